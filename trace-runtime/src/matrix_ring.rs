@@ -1,25 +1,27 @@
-//! Matrix's own ring, for apps in compat mode that hand its `long[]` on to tools of theirs.
+//! A reference model of Matrix's own ring, `AppMethodBeat` of Matrix 2.1.0, word for word, faults included.
 //!
-//! It does what `AppMethodBeat` of Matrix 2.1.0 does, word for word, faults included; the recorder's own ring is
-//! `crate::memory::ring`. Known faults, kept on purpose:
-//! * a record stays "valid" over words of the next lap when a newer one with a smaller index is before it in
-//!   the list: only the first is looked at;
-//! * a slice of a single word comes back empty;
-//! * a negative id is written as it is: −1 sets bits 43 to 63, so that its exit decodes as an enter of 0xFFFFF;
-//! * what is written before the first enter has the absolute time in it.
+//! The library does not use it: its own ring is `crate::memory::ring`, and `AppMethodBeat.java` calls that
+//! one. The model documents what tools that read Matrix's `long[]` expect, and its test compares it bit for
+//! bit with sequences recorded from the original (`ring.jsonl`). Known faults, kept on purpose:
 //!
-//! Left out is what needs Matrix's logging: its guard against an enter from inside of an enter can only be
-//! met when its own log calls instrumented code, and this logs nothing. The tests run it against
-//! sequences played by the original.
+//! * A record stays "valid" over words of the next lap when a newer one with a smaller index is before it
+//!   in the list: only the first is checked.
+//! * A slice of a single word comes back empty.
+//! * A negative id is written as it is: −1 sets bits 43 to 63, so that its exit decodes as an enter of
+//!   0xFFFFF.
+//! * What is written before the first enter contains the absolute time.
 //!
-//! One thread writes; like the original, it takes no lock. The time is whatever the caller says `uptimeMillis` is.
+//! What needs Matrix's logging is left out: its guard against a nested enter takes effect only when its own
+//! log calls instrumented code, and the model does not log.
+//!
+//! One thread writes; like the original, the model takes no lock. The caller supplies `uptimeMillis`.
 
 use trace_format::ids::{DISPATCH, INVALID};
 
 /// Bits of the time field (`AppMethodBeat`: 43, in milliseconds since its base).
 const TIME_MASK: i64 = (1 << 43) - 1;
 
-/// Where `AppMethodBeat` is in its life, with its numbers.
+/// The life cycle of `AppMethodBeat`, with its numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(i32)]
 enum Status {
@@ -27,7 +29,7 @@ enum Status {
     Stopped = -1,
     Ready = 1,
     Started = 2,
-    /// Nothing entered yet.
+    /// Nothing was entered yet.
     Default = i32::MAX,
 }
 
@@ -44,16 +46,16 @@ pub struct MatrixRing {
     /// Where the last word went; −1 before the first.
     last: i64,
     base: i64,
-    /// What the next word's time will be.
+    /// The time of the next word.
     now: i64,
     status: Status,
-    /// Number and index, in the order of the list. A record that is not in here is invalid.
+    /// Number and index, in the order of the list. A record that is not in the list is invalid.
     records: Vec<(u64, i64)>,
     next_record: u64,
 }
 
 impl MatrixRing {
-    /// A ring of `capacity` words (Matrix: 1,000,000), made when `uptimeMillis` was `base`.
+    /// A ring of `capacity` words (Matrix: 1,000,000), created when `uptimeMillis` was `base`.
     ///
     /// # Panics
     /// If `capacity` is 0.
@@ -113,12 +115,12 @@ impl MatrixRing {
         self.records.drain(..gone);
     }
 
-    /// A Looper message begins, or the clock thread ticks: refreshes the time.
+    /// Refreshes the time: a Looper message begins, or the clock thread ticks.
     pub fn refresh(&mut self, uptime: i64) {
         self.now = uptime - self.base;
     }
 
-    /// `maskIndex`: a record of the word written last.
+    /// `maskIndex`: a record of the last word.
     pub fn mask_index(&mut self) -> IndexRecord {
         let index = self.index as i64 - 1;
         let at = self.records.iter().position(|(_, other)| *other >= index).unwrap_or(self.records.len());
@@ -133,7 +135,7 @@ impl MatrixRing {
         self.records.retain(|(number, _)| *number != record.0);
     }
 
-    /// Whether Matrix takes the record for valid.
+    /// Whether Matrix considers the record valid.
     #[must_use]
     pub fn is_valid(&self, record: IndexRecord) -> bool {
         self.index_of(record).is_some()
@@ -143,7 +145,7 @@ impl MatrixRing {
         self.records.iter().find(|(number, _)| *number == record.0).map(|(_, index)| *index)
     }
 
-    /// The records that Matrix takes for valid with their indices, in the order of its list.
+    /// The records that Matrix considers valid with their indices, in the order of its list.
     pub fn records(&self) -> impl Iterator<Item = (IndexRecord, i64)> {
         self.records.iter().map(|(number, index)| (IndexRecord(*number), *index))
     }
@@ -182,7 +184,7 @@ impl MatrixRing {
         self.status = Status::Stopped;
     }
 
-    /// `realRelease`, 10 s after class load: gives the memory back for good unless it was started.
+    /// `realRelease`, 10 s after class load: frees the memory for good unless it was started.
     pub fn release_buffer(&mut self) {
         if self.status <= Status::Ready || self.status == Status::Default {
             self.buffer = Vec::new();
@@ -225,13 +227,13 @@ mod tests {
         (1..=4).for_each(|id| ring.enter(id, 1));
         let old = ring.mask_index();
         ring.enter(5, 1);
-        // A smaller index: it goes before the old one, and is never struck out before the next lap.
+        // A smaller index: it goes before the old one, and is not removed before the next lap.
         let newer = ring.mask_index();
         (6..=8).for_each(|id| ring.enter(id, 1));
         assert!(ring.is_valid(old) && ring.is_valid(newer), "Matrix thinks so");
         let id = |word: &i64| (*word >> 43) & 0xF_FFFF;
         assert_eq!(ring.copy_data(newer).iter().map(id).collect::<Vec<_>>(), [5, 6, 7, 8]);
-        assert_eq!(ring.copy_data(old), [0_i64; 0], "and a single word is none");
+        assert_eq!(ring.copy_data(old), [0_i64; 0], "and a single word comes back empty");
     }
 
     #[test]
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn stopped_it_writes_nothing_and_released_it_never_does_again() {
+    fn a_stopped_ring_writes_nothing_and_a_released_one_never_again() {
         let mut ring = MatrixRing::new(4, 0);
         ring.start();
         assert!(ring.is_alive(), "before the first enter the number is the largest of all");

@@ -4,25 +4,29 @@ use native_signal::{InstallError, Policy, Thresholds};
 use recorder::{Clock, Destination, Hooks, Recorder, StartError, Threads, Tick, notice};
 use trace_format::sections::configuration;
 
-use crate::main_thread::{late, watch};
-use crate::monitors::{self, outermost, redact, unknown};
+use crate::main_thread::message_watch;
+use crate::monitors::config::redact;
+use crate::monitors::envelope;
+use crate::monitors::looper::{outermost, unknown};
+use crate::monitors::past::crash_loop;
 use crate::sigquit::{sensing, verdict};
+use crate::stall_timer;
 
 /// What to record and watch.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// What to record, and where to.
+    /// What to record, and where.
     pub recording: recorder::Config,
-    /// Whether SIGQUIT is sensed.
+    /// Whether SIGQUIT is captured.
     pub sense_sigquit: bool,
-    /// By whose rules it is judged whether a SIGQUIT was an ANR.
+    /// The rules that decide whether a SIGQUIT was an ANR.
     pub policy: Policy,
-    /// When the looper timer finds a message late.
+    /// The ages from which the stall timer suspects a message, and from which it is a stall.
     pub thresholds: Thresholds,
 }
 
 impl Config {
-    /// The defaults, for a file or folder.
+    /// The defaults, for a file or directory.
     #[must_use]
     pub fn new(destination: Destination, process_name: impl Into<String>) -> Self {
         Self {
@@ -36,18 +40,18 @@ impl Config {
 
 /// Starts recording; the calling thread becomes the recorded main thread.
 ///
-/// It begins in memory, and a thread of ours makes the file: see [`crate::wait_for_file`]. Where none can be made, the
-/// recording goes on in memory and a notice in it says why; [`crate::set_destination`] may give it another place.
+/// Recording begins in memory, and a thread of the library creates the file: see [`crate::wait_for_file`].
+/// If no file can be created, recording continues in memory and a notice in it says why;
+/// [`crate::set_destination`] can set another place.
 ///
 /// # Errors
-/// See [`StartError`]. Faults that leave something to record (no file, no sensor, no timer) are notices
-/// in the recording instead.
+/// See [`StartError`]. Faults that still leave something to record (no file, no signal handler, no timer)
+/// are notices in the recording instead.
 pub fn start(config: &Config) -> Result<(), StartError> {
     let prepared = recorder::prepare(&config.recording, HOOKS)?;
-    monitors::device::set_process(&config.recording.process_name);
-    // What the other threads look after begins here: the sensor's handler, which hands signals on by itself, and the
-    // timer's word.
-    watch::prepare_timer(config.thresholds);
+    envelope::set_process(&config.recording.process_name);
+    // The signal handler, which forwards signals by itself, and the timer's shared state are set up here; the threads follow.
+    message_watch::prepare_timer(config.thresholds);
     let installed = config.sense_sigquit.then(sensing::install);
     let others = {
         let config = config.clone();
@@ -57,45 +61,45 @@ pub fn start(config: &Config) -> Result<(), StartError> {
     Ok(())
 }
 
-/// What the monitors add to the recorder's own threads.
+/// What the monitors do on the recorder's threads.
 const HOOKS: Hooks = Hooks {
     spawn: |name, body| native_signal::spawn_quiet(name, body),
     on_tick,
     thread_name: redact::thread,
-    at_exit: monitors::settled,
+    at_exit: crash_loop::settled,
 };
 
-/// On the ticker.
+/// Runs on the ticker's thread.
 fn on_tick(recorder: &'static Recorder, tick: Tick) {
     match tick {
-        // What was written since the last check is there by now, and nobody may write for long.
+        // What was written since the last check is visible by now, and there may be no further event for long.
         Tick::Idle => outermost::look_soon(),
         Tick::Check => {
             outermost::look_soon();
-            // Main may be stuck in what the timer does not know.
+            // Main may be stalled in work that the timer does not know.
             native_signal::check_pending();
         }
         Tick::Heartbeat(now) => {
             unknown::heartbeat(recorder, now);
-            // Where there is no Looper, nobody else looks.
+            // Without a Looper, no message end checks this.
             sensing::check_displaced(now);
         }
     }
 }
 
-/// What the worker does first. Gives what is in force.
+/// Starts the other threads; the worker runs this first. Returns the configuration as a section.
 fn start_others(config: &Config, installed: Option<Result<(), InstallError>>) -> Vec<u8> {
     verdict::start(config.policy);
     if let Some(installed) = installed {
         sensing::listen(installed);
     }
-    if let Err(error) = late::start_timer() {
-        notice(&format!("no looper timer: {error}"));
+    if let Err(error) = stall_timer::start() {
+        notice(&format!("no stall timer: {error}"));
     }
     settings(config)
 }
 
-/// What is in force. Numbers alone: formatting whole structures is 4 KB of code on a device.
+/// The configuration as a section. Numbers only: formatting whole structures is 4 KB of code on a device.
 fn settings(config: &Config) -> Vec<u8> {
     let recording = &config.recording;
     let sizes = &recording.sizes;

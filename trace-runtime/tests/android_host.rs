@@ -1,5 +1,6 @@
-//! The shims of `android/aar/java`, compiled unchanged against our stand-ins of Android's classes (`android/fakes`), on a
-//! real JVM with the real library: what they carry is looked for in the recording and in the reports.
+//! The shims of `android/aar/java`, compiled unchanged against fakes of Android's classes
+//! (`android/fakes`), on a real JVM with the real library. The tests check the recording and the
+//! reports.
 
 #[path = "android_host/app.rs"]
 mod app;
@@ -19,16 +20,16 @@ mod lifetime;
 mod looper;
 #[path = "android_host/marked.rs"]
 mod marked;
-#[path = "android_host/older.rs"]
-mod older;
+#[path = "android_host/matrix_04.rs"]
+mod matrix_04;
 #[path = "android_host/options.rs"]
 mod options;
 #[path = "android_host/sampler.rs"]
 mod sampler;
 #[path = "android_host/served.rs"]
 mod served;
-#[path = "android_host/stuck.rs"]
-mod stuck;
+#[path = "android_host/stall.rs"]
+mod stall;
 #[path = "android_host/units.rs"]
 mod units;
 #[path = "android_host/uploads.rs"]
@@ -37,7 +38,7 @@ mod uploads;
 use harness::Case;
 
 #[test]
-fn the_stand_ins_run_a_life_without_events_in_virtual_time() {
+fn the_fakes_run_a_life_without_events_in_virtual_time() {
     let run = Case::new("EmptyLife").sdk(24).run();
     assert_eq!(run.printed, "at 1250\nlogged 0 sdk 24\n");
     assert_eq!(run.recording().header().dropped, 0);

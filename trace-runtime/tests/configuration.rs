@@ -1,10 +1,10 @@
-//! `docs/configuration.md` has the table of the options as the library has it.
+//! `docs/configuration.md` has the library's table of options.
 
 use std::path::Path;
 
 use trace_runtime::monitors::options::{NUMBERS, NumberOption, TEXTS};
 
-const BEGIN: &str = "<!-- The table is made from trace-runtime/src/monitors/options.rs. -->\n";
+const BEGIN: &str = "<!-- The table is made from trace-runtime/src/monitors/config/options.rs. -->\n";
 const END: &str = "<!-- The table ends. -->\n";
 
 /// The name of the setter in `Config.Builder`.
@@ -74,7 +74,7 @@ fn the_page_has_the_table() {
 }
 
 #[test]
-fn names_and_numbers_are_as_they_are_read() {
+fn setters_and_numbers_are_formatted() {
     assert_eq!(setter("keep_kib"), "keepKib");
     assert_eq!(setter("fps"), "fps");
     assert_eq!(
@@ -83,7 +83,8 @@ fn names_and_numbers_are_as_they_are_read() {
     );
 }
 
-/// The source of the tests and cases that say what an option changes: all of them but those that only set every key.
+/// The source of the tests and cases that show what an option changes: all but those that only set every
+/// key.
 fn tests_of_options() -> String {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut all = String::new();
@@ -99,7 +100,7 @@ fn tests_of_options() -> String {
 }
 
 #[test]
-fn each_key_is_exercised_through_the_shims() {
+fn each_key_is_tested_through_the_shims() {
     let tests = tests_of_options();
     // As a word of a case (`key=VALUE`), by its name, by its setter, or as a tracer that is started and stopped.
     let exercised = |key: &str| {
@@ -118,6 +119,6 @@ fn each_key_is_exercised_through_the_shims() {
         .chain(TEXTS.iter().map(|option| option.key))
         .filter(|key| !exercised(key))
         .collect();
-    // The manifest's, code's and provider's say, where the events of the clock's change are looked for.
+    // The manifest, the code and the provider set it, where the events of the clock's change are checked.
     assert_eq!(missing, ["coarse_clock"], "without a test of what they change");
 }

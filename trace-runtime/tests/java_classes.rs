@@ -1,4 +1,4 @@
-//! The class files that are checked in (so that building needs no JDK) are those of the checked-in source.
+//! The checked-in class files (which let the build do without a JDK) match the checked-in source.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +14,7 @@ fn run(program: &str, arguments: &[&Path], options: &[&str]) -> Vec<u8> {
 }
 
 #[test]
-fn checked_in_classes_are_what_javac_makes_of_the_source() {
+fn checked_in_classes_equal_javacs_output() {
     let java = Path::new(env!("CARGO_MANIFEST_DIR")).join("../android/method-beat");
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("java-classes");
     let _ = std::fs::remove_dir_all(&out);
@@ -47,7 +47,7 @@ fn compare(new: &Path, old: &Path) {
         if std::fs::read(&new).unwrap() == std::fs::read(&old).expect("a checked-in class") {
             continue;
         }
-        // Another javac may number the constant pool otherwise: then the code must be the same.
+        // Another javac may number the constant pool differently: then the code must be the same.
         let code =
             |class: &Path| String::from_utf8(run("javap", &[class], &["-p", "-c", "-constants"])).unwrap();
         assert_eq!(

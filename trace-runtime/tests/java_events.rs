@@ -1,4 +1,4 @@
-//! A real JVM that records: both clocks, all kinds of events mixed, against the program's own logs.
+//! Recording on a real JVM: both clocks and all kinds of events, compared with the program's own logs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -6,10 +6,10 @@ use std::process::{Command, Output};
 use trace_format::event::Change;
 use trace_format::{Event, Item, Recording, Thread};
 
-/// Every call is recorded, and none is switched off.
+/// Every call is recorded, and no method is switched off.
 const ALL: [&str; 2] = ["-Danrscope.resolution=exact", "-Danrscope.max_overhead=0"];
 
-/// An empty folder of this name, with the compiled program in it.
+/// An empty directory of this name, with the compiled program in it.
 fn folder(name: &str, program: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -27,9 +27,9 @@ fn folder(name: &str, program: &str) -> PathBuf {
     folder
 }
 
-/// Runs a class there, recorded into that folder, and gives what it printed; nothing may be on its stderr.
+/// Runs a class there, recorded into that directory, and returns its stdout; stderr must be empty.
 fn java(folder: &Path, properties: &[&str], words: &[&str]) -> String {
-    // Test binaries lie in deps, examples beside that.
+    // Test binaries are in deps, examples one level up.
     let own = std::env::current_exe().unwrap();
     let library = own.parent().and_then(Path::parent).unwrap().join("examples/liblibrary.so");
     let home = std::env::var_os("ANRSCOPE_TEST_JAVA");
@@ -67,7 +67,7 @@ fn events(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(u64, Event)> 
             Item::Event { time, event } => (time, event),
             other => panic!("{other:?} in {thread:?}"),
         })
-        // Said once more at the begin of a block.
+        // Repeated at the start of a block.
         .filter(|(_, event)| !matches!(event, Event::OpenCalls(_)))
         .collect()
 }
@@ -77,7 +77,7 @@ fn thread<'a>(recording: &'a Recording<Vec<u8>>, name: &str) -> &'a Thread {
     named.next().unwrap_or_else(|| panic!("no thread {name}"))
 }
 
-/// Runs Mixed, and holds every thread's events against its log.
+/// Runs Mixed, and compares every thread's events with its log.
 fn mixed(name: &str, clock: &str, change: &str) {
     const EVENTS: usize = 200_000;
     let folder = folder(name, "Mixed");
@@ -108,7 +108,7 @@ fn mixed(name: &str, clock: &str, change: &str) {
                 other => panic!("{other:?}"),
             };
             assert_eq!(expected, *logged, "{name}, event {n}");
-            // A time that ran back would read as two hours later.
+            // A time that went back would read as two hours later.
             assert!(
                 (begun..=ended + 1_000_000).contains(time),
                 "{name}, event {n}: {time} not in {begun} to {ended}"
@@ -118,7 +118,7 @@ fn mixed(name: &str, clock: &str, change: &str) {
 }
 
 #[test]
-fn coarse_and_typed_events_share_one_order_and_allocate_nothing() {
+fn coarse_and_typed_events_share_one_order_and_do_not_allocate() {
     mixed("mixed-coarse", "-Danrscope.clock=coarse", "false");
 }
 
@@ -128,13 +128,13 @@ fn the_clock_may_change_at_any_moment() {
 }
 
 #[test]
-fn without_unsafe_coarse_events_cross_and_are_the_same() {
+fn without_unsafe_coarse_events_cross_jni_and_are_the_same() {
     // As on a JVM that would print a warning.
     mixed("mixed-crossing", "-Djava.specification.version=24", "true");
 }
 
 #[test]
-fn what_is_switched_off_is_not_recorded_and_the_recording_says_since_when() {
+fn a_method_switched_off_is_not_recorded_and_the_recording_has_the_time() {
     for clock in ["coarse", "precise"] {
         let folder = folder(&format!("controlled-{clock}"), "Controlled");
         let clock_property = format!("-Danrscope.clock={clock}");
@@ -145,7 +145,7 @@ fn what_is_switched_off_is_not_recorded_and_the_recording_says_since_when() {
         );
         let recording = recording(&folder);
         let main = events(&recording, &recording.threads()[0]);
-        // The class loader's own, which began while MethodBeat was being initialised, come in pairs.
+        // The class loader's own calls, which began while MethodBeat was being initialized, come in pairs.
         let mut depth = 0;
         for (_, event) in &main {
             match event {
@@ -178,7 +178,8 @@ fn what_is_switched_off_is_not_recorded_and_the_recording_says_since_when() {
     }
 }
 
-/// By how much CLOCK_BOOTTIME, a recording's clock, is ahead of CLOCK_MONOTONIC, Java's, on a machine that has slept, ns.
+/// By how much CLOCK_BOOTTIME, a recording's clock, is ahead of CLOCK_MONOTONIC, Java's clock, on a machine
+/// that has slept, ns.
 fn slept() -> i64 {
     let read = |clock| {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -189,7 +190,8 @@ fn slept() -> i64 {
     read(libc::CLOCK_BOOTTIME) - read(libc::CLOCK_MONOTONIC)
 }
 
-/// What the program says of a call that lasted: its thread, its method, when it began by CLOCK_BOOTTIME, and how long it took, ns.
+/// A long call as the program logs it: its thread, its method, when it began by CLOCK_BOOTTIME, and how
+/// long it took, ns.
 struct Long {
     thread: String,
     id: u32,
@@ -198,7 +200,7 @@ struct Long {
 }
 
 #[test]
-fn of_a_busy_program_every_call_is_left_that_lasts_and_short_ones_are_counted() {
+fn in_a_busy_program_long_calls_are_recorded_and_short_ones_are_counted() {
     let folder = folder("short-calls", "ShortCalls");
     let printed = java(&folder, &["-Danrscope.max_overhead=0"], &["ShortCalls", "3", "1500"]);
     let mut calls = 0;
@@ -217,9 +219,9 @@ fn of_a_busy_program_every_call_is_left_that_lasts_and_short_ones_are_counted() 
     }
     assert!(calls > 100_000 && long.len() > 20, "{calls} calls, {} of them long", long.len());
     let recording = recording(&folder);
-    // There is none where nothing is to be told.
+    // Without it, nothing may be reported.
     let service = recording.service().map_or_else(Vec::new, |service| events(&recording, service));
-    // Where the ticker had no processor, what was shorter than that is not known.
+    // Where the ticker was not scheduled, shorter calls are unknown.
     let stood: Vec<_> = service
         .iter()
         .filter_map(

@@ -1,10 +1,11 @@
-//! The compat ring against sequences that Matrix's own class played.
+//! The model of Matrix's ring against sequences recorded from Matrix's own class.
 //!
-//! `ANRSCOPE_GOLDEN` names another folder with a `ring.jsonl` of the same form. One line is one sequence:
-//! `seed`, `cap` (words), `base` (ms), `ops` and `final_buffer`. Each op has `op` (name and argument), and what
-//! came of it: `res` (the words of a copy, or null), `sIndex`, `diff` (time of the next word) and `recs` (name,
-//! index and validity of each record in the list). `tick`, `tick_begin` and `tick_end` let ms pass; `tick_begin` is
-//! a message's begin. `hook_calls` counts how often the original began its work.
+//! `ANRSCOPE_GOLDEN` names another directory with a `ring.jsonl` of the same form. One line is one
+//! sequence: `seed`, `cap` (words), `base` (ms), `ops` and `final_buffer`. Each op has `op` (name and
+//! argument) and its results: `res` (the words of a copy, or null), `sIndex`, `diff` (time of the next
+//! word) and `recs` (name, index and validity of each record in the list). `tick`, `tick_begin` and
+//! `tick_end` let ms pass; `tick_begin` is a message's begin. `hook_calls` counts how often the original
+//! began its work.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -19,7 +20,8 @@ fn integer(value: &Value) -> i64 {
     value.as_i64().unwrap_or_else(|| panic!("an integer, not {value}"))
 }
 
-/// How far the clock was before the first op: the sequences do not say, but whatever refreshes the time shows.
+/// The clock before the first op: the sequences do not have it, but the first op that refreshes the time
+/// shows it.
 fn ahead(case: &Value) -> i64 {
     let mut passed = 0;
     let mut entered = false;

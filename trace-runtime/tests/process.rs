@@ -1,6 +1,7 @@
-//! The recorder in processes of its own: killed, forked, without a file, stuck.
+//! The recorder in separate processes: killed, forked, without a file, stalled.
 //!
-//! There is one recorder a process, so every case runs in a child: this test binary, started again with a role.
+//! There is one recorder per process, so every case runs in a child: this test binary, started again with a
+//! role.
 
 #[path = "process/bus_fault.rs"]
 mod bus_fault;
@@ -43,31 +44,31 @@ fn main() {
         ("kill_at_random_instants_loses_no_word", kills),
         ("a_forked_child_writes_nothing", fork),
         ("without_a_file_it_records_in_memory", no_file),
-        ("what_was_recorded_before_there_was_a_file_is_in_it", destination::later),
+        ("the_file_has_what_was_recorded_before_it_existed", destination::later),
         ("a_program_that_ends_at_once_is_recorded", destination::ends_at_once),
-        ("main_alone_is_recorded_where_that_is_wanted", destination::main_only),
-        ("a_folder_that_is_none_leaves_it_in_memory", destination::not_a_folder),
-        ("a_read_only_folder_leaves_it_in_memory", destination::read_only),
-        ("a_full_disk_leaves_it_in_memory", destination::full),
-        ("a_removed_folder_stops_nothing", destination::removed),
-        ("a_hang_that_ends_in_a_kill_has_its_true_length", hang),
-        ("an_exit_in_order_is_known", exit_in_order),
-        ("nobody_else_may_read_a_recording", destination::private),
+        ("with_main_only_no_other_thread_is_recorded", destination::main_only),
+        ("without_a_directory_it_records_in_memory", destination::not_a_folder),
+        ("with_a_read_only_directory_it_records_in_memory", destination::read_only),
+        ("on_a_full_disk_it_records_in_memory", destination::full),
+        ("a_removed_directory_does_not_stop_recording", destination::removed),
+        ("a_stall_that_ends_in_a_kill_has_its_true_duration", hang),
+        ("an_orderly_exit_is_recorded", exit_in_order),
+        ("a_recording_is_readable_by_its_owner_only", destination::private),
         ("a_hundred_short_threads_share_a_small_pool", many_threads),
-        ("a_late_thread_and_a_locks_owner_are_there_among_two_thousand", crowd::crowds),
-        ("dropped_is_what_threads_count_themselves_whatever_ends_the_process", crowd::dropped_is_counted),
-        ("java_that_runs_after_a_threads_end_writes_into_no_block", crowd::java_after_the_end),
-        ("a_recording_that_is_cut_short_while_it_is_written_leaves_the_app_alive", bus_fault::cut_short),
-        ("a_bus_fault_of_the_apps_own_ends_as_it_would_without_us", bus_fault::of_the_app),
-        ("an_anr_is_judged_at_once_and_again_when_the_system_was_asked", judged),
-        ("a_process_that_was_merely_frozen_is_no_hang", frozen),
-        ("a_source_that_panics_is_asked_no_more", source_that_panics),
-        ("a_dump_of_our_own_is_answered_and_known_as_ours", own_dump),
-        ("a_storm_of_requests_fills_no_disk", storm),
-        ("a_signal_that_is_only_seen_is_judged_too", seen_passively),
-        ("a_handler_that_came_later_is_told_by_its_library", displaced),
-        ("the_app_lives_and_dumps_where_other_code_has_removed_the_handler", handler_removed),
-        ("each_dump_is_kept_to_the_byte", dump_texts),
+        ("a_late_thread_and_a_locks_owner_are_recorded_among_two_thousand", crowd::crowds),
+        ("dropped_events_are_counted_however_the_process_ends", crowd::dropped_is_counted),
+        ("java_code_after_a_threads_end_writes_into_no_block", crowd::java_after_the_end),
+        ("truncating_a_recording_while_it_is_written_leaves_the_app_alive", bus_fault::cut_short),
+        ("a_bus_fault_of_the_app_ends_as_without_the_library", bus_fault::of_the_app),
+        ("an_anr_is_judged_at_once_and_again_after_the_systems_answer", judged),
+        ("a_frozen_process_is_no_stall", frozen),
+        ("a_source_that_panics_is_not_called_again", source_that_panics),
+        ("a_self_requested_dump_is_answered_and_marked_as_such", own_dump),
+        ("a_storm_of_requests_does_not_fill_the_disk", storm),
+        ("a_signal_that_is_only_observed_is_judged_too", seen_passively),
+        ("a_handler_installed_later_is_named_by_its_library", displaced),
+        ("the_app_lives_and_dumps_after_other_code_removed_the_handler", handler_removed),
+        ("each_dump_is_recorded_byte_for_byte", dump_texts),
     ];
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let mut ran = 0;
@@ -123,7 +124,7 @@ fn events(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(u64, Event)> 
         .collect()
 }
 
-/// Starts recording, and waits until it is in its file.
+/// Starts recording, and waits until the file exists.
 fn begin(config: &Config) {
     trace_runtime::start(config).unwrap();
     trace_runtime::wait_for_file(WAIT).expect("a file");
@@ -198,8 +199,8 @@ fn child(role: &str, folder: &Path) {
 
 const WRITERS: usize = 4;
 
-/// Main and three threads write as fast as they can; each counts its words in a place of a file of its own, after
-/// each word, by means that the recorder knows nothing of.
+/// Main and three threads write as fast as they can. After each word, each thread counts it in a separate
+/// file, independently of the recorder.
 fn write_and_count(count: &Path) {
     fn run(file: &File, place: usize) -> ! {
         let place = place as u64 * 16;
@@ -207,9 +208,9 @@ fn write_and_count(count: &Path) {
         file.write_all_at(&tid.to_le_bytes(), place).unwrap();
         let mut words = 0_u64;
         loop {
-            // Names the word by its number, so that the reader can check each one.
+            // The word contains its number, so that the reader can check each one.
             let id = (words % 0xFE000) as u32 + 1;
-            // An end: calls that are open would be told at the begin of each block.
+            // An exit: open calls would be repeated at the start of each block.
             trace_runtime::exit(id);
             words += 1;
             file.write_all_at(&words.to_le_bytes(), place + 8).unwrap();
@@ -276,7 +277,7 @@ fn fork_and_write() {
             for id in 1..5_000 {
                 trace_runtime::enter(id);
             }
-            // SAFETY: ends the child at once, without the handlers that belong to the parent.
+            // SAFETY: ends the child at once, without the parent's exit handlers.
             unsafe { nix::libc::_exit(0) }
         }
         nix::unistd::ForkResult::Parent { child } => {
@@ -303,7 +304,7 @@ fn hang(folder: &Path) {
     let mut child = spawn("hang", folder);
     assert_eq!(line(&mut BufReader::new(child.stdout.take().unwrap())), "stuck");
     let stuck = native_signal::boottime_ns();
-    // Nothing is recorded any more, and the file says all the same that the process lives.
+    // Nothing is recorded any more, but the file still shows that the process is alive.
     let mut lived = 0;
     sigquit::wait_until("a sign of life", || {
         lived = only_recording(folder).header().last_alive;
@@ -341,7 +342,7 @@ fn many_threads(folder: &Path) {
     assert!(spawn("threads", folder).wait().unwrap().success());
     let recording = only_recording(folder);
     assert_eq!(recording.header().dropped, 0);
-    // Eight blocks hold the eight last ones, whole and named.
+    // Eight blocks hold the eight last ones, complete and named.
     let names: Vec<_> = recording.threads().iter().map(|t| t.name.clone().unwrap()).collect();
     assert_eq!(names, (92..100).map(|i| format!("short-{i}")).collect::<Vec<_>>());
     for thread in recording.threads() {

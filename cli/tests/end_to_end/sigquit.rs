@@ -242,7 +242,7 @@ fn left_alone(jdk: Option<&Path>) {
     assert!(run.captures().is_empty());
     let log = run.log();
     assert!(
-        log.iter().any(|line| line.contains("SIGQUIT is not sensed: there is no Signal Catcher")),
+        log.iter().any(|line| line.contains("SIGQUIT is not captured: there is no Signal Catcher")),
         "{log:?}"
     );
 }

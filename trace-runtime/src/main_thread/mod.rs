@@ -1,8 +1,16 @@
-//! The main thread: its Looper's messages (`looper`), the timer that watches them (`watch`) and what it does when
-//! one does not end (`late`), marks in its record, what it used of the processor (`usage`), and whether it waits for messages (`poll`).
+//! The main thread, as any thread of the library sees it.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `marks` | marks in main's record, and copies from a mark on |
+//! | `message_source` | where main's messages are known from |
+//! | `message_watch` | which message is watched by the stall timer, and since when |
+//! | `main_at` | what main was doing at a moment |
+//! | `usage` | main's CPU time and context switches |
+//! | `poll` | whether main waits in its Looper's poll |
 
-pub(crate) mod late;
-pub(crate) mod looper;
+pub(crate) mod main_at;
+pub(crate) mod message_source;
+pub(crate) mod message_watch;
 pub(crate) mod poll;
 pub(crate) mod usage;
-pub(crate) mod watch;

@@ -1,5 +1,6 @@
-//! What main has used of the processor, once its message is late: whether it computes, waits for a processor, or waits
-//! for something else is the first question. Read by the timer thread, never by main: each look is three small files.
+//! Main's CPU time and context switches while its message is stalled. They answer the first question about
+//! a stall: is main running, runnable, or waiting for something else? Read by the timer thread, never by
+//! main; each sample reads three small files.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,33 +9,33 @@ use trace_format::event::{Event, Usage};
 
 use crate::recorder::Recorder;
 
-/// A late message is looked at this often, ns.
-const INTERVAL: u64 = 500_000_000;
+/// The sampling interval while a message is stalled, ns.
+const SAMPLE_INTERVAL: u64 = 500_000_000;
 
-/// When main was looked at last.
+/// When main was last sampled.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     last: u64,
 }
 
 impl Watch {
-    /// Main's message is late at `now`: records what main has used so far, every half second.
+    /// Records main's usage every half second. Main's message is stalled at `now`.
     pub(crate) fn late(&mut self, recorder: &Recorder, now: u64) {
-        if now.saturating_sub(self.last) >= INTERVAL {
+        if now.saturating_sub(self.last) >= SAMPLE_INTERVAL {
             self.last = now;
-            look(recorder);
+            record(recorder);
         }
     }
 }
 
-/// Records what main has used so far.
-pub(crate) fn look(recorder: &Recorder) {
+/// Records main's usage so far.
+pub(crate) fn record(recorder: &Recorder) {
     if let Some(usage) = of_thread(recorder.main_tid) {
         recorder.service(&Event::Usage(usage));
     }
 }
 
-/// Figures of a thread of this process; `None` where it has ended or /proc is not to be read.
+/// The usage of a thread of this process; `None` if it has ended or /proc cannot be read.
 fn of_thread(tid: u32) -> Option<Usage> {
     let mut buffer = [0; 4096];
     let state = state(read(tid, "stat", &mut buffer)?)?;
@@ -44,10 +45,17 @@ fn of_thread(tid: u32) -> Option<Usage> {
     Some(Usage { tid, state, ran, waited, voluntary, involuntary })
 }
 
-/// How often a thread of this process was switched away from, by itself or not; `None` where /proc is not to be read.
+/// The number of context switches of a thread of this process, voluntary and involuntary; `None` if /proc
+/// cannot be read.
 pub(crate) fn switches_of(tid: u32) -> Option<u64> {
     let (voluntary, involuntary) = switches(read(tid, "status", &mut [0; 4096])?);
     Some(u64::from(voluntary) + u64::from(involuntary))
+}
+
+/// Main's `/proc/self/task/TID/stat`; empty if nothing is recorded.
+pub(crate) fn main_stat() -> String {
+    let tid = Recorder::active().map_or(0, |recorder| recorder.main_tid);
+    std::fs::read_to_string(["/proc/self/task/", &tid.to_string(), "/stat"].concat()).unwrap_or_default()
 }
 
 fn read<'a>(tid: u32, name: &str, buffer: &'a mut [u8; 4096]) -> Option<&'a str> {
@@ -61,12 +69,12 @@ fn read<'a>(tid: u32, name: &str, buffer: &'a mut [u8; 4096]) -> Option<&'a str>
             Err(_) => return None,
         }
     }
-    // A name of other bytes than UTF-8 stands before what is wanted.
+    // The thread's name comes first and need not be UTF-8.
     let from = buffer[..length].iter().rposition(|b| *b == b')').unwrap_or(0);
     std::str::from_utf8(&buffer[from..length]).ok()
 }
 
-/// The state letter behind the name (man 5 proc_pid_stat).
+/// The state letter after the name (man 5 proc_pid_stat).
 fn state(stat: &str) -> Option<u8> {
     stat.strip_prefix(") ")?.bytes().next()
 }
@@ -77,7 +85,7 @@ fn schedstat(text: &str) -> Option<(u64, u64)> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// Voluntary and involuntary switches (man 5 proc_pid_status).
+/// Voluntary and involuntary context switches (man 5 proc_pid_status).
 fn switches(status: &str) -> (u32, u32) {
     let of = |key: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(key));
@@ -91,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_texts_are_read_whatever_the_thread_is_called() {
+    fn the_kernels_texts_are_parsed_for_any_thread_name() {
         assert_eq!(state(") S 1 2 3"), Some(b'S'));
         assert_eq!(state("12 (x"), None);
         assert_eq!(schedstat("120 34 5\n"), Some((120, 34)));
@@ -102,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_the_own_thread_grow() {
+    fn usage_of_the_calling_thread_grows() {
         let tid = crate::writing::thread::gettid();
         let before = of_thread(tid).expect("this thread");
         std::thread::sleep(std::time::Duration::from_millis(2));

@@ -1,73 +1,43 @@
-//! The monitors of the main thread: they carry what the shims of `java/` and `android/` and the recorder see to the rules of
-//! [`trace_rules`], and what these decide into the recording and to the app.
+//! The monitors of the main thread. They pass what the Java shims and the recorder observe to the rules of [`trace_rules`], and
+//! put the rules' findings into the recording and into reports for the app.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
-//! | `device` | what every report says of the device and the process |
-//! | `frames` | the stage of the frame that main is in, and the counting of frames behind it |
-//! | `ground`, `lifecycle` | foreground and scene, and what tells them |
-//! | `starts` | starts and pages |
-//! | `idle`, `touch`, `tuning` | idle handlers, late input, main's priority and timer slack |
-//! | `crash_loop` | whether this start may be |
-//! | `exit_info`, `profile`, `retention`, `old_file` | recordings of earlier processes: what became of them, profiles that the platform left, which are kept |
-//! | `jni` | what the shims call |
-//! | `messages`, `open` | main's messages: pairing, history, which one is open |
-//! | `older` | what only Matrix's first generation reports, for who asks for it |
-//! | `outermost` | main's messages where no Printer tells of them |
-//! | `overlay` | the window that shows frames a second |
-//! | [`options`] | every flag and threshold |
-//! | `redact` | what of the app's own texts is recorded |
-//! | [`reports`] | finished reports: into the recording, and to the app's listener on a thread that is its own |
-//! | `sampler`, `samples` | main's Java stack, asked of a thread of the shims; samples of it while main is stuck |
-//! | `slow`, `stacks`, `java_stack` | slow messages, what main called in them, and its Java stack |
-//! | `errors` | the system's list of processes in error, for the judge of SIGQUITs |
-//! | `timers`, `snapshot` | LAG and ANR, and what was known when one was found |
-//! | `told` | what the app's listener of ANRs gets |
+//! | `config` | [`options`]: every flag and threshold; `redact`: which of the app's own texts are recorded |
+//! | `app_state` | whether the app is in the foreground, and the screen that is shown |
+//! | [`reports`], `envelope` | finished reports for the recording and the app's listener; what each says of device and process |
+//! | `stacks` | what main called, from its record; main's Java stack and samples of it |
+//! | `matrix_04` | slow methods that only Matrix 0.4 reports (option `older_methods`) |
+//! | `looper` | messages, idle handlers and input on main; main's priority and timer slack |
+//! | `frames` | the stages of a frame, the counting of frames, the overlay |
+//! | `anr` | LAG and ANR: the timers, the snapshot, the app's ANR listener |
+//! | `past` | recordings of earlier processes: how each ended, which are kept; the crash-loop guard |
+//! | `starts` | app starts and pages, and the activity life cycle |
+//!
+//! A module uses only modules above it in this table.
 //!
 //! # Which thread does what
 //! Main only stores: begin and end of what it does, into the recorder's ring and the rules' fixed memory. The timer thread
-//! (`anrscope-timer`) notices what takes too long. The worker builds trees and reports. Java threads of the shims come *into*
+//! (`anrscope-timer`) notices what takes too long. The worker builds call trees and reports. Java threads of the shims come *into*
 //! this library and wait there (`reports::next`), so that no thread of the library ever calls into Java.
 
-mod crash_loop;
-pub(crate) mod device;
-mod errors;
-mod exit_info;
-mod finished;
+pub(crate) mod anr;
+pub mod app_state;
+pub(crate) mod config;
+pub(crate) mod envelope;
 pub(crate) mod frames;
-mod ground;
-mod idle;
-mod java_stack;
-mod jni;
-mod lifecycle;
-pub(crate) mod messages;
-mod old_file;
-mod older;
-mod open;
-pub mod options;
-pub(crate) mod outermost;
-mod overlay;
-mod profile;
-pub(crate) mod redact;
+pub(crate) mod looper;
+pub(crate) mod matrix_04;
+pub(crate) mod past;
 pub mod reports;
-mod retention;
-mod sampler;
-pub(crate) mod samples;
-mod slow;
-pub(crate) mod snapshot;
 pub(crate) mod stacks;
 pub(crate) mod starts;
-pub(crate) mod timers;
-pub(crate) mod told;
-pub(crate) mod touch;
-pub(crate) mod tuning;
-pub(crate) mod unknown;
 
-pub(crate) use crash_loop::settled;
+pub use config::options;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use options::Number;
+use options::Setting;
 
 use crate::control::{self, Clock};
 use crate::time::fold;
@@ -76,42 +46,44 @@ use crate::writing::overhead;
 /// The system's API level; 0 until the app's side has armed the monitors.
 static API: AtomicU32 = AtomicU32::new(0);
 
-/// The app's side has armed the monitors, on a system of this API level.
+/// Notes that the Java side has armed the monitors, and the system's API level.
 pub(crate) fn arm(api: u32) {
     API.store(api.max(1), Ordering::Relaxed);
 }
 
-/// Whether there is an app's side.
+/// Whether the Java side has armed the monitors.
 pub(crate) fn is_armed() -> bool {
     API.load(Ordering::Relaxed) != 0
 }
 
-/// The system's API level, 0 where no app's side said it.
+/// The system's API level; 0 before [`arm`].
 pub(crate) fn api() -> u32 {
     API.load(Ordering::Relaxed)
 }
 
-/// Sets an option and hands it to those who keep what they made of it.
+/// Sets an option and updates what depends on it.
 ///
 /// # Errors
 /// [`options::Refused`]; nothing changed.
 pub(crate) fn set(key: &str, value: &str) -> Result<(), options::Refused> {
-    let number = options::set(key, value)?;
-    match number {
-        Some(Number::CoarseClock | Number::EveryCall) => {
-            let coarse = options::is_on(Number::CoarseClock);
-            fold::set_limit(match (options::is_on(Number::EveryCall), coarse) {
+    let setting = options::set(key, value)?;
+    match setting {
+        Some(Setting::CoarseClock | Setting::EveryCall) => {
+            let coarse = options::is_enabled(Setting::CoarseClock);
+            fold::set_limit(match (options::is_enabled(Setting::EveryCall), coarse) {
                 (true, _) => fold::NOTHING,
                 (false, true) => 0,
                 (false, false) => fold::PRECISE_NS,
             });
             control::set_clock(if coarse { Clock::Coarse } else { Clock::Precise });
         }
-        Some(Number::MainOnly) => control::set_main_only(options::is_on(Number::MainOnly)),
-        Some(Number::MaxOverhead) => overhead::set_max(options::number(Number::MaxOverhead) as u32 * 100),
+        Some(Setting::MainOnly) => control::set_main_only(options::is_enabled(Setting::MainOnly)),
+        Some(Setting::MaxOverhead) => {
+            overhead::set_max(options::number(Setting::MaxOverhead) as u32 * 100);
+        }
         _ => {}
     }
     starts::configure();
-    messages::options_changed();
+    looper::messages::options_changed();
     Ok(())
 }

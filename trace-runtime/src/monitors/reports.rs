@@ -1,8 +1,8 @@
-//! Finished reports: each goes into the recording as a section, and to the app's listener, if it has one.
+//! Finished reports. Each is recorded as a section, and passed to the app's listener if there is one.
 //!
-//! The listener is the app's code: it may take as long as it likes, or throw. So it runs on a Java thread of its own
-//! (`anrscope-reports`), which waits in `next` and takes one report after the other. If the listener is slow the oldest
-//! reports that wait are given up, and counted; in the recording is each of them.
+//! The listener is the app's code: it may take any time, or throw. So it runs on a separate Java thread
+//! (`anrscope-reports`), which waits in `next` and takes one report after the other. If the listener is
+//! slow, the oldest waiting reports are dropped and counted; the recording contains all of them.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -11,47 +11,47 @@ use trace_format::section::SectionKind;
 use trace_format::sections::timed;
 use trace_rules::report::Issue;
 
-use super::device;
 use crate::files::worker;
+use crate::monitors::envelope;
 use crate::recorder;
 use crate::time::clock;
 
-/// Reports that wait for the listener at most.
-const MOST: usize = 64;
+/// The most reports that wait for the listener.
+const MAX_REPORTS: usize = 64;
 
 #[derive(Debug, Default)]
 struct Waiting {
     reports: VecDeque<String>,
-    /// Somebody takes them.
+    /// Whether the listener's thread takes them.
     wanted: bool,
-    given_up: u64,
+    dropped: u64,
 }
 
-static WAITING: Mutex<Waiting> = Mutex::new(Waiting { reports: VecDeque::new(), wanted: false, given_up: 0 });
+static WAITING: Mutex<Waiting> = Mutex::new(Waiting { reports: VecDeque::new(), wanted: false, dropped: 0 });
 static CAME: Condvar = Condvar::new();
 
 fn waiting() -> std::sync::MutexGuard<'static, Waiting> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A report is finished: into the recording, and to the listener. Not on main: it reads files, locks and allocates.
-pub(crate) fn tell(issue: &Issue<'_>) {
-    finished(device::wrap(issue));
+/// Records a report and passes it to the listener. Not on main: it reads files, locks and allocates.
+pub(crate) fn report(issue: &Issue<'_>) {
+    finished(envelope::wrap(issue));
 }
 
-/// A block for the app's log, written by the listener's thread. It begins with something else than a brace, which tells it
-/// from a report there.
+/// Passes a block to the app's log, written by the listener's thread. It does not start with a brace, which
+/// distinguishes it from a report.
 pub(crate) fn log(block: String) {
     hand_over(block);
 }
 
-/// A word for the app's observers; it begins with `!`.
+/// Passes an event to the app's observers; it starts with `!`.
 pub(crate) fn notify(word: &str) {
     hand_over(word.to_owned());
 }
 
-/// A report is finished: `json` is one object in Matrix's form ([`trace_rules::report::Issue::to_json`]). Not on main: it
-/// locks and allocates.
+/// Records a finished report and passes it to the listener; `json` is one object in Matrix's form
+/// ([`trace_rules::report::Issue::to_json`]). Not on main: it locks and allocates.
 pub(crate) fn finished(json: String) {
     worker::append(SectionKind::Issue, timed::encode(clock::boottime(), json.as_bytes()));
     hand_over(json);
@@ -60,12 +60,12 @@ pub(crate) fn finished(json: String) {
 fn hand_over(json: String) {
     let mut waiting = waiting();
     if waiting.wanted {
-        if waiting.reports.len() == MOST {
+        if waiting.reports.len() == MAX_REPORTS {
             waiting.reports.pop_front();
-            waiting.given_up += 1;
-            if waiting.given_up == 1 {
+            waiting.dropped += 1;
+            if waiting.dropped == 1 {
                 recorder::notice(
-                    "the app's listener is slow: it does not get all reports; they are in the recording",
+                    "the app's listener is slow: it does not receive all reports, but the recording has them",
                 );
             }
         }
@@ -74,7 +74,7 @@ fn hand_over(json: String) {
     }
 }
 
-/// The next report; waits until there is one. `None` after [`stop`].
+/// The next report; waits for one. `None` after [`stop`].
 pub(crate) fn next() -> Option<String> {
     let mut waiting = waiting();
     loop {
@@ -88,21 +88,21 @@ pub(crate) fn next() -> Option<String> {
     }
 }
 
-/// From now on reports are kept for [`next`].
+/// Starts keeping reports for [`next`].
 pub(crate) fn wanted() {
     waiting().wanted = true;
 }
 
-/// Ends the waiting of [`next`], once what is there was taken.
+/// Makes [`next`] return `None` once the waiting reports are taken.
 pub(crate) fn stop() {
     waiting().wanted = false;
     CAME.notify_all();
 }
 
-/// Reports that the listener was too slow for.
+/// How many reports were dropped.
 #[cfg(test)]
-fn given_up() -> u64 {
-    waiting().given_up
+fn dropped() -> u64 {
+    waiting().dropped
 }
 
 #[cfg(test)]
@@ -110,18 +110,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reports_come_in_order_the_oldest_are_given_up_and_nobody_waits_after_the_end() {
-        finished("for nobody".into());
+    fn reports_come_in_order_the_oldest_are_dropped_and_no_thread_waits_after_the_end() {
+        finished("without a listener".into());
         wanted();
         let taker = std::thread::spawn(next);
         finished("first".into());
         assert_eq!(taker.join().unwrap().as_deref(), Some("first"));
-        for n in 0..MOST + 3 {
+        for n in 0..MAX_REPORTS + 3 {
             finished(n.to_string());
         }
-        assert_eq!((next().as_deref(), given_up()), (Some("3"), 3));
+        assert_eq!((next().as_deref(), dropped()), (Some("3"), 3));
         stop();
         let rest: Vec<_> = std::iter::from_fn(next).collect();
-        assert_eq!((rest.len(), rest.last().map(String::as_str)), (MOST - 1, Some("66")));
+        assert_eq!((rest.len(), rest.last().map(String::as_str)), (MAX_REPORTS - 1, Some("66")));
     }
 }

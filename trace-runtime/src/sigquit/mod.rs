@@ -1,11 +1,13 @@
-//! SIGQUIT, as far as the recording goes; [`native_signal`] senses it and hands it on.
+//! SIGQUIT in the recording. [`native_signal`] captures the signal and forwards it.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
 //! | `sensing` | a SIGQUIT becomes an event |
-//! | `verdict` | what it was |
-//! | `trace_text` | the runtime's own dump of its threads |
+//! | `verdict` | whether it was an ANR |
+//! | `error_states` | the system's list of processes in error, for the judge |
+//! | `trace_text` | the runtime's own thread dump |
 
+pub(crate) mod error_states;
 pub(crate) mod sensing;
 pub(crate) mod trace_text;
 pub(crate) mod verdict;

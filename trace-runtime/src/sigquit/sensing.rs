@@ -1,5 +1,5 @@
-//! SIGQUIT in the recording: sensed, seen without being taken, asked for by ourselves, or lost to a handler that came
-//! later.
+//! SIGQUIT in the recording: captured, observed without a handler, requested by this process, or lost to a
+//! handler that was installed later.
 
 use std::ffi::CStr;
 use std::fmt;
@@ -15,31 +15,32 @@ use native_signal::{
 use trace_format::event::{Event, Forward, Sigquit};
 
 use crate::files::worker;
-use crate::monitors::messages;
+use crate::monitors::looper::messages;
 use crate::recorder::Recorder;
 use crate::recorder::notice;
 use crate::sigquit::verdict;
 use crate::time::clock;
 
-/// Never dropped: that would uninstall it.
+/// Never dropped: that would uninstall the handler.
 static SENSOR: OnceLock<Sensor> = OnceLock::new();
-/// When a SIGQUIT was last sensed; 0 for never.
-static LAST: AtomicU64 = AtomicU64::new(0);
+/// When the last SIGQUIT was captured; 0 for never.
+static LAST_SIGNAL: AtomicU64 = AtomicU64::new(0);
 
-/// Installs the sensor, without its thread: signals are handed on, and noted, from now on. On the thread that
-/// [`native_signal::install`] asks for.
+/// Installs the signal handler without its thread: from now on signals are forwarded and noted. On the
+/// thread that [`native_signal::install`] requires.
 pub(crate) fn install() -> Result<(), InstallError> {
     let sensor = native_signal::install_quietly(native_signal::Config::default())?;
     let _ = SENSOR.set(sensor);
     Ok(())
 }
 
-/// Starts the sensor's thread, which takes the notes. What keeps it from sensing is a notice.
+/// Starts the sensor's thread, which reads the handler's notes. If signals cannot be captured, a notice
+/// says why.
 pub(crate) fn listen(installed: Result<(), InstallError>) {
     let failed = match (installed, SENSOR.get()) {
-        // Another copy of the library, in another class loader, has it: that one records it.
+        // Another copy of the library, in another class loader, has the handler and records the signals.
         (Err(InstallError::AlreadyInstalled), _) => {
-            notice("SIGQUIT is sensed by another instance");
+            notice("SIGQUIT is captured by another instance");
             return;
         }
         (Err(error), _) => error.to_string(),
@@ -50,15 +51,15 @@ pub(crate) fn listen(installed: Result<(), InstallError>) {
             (_, Ok(())) => return,
         },
     };
-    notice(&format!("SIGQUIT is not sensed: {failed}"));
+    notice(&format!("SIGQUIT is not captured: {failed}"));
 }
 
-/// When a SIGQUIT was last sensed, if one was.
+/// When the last SIGQUIT was captured, if there was one.
 pub(crate) fn last_signal() -> Option<u64> {
-    Some(LAST.load(Ordering::Relaxed)).filter(|at| *at > 0)
+    Some(LAST_SIGNAL.load(Ordering::Relaxed)).filter(|at| *at > 0)
 }
 
-/// Runs on the sensor's thread, after the signal was handed on.
+/// Records a signal. On the sensor's thread, after the signal was forwarded.
 fn on_sigquit(sensed: Sensed) {
     let forward = match sensed.forwarded {
         Forwarded::ToCatcher { .. } | Forwarded::LateToCatcher { .. } | Forwarded::Rescued { .. } => {
@@ -71,7 +72,8 @@ fn on_sigquit(sensed: Sensed) {
     record(Evidence::from(&sensed), forward, counters);
 }
 
-/// The event first and then the verdict: the system may kill us at any moment from here on.
+/// Records the event first and then the verdict: from here on the system may kill the process at any
+/// moment.
 fn record(evidence: Evidence, forward: Forward, counters: Counters) {
     let Some(recorder) = Recorder::active() else { return };
     let main = messages::main_at(recorder, evidence.at_ns);
@@ -86,61 +88,64 @@ fn record(evidence: Evidence, forward: Forward, counters: Counters) {
     recorder.service(&Event::Sigquit(sigquit));
     recorder.service(&Event::Clock(clock::all()));
     recorder.alive(clock::boottime());
-    LAST.store(evidence.at_ns, Ordering::Relaxed);
+    LAST_SIGNAL.store(evidence.at_ns, Ordering::Relaxed);
     verdict::judge(sigquit, evidence, main, counters);
 }
 
-/// Looks, where nothing may be sensed, for signs of a SIGQUIT while main is stuck. The timer thread's own.
+/// Detects a SIGQUIT while main is stalled where no handler can be installed. Owned by the timer thread.
 #[derive(Debug, Default)]
 pub(crate) struct WhileStuck {
-    /// Begin of the message that main was last found in.
+    /// When the message began that main was last found in.
     since: u64,
     watch: Option<PassiveWatch>,
 }
 
 impl WhileStuck {
-    /// Main is still in the message that began at `since`.
+    /// Polls for a signal: main is still in the message that began at `since`.
     pub(crate) fn tick(&mut self, since: u64) {
         let Some(sensor) = SENSOR.get() else { return };
         if since != self.since {
-            // A stall that ended before it was one is told to nobody: what the catcher did since counts for nothing.
+            // A message that ended before it became a stall is not reported: what the Signal Catcher has
+            // done since does not count.
             *self = Self { since, watch: sensor.passive_watch() };
         }
         let Some(seen) = self.watch.as_mut().and_then(|watch| watch.tick(clock::boottime())) else { return };
         if matches!(sensor.mode(), Mode::Passive { .. }) {
             record(passive_evidence(&seen), Forward::Passive, sensor.counters());
         } else {
-            // Opened meanwhile: it was sensed.
+            // SIGQUIT was unblocked meanwhile, so the signal was captured.
             self.watch = None;
         }
     }
 
-    /// Main goes on.
+    /// Resets the watch: main continues.
     pub(crate) fn rest(&mut self) {
         *self = Self::default();
     }
 }
 
-/// Nobody knows who sent it, unless we had just asked for one.
+/// What is known of a signal that was only observed: its sender is unknown, unless this process has just
+/// requested a dump.
 fn passive_evidence(seen: &SeenPassively) -> Evidence {
     let mut evidence = Evidence { at_ns: seen.time_ns, ..Evidence::default() };
-    if verdict::asked_before(seen.time_ns) {
+    if verdict::may_be_self_requested(seen.time_ns) {
         evidence.si_pid = std::process::id() as i32;
         evidence.si_uid = nix::unistd::getuid().as_raw();
     }
     evidence
 }
 
-/// Looks whether another handler stands before ours: a load and a compare, once a second a system call. Anything that
-/// takes longer is left to the worker, and happens once a handler.
+/// Checks whether another handler was installed over this one: a load and a compare, and a system call once
+/// a second. The rest is left to the worker, once per handler.
 #[inline]
 pub(crate) fn check_displaced(now: u64) {
     if let Some(displaced) = SENSOR.get().and_then(|sensor| sensor.check_displaced(now)) {
-        tell_displaced(displaced);
+        report_displaced(displaced);
     }
 }
 
-/// The timer's thread is awake: SIGQUIT must not be without a handler while main cannot block it.
+/// Keeps a handler for SIGQUIT in place while main cannot block the signal. The timer thread calls this
+/// when it is awake.
 pub(crate) fn keep_handled() {
     if let Some(sensor) = SENSOR.get() {
         sensor.keep_handled();
@@ -148,17 +153,19 @@ pub(crate) fn keep_handled() {
 }
 
 #[cold]
-fn tell_displaced(displaced: Displaced) {
+fn report_displaced(displaced: Displaced) {
     worker::then(Box::new(move || {
         let consequence = match displaced.blocked {
-            true => "main blocks it again, so the Signal Catcher gets it, and it is not sensed from here on",
-            false => "whether signals still come here, and to the Signal Catcher, is its doing",
+            true => {
+                "main blocks it again, so the Signal Catcher gets it, and it is not captured from here on"
+            }
+            false => "it decides whether signals still reach this handler and the Signal Catcher",
         };
         notice(&format!("SIGQUIT was taken over by {}: {consequence}", handler_name(displaced.handler)));
     }));
 }
 
-/// Whose handler that is.
+/// The library that a handler belongs to.
 fn handler_name(handler: usize) -> String {
     match handler {
         libc::SIG_DFL => return "the default action, which ends the process".to_owned(),
@@ -171,24 +178,26 @@ fn handler_name(handler: usize) -> String {
         dli_sname: std::ptr::null(),
         dli_saddr: std::ptr::null_mut(),
     };
-    // SAFETY: it takes any address, and writes to `info` alone.
+    // SAFETY: dladdr takes any address and writes to `info` alone.
     let known = unsafe { libc::dladdr(handler as *const libc::c_void, &mut info) } != 0;
     if !known || info.dli_fname.is_null() {
-        return format!("a handler at {handler:#x} that is in no library");
+        return format!("a handler at {handler:#x} outside of any library");
     }
-    // SAFETY: dladdr gave a C string of the loader's that lives as long as the library, whose handler is in force.
+    // SAFETY: dladdr returned a C string of the loader's that lives as long as the library, whose handler
+    // is installed.
     let path = unsafe { CStr::from_ptr(info.dli_fname) }.to_bytes();
     let path = Path::new(std::ffi::OsStr::from_bytes(path));
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     format!("a handler in {name} (at +{:#x})", handler.wrapping_sub(info.dli_fbase as usize))
 }
 
-/// Why [`dump`] asked for nothing.
+/// Why [`dump`] requested nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DumpError {
     /// Nothing is being recorded.
     NotRecording,
-    /// It could not be asked for.
+    /// The request failed.
     Ask(AskError),
 }
 
@@ -203,9 +212,9 @@ impl fmt::Display for DumpError {
 
 impl std::error::Error for DumpError {}
 
-/// Asks for a thread dump of this process, now: by a SIGQUIT to ourselves, which the Signal Catcher (on a JVM: its own
-/// handler) answers as any other, and which the recording says was asked for by us. Any thread, not in a signal
-/// handler; it returns before the dump is written.
+/// Requests a thread dump of this process now. It sends a SIGQUIT to this process, which the Signal Catcher
+/// (on a JVM: its own handler) answers like any other, and which the recording marks as requested by this
+/// process. Any thread, but not in a signal handler. It returns before the dump is written.
 ///
 /// # Errors
 /// [`DumpError`]; nothing was sent then.
@@ -213,8 +222,8 @@ pub fn dump() -> Result<(), DumpError> {
     if Recorder::active().is_none() {
         return Err(DumpError::NotRecording);
     }
-    // Before the signal: it may be sensed before the call comes back.
-    verdict::asking();
+    // Before the signal: it may be captured before the call returns.
+    verdict::note_self_requested_dump();
     native_signal::ask_for_dump().map_err(DumpError::Ask)
 }
 
@@ -226,7 +235,7 @@ mod tests {
     fn a_handler_is_named_by_its_library() {
         let name = handler_name(libc::getpid as *const () as usize);
         assert!(name.starts_with("a handler in libc") && name.contains("(at +0x"), "{name}");
-        assert!(handler_name(0x10).contains("0x10 that is in no library"));
+        assert!(handler_name(0x10).contains("0x10 outside of any library"));
         assert!(handler_name(libc::SIG_DFL).contains("default action"));
     }
 }

@@ -1,12 +1,14 @@
 //! The runtime's own thread dump, copied into the recording.
 //!
-//! The copy is made by a hook that must be there before a dump begins, and a SIGQUIT is forwarded before anything here
-//! learns of it. While the hook is there, a thread looks every 20 ms whether something was written. Two ways:
+//! A hook makes the copy. It must be in place before a dump begins, and a SIGQUIT is forwarded before the
+//! code here learns of it. While the hook is in place, a thread checks every 20 ms whether something was
+//! written. There are two cases:
 //!
-//! * On Android 5 to 10 ([`AROUND_AN_ANR`]) it is placed when main has been stuck for four seconds, and taken out when main goes on. From
-//!   Android 11 on the system keeps the text, and the next start reads it.
-//! * Where it is asked for ([`capture_trace_text`]) it is placed at the start, taken out when a dump was written, and placed again for
-//!   the next one.
+//! * On Android 5 to 10 ([`AROUND_AN_ANR`]) the hook is placed once main has been stalled for four seconds,
+//!   and removed when main continues. From Android 11 on the system keeps the text, and the next start
+//!   reads it.
+//! * On request ([`capture_trace_text`]) the hook is placed at the start, removed once a dump was written,
+//!   and placed again for the next one.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -19,30 +21,34 @@ use trace_format::sections::timed;
 
 use crate::files::worker;
 use crate::guard;
-use crate::monitors::{self, redact, told};
+use crate::monitors;
+use crate::monitors::anr::anr_listener;
+use crate::monitors::config::redact;
 use crate::recorder::Recorder;
 use crate::recorder::notice;
 use crate::sigquit::sensing;
 use crate::time::clock;
 
-/// Dumps that are copied in the life of a process, 1 MiB each at most.
+/// The most dumps that are copied in one process, up to 1 MiB each.
 const MAX_TEXTS: u32 = 8;
-/// It waits for a dump for as long as it takes.
+/// No deadline for a dump.
 const NEVER: Duration = Duration::from_secs(u32::MAX as u64);
 
 static TEXTS: AtomicU32 = AtomicU32::new(0);
 
-/// The API levels at which dumps are copied around an ANR: the library runs from 21 on, and from 30 on `ApplicationExitInfo` has the text.
+/// The API levels at which dumps are copied around an ANR: the library runs from 21 on, and from 30 on
+/// `ApplicationExitInfo` has the text.
 const AROUND_AN_ANR: RangeInclusive<u32> = 21..=29;
-/// How long main is stuck by then, ns: the system sends SIGQUIT after 5 s at the earliest (AOSP 10, `ActivityManagerService.java`,
-/// `KEY_DISPATCHING_TIMEOUT`).
+/// How long main has been stalled when the hook is placed, ns. The system sends SIGQUIT after 5 s at the
+/// earliest (AOSP 10, `ActivityManagerService.java`, `KEY_DISPATCHING_TIMEOUT`).
 const STUCK_NS: u64 = 4_000_000_000;
 
-/// Begin of what main was stuck in when the hook was asked for; 0 while it goes on.
+/// When the message began for which the hook was requested; 0 while main continues.
 static ASKED_FOR: AtomicU64 = AtomicU64::new(0);
 static AROUND: Mutex<Option<TraceCapture>> = Mutex::new(None);
 
-/// Main is stuck since `since_ns`, and it is `now_ns`. On the timer thread: two loads as a rule.
+/// Places the hook if main has been stalled for long enough, since `since_ns`, at `now_ns`. On the timer
+/// thread: normally two loads.
 pub(crate) fn stuck(since_ns: u64, now_ns: u64) {
     if AROUND_AN_ANR.contains(&monitors::api())
         && now_ns.saturating_sub(since_ns) >= STUCK_NS
@@ -57,7 +63,7 @@ pub(crate) fn stuck(since_ns: u64, now_ns: u64) {
     }
 }
 
-/// Main goes on: the hook is taken out. On the timer thread.
+/// Removes the hook: main continues. On the timer thread.
 pub(crate) fn quiet() {
     if ASKED_FOR.load(Ordering::Relaxed) != 0 && ASKED_FOR.swap(0, Ordering::Relaxed) != 0 {
         worker::then(Box::new(|| {
@@ -72,10 +78,10 @@ fn around() -> std::sync::MutexGuard<'static, Option<TraceCapture>> {
     AROUND.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Why there is no source.
-pub(crate) const NO_SOURCE: &str = "thread dumps are not copied: nothing here is known to write them";
+/// The notice if no dump can be copied.
+pub(crate) const NO_SOURCE: &str = "thread dumps are not copied: no known thread writes them here";
 
-/// Whose dump is copied.
+/// The source of the dump.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceTextSource {
     /// The library whose calls of `write` are hooked: [`Target::art`] on Android, `libjvm.so` on HotSpot.
@@ -86,7 +92,7 @@ pub struct TraceTextSource {
 
 #[cfg(target_os = "android")]
 impl TraceTextSource {
-    /// ART's on a system of this level.
+    /// ART's source at this API level.
     pub(crate) fn of_this_process(api_level: u32) -> Option<Self> {
         Some(Self { target: Target::art(api_level)?, writer: Writer::SignalCatcher })
     }
@@ -94,7 +100,7 @@ impl TraceTextSource {
 
 #[cfg(not(target_os = "android"))]
 impl TraceTextSource {
-    /// HotSpot's, if this process is one.
+    /// HotSpot's source, if this process is a HotSpot JVM.
     pub(crate) fn of_this_process(_: u32) -> Option<Self> {
         let writer = std::fs::read_dir("/proc/self/task").ok()?.flatten().find_map(|entry| {
             let name = std::fs::read_to_string(entry.path().join("comm")).ok()?;
@@ -104,18 +110,19 @@ impl TraceTextSource {
     }
 }
 
-/// From here on the thread dumps that this process writes are copied into the recording, the first eight of up to
-/// 1 MiB each. Once a process, after [`crate::start`], on any thread but in a signal handler, and not while a dump is
-/// being written. A refusal is a notice in the recording.
+/// Copies the thread dumps that this process writes into the recording from now on: the first eight, up to
+/// 1 MiB each. Call it once, after [`crate::start`], on any thread but not in a signal handler, and not
+/// while a dump is being written. If it fails, a notice in the recording says why.
 ///
-/// A function and no part of [`crate::Config`], so that the hook is linked only where somebody calls it.
+/// This is a function and not a part of [`crate::Config`], so that the hook is linked only into programs
+/// that call it.
 pub fn capture_trace_text(source: TraceTextSource) {
     if Recorder::active().is_some() {
         arm(source, true);
     }
 }
 
-/// Places the hook for the next dump; and, `again`, for the one behind that.
+/// Places the hook for the next dump, and with `again` for all later ones.
 fn arm(source: TraceTextSource, again: bool) -> Option<TraceCapture> {
     let limits = Limits { deadline: NEVER, ..Limits::default() };
     let TraceTextSource { target, writer } = source.clone();
@@ -125,7 +132,7 @@ fn arm(source: TraceTextSource, again: bool) -> Option<TraceCapture> {
     armed.map_err(|error| notice(&["thread dumps are not copied: ", &error.to_string()].concat())).ok()
 }
 
-/// Runs on `anrscope-text`, after the hook was taken out.
+/// Records a dump. On `anrscope-text`, after the hook was removed.
 fn on_text(text: TraceText, again: Option<TraceTextSource>) {
     if Recorder::active().is_none() {
         return;
@@ -134,20 +141,20 @@ fn on_text(text: TraceText, again: Option<TraceTextSource>) {
         let at = sensing::last_signal().unwrap_or_else(clock::boottime);
         let dump = redact::dump(&text.bytes);
         worker::append(SectionKind::DumpText, timed::encode(at, &dump));
-        told::locks(&dump, std::process::id(), false);
+        anr_listener::locks(&dump, std::process::id(), false);
     }
     if text.lost > 0 {
-        notice(&[&text.lost.to_string(), " bytes of a thread dump found no room"].concat());
+        notice(&[&text.lost.to_string(), " bytes of a thread dump did not fit"].concat());
     }
     if let Err(error) = text.unhooked {
         TEXTS.store(MAX_TEXTS, Ordering::Relaxed);
-        return notice(&["thread dumps are copied no more: ", &error.to_string()].concat());
+        return notice(&["no more thread dumps are copied: ", &error.to_string()].concat());
     }
     if text.bytes.is_empty() && again.is_none() {
         return;
     }
     if TEXTS.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_TEXTS {
-        notice("thread dumps are copied no more: there were 8");
+        notice("no more thread dumps are copied: there were 8");
     } else if let Some(source) = again {
         arm(source, true);
     }

@@ -1,4 +1,4 @@
-//! The app's side: starts, pages, foreground, idle handlers, touch, options, the guard against crash loops.
+//! The app's side: starts, pages, foreground state, idle handlers, touch, options, the crash-loop guard.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(crate) fn starts(recording: &Recording<Vec<u8>>) -> Vec<Lines> {
 }
 
 /// Kind, class without its package, grade.
-pub(crate) fn told(starts: &[Lines]) -> Vec<String> {
+pub(crate) fn summaries(starts: &[Lines]) -> Vec<String> {
     let class = |start: &Lines| start["activity"].rsplit('$').next().unwrap().to_owned();
     starts.iter().map(|start| [&start["kind"], &*class(start), &start["grade"]].join(" ")).collect()
 }
@@ -34,7 +34,7 @@ fn ns(start: &Lines, key: &str) -> u64 {
     start[key].parse().unwrap()
 }
 
-/// How long from one key to another, ms.
+/// The time from one key to another, ms.
 fn ms(start: &Lines, from: &str, to: &str) -> u64 {
     (ns(start, to) - ns(start, from)) / 1_000_000
 }
@@ -49,16 +49,16 @@ fn issues(recording: &Recording<Vec<u8>>, tag: &str) -> Vec<Value> {
 }
 
 #[test]
-fn item_30_a_cold_start_and_its_page_on_every_system() {
+fn a_cold_start_and_its_page_are_reported_on_every_system() {
     // The launch's message is 100, then a transaction. From 35 on its list is hidden.
     for (sdk, scene) in [(23, 100), (28, 159), (34, 159), (35, 159), (36, 159), (37, 159)] {
         let run = start("cold", sdk);
         assert_eq!(run.printed, "created 1\n", "{sdk}");
         let recording = run.recording();
         let starts = starts(&recording);
-        assert_eq!(told(&starts), ["page Home unknown", "cold Home good"], "{sdk}");
+        assert_eq!(summaries(&starts), ["page Home unknown", "cold Home good"], "{sdk}");
         let cold = &starts[1];
-        // 400 ms to the launch, 100 more to the focus; what the JVM took before them is real.
+        // 400 ms to the launch, 100 more to the focus; the JVM's own time before them is real.
         assert!(ms(cold, "begin", "application_end") >= 400, "{cold:?}");
         assert!(ms(cold, "application_end", "end") >= 100 && ns(cold, "splash_end") == 0, "{cold:?}");
         assert!((ns(cold, "begin")..=ns(cold, "end")).contains(&ns(cold, "first_draw")), "{cold:?}");
@@ -78,60 +78,60 @@ fn item_30_a_cold_start_and_its_page_on_every_system() {
 }
 
 #[test]
-fn item_30_where_messages_are_denied_the_first_create_ends_the_application() {
+fn where_messages_are_denied_the_first_create_ends_the_applications_creation() {
     let run = start("denied", 34);
     assert_eq!(run.printed, "created 1\n", "the observer is called nevertheless");
     let recording = run.recording();
-    assert_eq!(told(&starts(&recording)), ["page Home unknown", "cold Home good"]);
+    assert_eq!(summaries(&starts(&recording)), ["page Home unknown", "cold Home good"]);
     assert_eq!(issues(&recording, "Trace_StartUp")[0]["application_create_scene"], 0);
 }
 
 #[test]
-fn item_30_a_splash_page_and_a_chosen_end_page() {
+fn a_splash_page_and_a_chosen_end_page_change_the_start() {
     let recording = start("splash", 34).recording();
     let with_splash = starts(&recording);
     let expected = ["page Splash unknown", "page Home unknown", "cold Home good"];
-    assert_eq!(told(&with_splash), expected);
+    assert_eq!(summaries(&with_splash), expected);
     assert!(ms(&with_splash[2], "application_end", "splash_end") >= 600);
     assert!(ns(&with_splash[2], "splash_end") < ns(&with_splash[2], "end"));
     let recording = start("end", 34).recording();
     let chosen = starts(&recording);
-    assert_eq!(told(&chosen), expected);
+    assert_eq!(summaries(&chosen), expected);
     assert_eq!(ns(&chosen[2], "splash_end"), 0);
 }
 
 #[test]
-fn item_30_services_receivers_and_processes_without_activities() {
+fn services_receivers_and_processes_without_activities_have_starts() {
     let recording = start("service", 34).recording();
     let service = starts(&recording);
-    assert_eq!(told(&service), ["service  unknown", "page Home unknown"]);
+    assert_eq!(summaries(&service), ["service  unknown", "page Home unknown"]);
     let report = &issues(&recording, "Trace_StartUp")[0];
-    // The screen came whenever the user wanted it.
+    // The user chose when the screen came up.
     assert_eq!(report["first_activity_create"], 0);
     assert_eq!(report["startup_duration"], report["application_create"]);
     assert_eq!(report["application_create_scene"], 114);
-    assert_eq!(told(&starts(&start("receiver", 21).recording())), ["receiver  unknown"]);
+    assert_eq!(summaries(&starts(&start("receiver", 21).recording())), ["receiver  unknown"]);
     let recording = start("none", 34).recording();
     let none = starts(&recording);
-    assert_eq!(told(&none), ["service  good"]);
+    assert_eq!(summaries(&none), ["service  good"]);
     assert_eq!(none[0]["end"], none[0]["application_end"]);
     assert_eq!(
         issues(&recording, "Trace_StartUp")[0]["startup_duration"].as_u64().unwrap(),
         ms(&none[0], "begin", "end")
     );
     assert_eq!(
-        told(&starts(&start("relaunch", 34).recording())),
+        summaries(&starts(&start("relaunch", 34).recording())),
         ["page Home unknown", "relaunch Home good"]
     );
 }
 
 #[test]
-fn item_30_warm_and_hot_starts_follow_and_their_stacks_are_not_empty() {
+fn warm_and_hot_starts_follow_with_stacks() {
     let recording = start("again", 34).recording();
     let all = starts(&recording);
     let expected =
         ["page Home unknown", "cold Home good", "page Home unknown", "warm Home unknown", "hot Home bad"];
-    assert_eq!(told(&all), expected);
+    assert_eq!(summaries(&all), expected);
     assert!(ms(&all[3], "begin", "end") >= 1_500 && ms(&all[4], "begin", "end") >= 600);
     assert_eq!(ns(&all[4], "application_end"), 0);
     let reports = issues(&recording, "Trace_StartUp");
@@ -145,30 +145,30 @@ fn item_30_warm_and_hot_starts_follow_and_their_stacks_are_not_empty() {
 }
 
 #[test]
-fn item_30_a_slow_cold_start_has_a_stack_and_one_that_the_user_was_away_from_is_dropped() {
+fn a_slow_cold_start_has_a_stack_and_one_with_the_user_away_is_dropped() {
     let recording = start("slow", 28).recording();
-    assert_eq!(told(&starts(&recording)), ["page Home unknown", "cold Home bad"]);
+    assert_eq!(summaries(&starts(&recording)), ["page Home unknown", "cold Home bad"]);
     let stacks = issues(&recording, "Trace_EvilMethod");
     let slow = stacks.iter().find(|issue| issue["detail"] == "STARTUP").unwrap();
     assert_eq!(slow["subType"], 1);
     assert!(slow["cost"].as_u64().unwrap() >= 12_000);
     let stack = slow["stack"].as_str().unwrap();
-    // From the process's begin on: what ran before any message, the application, the page.
+    // From the process's begin: work before any message, the application, the page.
     for id in [2, 1, 11] {
         assert!(stack.contains(&format!(",{id},1,")), "{stack}");
     }
     let recording = start("away", 28).recording();
-    assert_eq!(told(&starts(&recording)), ["page Home unknown"]);
+    assert_eq!(summaries(&starts(&recording)), ["page Home unknown"]);
     assert!(issues(&recording, "Trace_StartUp").is_empty());
 }
 
 #[test]
-fn item_25_idle_handlers_are_told_and_none_is_lost() {
+fn idle_handlers_are_reported_and_none_is_lost() {
     for sdk in [21, 34, 37] {
         let run = Case::new("AppIdle").named(&sdk.to_string()).sdk(sdk).run();
         assert_eq!(
             run.printed,
-            // The list that was there is not written where its lock may not be read: another takes its place.
+            // The previous list is not written where its lock is not readable: another one replaces it.
             format!(
                 "found 1 of 2\nadded 5 has true true\nagain 5\nonce 1 threw 1 left 3\nremoved 1\n\
                  late true left 1\nrestored {} true 0\nran true\n",
@@ -197,13 +197,17 @@ fn item_25_idle_handlers_are_told_and_none_is_lost() {
         assert!(open.is_empty());
         let names: Vec<_> = slices.keys().map(String::as_str).collect();
         let own = |name: &str| format!("dev.anrscope.AppIdle${name}");
-        assert_eq!(names, [own("Counting"), own("Slow"), own("Throwing")], "ours are not told");
+        assert_eq!(
+            names,
+            [own("Counting"), own("Slow"), own("Throwing")],
+            "the library's own are not reported"
+        );
         assert_eq!((slices[&own("Slow")], slices[&own("Throwing")]), (1, 1));
     }
 }
 
 #[test]
-fn item_26_touch_that_waits_has_the_stack_of_the_stall_and_is_told_once() {
+fn delayed_touch_has_the_stack_of_the_stall_and_is_reported_once() {
     let run = Case::new("AppTouch").sdk(34).run();
     assert_eq!(
         run.printed,
@@ -211,17 +215,18 @@ fn item_26_touch_that_waits_has_the_stack_of_the_stall_and_is_told_once() {
     );
     let reports = issues(&run.recording(), "Trace_EvilMethod");
     let late: Vec<_> = reports.iter().filter(|issue| issue["detail"] == "LAG_TOUCH").collect();
-    assert_eq!(late.len(), 1, "a gesture is told once in four seconds");
+    assert_eq!(late.len(), 1, "a gesture is reported once in four seconds");
     assert!(late[0]["threadStack"].as_str().unwrap().contains("AppTouch:stuckHere("), "{}", late[0]);
     assert_eq!(late[0]["isProcessForeground"], true);
     assert_eq!(late[0]["scene"], "dev.anrscope.AppScript$Home");
 }
 
 #[test]
-fn item_32_a_pause_within_the_debounce_is_no_change_and_leaving_is_one() {
+fn a_pause_within_the_debounce_is_no_change_and_leaving_is_one() {
     let run = Case::new("AppForeground").sdk(34).run();
     assert_eq!(run.printed, "changes 1\nchanges 2\nfocused Home Detail \nmessages true twice false\n");
-    // By the activity itself and by its window's callback: once each. The page that came back had not lost it by then.
+    // By the activity itself and by its window's callback: once each. The page that returned had not lost
+    // focus by then.
     let recording = run.recording();
     let of_main = events(&recording, main_thread(&recording));
     let focus: Vec<_> = of_main
@@ -255,10 +260,10 @@ fn every_option_has_a_setter_and_reaches_the_library() {
 }
 
 #[test]
-fn the_manifest_the_code_and_the_provider_each_have_their_say() {
+fn the_manifest_the_code_and_the_provider_all_set_options() {
     let run = Case::new("AppOptions").named("said").run();
     let printed: Vec<_> = run.printed.lines().skip(1).collect();
-    // What the code says stays whatever the manifest says; the provider's word is the last, if it is one.
+    // The code's value wins over the manifest's; the provider's comes last, if it has one.
     let expected = ["slow 900 anr 7000 lag 1234 idle 2000", "set true false false 6000", "asked on main 0"];
     assert_eq!(printed, expected);
     let recording = run.recording();
@@ -278,7 +283,7 @@ fn the_manifest_the_code_and_the_provider_each_have_their_say() {
 }
 
 #[test]
-fn what_an_app_makes_up_is_recorded_as_a_number_if_it_says_so() {
+fn with_redact_an_apps_own_texts_are_recorded_as_numbers() {
     let said = |redact: &str| {
         let run = Case::new("AppRedact").named(redact).word(redact).run();
         let recording = run.recording();
@@ -311,19 +316,19 @@ fn what_an_app_makes_up_is_recorded_as_a_number_if_it_says_so() {
 }
 
 #[test]
-fn two_bad_starts_in_a_row_and_it_stays_disarmed_until_the_next_version() {
+fn two_bad_starts_in_a_row_disarm_until_the_next_version() {
     let case = |word: &str, version: &str| {
         Case::new("AppCrash").word(word).property(&format!("android.host.version={version}"))
     };
     let printed = |run: Run| run.printed;
     let armed = "armed true recording true logged 0\n";
     assert_eq!(printed(case("dies", "1").dies().run()), armed);
-    // One that lives is in between: nothing is held against the next.
+    // One that settles is in between: the next starts begin with a clean record.
     assert_eq!(printed(case("lives", "1").run_again()), armed);
     assert_eq!(printed(case("dies", "1").dies().run_again()), armed);
     assert_eq!(printed(case("dies", "1").dies().run_again()), armed);
     for _ in 0..2 {
-        // Each such start says so in the log, once, and the app can ask.
+        // Each such start is one log line, and the app can query it.
         assert_eq!(printed(case("refused", "1").run_again()), "armed false recording false logged 1\n");
     }
     assert_eq!(printed(case("lives", "2").run_again()), armed);
@@ -331,7 +336,7 @@ fn two_bad_starts_in_a_row_and_it_stays_disarmed_until_the_next_version() {
 }
 
 #[test]
-fn the_apps_version_is_recorded_and_nothing_where_the_package_manager_does_not_answer() {
+fn the_apps_version_is_recorded_if_the_package_manager_answers() {
     let recorded = |name: &str, properties: &[&str]| {
         let case = keeping(name).word("none").word("on");
         properties.iter().fold(case, |case, property| case.property(property)).run();
@@ -370,7 +375,7 @@ fn the_fix_for_shared_preferences_is_an_option_of_the_systems_that_need_it() {
     }
 }
 
-/// A start of an app with Android's folders, in that of the start before unless it is the first.
+/// Starts an app with Android's directories, in those of the previous start unless it is the first.
 pub(crate) fn kept(name: &str, words: &[&str], first: bool) -> Run {
     let case = words.iter().fold(keeping(name), |case, word| case.word(word));
     if first { case.run() } else { case.run_again() }
@@ -380,11 +385,11 @@ fn keeping(name: &str) -> Case {
     let case = Case::new("AppOff").named(name);
     let data = case.folder().join("user/0/com.example.app");
     let case = case.property(&format!("android.host.data={}", data.display()));
-    // As the system sets it: from there the library finds what it kept, before there is a Context.
+    // As the system sets it: from there the library finds what it stored, before there is a Context.
     case.environment("ANDROID_DATA", &Case::new("AppOff").named(name).folder()).in_memory_first()
 }
 
-/// The recordings there are, the newest last.
+/// The recordings, the newest last.
 fn kept_recordings(name: &str) -> Vec<Recording<Vec<u8>>> {
     let folder = Case::new("AppOff").named(name).folder().join("user/0/com.example.app");
     let mut files = app_recordings(&folder);
@@ -393,12 +398,12 @@ fn kept_recordings(name: &str) -> Vec<Recording<Vec<u8>>> {
 }
 
 #[test]
-fn an_app_that_was_switched_off_stays_off_until_somebody_says_on() {
+fn an_app_that_was_switched_off_stays_off_until_it_is_switched_on() {
     let name = "off";
-    // The provider says so: what was watched is let go, and the file that is there has no more.
+    // The provider switches it off: the monitors stop, and the file does not grow.
     assert_eq!(kept(name, &["0", "off"], true).printed, "at once true\nwatched false\nrecording true\n");
     let before = kept_recordings(name).len();
-    // Nobody is asked before anything is armed; and an answer that does not come changes nothing.
+    // No provider is called before anything is armed; and a missing answer changes nothing.
     for answer in ["0", "none"] {
         let run = kept(name, &[answer, "off"], false);
         assert_eq!(run.printed, "at once false\nwatched false\nrecording true\n", "{answer}");
@@ -423,7 +428,7 @@ fn an_app_that_was_switched_off_stays_off_until_somebody_says_on() {
 }
 
 #[test]
-fn sizes_hold_from_the_next_start_on_and_main_alone_from_a_threads_first_event_on() {
+fn sizes_apply_at_the_next_start_and_main_only_at_a_threads_first_event() {
     let name = "sizes";
     for (first, words) in [(true, "main_words=50000"), (false, "main_words=50000"), (false, "main_words=0")] {
         kept(name, &["none", "on", words, "pool_words=20000"], first);
@@ -435,14 +440,15 @@ fn sizes_hold_from_the_next_start_on_and_main_alone_from_a_threads_first_event_o
         key_values(&text).find(|(k, _)| *k == key).unwrap().1.parse().unwrap()
     };
     let of = |key: &str| all.iter().map(|recording| blocks(recording, key)).collect::<Vec<_>>();
-    // The first start knows nothing of it, and the fourth what the third said. 1,020 words are a block.
+    // The first start does not have the sizes yet, and the fourth has those that the third set. 1,020 words
+    // are a block.
     assert_eq!(of("main_blocks"), [986, 50, 50, 986]);
     assert_eq!(of("pool_blocks"), [512, 20, 20, 20]);
     let names: Vec<_> = all[0].threads().iter().filter_map(|thread| thread.name.as_deref()).collect();
     assert!(names.contains(&"Early") && !names.contains(&"Late"), "{names:?}");
 }
 
-/// All that is found in a list of files.
+/// All markers found in a list of files.
 fn found_in_files(files: &[std::path::PathBuf]) -> Vec<u32> {
     let mut all: Vec<_> =
         files.iter().flat_map(|file| marked::found(&std::fs::read(file).unwrap())).collect();
@@ -452,7 +458,7 @@ fn found_in_files(files: &[std::path::PathBuf]) -> Vec<u32> {
 }
 
 #[test]
-fn nothing_that_an_app_says_is_recorded_but_what_the_docs_list_and_nothing_at_all_with_redact() {
+fn only_the_documented_texts_of_an_app_are_recorded_and_none_with_redact() {
     let case = |name: &'static str| move || Case::new("MarkersLife").named(name);
     let (printed, recordings) = marked::live(case("said"), "0");
     assert!(

@@ -1,4 +1,4 @@
-//! What the next start learns of a process that is gone.
+//! What the next start learns of a process that has ended.
 
 use std::path::{Path, PathBuf};
 
@@ -11,13 +11,13 @@ fn case(name: &str) -> Case {
     Case::new("AppExits").named(name).sdk(36)
 }
 
-/// A process that was killed: its pid.
+/// Runs a process that is killed; returns its pid.
 fn killed(name: &str) -> u32 {
     let run = case(name).word("dies").dies().run();
     run.lines("pid").next().unwrap_or_else(|| panic!("{}", run.printed)).parse().unwrap()
 }
 
-/// The next start, at which the system has this trace of it.
+/// Runs the next start, at which the system has this trace of it.
 fn next(name: &str, pid: u32, trace: &str) -> Run {
     let file: PathBuf = case(name).folder().join("trace.txt");
     std::fs::write(&file, trace).unwrap();
@@ -25,11 +25,11 @@ fn next(name: &str, pid: u32, trace: &str) -> Run {
 }
 
 #[test]
-fn item_23_a_dead_lock_in_the_trace_of_an_earlier_process_is_told_to_the_listener() {
+fn a_deadlock_in_the_trace_of_an_earlier_process_reaches_the_listener() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../exporter/tests/data/deadlock");
     let pid = killed("deadlock");
     let trace = std::fs::read_to_string(data.join("tail_into_cycle.txt")).unwrap();
-    // A tail into the circle: main waits for one of the two and is none of them.
+    // A tail into the cycle: main waits for one of the two and is not part of it.
     let run = next("deadlock", pid, &trace);
     let expected = format!(
         "deadlock of {pid} [2, 3] [L2, L3]\n\
@@ -41,14 +41,15 @@ fn item_23_a_dead_lock_in_the_trace_of_an_earlier_process_is_told_to_the_listene
 }
 
 #[test]
-fn item_23_a_main_that_was_idle_in_the_trace_of_its_anr_is_told() {
+fn an_idle_main_in_the_trace_of_its_anr_reaches_the_listener() {
     let pid = killed("idle");
     let trace =
         "\"main\" prio=5 tid=1 Native\n  at android.os.MessageQueue.nativePollOnce(Native method)\n\n";
     assert_eq!(next("idle", pid, trace).printed, format!("idle of {pid} 2\n"));
 }
 
-/// A start at which the platform has a profile of this trigger and error for whoever registers; the sections of all recordings.
+/// Runs a start at which the platform has a profile of this trigger and error; returns the sections of all
+/// recordings.
 fn profile(name: &str, sdk: u32, pid: &str, trigger: u32, error: u32) -> (String, Vec<(String, String)>) {
     let case = || Case::new("AppExits").named(name).sdk(sdk);
     let file = case().folder().join("profile_trigger_anr.perfetto-trace");
@@ -64,7 +65,7 @@ fn profile(name: &str, sdk: u32, pid: &str, trigger: u32, error: u32) -> (String
 }
 
 #[test]
-fn a_profile_that_the_platform_left_is_noted_in_the_recording_of_the_process_that_died() {
+fn a_profile_from_the_platform_is_noted_in_the_recording_of_its_process() {
     let pid = killed("profile").to_string();
     let (printed, noted) = profile("profile", 36, &pid, 2, 0);
     assert_eq!(printed, "trigger 2\nwaiting 0\n");

@@ -1,4 +1,4 @@
-//! Frames: stages, drops, frames a second, the overlay, through the shims.
+//! Frames: stages, dropped frames, frames per second, the overlay, through the shims.
 
 use serde_json::Value;
 use trace_format::Event;
@@ -7,14 +7,14 @@ use trace_format::section::SectionKind;
 
 use crate::harness::{Case, Run, events, main_thread, recorded_issues, sections};
 
-/// Main's events of the first whole frame, with their times.
+/// Main's events of the first complete frame, with their times.
 fn first_frame(all: &[(u64, Event)]) -> Vec<Event> {
     let begin = all.iter().position(|(_, event)| matches!(event, Event::FrameBegin(_))).expect("a frame");
     let end = begin + all[begin..].iter().position(|(_, event)| *event == Event::FrameEnd).expect("its end");
     all[begin - 1..end + 2].iter().map(|(_, event)| *event).collect()
 }
 
-/// Stages in order of their begins, for what becomes of a frame on this API level.
+/// The stages in the order of their begins, as expected on this API level.
 fn stages(sdk: u32, exact: bool) -> Vec<Stage> {
     let mut stages = vec![Stage::Input, Stage::Animation, Stage::Traversal];
     if exact && sdk >= 23 {
@@ -28,7 +28,7 @@ fn counted(report: &Value) -> u64 {
     report["dropLevel"].as_object().unwrap().values().filter_map(Value::as_u64).sum()
 }
 
-/// `system`: an ordinary one, one that is `denied` its queues, or one that is `strict` with times.
+/// `system`: a normal one, one that has `denied` its queues, or one that is `strict` with times.
 fn is_in_order(sdk: u32, system: &str) {
     let case = Case::new("FrameOrder").named(&format!("{sdk}-{system}")).sdk(sdk);
     let run = case.word(system).run();
@@ -48,8 +48,8 @@ fn is_in_order(sdk: u32, system: &str) {
     }
     // FrameInfo's events, or from API 24 on those that the window was given.
     let input = sdk >= 23;
-    let (told, rest) = frame[2..].split_at(expected.len());
-    assert_eq!(told, expected, "{sdk}");
+    let (reported, rest) = frame[2..].split_at(expected.len());
+    assert_eq!(reported, expected, "{sdk}");
     match rest {
         [Event::InputEvents(events), Event::FrameEnd, Event::MessageEnd] if input => {
             assert_eq!(events.newest - events.oldest, 20_000_000, "{sdk}");
@@ -59,21 +59,21 @@ fn is_in_order(sdk: u32, system: &str) {
         other => panic!("{sdk}: {other:?}"),
     }
 
-    // No vsync but those that the app asked for, and nothing of ours is left.
+    // No vsync but those that the app requested, and nothing of the library is left.
     assert_eq!(run.lines("vsyncs").collect::<Vec<_>>(), ["5"], "{sdk}: {}", run.printed);
     assert!(run.lines("waiting").all(|waiting| waiting == "0"), "{sdk}: {}", run.printed);
     assert_eq!(run.lines("left").collect::<Vec<_>>(), ["0 0 0"], "{sdk}");
 
-    // Each was told to the observer, and its input latency where that is known.
-    let told: Vec<_> = run.lines("frame").collect();
-    assert_eq!(told.len(), 5, "{sdk}: {}", run.printed);
-    for line in told {
+    // The observer received each, and its input latency where that is known.
+    let reported: Vec<_> = run.lines("frame").collect();
+    assert_eq!(reported.len(), 5, "{sdk}: {}", run.printed);
+    for line in reported {
         let latency = line.strip_prefix("com.example.Page true ").expect(line).parse::<i64>().unwrap();
         // 30 ms before its INPUT stage, and 3 ms of work at least.
         assert!(if input { latency >= 33 } else { latency == 0 }, "{sdk}: {line}");
     }
 
-    // The page's report, which has the parts' means where the system tells parts.
+    // The page's report, which has the parts' means where the system reports parts.
     let reports = run.issues();
     assert_eq!(reports.len(), 1, "{sdk}");
     assert_eq!(counted(&reports[0]), 5, "{sdk}");
@@ -89,25 +89,25 @@ fn is_in_order(sdk: u32, system: &str) {
 }
 
 #[test]
-fn stages_are_in_order_and_nothing_is_left_below_api_24() {
+fn stages_are_in_order_and_none_stays_open_below_api_24() {
     is_in_order(21, "ordinary");
     is_in_order(23, "ordinary");
 }
 
 #[test]
-fn stages_are_in_order_and_nothing_is_left_from_api_24_on() {
+fn stages_are_in_order_and_none_stays_open_from_api_24_on() {
     is_in_order(24, "ordinary");
     is_in_order(34, "ordinary");
     is_in_order(34, "strict");
 }
 
 #[test]
-fn a_choreographer_that_denies_its_queues_is_followed_by_public_calls() {
+fn where_choreographer_denies_its_queues_public_calls_are_used() {
     is_in_order(21, "denied");
 }
 
 #[test]
-fn the_stage_that_main_hangs_in_is_recorded_and_in_the_snapshot_at_every_api_level() {
+fn the_stage_of_a_stall_is_recorded_and_in_the_snapshot_at_every_api_level() {
     let hangs = [
         (21, "traversal"),
         (23, "traversal"),
@@ -137,7 +137,7 @@ fn the_stage_that_main_hangs_in_is_recorded_and_in_the_snapshot_at_every_api_lev
             lines.find(|(name, _)| *name == key).unwrap_or_else(|| panic!("{key} in {snapshot}")).1
         };
         assert_eq!(value("stage"), word.to_uppercase(), "{sdk}");
-        // The running stage is in its cost: 300 ms, less what main did before it.
+        // The running stage is in its cost: 300 ms, less main's work before it.
         let cost: u64 = value(&format!("{word}_ns")).parse().unwrap();
         assert!(cost > 100_000_000, "{sdk} {word}: {cost}");
     }
@@ -149,7 +149,7 @@ fn keys(report: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn item_27_levels_at_2_3_8_9_23_24_41_42_at_60_90_120_and_where_the_rate_changes() {
+fn levels_change_at_2_3_8_9_23_24_41_42_at_60_90_120_hz_and_at_rate_changes() {
     for (sdk, rates) in [(26, "60"), (34, "90"), (34, "120"), (34, "60,120")] {
         let case = Case::new("FrameLevels").named(&format!("{sdk}-{rates}")).sdk(sdk);
         let run = case.word("fps_window_ms=600000").word("tell_dropped=9").word(rates).run();
@@ -173,7 +173,7 @@ fn item_27_levels_at_2_3_8_9_23_24_41_42_at_60_90_120_and_where_the_rate_changes
         if times == 1 {
             assert_eq!(report["REFRESH_RATE"].to_string(), rates);
         }
-        // Those who wait for 9 at 60 Hz, which is 18 at 120.
+        // Observers of 9 dropped frames at 60 Hz, which is 18 at 120.
         let dropped: Vec<_> = run.lines("dropped").map(|line| line.rsplit(' ').next().unwrap()).collect();
         let expected: &[&str] = match rates {
             "60" => &["9", "23", "24", "41", "42"],
@@ -185,7 +185,7 @@ fn item_27_levels_at_2_3_8_9_23_24_41_42_at_60_90_120_and_where_the_rate_changes
 }
 
 #[test]
-fn item_27_own_levels_a_threshold_and_a_white_list_of_scenes() {
+fn levels_a_threshold_and_an_allow_list_of_scenes_are_options() {
     let run = |name: &str, words: &[&str]| {
         let case = Case::new("FrameLevels").named(name).sdk(30);
         words.iter().fold(case, |case, word| case.word(word)).word("60").run()
@@ -206,14 +206,14 @@ fn rates(name: &str, sdk: u32, words: &[&str]) -> Run {
     words.iter().fold(case, |case, word| case.word(word)).run()
 }
 
-/// What the stand-in's own count of frames and vsync periods says.
+/// The fake's own count of frames and vsync periods.
 fn truth(run: &Run) -> (f64, u64) {
     let line = run.lines("truth").next().unwrap().split(' ').collect::<Vec<_>>();
     (line[0].parse().unwrap(), line[2].parse().unwrap())
 }
 
 #[test]
-fn item_28_fps_through_the_shims_is_within_one_percent_of_the_truth() {
+fn fps_through_the_shims_is_within_one_percent_of_the_truth() {
     for (sdk, hz, pipeline) in [(26, "60", "0"), (30, "90", "1"), (34, "120", "2"), (34, "60", "2")] {
         let words = [hz, pipeline, "6", "fps_window_ms=600000"];
         let run = rates(&format!("{sdk}-{hz}-{pipeline}"), sdk, &words);
@@ -227,7 +227,7 @@ fn item_28_fps_through_the_shims_is_within_one_percent_of_the_truth() {
 }
 
 #[test]
-fn item_28_below_api_24_frames_are_counted_by_what_main_made_of_them() {
+fn below_api_24_frames_are_counted_by_what_main_recorded() {
     for sdk in [21, 23] {
         let run = Case::new("FrameBelowApi24").named(&sdk.to_string()).sdk(sdk).run();
         assert_eq!(run.lines("frames").next(), Some("120 told 120 shorter 0"), "{sdk}: {}", run.printed);
@@ -236,7 +236,7 @@ fn item_28_below_api_24_frames_are_counted_by_what_main_made_of_them() {
         assert_eq!((reports.len(), counted(&reports[0])), (1, 120), "{sdk}");
         let fps = reports[0]["fps"].as_f64().unwrap();
         assert!((fps / truth - 1.0).abs() <= 0.01, "{fps} instead of {truth:.2} at API {sdk}");
-        // Six were of 120 ms, seven intervals and more; no window told of parts of frames.
+        // Six took 120 ms, seven intervals and more; no window reported parts of frames.
         let slow = ["MIDDLE", "NORMAL", "HIGH", "FROZEN"]
             .map(|level| &reports[0]["dropLevel"][format!("DROPPED_{level}")]);
         assert!(slow.iter().map(|count| count.as_u64().unwrap()).sum::<u64>() >= 6, "{}", reports[0]);
@@ -245,7 +245,7 @@ fn item_28_below_api_24_frames_are_counted_by_what_main_made_of_them() {
 }
 
 #[test]
-fn item_28_a_window_of_ten_seconds_is_a_report_and_the_older_ones_come_after_two_minutes() {
+fn a_report_covers_ten_seconds_and_a_matrix_04_report_two_minutes() {
     let run = rates("older", 30, &["60", "0", "36", "older_fps=1"]);
     let reports = run.issues();
     let (older, ours): (Vec<_>, Vec<_>) =
@@ -260,15 +260,17 @@ fn item_28_a_window_of_ten_seconds_is_a_report_and_the_older_ones_come_after_two
 }
 
 #[test]
-fn item_29_the_overlay_changes_every_200_ms_at_every_rate() {
+fn the_overlay_changes_every_200_ms_at_every_rate() {
     for (sdk, hz) in [(26, "60"), (34, "90"), (34, "120")] {
         let run = Case::new("FrameOverlay").named(&format!("{sdk}-{hz}")).sdk(sdk).word(hz).word("5").run();
         let apart: Vec<u64> = run.lines("apart").map(|ms| ms.parse().unwrap()).collect();
         assert!(apart.len() >= 44, "{} changes at {hz} Hz", apart.len());
-        // Each is seen by the next frame that is drawn, so two of them may be two frames nearer or farther.
+        // Each is noticed at the next frame that is drawn, so two of them may be two frames nearer or
+        // farther.
         assert!(apart.iter().all(|ms| (160..=250).contains(ms)), "{apart:?} at {hz} Hz");
         let drawn: Vec<_> = run.lines("drawn").collect();
-        // Frames a second with two decimals, in green; no drops; 50 bars, and the means behind 5 s and 10 s.
+        // Frames per second with two decimals, in green; no drops; 50 bars, and the means after 5 s and 10
+        // s.
         let has = |end: &str| drawn.iter().any(|line| line.ends_with(end));
         assert!(
             drawn
@@ -286,8 +288,8 @@ fn item_29_the_overlay_changes_every_200_ms_at_every_rate() {
 }
 
 #[test]
-fn item_29_colours_counts_and_shares_of_slow_frames() {
-    // Frames of 80 ms: 12.5 a second, 3 dropped by each (at 60 Hz 80 ms are 4.8 intervals).
+fn the_overlay_has_colours_counts_and_shares_of_slow_frames() {
+    // Frames of 80 ms: 12.5 per second, 3 dropped by each (at 60 Hz 80 ms are 4.8 intervals).
     let run = Case::new("FrameOverlay").named("slow").sdk(30).word("60").word("80").run();
     let drawn: Vec<_> = run.lines("drawn").collect();
     let red = "ffc62828";
@@ -298,22 +300,22 @@ fn item_29_colours_counts_and_shares_of_slow_frames() {
 }
 
 #[test]
-fn an_overlay_that_is_not_allowed_is_told_and_nothing_else() {
+fn an_overlay_that_is_not_allowed_is_only_a_notice() {
     let case = Case::new("FrameOverlay").named("refused").sdk(30).word("60").word("5").word("refused");
     let run = case.run();
     assert_eq!(run.printed, "shown false\n");
     let recording = run.recording();
     let service = recording.service().expect("a service ring");
-    let told = events(&recording, service).iter().any(|(_, event)| match event {
+    let reported = events(&recording, service).iter().any(|(_, event)| match event {
         Event::Notice(text) => {
             recording.texts().get(*text).is_some_and(|text| text.starts_with("no overlay"))
         }
         _ => false,
     });
-    assert!(told);
+    assert!(reported);
 }
 
-/// Frames of main: the numbers of those that were run, and how many were none.
+/// Frames of main: the numbers of those that ran, and how many were skipped.
 fn numbers(all: &[(u64, Event)]) -> (Vec<u64>, usize) {
     let (mut numbers, mut skipped, mut open) = (Vec::new(), 0, 0);
     for (_, event) in all {
@@ -327,7 +329,8 @@ fn numbers(all: &[(u64, Event)]) -> (Vec<u64>, usize) {
     (numbers, skipped)
 }
 
-/// A page that stands still for 2 s under vsyncs that no one waits for: the library asks for `most` vsyncs at most.
+/// Checks that a page that stands still for 2 s under unrequested vsyncs makes the library request at most
+/// `most` vsyncs.
 fn asks_for_no_vsync(sdk: u32, hz: &str, how: &str, most: u64) {
     let name = format!("{sdk}-{hz}-{how}");
     let run = Case::new("FrameVsync").named(&name).sdk(sdk).word(hz).word("2000").word(how).run();
@@ -335,13 +338,14 @@ fn asks_for_no_vsync(sdk: u32, hz: &str, how: &str, most: u64) {
     assert!(asked <= most, "{name}: asked for {asked} vsyncs");
     let recording = run.recording();
     let (numbers, skipped) = numbers(&events(&recording, main_thread(&recording)));
-    // What the library asked for was run; else only what was drawn is a frame. Their numbers have no gaps.
+    // What the library requested was run; otherwise only what was drawn is a frame. The numbers have no
+    // gaps.
     assert_eq!(numbers, (1..=20 + asked).collect::<Vec<_>>(), "{name}");
     assert_eq!(skipped > 0, sdk >= 24, "{name}: {skipped}");
 }
 
 #[test]
-fn a_vsync_that_no_one_waits_for_makes_the_library_ask_for_none() {
+fn an_unrequested_vsync_does_not_request_another() {
     std::thread::scope(|threads| {
         for (sdk, hz, how) in [
             (23, "60", "still"),
@@ -358,7 +362,7 @@ fn a_vsync_that_no_one_waits_for_makes_the_library_ask_for_none() {
 }
 
 #[test]
-fn where_the_system_hides_whether_a_frame_is_scheduled_a_vsync_right_behind_an_animation_costs_one() {
+fn where_scheduling_is_hidden_a_vsync_right_after_an_animation_costs_one_more() {
     asks_for_no_vsync(34, "60", "late", 1);
 }
 
@@ -382,8 +386,8 @@ fn a_frame_allocates_nothing_on_main() {
     for sdk in [21, 23, 24, 34] {
         let run = Case::new("FrameAllocation").named(&sdk.to_string()).sdk(sdk).run();
         let bytes: Vec<i64> = run.lines("bytes").map(|bytes| bytes.parse().unwrap()).collect();
-        // What is measured is main's: the frames with the monitor, less the frames without, a frame. A class that is loaded
-        // meanwhile is a few hundred bytes in 2,000 frames.
+        // Main is measured: the frames with the monitor, less the frames without, per frame. A class that
+        // is loaded meanwhile is a few hundred bytes in 2,000 frames.
         assert_eq!(bytes.len(), 1);
         assert!(bytes[0] < 4, "{sdk}: {bytes:?} bytes a frame");
     }

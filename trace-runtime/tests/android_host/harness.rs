@@ -1,4 +1,4 @@
-//! Compiles the stand-ins, the shims and the cases once, and runs cases.
+//! Compiles the fakes, the shims and the cases once, and runs cases.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -15,18 +15,21 @@ pub(crate) struct Case {
     words: Vec<String>,
     status: Option<i32>,
     library: Option<PathBuf>,
-    /// Folders of classes in front of those of the cases.
+    /// Directories of classes before those of the cases.
     classes: Vec<PathBuf>,
     environment: Vec<(String, PathBuf)>,
-    /// The recorder is told no folder: it is as on Android, where recording begins before there is one.
+    /// The recorder gets no directory at the start, as on Android, where recording begins before it is
+    /// known.
     in_memory_first: bool,
     lenient: bool,
+    /// What the JVM must write to stderr.
+    stderr: &'static str,
 }
 
 /// What a run left behind.
 #[derive(Debug)]
 pub(crate) struct Run {
-    /// What the program printed.
+    /// The program's stdout.
     pub printed: String,
     folder: PathBuf,
 }
@@ -44,6 +47,7 @@ impl Case {
             environment: Vec::new(),
             in_memory_first: false,
             lenient: false,
+            stderr: "",
         }
     }
 
@@ -53,14 +57,14 @@ impl Case {
         self
     }
 
-    /// On Android nobody tells the recorder a folder.
+    /// As on Android, the recorder gets no directory at the start.
     #[allow(dead_code)]
     pub(crate) fn in_memory_first(mut self) -> Self {
         self.in_memory_first = true;
         self
     }
 
-    /// Another folder than the class's name, for a class that several tests run: they run at once.
+    /// A directory with another name than the class, for a class that several tests run at once.
     #[allow(dead_code)]
     pub(crate) fn named(mut self, name: &str) -> Self {
         self.name = format!("{}-{name}", self.class);
@@ -76,7 +80,7 @@ impl Case {
         self.jvm(&format!("-D{property}"))
     }
 
-    /// An option of the JVM's.
+    /// An option of the JVM.
     pub(crate) fn jvm(mut self, option: &str) -> Self {
         self.properties.push(option.to_owned());
         self
@@ -88,40 +92,47 @@ impl Case {
         self
     }
 
-    /// Another library than the example beside the test's own binary.
+    /// A library other than the example next to the test's own binary.
     #[allow(dead_code)]
     pub(crate) fn library(mut self, library: &Path) -> Self {
         self.library = Some(library.to_owned());
         self
     }
 
-    /// A folder of more classes.
+    /// A directory of more classes.
     #[allow(dead_code)]
     pub(crate) fn classes(mut self, folder: &Path) -> Self {
         self.classes.push(folder.to_owned());
         self
     }
 
-    /// The program is killed or killed itself: its exit status is not looked at.
+    /// The program is killed or kills itself: its exit status is not checked.
     #[allow(dead_code)]
     pub(crate) fn dies(mut self) -> Self {
         self.status = None;
         self
     }
 
-    /// What the JVM says on stderr is shown and nothing more: of a library that is being judged, a fault is a result.
+    /// The JVM's stderr is printed and not checked: when a library is being tested, a fault is a result.
     #[allow(dead_code)]
     pub(crate) fn lenient(mut self) -> Self {
         self.lenient = true;
         self
     }
 
-    /// The folder of the recordings, emptied by [`Case::run`].
+    /// The JVM writes this to stderr, and not nothing.
+    #[allow(dead_code)]
+    pub(crate) fn stderr(mut self, text: &'static str) -> Self {
+        self.stderr = text;
+        self
+    }
+
+    /// The directory of the recordings, emptied by [`Case::run`].
     pub(crate) fn folder(&self) -> PathBuf {
         base().join("runs").join(&self.name)
     }
 
-    /// The command, with an empty folder for its recordings.
+    /// The command, with an empty directory for its recordings.
     pub(crate) fn command(&self) -> Command {
         let folder = self.folder();
         let _ = std::fs::remove_dir_all(&folder);
@@ -129,9 +140,9 @@ impl Case {
         self.command_again()
     }
 
-    /// The command, in the folder as it is: a later process of the same app.
+    /// The command, in the directory as it is: a later process of the same app.
     pub(crate) fn command_again(&self) -> Command {
-        // Test binaries lie in deps, examples beside that.
+        // Test binaries are in deps, examples one level up.
         let own = std::env::current_exe().unwrap();
         let examples = own.parent().and_then(Path::parent).unwrap().join("examples");
         let library = self.library.clone().unwrap_or_else(|| examples.join("liblibrary.so"));
@@ -142,12 +153,13 @@ impl Case {
         // Small and quick to start: several run at once.
         command.args(["-Xshare:auto", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-XX:+UseSerialGC"]);
         command.arg(format!("-Danrscope.lib={}", library.display()));
-        // Main polls in native code as on Android; in Java where this crate's examples are not built (`cargo test -p cli`).
+        // Main polls in native code as on Android; in Java where this crate's examples are not built
+        // (`cargo test -p cli`).
         let native = examples.join("libnative_poll.so");
         if native.exists() {
             command.arg(format!("-Dandroid.host.native={}", native.display()));
         }
-        // Hidden fields are refused.
+        // Access to hidden fields is refused.
         command.args([
             "-Dandroid.host.hiddenApi=enforced",
             "--add-opens=java.base/jdk.internal.reflect=ALL-UNNAMED",
@@ -167,7 +179,7 @@ impl Case {
         self.finish(command)
     }
 
-    /// Runs it once more in the same folder.
+    /// Runs it once more in the same directory.
     #[allow(dead_code)]
     pub(crate) fn run_again(self) -> Run {
         let command = self.command_again();
@@ -183,8 +195,8 @@ impl Case {
             eprint!("{complaints}");
         } else if let Some(expected) = self.status {
             assert_eq!(status.code(), Some(expected), "{printed}\n{complaints}");
-            // What HotSpot prints of a SIGQUIT goes to stdout.
-            assert_eq!(complaints, "", "{printed}");
+            // HotSpot prints its answer to a SIGQUIT to stdout.
+            assert_eq!(complaints, self.stderr, "{printed}");
         } else {
             // Shown if the test fails.
             eprint!("{complaints}");
@@ -195,7 +207,7 @@ impl Case {
 
 #[allow(dead_code)]
 impl Run {
-    /// The files of the recordings, by name, which begins with the time.
+    /// The files of the recordings, sorted by name, which begins with the time.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(&self.folder).unwrap().map(|entry| entry.unwrap().path());
         let mut files: Vec<_> = entries.filter(|p| p.extension().is_some_and(|x| x == "anrscope")).collect();
@@ -210,12 +222,12 @@ impl Run {
         open(&files[0])
     }
 
-    /// The lines printed that begin with this word, without it.
+    /// The printed lines that begin with this word, without it.
     pub(crate) fn lines<'a>(&'a self, word: &'a str) -> impl Iterator<Item = &'a str> {
         self.printed.lines().filter_map(move |line| line.strip_prefix(word)?.strip_prefix(' '))
     }
 
-    /// The reports that the listener got, of a case that prints each as `issue JSON`.
+    /// The reports that the listener received, for a case that prints each as `issue JSON`.
     pub(crate) fn issues(&self) -> Vec<serde_json::Value> {
         self.lines("issue").map(|json| serde_json::from_str(json).expect(json)).collect()
     }
@@ -268,7 +280,7 @@ fn base() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("android-host")
 }
 
-/// The folder of the compiled classes.
+/// The directory of the compiled classes.
 pub(crate) fn classes() -> &'static Path {
     static CLASSES: OnceLock<PathBuf> = OnceLock::new();
     CLASSES.get_or_init(|| {

@@ -3,12 +3,12 @@
 use trace_format::Event;
 use trace_format::section::SectionKind;
 
-use crate::app::{starts, told};
+use crate::app::{starts, summaries};
 use crate::harness::{Case, events, main_thread, open, recorded_issues, sections};
 use crate::lifetime::{app_recordings, live};
 
 #[test]
-fn the_life_of_an_app_is_in_one_recording_a_process() {
+fn the_life_of_an_app_is_in_one_recording_per_process() {
     let (pid, folder) = live(|| Case::new("AppLife"));
     let files = app_recordings(&folder);
     assert_eq!(files.len(), 3, "{files:?}");
@@ -19,10 +19,10 @@ fn the_life_of_an_app_is_in_one_recording_a_process() {
     let killed = recording(&format!("com.example.app-{pid}."));
     assert_eq!(killed.header().process_name, "com.example.app");
 
-    // Starts: cold, its page, and hot after the app was away.
+    // Starts: cold, its page, and hot after the app was in the background.
     let kinds: Vec<_> = starts(&killed).iter().map(|start| start["kind"].clone()).collect();
     assert_eq!(kinds, ["page", "cold", "hot"]);
-    // Each monitor has told.
+    // Each monitor has reported.
     let reports = recorded_issues(&killed);
     let has = |detail: &str| reports.iter().filter(|issue| issue["detail"] == detail).count();
     for detail in ["NORMAL", "LAG", "ANR", "SIGNAL_ANR", "LAG_IDLE_HANDLER", "LAG_TOUCH"] {
@@ -36,10 +36,10 @@ fn the_life_of_an_app_is_in_one_recording_a_process() {
     let fps: Vec<_> = reports.iter().filter(|issue| issue["tag"] == "Trace_FPS").collect();
     let dropped = |level: &str| -> u64 { fps.iter().map(|i| i["dropLevel"][level].as_u64().unwrap()).sum() };
     let levels = ["DROPPED_BEST", "DROPPED_NORMAL", "DROPPED_MIDDLE", "DROPPED_HIGH", "DROPPED_FROZEN"];
-    // Which level the quick ones are of depends on how busy the machine is.
+    // The level of the quick ones depends on how busy the machine is.
     assert!(dropped("DROPPED_FROZEN") >= 1 && levels.map(dropped).iter().sum::<u64>() >= 10, "{fps:?}");
 
-    // The frame that hangs: the stage that is open, by both detectors.
+    // The frame that hangs: the open stage, by both detectors.
     let snapshots: Vec<String> = sections(&killed, SectionKind::AnrSnapshot)
         .into_iter()
         .map(|s| String::from_utf8(s).unwrap())
@@ -56,14 +56,14 @@ fn the_life_of_an_app_is_in_one_recording_a_process() {
         verdict.contains("verdict=anr\n") && verdict.contains("error-state-ours")
     }));
     assert!(!sections(&killed, SectionKind::StackSamples).is_empty());
-    // The method that hung has begun and not ended.
+    // The method that hung has a begin and no end.
     let of_main = events(&killed, main_thread(&killed));
     assert!(
         of_main.iter().any(|(_, e)| *e == Event::Enter(43))
             && !of_main.iter().any(|(_, e)| *e == Event::Exit(43))
     );
 
-    // What the system said of its death came with the next start, once.
+    // The system's account of its death came with the next start, once.
     let exits = sections(&killed, SectionKind::ExitInformation);
     assert_eq!(exits.len(), 1);
     let exit = String::from_utf8(exits[0].clone()).unwrap();
@@ -78,6 +78,6 @@ fn the_life_of_an_app_is_in_one_recording_a_process() {
     }
     let push = recording("com.example.app_push-");
     assert_eq!(push.header().process_name, "com.example.app:push");
-    assert_eq!(told(&starts(&push)), ["service  unknown"]);
+    assert_eq!(summaries(&starts(&push)), ["service  unknown"]);
     assert!(sections(&push, SectionKind::ExitInformation).is_empty());
 }

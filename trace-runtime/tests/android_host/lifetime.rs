@@ -1,5 +1,6 @@
-//! Plays the life of an app: a cold start, frames at two rates, janks, slow and stuck messages, an ANR by the timer, one by
-//! SIGQUIT in a frame that hangs, SIGKILL, a second process, and the next start.
+//! Simulates the life of an app: a cold start, frames at two rates, dropped frames, slow and stalled
+//! messages, an ANR by the timer, one by SIGQUIT in a frame that hangs, SIGKILL, a second process, and the
+//! next start.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::harness::Case;
 
-/// The recordings in the folder that an app on Android would have them in.
+/// The recordings in the directory where an app on Android has them.
 pub(crate) fn app_recordings(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder.join("no_backup/anrscope")).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -17,7 +18,7 @@ pub(crate) fn app_recordings(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Waits until something is so, for half a minute at most.
+/// Waits until `so` returns true, for half a minute at most.
 fn wait_for(what: &str, so: impl Fn() -> bool) {
     let end = Instant::now() + Duration::from_secs(30);
     while !so() {
@@ -32,8 +33,8 @@ fn count(file: &Path, part: &str) -> usize {
     bytes.windows(part.len()).filter(|window| *window == part.as_bytes()).count()
 }
 
-/// The life of an app, told by the program `AppLife`: three processes, one after the other. Gives the first one's pid, and the
-/// folder.
+/// The life of an app, run by the program `AppLife`: three processes, one after the other. Returns the
+/// first one's pid, and the directory.
 pub(crate) fn live(app_life: impl Fn() -> Case) -> (u32, PathBuf) {
     let case = app_life().sdk(37).word("life");
     let folder = case.folder();
@@ -45,7 +46,7 @@ pub(crate) fn live(app_life: impl Fn() -> Case) -> (u32, PathBuf) {
         let _ = first.kill();
         panic!("{:?}", first.wait());
     }
-    // HotSpot's own answer goes there, too.
+    // HotSpot's own answer goes there too.
     let reader = std::thread::spawn(move || lines.map_while(Result::ok).count());
     let file = app_recordings(&folder).remove(0);
     signal(pid, libc::SIGQUIT);

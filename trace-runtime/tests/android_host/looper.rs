@@ -11,7 +11,7 @@ fn printer(scenario: &str) -> Run {
     run
 }
 
-/// Main's messages, begins with what they are for.
+/// Main's messages: begins with their message, and ends.
 fn messages(run: &Run) -> Vec<Option<Message>> {
     let recording = run.recording();
     let bounds =
@@ -28,14 +28,14 @@ fn whats(run: &Run) -> Vec<i32> {
 }
 
 #[test]
-fn item_8_the_printer_that_was_there_goes_on_and_is_there_again() {
+fn the_previous_printer_keeps_working_and_is_restored() {
     let run = printer("chained");
     assert_eq!(run.printed.lines().count(), 4);
     assert_eq!(whats(&run), [11], "once, though it was started twice, and not after the end");
 }
 
 #[test]
-fn item_8_a_replaced_printer_is_taken_again_when_idle_and_at_a_look() {
+fn a_replaced_printer_is_set_again_when_idle_and_at_a_poll() {
     let run = printer("replaced");
     let messages = whats(&run);
     assert!(messages.starts_with(&[21]) && !messages.contains(&22), "{messages:?}");
@@ -43,20 +43,20 @@ fn item_8_a_replaced_printer_is_taken_again_when_idle_and_at_a_look() {
 }
 
 #[test]
-fn item_8_an_observer_is_told_of_each_bound_once() {
+fn an_observer_gets_each_message_bound_once() {
     let run = printer("observed");
     assert_eq!(run.printed, "begins true\nends true\n");
     assert_eq!(whats(&run), [51, 52]);
 }
 
 #[test]
-fn item_8_a_printer_that_hands_on_to_ours_tells_no_message_twice() {
+fn a_printer_that_forwards_to_the_library_reports_no_message_twice() {
     let run = printer("wrapped");
     assert_eq!(whats(&run), [31, 32]);
 }
 
 #[test]
-fn item_8_a_twin_of_another_class_loader_is_left_where_it_is() {
+fn the_printer_of_another_class_loader_is_left_in_place() {
     let run = printer("twin");
     assert_eq!(messages(&run), []);
     let recording = run.recording();
@@ -71,13 +71,13 @@ fn item_8_a_twin_of_another_class_loader_is_left_where_it_is() {
 }
 
 #[test]
-fn item_8_a_first_line_of_another_form_disables_it() {
+fn a_first_line_of_another_form_disables_the_monitor() {
     let run = printer("foreign");
     assert_eq!(messages(&run), []);
 }
 
 #[test]
-fn a_handler_that_describes_itself_is_called_by_its_first_word_however_often() {
+fn a_handlers_description_is_reduced_to_its_first_word() {
     let run = printer("named");
     let messages = messages(&run);
     let recording = run.recording();
@@ -93,26 +93,26 @@ fn a_handler_that_describes_itself_is_called_by_its_first_word_however_often() {
 }
 
 #[test]
-fn item_9_nested_loops_and_swallowed_exceptions_stay_apart_in_the_recording() {
+fn nested_loops_and_swallowed_exceptions_stay_apart_in_the_recording() {
     let run = Case::new("MessageLife").run();
     let recording = run.recording();
     let text = |id| recording.texts().get(id).unwrap_or("").to_owned();
     let all = events(&recording, main_thread(&recording));
-    let mut told = String::new();
+    let mut recorded = String::new();
     for (_, event) in &all {
         match event {
             Event::MessageBegin(message) => {
                 let class = |id| text(id).rsplit(['.', '$']).next().unwrap_or("").to_owned();
                 let callback = class(message.callback);
-                told += &format!("({}{}{callback} ", class(message.target), message.what);
+                recorded += &format!("({}{}{callback} ", class(message.target), message.what);
             }
-            Event::MessageEnd => told += ") ",
+            Event::MessageEnd => recorded += ") ",
             _ => {}
         }
     }
-    // 5's end was lost and stands before 3's, 6's before the next begin.
+    // 5's end was lost and is recorded before 3's, 6's before the next begin.
     assert_eq!(
-        told,
+        recorded,
         "(Inbox-2 ) (Inbox0Task ) (Inbox3 (Inbox4 ) (Inbox5 ) ) (Inbox6 ) (Inbox0Waiting ) (Inbox01 ) (Inbox7 ) "
     );
     let handler = u32::from_str_radix(run.lines("handler").next().unwrap(), 16).unwrap();
@@ -124,7 +124,7 @@ fn item_9_nested_loops_and_swallowed_exceptions_stay_apart_in_the_recording() {
 }
 
 #[test]
-fn item_10_the_history_has_the_open_message_and_the_density_counts_it() {
+fn the_history_and_the_density_include_the_open_message() {
     let run = Case::new("MessageLife").named("history").run();
     let lines: Vec<_> = run.printed.lines().filter(|line| line.starts_with('{')).collect();
     let inbox = "{dev.anrscope.MessageLife$Inbox";
@@ -139,7 +139,7 @@ fn item_10_the_history_has_the_open_message_and_the_density_counts_it() {
 }
 
 #[test]
-fn item_10_where_the_looper_calls_no_printer_it_is_noticed_and_when_it_does_again() {
+fn a_looper_that_stops_or_resumes_calling_the_printer_is_detected() {
     let run = Case::new("AppSilent").sdk(36).run();
     assert_eq!(run.printed, "calls true\nmessages true\n");
     let bytes = std::fs::read(&run.files()[0]).unwrap();

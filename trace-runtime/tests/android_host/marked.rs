@@ -1,17 +1,19 @@
-//! The life of an app that says something of its own in every place it has (`MarkersLife.java`), its ANR, its death and the next start.
+//! The life of an app that puts a marker in every place where it can set a text (`MarkersLife.java`), its
+//! ANR, its death and the next start.
 
 use std::path::PathBuf;
 
 use super::harness::Case;
 use super::lifetime::app_recordings;
 
-/// Places of the app's, and of what the system says of it; two more are numbers.
+/// Places of the app's texts, and of the system's texts about it; two more are numbers.
 const PLACES: u32 = 33;
 /// `Message.arg1` and `arg2`.
 const NUMBERS: [(&str, u32); 2] = [("1717171", 34), ("1818181", 35)];
 
-/// What is recorded unless the app says `redact`, which docs/configuration.md lists: a mark, a counter, a scene, refused options, a callback's and a handler's
-/// first word, names of threads; a description, and a dump's threads, thread groups and subject.
+/// What is recorded without `redact`, as docs/configuration.md lists: a mark, a counter, a scene, refused
+/// options, a callback's and a handler's first word, names of threads; a description, and a dump's threads,
+/// thread groups and subject.
 pub(crate) const ITS_OWN: [u32; 12] = [1, 2, 3, 4, 5, 6, 8, 22, 30, 31, 32, 33];
 
 /// The system's dump of the process.
@@ -32,7 +34,8 @@ fn dump(pid: &str) -> String {
     .concat()
 }
 
-/// The app's life: what its listeners got and it read of the library's in the log, and its recordings.
+/// Runs the app's life: what its listeners received and what it read from the library in the log, and its
+/// recordings.
 pub(crate) fn live(case: impl Fn() -> Case, redact: &str) -> (String, Vec<PathBuf>) {
     let first = case().sdk(36).word("lives").word(redact).dies().run();
     let pid = first.lines("pid").next().unwrap_or_else(|| panic!("{}", first.printed)).to_owned();

@@ -1,22 +1,22 @@
-//! Options that no other test of the shims is about: what each changes is looked for. That every key is exercised somewhere is checked in
-//! `tests/configuration.rs`.
+//! Options that no other test of the shims covers: each test checks what one changes.
+//! `tests/configuration.rs` checks that every key is tested somewhere.
 
 use serde_json::Value;
 use trace_format::event::Clocks;
 use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
 
-use super::app::{kept, starts, told};
+use super::app::{kept, starts, summaries};
 use super::harness::{Case, recorded_issues, sections};
 use super::lifetime::app_recordings;
-use super::stuck::{SOON, detail, only, stuck};
+use super::stall::{SOON, detail, only, stuck};
 
 fn details(issues: &[Value]) -> Vec<&str> {
     issues.iter().map(detail).collect()
 }
 
 #[test]
-fn priority_and_timer_slack_are_told_when_a_message_changed_them() {
+fn priority_and_timer_slack_are_reported_when_a_message_changed_them() {
     let run = |name: &str, sdk: u32, words: &[&str]| {
         let case = Case::new("AppTuning").named(&format!("{name}-{sdk}")).sdk(sdk);
         recorded_issues(&words.iter().fold(case, |case, word| case.word(word)).run().recording())
@@ -39,7 +39,7 @@ fn priority_and_timer_slack_are_told_when_a_message_changed_them() {
 }
 
 #[test]
-fn a_sigquit_is_not_reported_where_that_is_off_and_judged_by_matrix_where_that_is_wanted() {
+fn options_switch_sigquit_reports_off_and_matrixs_policy_on() {
     let never = ["slow_ms=60000", "lag_ms=0", "anr_ms=0"];
     let run = stuck("sigquit", "no-signal-anr", (0, 4_000, 0), &[&never[..], &["signal_anr=0"]].concat());
     assert_eq!(recorded_issues(&run.recording()), [Value::Null; 0]);
@@ -52,7 +52,7 @@ fn a_sigquit_is_not_reported_where_that_is_off_and_judged_by_matrix_where_that_i
 }
 
 #[test]
-fn a_late_anr_is_dropped_and_stacks_have_the_lines_and_the_style_that_are_wanted() {
+fn options_drop_a_late_anr_and_set_the_lines_and_style_of_stacks() {
     let run = stuck("lock", "too-late", (1, 1_500, 1), &[&SOON[..], &["anr_too_late_ms=100"]].concat());
     assert_eq!(details(&run.issues()), ["LAG", "NORMAL"]);
     let run = stuck("lock", "style", (2, 0, 0), &[&SOON[..], &["stack_lines=1", "stack_style=2"]].concat());
@@ -62,7 +62,7 @@ fn a_late_anr_is_dropped_and_stacks_have_the_lines_and_the_style_that_are_wanted
     assert!(
         anr["threadStack"].as_str().unwrap().starts_with("dev.anrscope.StuckLife.priceOf(StuckLife.java:")
     );
-    // The slow message's report comes behind the block of the ANR.
+    // The slow message's report comes after the block of the ANR.
     let run = stuck("lock", "no-history", (2, 0, 1), &[&SOON[..], &["log=1", "history=0"]].concat());
     assert!(run.printed.contains("maybe happens ANR(") && !run.printed.contains("|* [Messages]"));
 }
@@ -76,20 +76,20 @@ fn limits_of_starts_are_options() {
     let startup = |issues: &[Value]| issues.iter().filter(|issue| issue["detail"] == "STARTUP").count();
     assert_eq!(startup(&older("cold-default", &[])), 0);
     assert_eq!(startup(&older("cold-limit", &["cold_ms=1000"])), 1);
-    // A page that took so long is dropped, and the start with it.
+    // A page that took that long is dropped, and the start with it.
     let dropped = older("page-limit", &["page_ms=3000"]);
     assert!(!dropped.iter().any(|issue| issue["tag"] == "Trace_StartUp"), "{dropped:?}");
     let run = Case::new("AppStarts").named("good-hot").word("again").word("good_hot_ms=5000").run();
-    assert!(told(&starts(&run.recording())).contains(&"hot Home good".to_owned()));
+    assert!(summaries(&starts(&run.recording())).contains(&"hot Home good".to_owned()));
 }
 
 #[test]
-fn old_recordings_are_kept_as_the_options_say_and_an_installation_may_be_left_out() {
+fn options_limit_old_recordings_and_the_share_of_installs() {
     let count = |name: &str| {
         let folder = Case::new("AppOff").named(name).folder().join("user/0/com.example.app");
         app_recordings(&folder).len()
     };
-    // The one that is written does not count.
+    // The one that is being written does not count.
     for (name, option, left) in [("keep-two", "keep_recordings=2", 3), ("keep-kib", "keep_kib=1024", 1)] {
         for start in 0..4 {
             kept(name, &["none", "on", option], start == 0);
@@ -111,7 +111,7 @@ fn old_recordings_are_kept_as_the_options_say_and_an_installation_may_be_left_ou
 }
 
 #[test]
-fn tracers_that_are_off_by_default_come_and_go_while_the_app_runs() {
+fn optional_tracers_start_and_stop_while_the_app_runs() {
     for (word, kept) in [("density", true), ("without", false)] {
         let run = Case::new("AppTracers").named(word).word(word).run();
         assert_eq!(run.printed, format!("kept {kept}\nshown false\nshown false\n"));
@@ -119,18 +119,18 @@ fn tracers_that_are_off_by_default_come_and_go_while_the_app_runs() {
 }
 
 #[test]
-fn methods_that_cost_more_than_is_wanted_are_switched_off_and_the_recording_says_which() {
+fn methods_over_the_overhead_limit_are_switched_off_and_the_recording_names_them() {
     let off = |max: &str| {
         let run = Case::new("OverheadLife").named(&format!("overhead-{max}")).word(max).run();
         let recording = run.recording();
-        let told: Vec<String> = recording
+        let reported: Vec<String> = recording
             .sections()
             .iter()
             .filter(|section| section.kind == Some(SectionKind::Overhead))
             .map(|section| String::from_utf8(recording.payload(section).unwrap().unwrap()).unwrap())
             .collect();
         let lines: Vec<Vec<String>> =
-            told.concat().lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect();
+            reported.concat().lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect();
         assert!(lines.iter().any(|line| line[1] == "cost" && line.len() == 5), "{lines:?}");
         let off: Vec<String> =
             lines.into_iter().filter(|line| line[1] == "off").map(|line| line[2].clone()).collect();

@@ -1,12 +1,12 @@
-//! Main's stack and its queue are read while the app and the system are at their worst.
+//! Main's stack and its queue are read while the app and the system behave worst.
 
 use trace_format::Event;
 use trace_format::section::SectionKind;
 
 use super::harness::{Case, Run, events, sections};
-use super::stuck::{SOON, detail, only};
+use super::stall::{SOON, detail, only};
 
-/// What the recording says of the recorder.
+/// The notices of the recording.
 fn notices(run: &Run) -> Vec<String> {
     let recording = run.recording();
     let service = events(&recording, recording.service().unwrap());
@@ -34,7 +34,7 @@ fn snapshot(run: &Run) -> String {
 }
 
 #[test]
-fn a_waiting_message_whose_object_locks_itself_is_not_asked_what_it_is() {
+fn a_waiting_message_whose_object_locks_itself_is_not_described() {
     let run = sampled("cart", &[], &SOON);
     assert_eq!(run.lines("described").collect::<Vec<_>>(), ["false"], "code of the app ran: {}", run.printed);
     let snapshot = snapshot(&run);
@@ -49,8 +49,8 @@ fn waiting_messages_are_read_while_other_threads_change_the_queue() {
 }
 
 #[test]
-fn a_main_that_is_slow_to_stop_is_asked_for_no_more_stacks_and_the_recording_says_so() {
-    // Loops that are counted have no safepoint.
+fn no_more_stacks_are_taken_once_main_is_slow_to_stop_and_a_notice_says_so() {
+    // Counted loops have no safepoint.
     let jvm = ["-XX:TieredStopAtLevel=4", "-XX:-UseCountedLoopSafepoints", "-XX:LoopStripMiningIter=0"];
     let run = sampled("slow", &jvm, &["slow_ms=60000", "lag_ms=300", "anr_ms=20000", "sample_ms=50"]);
     let notices = notices(&run);
@@ -62,7 +62,7 @@ fn a_main_that_is_slow_to_stop_is_asked_for_no_more_stacks_and_the_recording_say
 }
 
 #[test]
-fn below_android_11_the_dump_of_an_anr_is_copied_and_no_other() {
+fn below_android_11_only_the_dump_of_an_anr_is_copied() {
     for (sdk, copied) in [(28, 1), (30, 0)] {
         let run = sampled_at(sdk, "dump", &[], &["lag_ms=0", "anr_ms=800"]);
         let dumps = sections(&run.recording(), SectionKind::DumpText);
@@ -76,7 +76,7 @@ fn below_android_11_the_dump_of_an_anr_is_copied_and_no_other() {
 }
 
 #[test]
-fn a_fault_in_the_sampler_ends_it_with_a_notice_and_the_app_goes_on() {
+fn a_fault_in_the_sampler_ends_it_with_a_notice_and_the_app_continues() {
     let run = sampled("broken", &[], &[&SOON[1..], &["slow_ms=60000"]].concat());
     let notices = notices(&run);
     let wanted = "main's stack is sampled no more: java.lang.ExceptionInInitializerError";
@@ -88,7 +88,7 @@ fn a_fault_in_the_sampler_ends_it_with_a_notice_and_the_app_goes_on() {
 }
 
 #[test]
-fn a_queue_that_the_system_denies_is_not_read_and_the_recording_says_so_once() {
+fn a_queue_that_the_system_denies_is_not_read_and_one_notice_says_so() {
     let options = [&SOON[..], &["stacks=0"]].concat();
     let run = sampled_at(37, "hidden", &[], &options);
     let notices = notices(&run);

@@ -1,4 +1,5 @@
-//! The provider and the receivers through which `anrscope device` reaches an app that run-as does not serve.
+//! The provider and the receivers through which `anrscope device` reaches an app that run-as does not
+//! serve.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,7 +13,7 @@ fn case(name: &str) -> Case {
     Case::new("AppServed").named(name).sdk(34)
 }
 
-/// Where the recordings of that case are.
+/// The directory of that case's recordings.
 fn folder(name: &str) -> PathBuf {
     case(name).folder().join("no_backup/anrscope")
 }
@@ -22,9 +23,10 @@ fn lines(run: &Run, word: &str) -> Vec<String> {
 }
 
 #[test]
-fn recordings_are_read_from_outside_by_whom_they_may_be() {
+fn only_permitted_callers_read_recordings() {
     let run = case("whom").run();
-    // This app, the shell and that of another user where the build may be debugged, who holds the permission; nobody else.
+    // This app, the shell and that of another user for a debuggable build, and the permission's holder; no
+    // other caller.
     let yes = "true 300001 0 yes";
     let no = "SecurityException SecurityException SecurityException SecurityException";
     let expected = [
@@ -51,7 +53,7 @@ fn recordings_are_read_from_outside_by_whom_they_may_be() {
         ]
     );
 
-    // Whatever leads elsewhere is not there.
+    // Paths that lead elsewhere are not found.
     let names = lines(&run, "name");
     assert_eq!(names.len(), 12, "{names:?}");
     for line in &names {
@@ -63,7 +65,7 @@ fn recordings_are_read_from_outside_by_whom_they_may_be() {
 }
 
 #[test]
-fn a_recording_is_listed_summed_and_streamed_and_a_living_one_copied_first() {
+fn a_recording_is_listed_summed_and_streamed_and_a_live_one_copied_first() {
     let run = case("streams").run();
     let old = folder("streams").join("old-999999999.anrscope");
     let sum = Command::new("cksum").arg(&old).output().unwrap();
@@ -97,7 +99,7 @@ fn a_recording_is_listed_summed_and_streamed_and_a_living_one_copied_first() {
 }
 
 #[test]
-fn commands_are_done_and_answered_on_another_thread_than_main() {
+fn commands_run_and_are_answered_off_main() {
     let run = case("commands").run();
     for line in [
         "call stop yes was recording",
@@ -115,7 +117,7 @@ fn commands_are_done_and_answered_on_another_thread_than_main() {
     ] {
         assert!(run.printed.lines().any(|own| own == line), "{line}: {}", run.printed);
     }
-    // The recording shows what was done to it, and the dump as one that was asked for here.
+    // The recording shows what was done to it, and the dump as one that was requested here.
     let mut own = std::fs::read_dir(folder("commands")).unwrap().map(|entry| entry.unwrap().path());
     let own = own.find(|path| path.to_str().unwrap().contains("com.example.app-")).unwrap();
     let recording = open(&own);

@@ -1,4 +1,4 @@
-//! Work of main that is in no message: input, idle handlers, and what no shim sees.
+//! Work of main outside of messages: input, idle handlers, and what no shim reports.
 
 use serde_json::Value;
 use trace_format::event::Message;
@@ -6,12 +6,12 @@ use trace_format::section::SectionKind;
 use trace_format::{Event, Recording};
 
 use super::harness::{Case, Run, events, main_thread, sections};
-use super::stuck::{detail, only, snapshot};
+use super::stall::{detail, only, snapshot};
 
-/// API levels that differ in what the shims rest on.
+/// API levels that differ in what the shims rely on.
 const LEVELS: [u32; 4] = [21, 28, 34, 37];
 
-/// Reached soon, and by nothing else that a busy machine is slow at.
+/// Reached soon, and by nothing else that is slow on a busy machine.
 const LIMITS: [&str; 3] = ["slow_ms=1000", "lag_ms=1000", "anr_ms=1500"];
 
 fn life(how: &str, name: &str, sdk: u32, (during, ms, after): (u32, u32, u32), options: &[&str]) -> Run {
@@ -22,7 +22,7 @@ fn life(how: &str, name: &str, sdk: u32, (during, ms, after): (u32, u32, u32), o
     run
 }
 
-/// The units of main that are no messages: begin, end, and what each is called.
+/// The units of main that are not messages: begin, end, and name.
 fn units(recording: &Recording<Vec<u8>>) -> Vec<(u64, u64, String)> {
     let text = |id| recording.texts().get(id).unwrap_or("?").to_owned();
     let (mut open, mut units) = (Vec::new(), Vec::new());
@@ -55,7 +55,7 @@ fn details(issues: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn a_hang_in_an_input_event_is_a_lag_and_an_anr_and_slow_under_the_events_name() {
+fn a_stall_in_an_input_event_is_reported_under_the_events_name() {
     for sdk in LEVELS {
         let ways = [
             ("touch", "MotionEvent ACTION_DOWN"),
@@ -70,7 +70,7 @@ fn a_hang_in_an_input_event_is_a_lag_and_an_anr_and_slow_under_the_events_name()
 }
 
 #[test]
-fn a_hang_in_an_idle_handler_is_a_lag_and_an_anr_and_slow_under_the_handlers_name() {
+fn a_stall_in_an_idle_handler_is_reported_under_the_handlers_name() {
     for sdk in LEVELS {
         let options = [&LIMITS[..], &["sample_ms=50", "idle_ms=60000"]].concat();
         let run = life("idle", "idle", sdk, (2, 1_500, 1), &options);
@@ -79,7 +79,7 @@ fn a_hang_in_an_idle_handler_is_a_lag_and_an_anr_and_slow_under_the_handlers_nam
 }
 
 #[test]
-fn an_idle_handler_that_comes_while_the_list_is_taken_is_kept() {
+fn an_idle_handler_added_while_the_list_is_replaced_is_kept() {
     // At 37 the handlers have a lock of their own, which an app may read here.
     for sdk in [34, 37] {
         let case = Case::new("IdleRace").named(&sdk.to_string()).sdk(sdk);
@@ -88,7 +88,7 @@ fn an_idle_handler_that_comes_while_the_list_is_taken_is_kept() {
     }
 }
 
-/// LAG, ANR, the slow unit, snapshot and samples of the one unit that is called so.
+/// Checks LAG, ANR, the slow unit, snapshot and samples of the only unit of this name.
 fn has_all_of(run: &Run, name: &str) {
     let recording = run.recording();
     let units = units(&recording);
@@ -115,7 +115,7 @@ fn has_all_of(run: &Run, name: &str) {
 }
 
 #[test]
-fn an_events_name_is_its_action_and_nothing_else_of_it() {
+fn an_events_name_is_its_action_only() {
     let run = life("names", "names", 34, (0, 0, 0), &[]);
     let names: Vec<String> = units(&run.recording())
         .into_iter()
@@ -147,7 +147,7 @@ fn an_events_name_is_its_action_and_nothing_else_of_it() {
 }
 
 #[test]
-fn an_event_pairs_around_a_nested_loop_and_an_exception_and_adds_nothing_inside_of_a_message() {
+fn an_event_pairs_around_a_nested_loop_and_an_exception_and_is_no_unit_inside_a_message() {
     let run = life("shapes", "shapes", 34, (0, 0, 0), &[]);
     assert!(run.printed.contains("threw the app's own\n"), "{}", run.printed);
     let recording = run.recording();
@@ -163,7 +163,8 @@ fn an_event_pairs_around_a_nested_loop_and_an_exception_and_adds_nothing_inside_
             _ => {}
         }
     }
-    // 3's end was lost; the touch inside of message 4 and that of the wrapped window are parts of what is open.
+    // 3's end was lost; the touch inside of message 4 and that of the wrapped window are parts of what is
+    // open.
     assert_eq!(shape, "(77 ) (UP (1 ) (2 ) (3 ) ) (DOWN ) (4 ) (DOWN ) (5 ) ");
     assert!(
         run.printed.contains("{android.view.InputEventReceiver: KeyEvent ACTION_DOWN -> 0}\n"),
@@ -173,7 +174,7 @@ fn an_event_pairs_around_a_nested_loop_and_an_exception_and_adds_nothing_inside_
 }
 
 #[test]
-fn a_method_that_the_windows_callback_gets_in_a_later_version_reaches_the_app() {
+fn a_method_added_to_window_callback_later_reaches_the_app() {
     let run = life("later", "later", 34, (0, 0, 0), &[]);
     assert_eq!(
         run.printed,
@@ -191,7 +192,7 @@ fn hung_call(recording: &Recording<Vec<u8>>) -> (u64, u64) {
 }
 
 #[test]
-fn between_messages_the_outermost_recorded_call_stands_for_what_no_shim_sees() {
+fn between_messages_the_outermost_recorded_call_stands_for_unreported_work() {
     for sdk in LEVELS {
         let run = life("call", "call", sdk, (2, 1_500, 1), &[&LIMITS[..], &["sample_ms=50"]].concat());
         let recording = run.recording();
@@ -212,7 +213,7 @@ fn between_messages_the_outermost_recorded_call_stands_for_what_no_shim_sees() {
 }
 
 #[test]
-fn between_messages_a_stack_outside_of_the_poll_is_a_unit_where_nothing_is_recorded() {
+fn between_messages_a_stack_outside_of_the_poll_is_a_unit_if_no_call_is_recorded() {
     for sdk in LEVELS {
         let run = life("plain", "plain", sdk, (2, 1_500, 0), &[&LIMITS[..], &["sample_ms=50"]].concat());
         let recording = run.recording();
@@ -225,7 +226,7 @@ fn between_messages_a_stack_outside_of_the_poll_is_a_unit_where_nothing_is_recor
 }
 
 #[test]
-fn a_main_that_waits_for_messages_is_no_unit_however_long_it_does() {
+fn main_waiting_for_messages_is_never_a_unit() {
     for sdk in [21, 37] {
         let run = life("asleep", "asleep", sdk, (0, 2_500, 0), &LIMITS);
         assert_eq!(details(&run.issues()), [""; 0], "{sdk}");
@@ -236,7 +237,7 @@ fn a_main_that_waits_for_messages_is_no_unit_however_long_it_does() {
 }
 
 #[test]
-fn a_message_whose_own_loop_waits_for_messages_is_no_lag() {
+fn a_message_whose_nested_loop_waits_for_messages_is_no_lag() {
     let run = life("modal", "modal", 34, (0, 2_500, 0), &[&LIMITS[..], &["slow=0"]].concat());
     assert_eq!(details(&run.issues()), [""; 0]);
     assert!(sections(&run.recording(), SectionKind::AnrSnapshot).is_empty());

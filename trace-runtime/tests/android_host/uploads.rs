@@ -1,4 +1,4 @@
-//! Finished recordings are handed to the app's uploader: each until it has arrived, and then not again.
+//! Finished recordings are passed to the app's uploader: each until it has arrived, and then not again.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ fn case(name: &str) -> Case {
     Case::new("AppUploads").named(name).sdk(34)
 }
 
-/// The folder of recordings, with those of three processes that are gone.
+/// A directory of recordings, with those of three processes that have ended.
 fn folder(name: &str) -> PathBuf {
     let of_case = case(name).folder();
     let _ = std::fs::remove_dir_all(&of_case);
@@ -61,7 +61,7 @@ fn state(folder: &std::path::Path) -> BTreeMap<String, (u32, i64)> {
 }
 
 #[test]
-fn each_is_handed_over_once_those_with_an_anr_first() {
+fn each_recording_is_uploaded_once_those_with_an_anr_first() {
     let folder = folder("once-each");
     let run = case("once-each").word("3").run_again();
     let lines: Vec<_> = run.lines("offered").collect();
@@ -91,13 +91,13 @@ fn each_is_handed_over_once_those_with_an_anr_first() {
 }
 
 #[test]
-fn one_that_does_not_arrive_is_offered_again_later_and_by_a_later_process() {
+fn a_failed_upload_is_retried_later_and_by_a_later_process() {
     let folder = folder("later");
     let run = case("later").word("3").word("throw").run_again();
     assert_eq!(offered(&run).len(), 3);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
     let failed = state(&folder);
-    // A minute from the attempt on, which lies behind us.
+    // A minute after the attempt, which is in the past.
     assert!(
         failed.values().all(|(attempts, due)| *attempts == 1 && (1..=now + 60_000).contains(due)),
         "{failed:?}"
@@ -120,7 +120,7 @@ fn one_that_does_not_arrive_is_offered_again_later_and_by_a_later_process() {
 }
 
 #[test]
-fn while_the_process_lives_it_is_offered_again_when_it_is_due() {
+fn a_failed_upload_is_retried_when_due_while_the_process_lives() {
     let folder = folder("due");
     let run = case("due").word("6").word("once").run_again();
     let mut all = offered(&run);
@@ -133,12 +133,12 @@ fn while_the_process_lives_it_is_offered_again_when_it_is_due() {
 }
 
 #[test]
-fn a_process_that_dies_in_the_middle_and_a_damaged_state_lose_nothing() {
+fn a_process_that_dies_during_an_upload_and_a_damaged_state_lose_nothing() {
     let folder = folder("dies");
     case("dies").word("1").word("die").dies().run_again();
     assert!(!folder.join("uploads").exists());
     std::fs::write(folder.join("uploads"), b"old-1.anrscope\tx\ty\n\xff\xfe\tq\n").unwrap();
-    // Three, and the process's own that died.
+    // Three, and the one of the process that died.
     let run = case("dies").word("4").run_again();
     let all = offered(&run);
     assert!(all.len() == 4 && all.iter().all(|(_, attempt)| attempt == "1"), "{all:?}");

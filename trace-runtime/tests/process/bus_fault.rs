@@ -1,4 +1,4 @@
-//! SIGBUS: at the recording's own pages, and at others.
+//! SIGBUS: at the recording's own pages, and elsewhere.
 
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
@@ -10,17 +10,16 @@ use trace_runtime::Config;
 
 use super::{WAIT, spawn};
 
-/// How a handler of the app's ends the process.
+/// The exit status of the app's own handler.
 const HANDLED: i32 = 42;
 
 pub(super) fn child(role: &str, folder: &Path, mut config: Config) {
     config.sense_sigquit = false;
-    // Rust's own handler is for stacks that overflow.
-    // SAFETY: the default action runs no code.
+    // Rust's own handler is for stack overflows. SAFETY: the default action runs no code.
     unsafe { signal::signal(Signal::SIGBUS, SigHandler::SigDfl) }.unwrap();
     if role == "bus-handled" {
         let action = SigAction::new(SigHandler::SigAction(handled), SaFlags::SA_SIGINFO, SigSet::empty());
-        // SAFETY: the handler only reads what it is given, and ends the process.
+        // SAFETY: the handler only reads its arguments and ends the process.
         unsafe { signal::sigaction(Signal::SIGBUS, &action) }.unwrap();
     }
     trace_runtime::start(&config).unwrap();
@@ -32,7 +31,7 @@ pub(super) fn child(role: &str, folder: &Path, mut config: Config) {
             write(400_000);
             let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(|| write(20_000))).collect();
             threads.into_iter().for_each(|thread| thread.join().unwrap());
-            // The ticker says so once a tenth of a second.
+            // The ticker records it every tenth of a second.
             std::thread::sleep(std::time::Duration::from_millis(500));
             write(10);
         }
@@ -43,14 +42,14 @@ pub(super) fn child(role: &str, folder: &Path, mut config: Config) {
             let (length, access) = (std::num::NonZeroUsize::new(4096).unwrap(), ProtFlags::PROT_READ);
             // SAFETY: a new mapping at an address of the kernel's choice.
             let page = unsafe { mmap(None, length, access, MapFlags::MAP_SHARED, &empty, 0) }.unwrap();
-            // SAFETY: mapped, and there is nothing behind it: this is the fault.
+            // SAFETY: the address is mapped, and no memory backs it: this is the fault.
             unsafe { page.cast::<u8>().as_ptr().read_volatile() };
         }
     }
 }
 
 extern "C" fn handled(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the kernel's, or what the recorder forwards of it.
+    // SAFETY: the arguments are the kernel's, or those that the recorder forwards.
     let whole =
         signal == libc::SIGBUS && !context.is_null() && unsafe { (*info).si_code } == libc::BUS_ADRERR;
     // SAFETY: ends the process, and nothing else.

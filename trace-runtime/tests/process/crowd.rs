@@ -16,14 +16,14 @@ use trace_runtime::Config;
 use super::{WAIT, events, only_recording, spawn};
 
 const BUSY: usize = 50;
-/// What the lock's owner is in, what idle threads are in, and what the others write.
+/// The method of the lock's owner, that of idle threads, and that of the others.
 const OWNING: u32 = 5;
 const IDLE: u32 = 9;
 const WRITTEN: u32 = 7;
 const LOCK: u64 = 77;
 /// Events of the late thread.
 const EVENTS: u64 = 300;
-/// Events of a busy thread between two sleeps, and how often at least: three blocks and more.
+/// Events of a busy thread between two sleeps, and the minimum number of sleeps: three blocks and more.
 const AT_ONCE: u64 = 20;
 const ROUNDS: u64 = 200;
 
@@ -31,7 +31,7 @@ fn thread(name: String, body: impl FnOnce() + Send + 'static) -> std::thread::Jo
     let builder = std::thread::Builder::new().name(name).stack_size(64 * 1024);
     builder
         .spawn(move || {
-            // The kernel's name ends after 15 bytes.
+            // The kernel truncates names to 15 bytes.
             trace_runtime::name_thread(std::thread::current().name().expect("a name"));
             body();
         })
@@ -163,7 +163,7 @@ fn looked_through(recording: &Recording<Vec<u8>>, count: usize, role: &str) {
         assert!(events(recording, busy).len() as u64 + lost >= AT_ONCE * ROUNDS, "{role}");
         of_busy += busy.words();
     }
-    // More than a block each: what they give up for new threads they get back from idle ones.
+    // More than a block each: blocks given to new threads are replaced by those of idle ones.
     assert!(of_busy > BUSY as u64 * 1_016, "{role}: {of_busy} words");
     // No thread ended while it ran, so every name is there.
     let idle =
@@ -178,8 +178,8 @@ fn looked_through(recording: &Recording<Vec<u8>>, count: usize, role: &str) {
 const HAMMERS: usize = 24;
 const BLOCKS: u32 = 8;
 
-/// Three times as many threads as blocks, all of which write all the time; each counts its events. Then one after the other
-/// writes until it has a block: how many of its events were recorded is known then.
+/// Three times as many threads as blocks, all of which write all the time; each counts its events. Then one
+/// after the other writes until it has a block, so that the number of its recorded events is known.
 fn hammers(mut config: Config) {
     config.recording.sizes = Sizes { pool_blocks: BLOCKS, threads: 64, ..Sizes::DEFAULT };
     trace_runtime::start(&config).unwrap();
@@ -257,7 +257,7 @@ mod natives {
     }
 }
 
-/// Threads that call from a destructor that comes behind ours, and in each.
+/// Threads that call from a destructor that runs after the library's, and calls in each.
 const ENDING: usize = 40;
 const BEHIND: u64 = 30;
 
@@ -266,7 +266,7 @@ fn destructors(mut config: Config) {
     extern "C" fn at_end(address: *mut std::ffi::c_void) {
         let mut behind = 0;
         for _ in 0..BEHIND {
-            // SAFETY: what `join` gave to this thread, which is ending and has not ended.
+            // SAFETY: `join` returned it to this thread, which is ending and has not ended.
             behind = unsafe {
                 natives::Java_dev_anrscope_MethodBeat_enter(0, 0, address as usize as i64, 666, behind)
             };
@@ -281,7 +281,7 @@ fn destructors(mut config: Config) {
         let four = (0..4).map(|number| {
             thread(format!("ending-{round}-{number}"), move || {
                 let address = natives::Java_dev_anrscope_MethodBeat_join(0, 0, 0);
-                // SAFETY: the key was made, and the value is only handed back.
+                // SAFETY: the key exists, and the value is only passed on.
                 assert_eq!(unsafe { natives::pthread_setspecific(key, address as usize as *const _) }, 0);
                 for _ in 0..500 {
                     trace_runtime::exit(WRITTEN);

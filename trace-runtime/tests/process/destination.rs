@@ -1,4 +1,4 @@
-//! Where the recording goes: nowhere yet, to a full disk, to a folder that is gone or may not be written to.
+//! Where the recording goes: not set yet, a full disk, a directory that is gone or not writable.
 
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
@@ -42,7 +42,7 @@ pub(super) fn child(role: &str, folder: &Path, mut config: Config) {
             trace_runtime::mark(text);
             go.send(()).unwrap();
             other.join().unwrap();
-            // No exit in order: what is in the file now is all there is.
+            // No orderly exit: the file has everything now.
             nix::sys::signal::raise(nix::sys::signal::SIGKILL).unwrap();
         }
         "ends-at-once" => {
@@ -55,7 +55,7 @@ pub(super) fn child(role: &str, folder: &Path, mut config: Config) {
             std::thread::spawn(|| trace_runtime::enter(2)).join().unwrap();
             trace_runtime::enter(1);
         }
-        // The folder of the recording cannot be used; the other one can.
+        // The recording's directory cannot be used; the other one can.
         "fails" | "full" => {
             let bad = PathBuf::from(std::env::var_os("ANRSCOPE_TEST_BAD").unwrap());
             config.recording.destination = Destination::Directory(bad.clone());
@@ -135,7 +135,7 @@ pub(super) fn main_only(folder: &Path) {
     assert_eq!(recording.header().dropped, 0);
 }
 
-/// One notice, that says what is the matter, and a line in the log; everything else as if nothing were.
+/// Checks for one notice with the reason and one line in the log; the rest is as usual.
 fn check_failed(folder: &Path, ran: &Output, saying: &str) {
     assert!(ran.status.success(), "{ran:?}");
     let logged = String::from_utf8_lossy(&ran.stderr);
@@ -169,7 +169,7 @@ fn run(role: &str, folder: &Path, bad: &Path) -> Output {
     command.output().unwrap()
 }
 
-/// Runs the role with a file system of its own at the bad folder, in a mount namespace that ends with it.
+/// Runs the role with a separate file system at the bad directory, in a mount namespace that ends with it.
 fn in_a_mount(folder: &Path, options: &str, role: &str, saying: &str) {
     let bad = folder.join("mounted");
     std::fs::create_dir(&bad).unwrap();
@@ -200,7 +200,7 @@ pub(super) fn removed(folder: &Path) {
     assert!(child.wait().unwrap().success());
 }
 
-/// The file, and the folders that had to be made for it, whatever the umask allows.
+/// Checks the modes of the file and of the directories that were created for it, for any umask.
 pub(super) fn private(folder: &Path) {
     let made = folder.join("no_backup/anrscope");
     assert!(spawn("exit", &made).wait().unwrap().success());

@@ -1,4 +1,5 @@
-//! SIGQUIT in processes that play ART: every thread blocks it, and a thread "Signal Catcher" takes it by sigwait.
+//! SIGQUIT in processes that simulate ART: every thread blocks it, and a thread "Signal Catcher" takes it
+//! by sigwait.
 
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
@@ -22,14 +23,15 @@ use super::{line, only_recording, spawn};
 /// How many SIGQUITs the catcher has taken.
 static CAUGHT: AtomicU32 = AtomicU32::new(0);
 
-/// Blocks SIGQUIT here and in all threads to come, and starts the catcher, which calls `answer` for each.
-fn play_art(answer: impl Fn(u32) + Send + 'static) {
+/// Blocks SIGQUIT here and in all later threads, and starts the catcher, which calls `answer` for each
+/// signal.
+fn simulate_art(answer: impl Fn(u32) + Send + 'static) {
     let mut sigquit = SigSet::empty();
     sigquit.add(Signal::SIGQUIT);
     sigquit.thread_block().unwrap();
     let (named, ready) = std::sync::mpsc::channel();
     let catch = move || {
-        // A thread gives itself its name, and by that the sensor knows it.
+        // A thread sets its own name, by which the sensor identifies it.
         named.send(()).unwrap();
         loop {
             sigquit.wait().unwrap();
@@ -40,7 +42,7 @@ fn play_art(answer: impl Fn(u32) + Send + 'static) {
     ready.recv().unwrap();
 }
 
-/// Waits for something that is bound to come.
+/// Waits until `done` returns true.
 pub(super) fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !done() {
@@ -49,8 +51,8 @@ pub(super) fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// The child waits here until its parent kills it.
-fn say_and_stay(word: &str) -> ! {
+/// Prints `word` and waits until the parent kills this child.
+fn say_and_wait(word: &str) -> ! {
     println!("{word}");
     loop {
         thread::park();
@@ -70,7 +72,7 @@ fn in_a_message() {
 pub(super) fn child(role: &str, mut config: Config) {
     match role {
         "judged" => {
-            play_art(|_| {});
+            simulate_art(|_| {});
             begin(&config);
             trace_runtime::set_foreground(true);
             let (mut polls, me) = (0, (std::process::id() as i32, nix::unistd::getuid().as_raw()));
@@ -83,27 +85,27 @@ pub(super) fn child(role: &str, mut config: Config) {
                 if polls < 2 { vec![not_responding(1, 1)] } else { vec![not_responding(me.0, me.1)] }
             })));
             in_a_message();
-            say_and_stay("ready");
+            say_and_wait("ready");
         }
         "frozen" => {
-            play_art(|_| {});
+            simulate_art(|_| {});
             begin(&config);
             trace_runtime::set_foreground(true);
             in_a_message();
-            say_and_stay("ready");
+            say_and_wait("ready");
         }
         "panics" => {
-            play_art(|_| {});
+            simulate_art(|_| {});
             begin(&config);
             trace_runtime::set_error_state_source(Some(Box::new(|| -> Vec<ProcessInError> {
                 // A panic without its message on stderr.
                 std::panic::resume_unwind(Box::new("a fault of the embedder's"))
             })));
             in_a_message();
-            say_and_stay("ready");
+            say_and_wait("ready");
         }
         "own-dump" => {
-            play_art(|_| {});
+            simulate_art(|_| {});
             assert_eq!(trace_runtime::dump(), Err(trace_runtime::DumpError::NotRecording));
             begin(&config);
             in_a_message();
@@ -113,9 +115,9 @@ pub(super) fn child(role: &str, mut config: Config) {
             wait_until("the verdict", || !verdicts(&own_recording(&config)).is_empty());
         }
         "storm" => {
-            play_art(|_| {});
+            simulate_art(|_| {});
             begin(&config);
-            // On a busy machine the sensor's thread lags behind, and tells several at once.
+            // On a busy machine the sensor's thread is delayed, and reports several at once.
             let mut caught = 0;
             while !has_notice(&own_recording(&config)) {
                 assert!(caught < 20_000, "no notice after {caught} requests");
@@ -125,28 +127,28 @@ pub(super) fn child(role: &str, mut config: Config) {
                     wait_until("the catcher's answer", || CAUGHT.load(Ordering::SeqCst) >= caught);
                 }
             }
-            // The notice goes another way than the sections.
+            // The notice takes another path than the sections.
             wait_until("the last verdict", || verdicts(&own_recording(&config)).len() == 1_000);
         }
         "passive" => {
-            play_art(|_| {});
+            simulate_art(|_| {});
             config.thresholds =
                 Thresholds { suspect_ns: 50_000_000, stall_ns: 200_000_000, tick_ns: 5_000_000 };
-            // Not on the group leader, which keeps SIGQUIT closed: nothing can be sensed.
+            // Not on the group leader, which keeps SIGQUIT blocked: no handler can run.
             let recorded_main = thread::spawn(move || {
                 begin(&config);
                 in_a_message();
-                say_and_stay("ready");
+                say_and_wait("ready");
             });
             recorded_main.join().unwrap();
         }
         "displaced" => {
-            play_art(|_| {});
+            simulate_art(|_| {});
             begin(&config);
             in_a_message();
             trace_runtime::message_end();
             extern "C" fn theirs(_: libc::c_int) {}
-            // SAFETY: a handler that does nothing, for a signal that nobody sends here.
+            // SAFETY: a handler that does nothing, for a signal that is not sent here.
             let before = unsafe { libc::signal(libc::SIGQUIT, theirs as *const () as libc::sighandler_t) };
             assert_ne!(before, libc::SIG_ERR);
             wait_until("the notice", || {
@@ -154,7 +156,7 @@ pub(super) fn child(role: &str, mut config: Config) {
                 trace_runtime::message_end();
                 has_notice(&own_recording(&config))
             });
-            // Once is enough: two more looks, a second apart.
+            // Once is enough: two more checks, a second apart.
             for _ in 0..3 {
                 thread::sleep(Duration::from_millis(1_050));
                 in_a_message();
@@ -162,11 +164,11 @@ pub(super) fn child(role: &str, mut config: Config) {
             }
         }
         "handler-removed" => {
-            play_art(|number| println!("dump {number}"));
+            simulate_art(|number| println!("dump {number}"));
             begin(&config);
             in_a_message();
             trace_runtime::message_end();
-            // SAFETY: no handler, for a signal that main has open at this moment.
+            // SAFETY: no handler, for a signal that main has unblocked at this moment.
             let before = unsafe { libc::signal(libc::SIGQUIT, libc::SIG_DFL) };
             assert_ne!(before, libc::SIG_ERR);
             wait_until("the notice", || {
@@ -174,11 +176,11 @@ pub(super) fn child(role: &str, mut config: Config) {
                 trace_runtime::message_end();
                 has_notice(&own_recording(&config))
             });
-            // It is seen as in passive mode from here on: while main is stuck.
-            say_and_stay("ready");
+            // From here on it is observed as in passive mode: while main is stalled.
+            say_and_wait("ready");
         }
         "texts" => {
-            play_art(|number| {
+            simulate_art(|number| {
                 let mut out = std::io::stdout();
                 for part in ["dump ", &number.to_string(), "\n"] {
                     out.write_all(part.as_bytes()).unwrap();
@@ -191,7 +193,7 @@ pub(super) fn child(role: &str, mut config: Config) {
             for dump in 1..=2 {
                 trace_runtime::dump().unwrap();
                 wait_until("the dump's text", || texts(&own_recording(&config)).len() == dump);
-                // The hook is placed again after the text was handed over.
+                // The hook is placed again after the text was passed on.
                 thread::sleep(Duration::from_millis(500));
             }
         }
@@ -222,7 +224,8 @@ fn service_events(recording: &Recording<Vec<u8>>) -> Vec<Event> {
     recording.events(ring).filter_map(event).collect()
 }
 
-/// For a file that is being written: the text lies before the events, so one that came while the file was read has none.
+/// For a file that is being written: the text is stored before the events, so one that came while the file
+/// was read has none.
 fn has_notice(recording: &Recording<Vec<u8>>) -> bool {
     service_events(recording).iter().any(|event| matches!(event, Event::Notice(_)))
 }
@@ -239,7 +242,7 @@ fn codes(verdict: &Verdict) -> Vec<&str> {
     verdict.reasons.iter().map(|reason| reason.code.as_str()).collect()
 }
 
-/// A child that has said that it is ready.
+/// Starts a child and waits until it prints that it is ready.
 fn ready(role: &str, folder: &Path) -> Child {
     let mut child = spawn(role, folder);
     assert_eq!(line(&mut BufReader::new(child.stdout.as_mut().unwrap())), "ready");
@@ -250,7 +253,7 @@ fn send_sigquit(child: &Child) {
     kill(Pid::from_raw(child.id() as i32), Signal::SIGQUIT).unwrap();
 }
 
-/// Waits until the recording in `folder` is as wanted, then kills the child.
+/// Waits until the recording in `folder` is as required, then kills the child.
 fn when(folder: &Path, mut child: Child, what: &str, done: impl Fn(&Recording<Vec<u8>>) -> bool) {
     wait_until(what, || {
         assert_eq!(child.try_wait().unwrap(), None, "the child lives");
@@ -260,7 +263,7 @@ fn when(folder: &Path, mut child: Child, what: &str, done: impl Fn(&Recording<Ve
     child.wait().unwrap();
 }
 
-/// Runs a child to its own end, and gives what it wrote.
+/// Runs a child until it ends, and returns its output.
 fn to_its_end(role: &str, folder: &Path) -> (u32, Vec<u8>) {
     let mut child = spawn(role, folder);
     let mut output = Vec::new();
@@ -303,7 +306,7 @@ pub(super) fn frozen(folder: &Path) {
     stop(Signal::SIGSTOP);
     thread::sleep(Duration::from_secs(3));
     stop(Signal::SIGCONT);
-    // Until main has run again, the catcher may take a signal in its place.
+    // Until main has run again, the catcher may take a signal instead.
     wait_until("a signal that main takes", || {
         send_sigquit(&child);
         thread::sleep(Duration::from_millis(100));
@@ -347,7 +350,7 @@ pub(super) fn storm(folder: &Path) {
 
 pub(super) fn seen_passively(folder: &Path) {
     let child = ready("passive", folder);
-    // The first tick of the stall looks at the catcher, and the next look is a second later.
+    // The first tick of the stall polls the catcher, and the next poll is a second later.
     thread::sleep(Duration::from_millis(600));
     send_sigquit(&child);
     when(folder, child, "the verdict", |recording| !verdicts(recording).is_empty());
@@ -356,7 +359,7 @@ pub(super) fn seen_passively(folder: &Path) {
     let [verdict] = &verdicts(&recording)[..] else { panic!() };
     assert_eq!((verdict.sigquit.forward, verdict.sender), (Forward::Passive, Sender::Unknown));
     assert!(service_events(&recording).contains(&Event::Sigquit(verdict.sigquit)));
-    // Of a sender that nobody knows and a main that is a second or two late, little can be said.
+    // With an unknown sender and a main stalled for a second or two, the confidence is low.
     assert_eq!(verdict.confidence, Confidence::Low);
     assert_eq!((verdict.counters.sensed, verdict.sigquit.si_pid), (0, 0));
     assert!(verdict.sigquit.stuck_since > 0);
@@ -384,7 +387,7 @@ pub(super) fn handler_removed(folder: &Path) {
     child.wait().unwrap();
     let recording = only_recording(folder);
     let wanted = "SIGQUIT was taken over by the default action, which ends the process: main blocks it again, so the Signal \
-                  Catcher gets it, and it is not sensed from here on";
+                  Catcher gets it, and it is not captured from here on";
     assert_eq!(notices(&recording), [wanted]);
     assert!(verdicts(&recording).is_empty());
 }

@@ -529,8 +529,20 @@ public final class MethodBeat {
                     Boolean.getBoolean("anrscope.trace_text"),
                     "main".equals(System.getProperty("anrscope.threads")));
         } catch (Throwable untraced) {
-            // A failure of the library must never break the program.
+            // The program continues without a recording.
+            logMissing(untraced);
             return 0;
+        }
+    }
+
+    /** Says once why nothing is recorded: on a JVM to stderr; on Android {@code Anrscope} logs it. */
+    private static void logMissing(Throwable why) {
+        try {
+            if (!android()) {
+                System.err.println("anrscope: nothing is recorded: " + why);
+            }
+        } catch (Throwable silent) {
+            // Without stderr.
         }
     }
 

@@ -1,8 +1,8 @@
-//! Counting frames: reports of scenes, what the observers are told, the overlay. On the shim's thread `anrscope-frames`,
-//! never on main: it locks and allocates.
+//! Counts frames for the reports per scene, the observers and the overlay. On the shim's thread
+//! `anrscope-frames`, never on main: it locks and allocates.
 //!
-//! From API 24 on each frame comes as `FrameMetrics` of its window ([`measured`]); what main saw of it is found by its time.
-//! Below, what main saw is all there is.
+//! From API 24 on each frame comes as `FrameMetrics` of its window ([`measured`]), and what main recorded
+//! of it is found by its time. Below, only what main recorded is known.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,66 +12,67 @@ use trace_format::event::TextId;
 use trace_rules::frame::{FrameCosts, METRICS, Metric, Sample, SceneReport, Scenes, Stage};
 use trace_rules::report::Issue;
 
-use super::finished::Finished;
+use super::matching::{Found, Seen};
+use super::matrix_04::Matrix04Frames;
 use super::measured::Measured;
 use super::of_monotonic;
-use super::older::Older;
+use super::queue::Finished;
 use super::rule::Rule;
-use super::seen::{Found, Seen};
-use crate::monitors::options::{self, Number, is_on, number};
-use crate::monitors::{ground, overlay, reports};
+use crate::monitors::config::options::{self, Setting, is_enabled, number};
+use crate::monitors::frames::overlay;
+use crate::monitors::{app_state, reports};
 use crate::recorder;
 use crate::time::{self, clock};
 use crate::writing::events;
 
-/// A frame's metrics wait for main to end it this long at most, ns, and so many at most.
-const PATIENCE_NS: u64 = 500_000_000;
-const MOST_WAITING: usize = 16;
-/// The counter of frames whose figures the system has dropped because nothing took them in time.
+/// The longest that a frame's metrics wait until main has ended the frame, ns.
+const METRICS_TIMEOUT_NS: u64 = 500_000_000;
+const MAX_WAITING: usize = 16;
+/// The counter of frames whose metrics the system dropped because they were not read in time.
 const LOST: &str = "FrameMetrics dropped";
-/// Scenes whose names are remembered at most.
-const MOST_NAMES: usize = 256;
+/// The most scenes whose names are remembered.
+const MAX_SCENES: usize = 256;
 
 static COUNTING: Mutex<Option<Counting>> = Mutex::new(None);
 /// The system's API level.
 static API: AtomicU32 = AtomicU32::new(0);
 
-/// What the app's observers are told of a frame.
+/// A frame as the app's observers receive it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Told {
+pub(crate) struct ObservedFrame {
     pub(crate) scene: TextId,
-    /// When it began, ns of CLOCK_MONOTONIC.
+    /// When the frame began, ns of CLOCK_MONOTONIC.
     pub(crate) begun_ns: u64,
-    /// From its intended vsync until all of it was done, ns.
+    /// From its intended vsync until it was complete, ns.
     pub(crate) total_ns: u64,
     /// INPUT, ANIMATION, TRAVERSAL, ns.
     pub(crate) stages: [u64; 3],
     /// From the oldest input event that it handled to its end, ns.
     pub(crate) latency_ns: Option<u64>,
-    /// Whole frames that were dropped because of it.
+    /// Number of whole frames that were dropped because of it.
     pub(crate) dropped: u32,
-    /// Whether so many that those who wait for that are told.
-    pub(crate) tell_dropped: bool,
+    /// Whether enough frames were dropped for the observers of dropped frames.
+    pub(crate) report_dropped: bool,
 }
 
-/// The system's API level; before anything else.
+/// Sets the system's API level; call it before anything else.
 pub(crate) fn set_api(level: u32) {
     API.store(level, Ordering::Relaxed);
 }
 
-/// What is next.
+/// The result of [`next`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Next {
-    /// There is none.
+    /// No frame waits.
     Nothing,
-    /// There is one that main has not ended yet: ask again a little later.
+    /// A frame waits that main has not ended yet: retry a little later.
     Later,
-    /// One was counted; what observers are told of it, if anything.
-    Counted(Option<Told>),
+    /// A frame was counted; what observers receive, if anything.
+    Counted(Option<ObservedFrame>),
 }
 
-/// A window's frame came, by the system's own count. To be counted by [`next`]. Those whose figures the system has dropped before it
-/// (`dropCountSinceLastInvocation`) are in the recording's counter [`LOST`].
+/// Queues a window's frame, measured by the system, for [`next`]. Frames before it whose metrics the system
+/// dropped (`dropCountSinceLastInvocation`) are in the recording's counter [`LOST`].
 pub(crate) fn measured(frame: &Measured) {
     with(|counting| {
         if frame.lost > 0 {
@@ -82,7 +83,7 @@ pub(crate) fn measured(frame: &Measured) {
     });
 }
 
-/// Counts the next frame: from API 24 on one that was [`measured`], below one that main has ended.
+/// Counts the next frame: from API 24 on one that was [`measured`], below that one that main has ended.
 pub(crate) fn next() -> Next {
     with(|counting| {
         if API.load(Ordering::Relaxed) >= 24 {
@@ -92,16 +93,16 @@ pub(crate) fn next() -> Next {
     })
 }
 
-/// The page was left: its report as it is.
+/// Reports the page that was left.
 pub(crate) fn flush() {
     with(|counting| {
         let left = counting.scenes.flush();
         left.iter().for_each(|report| counting.report(report));
         let (lost, outside) = super::lost();
-        if !counting.told && lost + outside > 0 {
-            counting.told = true;
+        if !counting.missing_reported && lost + outside > 0 {
+            counting.missing_reported = true;
             recorder::notice(
-                "frames were not counted: nobody took them, or they were outside of any message",
+                "frames were not counted: they were not read in time, or were outside of any message",
             );
         }
     });
@@ -112,7 +113,7 @@ fn with<R>(f: impl FnOnce(&mut Counting) -> R) -> R {
     f(counting.get_or_insert_with(Counting::new))
 }
 
-/// A scene of which frames came.
+/// A scene with frames.
 struct Scene {
     id: u32,
     name: String,
@@ -125,17 +126,18 @@ struct Counting {
     changes: u64,
     rule: Rule,
     scenes: Scenes,
-    older: Older,
+    matrix_04: Matrix04Frames,
     known: Vec<Scene>,
     seen: Seen,
-    /// Frames of windows that were not counted yet, and when they came, ns.
+    /// Frames of windows that are not counted yet, and when they came, ns.
     waiting: VecDeque<(Measured, u64)>,
-    /// Frames that main has ended, and whose figures the system has dropped: they are counted by what main saw of them.
+    /// Frames that main has ended and whose metrics the system dropped: they are counted by what main
+    /// recorded.
     dropped: VecDeque<Finished>,
-    /// How many frames' figures the system has dropped so far.
+    /// How many frames' metrics the system has dropped so far.
     lost: u64,
-    /// It was told that frames are missing.
-    told: bool,
+    /// Whether missing frames were reported.
+    missing_reported: bool,
 }
 
 impl Counting {
@@ -145,18 +147,18 @@ impl Counting {
         Counting {
             changes,
             scenes: rule.scenes(),
-            older: Older::new(rule.levels),
+            matrix_04: Matrix04Frames::new(rule.levels),
             rule,
             known: Vec::new(),
             seen: Seen::default(),
             waiting: VecDeque::new(),
             dropped: VecDeque::new(),
             lost: 0,
-            told: false,
+            missing_reported: false,
         }
     }
 
-    /// Options of frames that changed begin a new window: what was counted under the old ones is reported.
+    /// Starts a new window if options of frames changed: what was counted under the old ones is reported.
     fn follow_options(&mut self) {
         let changes = options::changes();
         if changes == self.changes {
@@ -168,7 +170,7 @@ impl Counting {
             let left = self.scenes.flush();
             left.iter().for_each(|report| self.report(report));
             self.scenes = rule.scenes();
-            self.older = Older::new(rule.levels);
+            self.matrix_04 = Matrix04Frames::new(rule.levels);
             self.known.clear();
             self.rule = rule;
         }
@@ -179,7 +181,7 @@ impl Counting {
             let lost = std::mem::take(&mut frame.lost) as usize;
             let began = of_monotonic(u64::try_from(frame.intended).unwrap_or(0))
                 + u64::try_from(frame.metrics[Metric::UnknownDelay as usize]).unwrap_or(0);
-            // Without a vsync (API 24 and 25) they are not told from those of other windows.
+            // Without a vsync (API 24 and 25) they cannot be told apart from those of other windows.
             if frame.intended > 0 {
                 self.dropped = self.seen.before(began, lost);
             }
@@ -188,18 +190,19 @@ impl Counting {
             return Next::Counted(self.of_main(&frame));
         }
         let Some(&(frame, came_ns)) = self.waiting.front() else { return Next::Nothing };
-        let patient = self.waiting.len() <= MOST_WAITING && time::now().saturating_sub(came_ns) < PATIENCE_NS;
-        match self.measured(&frame, patient) {
+        let may_wait =
+            self.waiting.len() <= MAX_WAITING && time::now().saturating_sub(came_ns) < METRICS_TIMEOUT_NS;
+        match self.measured(&frame, may_wait) {
             None => Next::Later,
-            Some(told) => {
+            Some(observed) => {
                 self.waiting.pop_front();
-                Next::Counted(told)
+                Next::Counted(observed)
             }
         }
     }
 
-    /// Counts it; `None` if main has not ended it and there is patience left.
-    fn measured(&mut self, frame: &Measured, patient: bool) -> Option<Option<Told>> {
+    /// Counts the frame; `None` if main has not ended it and it may still wait.
+    fn measured(&mut self, frame: &Measured, may_wait: bool) -> Option<Option<ObservedFrame>> {
         let mut sample = Sample {
             scene: 0,
             intended_ns: of_monotonic(u64::try_from(frame.intended).unwrap_or(0)),
@@ -208,27 +211,27 @@ impl Counting {
             first_draw: frame.first_draw,
         };
         if !sample.plausible() {
-            // Told to the rules, who count them.
+            // The rules count such frames.
             self.scenes.frame(&sample, 0);
             return Some(None);
         }
         let main_ns = sample.main_end_ns() - sample.intended_ns;
-        let tells_vsync = sample.intended_ns != 0;
-        let found = if tells_vsync {
+        let has_vsync = sample.intended_ns != 0;
+        let found = if has_vsync {
             self.seen.at(sample.intended_ns + sample.metric(Metric::UnknownDelay) as u64)
         } else {
             self.seen.in_order()
         };
         let seen = match found {
-            Found::NotYet if patient => return None,
+            Found::NotYet if may_wait => return None,
             Found::NotYet | Found::Nothing => None,
             Found::Frame(seen) => Some(seen),
         };
-        if !tells_vsync {
+        if !has_vsync {
             let ended_ns = seen.map_or_else(time::now, |seen| seen.costs.ended_ns);
             sample.intended_ns = ended_ns.saturating_sub(main_ns);
         }
-        sample.scene = seen.map_or(ground::scene().0, |seen| seen.scene);
+        sample.scene = seen.map_or(app_state::scene().0, |seen| seen.scene);
         frame.record(&sample);
         let mut seen = seen.unwrap_or(Finished {
             costs: FrameCosts {
@@ -241,8 +244,8 @@ impl Counting {
         Some(self.count(&sample, &seen))
     }
 
-    /// A frame of which there is nothing but what main saw.
-    fn of_main(&mut self, frame: &Finished) -> Option<Told> {
+    /// Counts a frame by what main recorded alone.
+    fn of_main(&mut self, frame: &Finished) -> Option<ObservedFrame> {
         let costs = &frame.costs;
         let stage = |stage: Stage| costs.stages[stage.index()];
         let mut metrics = [0; METRICS];
@@ -252,7 +255,7 @@ impl Counting {
         put(Metric::UnknownDelay, delay_ns);
         put(Metric::InputHandling, stage(Stage::Input));
         put(Metric::Animation, animation_ns);
-        // With COMMIT, and what Choreographer does around its stages.
+        // With COMMIT, and Choreographer's work around its stages.
         let rest_ns =
             costs.took_ns().saturating_sub(delay_ns).saturating_sub(stage(Stage::Input) + animation_ns);
         put(Metric::LayoutMeasure, rest_ns);
@@ -267,27 +270,27 @@ impl Counting {
         self.count(&sample, frame)
     }
 
-    fn count(&mut self, sample: &Sample, seen: &Finished) -> Option<Told> {
-        if !super::is_wanted() || !ground::is_foreground() {
+    fn count(&mut self, sample: &Sample, seen: &Finished) -> Option<ObservedFrame> {
+        if !super::is_wanted() || !app_state::is_foreground() {
             return None;
         }
         self.follow_options();
         let end_ns = sample.intended_ns.saturating_add(sample.total_ns());
         let now_ms = end_ns / 1_000_000;
         overlay::frame(sample, now_ms);
-        if is_on(Number::Fps) && self.scene(sample.scene).cared {
+        if is_enabled(Setting::Fps) && self.scene(sample.scene).cared {
             if let Some(report) = self.scenes.frame(sample, now_ms) {
                 self.report(&report);
             }
-            if is_on(Number::OlderFps) {
-                for report in self.older.frame(sample, now_ms) {
+            if is_enabled(Setting::OlderFps) {
+                for report in self.matrix_04.frame(sample, now_ms) {
                     self.put(&report, false);
                 }
             }
         }
         let costs = &seen.costs;
-        let tell_from = u32::try_from(number(Number::TellDropped)).unwrap_or(u32::MAX);
-        Some(Told {
+        let report_from = u32::try_from(number(Setting::TellDropped)).unwrap_or(u32::MAX);
+        Some(ObservedFrame {
             scene: TextId(sample.scene),
             begun_ns: clock::to_monotonic(costs.begun_ns),
             total_ns: sample.total_ns(),
@@ -295,7 +298,7 @@ impl Counting {
                 .map(|stage| costs.stages[stage.index()]),
             latency_ns: seen.input.map(|input| input.latency(end_ns)),
             dropped: sample.dropped().whole(),
-            tell_dropped: tell_from > 0 && sample.dropped().reaches(tell_from, sample.interval_ns()),
+            report_dropped: report_from > 0 && sample.dropped().reaches(report_from, sample.interval_ns()),
         })
     }
 
@@ -307,17 +310,17 @@ impl Counting {
         let known = self.known.iter().find(|scene| scene.id == report.scene);
         let scene = known.map_or("", |scene| scene.name.as_str());
         let api = API.load(Ordering::Relaxed);
-        reports::tell(&Issue::Fps { scene, report, means, api });
+        reports::report(&Issue::Fps { scene, report, means, api });
     }
 
     fn scene(&mut self, id: u32) -> &Scene {
         let at = match self.known.iter().position(|scene| scene.id == id) {
             Some(at) => at,
             None => {
-                if self.known.len() == MOST_NAMES {
+                if self.known.len() == MAX_SCENES {
                     self.known.remove(0);
                 }
-                let name = ground::name_of(TextId(id));
+                let name = app_state::name_of(TextId(id));
                 let cared = self.rule.cares(&name);
                 self.known.push(Scene { id, name, cared });
                 self.known.len() - 1
@@ -336,11 +339,11 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn counting() -> Counting {
-        ground::set_foreground(true);
+        app_state::set_by_life_cycle(true);
         Counting::new()
     }
 
-    /// What main saw of a frame that took so long from its vsync, begun 1 ms after it.
+    /// What main recorded of a frame that took that long from its vsync, begun 1 ms after it.
     fn finished(intended_ns: u64, took_ns: u64) -> Finished {
         Finished {
             costs: FrameCosts {
@@ -356,16 +359,19 @@ mod tests {
     }
 
     #[test]
-    fn below_api_24_a_frame_is_what_main_saw_of_it() {
+    fn below_api_24_a_frame_is_counted_by_what_main_recorded() {
         let mut counting = counting();
-        let told = counting.of_main(&finished(1_000 * MS, 40 * MS)).unwrap();
-        assert_eq!((told.scene, told.total_ns, told.stages), (TextId(3), 40 * MS, [MS, 2 * MS, 35 * MS]));
-        assert_eq!((told.latency_ns, told.dropped), (Some(44 * MS), 1));
-        assert_eq!(told.begun_ns, clock::to_monotonic(1_001 * MS));
+        let observed = counting.of_main(&finished(1_000 * MS, 40 * MS)).unwrap();
+        assert_eq!(
+            (observed.scene, observed.total_ns, observed.stages),
+            (TextId(3), 40 * MS, [MS, 2 * MS, 35 * MS])
+        );
+        assert_eq!((observed.latency_ns, observed.dropped), (Some(44 * MS), 1));
+        assert_eq!(observed.begun_ns, clock::to_monotonic(1_001 * MS));
     }
 
     #[test]
-    fn item_27_drops_of_what_main_saw_at_2_3_8_9_23_24_41_42_at_every_rate() {
+    fn dropped_frames_are_exact_at_2_3_8_9_23_24_41_42_at_every_rate() {
         let mut counting = counting();
         for hz in [60.0f32, 90.0, 120.0] {
             super::super::set_refresh(hz);
@@ -373,8 +379,8 @@ mod tests {
             for dropped in [2u32, 3, 8, 9, 23, 24, 41, 42] {
                 let exact = u64::from(dropped + 1) * interval;
                 for (took, expected) in [(exact - 1_000, dropped - 1), (exact, dropped)] {
-                    let told = counting.of_main(&finished(1_000 * MS, took)).unwrap();
-                    assert_eq!(told.dropped, expected, "{took} ns at {hz} Hz");
+                    let observed = counting.of_main(&finished(1_000 * MS, took)).unwrap();
+                    assert_eq!(observed.dropped, expected, "{took} ns at {hz} Hz");
                 }
             }
         }
@@ -382,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_whose_figures_the_system_dropped_are_counted_by_what_main_saw_of_them_in_their_order() {
+    fn frames_without_metrics_are_counted_in_order_by_what_main_recorded() {
         let mut counting = counting();
         let now = 5_000 * MS;
         for frame in 0..5 {
@@ -398,12 +404,12 @@ mod tests {
             ..Measured::default()
         };
         counting.waiting.push_back((frame(0, 0), time::now()));
-        // Three are missing between: one of them is another window's, and never was this one's.
+        // Three are missing in between: one of them belongs to another window, and never was this one's.
         counting.waiting.push_back((frame(4, 2), time::now()));
         let mut totals = Vec::new();
-        while let Next::Counted(told) = counting.next_measured() {
-            let told = told.unwrap();
-            totals.push((told.begun_ns, told.total_ns));
+        while let Next::Counted(observed) = counting.next_measured() {
+            let observed = observed.unwrap();
+            totals.push((observed.begun_ns, observed.total_ns));
         }
         let begun = |number: u64| clock::to_monotonic(now + MS + number * 100 * MS);
         assert_eq!(
@@ -413,10 +419,10 @@ mod tests {
     }
 
     #[test]
-    fn the_system_s_figures_take_the_place_of_estimates_and_find_their_frame_by_its_begin() {
+    fn the_systems_metrics_replace_estimates_and_find_their_frame_by_its_begin() {
         let mut counting = counting();
         let now = 1_000 * MS;
-        // Another frame is before it, of a window that nobody follows.
+        // Another frame is before it, of a window that is not tracked.
         FINISHED.push(&finished(now - 50 * MS, 10 * MS));
         FINISHED.push(&finished(now, 12 * MS));
         let mut metrics = [0; METRICS];
@@ -428,16 +434,16 @@ mod tests {
             intended: clock::to_monotonic(intended) as i64,
             ..Measured::default()
         };
-        let told = counting.measured(&frame(now), true).flatten().unwrap();
-        assert_eq!((told.total_ns, told.stages), (20 * MS, [2 * MS, 3 * MS, 5 * MS]));
+        let observed = counting.measured(&frame(now), true).flatten().unwrap();
+        assert_eq!((observed.total_ns, observed.stages), (20 * MS, [2 * MS, 3 * MS, 5 * MS]));
         // From the oldest event on, up to the end of the whole frame.
-        let latency = told.latency_ns.unwrap();
+        let latency = observed.latency_ns.unwrap();
         assert!(latency.abs_diff(24 * MS) < MS, "{latency}");
         // A second window's part of the same vsync belongs to the same frame.
         assert!(counting.measured(&frame(now), true).flatten().unwrap().latency_ns.is_some());
-        // A later one, of which main has told nothing.
+        // A later one, of which main has recorded nothing.
         assert_eq!(counting.measured(&frame(now + 100 * MS), true).flatten().unwrap().latency_ns, None);
-        // Figures that cannot be are told to nobody.
+        // Impossible metrics are not reported.
         let mut bad = frame(now + 200 * MS);
         bad.metrics[5] = -1;
         assert_eq!(counting.measured(&bad, true), Some(None));

@@ -1,4 +1,4 @@
-//! What `FrameMetrics` say of a frame, and its event.
+//! A frame's `FrameMetrics`, and its event.
 
 use trace_format::event::{Event, FrameMetrics};
 use trace_rules::frame::{METRICS, Metric, Sample};
@@ -6,7 +6,7 @@ use trace_rules::frame::{METRICS, Metric, Sample};
 use super::of_monotonic;
 use crate::writing::events;
 
-/// What `FrameMetrics` say of a frame; times by CLOCK_MONOTONIC, ns, 0 where the system does not tell.
+/// A frame's `FrameMetrics`; times by CLOCK_MONOTONIC, ns, 0 where the system has none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Measured {
     pub(crate) metrics: [i64; METRICS],
@@ -14,12 +14,12 @@ pub(crate) struct Measured {
     pub(crate) intended: i64,
     pub(crate) vsync: i64,
     pub(crate) deadline: i64,
-    /// Frames of this window since the one before whose numbers the system dropped.
+    /// Frames of this window since the last one whose metrics the system dropped.
     pub(crate) lost: u32,
 }
 
 impl Measured {
-    /// Into the recording; `sample` is made of this.
+    /// Records the event; `sample` is made from this.
     pub(super) fn record(&self, sample: &Sample) {
         let ns = |metric| u64::try_from(sample.metric(metric)).unwrap_or(0);
         let metrics = FrameMetrics {

@@ -1,18 +1,18 @@
-//! The options of frames, as the counting takes them over.
+//! The options of frames, as read for counting.
 
 use trace_rules::Rules;
 use trace_rules::frame::{DropLevels, Listener, Scenes};
 
-use crate::monitors::options::{self, Number, Text, number};
+use crate::monitors::config::options::{self, Setting, Text, number};
 
-/// The levels in force.
+/// The current levels.
 pub(crate) fn levels() -> DropLevels {
     let level = |option| u32::try_from(number(option)).unwrap_or(u32::MAX);
     DropLevels {
-        normal: level(Number::DroppedNormal),
-        middle: level(Number::DroppedMiddle),
-        high: level(Number::DroppedHigh),
-        frozen: level(Number::DroppedFrozen),
+        normal: level(Setting::DroppedNormal),
+        middle: level(Setting::DroppedMiddle),
+        high: level(Setting::DroppedHigh),
+        frozen: level(Setting::DroppedFrozen),
     }
 }
 
@@ -28,8 +28,8 @@ pub(super) struct Rule {
 impl Rule {
     pub(super) fn in_force() -> Self {
         Rule {
-            window_ms: number(Number::FpsWindowMs),
-            threshold: u32::try_from(number(Number::FpsThreshold)).unwrap_or(u32::MAX),
+            window_ms: number(Setting::FpsWindowMs),
+            threshold: u32::try_from(number(Setting::FpsThreshold)).unwrap_or(u32::MAX),
             levels: levels(),
             cared: options::text(Text::CareScenes),
         }

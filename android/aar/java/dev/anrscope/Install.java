@@ -41,6 +41,8 @@ final class Install implements Runnable {
     private volatile boolean placed;
     /** Manifest options are applied. */
     private boolean manifestApplied;
+    /** A fault was reported. */
+    private boolean faultReported;
     /** Directory of the recordings. */
     private volatile String directory;
 
@@ -214,8 +216,24 @@ final class Install implements Runnable {
                     keep();
                 }
             } catch (Throwable fault) {
-                // Without a directory it keeps recording in memory.
+                // It keeps recording, in memory if there is no directory yet.
+                reportOnce(fault);
             }
+        }
+    }
+
+    /** Not the exception's text, which may be the app's. */
+    private void reportOnce(Throwable fault) {
+        if (faultReported) {
+            return;
+        }
+        faultReported = true;
+        try {
+            String text = "the set-up is incomplete: it threw " + fault.getClass().getName();
+            Log.w(Reports.TAG, text);
+            Natives.notice(text);
+        } catch (Throwable silent) {
+            // Without a log.
         }
     }
 

@@ -1,0 +1,443 @@
+//! The native methods of `Natives`, `Lifecycle`, `StartMonitor`, `IdleMonitor`, `TouchMonitor` and
+//! `EntryViews`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use ::jni::EnvUnowned;
+use ::jni::objects::{JByteArray, JClass, JString};
+use ::jni::sys::{jboolean, jdouble, jint, jlong, jstring};
+use trace_format::event::TextId;
+use trace_format::layout::State;
+
+use crate::files::{kept_sizes, process_facts};
+use crate::guard::disarm_on_panic;
+use crate::jni::{java_string, record_notice, string, text_id};
+use crate::monitors;
+use crate::monitors::config::options::Setting;
+use crate::monitors::config::{options, redact};
+use crate::monitors::looper::{idle, touch, tuning};
+use crate::monitors::past::exit_info::{self, Exit};
+use crate::monitors::past::{crash_loop, listing, profile, retention};
+use crate::monitors::starts::lifecycle::{self, Step};
+use crate::monitors::{app_state, envelope, matrix_04, starts};
+use crate::recorder::{self, Recorder};
+use crate::writing::events;
+
+/// An identity hash code.
+fn identity(hash: jint) -> u64 {
+    u64::from(hash as u32)
+}
+
+/// Sets an option. A refused one is a notice in the recording.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_set(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    key: JString<'_>,
+    value: JString<'_>,
+) -> jboolean {
+    disarm_on_panic(|| {
+        let (Some(key), Some(value)) = (string(&env, &key), string(&env, &value)) else { return false };
+        let taken = monitors::set(&key, &value);
+        match taken {
+            Ok(()) => {}
+            Err(options::Refused::Key) => {
+                recorder::notice(&["no option is called ", &redact::own(key)].concat());
+            }
+            Err(options::Refused::Value) => {
+                recorder::notice(&["option ", &key, " cannot be set to ", &redact::own(value)].concat());
+            }
+        }
+        taken.is_ok()
+    })
+    .unwrap_or(false)
+}
+
+/// The value of a numeric option, 0 for an unknown key.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_number(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    key: JString<'_>,
+) -> jlong {
+    disarm_on_panic(|| {
+        let key = string(&env, &key)?;
+        let option = options::NUMBERS.iter().find(|option| option.key == key)?;
+        jlong::try_from(options::number(option.setting)).ok()
+    })
+    .flatten()
+    .unwrap_or(0)
+}
+
+/// All current values.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_inForce(env: EnvUnowned<'_>, _: JClass<'_>) -> jstring {
+    disarm_on_panic(|| java_string(&env, &options::in_force())).unwrap_or(std::ptr::null_mut())
+}
+
+/// Keys and Matrix's names.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_keys(env: EnvUnowned<'_>, _: JClass<'_>) -> jstring {
+    disarm_on_panic(|| {
+        let numbers = options::NUMBERS.iter().map(|option| (option.key, option.matrix));
+        let texts = options::TEXTS.iter().map(|option| (option.key, option.matrix));
+        let mut lines = String::new();
+        for (key, matrix) in numbers.chain(texts) {
+            // The part in brackets names Matrix's generation.
+            let matrix = matrix.split(' ').next().unwrap_or_default();
+            for part in [key, "\t", matrix, "\n"] {
+                lines.push_str(part);
+            }
+        }
+        java_string(&env, &lines)
+    })
+    .unwrap_or(std::ptr::null_mut())
+}
+
+/// Sets the app's own scene; null for the page's class.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_setScene(env: EnvUnowned<'_>, _: JClass<'_>, name: JString<'_>) {
+    disarm_on_panic(|| lifecycle::set_scene(string(&env, &name).map(redact::own)));
+}
+
+/// Whether the app is in the foreground.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_isForeground(_: EnvUnowned<'_>, _: JClass<'_>) -> jboolean {
+    app_state::is_foreground()
+}
+
+/// Records a mark of the app's own.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_mark(env: EnvUnowned<'_>, _: JClass<'_>, name: JString<'_>) {
+    disarm_on_panic(|| {
+        if let Some(name) = string(&env, &name) {
+            events::mark(redact::text(&name));
+        }
+    });
+}
+
+/// Records a value of the app's own counter.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_counter(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    name: JString<'_>,
+    value: jdouble,
+) {
+    disarm_on_panic(|| {
+        if let Some(name) = string(&env, &name) {
+            crate::counter(redact::text(&name), value);
+        }
+    });
+}
+
+/// Whether this version is disarmed.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_isDisarmed(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    mark_directory: JString<'_>,
+) -> jboolean {
+    disarm_on_panic(|| {
+        string(&env, &mark_directory).is_some_and(|at| crash_loop::is_disarmed(Path::new(&at)))
+    })
+    // After a panic the app counts as disarmed.
+    .unwrap_or(true)
+}
+
+/// Whether the crash-loop guard admits this start. Notes the app's version in the recording.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_admit(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    directory: JString<'_>,
+    mark_directory: JString<'_>,
+    version: jlong,
+    version_name: JString<'_>,
+    debuggable: jboolean,
+) -> jboolean {
+    disarm_on_panic(|| {
+        process_facts::app(string(&env, &version_name), version);
+        let (Some(directory), Some(mark)) = (string(&env, &directory), string(&env, &mark_directory)) else {
+            return false;
+        };
+        let (directory, mark) = (Path::new(&directory), Path::new(&mark));
+        crash_loop::admit(directory, mark, &envelope::process(), version as u64, debuggable)
+    })
+    .unwrap_or(false)
+}
+
+/// Whether an earlier start was switched off.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_isOff(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    mark_directory: JString<'_>,
+) -> jboolean {
+    disarm_on_panic(|| string(&env, &mark_directory).is_some_and(|at| crash_loop::is_off(Path::new(&at))))
+        .unwrap_or(true)
+}
+
+/// Stores what the next start reads: whether anything is recorded, and the rings' sizes.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_keep(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    mark_directory: JString<'_>,
+) {
+    disarm_on_panic(|| {
+        let Some(marks) = string(&env, &mark_directory) else { return };
+        let marks = Path::new(&marks);
+        crash_loop::set_off(marks, !options::is_enabled(Setting::Recording));
+        let words = [Setting::MainWords, Setting::PoolWords].map(options::number);
+        if let Err(error) = kept_sizes::keep(marks, words[0], words[1]) {
+            recorder::notice(&["the sizes of the rings are not kept: ", &error.to_string()].concat());
+        }
+    });
+}
+
+/// Records a notice.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_notice(env: EnvUnowned<'_>, _: JClass<'_>, text: JString<'_>) {
+    record_notice(&env, &text);
+}
+
+/// Ends recording for good.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_disarm(_: EnvUnowned<'_>, _: JClass<'_>) {
+    disarm_on_panic(|| Recorder::deactivate(Some(State::Disarmed)));
+}
+
+/// Whether recording is paused.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_isPaused(_: EnvUnowned<'_>, _: JClass<'_>) -> jboolean {
+    disarm_on_panic(crate::control::is_paused).unwrap_or(false)
+}
+
+/// Waits until everything is in the file. Not on main.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_flush(env: EnvUnowned<'_>, _: JClass<'_>, ms: jlong) -> jstring {
+    disarm_on_panic(|| {
+        let file = crate::files::worker::flush(Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
+        file.map(|file| java_string(&env, &file.to_string_lossy()))
+    })
+    .flatten()
+    .unwrap_or(std::ptr::null_mut())
+}
+
+/// The list of recordings of ended processes.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_finished(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    directory: JString<'_>,
+) -> jstring {
+    disarm_on_panic(|| {
+        let directory = string(&env, &directory).unwrap_or_default();
+        java_string(&env, &listing::lines(Path::new(&directory)))
+    })
+    .unwrap_or(std::ptr::null_mut())
+}
+
+/// Removes old recordings.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_retain(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    directory: JString<'_>,
+) {
+    disarm_on_panic(|| {
+        if let Some(directory) = string(&env, &directory) {
+            retention::retain(Path::new(&directory));
+        }
+    });
+}
+
+/// Notes that the monitors are armed. On main.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_armed(_: EnvUnowned<'_>, _: JClass<'_>, api: jint) {
+    disarm_on_panic(|| {
+        monitors::arm(u32::try_from(api).unwrap_or(0));
+        tuning::begin();
+    });
+}
+
+/// Appends the system's account of an ended process.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_exited(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    directory: JString<'_>,
+    pid: jint,
+    process: JString<'_>,
+    time_ms: jlong,
+    reason: jint,
+    lines: JString<'_>,
+    trace: JByteArray<'_>,
+) -> jboolean {
+    disarm_on_panic(|| {
+        let directory = string(&env, &directory)?;
+        let process = string(&env, &process)?;
+        let lines = string(&env, &lines).unwrap_or_default();
+        let trace = bytes(&env, &trace);
+        let exit = Exit {
+            pid: u32::try_from(pid).ok()?,
+            process: &process,
+            time_ms: u64::try_from(time_ms).ok()?,
+            reason,
+            lines: &lines,
+            trace: trace.as_deref(),
+        };
+        Some(exit_info::exited(Path::new(&directory), &envelope::process(), &exit))
+    })
+    .flatten()
+    .unwrap_or(false)
+}
+
+/// Records a profile of an ANR that the platform left.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_profiled(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    directory: JString<'_>,
+    path: JString<'_>,
+) -> jboolean {
+    disarm_on_panic(|| Some(profile::left(Path::new(&string(&env, &directory)?), &string(&env, &path)?)))
+        .flatten()
+        .unwrap_or(false)
+}
+
+/// Handles a step of an activity's life cycle. Returns whether the application's creation ends with it.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Lifecycle_step(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    step: jint,
+    activity: jint,
+    class: JString<'_>,
+    at_ns: jlong,
+) -> jboolean {
+    disarm_on_panic(|| {
+        let (Ok(step), Some(class)) = (Step::try_from(step), string(&env, &class)) else { return false };
+        lifecycle::step(step, identity(activity), &class, at_ns as u64)
+    })
+    .unwrap_or(false)
+}
+
+/// Handles a message of `ActivityThread.H` that creates a component.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_StartMonitor_message(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    what: jint,
+    at_ns: jlong,
+) -> jboolean {
+    disarm_on_panic(|| starts::message(what, at_ns as u64)).unwrap_or(false)
+}
+
+/// Notes an activity's first draw.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_StartMonitor_drawn(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    activity: jint,
+    at_ns: jlong,
+) {
+    disarm_on_panic(|| starts::drawn(identity(activity), at_ns as u64));
+}
+
+/// The text id of an idle handler's class.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_IdleMonitor_name(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    class: JString<'_>,
+) -> jint {
+    text_id(&env, &class)
+}
+
+/// Records that an idle handler begins.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_IdleMonitor_begin(_: EnvUnowned<'_>, _: JClass<'_>, name: jint) {
+    disarm_on_panic(|| idle::begin(TextId(name as u32)));
+}
+
+/// Records that it ends.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_IdleMonitor_end(_: EnvUnowned<'_>, _: JClass<'_>) {
+    disarm_on_panic(idle::end);
+}
+
+/// Checks an input event that is dispatched to a window.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_TouchMonitor_dispatched(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    event_ms: jlong,
+    now_ms: jlong,
+) {
+    disarm_on_panic(|| {
+        if let (Ok(event_ms), Ok(now_ms)) = (u64::try_from(event_ms), u64::try_from(now_ms)) {
+            touch::dispatched(event_ms, now_ms);
+        }
+    });
+}
+
+/// Records that an activity's window gained or lost focus. Returns whether it was a change.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_TouchMonitor_focused(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    activity: jint,
+    class: JString<'_>,
+    gained: jboolean,
+    at_ns: jlong,
+) -> jboolean {
+    disarm_on_panic(|| {
+        let class = string(&env, &class);
+        class.is_some_and(|class| starts::focused_at(identity(activity), &class, gained, at_ns as u64))
+    })
+    .unwrap_or(false)
+}
+
+/// Whether this page opened slowly and its views are to be counted.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_EntryViews_wanted(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    activity: jint,
+) -> jboolean {
+    disarm_on_panic(|| matrix_04::waits_for_views(identity(activity))).unwrap_or(false)
+}
+
+/// Reports the page with its views.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_EntryViews_counted(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    activity: jint,
+    depth: jint,
+    count: jint,
+) {
+    disarm_on_panic(|| {
+        let number = |value| u32::try_from(value).unwrap_or(0);
+        matrix_04::views(identity(activity), number(depth), number(count));
+    });
+}
+
+/// A Java array's bytes; `None` for null.
+fn bytes(env: &EnvUnowned<'_>, array: &JByteArray<'_>) -> Option<Vec<u8>> {
+    let (env, array) = (env.as_raw(), array.as_raw());
+    if env.is_null() || array.is_null() {
+        return None;
+    }
+    // SAFETY: the JVM has just handed both to this thread's native call, which has not returned; both functions are in every table
+    // since JNI 1.1. The range asked for is the array's own, and `bytes` has room for it.
+    unsafe {
+        let length = ((**env).v1_1.GetArrayLength)(env, array);
+        let mut bytes = vec![0u8; usize::try_from(length).ok()?];
+        ((**env).v1_1.GetByteArrayRegion)(env, array, 0, length, bytes.as_mut_ptr().cast());
+        Some(bytes)
+    }
+}

@@ -1,0 +1,295 @@
+//! The native methods of `dev.anrscope.MethodBeat`.
+//!
+//! Those on the hot path take numbers only and use neither the environment nor the class, so that on
+//! Android 8+ they can be registered as `@CriticalNative`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ::jni::EnvUnowned;
+use ::jni::objects::{JClass, JString};
+use ::jni::sys::{jboolean, jint, jlong};
+use trace_format::event::{TextId, WaitKind};
+
+use crate::control::Clock;
+use crate::files::file::Destination;
+use crate::files::kept_sizes;
+use crate::guard::disarm_on_panic;
+use crate::jni::{record_notice, string, text_id};
+use crate::recorder::Threads;
+use crate::recorder::{self, Recorder};
+use crate::resolution::{Resolution, hundredths};
+use crate::start::{Config, start};
+use crate::system_log;
+use crate::time::coarse;
+use crate::writing::overhead;
+use crate::writing::thread::ThreadWriter;
+
+/// Records a method's begin, on the thread whose writer is at `thread`. Returns the address after which
+/// Java writes the next word, or 0 if Java may not write.
+///
+/// There is no guard against panics here: the fast path cannot panic, and the slow path has a guard.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_enter(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    thread: jlong,
+    id: jint,
+    behind: jlong,
+) -> jlong {
+    // SAFETY: MethodBeat keeps what `join` or `start` returned on this thread; the native methods never
+    // call Java, so they are never nested.
+    if let Some(thread) = unsafe { ThreadWriter::from_address(thread) } {
+        return thread.method_for_java(id as u32, true, behind as u64) as jlong;
+    }
+    0
+}
+
+/// Records a method's end.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_exit(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    thread: jlong,
+    id: jint,
+    behind: jlong,
+) -> jlong {
+    // SAFETY: as for the begin.
+    if let Some(thread) = unsafe { ThreadWriter::from_address(thread) } {
+        return thread.method_for_java(id as u32, false, behind as u64) as jlong;
+    }
+    0
+}
+
+/// Adds the calling thread to the recording under its Java name. Returns the address of its writer, 0 if
+/// there is no room.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_join(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    name: JString<'_>,
+) -> jlong {
+    disarm_on_panic(|| {
+        let name = string(&env, &name);
+        Recorder::active()
+            .map_or(0, |recorder| crate::writing::thread::address_here(recorder, name.as_deref()))
+    })
+    .unwrap_or(0)
+}
+
+/// The addresses that Java reads itself: 0 the time word, 1 the switches, 3 main's gate; and 2 the size of
+/// an address in bytes.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_address(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    what: jint,
+) -> jlong {
+    match what {
+        0 => coarse::word_address() as jlong,
+        1 => crate::writing::switches::address() as jlong,
+        3 => coarse::main_gate_address() as jlong,
+        _ => size_of::<usize>() as jlong,
+    }
+}
+
+/// The id of a text.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_text(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    text: JString<'_>,
+) -> jint {
+    text_id(&env, &text)
+}
+
+/// Records a notice.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_notice(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    text: JString<'_>,
+) {
+    record_notice(&env, &text);
+}
+
+/// Controls recording: 0 pause, 1 resume with the precise clock, 2 with the coarse one.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_control(_: EnvUnowned<'_>, _: JClass<'_>, what: jint) {
+    disarm_on_panic(|| {
+        let clock = match what {
+            0 => return crate::pause(),
+            1 => Clock::Precise,
+            _ => Clock::Coarse,
+        };
+        crate::resume(clock);
+        crate::set_clock(clock);
+    });
+}
+
+/// Switches a method on or off.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_setMethod(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    id: jint,
+    on: jboolean,
+) {
+    disarm_on_panic(|| crate::set_method(id as u32, on));
+}
+
+/// Records that an activity, identified by its identity hash, gained or lost window focus.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_focus(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    class: JString<'_>,
+    activity: jint,
+    gained: jboolean,
+) {
+    disarm_on_panic(|| {
+        let class = string(&env, &class).unwrap_or_default();
+        crate::monitors::starts::focused(u64::from(activity as u32), &class, gained);
+    });
+}
+
+/// Records a wait's begin, with the lock's identity and class.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_waitBegin(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    kind: jint,
+    lock: jint,
+    class: jint,
+) {
+    let Some(kind) = WaitKind::from_number(kind as u32) else { return };
+    disarm_on_panic(|| crate::wait_begin(kind, lock_identity(lock), TextId(class as u32)));
+}
+
+/// Records a wait's end.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_waitEnd(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    kind: jint,
+    lock: jint,
+) {
+    let Some(kind) = WaitKind::from_number(kind as u32) else { return };
+    disarm_on_panic(|| crate::wait_end(kind, lock_identity(lock)));
+}
+
+/// Records that a monitor was released.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_released(_: EnvUnowned<'_>, _: JClass<'_>, lock: jint) {
+    disarm_on_panic(|| crate::released(lock_identity(lock)));
+}
+
+/// Sets the directory of the recording's file.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_setDestination(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    directory: JString<'_>,
+) {
+    disarm_on_panic(|| {
+        if let Some(directory) = string(&env, &directory) {
+            crate::set_destination(Destination::Directory(PathBuf::from(directory)));
+        }
+    });
+}
+
+/// Starts recording, into a new file in `directory` once that is known. Returns the address of the calling
+/// thread's writer, 0 if recording did not start.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_start(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    directory: JString<'_>,
+    process: JString<'_>,
+    map_id: JString<'_>,
+    resolution: JString<'_>,
+    main_words: jlong,
+    pool_words: jlong,
+    max_overhead: JString<'_>,
+    trace_text: jboolean,
+    main_only: jboolean,
+) -> jlong {
+    let process = string(&env, &process).unwrap_or_else(own_name);
+    let directory = string(&env, &directory).map(PathBuf::from);
+    let map_id = string(&env, &map_id).and_then(|id| id.parse().ok());
+    let resolution = Resolution::of_text(&string(&env, &resolution).unwrap_or_default());
+    let max_overhead = string(&env, &max_overhead).and_then(|percent| hundredths(&percent));
+    let started = disarm_on_panic(|| {
+        let mut config = Config::new(directory.map_or(Destination::Later, Destination::Directory), process);
+        config.recording.threads = if main_only { Threads::Main } else { Threads::All };
+        config.recording.map_id = map_id.unwrap_or(config.recording.map_id);
+        // A JVM has no Looper whose timer would record that the process is alive.
+        config.recording.heartbeat = Some(Duration::from_millis(100));
+        let words = |words: jlong| u64::try_from(words).unwrap_or(0);
+        config.recording.sizes =
+            kept_sizes::with(config.recording.sizes, words(main_words), words(pool_words));
+        if matches!(config.recording.destination, Destination::Later) {
+            config.recording.sizes =
+                kept_sizes::of_last_start(&config.recording.process_name, config.recording.sizes);
+        }
+        resolution.apply(&mut config.recording);
+        config.recording.max_overhead = max_overhead.unwrap_or(overhead::DEFAULT_MAX);
+        start(&config).map_err(|error| system_log::warn(&format!("not started: {error}"))).ok()?;
+        if trace_text {
+            capture_trace_text();
+        }
+        Recorder::active().map(|recorder| crate::writing::thread::address_here(recorder, None))
+    });
+    started.flatten().unwrap_or(0)
+}
+
+/// The process's name: the first word of its command line, as on Android.
+fn own_name() -> String {
+    let line = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let end = line.iter().position(|byte| *byte == 0).unwrap_or(line.len());
+    String::from_utf8_lossy(&line[..end]).into_owned()
+}
+
+/// Captures thread dumps from the start. Not on Android, where dumps are copied around an ANR or kept by
+/// the system, depending on the API level.
+#[cfg(not(target_os = "android"))]
+fn capture_trace_text() {
+    match crate::TraceTextSource::of_this_process(0) {
+        Some(source) => crate::capture_trace_text(source),
+        None => recorder::notice(crate::sigquit::trace_text::NO_SOURCE),
+    }
+}
+
+#[cfg(target_os = "android")]
+fn capture_trace_text() {
+    recorder::notice(
+        "thread dumps are not copied from the start: on Android 5 to 10 they are around an ANR, and later systems keep them",
+    );
+}
+
+/// Records the duration of a sampled call. Returns after how many calls `MethodBeat` measures the next one.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_sampled(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    thread: jlong,
+    id: jint,
+    nanos: jlong,
+) -> jint {
+    let sampled = || {
+        // SAFETY: as for the begin of a method.
+        unsafe { ThreadWriter::from_address(thread) }.map(|thread| thread.sampled(id as u32, nanos) as jint)
+    };
+    disarm_on_panic(sampled).flatten().unwrap_or(jint::MAX)
+}
+
+/// Requests a thread dump. Returns whether it was requested.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_askForDump(_: EnvUnowned<'_>, _: JClass<'_>) -> jboolean {
+    disarm_on_panic(|| crate::dump().is_ok()) == Some(true)
+}
+
+/// `System.identityHashCode` as a lock's identity. 0 stands for "no lock".
+fn lock_identity(hash: jint) -> u64 {
+    u64::from(hash as u32)
+}

@@ -1,0 +1,87 @@
+//! Input that waited for main.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use trace_rules::report::{Issue, LagKind};
+use trace_rules::touch::{StuckSample, TouchWatch};
+
+use crate::files::worker;
+use crate::monitors::config::options::{self, Setting};
+use crate::monitors::{app_state, reports};
+
+struct Watched {
+    rule: Option<TouchWatch>,
+    /// The number of the newest stall, and its stack.
+    stack: (u64, String),
+}
+
+static WATCHED: Mutex<Watched> = Mutex::new(Watched { rule: None, stack: (0, String::new()) });
+/// The oldest event since the last [`take_events`], ms of uptime; 0 for none.
+static OLDEST: AtomicU64 = AtomicU64::new(0);
+static NEWEST: AtomicU64 = AtomicU64::new(0);
+
+fn with<R>(of: impl FnOnce(&mut TouchWatch, &mut (u64, String)) -> R) -> R {
+    let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+    let Watched { rule, stack } = &mut *watched;
+    of(rule.get_or_insert_default(), stack)
+}
+
+/// Notes a stack of main that was taken during a stall, at `at_ms` of uptime.
+pub(crate) fn stuck(at_ms: u64, thread_stack: &str) {
+    with(|rule, stack| {
+        stack.0 += 1;
+        thread_stack.clone_into(&mut stack.1);
+        rule.stuck(StuckSample { at_ms, sample: stack.0 });
+    });
+}
+
+/// Checks an event that happened at `event_ms` and is dispatched to a window at `now_ms`, both ms of
+/// uptime. On main.
+pub(crate) fn dispatched(event_ms: u64, now_ms: u64) {
+    if OLDEST.load(Ordering::Relaxed) == 0 {
+        OLDEST.store(event_ms, Ordering::Relaxed);
+    }
+    NEWEST.store(event_ms, Ordering::Relaxed);
+    let threshold_ms = options::number(Setting::TouchMs);
+    if now_ms.saturating_sub(event_ms) < threshold_ms {
+        return;
+    }
+    // Rare from here on: the lock and the rest delay an event that is delayed already.
+    let late = with(|rule, stack| {
+        rule.set_threshold(threshold_ms);
+        let lag = rule.dispatched(event_ms, now_ms)?;
+        let known = lag.stuck.filter(|sample| sample.sample == stack.0).map(|_| stack.1.clone());
+        Some(known.unwrap_or_default())
+    });
+    if let Some(thread_stack) = late {
+        worker::then(Box::new(move || {
+            reports::report(&Issue::Lag {
+                kind: LagKind::Touch,
+                scene: &app_state::scene_name(),
+                thread_stack: &thread_stack,
+                foreground: app_state::is_foreground(),
+            });
+        }));
+    }
+}
+
+/// The oldest and the newest event since the last call, ms of uptime: the input of the frame that ends. On
+/// main.
+pub(crate) fn take_events() -> Option<(u64, u64)> {
+    let oldest = OLDEST.swap(0, Ordering::Relaxed);
+    (oldest != 0).then(|| (oldest, NEWEST.load(Ordering::Relaxed)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_input_events_of_a_frame_are_taken_once() {
+        dispatched(100, 110);
+        dispatched(104, 112);
+        assert_eq!(take_events(), Some((100, 104)));
+        assert_eq!(take_events(), None);
+    }
+}

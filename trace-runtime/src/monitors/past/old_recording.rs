@@ -1,0 +1,174 @@
+//! A recording that an earlier process left: its header and its sections, without the rest.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use trace_format::layout::{self, header};
+use trace_format::section::{self, HEADER_LEN, MAX_PAYLOAD, SectionHeader, SectionKind};
+use trace_format::sections::exit_info::ExitInformation;
+use trace_format::sections::profile::AnrProfile;
+use trace_format::sections::verdict::Outcome;
+
+/// More sections than any recording has: a file from outside must not occupy the reader.
+const MAX_SECTIONS: usize = 100_000;
+/// The part of a payload that is read, bytes: verdicts and the lines of an exit's information are far
+/// shorter.
+const MAX_READ: u64 = 64 << 10;
+
+/// What is known of the recording.
+#[derive(Debug)]
+pub(crate) struct OldRecording {
+    pub(crate) path: PathBuf,
+    file: File,
+    pub(crate) pid: u32,
+    pub(crate) process: String,
+    /// When it started, ms since 1970.
+    pub(crate) start_ms: u64,
+    pub(crate) bytes: u64,
+    /// Where the next section goes.
+    end: u64,
+    pub(crate) has_exit: bool,
+    pub(crate) has_anr: bool,
+    /// How the process ended, as its exit's information says; empty without one.
+    pub(crate) reason: String,
+    /// Names of the platform's profiles of its ANRs, according to the file, which may come from anywhere.
+    pub(crate) profiles: Vec<OsString>,
+}
+
+static SEARCH_LOCK: Mutex<()> = Mutex::new(());
+
+/// The lock for searching the directory: two threads of this process would mistake each other's file locks
+/// for those of living processes.
+pub(crate) fn lock_search() -> MutexGuard<'static, ()> {
+    SEARCH_LOCK.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl OldRecording {
+    /// Opens a recording. `None` if it is not one, or if its process still writes to it.
+    pub(crate) fn open(path: &Path) -> Option<Self> {
+        // An append must not land where a link leads.
+        let file =
+            OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(path).ok()?;
+        // SAFETY: flock takes a descriptor that is open and touches no memory. The lock ends with `file`.
+        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0
+            && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock
+        {
+            return None;
+        }
+        let mut head = [0; layout::HEADER_LEN];
+        file.read_exact_at(&mut head, 0).ok()?;
+        let u32_at = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("4 bytes"));
+        let u64_at = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("8 bytes"));
+        let known = head[..8] == layout::MAGIC
+            && u16::from_le_bytes([head[header::MAJOR], head[header::MAJOR + 1]]) == layout::MAJOR;
+        let pid = u32_at(header::PID);
+        if !known || pid == std::process::id() {
+            return None;
+        }
+        let name = &head[header::PROCESS_NAME..header::PROCESS_NAME + layout::PROCESS_NAME_LEN];
+        let length = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+        let mut old = Self {
+            path: path.to_owned(),
+            pid,
+            process: String::from_utf8_lossy(&name[..length]).into_owned(),
+            start_ms: u64_at(header::START_REALTIME) / 1_000_000,
+            bytes: file.metadata().ok()?.len(),
+            end: u64_at(header::SECTIONS_AT),
+            file,
+            has_exit: false,
+            has_anr: false,
+            reason: String::new(),
+            profiles: Vec::new(),
+        };
+        if old.end < layout::HEADER_LEN as u64 || old.end > old.bytes {
+            // Truncated: the position of sections is unknown.
+            return None;
+        }
+        old.walk();
+        Some(old)
+    }
+
+    /// Finds the end of the last complete section, and which kinds there are.
+    fn walk(&mut self) {
+        for _ in 0..MAX_SECTIONS {
+            let mut head = [0; HEADER_LEN];
+            if self.file.read_exact_at(&mut head, self.end).is_err() {
+                return;
+            }
+            let Some(section) = SectionHeader::parse(&head).filter(|section| section.length <= MAX_PAYLOAD)
+            else {
+                return;
+            };
+            let payload = self.end + HEADER_LEN as u64;
+            let next = payload + section.length.next_multiple_of(8);
+            if next > self.bytes {
+                return;
+            }
+            self.note(section, payload);
+            self.end = next;
+        }
+    }
+
+    fn note(&mut self, section: SectionHeader, payload: u64) {
+        match SectionKind::try_from(section.kind).ok() {
+            Some(SectionKind::AnrSnapshot) => self.has_anr = true,
+            Some(SectionKind::ExitInformation) => {
+                self.has_exit = true;
+                if let Some(exit) = ExitInformation::parse(&self.payload(section, payload)) {
+                    self.has_anr |= exit.reason == "anr";
+                    self.reason = exit.reason;
+                }
+            }
+            Some(SectionKind::AnrProfile) => {
+                self.has_anr = true;
+                let profile = AnrProfile::parse(&self.payload(section, payload));
+                let name = profile.as_ref().and_then(|profile| Path::new(&profile.path).file_name());
+                self.profiles.extend(name.map(OsString::from));
+            }
+            Some(SectionKind::Verdict) => {
+                let outcome = Outcome::from_payload(&self.payload(section, payload));
+                self.has_anr |= matches!(outcome, Some(Outcome::Anr | Outcome::SuspectedAnr));
+            }
+            _ => {}
+        }
+    }
+
+    fn payload(&self, section: SectionHeader, payload: u64) -> Vec<u8> {
+        let mut bytes = vec![0; section.length.min(MAX_READ) as usize];
+        if self.file.read_exact_at(&mut bytes, payload).is_err() {
+            bytes.clear();
+        }
+        bytes
+    }
+
+    /// Appends a section. It replaces an incomplete one that a killed process left.
+    ///
+    /// # Errors
+    /// The file cannot be written; a reader skips what was written of the section.
+    pub(crate) fn append(&mut self, kind: SectionKind, payload: &[u8]) -> io::Result<()> {
+        let bytes = section::encode(kind, 1, payload);
+        self.file.set_len(self.end)?;
+        self.file.write_all_at(&bytes, self.end)?;
+        self.end += bytes.len() as u64;
+        self.bytes = self.end;
+        Ok(())
+    }
+}
+
+/// All recordings in a directory that can be opened.
+pub(crate) fn all(directory: &Path) -> Vec<OldRecording> {
+    paths(directory)
+        .filter(|path| path.extension().is_some_and(|e| e == "anrscope"))
+        .filter_map(|p| OldRecording::open(&p))
+        .collect()
+}
+
+/// All files in a directory.
+pub(crate) fn paths(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path())
+}
