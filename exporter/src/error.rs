@@ -1,11 +1,11 @@
-//! What can go wrong, in words that name the file, the place in it and the cure.
+//! The errors of this crate: each names the file, the place in it and the cure.
 
 use std::io;
 use std::path::PathBuf;
 
 use trace_format::ReadError;
 
-/// Why nothing could be exported or reported. What is merely odd is a [`crate::Warning`].
+/// Why an export or report failed. Non-fatal problems are [`crate::Warning`]s.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
@@ -14,25 +14,25 @@ pub enum ExportError {
     Open {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// A file is no recording that can be read, or the device failed while it was.
+    /// A file is not a readable recording, or reading it failed.
     #[error("{}: {source}", file.display())]
     Recording {
         /// The recording.
         file: PathBuf,
-        /// Where and why; it names the offset and the cure.
+        /// The place and the reason, with the offset and the cure.
         source: ReadError,
     },
-    /// A line of a method map cannot be.
+    /// Invalid line in a method map.
     #[error("{}:{line}: {what}; take the methodMapping.txt that `anrscope instrument` wrote for this build", file.display())]
     MapLine {
         /// The map.
         file: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem.
         what: &'static str,
     },
     /// A method map is larger than any that the instrumenter writes.
@@ -45,7 +45,7 @@ pub enum ExportError {
         file: PathBuf,
         /// Its length.
         length: u64,
-        /// The longest that is read.
+        /// The limit.
         limit: u64,
     },
     /// Data of Tencent Matrix cannot be read.
@@ -53,27 +53,27 @@ pub enum ExportError {
     Matrix {
         /// The file.
         file: PathBuf,
-        /// Where in it.
+        /// The place in it.
         place: String,
-        /// What is wrong there.
+        /// The problem.
         what: &'static str,
     },
-    /// A thread that was selected is in none of the recordings.
+    /// A selected thread is not in any of the recordings.
     #[error("no thread is called {wanted} or has that tid; there are {}", known.join(", "))]
     NoSuchThread {
-        /// What was asked for.
+        /// The requested thread.
         wanted: String,
-        /// Some of the threads that there are.
+        /// Some of the existing threads.
         known: Vec<String>,
     },
-    /// Nothing happened in the stretch of time that was selected.
+    /// The selected time range contains nothing.
     #[error("nothing is left to export: of the trace's {:.3} s the part from {:.3} s to {:.3} s was selected", seconds(*length), seconds(*from), seconds(*to))]
     EmptyPart {
-        /// First moment of the part, ns since the begin of the trace.
+        /// Start of the range, ns since the start of the trace.
         from: u64,
-        /// Last moment of the part, ns since the begin of the trace.
+        /// End of the range, ns since the start of the trace.
         to: u64,
-        /// How long the trace is, ns.
+        /// Length of the trace, ns.
         length: u64,
     },
     /// The output cannot be written.

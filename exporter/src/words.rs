@@ -1,11 +1,11 @@
-//! How durations, counts, threads and waits are told.
+//! Formats durations, counts, threads and waits.
 
 use trace_format::Thread;
 use trace_format::event::WaitKind;
 
 use crate::text::clean;
 
-/// A duration with the digits that matter.
+/// A duration with its significant digits.
 pub(crate) fn seconds(ns: u64) -> String {
     match ns {
         0..1_000_000 => format!("{:.3} ms", ns as f64 / 1e6),
@@ -14,7 +14,7 @@ pub(crate) fn seconds(ns: u64) -> String {
     }
 }
 
-/// A duration to two or three digits, for a sentence.
+/// A duration with two or three digits, for a sentence.
 pub(crate) fn rounded(ns: u64) -> String {
     match ns {
         0 => "0 ms".to_owned(),
@@ -25,13 +25,13 @@ pub(crate) fn rounded(ns: u64) -> String {
     }
 }
 
-/// A number with its thousands apart, to three digits that count: it is an estimate.
+/// An estimated number with thousands separators, rounded to three digits.
 pub(crate) fn about(n: u64) -> String {
     let least = 10_u64.pow(n.checked_ilog10().unwrap_or(0).saturating_sub(2));
     thousands(n / least * least)
 }
 
-/// A number with its thousands apart.
+/// A number with thousands separators.
 pub(crate) fn thousands(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -49,7 +49,7 @@ pub(crate) fn times(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// What people call a thread.
+/// The name of a thread for people.
 pub(crate) fn thread_name(thread: &Thread) -> String {
     match &thread.name {
         Some(name) => clean(name).into_owned(),
@@ -73,7 +73,7 @@ pub(crate) fn waited_for(kind: WaitKind, class: Option<&str>, lock: u64) -> Stri
         WaitKind::Sleep => String::new(),
         _ => format!(" {}", class.unwrap_or("an object of unknown class")),
     };
-    // A call and a sleep are no locks, whatever they were called on.
+    // Calls and sleeps have no lock, whatever object they were called on.
     let is_lock = lock > 0 && !matches!(kind, WaitKind::Blocking | WaitKind::Sleep);
     let lock = if is_lock { format!(" (0x{lock:x})") } else { String::new() };
     format!("{what}{class}{lock}")

@@ -1,8 +1,8 @@
-//! What a thread does, read from its stack: the first row of a table that fits one of the frames between the innermost one and
-//! the app's own code.
+//! What a thread does, read from its stack: the first table row that matches one of the frames between the
+//! innermost one and the app's own code.
 //!
-//! What is further out only called the app. The order of the rows is the precedence: what was asked for
-//! (`QueuedWork.waitToFinish`) says more than how it is done (`CountDownLatch.await`, which parks).
+//! Frames further out only called the app. The order of the rows is the precedence: what was requested
+//! (`QueuedWork.waitToFinish`) is more specific than how it waits (`CountDownLatch.await`, which parks).
 
 use super::id::CauseId;
 use super::own::{is_own, is_own_library};
@@ -10,18 +10,18 @@ use super::own::{is_own, is_own_library};
 /// A frame of a stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Seen<'a> {
-    /// Of Java or Kotlin.
+    /// Java or Kotlin code.
     Java {
-        /// With its package.
+        /// The class with its package.
         class: &'a str,
-        /// Its name.
+        /// The method's name.
         method: &'a str,
         /// Whether it is implemented in native code.
         native: bool,
     },
-    /// Of native code.
+    /// Native code.
     Native {
-        /// The function; empty if it is not known.
+        /// The function; empty if unknown.
         symbol: &'a str,
         /// The mapped file, with its path.
         library: &'a str,
@@ -51,14 +51,14 @@ pub(crate) enum Doing {
     Of(CauseId),
     /// A thread of a binder pool that waits for a call.
     BinderPool,
-    /// Java code.
+    /// Running Java code.
     Java,
-    /// State and stack do not say.
+    /// State and stack do not show it.
     Unclear,
 }
 
 impl Doing {
-    /// In words, as of a lock's owner.
+    /// In words, for a lock's owner.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Of(cause) => cause.name(),
@@ -69,9 +69,9 @@ impl Doing {
     }
 }
 
-/// Frames that are looked at.
+/// Maximum number of frames examined.
 const DEPTH: usize = 128;
-/// Innermost native frames that say how it waits.
+/// Number of innermost native frames that show how the thread waits.
 const INNERMOST: usize = 6;
 
 /// Classes and methods of Java that say what a thread does: the class's start, the method's start. Names of AOSP's libcore and
@@ -290,7 +290,7 @@ const JAVA: &[(CauseId, &[(&str, &str)])] = {
         ),
         (C::BinderCall, &[("android.content.ContentResolver", ""), ("android.content.ContentProvider", "")]),
         (C::NetworkIo, &[("java.net.", "")]),
-        // A monitor, a condition or a future that none of the rows above names.
+        // A monitor, a condition or a future that no row above names.
         (
             C::FutureWait,
             &[
@@ -332,7 +332,7 @@ const ENGINES: &[(&str, &[&str])] = &[
     ("Mono", &["mono.android.", "crc64", "libmonosgen", "libmonodroid", "libxamarin"]),
 ];
 
-/// The engine that a frame is of.
+/// The engine that a frame belongs to.
 pub(crate) fn engine(frame: Seen<'_>) -> Option<&'static str> {
     let fits = |sign: &str| match frame {
         Seen::Java { class, native, .. } => native && !sign.starts_with("lib") && class.starts_with(sign),
@@ -394,7 +394,7 @@ const NATIVE: &[(CauseId, &[&str])] = {
     ]
 };
 
-/// Native functions by their whole names: those of bionic's system calls.
+/// Native functions by their full names: bionic's system calls.
 const CALLS: &[(CauseId, &[&str])] = {
     use CauseId as C;
     &[
@@ -454,7 +454,7 @@ const CALLS: &[(CauseId, &[&str])] = {
     ]
 };
 
-/// Functions of the kernel.
+/// Kernel functions.
 const KERNEL: &[(CauseId, &[&str])] = {
     use CauseId as C;
     &[
@@ -521,7 +521,7 @@ const MUTEXES: &[&str] = &[
     "mutex::lock",
 ];
 
-/// What ART does with a thread that the dump, and nothing else, stops.
+/// Frames of ART that stop a thread for the dump only.
 const STOPPED: &[&str] = &[
     "FullSuspendCheck",
     "GoToRunnable",
@@ -537,7 +537,7 @@ const STOPPED: &[&str] = &[
     "WaitHoldingLocks",
 ];
 
-/// Reads the stack, innermost frame first, and the thread's state as the virtual machine writes it, if that is known.
+/// Classifies a stack, innermost frame first, together with the VM's thread state if it is known.
 pub(crate) fn doing<'a>(frames: impl Iterator<Item = Seen<'a>>, state: &str) -> Doing {
     let mut inner: Vec<Seen<'a>> = Vec::new();
     let mut own = None;
@@ -565,10 +565,11 @@ pub(crate) fn doing<'a>(frames: impl Iterator<Item = Seen<'a>>, state: &str) -> 
         return Doing::BinderPool;
     }
     let is_java = |frame: &&Seen<'_>| matches!(frame, Seen::Java { .. });
-    // Input and frames are dispatched from within the poll: only its innermost frame says that main waits there.
+    // Input and frames are dispatched from within the poll: main waits there only if the poll is the innermost
+    // frame.
     let polls = inner.iter().find(is_java).is_some_and(|frame| is_poll(*frame));
     if let Some(cause) = in_java(&inner) {
-        // The kernel says more of a file that main waits for than the call.
+        // The kernel's function is more specific about file I/O than the call.
         let kernel = in_kernel(&inner, &[CauseId::Fsync, CauseId::UninterruptibleIo]);
         return Doing::Of(kernel.filter(|_| cause == CauseId::DiskIo).unwrap_or(cause));
     }
@@ -591,7 +592,7 @@ pub(crate) fn doing<'a>(frames: impl Iterator<Item = Seen<'a>>, state: &str) -> 
     }
     let natives = || inner.iter().filter(|frame| matches!(frame, Seen::Native { .. }));
     let has_native = natives().next().is_some();
-    // Of the functions that main is in, not of those that brought it there.
+    // Only among the functions that main is in, not among its callers.
     let art = natives().take(INNERMOST).any(|frame| is_art(*frame));
     if !art && natives().take(INNERMOST).any(|f| matches!(f, Seen::Native { symbol, .. } if is_mutex(symbol)))
     {
@@ -605,14 +606,14 @@ pub(crate) fn doing<'a>(frames: impl Iterator<Item = Seen<'a>>, state: &str) -> 
     match java {
         None if has_native && stopped && runs => Doing::Of(CauseId::StoppedByDump),
         None if natives().next().is_some_and(polled) => Doing::Of(CauseId::Idle),
-        // A system call that nothing says the reason of.
+        // A system call without a known reason.
         None if natives()
             .all(|frame| matches!(frame, Seen::Native { library, .. } if library.ends_with("libc.so"))) =>
         {
             Doing::Unclear
         }
         None => Doing::Of(CauseId::NativeCode),
-        // It returned from native code, where the dump stopped it.
+        // Returned from native code, where the dump stopped it.
         Some(_) if stopped => Doing::Java,
         Some(_) if (library || has_native && !art) && (is_native || has_native) => {
             Doing::Of(CauseId::NativeCode)
@@ -624,7 +625,7 @@ pub(crate) fn doing<'a>(frames: impl Iterator<Item = Seen<'a>>, state: &str) -> 
     }
 }
 
-/// States of ART, Dalvik and HotSpot that say by themselves what the thread does (art/runtime/thread_state.h).
+/// Thread states of ART, Dalvik and HotSpot that alone show what the thread does (art/runtime/thread_state.h).
 fn by_state(state: &str) -> Option<Doing> {
     let lower = state.to_ascii_lowercase();
     let found = match lower.as_str() {
@@ -638,7 +639,7 @@ fn by_state(state: &str) -> Option<Doing> {
     Some(Doing::Of(found))
 }
 
-/// Whether a frame is the main queue's wait for its next message.
+/// Whether a frame is the main queue's poll for its next message.
 pub(crate) fn is_poll(frame: Seen<'_>) -> bool {
     matches!(frame, Seen::Java { class: "android.os.MessageQueue", method, .. }
         if matches!(method, "nativePollOnce" | "next" | "nextLegacy" | "nextConcurrent"))
@@ -665,7 +666,7 @@ fn in_kernel(inner: &[Seen<'_>], wanted: &[CauseId]) -> Option<CauseId> {
         .map(|(cause, _)| *cause)
 }
 
-/// Whether the kernel's frames are of a wait for a disk, which nothing interrupts.
+/// Whether the kernel frames are an uninterruptible wait for a disk.
 pub(crate) fn is_uninterruptible<'a>(frames: impl Iterator<Item = Seen<'a>>) -> bool {
     let inner: Vec<_> = frames.take(DEPTH).take_while(|frame| !matches!(frame, Seen::Java { .. })).collect();
     in_kernel(&inner, &[CauseId::UninterruptibleIo]).is_some()

@@ -1,14 +1,14 @@
-//! What a thread dump says of main: what it does, who owns its lock, and which threads wait for each other.
+//! What a thread dump shows of main: what it does, who owns its lock, and which threads wait for each other.
 
 use super::Owner;
 use super::doing::{self, Doing, remote_call};
 use super::stack::{self, StackLine};
 use crate::dump::{Channels, Dump, FactValue, LockGraph, LockKind, Section, SectionKind, Thread};
 
-/// Threads of a chain of owners.
+/// Maximum length of a chain of owners.
 const CHAIN: usize = 32;
 
-/// Main, in a dump.
+/// The main thread in a dump.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Dumped {
     /// Its name, and its id in the kernel.
@@ -16,41 +16,42 @@ pub(crate) struct Dumped {
     pub(crate) tid: Option<u32>,
     /// Its state, as the dump has it.
     pub(crate) state: String,
-    /// What it does; nothing if the dump has no main thread.
+    /// What it does; `None` if the dump has no main thread.
     pub(crate) doing: Option<Doing>,
     /// Its stack, innermost first.
     pub(crate) stack: Vec<StackLine>,
-    /// The call to another process that it is in: `IFoo.bar`.
+    /// The call to another process that it is in, such as `IFoo.bar`.
     pub(crate) remote: Option<String>,
-    /// The engine that its stack is in.
+    /// The engine whose code is on its stack.
     pub(crate) engine: Option<&'static str>,
     /// The lock that it waits for: its class, if the dump names one.
     pub(crate) lock: Option<Option<String>>,
-    /// Who owns it, who owns the lock that that thread waits for, and so on.
+    /// The chain of owners: who owns its lock, who owns the lock that this thread waits for, and so on.
     pub(crate) owners: Vec<Owner>,
     /// The names of the threads of a deadlock that main is in, or waits for.
     pub(crate) cycle: Vec<String>,
-    /// Whether an owner of the cycle was inferred.
+    /// Whether an owner in the cycle was inferred.
     pub(crate) cycle_inferred: bool,
-    /// The names of the threads of a deadlock that main has no part in.
+    /// The names of the threads of a deadlock that main is not part of.
     pub(crate) other_cycle: Vec<String>,
     /// Threads that wait for a lock that main owns.
     pub(crate) waiters: Vec<String>,
-    /// The freezer holds it.
+    /// Whether the freezer holds the process.
     pub(crate) frozen: bool,
-    /// It is in uninterruptible sleep.
+    /// Whether it is in uninterruptible sleep.
     pub(crate) uninterruptible: bool,
     /// Where it waits in the kernel.
     pub(crate) channel: Option<String>,
     /// Heap: percent free.
     pub(crate) heap_free: Option<u64>,
-    /// Percent of the last 10 s in which all threads of the device waited for memory, and in which they waited for I/O.
+    /// Percentage of the last 10 s in which all threads of the device waited for memory, and for I/O.
     pub(crate) memory_pressure: Option<f64>,
     pub(crate) io_pressure: Option<f64>,
 }
 
 impl Dumped {
-    /// Of the process `pid`, if the dump has it, else of the one that the dump is about; nothing if its main thread is not in it.
+    /// Main of process `pid` if the dump has it, else of the process that the dump is about; `None` if the dump
+    /// lacks that main thread.
     pub(crate) fn of(dump: &Dump, pid: Option<u32>) -> Option<Self> {
         let of_pid = |section: &&Section| {
             pid.is_some()
@@ -58,7 +59,7 @@ impl Dumped {
                 && section.kind == SectionKind::Threads
                 && section.main().is_some()
         };
-        // A system's dump holds the native stacks of the process, too.
+        // A dump by the system includes the native stacks of the process.
         let app = |section: &&Section| section.main().is_some_and(|main| main.state.is_some());
         let sections = || dump.sections.iter().filter(of_pid);
         let foreign = |section: &&Section| pid.is_none() || section.pid.is_none() || section.pid == pid;
@@ -92,7 +93,7 @@ impl Dumped {
             });
         let pressure = |of: &str| {
             let key = format!("pressure_{of}_full_avg10_percent");
-            // The system writes it again before each dump: the last one is this one's.
+            // The system writes this before each dump: the last one belongs to this dump.
             let fact = facts().rfind(|fact| fact.key == key)?;
             match &fact.value {
                 FactValue::Text(text) => text.parse().ok(),
@@ -117,7 +118,7 @@ impl Dumped {
             state,
             ..Self::default()
         };
-        // ART waits for another thread's <clinit> on the class itself, without a frame of `Object.wait`.
+        // ART waits on the class itself for another thread's <clinit>, without an `Object.wait` frame.
         let for_class = main.locks.iter().any(|lock| {
             lock.kind == LockKind::WaitingOn
                 && lock.frame == Some(0)
@@ -174,13 +175,13 @@ impl Dumped {
         state == "monitor" || state.starts_with("blocked") || state.starts_with("waiting for monitor")
     }
 
-    /// The innermost frame, in words.
+    /// The name of the innermost frame.
     pub(crate) fn top(&self) -> Option<&str> {
         self.stack.first().map(|line| line.site.name.as_str())
     }
 }
 
-/// Whether a function of the kernel is where a frozen thread waits.
+/// Whether a kernel function is where a frozen thread waits.
 fn is_freezer(channel: &str) -> bool {
     channel.contains("freezer") || channel.contains("refrigerator")
 }
@@ -192,7 +193,7 @@ fn cycle_of(section: &Section) -> Vec<String> {
     cycle.map(|cycle| cycle.iter().map(|tid| named(section, *tid)).collect()).unwrap_or_default()
 }
 
-/// The name of a thread, or its number where it has none.
+/// A thread's name, or its number if it has none.
 fn named(section: &Section, tid: u32) -> String {
     section.thread(tid).and_then(|thread| thread.name.clone()).unwrap_or_else(|| format!("tid {tid}"))
 }

@@ -1,10 +1,11 @@
-//! The answer as JSON: the key `answer` of a report's and of a dump's. `docs/report-schema.json` says what each key means.
+//! The answer as JSON: the key `answer` of a report and of a dump. `docs/report-schema.json` describes each
+//! key.
 
 use serde_json::{Value, json};
 
 use super::{Answer, Owner, Site, StackLine};
 
-/// Frames of a stack, and facts, that are listed.
+/// Maximum number of stack frames and of facts listed.
 const LISTED: usize = 512;
 
 fn site(site: &Site) -> Value {

@@ -4,7 +4,7 @@ use super::{Answer, CauseId, Owner, Verdict};
 use crate::facts::confidence_name;
 use crate::words::seconds;
 
-/// Owners that are listed.
+/// Maximum number of owners listed.
 const OWNERS: usize = 8;
 
 impl Answer {
@@ -42,7 +42,7 @@ impl Answer {
         format!("{} ({})", self.cause.id.name().to_uppercase(), confidence_name(self.cause.confidence))
     }
 
-    /// What to do about it, naming the owner's method where that is known.
+    /// The advice, with the owner's method if it is known.
     #[must_use]
     pub fn advice(&self) -> String {
         let owner = self.owners.first().filter(|_| self.cause.id == CauseId::LockWait);
@@ -54,7 +54,7 @@ impl Answer {
         }
     }
 
-    /// The lines that say it all, each with its label: at most six and the owners.
+    /// The summary as labelled lines: at most six, plus the owners.
     #[must_use]
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let mut lines = vec![("Cause", self.cause_title()), ("Finding", self.finding().to_owned())];
@@ -84,13 +84,13 @@ impl Answer {
         lines
     }
 
-    /// In how many samples the root is.
+    /// The number of samples that contain the root.
     fn root_samples(&self) -> Option<u64> {
         let root = self.root.as_ref()?;
         self.stack.iter().filter(|line| line.site.name == root.name).filter_map(|line| line.samples).max()
     }
 
-    /// Whether there is anything to say of why.
+    /// Whether there is a finding to show.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.cause.id != CauseId::Unknown

@@ -1,4 +1,5 @@
-//! What is known of a hang, in the terms of the rules: plain values, whether they come from a recording or from a dump alone.
+//! The facts about a hang, in the terms of the rules: plain values, whether they come from a recording or from
+//! a dump alone.
 
 use std::collections::HashMap;
 
@@ -14,50 +15,51 @@ use crate::dump::{AnrKind, Dump, Subject};
 use crate::facts::{Before, Sample, Unit};
 use crate::words::{about, seconds};
 
-/// All waits of one kind for one thing, in the message that hung.
+/// All waits of one kind for one target in the message that hung.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct WaitSum {
-    /// Which kind.
+    /// The kind of wait.
     pub(crate) kind: WaitKind,
-    /// The lock's class, or what was called.
+    /// The lock's class, or the blocking call.
     pub(crate) what: Option<String>,
-    /// The lock's owner, in words, where that is known.
+    /// The lock's owner in words, if it is known.
     pub(crate) owner: Option<String>,
-    /// When the first one began.
+    /// When the first one started.
     pub(crate) since: u64,
-    /// How often.
+    /// How many there were.
     pub(crate) count: u64,
-    /// How long all took, ns.
+    /// Their total duration, ns.
     pub(crate) total: u64,
-    /// The first one, as it is recorded.
+    /// The first one as recorded.
     pub(crate) first: Wait,
 }
 
-/// What samples of main's stack show.
+/// What the samples of main's stack show.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Sampled {
     pub(crate) samples: u64,
-    /// How many were doing what, the most first.
+    /// The number of samples per activity, most frequent first.
     pub(crate) doing: Vec<(Doing, u64)>,
     /// The innermost method of most samples.
     pub(crate) top: Option<String>,
-    /// The app's own method that is in most of them, the innermost of equals.
+    /// The app's own method that is in most samples; of equals the innermost.
     pub(crate) own: Option<(String, u64)>,
-    /// The stack that most samples have, innermost first, with the number of samples that have each frame.
+    /// The stack of most samples, innermost first; each frame has its number of samples.
     pub(crate) heaviest: Vec<StackLine>,
-    /// The call to another process that most of them are in.
+    /// The call to another process that most samples are in.
     pub(crate) remote: Option<String>,
 }
 
-/// The CPU time of main, as it was polled.
+/// Main's CPU time from polls.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct CpuTime {
     pub(crate) ran: u64,
     pub(crate) runnable: u64,
     pub(crate) polled: u64,
-    /// How much of that ended with main in uninterruptible sleep.
+    /// How much of the polled time ended with main in uninterruptible sleep.
     pub(crate) uninterruptible: u64,
-    /// The longest time between two polls in which main was neither running, runnable nor asleep: its start and length.
+    /// The longest time between two polls in which main was neither running, runnable nor sleeping: start and
+    /// length.
     pub(crate) gap: (u64, u64),
 }
 
@@ -67,66 +69,68 @@ pub(crate) struct Short {
     pub(crate) calls: u64,
     /// When the last of them were counted.
     pub(crate) last: u64,
-    /// Whose most were, and their share in percent.
+    /// The method with the most of them, and its share in percent.
     pub(crate) hot: Option<(String, u64)>,
 }
 
-/// What is known.
+/// The facts.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Observed {
-    /// When it was noticed, or the last moment.
+    /// When the hang was noticed, or the last moment.
     pub(crate) asked: u64,
     /// Start of the hang; `asked` if main did not hang.
     pub(crate) since: u64,
-    /// Whether there is a hang at all, and whether an ANR.
+    /// Whether there is a hang, and whether it is an ANR.
     pub(crate) hung: bool,
     pub(crate) anr: bool,
-    /// Why the process judged the ANR to be another process's, and when.
+    /// When and why the process judged the ANR to be another process's.
     pub(crate) others: Option<(u64, String)>,
-    /// What main was in, in the hang.
+    /// What main was in during the hang.
     pub(crate) message: Option<String>,
-    /// What main was in when the system asked, by the recording or by samples of its stack; nothing if it polled.
+    /// What main was in when the system requested the dump, from recorded calls or samples; `None` if it
+    /// polled.
     pub(crate) open: Option<Unit>,
     /// The innermost recorded method that was open for half of the hang, and since when.
     pub(crate) method: Option<(String, u64)>,
-    /// What was recorded as open on main, innermost first.
+    /// The recorded calls open on main, innermost first.
     pub(crate) recorded: Vec<StackLine>,
-    /// Who owns the lock of the wait that main is in, who owns the lock that that thread waits for, and so on.
+    /// The chain of owners: who owns the lock that main waits for, who owns the lock that this thread waits
+    /// for, and so on.
     pub(crate) owners: Vec<Owner>,
     /// Threads that wait for each other by their recorded waits; main first if it is one of them.
     pub(crate) cycle: Vec<String>,
-    /// Whether main is in that cycle, or waits for it.
+    /// Whether main is in that cycle or waits for it.
     pub(crate) cycle_reached: bool,
-    /// Calls of main's in the hang that were too short to be recorded.
+    /// Calls by main during the hang that were too short to be recorded.
     pub(crate) short: Option<Short>,
-    /// How much of the hang coarse time stood still, ns.
+    /// How long coarse time stood still during the hang, ns.
     pub(crate) standstill: u64,
-    /// When main came back from the hang, and when the system asked after that.
+    /// When main recovered from the hang, and when the system requested the dump after that.
     pub(crate) came_back: Option<(u64, u64)>,
-    /// Events of main's in the hang, and when the last one was.
+    /// Number of main's events during the hang, and the time of the last one.
     pub(crate) events: (u64, u64),
     pub(crate) waits: Vec<WaitSum>,
     pub(crate) cpu: CpuTime,
-    /// How long the device slept in the hang, ns.
+    /// How long the device was suspended during the hang, ns.
     pub(crate) slept: u64,
-    /// The five seconds before it was noticed.
+    /// The five seconds before the hang was noticed.
     pub(crate) before: Before,
     pub(crate) dump: Option<(u64, Dumped)>,
     pub(crate) sampled: Sampled,
     /// Main's `Thread.State` at the ANR.
     pub(crate) state: Option<String>,
-    /// The scheduler's group of the process.
+    /// The scheduler group of the process.
     pub(crate) cgroup: Option<String>,
-    /// What the system said that it had waited for.
+    /// The reason that the system gave for its request.
     pub(crate) subject: Option<Subject>,
 }
 
-/// Whether `part` is at least half of `whole`, of numbers that a file may have made large.
+/// Whether `part` is at least half of `whole`; safe for any numbers that a file may have.
 pub(super) fn is_half(part: u64, whole: u64) -> bool {
     part >= whole.div_ceil(2)
 }
 
-/// Sums what was polled of main's CPU time.
+/// Sums main's CPU time over its polls.
 pub(crate) fn cpu_time(usage: &[(u64, Usage)], from: u64, to: u64) -> CpuTime {
     let mut sum = CpuTime::default();
     let within = usage.iter().filter(|(at, _)| (from..=to).contains(at));
@@ -141,7 +145,7 @@ pub(crate) fn cpu_time(usage: &[(u64, Usage)], from: u64, to: u64) -> CpuTime {
             sum.uninterruptible = sum.uninterruptible.saturating_add(polled);
         }
         let still = polled.saturating_sub(ran).saturating_sub(runnable);
-        // A frozen process neither sleeps nor runs, and its poller stands still with it.
+        // A frozen process neither sleeps nor runs, and its poller stops with it.
         if b.state == b'R' && still > sum.gap.1 {
             sum.gap = (*begin, still);
         }
@@ -149,7 +153,7 @@ pub(crate) fn cpu_time(usage: &[(u64, Usage)], from: u64, to: u64) -> CpuTime {
     sum
 }
 
-/// How long the device slept between two moments: BOOTTIME goes on, MONOTONIC does not.
+/// How long the device was suspended between two moments: BOOTTIME advances, MONOTONIC does not.
 pub(crate) fn slept(clocks: &[Clocks], from: u64, to: u64) -> u64 {
     let ahead = |c: &Clocks| c.boottime.saturating_sub(c.monotonic);
     let before = clocks.iter().filter(|c| c.boottime <= from).map(ahead).next_back();
@@ -162,7 +166,7 @@ pub(crate) fn slept(clocks: &[Clocks], from: u64, to: u64) -> u64 {
     most.unwrap_or(0) - least.unwrap_or(0)
 }
 
-/// What samples of main show, whose thread state was `state` if that is known.
+/// What samples of main show; `state` is its thread state, if known.
 pub(crate) fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>> + Clone, state: &str) -> Sampled {
     let mut found = Sampled::default();
     let mut by_top: HashMap<&str, u64> = HashMap::new();
@@ -196,18 +200,18 @@ pub(crate) fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>> + Clone, sta
     found.top = most.map(|(name, _)| name.to_owned());
     let most = by_remote.into_iter().max_by(|(a, n), (b, m)| n.cmp(m).then_with(|| b.cmp(a)));
     found.remote = most.map(|(name, _)| name);
-    // In most samples, and of those the innermost.
+    // The method in most samples; of equals the innermost.
     let best = own.iter().max_by_key(|(name, (count, depth))| (*count, std::cmp::Reverse((*depth, **name))));
     found.own = best.map(|(name, (count, _))| ((*name).to_owned(), *count));
     found.heaviest = heaviest(samples);
     found
 }
 
-/// Frames of the heaviest stack that are kept.
+/// Maximum number of frames kept of the heaviest stack.
 const HEAVIEST: usize = 512;
 
-/// The stack that most samples share, from the outermost frame on: at each depth the method that most of them have, with the line
-/// that is there most often.
+/// The stack that most samples share, from the outermost frame on: at each depth the method that most of them
+/// have, with its most frequent line.
 fn heaviest<'a>(samples: impl Iterator<Item = Sample<'a>>) -> Vec<StackLine> {
     fn method(frame: &str) -> &str {
         frame.split_once('(').map_or(frame, |(name, _)| name)
@@ -234,7 +238,7 @@ fn heaviest<'a>(samples: impl Iterator<Item = Sample<'a>>) -> Vec<StackLine> {
 }
 
 impl Observed {
-    /// What a thread dump alone says.
+    /// The facts of a thread dump alone.
     pub(crate) fn of_dump(dump: &Dump) -> Self {
         let others = match (dump.blamed(), dump.answer()) {
             (Some(blamed), None) if dump.sections.iter().any(|section| !section.threads.is_empty()) => {
@@ -248,7 +252,7 @@ impl Observed {
         found
     }
 
-    /// Adds a dump; says whether it has main.
+    /// Adds a dump; returns whether it has main.
     pub(crate) fn set_dump(&mut self, at: u64, dump: &Dump, pid: Option<u32>) -> bool {
         if let Some(subject) = &dump.subject {
             self.subject.get_or_insert_with(|| subject.clone());
@@ -266,7 +270,7 @@ impl Observed {
         self.asked.saturating_sub(self.since)
     }
 
-    /// The verdict that goes with a cause.
+    /// The verdict for a cause.
     pub(super) fn verdict(&self, cause: super::CauseId) -> Verdict {
         match cause {
             super::CauseId::OtherProcess => Verdict::OtherProcess,
@@ -284,13 +288,14 @@ impl Observed {
         (longest.total > 0 && is_half(longest.total, self.duration())).then_some(longest)
     }
 
-    /// Whether main slept through most of the time polled: it cannot have been busy then, whatever its stack says.
+    /// Whether main slept through most of the polled time: it cannot have been busy then, whatever its stack
+    /// shows.
     pub(super) fn slept_through(&self) -> bool {
         let CpuTime { ran, runnable, polled, .. } = self.cpu;
         polled > 0 && !is_half(ran.saturating_add(runnable), polled) && ran < polled / 5
     }
 
-    /// What half of the samples, or the dump, show main doing.
+    /// Evidence that half of the samples, or the dump, show main in this activity.
     pub(super) fn seen_doing(&self, what: impl Fn(Doing) -> bool) -> Option<(Doing, Evidence)> {
         let Sampled { samples, doing, top, .. } = &self.sampled;
         if *samples > 0 {
@@ -310,14 +315,14 @@ impl Observed {
         ))
     }
 
-    /// What main was in, in words.
+    /// Evidence: what main was in.
     pub(super) fn was_in(&self) -> Option<Evidence> {
         let (name, since) = self.method.as_ref()?;
         let took = seconds(self.asked.saturating_sub(*since));
         Some(Evidence::new(*since, format!("{name} was open for {took}")))
     }
 
-    /// What main called too briefly to be recorded, in words.
+    /// Evidence: what main called too briefly to be recorded.
     pub(super) fn short_calls(&self) -> Option<Evidence> {
         let Short { calls, hot, .. } = self.short.as_ref()?;
         let calls = about(*calls);
@@ -330,7 +335,7 @@ impl Observed {
         Some(Evidence::new(0, text))
     }
 
-    /// Main's CPU time, in words.
+    /// Evidence: main's CPU time.
     pub(super) fn used(&self) -> Option<Evidence> {
         let CpuTime { ran, runnable, polled, .. } = self.cpu;
         let text = format!(
@@ -342,15 +347,16 @@ impl Observed {
         (polled > 0).then(|| Evidence::new(0, text))
     }
 
-    /// What the system waited for, where it said so.
+    /// The component that the system waited for, if it said so.
     pub(super) fn component(&self) -> Option<AnrKind> {
         self.subject.as_ref().map(|subject| subject.kind)
     }
 
-    /// Whether main had nothing to do when the system asked. It had where a call was open, or a sample is not of the poll.
+    /// Whether main had nothing to do when the system requested the dump. An open call, or a sample outside of
+    /// the poll, is something to do.
     pub(super) fn main_was_idle(&self) -> bool {
         let idle = self.dumped().is_some_and(|dump| dump.doing == Some(Doing::Of(super::CauseId::Idle)));
-        // Nothing says that nothing ran while time stood still.
+        // While coarse time stood still, something may have run unrecorded.
         (self.hung || self.anr)
             && self.open.is_none()
             && self.method.is_none()
@@ -358,13 +364,13 @@ impl Observed {
             && (idle || !self.hung && self.dump.is_none())
     }
 
-    /// What the system had waited for, in its words.
+    /// Evidence: what the system waited for, in its words.
     pub(super) fn asked_for(&self) -> Option<Evidence> {
         let subject = self.subject.as_ref()?;
         Some(Evidence::new(0, format!("the system's subject: {}", subject.text)))
     }
 
-    /// Why nothing can be said.
+    /// Which evidence is missing.
     pub(super) fn what_is_missing(&self) -> Vec<Evidence> {
         let mut found = Vec::new();
         let mut add = |text: &str| found.push(Evidence::new(0, text.to_owned()));

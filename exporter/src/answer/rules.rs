@@ -1,7 +1,8 @@
-//! The table: what has to be known for which cause. The first row that holds is the cause; `docs/causes.md` prints it.
+//! The table of rules: what must be known for which cause. The first rule that holds decides; `docs/causes.md`
+//! prints the table.
 //!
-//! Thread state and CPU time come before samples: a main that is blocked, or that slept through the hang, was not busy, whatever
-//! method its samples are in. No row concludes from what is missing.
+//! Thread state and CPU time come before samples: a main thread that was blocked, or slept through the hang,
+//! was not busy, whatever its samples show. No rule concludes from missing facts.
 
 use trace_format::event::WaitKind;
 use trace_format::verdict::Confidence::{self, High, Low, Medium};
@@ -12,31 +13,31 @@ use super::id::CauseId;
 use super::observed::{Observed, WaitSum, is_half};
 use crate::words::seconds;
 
-/// Messages in five seconds that make a storm, and the share of the time, in percent, that they must take.
+/// Number of messages in five seconds that make a storm, and their minimum share of the time, in percent.
 const STORM: u64 = 100;
 const STORM_BUSY: u128 = 80;
-/// A message that is older than this is no part of a storm, ns.
+/// A longer message is not part of a storm, ns.
 const LONG_MESSAGE: u64 = 2_000_000_000;
-/// So long neither run nor polled, ns: frozen.
+/// Time without running or polling from which main counts as frozen, ns.
 const STILL: u64 = 10_000_000_000;
-/// Percent of the heap free, at which memory is short.
+/// Free heap, in percent, from which memory counts as low.
 const HEAP_FULL: u64 = 5;
-/// Percent of the time in which all threads waited for memory, at which it is short (PSI `full avg10`).
+/// Time in which all threads waited for memory, in percent, from which memory counts as low (PSI `full avg10`).
 const PRESSURE: f64 = 10.0;
-/// A message so long before the dump had kept main busy, ns.
+/// A message of this length before the dump had kept main busy, ns.
 const RECOVERED_FROM: u64 = 1_000_000_000;
 
 type Holds = fn(&Observed, CauseId) -> Option<Vec<Evidence>>;
 
-/// A row.
+/// A rule.
 pub struct Rule {
-    /// What it concludes.
+    /// The cause that it concludes.
     pub cause: CauseId,
-    /// How sure that is.
+    /// The confidence.
     pub confidence: Confidence,
-    /// When, in words.
+    /// The condition in words.
     pub when: &'static str,
-    /// The evidence, if it holds.
+    /// Returns the evidence if the condition holds.
     pub(super) holds: Holds,
 }
 
@@ -48,7 +49,7 @@ const RECORDED: &str = "recorded waits of this kind took half of the hang";
 const SEEN: &str = "half of the samples of main's stack, or the dump, show it";
 const OF_A_DUMP: &str = "the dump shows it";
 
-/// All rows, in the order in which they are asked.
+/// All rules, in order of evaluation.
 pub const RULES: &[Rule] = {
     use CauseId as C;
     &[
@@ -242,7 +243,7 @@ fn deadlock_elsewhere(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     all([one(at, text), f.used()])
 }
 
-/// Whether main waits for what another thread has to do.
+/// Whether main waits for a result that another thread has to compute.
 fn is_for_a_result(doing: Doing) -> bool {
     use CauseId as C;
     matches!(
@@ -262,7 +263,7 @@ fn pool_deadlock(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     all([one(*at, text), f.was_in()])
 }
 
-/// The cause that a recorded wait is of: by its kind and by what was waited on, or by a stack that names the caller.
+/// The cause of a recorded wait: by its kind and target, or by a stack that names the caller.
 fn of_wait(f: &Observed, sum: &WaitSum) -> CauseId {
     use CauseId as C;
     let seen = f.seen_doing(|doing| matches!(doing, Doing::Of(_))).map(|(doing, _)| doing);
@@ -277,7 +278,7 @@ fn of_wait(f: &Observed, sum: &WaitSum) -> CauseId {
         WaitKind::Join => C::ThreadJoin,
         WaitKind::Blocking => match doing(std::iter::once(Seen::java(what)), "") {
             Doing::Of(id) if id.kind().is_wait() && id != C::FutureWait => match named {
-                // What was asked for says more than how it is done.
+                // What was requested is more specific than how it waits.
                 Some(caller @ (C::SharedPreferences | C::Sqlite)) => caller,
                 _ => id,
             },
@@ -331,7 +332,7 @@ fn lock_dumped(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     all([one(*at, format!("the dump has main waiting for the lock of {class}")), owner, f.was_in()])
 }
 
-/// What an owner does, behind "is".
+/// What an owner does, as it follows "is".
 fn doing_words(doing: &str) -> String {
     if doing.ends_with("ing") || doing.starts_with("waiting") {
         doing.to_owned()
@@ -364,7 +365,7 @@ fn starved(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     starved.then(|| all([f.used(), group, f.was_in()]))?
 }
 
-/// Whether main sleeps for the whole of such a cause.
+/// Whether main sleeps for the whole time with such a cause.
 fn sleeps(cause: CauseId) -> bool {
     use CauseId as C;
     matches!(
@@ -397,7 +398,7 @@ fn seen(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
     all([Some(place), remote, engine, stuck, f.was_in(), f.used()])
 }
 
-/// A main that the dump found between two pieces of work.
+/// Main was between two pieces of work at the time of the dump.
 fn goes_on(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
     let (at, dump) = f.dump.as_ref().filter(|(_, dump)| dump.doing == Some(Doing::Of(cause)))?;
     (f.open.is_none() && f.method.is_none()).then(|| {
@@ -504,7 +505,7 @@ fn busy_dumped(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     runs.then(|| all([Some(place), f.was_in()]))?
 }
 
-/// Whether main, when the system asked, was in nothing.
+/// Whether main was in nothing when the system requested the dump.
 fn went_on(f: &Observed) -> bool {
     let goes_on = |doing| matches!(doing, Doing::Of(cause) if cause.is_of_a_main_that_goes_on());
     f.open.is_none() && f.dumped().is_none_or(|dump| dump.doing.is_none_or(goes_on))

@@ -1,4 +1,4 @@
-//! What each method and message of the main thread took, in a set of recordings.
+//! The durations of each method and message of the main thread in a set of recordings.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -11,22 +11,22 @@ use crate::facts::{Facts, OpenStack, Step, typed};
 use crate::model::{Names, message_name};
 use crate::{ExportError, MethodMap, Warning};
 
-/// Durations of one name that are kept.
+/// Maximum number of durations kept per name.
 pub const MAX_SAMPLES: usize = 8192;
 
-/// What a row is of.
+/// The kind of a row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     /// A Looper message.
     Message,
     /// A method.
     Method,
-    /// An input event, an idle handler or the like, in no message.
+    /// An input event, an idle handler or the like, outside of messages.
     Unit,
 }
 
 impl Kind {
-    /// Its word.
+    /// The stable identifier.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -40,9 +40,9 @@ impl Kind {
 /// The durations of one name, ns.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Samples {
-    /// How many there were.
+    /// Their number.
     pub count: u64,
-    /// Their sum.
+    /// Their total.
     pub total: u64,
     kept: Vec<u64>,
 }
@@ -55,7 +55,7 @@ impl Samples {
             self.kept.push(ns);
             return;
         }
-        // Algorithm R (Vitter 1985); the same recordings always draw the same (xorshift64).
+        // Algorithm R (Vitter 1985); the same recordings always draw the same sample (xorshift64).
         *draw ^= *draw << 13;
         *draw ^= *draw >> 7;
         *draw ^= *draw << 17;
@@ -65,7 +65,7 @@ impl Samples {
         }
     }
 
-    /// Those that are kept, in order once [`Tallies::finish`] was called.
+    /// The kept durations, sorted once [`Tallies::finish`] has been called.
     #[must_use]
     pub fn sorted(&self) -> &[u64] {
         &self.kept
@@ -83,7 +83,7 @@ impl Samples {
 pub struct Tallies {
     by_name: BTreeMap<(Kind, String), Samples>,
     draw: u64,
-    /// Recordings that were read.
+    /// Number of recordings read.
     pub recordings: u64,
 }
 
@@ -93,19 +93,19 @@ impl Default for Tallies {
     }
 }
 
-/// What is open, as far as it has a name of its own.
+/// An open message, method or unit with a name of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
     Method(u32),
     /// Target, callback, `what`.
     Message(TextId, TextId, i32),
-    /// What came out of no queue: target, callback.
+    /// A unit outside of messages: target, callback.
     Unit(TextId, TextId),
 }
 
 impl Tallies {
-    /// Reads a recording's main thread. Calls that did not end, and those whose begin was overwritten, do not count. `file` is
-    /// for messages only.
+    /// Adds a recording's main thread. Calls that did not end, or whose start was overwritten, do not count.
+    /// `file` is used in messages only.
     ///
     /// # Errors
     /// If the recording cannot be read any further.
@@ -213,7 +213,7 @@ impl Tallies {
                 }
             })
             .collect();
-        // The order of a hash table must not decide what is drawn.
+        // The order of a hash table must not affect the sample.
         named.sort_by(|a, b| a.0.cmp(&b.0));
         for (name, samples) in named {
             let into = self.by_name.entry(name).or_default();
@@ -222,12 +222,12 @@ impl Tallies {
             for ns in kept {
                 into.add(ns, &mut self.draw);
             }
-            // What was not kept was there too.
+            // Count durations that were not kept.
             (into.count, into.total) = whole;
         }
     }
 
-    /// To be called when all recordings are read.
+    /// Finishes; call this when all recordings are read.
     #[must_use]
     pub fn finish(mut self) -> Self {
         for samples in self.by_name.values_mut() {
@@ -254,7 +254,7 @@ fn open(stack: &mut OpenStack, messages: &mut Vec<Message>, at: u64, message: Me
     }
 }
 
-/// When it was due and which handler's it was makes it no other message.
+/// When a message was due, and which handler instance it has, does not make it a different message.
 fn key_of(message: &Message) -> Key {
     if !message.is_queued() {
         return Key::Unit(message.target, message.callback);

@@ -1,9 +1,9 @@
-//! Why there is no dump.
+//! Errors of reading a dump.
 
 use std::io;
 use std::path::PathBuf;
 
-/// A text from which nothing could be read.
+/// Why a file could not be read as a dump.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DumpError {
@@ -12,12 +12,12 @@ pub enum DumpError {
     Read {
         /// The file.
         file: PathBuf,
-        /// How many bytes had been read, unpacked.
+        /// Number of bytes read so far, unpacked.
         offset: u64,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// There is no thread, no header and no event of a dump in it.
+    /// The input contains no thread, header or event of a dump.
     #[error(
         "{}: offset {offset}: no thread dump: {length} bytes were read, and no line of it is one of a dump \
          (it begins with {begin:?}); {hint}",
@@ -26,16 +26,16 @@ pub enum DumpError {
     NoDump {
         /// The file.
         file: PathBuf,
-        /// Where the first line that is not empty begins.
+        /// Offset of the first non-empty line.
         offset: u64,
-        /// How many bytes there are, unpacked.
+        /// Total length in bytes, unpacked.
         length: u64,
-        /// How that line begins.
+        /// The beginning of that line.
         begin: String,
-        /// What it seems to be, and what to give instead.
+        /// What the input seems to be, and what to provide instead.
         hint: &'static str,
     },
-    /// A thread dump in JSON that cannot be read, and of which no thread was.
+    /// A thread dump in JSON that cannot be parsed up to its first thread.
     #[error(
         "{}: cannot read the thread dump in JSON: {reason}; write it again with \
          `jcmd PID Thread.dump_to_file -format=json FILE`, or without -format=json",
@@ -44,7 +44,7 @@ pub enum DumpError {
     Json {
         /// The file.
         file: PathBuf,
-        /// What is wrong, with the line and column.
+        /// The problem, with line and column.
         reason: String,
     },
     /// A zip archive that cannot be read, has no dump, or unpacks to too much.
@@ -56,7 +56,7 @@ pub enum DumpError {
     Archive {
         /// The file.
         file: PathBuf,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
 }

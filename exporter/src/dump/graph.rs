@@ -1,42 +1,42 @@
-//! Who waits for whom: the lock graph of a process, its deadlocks, and the chain from a thread to its end.
+//! The lock graph of a process: who waits for whom, deadlocks, and the chain of owners of a thread.
 
 use std::collections::{HashMap, HashSet};
 
 use super::lock_line::LockKind;
 use super::model::Section;
 
-/// A thread waits for a monitor that another one holds.
+/// One thread waits for a monitor that another one owns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Edge {
-    /// The tid of the thread that waits.
+    /// The tid of the waiting thread.
     pub from: u32,
-    /// The tid of the holder.
+    /// The tid of the owner.
     pub to: u32,
     /// The monitor's identity.
     pub address: Option<u64>,
     /// The monitor's class.
     pub class: Option<String>,
-    /// Whether the dump does not name the holder, and it was found by its `locked` line instead: the only
-    /// thread that has entered the monitor and is not waiting on it.
+    /// Whether the dump does not name the owner, and it was inferred from its `locked` line: the only thread
+    /// that has entered the monitor and is not waiting on it.
     pub inferred: bool,
 }
 
 /// The lock graph of one process.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LockGraph {
-    /// One edge for each thread that waits for a holder who is known, in the dump's order.
+    /// One edge per thread that waits for a known owner, in the dump's order.
     pub edges: Vec<Edge>,
-    /// Cycles of edges that the dump states: deadlocks. Each begins with its smallest tid.
+    /// Cycles of edges that the dump states: deadlocks. Each starts with its smallest tid.
     pub deadlocks: Vec<Vec<u32>>,
-    /// Cycles in which a holder was inferred. ART stops threads one after the other, so that such a cycle
-    /// may never have been there at one moment.
+    /// Cycles in which an owner was inferred. ART stops threads one after another, so such a cycle may never
+    /// have existed at a single moment.
     pub possible_deadlocks: Vec<Vec<u32>>,
-    /// The first edge from each thread.
+    /// The first edge from each thread, by tid.
     from: HashMap<u32, usize>,
 }
 
 impl LockGraph {
-    /// The graph of a process.
+    /// Builds the graph of a process.
     #[must_use]
     pub fn of(section: &Section) -> Self {
         let mut holders: HashMap<u64, Vec<u32>> = HashMap::new();
@@ -81,13 +81,14 @@ impl LockGraph {
         Self { edges, deadlocks, possible_deadlocks, from }
     }
 
-    /// What a thread waits for.
+    /// The edge from a thread, if it waits.
     #[must_use]
     pub fn edge_from(&self, tid: u32) -> Option<&Edge> {
         self.edges.get(*self.from.get(&tid)?)
     }
 
-    /// The edges from a thread on to the one that waits for nobody, or that was passed already; `most` of them.
+    /// The chain of edges from a thread, at most `most` of them, until a thread that does not wait or was
+    /// already passed.
     #[must_use]
     pub fn chain(&self, tid: u32, most: usize) -> Vec<&Edge> {
         let mut passed = HashSet::from([tid]);
@@ -104,7 +105,7 @@ impl LockGraph {
     }
 }
 
-/// The cycles of the graph; a second wait of the same thread (or of another one with its tid) cannot be.
+/// The cycles of the graph; a second wait of the same thread (or of another one with its tid) is ignored.
 fn cycles<'a>(edges: impl Iterator<Item = &'a Edge>) -> Vec<Vec<u32>> {
     trace_rules::locks::cycles(edges.map(|edge| (edge.from, edge.to)))
 }

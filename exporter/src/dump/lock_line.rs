@@ -3,14 +3,14 @@
 //! A JVM's are those of HotSpot's `javaVFrame::print_lock_info_on` (`runtime/vframe.cpp`, JDK 8 to 25), and of
 //! `jdk.internal.vm.ThreadDumper` (JDK 25), which writes `<java.lang.Object@799c5f73>, owner #12` instead of an address.
 
-/// What a thread does with a monitor.
+/// The relation between a thread and a monitor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LockKind {
     /// It is in `Object.wait()`.
     WaitingOn,
     /// It is in `Thread.sleep()`.
     SleepingOn,
-    /// It wants the monitor and somebody else has it.
+    /// It waits for the monitor, which another thread owns.
     WaitingToLock,
     /// It entered the monitor in this frame.
     Locked,
@@ -20,18 +20,18 @@ pub enum LockKind {
     Owned,
 }
 
-/// One line.
+/// One lock line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LockLine {
-    /// What it does.
+    /// The relation.
     pub kind: LockKind,
-    /// Which object, by ART's identity hash or Dalvik's address; `None` for `an unknown object`.
+    /// The object, by ART's identity hash or Dalvik's address; `None` for `an unknown object`.
     pub address: Option<u64>,
     /// The object's class.
     pub class: Option<String>,
-    /// The tid of the holder, where ART knew it.
+    /// The tid of the owner, if ART knew it.
     pub holder: Option<u32>,
-    /// The index of the frame in [`super::Thread::frames`] that the line stands below.
+    /// The index of the frame in [`super::Thread::frames`] below which the line is.
     pub frame: Option<usize>,
 }
 
@@ -56,21 +56,21 @@ impl std::fmt::Display for LockLine {
     }
 }
 
-/// Reads `- <0x00000000ffd185f8> (a x.Sync)`, below `Locked ownable synchronizers:`.
+/// Parses `- <0x00000000ffd185f8> (a x.Sync)`, below `Locked ownable synchronizers:`.
 pub(crate) fn owned(text: &str) -> Option<LockLine> {
     let object = text.strip_prefix("- ").filter(|object| object.starts_with('<'))?;
     let line = parse(&format!("- locked {object}"))?;
     Some(LockLine { kind: LockKind::Owned, ..line })
 }
 
-/// Reads `waiting for Worker@501 to release lock on <0x1f6> (a java.lang.Object)`, which Android Studio writes above
-/// the frames: the owner's name, and the lock.
+/// Parses `waiting for Worker@501 to release lock on <0x1f6> (a java.lang.Object)`, which Android Studio writes
+/// above the frames: returns the owner's name and the lock.
 pub(crate) fn of_debugger(text: &str) -> Option<(&str, LockLine)> {
     let (owner, object) = text.strip_prefix("waiting for ")?.split_once(" to release lock on ")?;
     Some((owner, parse(&format!("- waiting to lock {object}"))?))
 }
 
-/// Reads one, behind its blanks.
+/// Parses a lock line without its indentation.
 pub(crate) fn parse(text: &str) -> Option<LockLine> {
     let rest = text.strip_prefix("- ")?;
     let kinds = [

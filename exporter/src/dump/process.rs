@@ -1,18 +1,19 @@
-//! Which process a dump is about: the one that the subject means, which need not be the first one with stacks, nor be
+//! Which process a dump is about: the one in the subject, which need not be the first one with stacks, nor be
 //! in the text at all.
 //!
-//! A subject names a component or a window, sometimes a process. The system's event log and its report in logcat name the
-//! process. Without any of these it is the first that the system asked: `ProcessErrorStateRecord.appNotResponding` (Android 7 to
-//! 16) puts the process that did not respond first into the list of those that are dumped.
+//! A subject names a component or a window, sometimes a process. The system's event log and its report in
+//! logcat name the process. Without any of these it is the first process dumped:
+//! `ProcessErrorStateRecord.appNotResponding` (Android 7 to 16) puts the process that did not respond first
+//! into the list.
 
 use super::model::{Dump, Section, SectionKind};
 
 /// The process that did not respond.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Blamed {
-    /// Its id, if the text has it.
+    /// Its id, if known.
     pub pid: Option<u32>,
-    /// Its name, if the text has it; a package where only a component is named.
+    /// Its name, if known; the package if only a component is named.
     pub name: Option<String>,
 }
 
@@ -28,7 +29,7 @@ impl Blamed {
         }
     }
 
-    /// Whether a section is of it.
+    /// Whether a section belongs to it.
     fn is(&self, section: &Section) -> bool {
         match (self.pid, section.pid) {
             (Some(pid), Some(of)) => pid == of,
@@ -46,7 +47,7 @@ impl Blamed {
 }
 
 impl Dump {
-    /// The process that did not respond, if the text says which one.
+    /// The process that did not respond, if the text names it.
     #[must_use]
     pub fn blamed(&self) -> Option<Blamed> {
         let subject = self.subject.as_ref()?;
@@ -55,7 +56,7 @@ impl Dump {
             found = self.first_asked.map(|pid| Blamed { pid: Some(pid), name: None });
         }
         let mut found = found?;
-        // A name for a pid, from whichever section has it.
+        // Look up the name for the pid in any section.
         if found.name.is_none() {
             let section = self.sections.iter().find(|section| section.pid == found.pid);
             found.name = section.and_then(|section| section.cmdline.clone());
@@ -67,25 +68,25 @@ impl Dump {
         Some(found)
     }
 
-    /// The section whose main thread answers: that of the process that did not respond; `None` if its stacks are not in
-    /// the text. Where the text names no process, the first one with a main thread of the virtual machine.
+    /// The section of the process that did not respond; `None` if its stacks are not in the text. If the text
+    /// names no process: the first section with a main thread of the virtual machine.
     #[must_use]
     pub fn answer(&self) -> Option<&Section> {
         let sections =
             || self.sections.iter().filter(|s| s.kind == SectionKind::Threads && !s.threads.is_empty());
         if let Some(blamed) = self.blamed() {
             let found = sections().find(|section| blamed.is(section));
-            // A text without heads says nothing of processes: its threads are those of the subject.
+            // A text without heads names no processes: its threads are those of the subject.
             return found.or_else(|| sections().find(|s| s.pid.is_none() && s.cmdline.is_none()));
         }
-        // A bug report begins with the system's native processes.
+        // A bug report starts with the system's native processes.
         sections()
             .find(|s| s.main().is_some_and(|main| main.attached))
             .or_else(|| sections().find(|s| s.main().is_some()))
             .or_else(|| sections().next())
     }
 
-    /// Where the threads of the process that did not respond wait in the kernel.
+    /// Where in the kernel the threads of this process wait.
     pub(crate) fn channels_of<'a>(&'a self, blamed: &'a Blamed) -> impl Iterator<Item = &'a Section> {
         let kind = |section: &&Section| section.kind == SectionKind::WaitingChannels;
         self.sections.iter().filter(kind).filter(|section| blamed.is(section))
@@ -100,7 +101,7 @@ impl Dump {
         Some(Blamed { pid: report.pid, name: Some(report.process.clone()) })
     }
 
-    /// The last event with this subject, of which the log has the begin only.
+    /// The last event with this subject, of which the log has only the beginning.
     fn in_events(&self) -> Option<Blamed> {
         let subject = self.subject.as_ref()?;
         let event = self.events.iter().rev().filter(|event| event.kind == "anr").find(|event| {
@@ -113,7 +114,7 @@ impl Dump {
     }
 }
 
-/// Reads `ProcessRecord{d95cfde 7577:com.example/u0a404}`, or the component `com.example/.Main`.
+/// Parses `ProcessRecord{d95cfde 7577:com.example/u0a404}`, or the component `com.example/.Main`.
 fn in_subject(text: &str) -> Option<Blamed> {
     if let Some((_, record)) = text.split_once("ProcessRecord{")
         && let Some((_, process)) = record.split_once(' ')

@@ -1,10 +1,10 @@
-//! What a thread is doing, in a few words: its state, read together with its innermost frames.
+//! What a thread is doing, in a few words: from its state and its innermost frames.
 
 use super::frame::{Frame, Place};
 use super::lock_line::LockKind;
 use super::model::{Thread, ThreadForm};
 
-/// A frame that says more than the state: the first of these that is among the innermost ones.
+/// Frames that are more specific than the state: the first one that is among the innermost frames applies.
 const TELLING: [(&str, &str); 16] = [
     ("android.os.MessageQueue.nativePollOnce", "is idle: it waits for the next message"),
     ("android.os.BinderProxy.transactNative", "waits for another process to answer a binder call"),
@@ -23,10 +23,10 @@ const TELLING: [(&str, &str); 16] = [
     ("libcore.io.Linux.", "is in a system call"),
     ("art::ConditionVariable::", "waits within ART"),
 ];
-/// Frames of each kind that are looked at: what is further out only called the call.
+/// Number of frames of each kind examined; frames further out are only callers.
 const INNERMOST: usize = 12;
 
-/// What it is doing; `channel` is where it waits in the kernel, if that is known.
+/// What the thread is doing; `channel` is where it waits in the kernel, if known.
 pub(crate) fn doing(thread: &Thread, channel: Option<&str>) -> String {
     if channel.is_some_and(|channel| channel.contains("freezer")) {
         return "is frozen by the system".to_owned();
@@ -56,7 +56,7 @@ pub(crate) fn doing(thread: &Thread, channel: Option<&str>) -> String {
         in_java.take(INNERMOST).flatten().next().or_else(|| in_native.take(INNERMOST).flatten().next());
     let state = thread.state.as_deref().map(str::to_ascii_lowercase);
     let state = state.as_deref();
-    // A JVM's state has its detail in parentheses: `TIMED_WAITING (sleeping)`.
+    // A JVM's state has details in parentheses: `TIMED_WAITING (sleeping)`.
     let detail = |text: &str| state.is_some_and(|state| state.contains(text));
     let sleeps = thread.locks.iter().any(|lock| lock.kind == LockKind::SleepingOn) || detail("(sleeping)");
     let waits = thread.locks.iter().find(|lock| lock.kind == LockKind::WaitingOn);
@@ -68,7 +68,7 @@ pub(crate) fn doing(thread: &Thread, channel: Option<&str>) -> String {
         telling.to_owned()
     } else {
         match state {
-            // HotSpot calls a thread in a system call runnable too.
+            // HotSpot also calls a thread in a system call runnable.
             Some("runnable") if in_native_method(thread) => "is in native code".to_owned(),
             Some("runnable") if thread.form == ThreadForm::HotSpot && thread.frames.is_empty() => {
                 "has no Java frames".to_owned()
@@ -105,13 +105,13 @@ pub(crate) fn doing(thread: &Thread, channel: Option<&str>) -> String {
     words
 }
 
-/// Whether its innermost frame is a native method.
+/// Whether the innermost frame is a native method.
 fn in_native_method(thread: &Thread) -> bool {
     matches!(thread.frames.first(), Some(Frame::Java(java)) if java.place == Place::Native)
         && matches!(thread.form, ThreadForm::HotSpot | ThreadForm::HotSpotFile)
 }
 
-/// State as the dump has it.
+/// The state as written in the dump.
 pub(crate) fn name(thread: &Thread) -> &str {
     match (&thread.state, thread.attached) {
         (Some(state), _) => state,

@@ -1,9 +1,9 @@
-//! What a thread does, in words: by its state and stack, where the answer's reading of its stack does not say more.
+//! What a thread does in words: from the answer's classification of its stack, else from its state.
 
 use crate::answer::{CauseId, Doing, doing_of_thread};
 use crate::dump::{Thread, state};
 
-/// Words that go behind the thread's name; `channel` is where it waits in the kernel, if that is known.
+/// The words that follow the thread's name; `channel` is where it waits in the kernel, if known.
 pub(super) fn words(thread: &Thread, channel: Option<&str>) -> String {
     match doing_of_thread(thread) {
         Doing::Of(CauseId::Input) => "handles an input event".to_owned(),

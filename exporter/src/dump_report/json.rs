@@ -15,20 +15,20 @@ use crate::dump::long_methods::LongRun;
 use crate::dump::model::{Dump, Section, SectionKind, Thread, ThreadForm, WaitChannel};
 
 impl Dump {
-    /// The whole dump; `file` is named in it. Takes many times the memory of the dump: [`write_json`] does not.
+    /// The whole dump; `file` is its name. Uses many times the memory of the dump; [`write_json`] does not.
     #[must_use]
     pub fn to_json(&self, file: &str) -> Value {
         let mut value = self.head(file);
         let sections = self.sections.iter().map(|section| {
             let section = SectionJson { section, file: None, thread: None };
-            // It has text keys, and no number that JSON has no form for.
+            // Keys are texts, and every number has a JSON form.
             serde_json::to_value(section).unwrap_or_default()
         });
         value["sections"] = sections.collect();
         value
     }
 
-    /// What a file has once.
+    /// The fields that a file has once.
     fn head(&self, file: &str) -> Value {
         let events = self.events.iter().map(|event| {
             let values: serde_json::Map<String, Value> =
@@ -56,9 +56,9 @@ impl Dump {
     }
 }
 
-/// Writes dumps, with their files' names, as one document: the sections of all of them, and what a file has once. Of the threads
-/// only those with `thread` in their names, if it is given. Each thread is turned into JSON when it is its turn, so that the memory
-/// does not grow with the text that is written.
+/// Writes dumps, with their files' names, as one document: the sections of all dumps, and the per-file fields.
+/// If `thread` is given, only threads with it in their names are written. Threads are converted one at a time,
+/// so memory use does not grow with the output.
 ///
 /// # Errors
 /// If `out` cannot be written.
@@ -66,7 +66,7 @@ pub fn write_json(dumps: &[(String, &Dump)], thread: Option<&str>, out: impl io:
     Ok(serde_json::to_writer_pretty(out, &DumpsJson { dumps, thread })?)
 }
 
-/// A document for all files.
+/// One document for all files.
 struct DumpsJson<'a> {
     dumps: &'a [(String, &'a Dump)],
     thread: Option<&'a str>,
@@ -87,7 +87,7 @@ impl Serialize for DumpsJson<'_> {
     }
 }
 
-/// An array whose elements are made one by one.
+/// An array whose elements are generated one by one.
 struct Each<F>(F);
 
 impl<F: Fn() -> I, I: IntoIterator<Item: Serialize>> Serialize for Each<F> {
@@ -99,9 +99,9 @@ impl<F: Fn() -> I, I: IntoIterator<Item: Serialize>> Serialize for Each<F> {
 /// A section.
 struct SectionJson<'a> {
     section: &'a Section,
-    /// The file that it is from, where there are several.
+    /// The file that it is from, if there are several.
     file: Option<&'a str>,
-    /// Only threads with this in their names.
+    /// Include only threads with this text in their names.
     thread: Option<&'a str>,
 }
 
@@ -119,7 +119,7 @@ impl Serialize for SectionJson<'_> {
         };
         let edges = |inferred| graph.edges.iter().filter(move |e| e.inferred == inferred).map(edge);
         let mut map = serializer.serialize_map(None)?;
-        // In the order of the head's keys, which is that of a whole document.
+        // In the key order of the head, which is that of a whole document.
         for (key, value) in &head {
             match key.as_str() {
                 "threads" => {
@@ -142,7 +142,7 @@ impl Serialize for SectionJson<'_> {
     }
 }
 
-/// What a section has but its lists, which are null here.
+/// The fields of a section except its lists, which are null here.
 fn section_head(section: &Section, graph: &LockGraph) -> serde_json::Map<String, Value> {
     let head = json!({
         "kind": match section.kind {
@@ -311,7 +311,7 @@ fn lock(lock: &LockLine) -> Value {
     })
 }
 
-/// As a text: JSON's numbers end at 2^53 for many readers.
+/// As a text: many readers' numbers end at 2^53.
 fn address(address: Option<u64>) -> Option<String> {
     address.map(|address| format!("0x{address:08x}"))
 }

@@ -1,4 +1,4 @@
-//! A dump as a page that answers first: what main does, who keeps it waiting, deadlocks; then the rest.
+//! A dump as a page: first what main does, which thread it waits for, and deadlocks; then the rest.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
@@ -14,25 +14,25 @@ use crate::dump::model::{Dump, Section, SectionKind, Thread};
 use crate::dump::state;
 use crate::dump::subject::Subject;
 
-/// Frames of main and of a holder, and of the others, unless all are asked for.
+/// Maximum number of frames for main and lock owners, and for other threads, unless all are requested.
 const FRAMES_OF_MAIN: usize = 24;
 const FRAMES_OF_OTHERS: usize = 4;
-/// Threads of a chain or cycle.
+/// Maximum number of threads in a chain or cycle.
 const LINKS: usize = 32;
-/// Names of threads with one stack.
+/// Maximum number of thread names per stack.
 const NAMES: usize = 6;
 
-/// What is on the page.
+/// What the page includes.
 #[derive(Clone, Debug, Default)]
 pub struct PageOptions {
-    /// All processes, threads and frames, nothing folded.
+    /// Include all processes, threads and frames, without grouping.
     pub all: bool,
-    /// Only the threads whose name has this in it.
+    /// Include only threads with this text in their names.
     pub thread: Option<String>,
 }
 
 impl Dump {
-    /// Writes the page. Control characters of the text come out as `\u{fffd}`.
+    /// Writes the page. Control characters in the text are written as `\u{fffd}`.
     ///
     /// # Errors
     /// If `out` fails.
@@ -42,7 +42,7 @@ impl Dump {
     }
 }
 
-/// A process with what is looked up in it.
+/// A process with its lookup tables.
 struct View<'a> {
     section: &'a Section,
     graph: LockGraph,
@@ -73,7 +73,7 @@ pub(super) struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Writes a line; a line feed at its begin leaves one out before it.
+    /// Writes a line; a leading line feed writes an empty line first.
     pub(super) fn line(&mut self, text: &str) -> fmt::Result {
         let text = match text.strip_prefix('\n') {
             Some(rest) => {
@@ -123,7 +123,7 @@ impl Page<'_> {
         self.events()
     }
 
-    /// What hung and why, in a few lines.
+    /// Writes what hung and why, in a few lines.
     fn answer(&mut self) -> fmt::Result {
         let dump = self.dump;
         if dump.sections.iter().all(|section| section.threads.is_empty()) {
@@ -137,7 +137,7 @@ impl Page<'_> {
         self.out.write_char('\n')
     }
 
-    /// Only the threads that were asked for.
+    /// Writes only the selected threads.
     fn chosen(&mut self) -> fmt::Result {
         let wanted = self.options.thread.as_deref().unwrap_or_default();
         for section in &self.dump.sections {
@@ -192,7 +192,7 @@ impl Page<'_> {
         self.facts(&section.facts, "HEAD")
     }
 
-    /// Threads of one stack in a line, and the stack's begin.
+    /// Writes threads with the same stack on one line, and the top of that stack.
     fn groups<'t>(&mut self, section: &Section, threads: impl Iterator<Item = &'t Thread>) -> fmt::Result {
         let groups = fold(threads);
         if groups.is_empty() {
@@ -261,7 +261,7 @@ impl Page<'_> {
 
     fn frames(&mut self, thread: &Thread, most: usize, margin: &str) -> fmt::Result {
         let most = if self.options.all { usize::MAX } else { most };
-        // Native frames below a Java method tell less than where in Java it is.
+        // Native frames below a Java method are less useful than the place in Java.
         let is_java = |frame: &Frame| matches!(frame, Frame::Java(_));
         let java = thread.frames.iter().position(is_java);
         let skip = match java {
@@ -300,7 +300,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// Who holds what a thread waits for, to the end.
+    /// Writes the chain of owners that a thread waits for.
     fn chain(&mut self, view: &View<'_>, thread: &Thread) -> fmt::Result {
         let Some(tid) = thread.tid else { return Ok(()) };
         let chain = view.graph.chain(tid, LINKS + 1);
@@ -343,7 +343,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// Holders for whom several threads wait, main or not.
+    /// Writes owners for which several threads wait.
     fn other_waits(&mut self, view: &View<'_>) -> fmt::Result {
         let mut waits: HashMap<u32, usize> = HashMap::new();
         for edge in &view.graph.edges {
@@ -397,7 +397,7 @@ fn lock_name(edge: &Edge) -> String {
 }
 
 impl Section {
-    /// The build that ran, as `Build fingerprint` has it.
+    /// The build, from `Build fingerprint`.
     #[must_use]
     pub fn fingerprint(&self) -> Option<&str> {
         facts::text(&self.facts, "build_fingerprint")

@@ -1,31 +1,31 @@
-//! What ran in a stretch of time.
+//! The messages that ran in a time range.
 
-/// A kind of message, or of units in no message, in a stretch of time.
+/// A kind of message, or of units outside of messages, in a time range.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MessageKind {
     /// Its name.
     pub name: String,
-    /// How many ran.
+    /// Number of runs.
     pub count: u64,
-    /// How long all of them took, ns.
+    /// Total duration, ns.
     pub total: u64,
-    /// How long the longest took, ns.
+    /// Longest duration, ns.
     pub longest: u64,
 }
 
-/// What ran in a stretch of time.
+/// The work that ran in a time range.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Before {
-    /// When the stretch begins, and ends.
+    /// Start of the range.
     pub from: u64,
-    /// Its end.
+    /// End of the range.
     pub to: u64,
-    /// Messages that ran.
+    /// Number of messages.
     pub messages: u64,
-    /// Input events, idle handlers and other calls that ran in no message.
+    /// Number of input events, idle handlers and other calls outside of messages.
     pub not_queued: u64,
-    /// How long all of them took together, ns.
+    /// Total duration, ns.
     pub busy: u64,
-    /// By kind, those that took longest first; at most eight.
+    /// By kind, longest total first; at most eight.
     pub kinds: Vec<MessageKind>,
 }

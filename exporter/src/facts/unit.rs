@@ -1,10 +1,11 @@
 //! Units of main's work: a message of its queue, or a stretch outside of messages.
 //!
-//! Not all of main's work is in messages. Native code dispatches input events and calls the listeners of file descriptors inside of
-//! `MessageQueue.nativePollOnce`, and `MessageQueue.next` runs idle handlers (AOSP `Looper.cpp`, `android_view_InputEventReceiver.cpp`,
-//! `MessageQueue.java`, API 21 to 34). The recorder writes those that it sees as messages that came out of no queue. Of the rest it
-//! records the methods that were called: main's outermost open call is the unit then. What calls main's own loop is no unit: a call in
-//! which a message began.
+//! Some of main's work is outside of messages. Native code dispatches input events and calls the listeners of
+//! file descriptors inside `MessageQueue.nativePollOnce`, and `MessageQueue.next` runs idle handlers (AOSP
+//! `Looper.cpp`, `android_view_InputEventReceiver.cpp`, `MessageQueue.java`, API 21 to 34). The recorder writes
+//! those whose start it sees as messages without a queue. For the rest it records method calls: main's
+//! outermost open call is then the unit. A call in which a message started runs the loop itself and is not a
+//! unit.
 
 use std::collections::HashMap;
 
@@ -15,30 +16,31 @@ use super::restored::Restored;
 use super::samples::Samples;
 use super::stack::{Open, OpenStack, typed};
 
-/// The method that main is in while it waits for messages: the innermost frame, since native code calls input and descriptor
-/// listeners with it further out (AOSP `MessageQueue.java`, API 21 to 34).
+/// The method that main is in while it waits for messages, if it is the innermost frame; native code calls
+/// input and descriptor listeners from within it (AOSP `MessageQueue.java`, API 21 to 34).
 const POLL: &str = "android.os.MessageQueue.nativePollOnce";
-/// The queue's class: what it calls outside of messages lies above one of its frames.
+/// The queue's class: calls outside of messages are above one of its frames.
 const QUEUE: &str = "android.os.MessageQueue.";
 
-/// A sample this long after a signal still shows what main did at the signal, ns: the sampler answers it.
+/// Maximum time from a signal to a sample that shows what main did at the signal, ns: the sampler reacts to the
+/// signal.
 const NEAR: u64 = 1_000_000_000;
 
-/// What a stretch of main's work is.
+/// The kind of a unit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum UnitKind {
     /// A message of main's queue.
     Message,
-    /// An input event, an idle handler or the like, as the recorder saw it begin.
+    /// An input event, an idle handler or the like, whose start the recorder saw.
     NotQueued,
-    /// Main's outermost recorded call, in no message.
+    /// Main's outermost recorded call, outside of messages.
     Call,
-    /// Nothing was recorded, and samples of main's stack show it outside of the poll.
+    /// Nothing was recorded, but samples show main outside of the poll.
     Sampled,
 }
 
 impl UnitKind {
-    /// Its word, the same in all versions.
+    /// The stable identifier, the same in all versions.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -50,7 +52,7 @@ impl UnitKind {
     }
 }
 
-/// The key of what an event begins.
+/// The key of what an event starts.
 pub(crate) fn begins(event: &Event) -> Option<u32> {
     match event {
         Event::Enter(id) => Some(*id),
@@ -83,12 +85,12 @@ pub(crate) fn is_message(key: u32) -> bool {
     key == ids::DISPATCH || key == typed(types::MESSAGE)
 }
 
-/// How many of the outermost open frames run a loop: a message began in them.
+/// Number of outermost open frames that run a loop: a message started in them.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Loops(usize);
 
 impl Loops {
-    /// Something with `key` begins on top of `depth` open frames.
+    /// Notes that something with `key` starts on top of `depth` open frames.
     #[inline]
     pub(crate) fn begun(&mut self, key: u32, depth: usize) {
         if is_message(key) {
@@ -96,13 +98,14 @@ impl Loops {
         }
     }
 
-    /// All frames from `depth` inwards are closed.
+    /// Notes that all frames from `depth` inwards are closed.
     #[inline]
     pub(crate) fn closed(&mut self, depth: usize) {
         self.0 = self.0.min(depth);
     }
 
-    /// The depth of the unit among the open frames: the innermost message, or else the outermost frame in which none began.
+    /// The depth of the unit among the open frames: the innermost message, else the outermost frame in which no
+    /// message started.
     pub(crate) fn unit(self, frames: &[Open]) -> Option<usize> {
         let message = frames.iter().rposition(|open| is_message(open.key));
         message.or_else(|| (self.0 < frames.len()).then_some(self.0))
@@ -115,20 +118,20 @@ impl Loops {
     }
 }
 
-/// The name of a frame, of a line such as `a.B.c(B.java:1)`.
+/// The name in a line such as `a.B.c(B.java:1)`.
 fn frame_name(line: &str) -> &str {
     let line = line.trim();
     let line = line.strip_prefix("at ").unwrap_or(line);
     line.split_once('(').map_or(line, |(name, _)| name)
 }
 
-/// Whether main waits for its next message: its innermost frame is the poll. An empty stack says nothing.
+/// Whether main waits for its next message: its innermost frame is the poll. An empty stack is unknown.
 pub(crate) fn is_polling(innermost: &str) -> bool {
     frame_name(innermost) == POLL
 }
 
-/// What main's queue called outside of messages, of a stack with the innermost frame first: the frame above the queue's own, or the
-/// outermost one.
+/// What main's queue called outside of messages, from a stack with the innermost frame first: the frame above
+/// the queue's own frames, else the outermost one.
 pub(crate) fn called_by_the_queue<'l>(frames: impl Iterator<Item = &'l str>) -> Option<&'l str> {
     let mut above = None;
     let mut outermost = None;
@@ -145,9 +148,9 @@ pub(crate) fn called_by_the_queue<'l>(frames: impl Iterator<Item = &'l str>) -> 
     above.or(outermost)
 }
 
-/// When main began what it was in at each of `moments`, by moment: what the recording has open there, or the first of the samples in
-/// a row until then that are not of the poll. Of a main that has no messages nothing is said: its outermost call may be all of the
-/// program.
+/// When main started what it was in at each of `moments`, by moment: the open item in the recording, or the
+/// first of the consecutive samples up to then that are outside of the poll. For a main thread without messages
+/// the result is empty: its outermost call may be the whole program.
 pub(super) fn begun_at<S: Source>(
     main: Restored<'_, S>,
     mut moments: Vec<u64>,

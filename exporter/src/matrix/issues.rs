@@ -1,22 +1,23 @@
-//! Matrix's reports out of a recording: slow messages, LAG and ANR, starts, and frames, one JSON object each.
+//! Creates Matrix's reports from a recording: slow messages, LAG and ANR, starts, and frames, one JSON object each.
 //!
-//! Reports that the app made itself (section Issue) are given as they are, and nothing is made up beside them, unless rules
-//! are asked for by name. Else main is read once: each outermost message is a slice, as in Matrix.
+//! Reports that the app made itself (section Issue) are returned unchanged, without others, unless rules are
+//! requested by name. Otherwise main is read once: each outermost message is a slice, as in Matrix.
 //!
 //! | report | when |
 //! | --- | --- |
 //! | `NORMAL` | a message took `slow_ms` |
 //! | `LAG`, `LAG_IDLE_HANDLER` | a message, an idle handler was 2 s old |
-//! | `ANR` | a message was 5 s old: its slice until the app's own timer said so, or until then |
-//! | `SIGNAL_ANR` | the system asked for a dump and it was an ANR |
+//! | `ANR` | a message was 5 s old: its slice until the app's own timer fired, or until then |
+//! | `SIGNAL_ANR` | the system requested a dump and it was an ANR |
 //! | `Trace_StartUp`, `STARTUP` | each start; those of 10 s (cold) and 4 s (warm) with their stack |
 //! | `Trace_FPS` | each scene every 10 s, and when it is left |
 //!
-//! An input event, an idle handler or the like, in no message, is reported as a message is by our rules, and by Matrix's not at all:
-//! its Printer does not see it. An idle handler has its own `LAG_IDLE_HANDLER`.
+//! An input event, an idle handler or the like, outside of messages, is reported like a message by anrscope's
+//! rules, and not at all by Matrix's: its Printer does not see it. An idle handler has its own
+//! `LAG_IDLE_HANDLER`.
 //!
-//! `LAG_TOUCH` needs the age of an input event while it is handled, `PRIORITY_MODIFIED` and `TIMERSLACK_MODIFIED` who did it:
-//! no event of a recording says so, and the app reports them itself.
+//! `LAG_TOUCH` needs the age of an input event while it is handled, `PRIORITY_MODIFIED` and
+//! `TIMERSLACK_MODIFIED` the caller: recordings do not have these, so the app reports them itself.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -40,21 +41,21 @@ use crate::model::Names;
 use crate::text::clean;
 use crate::{ExportError, MethodMap, Warning};
 
-/// Reports of one recording that are made.
+/// Maximum number of reports created per recording.
 const MAX_ISSUES: usize = 16_384;
-/// Starts with a stack.
+/// Maximum number of starts with a stack.
 const MAX_STACKS: usize = 16;
-/// Open methods of a Java stack that are told.
+/// Maximum number of open methods in a Java stack.
 const MAX_OPEN: usize = 256;
 
-/// How reports are made.
+/// Options for creating reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IssueOptions {
-    /// By whose rules; without one by ours, and the app's own reports are given as they are if there are any.
+    /// The rules; `None` uses anrscope's, and returns the app's own reports unchanged if there are any.
     pub rules: Option<Rules>,
-    /// From how many milliseconds on a message is slow.
+    /// Duration from which a message is slow, ms.
     pub slow_ms: u64,
-    /// Lines of a stack.
+    /// Maximum number of lines per stack.
     pub lines: usize,
 }
 
@@ -64,16 +65,16 @@ impl Default for IssueOptions {
     }
 }
 
-/// Reports of a recording.
+/// The reports of a recording.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reports {
     /// By time, each one line of JSON.
     pub lines: Vec<String>,
-    /// What of the recording could not be read.
+    /// Problems with reading the recording.
     pub warnings: Vec<Warning>,
 }
 
-/// The reports of a recording. `file` is for messages only.
+/// Creates the reports of a recording. `file` is used in messages only.
 ///
 /// # Errors
 /// If the recording cannot be read any further.
@@ -110,11 +111,11 @@ fn read<S: Source>(
     Ok(teller.finish())
 }
 
-/// An open message or idle handler, and what it is measured by.
+/// An open message or idle handler with its measurements.
 struct Open {
     since: u64,
     slice: Slice,
-    /// The slice up to the moment at which it is an ANR.
+    /// The slice up to the moment at which it becomes an ANR.
     anr: Option<(u64, Slice)>,
     lag_told: bool,
 }
@@ -127,7 +128,7 @@ struct Teller<'a, S> {
     options: IssueOptions,
     process: String,
     clocks: Vec<Clocks>,
-    /// When the timer told each message's ANR, by the message's begin.
+    /// When the timer reported each message's ANR, by the message's start.
     stalls: HashMap<u64, u64>,
     signals: Vec<Anr>,
     next_signal: usize,
@@ -195,7 +196,8 @@ impl<'a, S: Source> Teller<'a, S> {
                     self.now = time;
                     self.event(time, event);
                 }
-                // How long a message took whose begin is lost is not known: its methods are told, it is not.
+                // The duration of a message whose start is lost is unknown: its methods are reported, it is
+                // not.
                 Step::Before { time, key } if ids::is_method(key) => {
                     self.stack.push_before(key, time);
                 }
@@ -210,7 +212,7 @@ impl<'a, S: Source> Teller<'a, S> {
         Ok(())
     }
 
-    /// Only the system's figures of frames are of interest there.
+    /// Reads other threads only for the system's frame metrics.
     fn other_threads(&mut self, main: u32) -> Result<(), ReadError> {
         for thread in self.facts.recording.threads().iter().filter(|t| t.uid != main) {
             for step in self.facts.steps(thread) {
@@ -240,7 +242,7 @@ impl<'a, S: Source> Teller<'a, S> {
         self.told.into_iter().map(|(_, json)| json).collect()
     }
 
-    /// All that comes due before the next event, at `time`.
+    /// Handles what is due before the next event, at `time`.
     fn until(&mut self, time: u64) {
         while let Some(anr) = self.signals.get(self.next_signal).filter(|anr| anr.detected < time).cloned() {
             self.next_signal += 1;
@@ -283,7 +285,7 @@ impl<'a, S: Source> Teller<'a, S> {
             }
             Event::MessageBegin(message) => {
                 self.message_begin(at);
-                // Matrix sees what its Printer tells of: messages of the queue.
+                // Matrix sees only what its Printer does: messages of the queue.
                 if !message.is_queued() && self.messages == 1 && self.rules == Rules::Matrix {
                     self.open = None;
                 }
@@ -292,7 +294,7 @@ impl<'a, S: Source> Teller<'a, S> {
             Event::IdleBegin(_) => {
                 self.stack.push(typed(types::IDLE), at);
                 self.idle = Some((at, false));
-                // The one report of it is LAG_IDLE_HANDLER.
+                // Its only report is LAG_IDLE_HANDLER.
                 if let Some(open) = self.open.as_mut().filter(|_| self.messages == 1) {
                     open.lag_told = true;
                 }
@@ -318,7 +320,7 @@ impl<'a, S: Source> Teller<'a, S> {
         }
     }
 
-    /// Into every slice that is being taken.
+    /// Adds a call to every open slice.
     fn call(&mut self, call: Call) {
         if let Some(open) = &mut self.open {
             open.slice.push(call);

@@ -1,10 +1,10 @@
-//! The framework's own messages by name.
+//! Names of the framework's own messages.
 
-/// The framework's handler for all that the system wants of the app.
+/// The framework's handler for the system's requests to the app.
 const ACTIVITY_THREAD: &str = "android.app.ActivityThread$H";
 
-/// Its messages, as AOSP's `ActivityThread.H` numbers them; those of activities up to 112 and 126 are of Android 8.1 and
-/// older.
+/// Its messages, as numbered by AOSP's `ActivityThread.H`; those of activities up to 112 and 126 are from
+/// Android 8.1 and earlier.
 const CODES: &[(i32, &str)] = &[
     (100, "LAUNCH_ACTIVITY"),
     (101, "PAUSE_ACTIVITY"),
@@ -32,7 +32,7 @@ const CODES: &[(i32, &str)] = &[
     (160, "RELAUNCH_ACTIVITY"),
 ];
 
-/// What the number of a message of this handler means, if it is one of the framework's.
+/// The name of a message number of this handler, if it is one of the framework's.
 pub(crate) fn code_name(target: &str, what: i32) -> Option<&'static str> {
     if target != ACTIVITY_THREAD {
         return None;

@@ -1,16 +1,16 @@
-//! What a thread dump says of a thread besides its stack, as arguments of an instant on that thread's track.
+//! A thread's state in a dump, besides its stack, as arguments of an instant on that thread's track.
 
 use super::sink::{Arg, Value};
 use crate::dump::{LockKind, Section, Thread, doing, state_name};
 use crate::text::clean;
 
-/// Locks of a thread that are told one by one.
+/// Maximum number of held locks listed per thread.
 const MAX_HELD: usize = 8;
 
-/// Frames of a stack that an argument lists, from the inside.
+/// Maximum number of frames in an argument, from the innermost on.
 const MAX_TOLD: usize = 24;
 
-/// An argument that owns its text.
+/// An argument with an owned value.
 #[derive(Debug)]
 enum Fact {
     Text(String),
@@ -26,7 +26,7 @@ impl Fact {
     }
 }
 
-/// The state of one thread, in its texts' own memory.
+/// The state of one thread, with owned texts.
 #[derive(Debug)]
 pub(super) struct Dumped {
     /// `dump: Blocked`.
@@ -35,8 +35,8 @@ pub(super) struct Dumped {
 }
 
 impl Dumped {
-    /// Of a dump's thread. `kind` says what the dump was made for, and `tid_of` which tid of the trace a thread of the
-    /// virtual machine has. `stack` are the functions on its stack, innermost first.
+    /// From a dumped thread. `kind` is what the dump was made for, and `tid_of` maps a VM thread to its tid in
+    /// the trace. `stack` has its functions, innermost first.
     pub(super) fn of<'s>(
         kind: &'static str,
         section: &Section,
@@ -89,7 +89,7 @@ impl Dumped {
         Self { name: format!("dump: {state}"), facts: facts.0 }
     }
 
-    /// Of main, as the app saw it when it found an ANR: `state` is Java's `Thread.State`.
+    /// From main as the app saw it when it detected an ANR: `state` is Java's `Thread.State`.
     pub(super) fn of_snapshot(state: &str) -> Self {
         let mut facts = Facts(Vec::new());
         facts.plain("dump_kind", Some(Value::Text("ANR snapshot")));
@@ -102,7 +102,7 @@ impl Dumped {
     }
 }
 
-/// Arguments under way.
+/// Collects arguments.
 struct Facts(Vec<(&'static str, Fact)>);
 
 impl Facts {
@@ -116,7 +116,7 @@ impl Facts {
     }
 }
 
-/// A monitor's object; ART does not name all.
+/// A monitor's object; ART does not name all of them.
 fn object(class: Option<&str>, address: Option<u64>) -> String {
     let class = class.unwrap_or("an unknown object");
     address.map_or_else(|| class.to_owned(), |address| format!("{class} (0x{address:08x})"))

@@ -1,4 +1,4 @@
-//! Main's messages before an ANR, one after the other, as a list that is read at a glance.
+//! Main's messages before an ANR in sequence, as a compact list.
 
 use super::Tally;
 use super::sink::{Arg, Name, Sink, Track, Value};
@@ -6,35 +6,35 @@ use crate::ExportError;
 use crate::facts::Anr;
 use crate::text::clean;
 
-/// How far back the list goes, ns: what the system's own input timeout looks back on, twice.
+/// Length of the list, ns: twice the system's own input timeout.
 const BEFORE: u64 = 10_000_000_000;
-/// Messages shorter than a frame of 60 Hz are told together, ns.
+/// Messages shorter than a frame at 60 Hz are merged, ns.
 const SHORT: u64 = 16_666_667;
-/// Entries of all lists of a process.
+/// Maximum number of entries in all lists of a process.
 const MAX_ROWS: usize = 4096;
 
-/// One entry: a message, or short ones that followed each other.
+/// One entry: a message, or consecutive short ones.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Row {
     begin: u64,
     end: u64,
     name: String,
-    /// How many messages.
+    /// Number of messages.
     count: u64,
-    /// The time in them, ns.
+    /// Their duration, ns.
     wall: u64,
 }
 
 /// The lists of one process.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    /// Stretches of time that are listed, by time and apart from each other.
+    /// Time ranges that are listed, disjoint and sorted.
     windows: Vec<(u64, u64)>,
     rows: Vec<Row>,
 }
 
 impl History {
-    /// What comes before these ANRs is listed.
+    /// Lists what precedes these ANRs.
     pub(crate) fn before(anrs: &[Anr]) -> Self {
         let mut windows: Vec<(u64, u64)> = Vec::new();
         for anr in anrs {
@@ -52,7 +52,7 @@ impl History {
         !self.windows.is_empty()
     }
 
-    /// A message of main was dispatched from `begin` to `end`.
+    /// Adds a message of main that ran from `begin` to `end`.
     pub(crate) fn message(&mut self, begin: u64, end: u64, name: &str) {
         let next = self.windows.partition_point(|(_, to)| *to < begin);
         if self.windows.get(next).is_none_or(|(from, _)| *from > end) {
@@ -74,7 +74,7 @@ impl History {
         }
     }
 
-    /// Writes the list, if there is one.
+    /// Writes the lists, if there are any.
     pub(crate) fn write<K: Sink>(&self, tally: &mut Tally, sink: &mut K) -> Result<(), ExportError> {
         if self.rows.is_empty() {
             return Ok(());

@@ -1,4 +1,5 @@
-//! ANRs and requests for a thread dump on a track of their own, in the log, and for Perfetto's `android.anrs`.
+//! Writes ANRs and requests for a thread dump on a track of their own, in the log, and for Perfetto's
+//! `android.anrs`.
 
 use std::borrow::Cow;
 
@@ -20,34 +21,34 @@ use crate::facts::{
 };
 use crate::text::{clean, short};
 
-/// A snapshot that knows of no message is the one of an ANR that was detected so shortly before it, ns.
+/// Maximum time from the detection of an ANR to a snapshot without a message that belongs to it, ns.
 const NEAR: u64 = 2_000_000_000;
-/// Characters of a subject that are in a slice's name; all of it is an argument.
+/// Maximum length of a subject in a slice's name, in characters; an argument has all of it.
 const MAX_SUBJECT: usize = 120;
 
-/// What happens on the ANR track, by time.
+/// An event on the ANR track.
 enum Mark<'a> {
     Anr(&'a Anr, Option<&'a AnrSnapshot>),
     Capture(&'a Capture),
-    /// One that belongs to none of the ANRs.
+    /// A snapshot that belongs to no ANR.
     Snapshot(&'a AnrSnapshot),
 }
 
-/// Which snapshot was taken of which ANR: the first that was taken in its message, and not before it.
+/// The snapshot of an ANR: the first one taken in its message, and not before it.
 fn snapshot_of<'a>(anr: &Anr, snapshots: &'a [AnrSnapshot], taken: &mut [bool]) -> Option<&'a AnrSnapshot> {
     let of = |s: &AnrSnapshot| {
         let same = s.message_since > 0 && s.message_since == anr.since;
         same || (s.message_since == 0 && s.at >= anr.since && s.at <= anr.detected.saturating_add(NEAR))
     };
     let place = snapshots.iter().enumerate().position(|(i, s)| !taken[i] && of(s))?;
-    // More of the same message are the same ANR's.
+    // Further snapshots of the same message belong to the same ANR.
     for (i, s) in snapshots.iter().enumerate() {
         taken[i] |= i == place || (s.message_since > 0 && s.message_since == anr.since);
     }
     Some(&snapshots[place])
 }
 
-/// Writes it, if anything happened.
+/// Writes the track, if there are events.
 pub(super) fn incident_track<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     found: &Found,
@@ -77,11 +78,11 @@ pub(super) fn incident_track<S: Source, K: Sink>(
     sink.track(Track::Anr)?;
     tally.tracks += 1;
     let mut now = shared.start;
-    // A capture while an ANR lasts lies inside of its slice.
+    // A capture during an ANR is inside its slice.
     let mut open: Option<u64> = None;
     for (at, mark) in marks {
         if let Some(end) = open.filter(|end| *end <= at || matches!(mark, Mark::Anr(..))) {
-            // Main can be stuck in one message only: a second begin ends the first.
+            // Main can be blocked in one message only: a second start ends the first.
             let end_at = end.min(at).max(now);
             tally.clamped += u64::from(end_at != end);
             sink.end(end_at, &[])?;
@@ -94,7 +95,7 @@ pub(super) fn incident_track<S: Source, K: Sink>(
             Mark::Anr(anr, snapshot) => {
                 let message = found.asked.get(&anr.since).and_then(Option::as_deref);
                 let subject = subjects.of_anr(anr, last == Some(anr));
-                // It is of one hang; without its begin it is of the last.
+                // The answer is about one hang; without a start it is the last one.
                 let answered = shared.answer.as_ref().filter(|answer| match answer.since {
                     Some(since) => since == anr.since,
                     None => last == Some(anr),
@@ -121,15 +122,15 @@ pub(super) fn incident_track<S: Source, K: Sink>(
     Ok(())
 }
 
-/// What else is known of an ANR.
+/// Further facts about an ANR.
 #[derive(Clone, Copy)]
 struct Seen<'a> {
     /// The message that main was in.
     message: Option<&'a str>,
     snapshot: Option<&'a AnrSnapshot>,
-    /// What the system called it.
+    /// The system's subject.
     subject: Option<&'a Subject>,
-    /// Why, if this is the hang that was asked about.
+    /// The answer, if it is about this ANR.
     answered: Option<&'a Told>,
 }
 
@@ -171,7 +172,7 @@ fn begin_anr<S: Source, K: Sink>(
     args.extend(told.map(|told| Arg::new("subject_kind", Value::Text(told.kind.name()))));
     let shown = snapshot.map(Shown::of);
     args.extend(shown.iter().flat_map(Shown::args));
-    // Without a click, viewers show a slice's name and no more: the answer is in it, before what the system called it.
+    // Viewers show only a slice's name without a click: the answer precedes the system's subject in it.
     let why = answered.map_or_else(String::new, |answered| format!("{}: ", answered.why));
     sink.begin(at, Name::Text(&format!("ANR: {why}{}", short(&subject, MAX_SUBJECT))), &args)?;
 
@@ -212,7 +213,7 @@ fn capture<K: Sink>(capture: &Capture, at: u64, tally: &mut Tally, sink: &mut K)
     sink.log(&LogLine::ours(at, Level::Info, &clean(&message)))
 }
 
-/// What the process said of a signal, or that nobody but the reader judged it.
+/// The process's verdict on a signal, or that only the reader judged it.
 fn verdict_args<'a>(verdict: Option<&'a Verdict>, reasons: Option<&'a str>) -> impl Iterator<Item = Arg<'a>> {
     let judged_by = match verdict {
         Some(v) if v.reconsidered => "the process, reconsidered",

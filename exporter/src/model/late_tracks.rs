@@ -1,4 +1,4 @@
-//! What was late, at the time for which it was meant, and what was waiting at an ANR.
+//! Writes late events at their intended times, and the messages that were waiting at an ANR.
 
 use trace_format::Source;
 
@@ -9,17 +9,18 @@ use super::snapshot::{self, Pending};
 use super::thread::Shared;
 use crate::ExportError;
 
-/// Waiting messages of all snapshots that are shown.
+/// Maximum number of waiting messages displayed, over all snapshots.
 const MAX_PENDING: usize = 8192;
 
-/// What happens on the queue's track.
+/// An event on the queue's track.
 enum Mark<'a> {
     Due(&'a Meant),
     Pending(&'a Pending),
     More(u64),
 }
 
-/// Writes the messages that were due long before main took them, and those that were waiting when an ANR was found.
+/// Writes the messages that were due long before main dispatched them, and those that were waiting when an ANR
+/// was detected.
 pub(super) fn queue_track<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     late: &mut [Meant],
@@ -37,7 +38,7 @@ pub(super) fn queue_track<S: Source, K: Sink>(
     if marks.is_empty() {
         return Ok(());
     }
-    // Stable: the queue's own order stays.
+    // Stable: keeps the queue's order.
     marks.sort_by_key(|(at, _)| *at);
     sink.track(Track::Queue)?;
     tally.tracks += 1;

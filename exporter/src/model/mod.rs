@@ -1,9 +1,9 @@
-//! From a recording to balanced slices.
+//! Converts a recording to balanced slices.
 //!
-//! [`stream`] takes each thread's steps from [`crate::facts`], pairs begins with ends (`thread`) and hands the result to a
-//! [`Sink`] in file order: process, its tracks one after the other, each track's events by time. What a
-//! name needs from elsewhere (the end of the recording, what a lock's owner was doing) is known before: from the facts, and
-//! from `owners`. Nothing here grows with the number of events.
+//! [`stream`] takes each thread's steps from [`crate::facts`], pairs starts with ends (`thread`) and passes the
+//! result to a [`Sink`] in file order: a process, its tracks one after another, each track's events by time.
+//! What a name needs from elsewhere (the end of the recording, what a lock's owner was doing) is determined
+//! before, from the facts and by `owners`. Memory does not grow with the number of events.
 
 mod answered;
 mod categories;

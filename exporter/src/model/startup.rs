@@ -1,4 +1,4 @@
-//! Starts on tracks of their own, in the form that Perfetto's `android.startup.startups` reads.
+//! Writes starts on tracks of their own, in the form that Perfetto's `android.startup.startups` reads.
 
 use trace_format::Source;
 
@@ -8,7 +8,7 @@ use super::thread::Shared;
 use crate::ExportError;
 use crate::facts::{StartKind, Startup};
 
-/// Slices that may overlap, one after the other on one track: what would leave its parent ends with it.
+/// Writes possibly overlapping slices on one track: a slice that would leave its parent ends with it.
 struct Nest {
     open: Vec<u64>,
     now: u64,
@@ -48,8 +48,8 @@ impl Nest {
     }
 }
 
-/// Writes them, if there are any: on a lane of their own, and main's part under the names by which Perfetto's `android.startup`
-/// finds it.
+/// Writes the starts, if there are any: on a track of their own, and main's part under the names by which
+/// Perfetto's `android.startup` finds it.
 pub(crate) fn startup_tracks<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     starts: &[Startup],
@@ -62,7 +62,7 @@ pub(crate) fn startup_tracks<S: Source, K: Sink>(
     let package = &shared.process.name;
     let mut nest = Nest::at(shared.start, Track::Startup, sink)?;
     tally.tracks += 1;
-    // What is launched ends before anything else begins, for a reader that looks for the end by name.
+    // A launch ends before anything else starts, for readers that search for the end by name.
     let mut launched: Vec<(u64, String)> = Vec::new();
     let told =
         |until: u64, launched: &mut Vec<(u64, String)>, nest: &mut Nest, tally: &mut Tally, sink: &mut K| {
@@ -112,7 +112,7 @@ fn phases<S: Source, K: Sink>(
             nest.slice((begin, end), "bindApplication", &[], tally, sink)?;
             begin = end;
         }
-        // What of it was the resume is not known: the system's name for the whole is given, and said to be one.
+        // Which part was the resume is unknown: the whole has the system's name and is marked as estimated.
         let estimated = [Arg::new("estimated", Value::Bool(true))];
         if start.kind != StartKind::Hot {
             nest.slice((begin, start.end), "activityStart", &estimated, tally, sink)?;

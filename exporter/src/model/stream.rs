@@ -1,4 +1,4 @@
-//! All recordings of a trace, in the order in which a sink wants them.
+//! Streams all recordings of a trace in the order that a sink needs.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -23,38 +23,39 @@ use super::{Names, Tally};
 use crate::facts::{Facts, LockWait, MAX_TIME, OpenStack, Survey, SystemInfo};
 use crate::{ExportError, Warning};
 
-/// Who waits for a lock, or does one thing, for so long hangs, ns.
+/// Duration of a wait or other item from which a thread counts as hung, ns.
 const HUNG: u64 = 5_000_000_000;
 
-/// One recording and the names of its methods.
+/// A recording and the names of its methods.
 #[derive(Debug)]
 pub struct Input<'a, S> {
-    /// Where it came from, for errors.
+    /// Its file name, for errors.
     pub file: &'a Path,
     /// The recording.
     pub recording: &'a Recording<S>,
-    /// Its methods' names.
+    /// The names of its methods.
     pub names: Names<'a>,
-    /// Who knows why it hung, if it did.
+    /// How to obtain the answer, if it hung.
     pub answer: Ask<'a>,
 }
 
-/// What became of recordings, and what else there is to say of them.
+/// The result of streaming.
 #[derive(Debug, Default)]
 pub(crate) struct Streamed {
     pub(crate) counts: Tally,
-    /// The system of the first recording that says something of it.
+    /// The system of the first recording that has one.
     pub(crate) system: Option<SystemInfo>,
-    /// The first ANR of the first recording that has one: since when main was blocked, and when it was detected.
+    /// The first ANR of the first recording that has one: since when main was blocked, and when it was
+    /// detected.
     pub(crate) anr: Option<(u64, u64)>,
-    /// The last moment of all.
+    /// The last moment of all recordings.
     pub(crate) last: u64,
-    /// What of each could not be read.
+    /// What could not be read, by recording.
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// Streams all recordings into `sink` and says what was read; [`Sink::finish`] is left to the caller,
-/// who knows what else to say of the trace.
+/// Streams all recordings into `sink` and returns the counts. [`Sink::finish`] is left to the caller, which has
+/// more metadata.
 ///
 /// # Errors
 /// If a recording cannot be read any further, or the sink fails.
@@ -62,7 +63,7 @@ pub fn stream<S: Source, K: Sink>(inputs: &[Input<'_, S>], sink: &mut K) -> Resu
     Ok(streamed(inputs, sink)?.counts)
 }
 
-/// The same, with what else there is to say.
+/// As [`stream`], with further results.
 pub(crate) fn streamed<S: Source, K: Sink>(
     inputs: &[Input<'_, S>],
     sink: &mut K,
@@ -86,8 +87,8 @@ pub(crate) fn streamed<S: Source, K: Sink>(
     Ok(found)
 }
 
-/// Whether there is anything to ask why of: an ANR, a dump, a lock that a thread waits for at the end, or a main that said nothing
-/// for long before the end.
+/// Whether the recording may contain a hang: an ANR, a dump, a lock that a thread waits for at the end, or a
+/// main thread that recorded nothing for long before the end.
 fn may_have_hung<S: Source>(facts: &Facts<'_, S>, survey: &Survey, main: Option<usize>) -> bool {
     let for_long = |since: u64| survey.end.saturating_sub(since) >= HUNG;
     let stuck = |wait: &LockWait| wait.duration == u64::MAX && for_long(wait.begun);
@@ -102,7 +103,7 @@ fn placed<S, T>(input: &Input<'_, S>, result: Result<T, trace_format::ReadError>
     result.map_err(|source| ExportError::Recording { file: input.file.to_owned(), source })
 }
 
-/// Names the file in an error that a deeper level could not place.
+/// Adds the file to an error of a deeper level.
 fn place<S>(input: &Input<'_, S>, error: ExportError) -> ExportError {
     match error {
         ExportError::Recording { source, .. } => {
@@ -112,7 +113,7 @@ fn place<S>(input: &Input<'_, S>, error: ExportError) -> ExportError {
     }
 }
 
-/// The earliest time of any thread. It is never 0, which some readers take for "unset".
+/// The earliest time of any thread. Never 0, which some readers treat as unset.
 pub(crate) fn first_moment<S: Source>(inputs: &[Input<'_, S>]) -> u64 {
     let of_one = |input: &Input<'_, S>| {
         let recording = input.recording;
@@ -123,8 +124,8 @@ pub(crate) fn first_moment<S: Source>(inputs: &[Input<'_, S>]) -> u64 {
     inputs.iter().filter_map(of_one).min().unwrap_or(1).min(MAX_TIME)
 }
 
-/// Clock triples by rising BOOTTIME. One that runs back on any axis (the user set the clock, or another
-/// boot) is left out: the engine would distrust that whole clock.
+/// Clock triples by rising BOOTTIME. One that runs back on any axis (the user set the clock, or another boot)
+/// is omitted: the engine would distrust that whole clock.
 fn usable_clocks(mut clocks: Vec<Clocks>) -> Vec<Clocks> {
     clocks.retain(|c| c.realtime > 0 && c.boottime.max(c.monotonic).max(c.realtime) < MAX_TIME);
     clocks.sort_by_key(|c| c.boottime);
@@ -155,7 +156,7 @@ fn one<S: Source, K: Sink>(
     let header = recording.header();
     let (faults, more_faults) = recording.faults();
     let mut tally = Tally {
-        // What a damaged header says must leave room to count on.
+        // A damaged header's value must leave room for counting.
         clamped: header.clamped.min(u64::MAX / 2),
         dropped: header.dropped,
         overwritten: recording.threads().iter().fold(0, |sum, t| sum.saturating_add(t.overwritten())),
@@ -214,7 +215,7 @@ fn one<S: Source, K: Sink>(
         }
         sink.track(Track::Thread(i))?;
         tally.tracks += 1;
-        // A thread that ended has nothing open any more, whatever was lost of its last words.
+        // A thread that ended has nothing open, whatever was lost of its last words.
         let ended = thread.ended;
         let end = if ended >= survey.last[i] && ended > 0 { ended.min(survey.end) } else { survey.end };
         ThreadPass::new(&shared, sink, stack, &mut tally, &mut found, i)

@@ -35,7 +35,7 @@ fn used(evidence: &Evidence, class: &str, method: &str) -> Use {
     found.map(|(_, used)| *used).unwrap_or_default()
 }
 
-/// `count` calls of method `id` of `ns` each, from `at` on.
+/// `count` calls of method `id`, each `ns` long, from `at` on.
 fn calls(thread: &mut ThreadBuilder, at: u64, id: u32, count: u64, ns: u64) -> u64 {
     for n in 0..count {
         thread.enter(at + n * ns, id).exit(at + (n + 1) * ns, id);
@@ -79,7 +79,7 @@ fn what_ever_lasted_or_waits_is_kept() {
         );
         Plan::of(&evidence, &Limits::default()).rows.len()
     };
-    // Twice in 20,000 the processor may have been taken away; not three times, and not for 100 ms.
+    // Twice in 20,000 calls the thread may have lost its CPU; not three times, and not for 100 ms.
     assert_eq!(rows(&|thread, at| calls(thread, at, 2, 2, 6 * MS)), 1);
     assert_eq!(rows(&|thread, at| calls(thread, at, 2, 3, 6 * MS)), 0);
     assert_eq!(rows(&|thread, at| calls(thread, at, 2, 1, 100 * MS)), 0);
@@ -178,13 +178,13 @@ fn without_the_map_of_the_build_nothing_is_planned() {
 }
 
 proptest! {
-    /// Any lines are read, and nothing overflows.
+    /// Any lines are accepted, and nothing overflows.
     #[test]
     fn any_overhead_section_is_read(text in "([0-9]{1,20} (on|off|cost)?( [0-9]{1,20}){0,3}\n){0,20}") {
         recorded(|thread| { thread.enter(0, 1).exit(9, 1); }, &text);
     }
 
-    /// Calls add up over any nesting, and a method's mean is never above its longest call.
+    /// Calls add up over any nesting, and a method's mean never exceeds its longest call.
     #[test]
     fn calls_add_up(steps in proptest::collection::vec((1_u32..4, 1_u64..2_000_000, any::<bool>()), 0..200)) {
         let mut entered = 0;

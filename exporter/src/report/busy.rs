@@ -1,4 +1,4 @@
-//! Where main spent a hang: the method that was open for nearly all of it, and what that called again and again.
+//! Finds where main spent a hang: the method that was open for nearly all of it, and what it called repeatedly.
 
 use std::collections::HashMap;
 
@@ -8,46 +8,46 @@ use super::frame::{Frame, FrameKind};
 use crate::facts::{Facts, OpenStack, Restored, Step};
 use crate::model::{Names, ShortCalls};
 
-/// Calls around the method that are told.
+/// Maximum number of enclosing calls listed.
 const MAX_CHAIN: usize = 512;
-/// Methods below it that are told apart, and that are told.
+/// Maximum number of callees distinguished, and number listed.
 const MAX_CALLEES: usize = 4096;
 const LISTED: usize = 4;
-/// What is counted of short calls is written this long after them at most, ns.
+/// Maximum delay from short calls to the event with their count, ns.
 const COUNTED_AFTER: u64 = 2_000_000_000;
 
 /// Where main spent a hang.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Busy {
-    /// The part of the hang that is recorded: begin and end, BOOTTIME ns.
+    /// The recorded part of the hang: start and end, BOOTTIME ns.
     pub span: (u64, u64),
-    /// The methods that were open for more than half of that, outermost first: the last one is where the loop is.
+    /// The methods that were open for more than half of it, outermost first: the last one contains the loop.
     pub chain: Vec<Frame>,
     /// How long the last of them was open in it, ns.
     pub open: u64,
-    /// What that called, by what was recorded: the methods with the most time, at most four.
+    /// Its recorded callees with the most time, at most four.
     pub callees: Vec<Callee>,
-    /// About how many calls of main were too short to be recorded meanwhile.
+    /// Approximate number of main's calls meanwhile that were too short to be recorded.
     pub short_calls: u64,
-    /// Whose these were mostly, and their share in percent; at most four.
+    /// The methods with most of these, and their share in percent; at most four.
     pub hot: Vec<(String, u64)>,
-    /// When the last of them was counted; 0 if none was.
+    /// Time of the last count; 0 if there was none.
     pub counted: u64,
 }
 
-/// A method that the loop called.
+/// A method called by the loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Callee {
     /// Its name.
     pub name: String,
-    /// How many calls of it are recorded.
+    /// Number of recorded calls.
     pub calls: u64,
-    /// How long they took, ns.
+    /// Total duration, ns.
     pub total: u64,
 }
 
 impl Busy {
-    /// The method whose loop main was in.
+    /// The method that contained the loop.
     #[must_use]
     pub fn method(&self) -> Option<&Frame> {
         self.chain.last()
@@ -68,7 +68,7 @@ fn overlap((a, b): (u64, u64), (from, to): (u64, u64)) -> u64 {
     b.min(to).saturating_sub(a.max(from))
 }
 
-/// Where `main` spent the time from `since` to `until`; `None` if nothing recorded says so.
+/// Where `main` spent the time from `since` to `until`; `None` if the recording does not show it.
 pub(super) fn busy<'a, S: Source>(
     facts: &Facts<'a, S>,
     names: &Names<'_>,
@@ -107,10 +107,11 @@ pub(super) fn busy<'a, S: Source>(
     }))
 }
 
-/// A part of a hang, and calls in it.
+/// The recorded part of a hang, and calls in it.
 type Found = ((u64, u64), Vec<Long>);
 
-/// The part of the time that is recorded, and the calls of methods that were open for more than half of it, outermost first: of two phases one at most is.
+/// The recorded part of the time, and the method calls that were open for more than half of it, outermost
+/// first: of two consecutive calls at most one qualifies.
 fn long_calls<S: Source>(steps: Restored<'_, S>, since: u64, until: u64) -> Result<Option<Found>, ReadError> {
     let mut stack = OpenStack::new();
     let mut span = None;
@@ -148,10 +149,11 @@ fn long_calls<S: Source>(steps: Restored<'_, S>, since: u64, until: u64) -> Resu
     Ok(Some((span, long)))
 }
 
-/// By method: how many calls and how long they took, ns.
+/// By method: number of calls and their total duration, ns.
 type Callees = HashMap<u32, (u64, u64)>;
 
-/// What `caller` called in `span`, by what was recorded, the calls of main that left nothing, and when they were counted last.
+/// The recorded callees of `caller` in `span`, the calls of main too short to be recorded, and when they were
+/// last counted.
 fn called<S: Source>(
     steps: Restored<'_, S>,
     span: (u64, u64),
@@ -247,7 +249,7 @@ mod tests {
     #[test]
     fn of_a_hang_that_began_before_the_record_what_is_left_counts() {
         let found = of(1_000, 9_000, |t| {
-            // The outer one is known by its end, which comes after the hang.
+            // The outer one is known from its end, which is after the hang.
             t.overwritten(3).enter(5_000 * MS, 2).exit(8_800 * MS, 2).enter(8_850 * MS, 3);
             t.exit(8_860 * MS, 3).exit(9_500 * MS, 1);
         });

@@ -1,47 +1,47 @@
-//! Slices of main's for a chart: those of the stall, and of the seconds before it.
+//! Collects main's slices for a chart: those of the stall, and of the seconds before it.
 
 use std::collections::{BinaryHeap, HashMap};
 
 use super::frame::FrameKind;
 
-/// Slices of one chart.
+/// Maximum number of slices per chart.
 const MAX_SLICES: usize = 6_000;
-/// Rows of one chart. What is deeper is left out.
+/// Maximum number of rows per chart. Deeper slices are omitted.
 const MAX_DEPTH: usize = 64;
 
 /// A slice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Slice {
-    /// Its row, 0 being the outermost.
+    /// Its row; 0 is the outermost.
     pub depth: usize,
     /// When it began.
     pub begin: u64,
-    /// When it ended, or the chart's end.
+    /// When it ended, or the end of the chart.
     pub end: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: FrameKind,
-    /// Its name, in [`Chart::names`].
+    /// Index of its name in [`Chart::names`].
     pub name: usize,
-    /// Whether it never ended.
+    /// Whether it did not end.
     pub open: bool,
 }
 
-/// Slices between two moments.
+/// The slices between two moments.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Chart {
-    /// When it begins, BOOTTIME ns.
+    /// Start, BOOTTIME ns.
     pub from: u64,
-    /// When it ends.
+    /// End.
     pub to: u64,
     /// Names, each once.
     pub names: Vec<String>,
-    /// By begin, outer ones first.
+    /// Sorted by start, outer slices first.
     pub slices: Vec<Slice>,
-    /// How many slices were too many or too deep: the shortest.
+    /// Number of slices omitted: the shortest and the deepest.
     pub left_out: u64,
 }
 
-/// A slice by its length, the shortest on top.
+/// Orders slices by duration, the shortest on top.
 #[derive(Debug, PartialEq, Eq)]
 struct Kept(Slice);
 
@@ -63,7 +63,7 @@ impl Ord for Kept {
     }
 }
 
-/// Takes slices and keeps the longest.
+/// Collects slices and keeps the longest.
 #[derive(Debug)]
 pub(super) struct ChartBuilder {
     chart: Chart,
@@ -77,7 +77,7 @@ impl ChartBuilder {
         Self { chart, index: HashMap::new(), kept: BinaryHeap::new() }
     }
 
-    /// A slice, whose name is made only if it is kept.
+    /// Adds a slice; its name is only created if the slice is kept.
     pub(super) fn add(
         &mut self,
         depth: usize,

@@ -1,4 +1,5 @@
-//! Gathers the facts of a report: the service ring, then main once, then the owners of the lock that it waits for.
+//! Builds a report from the facts: the service ring, one pass over main, then the owners of the lock that it
+//! waits for.
 
 use std::path::Path;
 
@@ -23,11 +24,11 @@ use crate::text::clean;
 use crate::words::thread_name;
 use crate::{ExportError, MethodMap, Warning};
 
-/// A poll of main's CPU time this long after its hang still belongs to it, ns.
+/// Maximum delay after a hang of a poll of main's CPU time that still belongs to it, ns.
 const POLLED_AFTER: u64 = 50_000_000;
-/// A dump is asked for and written so long after an ANR at most, ns.
+/// Maximum time from an ANR to the request of its dump, ns.
 const DUMPED_AFTER: u64 = 20_000_000_000;
-/// How far back a storm of messages is looked for, ns.
+/// Time range in which a storm of messages is searched, ns.
 const STORM_WINDOW: u64 = 5_000_000_000;
 
 pub(super) fn build<S: Source>(
@@ -45,7 +46,7 @@ pub(super) fn build<S: Source>(
     let main = facts.main();
     let asked = worst.map(|anr| anr.detected);
     let end = last_moment(recording, survey.last.iter().copied().chain(asked));
-    // An ANR that is no hang, or another process's, is asked for too: what was main in then?
+    // An ANR that is not a hang, or is another process's, needs an answer too: what was main in then?
     let others = incidents.captures.iter().find(|c| c.verdict.as_ref().is_some_and(of_others)).map(|c| c.at);
     let at = incidents.anrs.iter().map(|anr| anr.detected).next_back().or(others);
     let mut walk = Walk::new(&facts, &names);
@@ -58,7 +59,7 @@ pub(super) fn build<S: Source>(
         .filter(|_| worst.is_none() && open_at_end(&walk, end, in_order(&facts)).is_none());
     let ended = ended.filter(|ended| at.is_none_or(|at| (ended.since..=ended.until).contains(&at)));
     if let (Some(ended), Some(main)) = (ended, main) {
-        // Known only now: once more, to what main was in then.
+        // Only known now: read main again, for what it was in then.
         let mut again = Walk::new(&facts, &names);
         again.at = at;
         again.run(main, Some(middle(ended))).map_err(placed)?;
@@ -76,7 +77,7 @@ pub(super) fn build<S: Source>(
     let open_at_the_end = walk.unit();
     let mut hang = hang(&facts, &names, &walk, worst, ended, end).map_err(placed)?;
     if let (Some(hang), Some(main)) = (&mut hang, main) {
-        // The last poll comes right after main went on.
+        // The last poll comes right after main recovered.
         let until = if hang.ended { hang.until.saturating_add(POLLED_AFTER) } else { hang.until };
         hang.processor = recorder.processor(main.tid, hang.since, until);
         hang.busy = busy(&facts, &names, main, hang.since, hang.until).map_err(placed)?;
@@ -94,7 +95,7 @@ pub(super) fn build<S: Source>(
         (observed.owners, observed.cycle) = (chain.owners, chain.cycle);
         observed.cycle_reached = !observed.cycle.is_empty();
     }
-    // Of waits that have ended, the first one of those that took longest.
+    // Of waits that have ended, the first of the longest.
     let longest =
         observed.waits.iter().filter(|sum| sum.kind == WaitKind::Monitor).max_by_key(|sum| sum.total);
     if let (Some(sum), Some(main), true) = (longest, main, observed.owners.is_empty()) {
@@ -195,7 +196,7 @@ pub(super) fn chart<S: Source>(
     Ok(walk.into_chart())
 }
 
-/// What is known of the hang, or of what the system asked for.
+/// The facts about the hang, or about the system's request.
 fn observed<S: Source>(
     recorded: &Facts<'_, S>,
     walk: &Walk<'_, S>,
@@ -236,7 +237,7 @@ fn observed<S: Source>(
     });
     let confirmed = incidents.anrs.iter().any(|anr| anr.verdict.is_some());
     let until_dumped = facts.came_back.map_or(0, |(_, asked)| asked.saturating_add(DUMPED_AFTER)).max(until);
-    // A dump is written after it was asked for, and is of that moment.
+    // A dump is written after its request, and shows that moment.
     for dump in recorded.dumps() {
         let (at, dump) = dump?;
         if !(facts.since..=until_dumped).contains(&at) {
@@ -258,7 +259,7 @@ fn observed<S: Source>(
     Ok(facts)
 }
 
-/// Whether a dump is about another process than the recorded one, in words.
+/// Whether a dump is about a process other than the recorded one, in words.
 fn of_another(dump: &Dump, header: &Header) -> Option<String> {
     let blamed = dump.blamed()?;
     let ours = match (blamed.pid, &blamed.name) {

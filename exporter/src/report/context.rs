@@ -1,4 +1,4 @@
-//! The details around the hang: why, what ran before, starts.
+//! Writes the details around the hang: the cause, what ran before, starts.
 
 use std::fmt::{self, Formatter};
 
@@ -10,10 +10,10 @@ use crate::facts::confidence_name;
 use crate::text::clean;
 use crate::words::{seconds, times};
 
-/// Facts of a cause, kinds of messages and starts that are listed.
+/// Maximum number of facts, kinds of messages and starts listed.
 const LISTED: usize = 5;
 
-/// The rule that fired, and all facts.
+/// Writes the rule that fired, and all facts.
 pub(super) fn write_cause(r: &Report, cause: &Cause, f: &mut Formatter<'_>) -> fmt::Result {
     let (name, group) = (cause.id.name(), cause.kind.word());
     writeln!(f, "  cause       {name} ({}), of the group {group}", confidence_name(cause.confidence))?;
@@ -29,7 +29,7 @@ pub(super) fn write_cause(r: &Report, cause: &Cause, f: &mut Formatter<'_>) -> f
     writeln!(f, "              also possible: {}", also.join(", "))
 }
 
-/// What ran in the seconds before.
+/// Writes what ran in the seconds before.
 pub(super) fn write_before(before: &Before, f: &mut Formatter<'_>) -> fmt::Result {
     if before.messages + before.not_queued == 0 {
         return Ok(());
@@ -58,7 +58,7 @@ pub(super) fn write_before(before: &Before, f: &mut Formatter<'_>) -> fmt::Resul
     Ok(())
 }
 
-/// How the process and its pages started.
+/// Writes how the process and its pages started.
 pub(super) fn write_starts(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     if r.starts.is_empty() {
         return Ok(());

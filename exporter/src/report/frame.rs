@@ -1,15 +1,15 @@
-//! What was open on a thread.
+//! Open items on a thread.
 
-/// What an open frame is.
+/// The kind of an open item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FrameKind {
     /// A method.
     Method,
     /// A Looper message.
     Message,
-    /// An input event, an idle handler or the like, in no message.
+    /// An input event, an idle handler or the like, outside of messages.
     Unit,
-    /// A display frame, or a stage of one.
+    /// A display frame, or one of its stages.
     Frame,
     /// A wait.
     Wait,
@@ -17,17 +17,17 @@ pub enum FrameKind {
     Span,
 }
 
-/// Something that was open.
+/// An open item on a thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
-    /// What it is.
+    /// Its kind.
     pub kind: FrameKind,
     /// Its name.
     pub name: String,
-    /// When it began, BOOTTIME ns.
+    /// When it started, BOOTTIME ns.
     pub since: u64,
-    /// Whether it began before that: words of that time were overwritten.
+    /// Whether it started earlier than `since`: those events were overwritten.
     pub began_before: bool,
-    /// The source file of a method and its first line, as far as the map knows them.
+    /// The source file of a method and its first line, if the map has them.
     pub source: Option<(String, u32)>,
 }

@@ -1,4 +1,4 @@
-//! The stretch in which main did not come back.
+//! Finds the hang: the time range in which main did not respond.
 
 use trace_format::event::Wait;
 use trace_format::layout::State;
@@ -15,71 +15,72 @@ use crate::facts::{Anr, Facts, Processor, UnitKind};
 use crate::model::Names;
 use crate::words::thread_name;
 
-/// A message, or a call in no message, that is open at the end of the recording is a hang from this age on, ns.
+/// Age from which a message, or a call outside of messages, that is open at the end of the recording is a hang,
+/// ns.
 const HANG: u64 = 2_000_000_000;
 
-/// One that ended is a hang from this length on, ns: the system's limit for input (AOSP `ActivityManagerService`, API 21 to 34).
+/// Duration from which one that ended is a hang, ns: the system's limit for input (AOSP
+/// `ActivityManagerService`, API 21 to 34).
 pub(super) const LONG_HANG: u64 = 5_000_000_000;
 
-/// Different things that one message waits for.
+/// Maximum number of distinct wait targets of one message.
 const MAX_WAIT_KINDS: usize = 256;
 
-/// A stretch in which the main thread did not come back.
+/// A time range in which the main thread did not respond.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Hang {
-    /// The message that main was in, or what else it was in, in no message, if either is known.
+    /// What main was in: its message, or a unit outside of messages, if known.
     pub unit: Option<Unit>,
-    /// When it began.
+    /// When it started.
     pub since: u64,
     /// When it ended, or the last moment of the recording.
     pub until: u64,
-    /// Whether it ended.
+    /// Whether it ended; otherwise `until` is the end of the recording.
     pub ended: bool,
-    /// The moment at which `stack` was taken: the last one, or for a hang that ended, when the ANR was
-    /// detected.
+    /// The moment of `stack`: the last one, or the detection of the ANR if the hang ended.
     pub at: u64,
-    /// What was open on main at that moment, outermost first.
+    /// The open items on main at that moment, outermost first.
     pub stack: Vec<Frame>,
     /// The wait that main was in at that moment.
     pub wait: Option<WaitFact>,
-    /// The same as it is recorded.
+    /// The same wait as recorded.
     pub(super) open_wait: Option<Wait>,
-    /// Where main spent it, if that is recorded.
+    /// Where main spent the time, if recorded.
     pub busy: Option<Busy>,
-    /// How much of it coarse time stood still, ns: calls look short there, or are missing.
+    /// How long coarse time stood still during it, ns: calls look short there, or are missing.
     pub standstill: u64,
-    /// What main used of the processor meanwhile, if it was looked at.
+    /// Main's CPU time meanwhile, if it was polled.
     pub processor: Option<Processor>,
-    /// The ANR that was made of it.
+    /// The ANR of this hang.
     pub anr: Option<Anr>,
 }
 
 impl Hang {
-    /// The message that main was in, if it was in one.
+    /// The message that main was in, if any.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         self.unit.as_ref().and_then(Unit::message)
     }
 
-    /// How long it lasted, as far as is known.
+    /// Its duration, as far as known.
     #[must_use]
     pub fn duration(&self) -> u64 {
         self.until.saturating_sub(self.since)
     }
 
-    /// The method that main was in for nearly all of it, else the innermost one that was open.
+    /// The method that main was in for nearly all of it, else the innermost open one.
     #[must_use]
     pub fn main_method(&self) -> Option<&Frame> {
         self.busy.as_ref().and_then(Busy::method).or_else(|| self.method())
     }
 
-    /// Whether it began before the moment that is told as its begin.
+    /// Whether it started earlier than `since`.
     #[must_use]
     pub fn began_before(&self) -> bool {
         self.unit.as_ref().is_some_and(|unit| unit.began_before && unit.since == self.since)
     }
 
-    /// Puts what it says into the terms of the rules.
+    /// Adds the hang to the facts for the rules.
     pub(super) fn observe(&self, facts: &mut Observed) {
         facts.hung = true;
         (facts.since, facts.asked) = (self.since, self.at);
@@ -96,28 +97,29 @@ impl Hang {
             last: busy.counted,
             hot: busy.hot.first().cloned(),
         });
-        // Of a loop the calls that were open throughout say where it is; what was open at the last moment is chance.
+        // In a loop, the calls that were open throughout show the place; what was open at the last moment is
+        // random.
         let chain = busy.map(|busy| &busy.chain[..]).filter(|chain| self.wait.is_none() && !chain.is_empty());
         facts.recorded = owners::lines(chain.unwrap_or(&self.stack), self.at);
     }
 
-    /// The innermost method that was open.
+    /// The innermost open method.
     #[must_use]
     pub fn method(&self) -> Option<&Frame> {
         self.stack.iter().rev().find(|f| f.kind == FrameKind::Method)
     }
 }
 
-/// The ANR that is reported first: the one that lasted longest. One that found main in nothing that took long (a service, a
-/// broadcast, or a main of which nothing is known) is no hang of main's.
+/// The ANR to report first: the one that lasted longest. If main was in nothing long (a service, a broadcast,
+/// or an unknown main), the ANR is not a hang of main.
 pub(super) fn worst(anrs: &[Anr]) -> Option<&Anr> {
     anrs.iter()
         .filter(|a| a.blocked() > 0)
         .max_by_key(|a| (a.recovered.unwrap_or(u64::MAX).saturating_sub(a.since), a.blocked()))
 }
 
-/// The hang that `anr` tells of; without one, what main was in at the end, or what it was in for long: `ended`, whose stack the walk
-/// then has.
+/// The hang of `anr`; without one, the hang at the end, or the long one that `ended`, whose stack the walk then
+/// has.
 pub(super) fn hang<S: Source>(
     facts: &Facts<'_, S>,
     names: &Names<'_>,
@@ -128,7 +130,7 @@ pub(super) fn hang<S: Source>(
 ) -> Result<Option<Hang>, ReadError> {
     let last = walk.snapshot();
     let open = walk.unit();
-    // What main did when the ANR was detected is what counts if it went on afterwards; else what it does at the end.
+    // If main recovered, what counts is what it did when the ANR was detected; else what it does at the end.
     let (now, then) =
         ((&last, open.as_ref()), (walk.asked.as_ref().unwrap_or(&last), walk.asked_unit.as_ref()));
     let (since, at, until, ended, (snapshot, unit)) = match anr {
@@ -146,7 +148,7 @@ pub(super) fn hang<S: Source>(
             (None, None) => return Ok(None),
         },
     };
-    // A call that stands for a message may be seen late: it has been open since it began.
+    // A call that stands for a message may be seen late: it has been open since it started.
     let begun = unit.filter(|unit| unit.kind == UnitKind::Call && !unit.began_before).map(|unit| unit.since);
     let since = begun.map_or(since, |begun| since.min(begun));
     let unit = unit.cloned().or_else(|| Unit::of_samples(facts.sections.samples.within(since, until)));
@@ -173,8 +175,9 @@ pub(super) fn hang<S: Source>(
     }))
 }
 
-/// When what is open at the end began, if that is long ago. A main without messages hangs in a wait, or in its innermost call
-/// if the process did not end in order: one that calls `System.exit` leaves its calls open.
+/// When the item that is open at the end started, if that is long ago. A main thread without messages hangs in
+/// a wait, or in its innermost call if the process did not exit in order: one that calls `System.exit` leaves
+/// its calls open.
 pub(super) fn open_at_end<S: Source>(walk: &Walk<'_, S>, end: u64, in_order: bool) -> Option<u64> {
     if walk.has_messages() {
         let unit = walk.unit()?;
@@ -185,17 +188,17 @@ pub(super) fn open_at_end<S: Source>(walk: &Walk<'_, S>, end: u64, in_order: boo
     (counts && end.saturating_sub(innermost.frame.since) >= LONG_HANG).then_some(innermost.frame.since)
 }
 
-/// Whether the recording ended because the process did, by its own will.
+/// Whether the recording ended because the process exited by itself.
 pub(super) fn in_order<S: Source>(facts: &Facts<'_, S>) -> bool {
     facts.recording.header().state == Some(State::Ended)
 }
 
-/// The moment of a hang at which the system would have asked.
+/// The moment of a hang at which the system would have requested a dump.
 pub(super) fn middle(ended: Ended) -> u64 {
     ended.since.saturating_add(LONG_HANG).min(ended.until)
 }
 
-/// The waits of the message that hung, by kind and by what was waited for.
+/// The waits of the message that hung, by kind and target.
 pub(super) fn wait_sums<S: Source>(
     recording: &Recording<S>,
     walk: &Walk<'_, S>,

@@ -1,4 +1,5 @@
-//! What main did in the last seconds: its messages and the units in none, and in the one that is open its waits.
+//! Records what main did in the last seconds: its messages, the units outside of them, and the waits of the
+//! open one.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,25 +8,25 @@ use trace_format::ids;
 
 use crate::facts::{Before, MessageKind};
 
-/// How far back "before" reaches, ns.
+/// Length of the time range called "before", ns.
 pub(super) const BEFORE: u64 = 10_000_000_000;
-/// How far back is remembered, ns.
+/// Length of the time range remembered, ns.
 const REMEMBERED: u64 = 30_000_000_000;
-/// Messages, and waits of one message, that are remembered.
+/// Maximum number of messages, and of waits of one message, remembered.
 const MAX_MESSAGES: usize = 1 << 16;
 const MAX_WAITS: usize = 4096;
 
 /// What ran.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum What {
-    /// A message, or what the recorder saw begin in none.
+    /// A message, or a unit outside of messages that the recorder saw start.
     Message(Message),
-    /// Main's outermost call in no message: its key, and its text if it has one.
+    /// Main's outermost call outside of messages: its key, and its text if it has one.
     Call(u32, TextId),
 }
 
 impl What {
-    /// What makes it another kind: when it was due and which handler's it was does not.
+    /// The identity of its kind: without due time and handler instance.
     fn kind(&self) -> (u32, u32, i32, bool) {
         match self {
             Self::Message(m) => {
@@ -41,7 +42,7 @@ impl What {
     }
 }
 
-/// A message, or a unit in no message, that has ended.
+/// A message, or a unit outside of messages, that has ended.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Ran {
     since: u64,
@@ -64,7 +65,7 @@ pub(super) struct History {
     open: (u64, Message),
     waits: Vec<Waited>,
     wait: Option<(Wait, u64)>,
-    /// Events in the open message, and when the last one was.
+    /// Number of events in the open message, and the time of the last one.
     pub(super) events: u64,
     pub(super) last: u64,
 }
@@ -110,12 +111,12 @@ impl History {
         self.ran(Ran { since: self.open.0, end: at, what: What::Message(self.open.1) });
     }
 
-    /// Main's outermost call, in no message, is over.
+    /// Notes that main's outermost call, outside of messages, has ended.
     pub(super) fn call(&mut self, since: u64, end: u64, key: u32, text: TextId) {
         self.ran(Ran { since, end, what: What::Call(key, text) });
     }
 
-    /// What was known of the open message or call is of one before.
+    /// Forgets the facts of the open message or call: they belong to an earlier one.
     pub(super) fn forget_open(&mut self) {
         self.waits.clear();
         self.wait = None;
@@ -131,13 +132,13 @@ impl History {
         }
     }
 
-    /// The waits of the open message, closed at `at` where one is open.
+    /// The waits of the open message; an open one is closed at `at`.
     pub(super) fn waits(&self, at: u64) -> impl Iterator<Item = Waited> {
         let open = self.wait.map(|(wait, since)| Waited { wait, since, end: at.max(since) });
         self.waits.iter().copied().chain(open)
     }
 
-    /// What ran between two moments, cut to them; calls in no message only if `calls` says so.
+    /// The work between two moments, cut to them; includes calls outside of messages only if `calls`.
     pub(super) fn between(&self, from: u64, to: u64, calls: bool, name: impl Fn(What) -> String) -> Before {
         let mut kinds: HashMap<(u32, u32, i32, bool), (What, MessageKind)> = HashMap::new();
         let mut before = Before { from, to, ..Before::default() };

@@ -1,4 +1,4 @@
-//! The report as JSON. `docs/report-schema.json` says what every key means, and `docs/reports.md` what may change.
+//! The report as JSON. `docs/report-schema.json` describes every key, and `docs/reports.md` what may change.
 
 use serde_json::{Value, json};
 use trace_format::event::WaitKind;
@@ -15,10 +15,10 @@ use crate::facts::Before;
 use crate::facts::Unit;
 use crate::facts::{Anr, Detector, Startup, Why};
 
-/// The version of the schema. Its first number changes when a key changes its meaning or goes.
+/// The version of the schema. The major version changes when a key changes its meaning or is removed.
 pub const SCHEMA_VERSION: &str = "1.5";
 
-/// Frames of a stack, and ANRs and captures, that are told.
+/// Maximum number of stack frames, and of ANRs and captures.
 const MAX_FRAMES: usize = 512;
 const MAX_LISTED: usize = 1024;
 
@@ -26,7 +26,7 @@ fn kind(kind: FrameKind) -> &'static str {
     match kind {
         FrameKind::Method => "method",
         FrameKind::Message => "message",
-        // The schema's words are closed within a major version: the hang's `unit` has its kind.
+        // The set of values is closed within a major version: the hang's `unit` has its kind.
         FrameKind::Unit => "span",
         FrameKind::Frame => "frame",
         FrameKind::Wait => "wait",
@@ -34,7 +34,7 @@ fn kind(kind: FrameKind) -> &'static str {
     }
 }
 
-/// The word for a kind of wait.
+/// The identifier of a kind of wait.
 pub(crate) fn wait_word(kind: WaitKind) -> &'static str {
     match kind {
         WaitKind::Monitor => "monitor",
@@ -61,7 +61,7 @@ fn wait(wait: &WaitFact) -> Value {
         "holder": holder})
 }
 
-/// A lock's identity; a number would lose bits on its way through JSON.
+/// A lock's identity; JSON would lose bits of a number.
 fn lock_word(lock: u64) -> Option<String> {
     (lock > 0).then(|| format!("0x{lock:x}"))
 }
@@ -171,7 +171,7 @@ fn start(start: &Startup) -> Value {
         "first_draw_ns": start.first_draw, "splash_end_ns": start.splash_end, "grade": start.grade.word()})
 }
 
-/// The answer's five sentences under the keys that version 1.0 had.
+/// The answer's five sentences under the keys of version 1.0.
 fn answers(report: &Report) -> Value {
     let answer = &report.answer;
     let what = answer.root.as_ref().map_or_else(|| answer.finding().to_owned(), Site::title);
@@ -195,7 +195,7 @@ fn answers(report: &Report) -> Value {
 }
 
 impl Report {
-    /// The report as JSON; `file` is what it is called there.
+    /// The report as JSON; `file` is the recording's name in it.
     #[must_use]
     pub fn to_json(&self, file: &str) -> Value {
         let state = match self.state {

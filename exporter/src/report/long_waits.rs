@@ -1,36 +1,36 @@
-//! The waits that took main longest, in a hang or not.
+//! The longest waits of main, in a hang or not.
 
 use trace_format::event::{Wait, WaitKind};
 
-/// How many are kept.
+/// Number of waits kept.
 const KEPT: usize = 8;
-/// What takes less is neither called long nor slow, ns: a frame at 60 Hz.
+/// Minimum duration of a long wait or slow message, ns: a frame at 60 Hz.
 pub(super) const SLOW: u64 = 16_666_667;
 
-/// A wait of main's that ended.
+/// A wait of main that ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LongWait {
-    /// What kind.
+    /// Its kind.
     pub kind: WaitKind,
-    /// When it began.
+    /// When it started.
     pub since: u64,
-    /// How long it took, ns.
+    /// Its duration, ns.
     pub duration: u64,
     /// The lock's class, or the name of the blocking call.
     pub class: Option<String>,
     /// The lock's identity, 0 if unknown.
     pub lock: u64,
-    /// The thread that held the lock when the wait began.
+    /// The thread that owned the lock when the wait started.
     pub holder: Option<String>,
-    /// The innermost method that it lay in.
+    /// The innermost method that contained it.
     pub method: Option<String>,
 }
 
-/// The longest so far, longest first; of equal ones the first.
+/// The longest waits so far, longest first; of equal ones the first.
 #[derive(Default, Debug)]
 pub(super) struct LongWaits(Vec<LongWait>);
 
-/// The names that a wait has.
+/// The names of a wait.
 pub(super) struct Named {
     pub(super) class: Option<String>,
     pub(super) holder: Option<String>,
@@ -38,7 +38,7 @@ pub(super) struct Named {
 }
 
 impl LongWaits {
-    /// Keeps it if it is one of the longest. Only then is asked for names.
+    /// Keeps the wait if it is one of the longest; only then requests its names.
     pub(super) fn offer(&mut self, wait: Wait, since: u64, duration: u64, named: impl FnOnce() -> Named) {
         let shortest = self.0.get(KEPT - 1).map_or(0, |wait| wait.duration);
         if duration < SLOW || duration <= shortest {

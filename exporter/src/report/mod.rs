@@ -1,4 +1,4 @@
-//! One page that says in words what hung.
+//! Reports what hung, on one page of text.
 
 mod busy;
 mod chart;
@@ -41,7 +41,7 @@ pub use waits::{Holder, WaitFact};
 pub use walk::{Counts, Slow};
 
 impl Report {
-    /// Reads a recording. `file` is for messages, and for the commands that the page names.
+    /// Reads a recording. `file` is used in messages, and in the commands that the page lists.
     ///
     /// # Errors
     /// If the recording cannot be read any further.
@@ -53,7 +53,7 @@ impl Report {
         collect::build(file, recording, map)
     }
 
-    /// What main did in the hang and in the 10 s before, or in the last 10 s, to be drawn.
+    /// A chart of what main did in the hang and the 10 s before it, or in the last 10 s.
     ///
     /// # Errors
     /// If the recording cannot be read any further.

@@ -1,5 +1,6 @@
-//! Who owns the lock that a thread waits for, who owns the lock that that thread waits for, and so on to the end: a thread that
-//! waits for no lock, or one that was passed already, which is a deadlock.
+//! Follows the owners of locks: who owns the lock that a thread waits for, who owns the lock that this thread
+//! waits for, and so on, to a thread that does not wait for a lock, or to one already passed, which is a
+//! deadlock.
 
 use trace_format::event::{Wait, WaitKind};
 use trace_format::{ReadError, Source, Thread};
@@ -11,12 +12,13 @@ use crate::facts::Facts;
 use crate::model::Names;
 use crate::words::thread_name;
 
-/// Threads of a chain.
+/// Maximum length of a chain of owners.
 const CHAIN: usize = 32;
-/// A lock wait that is open for so long at the end is a link of a deadlock, ns.
+/// Age from which a lock wait that is open at the end is a link of a deadlock, ns.
 const STUCK: u64 = 1_000_000_000;
 
-/// The recorded owners of a lock, and the names of a deadlock's threads if the chain comes back to one that was passed.
+/// The recorded owners of a lock, and the names of a deadlock's threads if the chain returns to one already
+/// passed.
 #[derive(Debug, Default)]
 pub(super) struct Chain {
     pub(super) owners: Vec<Owner>,
@@ -59,7 +61,7 @@ pub(super) fn chain<S: Source>(
     Ok(chain)
 }
 
-/// What a thread does with this open, in words.
+/// What a thread with these open items does, in words.
 fn doing_of<S: Source>(facts: &Facts<'_, S>, stack: &[OpenFrame], last_left: Option<String>) -> String {
     let Some(innermost) = stack.last() else {
         return match last_left {
@@ -85,7 +87,7 @@ fn doing_of<S: Source>(facts: &Facts<'_, S>, stack: &[OpenFrame], last_left: Opt
     found.words().to_owned()
 }
 
-/// Recorded calls as a stack, innermost first: methods, and the calls that a wait names.
+/// Recorded calls as a stack, innermost first: methods, and the calls named by waits.
 pub(super) fn lines(stack: &[Frame], at: u64) -> Vec<StackLine> {
     let shown = |frame: &&Frame| match frame.kind {
         FrameKind::Method => true,
@@ -99,8 +101,8 @@ pub(super) fn lines(stack: &[Frame], at: u64) -> Vec<StackLine> {
     stack.iter().rev().filter(shown).map(line).collect()
 }
 
-/// The threads that wait for each other's locks at the end of the recording, `main` first if it is one of them; whether `main`
-/// is in the cycle or waits for it.
+/// The threads that wait for each other's locks at the end of the recording, `main` first if it is one of them;
+/// and whether `main` is in the cycle or waits for it.
 pub(super) fn cycle_at_the_end<S: Source>(
     facts: &Facts<'_, S>,
     waits: &[crate::facts::LockWait],
@@ -113,7 +115,7 @@ pub(super) fn cycle_at_the_end<S: Source>(
         open.filter_map(|wait| Some((threads.get(wait.thread)?.uid, wait.owner))).collect();
     let mut cycles = trace_rules::locks::cycles(edges.iter().copied());
     let Some(main) = facts.main().map(|main| main.uid) else { return (Vec::new(), false) };
-    // What main waits for, to the end.
+    // The chain of what main waits for.
     let mut reached = vec![main];
     while let Some((_, to)) = edges.iter().find(|(from, _)| Some(from) == reached.last())
         && !reached.contains(to)

@@ -1,4 +1,4 @@
-//! What main waited for, and who kept it waiting.
+//! What main waited for, and who owned it.
 
 use trace_format::event::{Wait, WaitKind};
 use trace_format::{ReadError, Recording, Source};
@@ -10,42 +10,42 @@ use crate::facts::Facts;
 use crate::model::Names;
 use crate::words::thread_name;
 
-/// A wait, and who keeps it waiting.
+/// A wait and the owner of its lock.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WaitFact {
-    /// What kind.
+    /// Its kind.
     pub kind: WaitKind,
-    /// When it began.
+    /// When it started.
     pub since: u64,
     /// The lock's class, or the name of the blocking call.
     pub class: Option<String>,
     /// The lock's identity, 0 if unknown.
     pub lock: u64,
-    /// Who holds the lock.
+    /// The lock's owner.
     pub holder: Option<Holder>,
 }
 
-/// The thread that holds a lock.
+/// The owner of a lock.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Holder {
     /// Its name.
     pub name: String,
     /// Its tid.
     pub tid: u32,
-    /// What was open on it at the moment of the report, outermost first.
+    /// The open items on it at the moment of the report, outermost first.
     pub stack: Vec<Frame>,
-    /// The last method it left before that moment, for where nothing is open.
+    /// The last method that it left before that moment, if nothing is open.
     pub last_left: Option<String>,
-    /// The lock that it waits for in turn: its class or identity, and who holds that.
+    /// The lock that it waits for itself: class or identity, and owner.
     pub waits_for: Option<(String, Option<String>)>,
 }
 
-/// How people call a lock: by its class, else by its identity.
+/// The name of a lock for people: its class, else its identity.
 fn lock_name<S: Source>(recording: &Recording<S>, wait: &Wait) -> String {
     text(recording, wait.class).unwrap_or_else(|| format!("lock 0x{:x}", wait.lock))
 }
 
-/// The wait that began at `since`, as it was at the moment `at`.
+/// The wait that started at `since`, as it was at the moment `at`.
 pub(super) fn wait_fact<S: Source>(
     facts: &Facts<'_, S>,
     names: &Names<'_>,
@@ -70,12 +70,12 @@ pub(super) fn wait_fact<S: Source>(
     Ok(WaitFact { kind: wait.kind, since, class: text(recording, wait.class), lock: wait.lock, holder })
 }
 
-/// The innermost method of the app's own.
+/// The innermost method in the app's own code.
 fn own_method(stack: &[Frame]) -> Option<&Frame> {
     stack.iter().rev().find(|f| f.kind == FrameKind::Method && is_own(parts(&f.name).0))
 }
 
-/// What the holder does, in a few words.
+/// What the owner does, in a few words.
 pub(super) fn doing(holder: &Holder) -> String {
     if let Some((lock, owner)) = &holder.waits_for {
         let owner = owner.as_deref().map_or_else(String::new, |o| format!(", which \"{o}\" owns"));
@@ -83,7 +83,7 @@ pub(super) fn doing(holder: &Holder) -> String {
     }
     match (holder.stack.last(), &holder.last_left) {
         (Some(frame), _) => {
-            // A call of the platform says less than whose call it is.
+            // A call of the platform is less specific than its caller.
             let own = own_method(&holder.stack).filter(|own| own.name != frame.name);
             let under = own.map_or_else(String::new, |own| format!(", under {}", own.name));
             format!("which was in {}{under}", frame.name)

@@ -1,5 +1,5 @@
-//! One thread, read once with its stack: what was open at the moment that was asked for and at the end, what was slow, and
-//! how much there was.
+//! Reads one thread with its stack: what was open at the requested moment and at the end, what was slow, and
+//! the number of events.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,40 +18,40 @@ use crate::model::{Names, message_name, stage_names, wait_name};
 use crate::text::clean;
 use crate::words::thread_name;
 
-/// How many slow things are listed.
+/// Number of slow items listed.
 const SLOWEST: usize = 8;
-/// Slow things that are kept until it is known what "before" means.
+/// Number of slow items kept until the time range called "before" is known.
 const KEPT: usize = 4096;
-/// Frames of a stack that are kept, from the inside.
+/// Maximum number of frames kept per stack, from the innermost on.
 const MAX_STACK: usize = 512;
 
-/// The handlers that run while main's queue is empty; their class comes behind it.
+/// The handlers that run while main's queue is empty; their class follows it.
 const IDLE_HANDLER: &str = "android.os.MessageQueue$IdleHandler";
 
-/// What can be slow. A frame lies in its message.
+/// The kinds of slow items. A frame is inside its message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum SlowKind {
     Message,
-    /// In no message.
+    /// A call outside of messages.
     Call,
     Frame,
 }
 
-/// A message, a frame, or a call in no message that took long.
+/// A message, a frame, or a call outside of messages that took long.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Slow {
     /// Its name.
     pub name: String,
-    /// When it began.
+    /// When it started.
     pub since: u64,
     /// How long it took.
     pub duration: u64,
 }
 
-/// How much was recorded.
+/// Numbers of recorded items.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
-    /// Threads.
+    /// Number of threads.
     pub threads: u64,
     /// Words in the recording, and words overwritten by newer ones.
     pub words: u64,
@@ -59,7 +59,7 @@ pub struct Counts {
     pub overwritten: u64,
     /// Messages of the main thread.
     pub messages: u64,
-    /// Input events, idle handlers and the like of the main thread, in no message.
+    /// Input events, idle handlers and the like of the main thread, outside of messages.
     pub not_queued: u64,
     /// Frames of the main thread.
     pub frames: u64,
@@ -69,26 +69,26 @@ pub struct Counts {
     pub events: u64,
 }
 
-/// A text of the recording's, fit to be shown.
+/// A text of the recording, cleaned for display.
 pub(super) fn text<S: Source>(recording: &Recording<S>, id: TextId) -> Option<String> {
     recording.texts().get(id).filter(|t| !t.is_empty()).map(|t| clean(t).into_owned())
 }
 
-/// A frame of a snapshot, and the wait it stands for.
+/// An open item of a stack, with its wait if it is one.
 #[derive(Clone, Debug)]
 pub(super) struct OpenFrame {
     pub(super) frame: Frame,
     pub(super) wait: Option<Wait>,
 }
 
-/// Something that main was in, from its begin to its end.
+/// Something that main was in, from start to end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Ended {
     pub(super) since: u64,
     pub(super) until: u64,
 }
 
-/// Payloads of what is open, so that a snapshot can name it.
+/// Payloads of open items, needed to name them.
 #[derive(Clone, Copy, Debug)]
 enum Detail {
     Message(Message),
@@ -103,29 +103,29 @@ pub(super) struct Walk<'a, S> {
     recording: &'a Recording<S>,
     names: &'a Names<'a>,
     stack: OpenStack,
-    /// By depth, of those frames that have a payload.
+    /// By depth, for items with a payload.
     details: Vec<(usize, Detail)>,
     pub(super) now: u64,
     pub(super) history: History,
     pub(super) chart: Option<ChartBuilder>,
     pub(super) counts: Counts,
     pub(super) lost: u64,
-    /// The stack at the moment that was asked for, if the thread went on after it.
+    /// The stack at the requested moment, if the thread continued after it.
     pub(super) asked: Option<Vec<OpenFrame>>,
     /// The unit that was open at that moment, and its depth.
     pub(super) asked_unit: Option<Unit>,
     asked_depth: usize,
-    /// When the unit that was open at that moment ended.
+    /// When that unit ended.
     pub(super) left: Option<u64>,
-    /// Another moment at which it is wanted what main was in, and that.
+    /// Another moment at which the unit is requested, and that unit.
     pub(super) at: Option<u64>,
     pub(super) at_unit: Option<Unit>,
-    /// The longest message that ended, and the longest call in no message.
+    /// The longest message that ended, and the longest call outside of messages.
     longest: [Option<Ended>; 2],
     loops: Loops,
-    /// The last method left before the moment that was asked for.
+    /// The last method left before the requested moment.
     pub(super) last_left: Option<u32>,
-    /// By length: when it began, what it is, and its name.
+    /// By duration: start, kind and name.
     slow: BinaryHeap<Reverse<(u64, u64, SlowKind, String)>>,
     pub(super) waits: LongWaits,
 }
@@ -208,17 +208,17 @@ impl<'a, S: Source> Walk<'a, S> {
         Ok(())
     }
 
-    /// Whether something with `key` is a unit in no message.
+    /// Whether something with `key` is a new unit outside of messages.
     fn is_new_unit(&self, key: u32) -> bool {
         !is_message(key) && self.loops.unit(self.stack.frames()).is_none()
     }
 
-    /// Whether main runs messages at all. A program's main thread that does not is in one call for good.
+    /// Whether main runs messages at all. A main thread without them stays in one call.
     pub(super) fn has_messages(&self) -> bool {
         self.counts.messages + self.counts.not_queued > 0
     }
 
-    /// What main is in now. Of a main without messages only those of an ANR may be asked.
+    /// What main is in now. Without messages, only an ANR may ask for it.
     pub(super) fn unit(&self) -> Option<Unit> {
         let depth = self.loops.unit(self.stack.frames())?;
         let Frame { kind, name, since, began_before, .. } = self.frame(depth).frame;
@@ -227,21 +227,21 @@ impl<'a, S: Source> Walk<'a, S> {
             FrameKind::Unit => UnitKind::NotQueued,
             _ => UnitKind::Call,
         };
-        // As the recorder calls it where it sees one begin.
+        // The same name as the recorder uses if it sees one start.
         let is_idle =
             self.stack.frames().get(depth).is_some_and(|open| open.key == typed(types::IDLE) && !open.before);
         let name = if is_idle { format!("{IDLE_HANDLER}: {name}") } else { name };
         Some(Unit { kind, name, since, began_before })
     }
 
-    /// The longest message, or call in no message, that ended and took `least`.
+    /// The longest message, or call outside of messages, that ended and took `least` or longer.
     pub(super) fn longest(&self, least: u64) -> Option<Ended> {
         let [message, call] = self.longest;
         let all = message.into_iter().chain(call.filter(|_| self.has_messages()));
         all.filter(|ended| ended.until - ended.since >= least).max_by_key(|ended| ended.until - ended.since)
     }
 
-    /// What ran between two moments.
+    /// The work between two moments.
     pub(super) fn before(&self, from: u64, to: u64) -> Before {
         self.history.between(from, to, self.has_messages(), |what| match what {
             What::Message(message) => message_kind_name(self.recording.texts(), &message),
@@ -256,7 +256,7 @@ impl<'a, S: Source> Walk<'a, S> {
         })
     }
 
-    /// What has no text of its own.
+    /// The name of an item without a text of its own.
     fn key_name(&self, key: u32) -> String {
         match stage_of(key) {
             Some(stage) => stage.to_owned(),
@@ -325,7 +325,7 @@ impl<'a, S: Source> Walk<'a, S> {
         if depth <= self.asked_depth && self.asked_unit.as_ref().is_some_and(|unit| unit.since >= begun) {
             self.left.get_or_insert(at);
         }
-        // A stage belongs to its frame.
+        // A stage is part of its frame.
         let slow = match kind {
             FrameKind::Message => Some(SlowKind::Message),
             _ if key == typed(types::FRAME) => Some(SlowKind::Frame),
@@ -352,7 +352,7 @@ impl<'a, S: Source> Walk<'a, S> {
         }
     }
 
-    /// A message, a frame or a call in no message ends.
+    /// Handles the end of a message, a frame or a call outside of messages.
     fn ended(&mut self, depth: usize, (begun, at): (u64, u64), kind: SlowKind) {
         let duration = at - begun;
         let longest = match kind {
@@ -380,7 +380,7 @@ impl<'a, S: Source> Walk<'a, S> {
         }
     }
 
-    /// A wait at this depth ends. What it is made of inside is not told again.
+    /// Handles the end of a wait at this depth. Its inner waits do not count again.
     fn waited(&mut self, depth: usize, duration: u64) {
         let (outside, Some(own)) = (&self.stack.frames()[..depth], self.stack.frames().get(depth)) else {
             return;
@@ -437,7 +437,7 @@ impl<'a, S: Source> Walk<'a, S> {
         OpenFrame { frame, wait }
     }
 
-    /// The chart that it was to fill, with what is still open.
+    /// The collected chart, with what is still open.
     pub(super) fn into_chart(mut self) -> Chart {
         let Some(mut chart) = self.chart.take() else { return Chart::default() };
         for depth in 0..self.stack.depth() {
@@ -447,14 +447,14 @@ impl<'a, S: Source> Walk<'a, S> {
         chart.finish()
     }
 
-    /// What is open now, outermost first.
+    /// The open items, outermost first.
     pub(super) fn snapshot(&self) -> Vec<OpenFrame> {
         let depth = self.stack.depth();
         (depth.saturating_sub(MAX_STACK)..depth).map(|d| self.frame(d)).collect()
     }
 
-    /// The slowest of what ended in the time before `until`, slowest first. A message that a frame took nearly all of is
-    /// told as that frame.
+    /// The slowest items that ended before `until`, slowest first. A message that consists almost entirely of
+    /// one frame is listed as that frame.
     pub(super) fn slowest(&self, until: u64) -> Vec<Slow> {
         let end = |since: u64, duration: u64| since.saturating_add(duration);
         let mut found: Vec<_> = self.slow.iter().map(|Reverse(slow)| slow).collect();
@@ -481,7 +481,7 @@ impl<'a, S: Source> Walk<'a, S> {
     }
 }
 
-/// What was open on `thread` at the moment `at`, outermost first, and the last method that it left before.
+/// The open items on `thread` at the moment `at`, outermost first, and the last method that it left before.
 pub(super) fn stack_at<'a, S: Source>(
     facts: &'a Facts<'a, S>,
     names: &'a Names<'a>,

@@ -1,38 +1,39 @@
-//! The rows of one method, found by a line without a walk through all of them.
+//! Indexes the rows of a method by line.
 //!
-//! Stacks of rows (see [`super`]) are kept by their first line, and above them a tree of the greatest last lines: those that have a line
-//! are found in a time that grows with their number and with the logarithm of all. Ranges overlap where a method was inlined in several
-//! places, and a hostile mapping may have any.
+//! Stacks of rows (see [`super`]) are sorted by their first line, with a tree of the maximum last lines above
+//! them. A lookup takes time proportional to the number of matches and the logarithm of the total. Ranges
+//! overlap if a method was inlined in several places, and a hostile mapping may have any.
 
 use super::lookup::stacks;
 use super::mapping::Row;
 
-/// Stacks with one line, or rows, that are looked at: of more than [`super::lookup::MEANINGS`] distinct ones nothing is reported.
+/// Maximum number of stacks examined for a line, or of rows: results beyond [`super::lookup::MEANINGS`]
+/// distinct ones are not returned anyway.
 const MOST: usize = 256;
 
-/// One stack.
+/// A stack of rows.
 #[derive(Clone, Copy, Debug)]
 struct Stack {
     from: u32,
     to: u32,
-    /// Its rows.
+    /// Range of its rows.
     rows: (u32, u32),
 }
 
 /// An index of a method's rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index {
-    /// Those with a range, by its first line.
+    /// Those with a line range, by its first line.
     stacks: Vec<Stack>,
-    /// A complete binary tree: the greatest last line below each node; the root has number 1.
+    /// A complete binary tree: the maximum last line below each node; the root has number 1.
     greatest: Vec<u32>,
-    /// The first rows without a range.
+    /// The first rows without a line range.
     pub(super) unranged: Vec<u32>,
     /// The outermost rows of the first stacks.
     pub(super) outermost: Vec<u32>,
     /// The first rows that call an outline.
     pub(super) callers: Vec<u32>,
-    /// Whether a row is an outline's.
+    /// Whether a row belongs to an outline.
     pub(super) outline: bool,
 }
 
@@ -71,7 +72,7 @@ impl Index {
         index
     }
 
-    /// The rows of the stacks that have `line`, in the file's order, and how many nodes were looked at.
+    /// The rows of the stacks that contain `line`, in the file's order, and the number of visited nodes.
     pub(super) fn at(&self, line: u32) -> (Vec<(u32, u32)>, usize) {
         let (mut found, mut looked) = (Vec::new(), 0);
         let begun = self.stacks.partition_point(|stack| stack.from <= line);
@@ -131,7 +132,7 @@ mod tests {
         let index = Index::of(&rows(&ranges));
         let looked: usize = (0..3_000).map(|n| index.at(n * 199 + 1).1).sum();
         assert!(looked < 3_000 * 64, "{looked} of {} rows", 3_000_u64 * 200_000);
-        // One range over all of them is found beside each, and changes nothing.
+        // A range over all of them is found with each, and changes nothing.
         let over: Vec<(u32, u32)> = std::iter::once((1, 900_000)).chain(ranges).collect();
         let index = Index::of(&rows(&over));
         let (found, looked) = index.at(300_001);

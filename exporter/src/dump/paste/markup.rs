@@ -1,8 +1,9 @@
-//! HTML: tags and entities, as the Play Console's page, issue trackers and mail have them.
+//! Converts HTML to text: tags and entities, as in the Play Console's page, issue trackers and mail.
 //!
-//! A dump has `<` of its own: `<0x0b7a434d>`, `<init>`, `java.lang.Class<a.b>`. So only tags of HTML are taken off.
+//! Dumps contain `<` themselves: `<0x0b7a434d>`, `<init>`, `java.lang.Class<a.b>`. So only HTML's own tags are
+//! removed.
 
-/// Tags behind or before which a line ends.
+/// Tags that end a line.
 const BLOCKS: [&str; 16] = [
     "br", "p", "div", "pre", "li", "ul", "ol", "tr", "td", "table", "body", "html", "head", "h1", "h2", "h3",
 ];
@@ -27,20 +28,20 @@ const INLINE: [&str; 18] = [
     "script",
     "blockquote",
 ];
-/// What shows that a text is HTML.
+/// Signs that a text is HTML.
 const SIGNS: [&str; 10] =
     ["<br", "</p>", "</div>", "</span>", "</pre>", "<!doctype html", "<html", "&lt;", "&quot;", "&nbsp;"];
 
-/// Bytes of a tag or comment.
+/// Maximum length of a tag or comment, in bytes.
 const TAG: usize = 1 << 10;
 
-/// Whether a text is HTML, or a part of a page.
+/// Whether a text is HTML or a fragment of it.
 pub(in crate::dump) fn is_in(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     SIGNS.iter().any(|sign| lower.contains(sign))
 }
 
-/// The text that a browser shows.
+/// The text as a browser displays it.
 pub(in crate::dump) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -52,7 +53,7 @@ pub(in crate::dump) fn plain(text: &str) -> String {
         match shown {
             Some(Shown::Line) if !out.ends_with('\n') || from[..taken].starts_with("<br") => {
                 out.push('\n');
-                // The line end of the source behind it is the same one.
+                // The source's line end after it is the same one.
                 let behind = rest.strip_prefix('\r').unwrap_or(rest);
                 rest = behind.strip_prefix('\n').unwrap_or(rest);
             }
@@ -65,7 +66,7 @@ pub(in crate::dump) fn plain(text: &str) -> String {
     out
 }
 
-/// What a tag or entity shows.
+/// What a tag or entity displays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Shown {
     Line,
@@ -73,7 +74,7 @@ enum Shown {
     Character(char),
 }
 
-/// The length of the tag that a text begins with, and what it shows; 1 and nothing if it begins with something else.
+/// The length of the tag at the start of a text, and what it displays; 1 and `None` if there is no tag.
 fn tag(from: &str, before: &str) -> (usize, Option<Shown>) {
     if from.starts_with("<!--") {
         let near = &from[..from.floor_char_boundary(TAG)];
@@ -93,14 +94,14 @@ fn tag(from: &str, before: &str) -> (usize, Option<Shown>) {
     } else {
         return (1, None);
     };
-    // The end of a tag is on its line, or the `<` is no tag's.
+    // A tag ends on its line; otherwise the `<` is not a tag.
     match from[..from.floor_char_boundary(TAG)].find(['>', '\n']) {
         Some(end) if from[end..].starts_with('>') => (end + 1, Some(shown)),
         _ => (1, None),
     }
 }
 
-/// The length of the entity that a text begins with, and its character; 1 and nothing if it begins with something else.
+/// The length of the entity at the start of a text, and its character; 1 and `None` if there is no entity.
 fn entity(from: &str) -> (usize, Option<Shown>) {
     let end = from.bytes().take(12).position(|byte| byte == b';');
     let Some(name) = end.and_then(|end| from.get(1..end)) else { return (1, None) };

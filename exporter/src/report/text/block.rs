@@ -1,4 +1,4 @@
-//! The answer as rows: what main does, who owns the lock, under which message, and what to do.
+//! The answer as rows: what main does, who owns the lock, the message, and what to do.
 
 use trace_format::event::WaitKind;
 
@@ -13,7 +13,7 @@ use crate::facts::{Unit, UnitKind};
 use crate::text::clean;
 use crate::words::{about, rounded, seconds, times};
 
-/// Owners, and facts, that are listed.
+/// Maximum number of owners, and of facts, listed.
 const OWNERS: usize = 8;
 const EVIDENCE: usize = 3;
 
@@ -71,7 +71,7 @@ fn main(r: &Report, wait: Option<(&Hang, &WaitFact)>, names: &mut Names) -> Vec<
             lines.push(format!("{root} {}", waits(wait)));
             let whole = hang.at.saturating_sub(hang.since).max(1);
             let part = u128::from(hang.at.saturating_sub(wait.since.max(hang.since)));
-            // A share of 99.9 % is all of it.
+            // A share of 99.9 % is displayed as 100 %.
             percent = Some(((part * 100 + u128::from(whole) / 2) / u128::from(whole)).min(100));
         }
         (None, Some(root)) if answer.span.is_some() => {
@@ -90,7 +90,7 @@ fn main(r: &Report, wait: Option<(&Hang, &WaitFact)>, names: &mut Names) -> Vec<
     lines
 }
 
-/// What the method whose loop main was in called.
+/// The callees of the method that contains the loop.
 fn calls(hang: &Hang, names: &mut Names) -> Option<String> {
     let busy = hang.busy.as_ref()?;
     if busy.short_calls > 0 {
@@ -119,7 +119,7 @@ fn telling_wait(hang: &Hang) -> Option<&WaitFact> {
     hang.wait.as_ref().filter(|wait| hang.at.saturating_sub(wait.since) >= half)
 }
 
-/// What main does in a wait, behind the method's name.
+/// What main waits for, following the method's name.
 fn waits(wait: &WaitFact) -> String {
     let class = clean(wait.class.as_deref().unwrap_or("an object of unknown class"));
     match wait.kind {
@@ -165,7 +165,7 @@ fn evidence(r: &Report, waits: bool, names: &mut Names) -> Vec<String> {
     lines.collect()
 }
 
-/// What an owner does with the lock; `waits`: the lock that it waits for itself, if that is known.
+/// What an owner does with the lock; `waits`: the lock that it waits for itself, if known.
 fn owns(owner: &Owner, waits: Option<Option<String>>, names: &mut Names) -> String {
     let who = format!("\"{}\" (tid {})", owner.thread, owner.tid);
     let place = owner.root.as_ref().map(|root| names.bare(&root.title()));
@@ -197,7 +197,7 @@ fn message(unit: &Unit, names: &mut Names) -> String {
     names.message(&name)
 }
 
-/// What was recorded where nothing hung.
+/// What was recorded if nothing hung.
 fn no_hang(r: &Report, names: &mut Names) -> Vec<Row> {
     let main = match (&r.open, r.counts.messages + r.counts.not_queued) {
         (Some(open), _) => {

@@ -1,4 +1,4 @@
-//! Stacks, two beside each other: main's and the owner's.
+//! Writes stacks side by side: main's and the owner's.
 
 use std::fmt::{self, Formatter};
 
@@ -12,12 +12,12 @@ use crate::answer::{Owner, StackLine};
 use crate::text::clean;
 use crate::words::seconds;
 
-/// Lines of a stack that are shown; the middle of a longer one is left out.
+/// Maximum number of lines displayed per stack; the middle of a longer one is omitted.
 const LINES: usize = 24;
 const OUTERMOST: usize = 4;
-/// Owners whose stacks are shown.
+/// Maximum number of owners whose stacks are displayed.
 const OWNERS: usize = 4;
-/// Spaces between two stacks.
+/// Number of spaces between two stacks.
 const GAP: usize = 3;
 
 /// A thread's stack as lines of text, its title first.

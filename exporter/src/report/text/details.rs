@@ -1,4 +1,5 @@
-//! What stands behind the answer: ids, signals, stacks and waits as they were recorded, lists in full, what recording cost.
+//! Writes the details behind the answer: ids, signals, stacks and waits as recorded, full lists, the cost of
+//! recording.
 
 use std::fmt::{self, Formatter};
 
@@ -16,13 +17,13 @@ use crate::facts::{Anr, Capture, Coverage, Detector, Processor, Why, reasons_tex
 use crate::text::clean;
 use crate::words::{about, seconds, times, waited_for};
 
-/// Lines of a stack that are shown; the middle of a longer one is left out.
+/// Maximum number of lines displayed per stack; the middle of a longer one is omitted.
 const STACK_LINES: usize = 24;
 
-/// Threads of which parts are missing that are listed.
+/// Maximum number of incompletely recorded threads listed.
 const COVERAGE_LISTED: usize = 4;
 
-/// Pauses, and methods that are off, that are listed.
+/// Maximum number of pauses, and of switched-off methods, listed.
 const LISTED: usize = 8;
 
 pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
@@ -113,7 +114,7 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// How much of main's time is recorded.
+/// The recorded part of main's time.
 fn recorded(r: &Report) -> String {
     match r.partial_main() {
         Some(main) => format!("{} of main's {}", seconds(main.recorded), seconds(main.lived())),
@@ -154,7 +155,7 @@ fn write_hang(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// The method that main was in, and what that called.
+/// Writes the method that main was in, and its callees.
 fn write_method(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
     match h.main_method() {
         Some(method) => {
@@ -168,7 +169,7 @@ fn write_method(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
                 _ => writeln!(f)?,
             }
         }
-        // What began and ended meanwhile left nothing: something may have run.
+        // Calls that started and ended meanwhile left nothing: something may have run.
         None if h.standstill > 0 => writeln!(f, "  in method   (not recorded)")?,
         None => writeln!(f, "  in method   (no instrumented method was open)")?,
     }
@@ -201,7 +202,7 @@ fn write_method(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// Of which threads only a part is left.
+/// Lists threads of which only a part is recorded.
 fn write_coverage(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     let mut partial: Vec<_> = r.coverage.iter().filter(|t| !t.main && t.coverage.is_partial()).collect();
     partial.sort_by_key(|t| std::cmp::Reverse(t.coverage.lived() - t.coverage.recorded));
@@ -231,7 +232,7 @@ fn write_wait(r: &Report, wait: &WaitFact, f: &mut Formatter<'_>) -> fmt::Result
     Ok(())
 }
 
-/// Whether it computed, waited for a CPU, or for something else.
+/// Writes whether main computed, waited for a CPU, or waited for something else.
 fn write_processor(p: &Processor, f: &mut Formatter<'_>) -> fmt::Result {
     writeln!(
         f,
@@ -246,7 +247,7 @@ fn write_processor(p: &Processor, f: &mut Formatter<'_>) -> fmt::Result {
     )
 }
 
-/// What recording cost, and what is missing on purpose.
+/// Writes the cost of recording, and what is missing on purpose.
 fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     let recorder = &r.recorder;
     if let Some((percent, worst)) = &recorder.measured {
@@ -313,7 +314,7 @@ fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// The verdict on the signal, and its reasons.
+/// Writes the verdict on the signal, and its reasons.
 fn write_verdict(anr: &Anr, unit: Option<&Unit>, f: &mut Formatter<'_>) -> fmt::Result {
     if matches!(anr.detector, Detector::Watchdog) {
         return Ok(());
@@ -372,7 +373,7 @@ fn write_stack(stack: &[Frame], at: u64, standstill: u64, f: &mut Formatter<'_>)
     }
     let hidden = stack.len().saturating_sub(STACK_LINES);
     for (i, frame) in stack.iter().rev().enumerate() {
-        // The innermost frames say what it does, the outermost which message it is under.
+        // The innermost frames show what it does, the outermost ones the message that called it.
         if hidden > 0 && i == STACK_LINES - 4 {
             writeln!(f, "              ... {hidden} more ...")?;
         }

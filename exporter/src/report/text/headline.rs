@@ -1,4 +1,4 @@
-//! The first line: what hung, for how long, and how it ended.
+//! Writes the first line: what hung, for how long, and how it ended.
 
 use trace_format::layout::State;
 
@@ -55,7 +55,7 @@ impl Report {
         }
     }
 
-    /// What came after the hang.
+    /// What followed the hang.
     fn then(&self) -> &'static str {
         match self.state {
             _ if self.answer.span.is_some_and(|span| span.ended) => ", then it continued",

@@ -1,5 +1,5 @@
-//! The report as a page of text: what hung and why, the stacks side by side, then one line for each thing that backs it up.
-//! The details stay behind `--verbose`.
+//! The report as a page of text: what hung and why, the stacks side by side, then one line for each supporting
+//! fact. `--verbose` adds the details.
 
 mod block;
 mod columns;
@@ -17,7 +17,7 @@ use crate::text::clean;
 use names::Names;
 use wrap::labelled;
 
-/// Columns of the page.
+/// Width of the page in columns.
 const WIDTH: usize = 100;
 
 /// The page with its details.
@@ -40,7 +40,7 @@ impl Report {
     }
 }
 
-/// The short page.
+/// Writes the short page.
 pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     let mut names = Names::of(&r.process);
     writeln!(f, "{}", r.headline())?;
@@ -62,7 +62,7 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     write_next(r, f)
 }
 
-/// The commands that show more.
+/// Writes the commands that show more.
 fn write_next(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     let file = clean(&r.file);
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/+=:@,".contains(c);

@@ -1,4 +1,4 @@
-//! One line each for the system, main's CPU time, what ran before, and the recording.
+//! Writes one line each for the system, main's CPU time, what ran before, and the recording.
 
 use trace_format::event::Forward;
 
@@ -11,7 +11,7 @@ use crate::model::forward_name;
 use crate::text::clean;
 use crate::words::{rounded, thousands, times, waited_for};
 
-/// Waits and starts that are listed.
+/// Maximum number of waits and starts listed.
 const LISTED: usize = 3;
 
 pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
@@ -51,7 +51,7 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
     rows
 }
 
-/// What the system asked, and what the process made of it.
+/// The system's request, and the process's verdict.
 fn system(r: &Report) -> Vec<String> {
     let shown = r.hang.as_ref().and_then(|hang| hang.anr.as_ref()).or(r.anrs.first());
     let mut lines: Vec<String> = shown.map(anr).into_iter().collect();
@@ -84,7 +84,7 @@ fn anr(anr: &Anr) -> String {
         }
         Detector::Sigquit(signal) => {
             let verdict = match &anr.verdict {
-                // Its reasons are among the details.
+                // Its reasons are in the details.
                 Some(verdict) => outcome_name(verdict.outcome).to_owned(),
                 None => "ANR by the 2 s rule (no verdict recorded)".to_owned(),
             };
@@ -136,7 +136,7 @@ fn short_message(name: &str, names: &mut Names) -> String {
     names.message(&bare)
 }
 
-/// How much was recorded, what is missing, and what it cost.
+/// How much was recorded, what is missing, and the cost.
 fn recording(r: &Report) -> Vec<String> {
     let (c, recorder) = (&r.counts, &r.recorder);
     let mut missing = Vec::new();
@@ -166,7 +166,7 @@ fn recording(r: &Report) -> Vec<String> {
     vec![format!("{}, {missing}, {events}, {threads}{cost}", r.recorded())]
 }
 
-/// Where the signal went.
+/// Where the signal was forwarded.
 pub(super) fn forwarded(forward: Forward) -> String {
     match forward {
         Forward::Catcher => "forwarded to the Signal Catcher".to_owned(),
