@@ -10,8 +10,8 @@ use crate::json::JsonWriter;
 use crate::json_sort::SortedLines;
 use crate::method_map::{Fit, MethodMap};
 use crate::model::{
-    Ask, Filter, Input, Level, LogLine, Names, Selection, Sink, Streamed, Tally, first_moment, is_called,
-    streamed,
+    AnswerSource, Filter, Input, Level, LogLine, Names, Selection, Sink, Streamed, Tally, first_moment,
+    is_called, streamed,
 };
 use crate::perfetto::PerfettoWriter;
 use crate::text::clean;
@@ -20,13 +20,13 @@ use crate::{ExportError, Report, Warning};
 /// Number of slices above which the viewer becomes slow.
 const MANY_SLICES: u64 = 3_000_000;
 /// Time worth seeing before an ANR, ns.
-const BEFORE_ANR: u64 = 10_000_000_000;
+const WINDOW_BEFORE_ANR: u64 = 10_000_000_000;
 /// Time worth seeing after its detection, ns.
-const AROUND: u64 = 1_000_000_000;
+const WINDOW_AFTER_ANR: u64 = 1_000_000_000;
 /// Maximum number of threads listed when a selected one does not exist.
-const THREADS_NAMED: usize = 10;
+const MAX_THREADS_NAMED: usize = 10;
 /// Time worth seeing at the end if there is no ANR, ns.
-const LAST: u64 = 10_000_000_000;
+const END_WINDOW: u64 = 10_000_000_000;
 
 /// The oldest Perfetto, by major version, that accepts a trace without errors by default.
 pub const DEFAULT_MIN_PERFETTO: u32 = 53;
@@ -169,7 +169,7 @@ pub fn export<S: Source, W: Write>(
             let (names, warning) = names_of(input.file, input.recording, input.map);
             warnings.extend(warning);
             warnings.extend(Warning::of_recording(input.file, input.recording));
-            Input { file: input.file, recording: input.recording, names, answer: Ask::of(answer) }
+            Input { file: input.file, recording: input.recording, names, answer: AnswerSource::of(answer) }
         })
         .collect();
     let (counts, bytes) = match options.format {
@@ -208,10 +208,10 @@ fn worth_seeing<S: Source>(inputs: &[Input<'_, S>], read: &Streamed) -> (u64, u6
     let start = first_moment(inputs);
     match read.anr {
         Some((since, detected)) => {
-            let from = since.max(start).saturating_sub(BEFORE_ANR).max(start);
-            (from - start, detected.saturating_add(AROUND).max(from) - start)
+            let from = since.max(start).saturating_sub(WINDOW_BEFORE_ANR).max(start);
+            (from - start, detected.saturating_add(WINDOW_AFTER_ANR).max(from) - start)
         }
-        None => ((read.last - start).saturating_sub(LAST), read.last - start),
+        None => ((read.last - start).saturating_sub(END_WINDOW), read.last - start),
     }
 }
 
@@ -244,14 +244,14 @@ fn check_threads<S: Source>(inputs: &[Input<'_, S>], wanted: &[String]) -> Resul
         return Ok(());
     };
     let mut known: Vec<String> = threads()
-        .take(THREADS_NAMED + 1)
+        .take(MAX_THREADS_NAMED + 1)
         .map(|thread| match &thread.name {
             Some(name) => format!("{} (tid {})", clean(name), thread.tid),
             None => format!("tid {}", thread.tid),
         })
         .collect();
-    if known.len() > THREADS_NAMED {
-        known[THREADS_NAMED] = format!("{} more", threads().count() - THREADS_NAMED);
+    if known.len() > MAX_THREADS_NAMED {
+        known[MAX_THREADS_NAMED] = format!("{} more", threads().count() - MAX_THREADS_NAMED);
     }
     Err(ExportError::NoSuchThread { wanted: missing.clone(), known })
 }
@@ -300,8 +300,8 @@ fn finish<S: Source, K: Sink>(
     if let Some(system) = &read.system {
         facts.extend(system.facts().map(|(key, value)| (format!("anrscope.system.{key}"), value)));
     }
-    let told = warnings.iter().enumerate();
-    facts.extend(told.map(|(i, w)| (format!("anrscope.warning.{i}"), w.to_string())));
+    let numbered = warnings.iter().enumerate();
+    facts.extend(numbered.map(|(i, w)| (format!("anrscope.warning.{i}"), w.to_string())));
     sink.finish(&facts)?;
     Ok(counts)
 }

@@ -22,11 +22,11 @@ use crate::model::{
 const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;
 /// From this start time on, times are written relative to the start: readers parse them as doubles, which hold
 /// nanoseconds only below 2^43 microseconds, 101 days. Half of that leaves room for the recording.
-const REBASED_FROM: u64 = (1 << 42) * 1000;
+const MAX_ABSOLUTE_TIME: u64 = (1 << 42) * 1000;
 /// Lock tracks are threads with tids from here on, which no Linux thread has.
 const FIRST_LOCKS_TID: u32 = 1 << 25;
 /// The output is passed on in chunks of this size, in bytes.
-const PIECE: usize = 256 << 10;
+const CHUNK_LENGTH: usize = 256 << 10;
 
 /// An open slice.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ impl<W: Write> JsonWriter<W> {
     pub(crate) fn new(out: W, stdlib_anr: bool) -> Self {
         Self {
             out,
-            buffer: Vec::with_capacity(PIECE + 4096),
+            buffer: Vec::with_capacity(CHUNK_LENGTH + 4096),
             bytes: 0,
             first: true,
             open: Vec::new(),
@@ -109,7 +109,7 @@ impl<W: Write> JsonWriter<W> {
     /// Passes collected output on once there is enough.
     #[inline]
     fn hand_on(&mut self) -> io::Result<()> {
-        if self.buffer.len() < PIECE { Ok(()) } else { self.flush() }
+        if self.buffer.len() < CHUNK_LENGTH { Ok(()) } else { self.flush() }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -266,7 +266,7 @@ fn put_args(out: &mut Vec<u8>, args: &[Arg<'_>]) {
 
 impl<W: Write> Sink for JsonWriter<W> {
     fn head(&mut self, start: u64, _clocks: &[Clocks]) -> Result<(), ExportError> {
-        self.base = if start < REBASED_FROM { 0 } else { start };
+        self.base = if start < MAX_ABSOLUTE_TIME { 0 } else { start };
         self.buffer.extend_from_slice(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
         Ok(())
     }

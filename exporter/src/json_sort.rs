@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Maximum number of bytes sorted in memory.
-const IN_MEMORY: usize = 48 << 20;
+const MAX_MEMORY: usize = 48 << 20;
 
 /// The sort key of a line: track descriptions first, then by time in ns, then longest first.
 type Key = (bool, u64, Reverse<u64>);
@@ -102,7 +102,7 @@ pub(crate) struct SortedLines<W> {
 
 impl<W: Write> SortedLines<W> {
     pub(crate) fn new(out: W) -> Self {
-        Self::with_limit(out, IN_MEMORY)
+        Self::with_limit(out, MAX_MEMORY)
     }
 
     fn with_limit(out: W, limit: usize) -> Self {

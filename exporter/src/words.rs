@@ -85,14 +85,14 @@ mod tests {
 
     #[test]
     fn a_rounded_duration_has_the_digits_of_a_sentence() {
-        let told =
+        let texts =
             [0, 36_000, 999_000, 2_210_000, 99_960_000, 300_100_000, 999_500_000, 8_006_000_000].map(rounded);
-        assert_eq!(told, ["0 ms", "0.04 ms", "1.0 ms", "2.2 ms", "100 ms", "300 ms", "1.0 s", "8.0 s"]);
+        assert_eq!(texts, ["0 ms", "0.04 ms", "1.0 ms", "2.2 ms", "100 ms", "300 ms", "1.0 s", "8.0 s"]);
     }
 
     #[test]
     fn an_estimate_has_three_digits() {
-        let told = [0, 7, 999, 1_234, 41_234_567, u64::MAX].map(about);
-        assert_eq!(told, ["0", "7", "999", "1,230", "41,200,000", "18,400,000,000,000,000,000"]);
+        let texts = [0, 7, 999, 1_234, 41_234_567, u64::MAX].map(about);
+        assert_eq!(texts, ["0", "7", "999", "1,230", "41,200,000", "18,400,000,000,000,000,000"]);
     }
 }

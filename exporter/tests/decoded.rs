@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
 
-use common::collect::{Slice, collect, collect_part};
+use common::collect::{ChartSlice, collect, collect_part};
 use common::map;
 use exporter::model::Track;
 use exporter::{ExportInput, ExportOptions, Format, Selection, export};
@@ -156,7 +156,7 @@ fn packets(bytes: &[u8], out: &mut Vec<schema::TracePacket>) {
 }
 
 /// The slices of a Perfetto trace.
-fn perfetto_slices(bytes: &[u8]) -> Vec<Slice> {
+fn perfetto_slices(bytes: &[u8]) -> Vec<ChartSlice> {
     let mut all = Vec::new();
     packets(bytes, &mut all);
     let mut places: HashMap<u64, String> = HashMap::new();
@@ -212,7 +212,7 @@ fn perfetto_slices(bytes: &[u8]) -> Vec<Slice> {
                     .iter()
                     .any(|a| s.keys[&a.name_iid] == "incomplete" && a.bool_value == Some(true));
                 let place = places[&s.track].clone();
-                slices.push(Slice {
+                slices.push(ChartSlice {
                     place,
                     ts,
                     dur: at - ts,
@@ -238,7 +238,7 @@ fn is_no_threads(name: &str) -> bool {
 }
 
 /// The slices of a JSON trace, without their depths, which it does not carry.
-fn json_slices(bytes: &[u8]) -> Vec<Slice> {
+fn json_slices(bytes: &[u8]) -> Vec<ChartSlice> {
     let document: serde_json::Value = serde_json::from_slice(bytes).expect("JSON");
     // After months of uptime, or what a damaged header takes for it, times are told from the trace's begin.
     let base =
@@ -258,13 +258,13 @@ fn json_slices(bytes: &[u8]) -> Vec<Slice> {
         .filter(|(_, name)| is_no_threads(name))
         .collect();
     let text = std::str::from_utf8(bytes).expect("UTF-8");
-    let mut slices: Vec<Slice> = text
+    let mut slices: Vec<ChartSlice> = text
         .lines()
         .filter(|line| line.starts_with("{\"ph\":\"X\""))
         .map(|line| {
             let e: serde_json::Value = serde_json::from_str(line.trim_end_matches(',')).expect("an event");
             let tid = e["tid"].to_string();
-            Slice {
+            ChartSlice {
                 place: plain.get(&tid).map_or(tid, |name| (*name).to_owned()),
                 ts: base + ns(line, "\"ts\":"),
                 dur: ns(line, "\"dur\":"),
@@ -496,13 +496,13 @@ proptest! {
         let (part, _) = collect_part(&bytes.0, &map(), &selection);
         let start = whole.start;
         // A slice with a wanted instant in it stays, however short it is.
-        let marked = |s: &Slice| part.instants.iter().any(|(place, at, _)| {
+        let marked = |s: &ChartSlice| part.instants.iter().any(|(place, at, _)| {
             *place == s.place && (s.ts..=s.ts + s.dur).contains(at)
         });
-        let in_time = |s: &Slice| s.ts + s.dur >= start + from && s.ts <= start + from + length;
-        let long = |s: &Slice| s.dur >= min || is_no_threads(&s.place);
-        let sure: Vec<&Slice> = whole.slices.iter().filter(|s| in_time(s) && long(s)).collect();
-        let kept: Vec<&Slice> = part.slices.iter().filter(|s| long(s)).collect();
+        let in_time = |s: &ChartSlice| s.ts + s.dur >= start + from && s.ts <= start + from + length;
+        let long = |s: &ChartSlice| s.dur >= min || is_no_threads(&s.place);
+        let sure: Vec<&ChartSlice> = whole.slices.iter().filter(|s| in_time(s) && long(s)).collect();
+        let kept: Vec<&ChartSlice> = part.slices.iter().filter(|s| long(s)).collect();
         prop_assert_eq!(sure, kept);
         prop_assert!(part.slices.iter().filter(|s| !long(s)).all(marked));
     }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use common::{MS, S, clocks, map, sigquit, stalled, verdict};
-use exporter::report::FrameKind;
+use exporter::report::OpenItemKind;
 use exporter::{MethodMap, Report, Warning};
 use proptest::prelude::*;
 use trace_format::event::{Change, Control, Folded, Message, Stall, Standstill, Usage, Wait, WaitKind};
@@ -31,9 +31,9 @@ fn a_lock_that_a_worker_holds() {
     assert_eq!(hang.method().unwrap().name, "com.example.Sync.save");
     let wait = hang.wait.as_ref().unwrap();
     assert_eq!((wait.kind, wait.class.as_deref()), (WaitKind::Monitor, Some("com.example.Store")));
-    let holder = wait.holder.as_ref().unwrap();
-    assert_eq!((holder.name.as_str(), holder.tid), ("worker-1", 4250));
-    assert_eq!(holder.stack.last().unwrap().name, "com.example.Db.write");
+    let owner = wait.owner.as_ref().unwrap();
+    assert_eq!((owner.name.as_str(), owner.tid), ("worker-1", 4250));
+    assert_eq!(owner.stack.last().unwrap().name, "com.example.Db.write");
     assert_eq!((report.counts.frames, report.counts.messages, report.counts.methods), (60, 61, 62));
     assert_eq!(report.anrs.len(), 1);
 
@@ -148,7 +148,7 @@ fn a_hang_that_ended_is_told_with_its_end_and_what_was_slow_before() {
     assert_eq!((hang.message(), hang.duration(), hang.ended), (Some("H: #4"), 7 * S + MS, true));
     assert_eq!(
         hang.stack.iter().map(|f| f.kind).collect::<Vec<_>>(),
-        [FrameKind::Message, FrameKind::Method]
+        [OpenItemKind::Message, OpenItemKind::Method]
     );
     let slow: Vec<_> = report.slowest.iter().map(|s| (s.name.as_str(), s.duration)).collect();
     assert_eq!(slow, [("H: #2", 90 * MS)], "the first is too old, the third too quick");

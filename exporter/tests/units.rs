@@ -6,7 +6,7 @@ mod common;
 use std::path::Path;
 
 use common::{FORMS, S, clocks, export_with, sigquit};
-use exporter::diff::{Kind, Tallies};
+use exporter::diff::{DurationTable, Kind};
 use exporter::fleet::Row;
 use exporter::matrix::{IssueOptions, issues};
 use exporter::report::UnitKind;
@@ -384,7 +384,7 @@ fn a_main_that_was_busy_for_a_moment_is_not_called_idle() {
 #[test]
 fn builds_are_compared_by_units_too() {
     let (recording, _) = report(recording(&CASES[0], End::Asked));
-    let mut tallies = Tallies::default();
+    let mut tallies = DurationTable::default();
     tallies.add(Path::new("a"), &recording, &map()).unwrap();
     let tallies = tallies.finish();
     let touch = tallies.get(Kind::Unit, CASES[0].unit).unwrap();

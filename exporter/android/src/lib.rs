@@ -61,8 +61,8 @@ extern "system" fn Java_dev_anrscope_export_TraceExport_export<'local>(
         let out = PathBuf::from(out.try_to_string(env)?);
         match catch_unwind(AssertUnwindSafe(|| write(&recording, map.as_deref(), &out))) {
             Ok(Ok(())) => Ok(std::ptr::null_mut()),
-            Ok(Err(error)) => Ok(env.new_string(told(&error))?.into_raw()),
-            Err(fault) => Ok(env.new_string(said(&*fault))?.into_raw()),
+            Ok(Err(error)) => Ok(env.new_string(error_text(&error))?.into_raw()),
+            Err(panic) => Ok(env.new_string(panic_text(&*panic))?.into_raw()),
         }
     });
     match outcome.into_outcome() {
@@ -73,7 +73,7 @@ extern "system" fn Java_dev_anrscope_export_TraceExport_export<'local>(
 }
 
 /// An error with its causes, in one line.
-fn told(error: &dyn std::error::Error) -> String {
+fn error_text(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -87,8 +87,8 @@ fn told(error: &dyn std::error::Error) -> String {
     text
 }
 
-fn said(fault: &(dyn Any + Send)) -> String {
-    let text = fault.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| fault.downcast_ref::<String>().map(String::as_str));
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("a fault of the exporter: {}", text.unwrap_or("without a text"))
 }

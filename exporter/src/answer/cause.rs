@@ -9,7 +9,7 @@ use super::rules::RULES;
 use crate::dump::AnrKind;
 
 /// Maximum number of alternative causes listed.
-const ALSO: usize = 3;
+const MAX_ALTERNATIVES: usize = 3;
 
 /// A fact that supports a cause.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,19 +58,19 @@ impl Cause {
             let mut also: Vec<CauseId> =
                 held.map(|(other, _)| other.cause).filter(|id| *id != found).collect();
             also.dedup();
-            also.truncate(ALSO);
+            also.truncate(MAX_ALTERNATIVES);
             also
         };
         let (id, confidence, rule, evidence) = match found {
             Some((rule, evidence)) => (rule.cause, rule.confidence, rule.when, evidence),
-            None => (CauseId::Unknown, Confidence::Low, "nothing says why", facts.what_is_missing()),
+            None => (CauseId::Unknown, Confidence::Low, "nothing says why", facts.missing_evidence()),
         };
         Self {
             id,
             kind: id.kind(),
             confidence,
             rule,
-            evidence: evidence.into_iter().chain(facts.asked_for()).collect(),
+            evidence: evidence.into_iter().chain(facts.system_request()).collect(),
             root: super::root::of(facts, id).map(|site| site.name).or_else(|| facts.message.clone()),
             also: also(id),
             next: id.next(),

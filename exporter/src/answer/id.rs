@@ -375,7 +375,7 @@ impl CauseId {
 
     /// Whether main was responsive at that moment.
     #[must_use]
-    pub fn is_of_a_main_that_goes_on(self) -> bool {
+    pub fn is_main_responsive(self) -> bool {
         matches!(self, Self::Input | Self::Vsync | Self::StoppedByDump | Self::Idle | Self::Recovered)
     }
 }

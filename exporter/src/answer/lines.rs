@@ -1,11 +1,11 @@
 //! The answer in a few lines: what hung, why, where, who owns the lock, what to do.
 
-use super::{Answer, CauseId, Owner, Verdict};
+use super::{Answer, CauseId, Conclusion, Owner};
 use crate::facts::confidence_name;
 use crate::words::seconds;
 
 /// Maximum number of owners listed.
-const OWNERS: usize = 8;
+const MAX_OWNERS: usize = 8;
 
 impl Answer {
     /// The headline: what hung, and for how long.
@@ -26,13 +26,13 @@ impl Answer {
             }
             None => String::new(),
         };
-        match self.verdict {
-            Verdict::Anr => format!("ANR{process}: {thread} blocked{took}"),
-            Verdict::Hang if self.span.is_some() => format!("Hang{process}: {thread} blocked{took}"),
-            Verdict::Hang => format!("Thread dump{process}: {thread}"),
-            Verdict::Recovered => format!("ANR{process}: main was not stuck when the system asked"),
-            Verdict::OtherProcess => format!("Another process's ANR{process}"),
-            Verdict::NoHang => format!("No hang{process}: {thread}"),
+        match self.conclusion {
+            Conclusion::Anr => format!("ANR{process}: {thread} blocked{took}"),
+            Conclusion::Hang if self.span.is_some() => format!("Hang{process}: {thread} blocked{took}"),
+            Conclusion::Hang => format!("Thread dump{process}: {thread}"),
+            Conclusion::Recovered => format!("ANR{process}: main was not stuck when the system asked"),
+            Conclusion::OtherProcess => format!("Another process's ANR{process}"),
+            Conclusion::NoHang => format!("No hang{process}: {thread}"),
         }
     }
 
@@ -71,7 +71,7 @@ impl Answer {
                 self.cycle.iter().chain(first).map(|name| format!("\"{name}\"")).collect();
             lines.push(("Deadlock", names.join(" waits for ")));
         }
-        let owners = self.owners.iter().take(OWNERS);
+        let owners = self.owners.iter().take(MAX_OWNERS);
         lines.extend(
             owners
                 .enumerate()

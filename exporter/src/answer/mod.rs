@@ -8,9 +8,9 @@
 //! ```
 //! `observed::Observed` holds plain values, so a dump and a recording with the same facts have the same answer.
 
+pub(crate) mod activity;
 mod cause;
-pub(crate) mod doing;
-mod dumped;
+mod dumped_main;
 mod id;
 mod json;
 mod kind;
@@ -29,21 +29,21 @@ pub use stack::{Site, StackLine};
 
 pub(crate) use stack::root as own_site;
 
-pub(crate) use doing::Doing;
-pub(crate) use doing::{Seen, doing, parts};
+pub(crate) use activity::Activity;
+pub(crate) use activity::{FrameView, classify, parts};
 pub(crate) use own::is_own;
 
 use crate::dump::Dump;
 use observed::Observed;
 
 /// What a dumped thread does.
-pub(crate) fn doing_of_thread(thread: &crate::dump::Thread) -> Doing {
-    doing(stack::seen(thread), thread.state.as_deref().unwrap_or_default())
+pub(crate) fn thread_activity(thread: &crate::dump::Thread) -> Activity {
+    classify(stack::seen(thread), thread.state.as_deref().unwrap_or_default())
 }
 
 /// What happened to main.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum Conclusion {
     /// The system reported an ANR, or the 5 s rule applied.
     Anr,
     /// Main, or another watched thread, did not respond.
@@ -56,7 +56,7 @@ pub enum Verdict {
     NoHang,
 }
 
-impl Verdict {
+impl Conclusion {
     /// The stable identifier in JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -80,7 +80,7 @@ pub struct Owner {
     /// The class of the lock that it owns.
     pub lock: Option<String>,
     /// What it does.
-    pub doing: String,
+    pub activity: String,
     /// Its innermost frame in the app's own code.
     pub root: Option<Site>,
     /// Its stack, innermost first.
@@ -94,7 +94,7 @@ impl Owner {
             thread: thread.to_owned(),
             tid,
             lock,
-            doing: "unknown".to_owned(),
+            activity: "unknown".to_owned(),
             root: None,
             stack: Vec::new(),
         }
@@ -105,8 +105,8 @@ impl Owner {
     pub fn place(&self) -> String {
         let at = self.root.as_ref().or(self.stack.first().map(|line| &line.site));
         match at {
-            Some(site) => format!("{} ({})", site.title(), self.doing),
-            None => self.doing.clone(),
+            Some(site) => format!("{} ({})", site.title(), self.activity),
+            None => self.activity.clone(),
         }
     }
 }
@@ -139,7 +139,7 @@ pub struct Span {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Answer {
     /// What happened to main.
-    pub verdict: Verdict,
+    pub conclusion: Conclusion,
     /// The process, and its id.
     pub process: Option<String>,
     /// Its id.
@@ -170,10 +170,11 @@ impl Answer {
     pub fn of_dump(dump: &Dump) -> Self {
         let facts = Observed::of_dump(dump);
         let section = dump.answer();
-        let blamed = dump.blamed();
+        let anr_process = dump.anr_process();
         let name = section.and_then(|section| section.cmdline.clone());
-        let process = name.or_else(|| blamed.as_ref().and_then(|blamed| blamed.name.clone()));
-        let pid = section.and_then(|section| section.pid).or(blamed.and_then(|blamed| blamed.pid));
+        let process = name.or_else(|| anr_process.as_ref().and_then(|anr_process| anr_process.name.clone()));
+        let pid =
+            section.and_then(|section| section.pid).or(anr_process.and_then(|anr_process| anr_process.pid));
         let dumped = facts.dumped();
         let thread = HungThread {
             name: dumped.map_or_else(|| "main".to_owned(), |dumped| dumped.name.clone()),
@@ -191,10 +192,10 @@ impl Answer {
         span: Option<Span>,
     ) -> Self {
         let cause = Cause::of(facts);
-        let verdict = facts.verdict(cause.id);
+        let conclusion = facts.conclusion(cause.id);
         let dumped = facts.dumped();
         let (stack, samples) = heaviest(facts);
-        let of_a_lock = !cause.id.is_of_a_main_that_goes_on() && cause.id != CauseId::OtherProcess;
+        let of_a_lock = !cause.id.is_main_responsive() && cause.id != CauseId::OtherProcess;
         let owners = match dumped {
             _ if !of_a_lock => Vec::new(),
             Some(dumped) if facts.owners.is_empty() => dumped.owners.clone(),
@@ -209,7 +210,7 @@ impl Answer {
             _ => Vec::new(),
         };
         Self {
-            verdict,
+            conclusion,
             process,
             pid,
             thread,

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 
 use trace_format::event::{Clocks, Usage, Wait, WaitKind};
 
+use super::activity::{Activity, FrameView, classify, parts, remote_call};
 use super::cause::Evidence;
-use super::doing::{Doing, Seen, doing, parts, remote_call};
-use super::dumped::Dumped;
+use super::dumped_main::DumpedMain;
 use super::own::is_own;
 use super::stack::StackLine;
-use super::{Owner, Verdict};
+use super::{Conclusion, Owner};
 use crate::dump::{AnrKind, Dump, Subject};
-use crate::facts::{Before, Sample, Unit};
+use crate::facts::{RecentWork, Sample, Unit};
 use crate::words::{about, seconds};
 
 /// All waits of one kind for one target in the message that hung.
@@ -36,10 +36,10 @@ pub(crate) struct WaitSum {
 
 /// What the samples of main's stack show.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Sampled {
+pub(crate) struct SampleSummary {
     pub(crate) samples: u64,
     /// The number of samples per activity, most frequent first.
-    pub(crate) doing: Vec<(Doing, u64)>,
+    pub(crate) activity: Vec<(Activity, u64)>,
     /// The innermost method of most samples.
     pub(crate) top: Option<String>,
     /// The app's own method that is in most samples; of equals the innermost.
@@ -65,7 +65,7 @@ pub(crate) struct CpuTime {
 
 /// Calls that were too short to be recorded.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Short {
+pub(crate) struct ShortCallSummary {
     pub(crate) calls: u64,
     /// When the last of them were counted.
     pub(crate) last: u64,
@@ -77,7 +77,7 @@ pub(crate) struct Short {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Observed {
     /// When the hang was noticed, or the last moment.
-    pub(crate) asked: u64,
+    pub(crate) noticed: u64,
     /// Start of the hang; `asked` if main did not hang.
     pub(crate) since: u64,
     /// Whether there is a hang, and whether it is an ANR.
@@ -102,7 +102,7 @@ pub(crate) struct Observed {
     /// Whether main is in that cycle or waits for it.
     pub(crate) cycle_reached: bool,
     /// Calls by main during the hang that were too short to be recorded.
-    pub(crate) short: Option<Short>,
+    pub(crate) short: Option<ShortCallSummary>,
     /// How long coarse time stood still during the hang, ns.
     pub(crate) standstill: u64,
     /// When main recovered from the hang, and when the system requested the dump after that.
@@ -114,9 +114,9 @@ pub(crate) struct Observed {
     /// How long the device was suspended during the hang, ns.
     pub(crate) slept: u64,
     /// The five seconds before the hang was noticed.
-    pub(crate) before: Before,
-    pub(crate) dump: Option<(u64, Dumped)>,
-    pub(crate) sampled: Sampled,
+    pub(crate) before: RecentWork,
+    pub(crate) dump: Option<(u64, DumpedMain)>,
+    pub(crate) sampled: SampleSummary,
     /// Main's `Thread.State` at the ANR.
     pub(crate) state: Option<String>,
     /// The scheduler group of the process.
@@ -158,17 +158,17 @@ pub(crate) fn slept(clocks: &[Clocks], from: u64, to: u64) -> u64 {
     let ahead = |c: &Clocks| c.boottime.saturating_sub(c.monotonic);
     let before = clocks.iter().filter(|c| c.boottime <= from).map(ahead).next_back();
     let within = clocks.iter().filter(|c| (from..=to).contains(&c.boottime));
-    let (mut least, mut most) = (before, before);
+    let (mut least, mut max) = (before, before);
     for clock in within {
         least = Some(least.map_or(ahead(clock), |l| l.min(ahead(clock))));
-        most = Some(most.map_or(ahead(clock), |m| m.max(ahead(clock))));
+        max = Some(max.map_or(ahead(clock), |m| m.max(ahead(clock))));
     }
-    most.unwrap_or(0) - least.unwrap_or(0)
+    max.unwrap_or(0) - least.unwrap_or(0)
 }
 
 /// What samples of main show; `state` is its thread state, if known.
-pub(crate) fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>> + Clone, state: &str) -> Sampled {
-    let mut found = Sampled::default();
+pub(crate) fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>> + Clone, state: &str) -> SampleSummary {
+    let mut found = SampleSummary::default();
     let mut by_top: HashMap<&str, u64> = HashMap::new();
     let mut by_remote: HashMap<String, u64> = HashMap::new();
     let mut own: HashMap<&str, (u64, u64)> = HashMap::new();
@@ -178,12 +178,12 @@ pub(crate) fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>> + Clone, sta
         if let Some(top) = names().next() {
             *by_top.entry(top).or_default() += 1;
         }
-        let does = doing(sample.frames().map(Seen::java), state);
-        match found.doing.iter_mut().find(|(known, _)| *known == does) {
+        let does = classify(sample.frames().map(FrameView::java), state);
+        match found.activity.iter_mut().find(|(known, _)| *known == does) {
             Some((_, sum)) => *sum += 1,
-            None => found.doing.push((does, 1)),
+            None => found.activity.push((does, 1)),
         }
-        if let Some(remote) = remote_call(sample.frames().map(Seen::java)) {
+        if let Some(remote) = remote_call(sample.frames().map(FrameView::java)) {
             *by_remote.entry(remote).or_default() += 1;
         }
         let mut seen: Vec<&str> = Vec::new();
@@ -195,11 +195,11 @@ pub(crate) fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>> + Clone, sta
             }
         }
     }
-    found.doing.sort_by_key(|(doing, count)| (std::cmp::Reverse(*count), *doing));
-    let most = by_top.into_iter().max_by_key(|(name, count)| (*count, std::cmp::Reverse(*name)));
-    found.top = most.map(|(name, _)| name.to_owned());
-    let most = by_remote.into_iter().max_by(|(a, n), (b, m)| n.cmp(m).then_with(|| b.cmp(a)));
-    found.remote = most.map(|(name, _)| name);
+    found.activity.sort_by_key(|(activity, count)| (std::cmp::Reverse(*count), *activity));
+    let top = by_top.into_iter().max_by_key(|(name, count)| (*count, std::cmp::Reverse(*name)));
+    found.top = top.map(|(name, _)| name.to_owned());
+    let remote = by_remote.into_iter().max_by(|(a, n), (b, m)| n.cmp(m).then_with(|| b.cmp(a)));
+    found.remote = remote.map(|(name, _)| name);
     // The method in most samples; of equals the innermost.
     let best = own.iter().max_by_key(|(name, (count, depth))| (*count, std::cmp::Reverse((*depth, **name))));
     found.own = best.map(|(name, (count, _))| ((*name).to_owned(), *count));
@@ -208,7 +208,7 @@ pub(crate) fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>> + Clone, sta
 }
 
 /// Maximum number of frames kept of the heaviest stack.
-const HEAVIEST: usize = 512;
+const MAX_HEAVIEST: usize = 512;
 
 /// The stack that most samples share, from the outermost frame on: at each depth the method that most of them
 /// have, with its most frequent line.
@@ -216,7 +216,7 @@ fn heaviest<'a>(samples: impl Iterator<Item = Sample<'a>>) -> Vec<StackLine> {
     fn method(frame: &str) -> &str {
         frame.split_once('(').map_or(frame, |(name, _)| name)
     }
-    fn most<'f>(frames: impl Iterator<Item = &'f str>) -> Option<(&'f str, u64)> {
+    fn most_frequent<'f>(frames: impl Iterator<Item = &'f str>) -> Option<(&'f str, u64)> {
         let mut counts: HashMap<&str, u64> = HashMap::new();
         frames.for_each(|frame| *counts.entry(frame).or_default() += 1);
         counts.into_iter().max_by_key(|(name, count)| (*count, std::cmp::Reverse(*name)))
@@ -226,11 +226,11 @@ fn heaviest<'a>(samples: impl Iterator<Item = Sample<'a>>) -> Vec<StackLine> {
         stack.reverse();
     }
     let mut lines = Vec::new();
-    for depth in 0..HEAVIEST {
+    for depth in 0..MAX_HEAVIEST {
         let at = |stack: &Vec<&'a str>| stack.get(depth).copied();
-        let Some((name, count)) = most(stacks.iter().filter_map(at).map(method)) else { break };
+        let Some((name, count)) = most_frequent(stacks.iter().filter_map(at).map(method)) else { break };
         stacks.retain(|stack| at(stack).is_some_and(|frame| method(frame) == name));
-        let frame = most(stacks.iter().filter_map(at)).map_or(name, |(frame, _)| frame);
+        let frame = most_frequent(stacks.iter().filter_map(at)).map_or(name, |(frame, _)| frame);
         lines.push(StackLine::sampled(frame, Some(count)));
     }
     lines.reverse();
@@ -240,13 +240,13 @@ fn heaviest<'a>(samples: impl Iterator<Item = Sample<'a>>) -> Vec<StackLine> {
 impl Observed {
     /// The facts of a thread dump alone.
     pub(crate) fn of_dump(dump: &Dump) -> Self {
-        let others = match (dump.blamed(), dump.answer()) {
-            (Some(blamed), None) if dump.sections.iter().any(|section| !section.threads.is_empty()) => {
-                Some((0, format!("the dump is about {}, whose stacks are not in it", blamed.title())))
+        let others = match (dump.anr_process(), dump.answer()) {
+            (Some(anr_process), None) if dump.sections.iter().any(|section| !section.threads.is_empty()) => {
+                Some((0, format!("the dump is about {}, whose stacks are not in it", anr_process.title())))
             }
             _ => None,
         };
-        let anr = dump.subject.is_some() || dump.blamed().is_some();
+        let anr = dump.subject.is_some() || dump.anr_process().is_some();
         let mut found = Self { hung: true, anr: others.is_none() && anr, others, ..Self::default() };
         found.set_dump(0, dump, None);
         found
@@ -257,28 +257,28 @@ impl Observed {
         if let Some(subject) = &dump.subject {
             self.subject.get_or_insert_with(|| subject.clone());
         }
-        let dumped = Dumped::of(dump, pid);
+        let dumped = DumpedMain::of(dump, pid);
         self.dump = dumped.map(|dumped| (at, dumped)).or_else(|| self.dump.take());
-        self.dump.as_ref().is_some_and(|(_, dumped)| dumped.doing.is_some())
+        self.dump.as_ref().is_some_and(|(_, dumped)| dumped.activity.is_some())
     }
 
-    pub(super) fn dumped(&self) -> Option<&Dumped> {
+    pub(super) fn dumped(&self) -> Option<&DumpedMain> {
         self.dump.as_ref().map(|(_, dumped)| dumped)
     }
 
     pub(super) fn duration(&self) -> u64 {
-        self.asked.saturating_sub(self.since)
+        self.noticed.saturating_sub(self.since)
     }
 
     /// The verdict for a cause.
-    pub(super) fn verdict(&self, cause: super::CauseId) -> Verdict {
+    pub(super) fn conclusion(&self, cause: super::CauseId) -> Conclusion {
         match cause {
-            super::CauseId::OtherProcess => Verdict::OtherProcess,
-            super::CauseId::Recovered => Verdict::Recovered,
-            _ if self.anr => Verdict::Anr,
-            cause if cause.is_of_a_main_that_goes_on() => Verdict::NoHang,
-            _ if self.hung => Verdict::Hang,
-            _ => Verdict::NoHang,
+            super::CauseId::OtherProcess => Conclusion::OtherProcess,
+            super::CauseId::Recovered => Conclusion::Recovered,
+            _ if self.anr => Conclusion::Anr,
+            cause if cause.is_main_responsive() => Conclusion::NoHang,
+            _ if self.hung => Conclusion::Hang,
+            _ => Conclusion::NoHang,
         }
     }
 
@@ -296,18 +296,18 @@ impl Observed {
     }
 
     /// Evidence that half of the samples, or the dump, show main in this activity.
-    pub(super) fn seen_doing(&self, what: impl Fn(Doing) -> bool) -> Option<(Doing, Evidence)> {
-        let Sampled { samples, doing, top, .. } = &self.sampled;
+    pub(super) fn shows_activity(&self, what: impl Fn(Activity) -> bool) -> Option<(Activity, Evidence)> {
+        let SampleSummary { samples, activity, top, .. } = &self.sampled;
         if *samples > 0 {
-            let fits = || doing.iter().filter(|(doing, _)| what(*doing));
+            let fits = || activity.iter().filter(|(activity, _)| what(*activity));
             let count = fits().map(|(_, count)| *count).sum::<u64>();
-            let (most, _) = fits().next()?;
+            let (first, _) = fits().next()?;
             let top = top.as_deref().unwrap_or("?");
             let text = format!("{count} of {samples} samples of main's stack are in {top}");
-            return is_half(count, *samples).then(|| (*most, Evidence::new(0, text)));
+            return is_half(count, *samples).then(|| (*first, Evidence::new(0, text)));
         }
         let (at, dump) = self.dump.as_ref()?;
-        let found = dump.doing.filter(|doing| what(*doing))?;
+        let found = dump.activity.filter(|activity| what(*activity))?;
         let state = if dump.state.is_empty() { String::new() } else { format!("{} ", dump.state) };
         Some((
             found,
@@ -318,13 +318,13 @@ impl Observed {
     /// Evidence: what main was in.
     pub(super) fn was_in(&self) -> Option<Evidence> {
         let (name, since) = self.method.as_ref()?;
-        let took = seconds(self.asked.saturating_sub(*since));
+        let took = seconds(self.noticed.saturating_sub(*since));
         Some(Evidence::new(*since, format!("{name} was open for {took}")))
     }
 
     /// Evidence: what main called too briefly to be recorded.
     pub(super) fn short_calls(&self) -> Option<Evidence> {
-        let Short { calls, hot, .. } = self.short.as_ref()?;
+        let ShortCallSummary { calls, hot, .. } = self.short.as_ref()?;
         let calls = about(*calls);
         let text = match hot {
             Some((name, percent)) => {
@@ -355,7 +355,8 @@ impl Observed {
     /// Whether main had nothing to do when the system requested the dump. An open call, or a sample outside of
     /// the poll, is something to do.
     pub(super) fn main_was_idle(&self) -> bool {
-        let idle = self.dumped().is_some_and(|dump| dump.doing == Some(Doing::Of(super::CauseId::Idle)));
+        let idle =
+            self.dumped().is_some_and(|dump| dump.activity == Some(Activity::Of(super::CauseId::Idle)));
         // While coarse time stood still, something may have run unrecorded.
         (self.hung || self.anr)
             && self.open.is_none()
@@ -365,13 +366,13 @@ impl Observed {
     }
 
     /// Evidence: what the system waited for, in its words.
-    pub(super) fn asked_for(&self) -> Option<Evidence> {
+    pub(super) fn system_request(&self) -> Option<Evidence> {
         let subject = self.subject.as_ref()?;
         Some(Evidence::new(0, format!("the system's subject: {}", subject.text)))
     }
 
     /// Which evidence is missing.
-    pub(super) fn what_is_missing(&self) -> Vec<Evidence> {
+    pub(super) fn missing_evidence(&self) -> Vec<Evidence> {
         let mut found = Vec::new();
         let mut add = |text: &str| found.push(Evidence::new(0, text.to_owned()));
         if !self.hung && !self.anr {
@@ -389,7 +390,7 @@ impl Observed {
                     seconds(still)
                 )),
             }
-            if self.asked > 0 && self.cpu.polled == 0 {
+            if self.noticed > 0 && self.cpu.polled == 0 {
                 add("main's CPU time was not polled");
             }
             if self.dump.is_none() && self.sampled.samples == 0 {

@@ -18,7 +18,7 @@ pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
             return facts.message.as_deref().map(named);
         }
         CauseId::Recovered => {}
-        cause if cause.is_of_a_main_that_goes_on() => return None,
+        cause if cause.is_main_responsive() => return None,
         _ => {}
     }
     // In native code, the stack frame that enters it is more specific than the recorded caller.
@@ -52,13 +52,13 @@ fn placed(facts: &Observed, name: &str) -> Site {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::observed::Sampled;
+    use crate::answer::observed::SampleSummary;
 
     #[test]
     fn a_root_is_a_name_if_there_is_one_and_else_the_methods_number() {
         let root = |method: &str, sampled: Option<&str>| {
             let own = sampled.map(|name| (name.to_owned(), 7));
-            let sampled = Sampled { own, ..Sampled::default() };
+            let sampled = SampleSummary { own, ..SampleSummary::default() };
             let facts = Observed { method: Some((method.to_owned(), 0)), sampled, ..Observed::default() };
             of(&facts, CauseId::BusyMethod).unwrap().name
         };

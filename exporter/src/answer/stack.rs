@@ -1,6 +1,6 @@
 //! Stacks as the answer shows them, whatever their source.
 
-use super::doing::{Seen, parts};
+use super::activity::{FrameView, parts};
 use super::own::is_own;
 use crate::dump::{Frame, Place, Thread, java_frame};
 
@@ -93,15 +93,15 @@ pub(super) fn of_thread(thread: &Thread) -> Vec<StackLine> {
 }
 
 /// The frames of a dumped thread, for classification.
-pub(super) fn seen(thread: &Thread) -> impl Iterator<Item = Seen<'_>> {
+pub(super) fn seen(thread: &Thread) -> impl Iterator<Item = FrameView<'_>> {
     thread.frames.iter().map(|frame| match frame {
         Frame::Java(java) => {
-            Seen::Java { class: &java.class, method: &java.method, native: java.place == Place::Native }
+            FrameView::Java { class: &java.class, method: &java.method, native: java.place == Place::Native }
         }
         Frame::Native(native) => {
-            Seen::Native { symbol: native.symbol.as_deref().unwrap_or_default(), library: &native.map }
+            FrameView::Native { symbol: native.symbol.as_deref().unwrap_or_default(), library: &native.map }
         }
-        Frame::Kernel(kernel) => Seen::Kernel(&kernel.symbol),
+        Frame::Kernel(kernel) => FrameView::Kernel(&kernel.symbol),
     })
 }
 

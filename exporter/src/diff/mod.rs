@@ -6,11 +6,11 @@
 //! Benjamini and Hochberg's procedure corrects for thousands of names: `q` is the share of false alarms among
 //! the rows up to this one.
 
+mod durations;
 mod rank;
-mod tally;
 
+pub use durations::{DurationTable, Kind, MAX_SAMPLES};
 pub use rank::mann_whitney;
-pub use tally::{Kind, MAX_SAMPLES, Tallies};
 
 use std::collections::BTreeSet;
 
@@ -78,7 +78,7 @@ impl Row {
 
 /// The rows of both sides, largest change first.
 #[must_use]
-pub fn compare(before: &Tallies, after: &Tallies) -> Vec<Row> {
+pub fn compare(before: &DurationTable, after: &DurationTable) -> Vec<Row> {
     let names: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     let mut rows: Vec<Row> = names
         .into_iter()

@@ -25,7 +25,7 @@ use super::pressure::Pressure;
 use super::subject::Subject;
 
 /// Maximum length of a text in the report, in bytes.
-const TEXT: usize = 4 << 10;
+const MAX_TEXT: usize = 4 << 10;
 
 /// One ANR as reported by the system.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -119,8 +119,8 @@ fn first_line(text: &str, line: u32) -> Option<AnrReport> {
     }
     let component = rest.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
     Some(AnrReport {
-        process: cut(process, TEXT).to_owned(),
-        component: component.map(|(component, _)| cut(component, TEXT).to_owned()),
+        process: cut(process, MAX_TEXT).to_owned(),
+        component: component.map(|(component, _)| cut(component, MAX_TEXT).to_owned()),
         line,
         ..AnrReport::default()
     })
@@ -131,10 +131,10 @@ fn take(report: &mut AnrReport, text: &str) -> bool {
         place.get_or_insert_with(value);
         true
     }
-    let owned = |text: &str| cut(text.trim(), TEXT).to_owned();
+    let owned = |text: &str| cut(text.trim(), MAX_TEXT).to_owned();
     if let Some(interval) = text.strip_prefix("CPU usage from ") {
         if report.cpu.len() < limits::REMARKS {
-            let interval = format!("from {}", cut(interval.trim_end_matches(':'), TEXT));
+            let interval = format!("from {}", cut(interval.trim_end_matches(':'), MAX_TEXT));
             report.cpu.push(CpuUsage { interval, ..CpuUsage::default() });
         }
         return true;
@@ -148,7 +148,7 @@ fn take(report: &mut AnrReport, text: &str) -> bool {
             Ok(pid) => first(&mut report.pid, || pid),
             Err(_) => false,
         },
-        "Reason" => first(&mut report.reason, || Subject::parse(cut(value, TEXT))),
+        "Reason" => first(&mut report.reason, || Subject::parse(cut(value, MAX_TEXT))),
         "Parent" => first(&mut report.parent, || owned(value)),
         "ErrorId" => first(&mut report.error_id, || owned(value)),
         "Frozen" => first(&mut report.frozen, || value.trim() == "true"),
@@ -167,7 +167,7 @@ fn cpu_line(cpu: &mut CpuUsage, text: &str) -> bool {
         return false;
     }
     if let Some(total) = rest.strip_prefix("TOTAL: ") {
-        cpu.total.get_or_insert_with(|| format!("{percent}%: {}", cut(total, TEXT)));
+        cpu.total.get_or_insert_with(|| format!("{percent}%: {}", cut(total, MAX_TEXT)));
         return true;
     }
     let Some((id, rest)) = rest.split_once('/') else { return false };
@@ -181,8 +181,8 @@ fn cpu_line(cpu: &mut CpuUsage, text: &str) -> bool {
         cpu.rows.push(CpuRow {
             percent,
             id,
-            name: cut(name, TEXT).to_owned(),
-            parts: cut(parts, TEXT).to_owned(),
+            name: cut(name, MAX_TEXT).to_owned(),
+            parts: cut(parts, MAX_TEXT).to_owned(),
         });
     }
     true

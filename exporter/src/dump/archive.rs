@@ -20,7 +20,7 @@ use super::limits;
 use super::model::Dump;
 
 /// Length of the end-of-archive record without its comment, in bytes.
-const END: u64 = 22;
+const END_RECORD_LENGTH: u64 = 22;
 
 /// A summary of what was read from a file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -164,9 +164,10 @@ fn read_at(file: &mut (impl Read + Seek), at: u64, length: usize) -> io::Result<
 fn entries(file: &mut (impl Read + Seek)) -> io::Result<Vec<Entry>> {
     let size = file.seek(SeekFrom::End(0))?;
     // The comment after the last record has at most 65535 bytes.
-    let tail = size.min(END + u64::from(u16::MAX));
+    let tail = size.min(END_RECORD_LENGTH + u64::from(u16::MAX));
     let bytes = read_at(file, size - tail, tail as usize)?;
-    let end = memchr::memmem::rfind(&bytes, b"PK\x05\x06").filter(|at| at + END as usize <= bytes.len());
+    let end = memchr::memmem::rfind(&bytes, b"PK\x05\x06")
+        .filter(|at| at + END_RECORD_LENGTH as usize <= bytes.len());
     let end = end.ok_or_else(|| broken("its directory is missing: it is cut off or is no zip archive"))?;
     let record = &bytes[end..];
     let (mut length, mut at) = (u64::from(u32_at(record, 12)), u64::from(u32_at(record, 16)));

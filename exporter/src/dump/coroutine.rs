@@ -14,7 +14,7 @@ use super::frame::JavaFrame;
 use super::model::{Thread, ThreadForm};
 
 /// Maximum number of creation frames kept.
-pub(super) const CREATION: usize = 8;
+pub(super) const MAX_CREATION_FRAMES: usize = 8;
 
 /// Parses the first line of a dump: returns its time.
 pub(super) fn title(text: &str) -> Option<&str> {

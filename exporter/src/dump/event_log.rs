@@ -17,7 +17,7 @@
 use super::limits::{self, cut};
 
 /// Maximum length of a name or value, in bytes.
-const VALUE: usize = 4 << 10;
+const MAX_VALUE: usize = 4 << 10;
 
 /// One event.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -72,7 +72,7 @@ impl EventLog {
             if depth == 0 {
                 self.open = CriticalEvent::default();
             } else if depth == 1 {
-                self.open.kind = cut(name, VALUE).to_owned();
+                self.open.kind = cut(name, MAX_VALUE).to_owned();
             }
             self.depth = Some(depth.saturating_add(1));
             return true;
@@ -95,7 +95,7 @@ impl EventLog {
                 if depth == 1 && key == "timestamp_ms" {
                     self.open.timestamp_ms = value.parse().ok();
                 } else if depth > 1 && self.open.values.len() < limits::REMARKS {
-                    self.open.values.push((cut(key, VALUE).to_owned(), cut(value, VALUE).to_owned()));
+                    self.open.values.push((cut(key, MAX_VALUE).to_owned(), cut(value, MAX_VALUE).to_owned()));
                 }
                 true
             }

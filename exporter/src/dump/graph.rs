@@ -39,7 +39,7 @@ impl LockGraph {
     /// Builds the graph of a process.
     #[must_use]
     pub fn of(section: &Section) -> Self {
-        let mut holders: HashMap<u64, Vec<u32>> = HashMap::new();
+        let mut owners: HashMap<u64, Vec<u32>> = HashMap::new();
         for thread in &section.threads {
             let Some(tid) = thread.tid else { continue };
             let owns = |kind| matches!(kind, LockKind::Locked | LockKind::Owned);
@@ -47,7 +47,7 @@ impl LockGraph {
                 thread.locks.iter().filter(|l| !owns(l.kind)).filter_map(|l| l.address).collect();
             let held = thread.locks.iter().filter(|l| owns(l.kind)).filter_map(|l| l.address);
             for address in held.filter(|address| !waits.contains(address)) {
-                let tids = holders.entry(address).or_default();
+                let tids = owners.entry(address).or_default();
                 if !tids.contains(&tid) && tids.len() < 2 {
                     tids.push(tid);
                 }
@@ -58,12 +58,12 @@ impl LockGraph {
             let wants = |kind| matches!(kind, LockKind::WaitingToLock | LockKind::ParkingFor);
             for lock in thread.locks.iter().filter(|lock| wants(lock.kind)) {
                 let Some(from) = thread.tid else { continue };
-                let by_line = lock.address.and_then(|address| match holders.get(&address)?.as_slice() {
+                let by_line = lock.address.and_then(|address| match owners.get(&address)?.as_slice() {
                     [only] => Some(*only),
                     _ => None,
                 });
-                let Some(to) = lock.holder.or(by_line) else { continue };
-                let inferred = lock.holder.is_none();
+                let Some(to) = lock.owner.or(by_line) else { continue };
+                let inferred = lock.owner.is_none();
                 edges.push(Edge { from, to, address: lock.address, class: lock.class.clone(), inferred });
             }
         }
@@ -87,14 +87,14 @@ impl LockGraph {
         self.edges.get(*self.from.get(&tid)?)
     }
 
-    /// The chain of edges from a thread, at most `most` of them, until a thread that does not wait or was
+    /// The chain of edges from a thread, at most `max` of them, until a thread that does not wait or was
     /// already passed.
     #[must_use]
-    pub fn chain(&self, tid: u32, most: usize) -> Vec<&Edge> {
+    pub fn chain(&self, tid: u32, max: usize) -> Vec<&Edge> {
         let mut passed = HashSet::from([tid]);
         let mut chain = Vec::new();
         let mut at = tid;
-        while let Some(edge) = self.edge_from(at).filter(|_| chain.len() < most) {
+        while let Some(edge) = self.edge_from(at).filter(|_| chain.len() < max) {
             chain.push(edge);
             at = edge.to;
             if !passed.insert(at) {

@@ -30,7 +30,7 @@ pub struct LockLine {
     /// The object's class.
     pub class: Option<String>,
     /// The tid of the owner, if ART knew it.
-    pub holder: Option<u32>,
+    pub owner: Option<u32>,
     /// The index of the frame in [`super::Thread::frames`] below which the line is.
     pub frame: Option<usize>,
 }
@@ -52,7 +52,7 @@ impl std::fmt::Display for LockLine {
         if let Some(class) = &self.class {
             write!(f, " (a {class})")?;
         }
-        self.holder.map_or(Ok(()), |holder| write!(f, " held by thread {holder}"))
+        self.owner.map_or(Ok(()), |owner| write!(f, " held by thread {owner}"))
     }
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn parse(text: &str) -> Option<LockLine> {
         ("locked ", LockKind::Locked),
     ];
     let (kind, mut rest) = kinds.iter().find_map(|(word, kind)| Some((*kind, rest.strip_prefix(word)?)))?;
-    let mut line = LockLine { kind, address: None, class: None, holder: None, frame: None };
+    let mut line = LockLine { kind, address: None, class: None, owner: None, frame: None };
     if let Some(after) = rest.trim_start().strip_prefix('<') {
         let (object, after) = after.split_once('>')?;
         let (class, address) =
@@ -90,14 +90,14 @@ pub(crate) fn parse(text: &str) -> Option<LockLine> {
         line.address = u64::from_str_radix(address.strip_prefix("0x").unwrap_or(address), 16).ok();
         if let Some(class) = class {
             line.class = Some(class.to_owned());
-            line.holder = after.trim().strip_prefix(", owner #").and_then(|owner| owner.parse().ok());
+            line.owner = after.trim().strip_prefix(", owner #").and_then(|owner| owner.parse().ok());
             return Some(line);
         }
         rest = after;
     }
-    let (object, holder) = rest.split_once(" held by ").map_or((rest, None), |(object, h)| (object, Some(h)));
-    line.holder = holder.and_then(|holder| {
-        let number = ["thread ", "tid=", "threadid="].iter().find_map(|word| holder.strip_prefix(word))?;
+    let (object, owner) = rest.split_once(" held by ").map_or((rest, None), |(object, h)| (object, Some(h)));
+    line.owner = owner.and_then(|owner| {
+        let number = ["thread ", "tid=", "threadid="].iter().find_map(|word| owner.strip_prefix(word))?;
         let digits = number.bytes().take_while(u8::is_ascii_digit).count();
         number[..digits].parse().ok()
     });
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn lock_lines_of_art_and_dalvik() {
         use LockKind::{Locked, SleepingOn, WaitingOn, WaitingToLock};
-        for (text, kind, address, class, holder) in [
+        for (text, kind, address, class, owner) in [
             (
                 "- waiting to lock <0x0b7a434d> (a java.lang.String) held by thread 3",
                 WaitingToLock,
@@ -151,7 +151,7 @@ mod tests {
             ("- locked <0x2> (a b.C)", Locked, Some(2), Some("b.C"), None),
             ("- locked <nonsense> (a b.C", Locked, None, Some("b.C"), None),
         ] {
-            let expected = LockLine { kind, address, class: class.map(str::to_owned), holder, frame: None };
+            let expected = LockLine { kind, address, class: class.map(str::to_owned), owner, frame: None };
             assert_eq!(parse(text), Some(expected), "{text}");
         }
         for text in ["- ", "-", "- waiting", "- locked <0x1", "locked <0x1>"] {

@@ -46,9 +46,9 @@ pub struct LongRun {
 }
 
 /// Maximum number of runs kept: ART's buffer has 2048 entries per thread.
-const RUNS: usize = 1 << 15;
+const MAX_RUNS: usize = 1 << 15;
 /// Maximum length of a name, in bytes: it is repeated for each run.
-const NAME: usize = 1 << 10;
+const MAX_NAME: usize = 1 << 10;
 
 /// Prefix that newer builds write before the section, in either form.
 pub(crate) const TITLE: &str = "LongRunningMethods: ";
@@ -81,7 +81,7 @@ pub(super) struct Runs {
 impl Runs {
     /// A method was entered on a thread; `open` are the thread's open runs.
     pub(super) fn enter(&mut self, sys_tid: u32, method: &str, open: &mut Vec<usize>, begin_us: u64) {
-        if self.out.runs.len() >= RUNS || open.len() >= limits::FRAMES {
+        if self.out.runs.len() >= MAX_RUNS || open.len() >= limits::FRAMES {
             self.out.dropped += 1;
             return;
         }
@@ -89,7 +89,7 @@ impl Runs {
         self.out.runs.push(LongRun {
             sys_tid,
             thread: None,
-            method: cut(method, NAME).to_owned(),
+            method: cut(method, MAX_NAME).to_owned(),
             depth: u32::try_from(open.len() - 1).unwrap_or(u32::MAX),
             begin_us,
             end_us: None,
@@ -105,8 +105,8 @@ impl Runs {
     }
 
     pub(super) fn name_thread(&mut self, sys_tid: u32, name: &str) {
-        if self.threads.len() < RUNS {
-            self.threads.insert(sys_tid, cut(name, NAME).to_owned());
+        if self.threads.len() < MAX_RUNS {
+            self.threads.insert(sys_tid, cut(name, MAX_NAME).to_owned());
         }
     }
 
@@ -116,9 +116,9 @@ impl Runs {
         let (Some(class), Some(method)) = (words.next(), words.next()) else { return false };
         // Some builds write type descriptors.
         let class = class.strip_prefix('L').and_then(|class| class.strip_suffix(';')).unwrap_or(class);
-        if self.methods.len() < RUNS {
+        if self.methods.len() < MAX_RUNS {
             let name = format!("{}.{method}", class.replace('/', "."));
-            self.methods.insert(cut(id, NAME).to_owned(), cut(&name, NAME).to_owned());
+            self.methods.insert(cut(id, MAX_NAME).to_owned(), cut(&name, MAX_NAME).to_owned());
         }
         true
     }

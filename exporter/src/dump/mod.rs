@@ -61,9 +61,9 @@ pub use lock_line::{LockKind, LockLine};
 pub use long_methods::{LongMethods, LongRun};
 pub use model::{Dump, Section, SectionKind, Thread, ThreadForm, WaitChannel};
 pub use native_frame::NativeFrame;
-pub use process::Blamed;
+pub use process::AnrProcess;
 pub use subject::{AnrKind, Subject};
 
 pub(crate) use channels::Channels;
 pub(crate) use frame::java_text as java_frame;
-pub(crate) use state::{doing, name as state_name};
+pub(crate) use state::{in_words, name as state_name};

@@ -20,7 +20,7 @@ pub struct Dump {
     /// The system's ANR reports from its log, in the text's order.
     pub anr_reports: Vec<AnrReport>,
     /// The process that the system dumped first.
-    pub first_asked: Option<u32>,
+    pub first_dumped: Option<u32>,
     /// The processes.
     pub sections: Vec<Section>,
     /// Problems found while reading, in words.
@@ -208,8 +208,8 @@ impl Thread {
 
     /// The lock that it waits to acquire; for a lock of `java.util.concurrent` only if its owner is known.
     #[must_use]
-    pub fn wanted(&self) -> Option<&LockLine> {
-        let parked = |lock: &LockLine| lock.kind == LockKind::ParkingFor && lock.holder.is_some();
+    pub fn awaited_lock(&self) -> Option<&LockLine> {
+        let parked = |lock: &LockLine| lock.kind == LockKind::ParkingFor && lock.owner.is_some();
         self.locks.iter().find(|lock| lock.kind == LockKind::WaitingToLock || parked(lock))
     }
 

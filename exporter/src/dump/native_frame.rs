@@ -21,12 +21,12 @@ pub struct NativeFrame {
 
 /// Parses a native frame; `Err` is the dump's text in place of a frame.
 pub(crate) fn parse(text: &str) -> Option<Result<NativeFrame, String>> {
-    let (text, told) = match text.strip_prefix("native: ") {
+    let (text, prefixed) = match text.strip_prefix("native: ") {
         Some(rest) => (rest.trim_start(), true),
         None => (text, false),
     };
     let Some(rest) = text.strip_prefix('#') else {
-        return told.then(|| Err(text.trim_start_matches('(').trim_end_matches(')').to_owned()));
+        return prefixed.then(|| Err(text.trim_start_matches('(').trim_end_matches(')').to_owned()));
     };
     let (number, rest) = rest.split_once(' ')?;
     let number = number.parse().ok()?;

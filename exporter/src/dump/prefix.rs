@@ -3,7 +3,7 @@
 
 /// A line without its prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bare<'a> {
+pub(crate) struct BareLine<'a> {
     pub(crate) text: &'a str,
     /// An empty line in quoted text does not separate anything.
     pub(crate) quoted: bool,
@@ -12,7 +12,7 @@ pub(crate) struct Bare<'a> {
 }
 
 /// Removes the prefix. Within the event log (`in_log`) a lone `>` belongs to the log.
-pub(crate) fn bare(line: &str, in_log: bool) -> Bare<'_> {
+pub(crate) fn bare(line: &str, in_log: bool) -> BareLine<'_> {
     let mut text = line.strip_prefix('\u{feff}').unwrap_or(line);
     let mut quoted = false;
     while let Some(rest) = text.strip_prefix('>').filter(|rest| !(in_log && rest.is_empty())) {
@@ -22,7 +22,7 @@ pub(crate) fn bare(line: &str, in_log: bool) -> Bare<'_> {
     // A Markdown code fence, or a multi-line code span.
     text = text.trim_start_matches('`');
     let behind = behind_source_line(text).or_else(|| behind_log_columns(text));
-    Bare { text: behind.unwrap_or(text), quoted, logged: behind.is_some() }
+    BareLine { text: behind.unwrap_or(text), quoted, logged: behind.is_some() }
 }
 
 /// The text after `art/runtime/thread_list.cc:170] `, which ART's log puts before each line.

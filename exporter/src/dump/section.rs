@@ -10,7 +10,7 @@ pub(crate) enum Border {
     /// `----- end 12 -----`.
     End,
     /// `----- dumping pid: 12 at 103533773`: the system is about to dump a process, at this uptime in ms.
-    Asking(u32, Option<u64>),
+    Announced(u32, Option<u64>),
 }
 
 /// Parses a delimiter.
@@ -18,7 +18,7 @@ pub(crate) fn border(line: &str) -> Option<Border> {
     let text = line.trim().strip_prefix("----- ")?;
     if let Some(rest) = text.strip_prefix("dumping pid: ") {
         let (pid, at) = rest.split_once(" at ")?;
-        return Some(Border::Asking(pid.parse().ok()?, at.trim_end_matches('-').trim().parse().ok()));
+        return Some(Border::Announced(pid.parse().ok()?, at.trim_end_matches('-').trim().parse().ok()));
     }
     if let Some(rest) = text.strip_prefix("end ") {
         return rest.split(' ').next()?.parse::<u32>().ok().map(|_| Border::End);
@@ -76,7 +76,7 @@ mod tests {
             ("----- Waiting Channels: pid 12 at x -----", begin(SectionKind::WaitingChannels, "x")),
             ("----- pid 12 at ", begin(SectionKind::Threads, "")),
             ("----- end 12 -----", Some(Border::End)),
-            ("----- dumping pid: 12 at 1033", Some(Border::Asking(12, Some(1033)))),
+            ("----- dumping pid: 12 at 1033", Some(Border::Announced(12, Some(1033)))),
             ("----- pid x at y -----", None),
             ("----- Output from /proc/pressure/memory -----", None),
             ("------ VM TRACES JUST NOW ------", None),

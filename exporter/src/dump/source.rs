@@ -14,7 +14,7 @@ use super::paste::utf16::{self, Utf8};
 use super::reader::Reader;
 
 /// Number of bytes from which the format is recognised.
-const PEEK: usize = 64 << 10;
+const PEEK_LENGTH: usize = 64 << 10;
 
 impl Dump {
     /// Reads the dump in a file, which may be packed with gzip.
@@ -31,7 +31,7 @@ impl Dump {
     /// # Errors
     /// If it cannot be read, or contains nothing of a dump.
     pub fn read(file: &Path, input: impl Read) -> Result<Self, DumpError> {
-        let mut input = BufReader::with_capacity(PEEK, input);
+        let mut input = BufReader::with_capacity(PEEK_LENGTH, input);
         let failed = |source| DumpError::Read { file: file.to_owned(), offset: 0, source };
         if input.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]) {
             let unpacked = flate2::bufread::MultiGzDecoder::new(input);
@@ -52,7 +52,7 @@ fn read_text(file: &Path, mut input: Box<dyn Read + '_>) -> Result<Dump, DumpErr
     let head = String::from_utf8_lossy(&begin);
     let is_json = head.trim_start().starts_with('{') && head.contains("\"threadDump\"");
     let is_damaged = !is_json && paste::is_damaged(&head);
-    let whole = BufReader::with_capacity(PEEK, io::Cursor::new(begin).chain(input));
+    let whole = BufReader::with_capacity(PEEK_LENGTH, io::Cursor::new(begin).chain(input));
     if is_json {
         read_json(file, whole)
     } else if is_damaged {
@@ -65,10 +65,10 @@ fn read_text(file: &Path, mut input: Box<dyn Read + '_>) -> Result<Dump, DumpErr
 /// The beginning of a text; shorter if the text ends, or a packed text is truncated.
 fn peek(file: &Path, input: &mut Box<dyn Read + '_>) -> Result<Vec<u8>, DumpError> {
     let mut begin = Vec::new();
-    match input.by_ref().take(PEEK as u64).read_to_end(&mut begin) {
+    match input.by_ref().take(PEEK_LENGTH as u64).read_to_end(&mut begin) {
         Ok(_) => {}
         // The error recurs when the lines are read.
-        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => *input = Box::new(Cut),
+        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => *input = Box::new(TruncatedEnd),
         Err(source) => return Err(DumpError::Read { file: file.to_owned(), offset: 0, source }),
     }
     Ok(begin)
@@ -97,9 +97,9 @@ fn read_damaged(file: &Path, mut input: impl BufRead) -> Result<Dump, DumpError>
 }
 
 /// The end of a truncated packed text.
-struct Cut;
+struct TruncatedEnd;
 
-impl Read for Cut {
+impl Read for TruncatedEnd {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         Err(io::ErrorKind::UnexpectedEof.into())
     }

@@ -14,11 +14,11 @@ use crate::dump::frame::Frame;
 use crate::dump::model::{Dump, Thread};
 
 /// Maximum number of files listed per group.
-const FILES: usize = 100;
+const MAX_FILES: usize = 100;
 /// Maximum number of groups; dumps with further stacks are counted together.
-const GROUPS: usize = 50_000;
+const MAX_GROUPS: usize = 50_000;
 /// Maximum number of frames displayed per stack.
-const SHOWN: usize = 64;
+const MAX_SHOWN: usize = 64;
 
 /// Dumps in which main has the same stack.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,7 +57,7 @@ impl Groups {
         let section = dump.answer();
         let main = section.and_then(|section| section.main());
         let stack = main.map(stack).unwrap_or_default();
-        let doing = match (main, section, dump.blamed()) {
+        let doing = match (main, section, dump.anr_process()) {
             (Some(main), ..) => doing::words(main, None),
             (None, Some(_), _) => "is not in the text".to_owned(),
             (None, None, Some(_)) => "did not respond, and its stack is not in the text".to_owned(),
@@ -69,14 +69,14 @@ impl Groups {
         let known = self.places.get(&key).copied();
         let place = match known {
             Some(place) => place,
-            None if self.groups.len() == GROUPS => {
+            None if self.groups.len() == MAX_GROUPS => {
                 self.others += 1;
                 return;
             }
             None => {
                 let process = section.and_then(|section| section.cmdline.clone());
-                let process = process.or_else(|| dump.blamed().and_then(|blamed| blamed.name));
-                let stack = stack.into_iter().take(SHOWN).collect();
+                let process = process.or_else(|| dump.anr_process().and_then(|anr_process| anr_process.name));
+                let stack = stack.into_iter().take(MAX_SHOWN).collect();
                 let answer = Answer::of_dump(dump);
                 let (cause, root) = (answer.cause.id, answer.root);
                 self.groups.push(Group {
@@ -95,7 +95,7 @@ impl Groups {
         };
         let group = &mut self.groups[place];
         group.count += 1;
-        if group.files.len() < FILES {
+        if group.files.len() < MAX_FILES {
             group.files.push(file.to_owned());
         }
         let time =

@@ -42,9 +42,9 @@ impl Dump {
                 "kind": subject.kind.name(),
                 "waited_ms": subject.waited_ms,
             })),
-            "process": self.blamed().map(|blamed| json!({
-                "pid": blamed.pid,
-                "name": blamed.name,
+            "process": self.anr_process().map(|anr_process| json!({
+                "pid": anr_process.pid,
+                "name": anr_process.name,
                 "has_stacks": self.answer().is_some(),
             })),
             "anr_reports": self.anr_reports.iter().map(report).collect::<Vec<_>>(),
@@ -75,22 +75,22 @@ struct DumpsJson<'a> {
 impl Serialize for DumpsJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("files", &Each(|| self.dumps.iter().map(|(file, dump)| dump.head(file))))?;
+        map.serialize_entry("files", &LazyArray(|| self.dumps.iter().map(|(file, dump)| dump.head(file))))?;
         let sections = || {
             self.dumps.iter().flat_map(|(file, dump)| {
                 let json = move |section| SectionJson { section, file: Some(file), thread: self.thread };
                 dump.sections.iter().map(json)
             })
         };
-        map.serialize_entry("sections", &Each(sections))?;
+        map.serialize_entry("sections", &LazyArray(sections))?;
         map.end()
     }
 }
 
 /// An array whose elements are generated one by one.
-struct Each<F>(F);
+struct LazyArray<F>(F);
 
-impl<F: Fn() -> I, I: IntoIterator<Item: Serialize>> Serialize for Each<F> {
+impl<F: Fn() -> I, I: IntoIterator<Item: Serialize>> Serialize for LazyArray<F> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq((self.0)())
     }
@@ -123,16 +123,20 @@ impl Serialize for SectionJson<'_> {
         for (key, value) in &head {
             match key.as_str() {
                 "threads" => {
-                    map.serialize_entry(key, &Each(|| section.threads.iter().filter(wanted).map(thread)))?;
+                    map.serialize_entry(
+                        key,
+                        &LazyArray(|| section.threads.iter().filter(wanted).map(thread)),
+                    )?;
                 }
-                "lock_edges" => map.serialize_entry(key, &Each(|| edges(false)))?,
-                "inferred_lock_edges" => map.serialize_entry(key, &Each(|| edges(true)))?,
+                "lock_edges" => map.serialize_entry(key, &LazyArray(|| edges(false)))?,
+                "inferred_lock_edges" => map.serialize_entry(key, &LazyArray(|| edges(true)))?,
                 "wait_channels" => {
                     let channel = |c: &WaitChannel| json!({"sys_tid": c.sys_tid, "state": c.state.map(String::from), "channel": c.channel});
-                    map.serialize_entry(key, &Each(|| section.channels.iter().map(channel)))?;
+                    map.serialize_entry(key, &LazyArray(|| section.channels.iter().map(channel)))?;
                 }
                 "long_methods" => {
-                    let runs = section.long_methods.as_ref().map(|long| Each(|| long.runs.iter().map(run)));
+                    let runs =
+                        section.long_methods.as_ref().map(|long| LazyArray(|| long.runs.iter().map(run)));
                     map.serialize_entry(key, &runs)?;
                 }
                 _ => map.serialize_entry(key, value)?,
@@ -306,7 +310,7 @@ fn lock(lock: &LockLine) -> Value {
         },
         "lock": address(lock.address),
         "class": lock.class,
-        "holder": lock.holder,
+        "holder": lock.owner,
         "frame": lock.frame,
     })
 }

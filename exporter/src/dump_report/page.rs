@@ -15,12 +15,12 @@ use crate::dump::state;
 use crate::dump::subject::Subject;
 
 /// Maximum number of frames for main and lock owners, and for other threads, unless all are requested.
-const FRAMES_OF_MAIN: usize = 24;
-const FRAMES_OF_OTHERS: usize = 4;
+const MAX_MAIN_FRAMES: usize = 24;
+const MAX_OTHER_FRAMES: usize = 4;
 /// Maximum number of threads in a chain or cycle.
-const LINKS: usize = 32;
+const MAX_LINKS: usize = 32;
 /// Maximum number of thread names per stack.
-const NAMES: usize = 6;
+const MAX_NAMES: usize = 6;
 
 /// What the page includes.
 #[derive(Clone, Debug, Default)]
@@ -165,7 +165,7 @@ impl Page<'_> {
         let main = section.main();
         if let Some(main) = main {
             self.out.write_str("MAIN ")?;
-            self.thread(section, main, FRAMES_OF_MAIN)?;
+            self.thread(section, main, MAX_MAIN_FRAMES)?;
             self.chain(&view, main)?;
         } else {
             self.line("MAIN is not in this text")?;
@@ -175,12 +175,12 @@ impl Page<'_> {
         self.long_methods(section)?;
         let mut on_chain: HashSet<u32> = HashSet::new();
         if let Some(tid) = main.and_then(|main| main.tid) {
-            on_chain.extend(view.graph.chain(tid, LINKS).iter().map(|edge| edge.to));
+            on_chain.extend(view.graph.chain(tid, MAX_LINKS).iter().map(|edge| edge.to));
         }
-        let told = |t: &Thread| {
+        let listed = |t: &Thread| {
             t.tid.is_some_and(|tid| on_chain.contains(&tid)) || main.is_some_and(|main| std::ptr::eq(main, t))
         };
-        let others = section.threads.iter().filter(|thread| !told(thread));
+        let others = section.threads.iter().filter(|thread| !listed(thread));
         if self.options.all {
             for thread in others {
                 self.out.write_char('\n')?;
@@ -203,9 +203,9 @@ impl Page<'_> {
             let Some(first) = group.threads.first() else { continue };
             let doing = doing::words(first, self.channels.get(section, first));
             let mut names: Vec<&str> =
-                group.threads.iter().take(NAMES).map(|t| t.name.as_deref().unwrap_or("?")).collect();
-            let more = format!("and {} more", group.threads.len().saturating_sub(NAMES));
-            if group.threads.len() > NAMES {
+                group.threads.iter().take(MAX_NAMES).map(|t| t.name.as_deref().unwrap_or("?")).collect();
+            let more = format!("and {} more", group.threads.len().saturating_sub(MAX_NAMES));
+            if group.threads.len() > MAX_NAMES {
                 names.push(&more);
             }
             self.line(&format!(
@@ -214,7 +214,7 @@ impl Page<'_> {
                 state::name(first),
                 names.join(", ")
             ))?;
-            self.frames(first, FRAMES_OF_OTHERS, "       ")?;
+            self.frames(first, MAX_OTHER_FRAMES, "       ")?;
         }
         Ok(())
     }
@@ -259,20 +259,20 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn frames(&mut self, thread: &Thread, most: usize, margin: &str) -> fmt::Result {
-        let most = if self.options.all { usize::MAX } else { most };
+    fn frames(&mut self, thread: &Thread, max: usize, margin: &str) -> fmt::Result {
+        let max = if self.options.all { usize::MAX } else { max };
         // Native frames below a Java method are less useful than the place in Java.
         let is_java = |frame: &Frame| matches!(frame, Frame::Java(_));
         let java = thread.frames.iter().position(is_java);
         let skip = match java {
-            Some(java) if most != usize::MAX && java > most / 2 => java,
+            Some(java) if max != usize::MAX && java > max / 2 => java,
             _ => 0,
         };
         if skip > 0 {
             self.line(&format!("{margin}{}", thread.frames[0]))?;
             self.line(&format!("{margin}... {} more native and kernel frames", skip - 1))?;
         }
-        for (index, frame) in thread.frames.iter().enumerate().skip(skip).take(most) {
+        for (index, frame) in thread.frames.iter().enumerate().skip(skip).take(max) {
             let note = match frame {
                 Frame::Java(java) if java.inlined => "  [inlined]",
                 Frame::Java(java) if java.synthesized => "  [made by the compiler]",
@@ -287,13 +287,12 @@ impl Page<'_> {
                     self.line(&format!("{margin}... repeated {} times", java.repeated))?;
                 }
             }
-            for lock in
-                thread.locks.iter().filter(|lock| lock.frame == Some(index) && most > FRAMES_OF_OTHERS)
+            for lock in thread.locks.iter().filter(|lock| lock.frame == Some(index) && max > MAX_OTHER_FRAMES)
             {
                 self.line(&format!("{margin}{lock}"))?;
             }
         }
-        let left = (thread.frames.len() - skip).saturating_sub(most) as u64 + thread.cut_frames;
+        let left = (thread.frames.len() - skip).saturating_sub(max) as u64 + thread.cut_frames;
         if left > 0 {
             self.line(&format!("{margin}... {left} more frames"))?;
         }
@@ -303,12 +302,12 @@ impl Page<'_> {
     /// Writes the chain of owners that a thread waits for.
     fn chain(&mut self, view: &View<'_>, thread: &Thread) -> fmt::Result {
         let Some(tid) = thread.tid else { return Ok(()) };
-        let chain = view.graph.chain(tid, LINKS + 1);
+        let chain = view.graph.chain(tid, MAX_LINKS + 1);
         let mut passed = HashSet::from([tid]);
-        for edge in chain.iter().take(LINKS) {
+        for edge in chain.iter().take(MAX_LINKS) {
             let lock = lock_name(edge);
             let how = if edge.inferred { ", as it seems from its \"locked\" line," } else { "" };
-            let Some(holder) = view.by_tid.get(&edge.to) else {
+            let Some(owner) = view.by_tid.get(&edge.to) else {
                 return self.line(&format!(
                     "\nThe lock of {lock} is held{how} by thread {}, which is not in this text",
                     edge.to
@@ -316,11 +315,11 @@ impl Page<'_> {
             };
             self.line(&format!("\nThe lock of {lock} is held{how} by"))?;
             if !passed.insert(edge.to) {
-                return self.line(&format!("{}: a deadlock", holder.title()));
+                return self.line(&format!("{}: a deadlock", owner.title()));
             }
-            self.thread(view.section, holder, FRAMES_OF_MAIN)?;
+            self.thread(view.section, owner, MAX_MAIN_FRAMES)?;
         }
-        if chain.len() > LINKS {
+        if chain.len() > MAX_LINKS {
             self.line("\n... and on, to more threads (--json has them)")?;
         }
         Ok(())
@@ -332,12 +331,12 @@ impl Page<'_> {
         let possible = possible.map(|cycle| ("POSSIBLE DEADLOCK (an owner is inferred)", cycle));
         for (title, cycle) in sure.chain(possible) {
             self.line(&format!("\n{title} of {} threads", cycle.len()))?;
-            for edge in cycle.iter().take(LINKS).filter_map(|&tid| view.graph.edge_from(tid)) {
+            for edge in cycle.iter().take(MAX_LINKS).filter_map(|&tid| view.graph.edge_from(tid)) {
                 let (from, to) = (view.name(edge.from), view.name(edge.to));
                 self.line(&format!("  {from} waits for {}, held by {to}", lock_name(edge)))?;
             }
-            if cycle.len() > LINKS {
-                self.line(&format!("  ... {} more", cycle.len() - LINKS))?;
+            if cycle.len() > MAX_LINKS {
+                self.line(&format!("  ... {} more", cycle.len() - MAX_LINKS))?;
             }
         }
         Ok(())
@@ -351,7 +350,7 @@ impl Page<'_> {
         }
         let mut waits: Vec<(u32, usize)> = waits.into_iter().filter(|(_, count)| *count > 1).collect();
         waits.sort_by_key(|(to, count)| (std::cmp::Reverse(*count), *to));
-        for (to, count) in waits.into_iter().take(LINKS) {
+        for (to, count) in waits.into_iter().take(MAX_LINKS) {
             self.line(&format!("\n{count} threads wait for {}", view.name(to)))?;
         }
         Ok(())
@@ -360,8 +359,8 @@ impl Page<'_> {
     fn long_methods(&mut self, section: &Section) -> fmt::Result {
         let Some(long) = &section.long_methods else { return Ok(()) };
         self.line(&format!("\nLONG RUNNING METHODS, as ART saw them ({})", long.runs.len()))?;
-        let most = if self.options.all { usize::MAX } else { FRAMES_OF_MAIN };
-        for run in long.runs.iter().take(most) {
+        let max = if self.options.all { usize::MAX } else { MAX_MAIN_FRAMES };
+        for run in long.runs.iter().take(max) {
             let took = match run.end_us {
                 Some(end) => format!("{:.1} ms", end.saturating_sub(run.begin_us) as f64 / 1e3),
                 None => "not left".to_owned(),
@@ -370,8 +369,8 @@ impl Page<'_> {
             let margin = "  ".repeat(run.depth.min(40) as usize);
             self.line(&format!("  {thread} {}: {margin}{} ({took})", run.sys_tid, run.method))?;
         }
-        if long.runs.len() > most {
-            self.line(&format!("  ... {} more", long.runs.len() - most))?;
+        if long.runs.len() > max {
+            self.line(&format!("  ... {} more", long.runs.len() - max))?;
         }
         Ok(())
     }

@@ -8,19 +8,19 @@ use crate::dump::facts::{Fact, FactValue};
 use crate::dump::model::Section;
 
 /// Maximum number of rows of CPU usage.
-const ROWS: usize = 6;
+const MAX_CPU_ROWS: usize = 6;
 /// Maximum number of reports from the log.
-const REPORTS: usize = 4;
+const MAX_REPORTS: usize = 4;
 
 impl Page<'_> {
     /// Writes the system's ANR reports from its log, newest first.
     pub(super) fn reports(&mut self) -> fmt::Result {
-        let most = if self.options.all { usize::MAX } else { REPORTS };
-        for report in self.dump.anr_reports.iter().rev().take(most) {
+        let max = if self.options.all { usize::MAX } else { MAX_REPORTS };
+        for report in self.dump.anr_reports.iter().rev().take(max) {
             self.report(report)?;
             self.out.write_char('\n')?;
         }
-        let left = self.dump.anr_reports.len().saturating_sub(most);
+        let left = self.dump.anr_reports.len().saturating_sub(max);
         if left > 0 {
             self.line(&format!("... {left} older ANRs (--all)\n"))?;
             self.out.write_char('\n')?;
@@ -49,12 +49,12 @@ impl Page<'_> {
         }
         for cpu in &report.cpu {
             self.line(&format!("  CPU usage {}", cpu.interval))?;
-            let most = if self.options.all { usize::MAX } else { ROWS };
-            for row in cpu.rows.iter().take(most) {
+            let max = if self.options.all { usize::MAX } else { MAX_CPU_ROWS };
+            for row in cpu.rows.iter().take(max) {
                 self.line(&format!("  {:>7}%  {} {}: {}", row.percent, row.id, row.name, row.parts))?;
             }
-            if cpu.rows.len() > most {
-                self.line(&format!("            {} more (--all)", cpu.rows.len() - most))?;
+            if cpu.rows.len() > max {
+                self.line(&format!("            {} more (--all)", cpu.rows.len() - max))?;
             }
             if let Some(total) = &cpu.total {
                 self.line(&format!("  all       {total}"))?;
@@ -66,15 +66,15 @@ impl Page<'_> {
     /// Writes that the stacks of the process that did not respond are missing.
     pub(super) fn no_stacks(&mut self) -> fmt::Result {
         let dump = self.dump;
-        let Some(blamed) = dump.blamed() else {
+        let Some(anr_process) = dump.anr_process() else {
             for section in &dump.sections {
                 self.wait_channels(section)?;
             }
             return Ok(());
         };
-        self.line(&format!("{} did not respond, and its stacks are not in this text", blamed.title()))?;
+        self.line(&format!("{} did not respond, and its stacks are not in this text", anr_process.title()))?;
         // The system may write several lists: use the last one.
-        let channels = dump.channels_of(&blamed).last();
+        let channels = dump.channels_of(&anr_process).last();
         channels.map_or(Ok(()), |section| self.wait_channels(section))
     }
 

@@ -237,10 +237,10 @@ impl Incidents {
     /// A repeated signal of a recorded ANR: of the same message, or of the last ANR before it.
     fn duplicate(&mut self, s: Sigquit, verdict: Verdict) {
         let at = s.sensed.min(MAX_TIME);
-        let told = |a: &&Anr| matches!(a.detector, Detector::Sigquit(_)) && a.detected <= at;
-        let same = self.anrs.iter().position(|a| told(&a) && a.since == s.stuck_since);
+        let by_signal = |a: &&Anr| matches!(a.detector, Detector::Sigquit(_)) && a.detected <= at;
+        let same = self.anrs.iter().position(|a| by_signal(&a) && a.since == s.stuck_since);
         let last = || {
-            let before = self.anrs.iter().enumerate().filter(|(_, a)| told(a));
+            let before = self.anrs.iter().enumerate().filter(|(_, a)| by_signal(a));
             before.max_by_key(|(_, a)| a.detected).map(|(i, _)| i)
         };
         match same.or_else(last) {

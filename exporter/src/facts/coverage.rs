@@ -33,7 +33,7 @@ impl Coverage {
 
 /// Computes the coverage while a thread's events are read.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Covering {
+pub(crate) struct CoverageBuilder {
     first: Option<u64>,
     last: u64,
     /// Whether words are missing since the last event.
@@ -42,7 +42,7 @@ pub(crate) struct Covering {
     lost: u64,
 }
 
-impl Covering {
+impl CoverageBuilder {
     /// Takes an event at `time`.
     #[inline]
     pub(crate) fn event(&mut self, time: u64) {
@@ -95,14 +95,14 @@ mod tests {
     fn of(fill: impl FnOnce(&mut ThreadBuilder), pauses: &[Pause]) -> Coverage {
         let recording = Recording::open(RecordingBuilder::new(1, "p").main("main", fill).build()).unwrap();
         let main = &recording.threads()[0];
-        let mut covering = Covering::default();
+        let mut coverage_builder = CoverageBuilder::default();
         for item in recording.events(main) {
             match item.unwrap() {
-                Item::Event { time, .. } => covering.event(time),
-                _ => covering.lost(),
+                Item::Event { time, .. } => coverage_builder.event(time),
+                _ => coverage_builder.lost(),
             }
         }
-        covering.finish(main, 20 * S, pauses)
+        coverage_builder.finish(main, 20 * S, pauses)
     }
 
     fn four_blocks(t: &mut ThreadBuilder) {

@@ -10,14 +10,14 @@ use trace_format::event::{Frame, FrameMetrics};
 const MAX_KEPT: usize = 1 << 16;
 /// Tolerance around the start of a frame known only from public calls, which is the start of its message: the
 /// system's INPUT starts at most this much before it (the clocks are read separately), or after it, ns.
-const EARLY: u64 = 1_000_000;
+const BEGIN_TOLERANCE: u64 = 1_000_000;
 const LATE: u64 = 4_000_000;
 /// Maximum duration of all stages of a frame, ns; longer ones are damaged data.
-const MINUTE: u64 = 60_000_000_000;
+const MAX_STAGES: u64 = 60_000_000_000;
 
 /// What the recording has about a frame besides its event.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Told {
+pub(crate) struct FrameDetails {
     pub(crate) metrics: Option<FrameMetrics>,
     /// Time of its oldest input event.
     pub(crate) input: Option<u64>,
@@ -27,7 +27,7 @@ pub(crate) struct Told {
 /// after a frame and on another thread.
 #[derive(Debug, Default)]
 pub(crate) struct FrameFacts {
-    by_vsync: HashMap<u64, Told>,
+    by_vsync: HashMap<u64, FrameDetails>,
     /// Vsync by the time at which main started the frame.
     by_begin: BTreeMap<u64, u64>,
     /// Starts of frames that were skipped.
@@ -37,7 +37,7 @@ pub(crate) struct FrameFacts {
 }
 
 impl FrameFacts {
-    fn of(&mut self, intended: u64) -> Option<&mut Told> {
+    fn of(&mut self, intended: u64) -> Option<&mut FrameDetails> {
         if self.by_vsync.len() >= MAX_KEPT && !self.by_vsync.contains_key(&intended) {
             self.more += 1;
             return None;
@@ -46,7 +46,7 @@ impl FrameFacts {
     }
 
     /// What is known of the frame for this vsync; `None` if the frame has no known vsync.
-    pub(crate) fn of_vsync(&self, vsync: u64) -> Option<&Told> {
+    pub(crate) fn of_vsync(&self, vsync: u64) -> Option<&FrameDetails> {
         self.by_vsync.get(&vsync).filter(|_| vsync > 0)
     }
 
@@ -67,7 +67,7 @@ impl FrameFacts {
         if frame.intended > 0 || !frame.estimated {
             return *frame;
         }
-        let near = self.by_begin.range(at.saturating_sub(EARLY)..=at.saturating_add(LATE)).next();
+        let near = self.by_begin.range(at.saturating_sub(BEGIN_TOLERANCE)..=at.saturating_add(LATE)).next();
         Frame { intended: near.map_or(0, |(_, intended)| *intended), ..*frame }
     }
 
@@ -76,13 +76,13 @@ impl FrameFacts {
     pub(crate) fn bounds(&self, at: u64, frame: &Frame) -> Option<[u64; 3]> {
         let metrics = self.by_vsync.get(&frame.intended)?.metrics.filter(|m| m.intended > 0)?;
         let input = metrics.intended.saturating_add(metrics.delay);
-        if !(at.saturating_sub(EARLY)..=at.saturating_add(LATE)).contains(&input) {
+        if !(at.saturating_sub(BEGIN_TOLERANCE)..=at.saturating_add(LATE)).contains(&input) {
             return None;
         }
         let input = input.max(at);
         let animation = input.saturating_add(metrics.input);
         let traversal = animation.saturating_add(metrics.animation);
-        (traversal - input <= MINUTE).then_some([input, animation, traversal])
+        (traversal - input <= MAX_STAGES).then_some([input, animation, traversal])
     }
 
     /// Notes that the frame that began at `begun` was skipped.

@@ -5,7 +5,7 @@ use super::{Sample, Sections};
 use crate::text::clean;
 
 /// Maximum distance of a sample from a signal to show what main did at the signal, ns.
-const NEAR: u64 = 1_000_000_000;
+const MAX_SAMPLE_DISTANCE: u64 = 1_000_000_000;
 
 /// A unit of main's work.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,7 +43,7 @@ impl Unit {
 
     /// What main was in, from the sample or snapshot closest to `at`, unless that is the poll.
     pub(crate) fn seen_at(sections: &Sections, at: u64) -> Option<Self> {
-        let near = at.saturating_sub(NEAR)..=at.saturating_add(NEAR);
+        let near = at.saturating_sub(MAX_SAMPLE_DISTANCE)..=at.saturating_add(MAX_SAMPLE_DISTANCE);
         let snapshots = sections.snapshots.iter().filter(|s| near.contains(&s.at) && s.has_stack());
         let snapshot = snapshots.min_by_key(|s| s.at.abs_diff(at));
         let sample = sections.samples.within(*near.start(), *near.end()).min_by_key(|s| s.at.abs_diff(at));

@@ -10,12 +10,12 @@
 //! Everything kept here is bounded; what exceeds a limit is counted ([`Skipped`]).
 
 mod anr;
-mod before;
 mod coverage;
 mod frames;
 mod main_unit;
 mod overhead;
 mod rate;
+mod recent_work;
 mod recorder;
 mod restored;
 mod samples;
@@ -30,11 +30,11 @@ mod unit;
 mod verdicts;
 
 pub use anr::{Anr, Capture, Detector, Incidents};
-pub use before::{Before, MessageKind};
 pub use coverage::Coverage;
 pub use main_unit::Unit;
 pub use overhead::Overhead;
-pub use recorder::{Off, Pause, Processor, RecorderFacts, Standstills, Why};
+pub use recent_work::{MessageKind, RecentWork};
+pub use recorder::{MethodOff, OffReason, Pause, PolledCpu, RecorderFacts, Standstills};
 pub use samples::{Sample, Samples};
 pub use sections::Sections;
 pub use skipped::Skipped;

@@ -3,7 +3,7 @@
 /// Maximum number of windows. A longer recording has wider ones.
 const MAX_WINDOWS: usize = 4096;
 /// Initial width of a window, ns.
-const WIDTH: u64 = 100_000_000;
+const WINDOW_WIDTH: u64 = 100_000_000;
 
 /// Counts per window of equal width, in constant memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct Rate {
 impl Rate {
     /// An empty counter.
     pub(crate) fn new() -> Self {
-        Self { begin: 0, width: WIDTH, until: 0, current: 0, counts: Vec::new() }
+        Self { begin: 0, width: WINDOW_WIDTH, until: 0, current: 0, counts: Vec::new() }
     }
 
     /// Counts an event at `time`, which must not run back.
@@ -85,7 +85,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_is_lost_and_windows_stay_few(gaps in prop::collection::vec(
-            prop_oneof![0..WIDTH, 0..1_000_000 * WIDTH, any::<u64>()], 0..200,
+            prop_oneof![0..WINDOW_WIDTH, 0..1_000_000 * WINDOW_WIDTH, any::<u64>()], 0..200,
         )) {
             let (mut rate, mut now) = (Rate::new(), 0_u64);
             for gap in &gaps {

@@ -54,7 +54,7 @@ pub struct Pause {
 
 /// Why a method was switched off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Why {
+pub enum OffReason {
     /// The app requested it.
     Asked,
     /// Its calls are short, and it exceeded the budget, with this many events per second if that figure is
@@ -66,7 +66,7 @@ pub enum Why {
 
 /// A method that is or was not recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Off {
+pub struct MethodOff {
     /// Its id.
     pub method: u32,
     /// Switched off at, BOOTTIME ns.
@@ -74,7 +74,7 @@ pub struct Off {
     /// Switched on again at, if it was.
     pub until: Option<u64>,
     /// The reason.
-    pub why: Why,
+    pub why: OffReason,
 }
 
 /// A method was switched off or on.
@@ -83,7 +83,7 @@ pub(crate) struct Switch {
     pub(crate) at: u64,
     pub(crate) method: u32,
     /// The reason, if it was switched off.
-    pub(crate) off: Option<Why>,
+    pub(crate) off: Option<OffReason>,
 }
 
 /// Time ranges in which coarse time stood still, disjoint and sorted: start and end, BOOTTIME ns.
@@ -127,7 +127,7 @@ impl Standstills {
 
 /// Main's CPU time between two polls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Processor {
+pub struct PolledCpu {
     /// Time of the first poll.
     pub begin: u64,
     /// Time of the second poll.
@@ -144,7 +144,7 @@ pub struct Processor {
     pub state: char,
 }
 
-impl Processor {
+impl PolledCpu {
     fn between((begin, from): &(u64, Usage), (end, to): &(u64, Usage)) -> Self {
         Self {
             begin: *begin,
@@ -159,14 +159,14 @@ impl Processor {
 
     /// Time between the polls, ns.
     #[must_use]
-    pub fn looked(&self) -> u64 {
+    pub fn polled(&self) -> u64 {
         self.end - self.begin
     }
 
     /// The predominant state: the first question of any analysis.
     #[must_use]
     pub fn mostly(&self) -> &'static str {
-        let half = self.looked() / 2;
+        let half = self.polled() / 2;
         match self.state {
             _ if self.ran >= half => "running",
             _ if self.waited >= half => "waiting for a processor",
@@ -224,9 +224,9 @@ impl RecorderFacts {
     pub(crate) fn switches(&self) -> Vec<Switch> {
         let controlled = self.changes.iter().filter_map(|(at, control)| {
             let off = match control.change {
-                Change::MethodOff => Some(Why::Asked),
+                Change::MethodOff => Some(OffReason::Asked),
                 Change::OverBudget => {
-                    Some(Why::Budget(Some(control.rate).filter(|n| (1..=MAX_RATE).contains(n))))
+                    Some(OffReason::Budget(Some(control.rate).filter(|n| (1..=MAX_RATE).contains(n))))
                 }
                 Change::MethodOn => None,
                 _ => return None,
@@ -236,8 +236,8 @@ impl RecorderFacts {
         let measured = self.overhead.switched.iter();
         let measured = measured.map(|s| {
             let why = |calls| match s.events {
-                Some(events) => Why::Budget(Some(events).filter(|n| (1..=MAX_RATE).contains(n))),
-                None => Why::Cost(calls),
+                Some(events) => OffReason::Budget(Some(events).filter(|n| (1..=MAX_RATE).contains(n))),
+                None => OffReason::Cost(calls),
             };
             Switch { at: s.at, method: s.method, off: s.off.map(why) }
         });
@@ -250,7 +250,7 @@ impl RecorderFacts {
         for switch in all {
             match last.get(&switch.method).map(|i| &mut switches[*i]) {
                 Some(before) if before.off.is_some() == switch.off.is_some() => {
-                    if let (Some(Why::Budget(_)), Some(Why::Cost(_))) = (before.off, switch.off) {
+                    if let (Some(OffReason::Budget(_)), Some(OffReason::Cost(_))) = (before.off, switch.off) {
                         before.off = switch.off;
                     }
                 }
@@ -265,14 +265,14 @@ impl RecorderFacts {
 
     /// The methods that were switched off, by time, including those switched on again.
     #[must_use]
-    pub fn switched_off(&self) -> Vec<Off> {
-        let mut all: Vec<Off> = Vec::new();
+    pub fn switched_off(&self) -> Vec<MethodOff> {
+        let mut all: Vec<MethodOff> = Vec::new();
         let mut open: BTreeMap<u32, usize> = BTreeMap::new();
         for Switch { at, method, off } in self.switches() {
             match off {
                 Some(why) => {
                     open.insert(method, all.len());
-                    all.push(Off { method, since: at, until: None, why });
+                    all.push(MethodOff { method, since: at, until: None, why });
                 }
                 None => {
                     if let Some(i) = open.remove(&method) {
@@ -286,7 +286,7 @@ impl RecorderFacts {
 
     /// The methods that were off at the end, by time.
     #[must_use]
-    pub fn off(&self) -> Vec<Off> {
+    pub fn off(&self) -> Vec<MethodOff> {
         let mut off = self.switched_off();
         off.retain(|off| off.until.is_none());
         off
@@ -294,24 +294,24 @@ impl RecorderFacts {
 
     /// The CPU time of thread `tid` between its first and last poll in this time range, if there are two.
     #[must_use]
-    pub fn processor(&self, tid: u32, from: u64, to: u64) -> Option<Processor> {
+    pub fn cpu(&self, tid: u32, from: u64, to: u64) -> Option<PolledCpu> {
         // Called for every message of main: the polls are sorted by time.
         let first = self.usage.partition_point(|(at, _)| *at < from);
         let within = self.usage[first..].iter().take_while(|(at, _)| *at <= to);
-        let mut looks = within.filter(|(_, usage)| usage.tid == tid);
-        let first = looks.next()?;
-        Some(Processor::between(first, looks.last()?))
+        let mut polls = within.filter(|(_, usage)| usage.tid == tid);
+        let first = polls.next()?;
+        Some(PolledCpu::between(first, polls.last()?))
     }
 
     /// The CPU time of thread `tid` from each poll to the next.
-    pub(crate) fn spans(&self, tid: u32) -> impl Iterator<Item = Processor> {
-        let looks: Vec<_> = self.usage.iter().filter(|(_, u)| u.tid == tid).collect();
-        let spans: Vec<_> = looks.windows(2).map(|w| Processor::between(w[0], w[1])).collect();
-        spans.into_iter().filter(|span| (1..=MAX_BETWEEN).contains(&span.looked()))
+    pub(crate) fn spans(&self, tid: u32) -> impl Iterator<Item = PolledCpu> {
+        let polls: Vec<_> = self.usage.iter().filter(|(_, u)| u.tid == tid).collect();
+        let spans: Vec<_> = polls.windows(2).map(|w| PolledCpu::between(w[0], w[1])).collect();
+        spans.into_iter().filter(|span| (1..=MAX_BETWEEN).contains(&span.polled()))
     }
 
     /// The polls of thread `tid`, by time.
-    pub(crate) fn looks(&self, tid: u32) -> Vec<(u64, Usage)> {
+    pub(crate) fn polls(&self, tid: u32) -> Vec<(u64, Usage)> {
         self.usage.iter().filter(|(_, usage)| usage.tid == tid).copied().collect()
     }
 
@@ -375,9 +375,9 @@ mod tests {
         assert_eq!(
             off,
             [
-                (5, Some(4), Why::Cost(900_000)),
-                (6, Some(6), Why::Budget(None)),
-                (7, None, Why::Budget(Some(250_000)))
+                (5, Some(4), OffReason::Cost(900_000)),
+                (6, Some(6), OffReason::Budget(None)),
+                (7, None, OffReason::Budget(Some(250_000)))
             ]
         );
         assert_eq!((facts.off().len(), facts.switches().len()), (1, 5));
@@ -391,8 +391,8 @@ mod tests {
         );
         let facts = Facts::of(&Recording::open(bytes.build()).unwrap()).unwrap().recorder;
         let off: Vec<_> = facts.switched_off().iter().map(|o| (o.method, o.why)).collect();
-        let (budget, unknown) = (Why::Budget(Some(200)), Why::Budget(None));
-        assert_eq!(off, [(5, budget), (6, Why::Cost(100)), (5, unknown)]);
+        let (budget, unknown) = (OffReason::Budget(Some(200)), OffReason::Budget(None));
+        assert_eq!(off, [(5, budget), (6, OffReason::Cost(100)), (5, unknown)]);
     }
 
     #[test]
@@ -404,21 +404,21 @@ mod tests {
 
     #[test]
     fn two_looks_say_what_main_did_in_between_and_one_says_nothing() {
-        let look = |ran, waited, state| Usage { tid: 7, state, ran, waited, voluntary: 1, involuntary: 0 };
-        let looks = [
-            (1, look(S, 0, b'S')),
-            (2, look(2 * S, 0, b'R')),
-            (3, look(2 * S, S, b'R')),
-            (9, look(2 * S, S, b'D')),
+        let poll = |ran, waited, state| Usage { tid: 7, state, ran, waited, voluntary: 1, involuntary: 0 };
+        let polls = [
+            (1, poll(S, 0, b'S')),
+            (2, poll(2 * S, 0, b'R')),
+            (3, poll(2 * S, S, b'R')),
+            (9, poll(2 * S, S, b'D')),
         ];
-        let usage = looks.map(|(at, usage)| (at * S, usage)).to_vec();
+        let usage = polls.map(|(at, usage)| (at * S, usage)).to_vec();
         let facts = RecorderFacts { usage, ..RecorderFacts::default() };
         let spans: Vec<_> = facts.spans(7).map(|span| (span.begin / S, span.mostly())).collect();
         assert_eq!(spans, [(1, "running"), (2, "waiting for a processor")], "nothing of the six seconds");
-        assert_eq!((facts.processor(7, 0, S), facts.processor(8, 0, 9 * S)), (None, None));
-        let all = facts.processor(7, 0, 9 * S).unwrap();
+        assert_eq!((facts.cpu(7, 0, S), facts.cpu(8, 0, 9 * S)), (None, None));
+        let all = facts.cpu(7, 0, 9 * S).unwrap();
         assert_eq!(
-            (all.ran, all.waited, all.looked(), all.mostly()),
+            (all.ran, all.waited, all.polled(), all.mostly()),
             (S, S, 8 * S, "in uninterruptible sleep")
         );
     }

@@ -32,7 +32,7 @@ pub(crate) enum Step {
     Event { time: u64, event: Event },
     /// The item with this key (a method's id, or a key from [`typed`]) was open when the words before `time`
     /// were lost: it started earlier.
-    Before { time: u64, key: u32 },
+    RecentWork { time: u64, key: u32 },
     /// The item with this key, and all inside, was open when words were lost and is closed by now, or its
     /// method was switched off while it was open: it ended after `time`.
     Ended { time: u64, key: u32 },
@@ -48,7 +48,7 @@ impl Step {
     pub(crate) fn change(&self) -> Option<(u64, Option<u32>, Option<u32>)> {
         match self {
             Self::Event { time, event } => Some((*time, begins(event), ends(event))),
-            Self::Before { time, key } => Some((*time, Some(*key), None)),
+            Self::RecentWork { time, key } => Some((*time, Some(*key), None)),
             Self::Ended { time, key } => Some((*time, None, Some(*key))),
             Self::Lost { .. } | Self::Fault(_) => None,
         }
@@ -182,7 +182,7 @@ impl<S: Source> Restored<'_, S> {
         self.mark = self.events.clone();
         let mut entered = self.stack.take().unwrap_or_else(OpenStack::new);
         entered.clear();
-        let mut ahead = Ahead { entered, methods: 0, begun: false, base: None, ended: Vec::new() };
+        let mut ahead = LookAhead { entered, methods: 0, begun: false, base: None, ended: Vec::new() };
         let mut first = None;
         for item in self.events.clone() {
             let Item::Event { time, event } = item? else { break };
@@ -193,7 +193,7 @@ impl<S: Source> Restored<'_, S> {
             let found = ahead.beside(&self.open);
             let gone = self.open.drain(found.kept..).rev();
             self.steps.extend(gone.map(|key| Step::Ended { time: self.now, key }));
-            self.steps.extend(found.before.iter().map(|key| Step::Before { time, key: *key }));
+            self.steps.extend(found.before.iter().map(|key| Step::RecentWork { time, key: *key }));
             self.open.extend(found.before);
         }
         self.stack = Some(ahead.entered);
@@ -202,7 +202,7 @@ impl<S: Source> Restored<'_, S> {
 }
 
 /// What reading ahead from a gap finds.
-struct Ahead {
+struct LookAhead {
     /// What started since.
     entered: OpenStack,
     /// Number of method calls among these.
@@ -210,13 +210,13 @@ struct Ahead {
     /// Whether anything has started since.
     begun: bool,
     /// What blocks list as open at the gap, without those in `ended`.
-    base: Option<Base>,
+    base: Option<BlockCalls>,
     /// What was open at the gap and has ended since, innermost first.
     ended: Vec<u32>,
 }
 
 /// Open method calls according to a block.
-struct Base {
+struct BlockCalls {
     /// Their number.
     left: u64,
     /// Those with known ids, from the outermost on.
@@ -225,14 +225,14 @@ struct Base {
 
 /// What was open at a gap.
 #[derive(Debug)]
-struct Found {
+struct GapCalls {
     /// Number of previously open calls that are still open, from the outermost on.
     kept: usize,
     /// What is open on top of these, outermost first.
     before: Vec<u32>,
 }
 
-impl Ahead {
+impl LookAhead {
     fn event(&mut self, event: &Event) {
         if let Some(key) = begins(event) {
             self.begun = true;
@@ -245,11 +245,11 @@ impl Ahead {
                 None if *event == Event::FrameSkipped => {}
                 // Only other waits start and end inside a wait.
                 None if key == typed(types::WAIT) && self.begun => {}
-                None if is_told(key) => self.ended(key),
+                None if is_displayed(key) => self.ended(key),
                 None => {}
             }
         } else if let Event::OpenCalls(open) = event {
-            self.told(open);
+            self.open_calls(open);
         }
     }
 
@@ -283,9 +283,9 @@ impl Ahead {
     }
 
     /// A block lists the open calls.
-    fn told(&mut self, open: &OpenCalls) {
+    fn open_calls(&mut self, open: &OpenCalls) {
         let Some(left) = u64::from(open.depth).checked_sub(self.methods) else { return };
-        let base = self.base.get_or_insert_with(|| Base { left, named: Vec::new() });
+        let base = self.base.get_or_insert_with(|| BlockCalls { left, named: Vec::new() });
         if left > base.left || left < base.named.len() as u64 {
             // The record contradicts the list: a method was switched off while it was open.
             return;
@@ -301,7 +301,7 @@ impl Ahead {
     }
 
     /// Combines this with what was open before the gap, outermost first.
-    fn beside(&self, open: &[u32]) -> Found {
+    fn beside(&self, open: &[u32]) -> GapCalls {
         let ended = || self.ended.iter().rev().copied();
         let Some(base) = &self.base else {
             // How much is open outside of what ended is unknown.
@@ -311,7 +311,7 @@ impl Ahead {
                 (kept, same) = (kept + place + 1, same + 1);
             }
             let kept = if same == 0 { open.len() } else { kept };
-            return Found { kept, before: ended().skip(same).collect() };
+            return GapCalls { kept, before: ended().skip(same).collect() };
         };
         // Calls without a name may be any.
         let mut named = base.named.iter().copied().peekable();
@@ -339,13 +339,13 @@ impl Ahead {
             }
             kept = place + 1;
         }
-        Found { kept, before: named.chain(inner).collect() }
+        GapCalls { kept, before: named.chain(inner).collect() }
     }
 }
 
 /// Whether something with `key` that is not a method is displayed although its start is lost. A stage is part
 /// of its frame.
-fn is_told(key: u32) -> bool {
+fn is_displayed(key: u32) -> bool {
     key == ids::DISPATCH
         || [types::MESSAGE, types::FRAME, types::WAIT, types::SPAN, types::IDLE].map(typed).contains(&key)
 }

@@ -9,7 +9,7 @@ use super::{Anr, Detector, Facts};
 use crate::dump::{AnrKind, Dump, Subject};
 
 /// Maximum time from the signal to the request of the dump, ns: the system first dumps its own processes.
-const AFTER: u64 = 20_000_000_000;
+const MAX_REQUEST_DELAY: u64 = 20_000_000_000;
 
 /// The system's subjects in a recording.
 #[derive(Debug, Default)]
@@ -49,7 +49,7 @@ impl Subjects {
         if !matches!(anr.detector, Detector::Sigquit(_)) {
             return None;
         }
-        let near = |at: &u64| (anr.since..=anr.detected.saturating_add(AFTER)).contains(at);
+        let near = |at: &u64| (anr.since..=anr.detected.saturating_add(MAX_REQUEST_DELAY)).contains(at);
         let of_dump = self.dumps.iter().filter(|(at, _)| near(at));
         let of_dump = of_dump.min_by_key(|(at, _)| at.abs_diff(anr.detected)).map(|(_, subject)| subject);
         of_dump.or(self.end.as_ref().filter(|_| last))

@@ -7,7 +7,7 @@ use trace_format::event::{Wait, WaitKind};
 use trace_format::{Event, Item, ReadError, Recording, Source};
 
 use super::MAX_TIME;
-use super::coverage::Covering;
+use super::coverage::CoverageBuilder;
 use super::frames::FrameFacts;
 use super::rate::Rate;
 
@@ -24,7 +24,7 @@ pub(crate) struct Survey {
     /// Number of events of each thread.
     pub(crate) events: Vec<u64>,
     /// The recorded part of each thread's time.
-    pub(crate) covering: Vec<Covering>,
+    pub(crate) coverage_builder: Vec<CoverageBuilder>,
     /// The rate of the main thread's events.
     pub(crate) main_rate: Rate,
     /// The last moment of the recording.
@@ -66,7 +66,7 @@ impl Survey {
         let mut waits = Longest::default();
         let mut last = Vec::with_capacity(recording.threads().len());
         let mut events = Vec::with_capacity(recording.threads().len());
-        let mut covering = Vec::with_capacity(recording.threads().len());
+        let mut coverage_builder = Vec::with_capacity(recording.threads().len());
         let mut main_rate = Rate::new();
         let mut frames = FrameFacts::default();
         let mut unknown = 0;
@@ -76,7 +76,7 @@ impl Survey {
             let mut frame = 0;
             let mut count = 0;
             let mut open: Vec<LockWait> = Vec::new();
-            let mut covered = Covering::default();
+            let mut covered = CoverageBuilder::default();
             for item in recording.events(info) {
                 let Item::Event { time, event } = item? else {
                     covered.lost();
@@ -112,7 +112,7 @@ impl Survey {
                 }
             }
             open.into_iter().for_each(|wait| waits.add(LockWait { duration: u64::MAX, ..wait }));
-            covering.push(covered);
+            coverage_builder.push(covered);
             last.push(now.min(MAX_TIME));
             events.push(count);
         }
@@ -120,7 +120,7 @@ impl Survey {
         Ok(Self {
             last,
             events,
-            covering,
+            coverage_builder,
             main_rate,
             end,
             frames,

@@ -18,13 +18,13 @@ use super::stack::{Open, OpenStack, typed};
 
 /// The method that main is in while it waits for messages, if it is the innermost frame; native code calls
 /// input and descriptor listeners from within it (AOSP `MessageQueue.java`, API 21 to 34).
-const POLL: &str = "android.os.MessageQueue.nativePollOnce";
+const POLL_METHOD: &str = "android.os.MessageQueue.nativePollOnce";
 /// The queue's class: calls outside of messages are above one of its frames.
-const QUEUE: &str = "android.os.MessageQueue.";
+const QUEUE_PREFIX: &str = "android.os.MessageQueue.";
 
 /// Maximum time from a signal to a sample that shows what main did at the signal, ns: the sampler reacts to the
 /// signal.
-const NEAR: u64 = 1_000_000_000;
+const MAX_SAMPLE_DELAY: u64 = 1_000_000_000;
 
 /// The kind of a unit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -127,7 +127,7 @@ fn frame_name(line: &str) -> &str {
 
 /// Whether main waits for its next message: its innermost frame is the poll. An empty stack is unknown.
 pub(crate) fn is_polling(innermost: &str) -> bool {
-    frame_name(innermost) == POLL
+    frame_name(innermost) == POLL_METHOD
 }
 
 /// What main's queue called outside of messages, from a stack with the innermost frame first: the frame above
@@ -137,7 +137,7 @@ pub(crate) fn called_by_the_queue<'l>(frames: impl Iterator<Item = &'l str>) -> 
     let mut outermost = None;
     for line in frames {
         let name = frame_name(line);
-        if name.starts_with(QUEUE) {
+        if name.starts_with(QUEUE_PREFIX) {
             if let Some(found) = outermost {
                 above = Some(found);
             }
@@ -194,7 +194,7 @@ pub(super) fn begun_at<S: Source>(
             .collect();
         samples.sort_unstable();
         for (at, last) in idle {
-            let until = samples.partition_point(|(taken, _)| *taken <= at.saturating_add(NEAR));
+            let until = samples.partition_point(|(taken, _)| *taken <= at.saturating_add(MAX_SAMPLE_DELAY));
             let row = samples[..until].iter().rev().take_while(|(taken, polls)| *taken > last && !polls);
             if let Some((first, _)) = row.last().filter(|(first, _)| *first <= at) {
                 found.insert(at, *first);

@@ -17,7 +17,7 @@ use crate::dump::AnrKind;
 use crate::facts::StartKind;
 use crate::fnv::fnv1a;
 use crate::model::is_method_number;
-use crate::report::{Frame, FrameKind, Report};
+use crate::report::{OpenItem, OpenItemKind, Report};
 
 /// One recording as a row. `docs/fleet.md` explains the columns.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -108,8 +108,8 @@ impl Row {
             message: hang.and_then(|hang| hang.message()).map(str::to_owned),
             method: hang.and_then(|hang| hang.method()).map(|method| method.name.clone()),
             holder: wait
-                .and_then(|wait| wait.holder.as_ref())
-                .map(|holder| &holder.name)
+                .and_then(|wait| wait.owner.as_ref())
+                .map(|owner| &owner.name)
                 .or(report.answer.owners.first().map(|owner| &owner.thread))
                 .cloned(),
             cold_start_ns: cold.map(|start| start.duration()),
@@ -146,8 +146,8 @@ fn verdict(report: &Report) -> Option<&Verdict> {
 
 /// FNV-1a over the names of the methods, the outermost first; `None` if one of them is only a number, which
 /// differs between builds.
-fn stack_hash(stack: &[Frame]) -> Option<String> {
-    let methods = || stack.iter().filter(|frame| frame.kind == FrameKind::Method);
+fn stack_hash(stack: &[OpenItem]) -> Option<String> {
+    let methods = || stack.iter().filter(|frame| frame.kind == OpenItemKind::Method);
     if methods().next().is_none() || methods().any(|frame| is_method_number(&frame.name)) {
         return None;
     }
@@ -211,10 +211,10 @@ pub fn groups(rows: &[Row]) -> Vec<Group> {
 mod tests {
     use super::*;
 
-    fn frames(names: &[&str]) -> Vec<Frame> {
-        let frame = |name: &&str| Frame {
+    fn frames(names: &[&str]) -> Vec<OpenItem> {
+        let frame = |name: &&str| OpenItem {
             name: (*name).to_owned(),
-            kind: FrameKind::Method,
+            kind: OpenItemKind::Method,
             since: 0,
             began_before: false,
             source: None,

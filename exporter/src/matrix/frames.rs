@@ -15,7 +15,7 @@ const MAX_REPORTS: usize = 4096;
 
 /// A scene's report and the end of its window, BOOTTIME ns.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
+pub(super) struct TimedReport {
     pub(super) at: u64,
     pub(super) report: SceneReport,
     /// Whether it includes the system's own metrics, and the GPU's.
@@ -23,7 +23,7 @@ pub(super) struct Told {
     pub(super) gpu: bool,
 }
 
-impl Told {
+impl TimedReport {
     pub(super) fn scene(&self) -> TextId {
         TextId(self.report.scene)
     }
@@ -60,7 +60,7 @@ pub(super) struct FrameCounts {
 struct Counter {
     scenes: Scenes,
     last: Option<(u32, u64)>,
-    told: Vec<(u64, SceneReport)>,
+    reports: Vec<(u64, SceneReport)>,
 }
 
 impl Counter {
@@ -68,7 +68,7 @@ impl Counter {
         let listener = Listener { more_than_20: rules == Rules::Matrix, ..Listener::default() };
         let scenes =
             Scenes::new(listener, DropLevels::default(), rules).expect("the default window has a length");
-        Self { scenes, last: None, told: Vec::new() }
+        Self { scenes, last: None, reports: Vec::new() }
     }
 
     fn frame(&mut self, sample: &Sample, end: u64) {
@@ -77,19 +77,19 @@ impl Counter {
         }
         self.last = Some((sample.scene, end));
         let report = self.scenes.frame(sample, end / 1_000_000);
-        self.tell(end, report);
+        self.push(end, report);
     }
 
     fn flush(&mut self) {
         let end = self.last.map_or(0, |(_, end)| end);
         for report in self.scenes.flush() {
-            self.tell(end, Some(report));
+            self.push(end, Some(report));
         }
     }
 
-    fn tell(&mut self, at: u64, report: Option<SceneReport>) {
-        if self.told.len() < MAX_REPORTS {
-            self.told.extend(report.map(|report| (at, report)));
+    fn push(&mut self, at: u64, report: Option<SceneReport>) {
+        if self.reports.len() < MAX_REPORTS {
+            self.reports.extend(report.map(|report| (at, report)));
         }
     }
 }
@@ -188,11 +188,11 @@ impl FrameCounts {
     }
 
     /// The reports, by time.
-    pub(super) fn finish(mut self) -> Vec<Told> {
+    pub(super) fn finish(mut self) -> Vec<TimedReport> {
         self.own.flush();
         self.system.flush();
-        let means = !self.system.told.is_empty();
-        let told = if means { self.system.told } else { self.own.told };
+        let means = !self.system.reports.is_empty();
+        let reports = if means { self.system.reports } else { self.own.reports };
         let (rules, gpu) = (self.rules, self.gpu);
         let fps = |mut report: SceneReport| {
             // Matrix's own figure, the reciprocal of the mean latency.
@@ -201,7 +201,7 @@ impl FrameCounts {
             }
             report
         };
-        told.into_iter().map(|(at, report)| Told { at, report: fps(report), means, gpu }).collect()
+        reports.into_iter().map(|(at, report)| TimedReport { at, report: fps(report), means, gpu }).collect()
     }
 }
 

@@ -103,12 +103,12 @@ fn read<S: Source>(
             return Ok(own);
         }
     }
-    let mut teller = Teller::new(facts, names, options);
+    let mut reporter = Reporter::new(facts, names, options);
     if let Some(main) = facts.main() {
-        teller.main(main)?;
-        teller.other_threads(main.uid)?;
+        reporter.main(main)?;
+        reporter.other_threads(main.uid)?;
     }
-    Ok(teller.finish())
+    Ok(reporter.finish())
 }
 
 /// An open message or idle handler with its measurements.
@@ -117,10 +117,10 @@ struct Open {
     slice: Slice,
     /// The slice up to the moment at which it becomes an ANR.
     anr: Option<(u64, Slice)>,
-    lag_told: bool,
+    lag_reported: bool,
 }
 
-struct Teller<'a, S> {
+struct Reporter<'a, S> {
     facts: &'a Facts<'a, S>,
     names: &'a Names<'a>,
     rules: Rules,
@@ -139,10 +139,10 @@ struct Teller<'a, S> {
     idle: Option<(u64, bool)>,
     frames: FrameCounts,
     now: u64,
-    told: Vec<(u64, String)>,
+    reports: Vec<(u64, String)>,
 }
 
-impl<'a, S: Source> Teller<'a, S> {
+impl<'a, S: Source> Reporter<'a, S> {
     fn new(facts: &'a Facts<'a, S>, names: &'a Names<'a>, options: &IssueOptions) -> Self {
         let rules = options.rules.unwrap_or_default();
         let incidents = &facts.incidents;
@@ -184,7 +184,7 @@ impl<'a, S: Source> Teller<'a, S> {
             idle: None,
             frames: FrameCounts::new(rules),
             now: 0,
-            told: Vec::new(),
+            reports: Vec::new(),
         }
     }
 
@@ -198,7 +198,7 @@ impl<'a, S: Source> Teller<'a, S> {
                 }
                 // The duration of a message whose start is lost is unknown: its methods are reported, it is
                 // not.
-                Step::Before { time, key } if ids::is_method(key) => {
+                Step::RecentWork { time, key } if ids::is_method(key) => {
                     self.stack.push_before(key, time);
                 }
                 Step::Ended { key, .. } if ids::is_method(key) => {
@@ -226,20 +226,20 @@ impl<'a, S: Source> Teller<'a, S> {
 
     fn finish(mut self) -> Vec<String> {
         for (start, end, slice) in std::mem::take(&mut self.starts) {
-            self.tell(end, &Issue::Startup { start: &start });
+            self.push(end, &Issue::Startup { start: &start });
             if let Some(slice) = slice {
                 let cost = i64::try_from(start.cost_ms).unwrap_or(i64::MAX);
                 let Stack { text, key, .. } = slice.finish(end, cost);
-                self.tell(end, &Issue::StartupStack { start: &start, stack: &text, key: &key });
+                self.push(end, &Issue::StartupStack { start: &start, stack: &text, key: &key });
             }
         }
         let frames = std::mem::replace(&mut self.frames, FrameCounts::new(self.rules));
         for report in frames.finish() {
             let scene = self.text(report.scene());
-            self.tell(report.at, &report.issue(&scene));
+            self.push(report.at, &report.issue(&scene));
         }
-        self.told.sort_by_key(|(at, _)| *at);
-        self.told.into_iter().map(|(_, json)| json).collect()
+        self.reports.sort_by_key(|(at, _)| *at);
+        self.reports.into_iter().map(|(_, json)| json).collect()
     }
 
     /// Handles what is due before the next event, at `time`.
@@ -249,18 +249,18 @@ impl<'a, S: Source> Teller<'a, S> {
             self.signal_anr(&anr);
         }
         let lag = self.limits.lag_ms * 1_000_000;
-        if let Some((since, told)) = &mut self.idle
-            && !*told
+        if let Some((since, reports)) = &mut self.idle
+            && !*reports
             && time.saturating_sub(*since) >= lag
         {
-            *told = true;
+            *reports = true;
             let since = *since;
             self.lag(LagKind::IdleHandler, since, since + lag);
         }
         let Some(open) = &mut self.open else { return };
         let since = open.since;
-        if !open.lag_told && time.saturating_sub(since) >= lag {
-            open.lag_told = true;
+        if !open.lag_reported && time.saturating_sub(since) >= lag {
+            open.lag_reported = true;
             self.lag(LagKind::Message, since, since + lag);
         }
         if let Some((at, slice)) = self.open.as_mut().and_then(|open| open.anr.take_if(|(at, _)| *at < time))
@@ -296,7 +296,7 @@ impl<'a, S: Source> Teller<'a, S> {
                 self.idle = Some((at, false));
                 // Its only report is LAG_IDLE_HANDLER.
                 if let Some(open) = self.open.as_mut().filter(|_| self.messages == 1) {
-                    open.lag_told = true;
+                    open.lag_reported = true;
                 }
             }
             Event::IdleEnd => {
@@ -343,7 +343,8 @@ impl<'a, S: Source> Teller<'a, S> {
             let slice = || Slice::new(self.rules, true, self.options.lines);
             let limit = at.saturating_add(self.limits.anr_ms * 1_000_000);
             let due = self.stalls.get(&at).copied().unwrap_or(limit);
-            self.open = Some(Open { since: at, slice: slice(), anr: Some((due, slice())), lag_told: false });
+            self.open =
+                Some(Open { since: at, slice: slice(), anr: Some((due, slice())), lag_reported: false });
         }
         self.call(Call::enter(DISPATCH, at));
     }
@@ -365,13 +366,13 @@ impl<'a, S: Source> Teller<'a, S> {
         }
         let Stack { text, key, cost_ms } = open.slice.finish(at, i64::try_from(ms).unwrap_or(i64::MAX));
         let scene = self.scene_at(at);
-        self.tell(at, &Issue::SlowMessage { cost_ms, scene: &scene, stack: &text, key: &key, cpu_ms: None });
+        self.push(at, &Issue::SlowMessage { cost_ms, scene: &scene, stack: &text, key: &key, cpu_ms: None });
     }
 
     fn lag(&mut self, kind: LagKind, since: u64, at: u64) {
         let stack = self.java_stack(since, at, StackStyle::Whole);
         let (scene, foreground) = (self.scene_at(at), self.foreground(since, at));
-        self.tell(at, &Issue::Lag { kind, scene: &scene, thread_stack: &stack, foreground });
+        self.push(at, &Issue::Lag { kind, scene: &scene, thread_stack: &stack, foreground });
     }
 
     fn anr(&mut self, since: u64, at: u64, slice: Slice) {
@@ -401,7 +402,7 @@ impl<'a, S: Source> Teller<'a, S> {
                 vm_size: vm_kib.unwrap_or(0),
             },
         };
-        self.tell(at, &issue);
+        self.push(at, &issue);
     }
 
     fn signal_anr(&mut self, anr: &Anr) {
@@ -411,7 +412,7 @@ impl<'a, S: Source> Teller<'a, S> {
         let scene = self.scene_at(anr.detected);
         let issue =
             Issue::SignalAnr { native_backtrace: false, scene: &scene, thread_stack: &stack, foreground };
-        self.tell(anr.detected, &issue);
+        self.push(anr.detected, &issue);
     }
 
     fn java_stack(&self, since: u64, at: u64, style: StackStyle) -> String {
@@ -422,9 +423,9 @@ impl<'a, S: Source> Teller<'a, S> {
     }
 
     fn foreground(&self, since: u64, at: u64) -> bool {
-        let said = self.facts.sections.snapshot(since, at).and_then(|snapshot| snapshot.foreground);
+        let recorded = self.facts.sections.snapshot(since, at).and_then(|snapshot| snapshot.foreground);
         // A window with the focus is in the foreground.
-        said.unwrap_or_else(|| self.frames.scene_at(at).0 != 0)
+        recorded.unwrap_or_else(|| self.frames.scene_at(at).0 != 0)
     }
 
     fn text(&self, id: trace_format::TextId) -> String {
@@ -432,12 +433,13 @@ impl<'a, S: Source> Teller<'a, S> {
     }
 
     fn scene_at(&self, at: u64) -> String {
-        let said = self.facts.sections.snapshots.iter().find(|s| s.at == at).and_then(|s| s.scene.clone());
-        said.unwrap_or_else(|| self.text(self.frames.scene_at(at)))
+        let recorded =
+            self.facts.sections.snapshots.iter().find(|s| s.at == at).and_then(|s| s.scene.clone());
+        recorded.unwrap_or_else(|| self.text(self.frames.scene_at(at)))
     }
 
-    fn tell(&mut self, at: u64, issue: &Issue<'_>) {
-        if self.told.len() >= MAX_ISSUES {
+    fn push(&mut self, at: u64, issue: &Issue<'_>) {
+        if self.reports.len() >= MAX_ISSUES {
             return;
         }
         let n = self.clocks.partition_point(|clock| clock.boottime <= at).max(1);
@@ -445,6 +447,6 @@ impl<'a, S: Source> Teller<'a, S> {
         let real = i128::from(clock.realtime) + i128::from(at) - i128::from(clock.boottime);
         let time_ms = i64::try_from(real / 1_000_000).unwrap_or(0);
         let envelope = Envelope { process: &self.process, time_ms, device: Device::UNKNOWN };
-        self.told.push((at, issue.to_json(&envelope)));
+        self.reports.push((at, issue.to_json(&envelope)));
     }
 }

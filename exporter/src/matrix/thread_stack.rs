@@ -7,7 +7,7 @@ use crate::facts::Sections;
 use crate::model::Names;
 
 /// Maximum age of a sample of main to represent the moment, ns.
-const LOOK_AFTER: u64 = 500_000_000;
+const MAX_SAMPLE_AGE: u64 = 500_000_000;
 
 /// The stack at `at`, in a message that started at `since`. `open`: the open methods, outermost first.
 pub(super) fn stack_at(
@@ -17,7 +17,7 @@ pub(super) fn stack_at(
     open: &[u32],
     (style, rules): (StackStyle, Rules),
 ) -> String {
-    let until = at.saturating_add(LOOK_AFTER);
+    let until = at.saturating_add(MAX_SAMPLE_AGE);
     let taken = sections.snapshot(since, until).filter(|s| s.has_stack());
     let sample = || sections.samples.within(since, until).min_by_key(|s| s.at.abs_diff(at));
     let taken = taken.map(|snapshot| snapshot.frames().map(frame).collect());

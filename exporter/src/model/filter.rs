@@ -29,9 +29,9 @@ impl Selection {
     }
 }
 
-/// Whether `wanted` of [`Selection::threads`] matches the thread with this name and tid.
-pub(crate) fn is_called(wanted: &str, main: bool, name: Option<&str>, tid: u32) -> bool {
-    (main && wanted == "main") || name == Some(wanted) || wanted.parse() == Ok(tid)
+/// Whether `selected` of [`Selection::threads`] matches the thread with this name and tid.
+pub(crate) fn is_called(selected: &str, main: bool, name: Option<&str>, tid: u32) -> bool {
+    (main && selected == "main") || name == Some(selected) || selected.parse() == Ok(tid)
 }
 
 /// An argument that outlives its event.
@@ -44,7 +44,7 @@ enum Kept {
 
 /// A slice that has started and may or may not be selected.
 #[derive(Debug)]
-struct Held {
+struct HeldSlice {
     at: u64,
     /// Also the name of a method: its map may be gone when it is passed on.
     name: Box<str>,
@@ -64,7 +64,7 @@ pub struct Filter<'k, K> {
     /// The minimum duration on the current track.
     min_duration: u64,
     /// The innermost open slices, none of which has been passed on.
-    held: Vec<Held>,
+    held: Vec<HeldSlice>,
     /// Number of open slices that started too late: they and everything inside are omitted.
     late: usize,
     left_out: Tally,
@@ -92,12 +92,12 @@ impl<'k, K: Sink> Filter<'k, K> {
         &self.left_out
     }
 
-    /// Passes on open slices that are selected by `now`; all of them if `anyway`.
-    fn hand_on(&mut self, now: u64, anyway: bool) -> Result<(), ExportError> {
-        let long = |held: &Held| now >= self.from && now.saturating_sub(held.at) >= self.min_duration;
+    /// Passes on open slices that are selected by `now`; all of them if `all`.
+    fn hand_on(&mut self, now: u64, all: bool) -> Result<(), ExportError> {
+        let long = |held: &HeldSlice| now >= self.from && now.saturating_sub(held.at) >= self.min_duration;
         // Inner slices started later: if one is not selected yet, none inside it is.
-        let wanted = self.held.iter().take_while(|held| anyway || long(held)).count();
-        for held in self.held.drain(..wanted) {
+        let selected = self.held.iter().take_while(|held| all || long(held)).count();
+        for held in self.held.drain(..selected) {
             let args = held.args.iter().map(|(key, value)| {
                 let value = match value {
                     Kept::Plain(value) => *value,
@@ -135,9 +135,9 @@ fn kept(value: Value<'_>) -> Kept {
 
 impl<K: Sink> Sink for Filter<'_, K> {
     fn wants(&self, thread: &ThreadInfo) -> bool {
-        let wanted =
-            |wanted: &String| is_called(wanted, thread.main, thread.name.as_deref(), thread.recorded_tid);
-        self.selection.threads.is_empty() || self.selection.threads.iter().any(wanted)
+        let selected =
+            |selected: &String| is_called(selected, thread.main, thread.name.as_deref(), thread.recorded_tid);
+        self.selection.threads.is_empty() || self.selection.threads.iter().any(selected)
     }
 
     fn head(&mut self, start: u64, clocks: &[Clocks]) -> Result<(), ExportError> {
@@ -170,7 +170,7 @@ impl<K: Sink> Sink for Filter<'_, K> {
         self.hand_on(at, false)?;
         let args = args.iter().map(|arg| (arg.key, kept(arg.value))).collect();
         let once = matches!(name, Name::Once(_));
-        self.held.push(Held { at, name: name.text().into(), once, args });
+        self.held.push(HeldSlice { at, name: name.text().into(), once, args });
         Ok(())
     }
 
@@ -224,8 +224,8 @@ impl<K: Sink> Sink for Filter<'_, K> {
 
     fn log(&mut self, line: &LogLine<'_>) -> Result<(), ExportError> {
         // The exporter's own warnings are about the whole trace.
-        let wanted = self.in_time(line.at) || (line.source.is_none() && line.level > Level::Info);
-        if wanted { self.sink.log(line) } else { Ok(()) }
+        let selected = self.in_time(line.at) || (line.source.is_none() && line.level > Level::Info);
+        if selected { self.sink.log(line) } else { Ok(()) }
     }
 
     fn anr(&mut self, row: &AnrRow<'_>) -> Result<(), ExportError> {

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 /// Delay from which a message of main gets an arrow, ns.
-pub(crate) const LATE_MESSAGE: u64 = 100_000_000;
+pub(crate) const MIN_MESSAGE_DELAY: u64 = 100_000_000;
 /// Maximum number of arrows of one kind per process. A viewer draws those of one slice at a time, but the file
 /// has all.
 const MAX_ARROWS: usize = 4096;
@@ -22,7 +22,7 @@ impl Flows {
 
 /// A late event: shown as an instant at its intended time.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Meant {
+pub(crate) struct LateEvent {
     pub(crate) at: u64,
     pub(crate) name: String,
     pub(crate) flow: u64,
@@ -32,14 +32,14 @@ pub(crate) struct Meant {
 
 /// The late events of a process.
 #[derive(Debug, Default)]
-pub(crate) struct Late {
+pub(crate) struct LateEvents {
     /// Messages, at their due times.
-    pub(crate) messages: Vec<Meant>,
+    pub(crate) messages: Vec<LateEvent>,
     /// Vsyncs whose frame was late.
-    pub(crate) vsyncs: Vec<Meant>,
+    pub(crate) vsyncs: Vec<LateEvent>,
 }
 
-impl Late {
+impl LateEvents {
     /// Adds a message that was due at `at`. Returns the arrow's number, if the limit allows.
     pub(crate) fn message(&mut self, flows: &Flows, at: u64, late: u64, name: &str) -> Option<u64> {
         push(&mut self.messages, flows, at, late, || format!("due: {name}"))
@@ -52,7 +52,7 @@ impl Late {
 }
 
 fn push(
-    list: &mut Vec<Meant>,
+    list: &mut Vec<LateEvent>,
     flows: &Flows,
     at: u64,
     late: u64,
@@ -62,6 +62,6 @@ fn push(
         return None;
     }
     let flow = flows.next();
-    list.push(Meant { at, name: name(), flow, late });
+    list.push(LateEvent { at, name: name(), flow, late });
     Some(flow)
 }

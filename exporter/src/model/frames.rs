@@ -8,11 +8,11 @@ use crate::ExportError;
 use crate::facts::FrameFacts;
 
 /// Duration of a message from which main counts as unresponsive, ns.
-const UNRESPONSIVE: u64 = 5_000_000_000;
+const UNRESPONSIVE_TIME: u64 = 5_000_000_000;
 /// Interval of the frames-per-second counter, ns of continuous frames.
-const WINDOW: u64 = 1_000_000_000;
+const FPS_WINDOW: u64 = 1_000_000_000;
 /// Maximum plausible delay from a vsync to its frame, ns: ten minutes; beyond it the word is damaged.
-const FAR: u64 = 600 * WINDOW;
+const MAX_VSYNC_DELAY: u64 = 600 * FPS_WINDOW;
 /// The counter of frames per second.
 const FPS: &str = "FPS";
 /// The counter of vsyncs dropped by each frame.
@@ -89,8 +89,8 @@ impl Frames {
         let lost = dropped(took, interval_ns(0.0)).whole();
         let frozen = DropLevels::default().of(lost) == Level::Frozen;
         // Frames were drawn just before; otherwise the system itself would report an unresponsive app.
-        let wanted =
-            self.last_end > 0 && (begun.saturating_sub(self.last_end) < WINDOW || took >= UNRESPONSIVE);
+        let wanted = self.last_end > 0
+            && (begun.saturating_sub(self.last_end) < FPS_WINDOW || took >= UNRESPONSIVE_TIME);
         if !frozen || !wanted || self.last_begin >= begun {
             return Ok(false);
         }
@@ -131,14 +131,15 @@ impl Frames {
         let facts = all.of_vsync(frame.intended);
         let metrics = facts.and_then(|facts| facts.metrics);
         // Main records input by the vsync that frame callbacks receive.
-        let told = metrics.and_then(|metrics| all.of_vsync(metrics.vsync));
-        let input = facts.and_then(|facts| facts.input).or(told.and_then(|facts| facts.input));
-        let intended = Some(frame.intended).filter(|t| *t > 0 && *t <= begun && begun - t <= FAR);
+        let known = metrics.and_then(|metrics| all.of_vsync(metrics.vsync));
+        let input = facts.and_then(|facts| facts.input).or(known.and_then(|facts| facts.input));
+        let intended = Some(frame.intended).filter(|t| *t > 0 && *t <= begun && begun - t <= MAX_VSYNC_DELAY);
         let from = intended.unwrap_or(begun);
         // The system's time extends to the display; the recorded one ends with main's part.
-        let end = metrics.map_or(at, |m| at.max(from.saturating_add(m.total)).min(at.saturating_add(WINDOW)));
-        let told = (1..=WINDOW).contains(&frame.interval);
-        let interval = if told { frame.interval } else { interval_ns(0.0) };
+        let end =
+            metrics.map_or(at, |m| at.max(from.saturating_add(m.total)).min(at.saturating_add(FPS_WINDOW)));
+        let known = (1..=FPS_WINDOW).contains(&frame.interval);
+        let interval = if known { frame.interval } else { interval_ns(0.0) };
         let lost = dropped(end.saturating_sub(from), interval).whole();
         let level = DropLevels::default().of(lost);
         let (word, group) = level_name(level);
@@ -146,7 +147,7 @@ impl Frames {
         if frame.estimated {
             args.push(Arg::new("estimated", Value::Bool(true)));
         }
-        if told {
+        if known {
             args.push(Arg::new("dropped", Value::Uint(lost.into())));
             args.push(Arg::new("drop_level", Value::Text(word)));
             args.push(Arg::group(group));
@@ -185,7 +186,7 @@ impl Frames {
             sink.counter(at, name, unit, value)
         };
         // Nothing was drawn for a while: end the last value.
-        let idle = self.last_end > 0 && from > self.last_end.saturating_add(WINDOW);
+        let idle = self.last_end > 0 && from > self.last_end.saturating_add(FPS_WINDOW);
         if idle {
             if self.meter.frames() > 0 {
                 sample(self.window, FPS, Unit::Sign("fps"), f64::from(self.meter.centi_fps()) / 100.0)?;
@@ -198,7 +199,7 @@ impl Frames {
             self.window = from;
         }
         self.meter.frame(from, at, interval);
-        if at.saturating_sub(self.window) >= WINDOW {
+        if at.saturating_sub(self.window) >= FPS_WINDOW {
             // Written at the start of the interval to which it applies.
             sample(self.window, FPS, Unit::Sign("fps"), f64::from(self.meter.centi_fps()) / 100.0)?;
             self.meter.restart();

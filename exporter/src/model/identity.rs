@@ -10,7 +10,7 @@ use crate::facts::SystemInfo;
 use crate::text::clean;
 
 /// The first synthetic number: kernel tids end at 2^22.
-const SYNTHETIC: u32 = 1 << 24;
+const FIRST_SYNTHETIC: u32 = 1 << 24;
 
 /// The numbers assigned so far.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ impl Identities {
     }
 
     fn take(&mut self, wanted: u32) -> u32 {
-        if (1..SYNTHETIC).contains(&wanted) && self.taken.insert(wanted) {
+        if (1..FIRST_SYNTHETIC).contains(&wanted) && self.taken.insert(wanted) {
             return wanted;
         }
         self.synthetic()
@@ -33,7 +33,7 @@ impl Identities {
 
     /// A number that no process or thread of the trace has.
     pub(crate) fn synthetic(&mut self) -> u32 {
-        let mut free = SYNTHETIC + self.taken.len() as u32;
+        let mut free = FIRST_SYNTHETIC + self.taken.len() as u32;
         while !self.taken.insert(free) {
             free += 1;
         }
@@ -43,7 +43,7 @@ impl Identities {
     /// The process of a recording. `first` is whether no earlier recording has its pid.
     pub(crate) fn process<S: Source>(&mut self, recording: &Recording<S>, first: bool) -> ProcessInfo {
         let header = recording.header();
-        let keeps = first && (1..SYNTHETIC).contains(&header.pid);
+        let keeps = first && (1..FIRST_SYNTHETIC).contains(&header.pid);
         let pid = if keeps { header.pid } else { self.synthetic() };
         let mut has_main = false;
         let threads = recording.threads().iter().map(|thread| {
@@ -111,8 +111,8 @@ mod tests {
         let shown = &process.threads[0];
         assert_eq!((process.description.as_deref(), shown.recorded_tid), (None, 42));
         let other = ThreadInfo { recorded_tid: 43, ..shown.clone() };
-        let told = "the real tid of its recorded main thread is 43";
-        assert_eq!(describe(42, 42, &[other]).as_deref(), Some(told));
+        let expected = "the real tid of its recorded main thread is 43";
+        assert_eq!(describe(42, 42, &[other]).as_deref(), Some(expected));
         let again = identities.process(&recording, false);
         assert!(again.pid != 42 && again.description.is_some());
         let all = tids.iter().chain(again.threads.iter().map(|t| &t.tid));

@@ -9,11 +9,11 @@ use trace_format::sections::anr_snapshot::AnrSnapshot;
 use trace_format::verdict::Verdict;
 
 use super::Tally;
-use super::answered::Told;
 use super::labels::{forward_name, known};
 use super::sink::{AnrRow, Arg, Level, LogLine, Name, Sink, Track, Unit, Value};
-use super::snapshot::{self, Shown};
+use super::snapshot::{self, SnapshotArgs};
 use super::thread::{Found, Shared, unplaced};
+use super::trace_answer::TraceAnswer;
 use crate::ExportError;
 use crate::dump::Subject;
 use crate::facts::{
@@ -22,7 +22,7 @@ use crate::facts::{
 use crate::text::{clean, short};
 
 /// Maximum time from the detection of an ANR to a snapshot without a message that belongs to it, ns.
-const NEAR: u64 = 2_000_000_000;
+const MAX_SNAPSHOT_DELAY: u64 = 2_000_000_000;
 /// Maximum length of a subject in a slice's name, in characters; an argument has all of it.
 const MAX_SUBJECT: usize = 120;
 
@@ -38,7 +38,9 @@ enum Mark<'a> {
 fn snapshot_of<'a>(anr: &Anr, snapshots: &'a [AnrSnapshot], taken: &mut [bool]) -> Option<&'a AnrSnapshot> {
     let of = |s: &AnrSnapshot| {
         let same = s.message_since > 0 && s.message_since == anr.since;
-        same || (s.message_since == 0 && s.at >= anr.since && s.at <= anr.detected.saturating_add(NEAR))
+        same || (s.message_since == 0
+            && s.at >= anr.since
+            && s.at <= anr.detected.saturating_add(MAX_SNAPSHOT_DELAY))
     };
     let place = snapshots.iter().enumerate().position(|(i, s)| !taken[i] && of(s))?;
     // Further snapshots of the same message belong to the same ANR.
@@ -93,20 +95,27 @@ pub(super) fn incident_track<S: Source, K: Sink>(
         now = at.max(now);
         match mark {
             Mark::Anr(anr, snapshot) => {
-                let message = found.asked.get(&anr.since).and_then(Option::as_deref);
+                let message = found.wanted_names.get(&anr.since).and_then(Option::as_deref);
                 let subject = subjects.of_anr(anr, last == Some(anr));
                 // The answer is about one hang; without a start it is the last one.
                 let answered = shared.answer.as_ref().filter(|answer| match answer.since {
                     Some(since) => since == anr.since,
                     None => last == Some(anr),
                 });
-                begin_anr(shared, anr, now, Seen { message, snapshot, subject, answered }, tally, sink)?;
+                begin_anr(
+                    shared,
+                    anr,
+                    now,
+                    AnrDetails { message, snapshot, subject, answered },
+                    tally,
+                    sink,
+                )?;
                 open = Some(anr.detected);
             }
             Mark::Capture(mark) => capture(mark, now, tally, sink)?,
             Mark::Snapshot(snapshot) => {
                 tally.instants += 1;
-                sink.instant(now, Name::Text("main looked at"), &Shown::of(snapshot).args())?;
+                sink.instant(now, Name::Text("main looked at"), &SnapshotArgs::of(snapshot).args())?;
             }
         }
     }
@@ -124,34 +133,35 @@ pub(super) fn incident_track<S: Source, K: Sink>(
 
 /// Further facts about an ANR.
 #[derive(Clone, Copy)]
-struct Seen<'a> {
+struct AnrDetails<'a> {
     /// The message that main was in.
     message: Option<&'a str>,
     snapshot: Option<&'a AnrSnapshot>,
     /// The system's subject.
     subject: Option<&'a Subject>,
     /// The answer, if it is about this ANR.
-    answered: Option<&'a Told>,
+    answered: Option<&'a TraceAnswer>,
 }
 
 fn begin_anr<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     anr: &Anr,
     at: u64,
-    Seen { message, snapshot, subject: told, answered }: Seen<'_>,
+    AnrDetails { message, snapshot, subject: system_subject, answered }: AnrDetails<'_>,
     tally: &mut Tally,
     sink: &mut K,
 ) -> Result<(), ExportError> {
     tally.anrs += 1;
     tally.slices += 1;
-    let subject = told.map_or_else(|| anr.subject(), |told| clean(&known_form(told)).into_owned());
+    let subject = system_subject
+        .map_or_else(|| anr.subject(), |system_subject| clean(&known_form(system_subject)).into_owned());
     let reasons = anr.verdict.as_ref().map(reasons_text);
     let forwarded = match &anr.detector {
         Detector::Sigquit(signal) => forward_name(signal.forward),
         Detector::Watchdog => Cow::Borrowed(""),
     };
     let mut args = Vec::with_capacity(32);
-    args.extend(answered.into_iter().flat_map(Told::args));
+    args.extend(answered.into_iter().flat_map(TraceAnswer::args));
     let detector = if matches!(anr.detector, Detector::Sigquit(_)) { "sigquit" } else { "watchdog" };
     args.push(Arg::new("detector", Value::Text(detector)));
     args.push(Arg::new("blocked_ms", Value::Millis(anr.blocked())));
@@ -168,10 +178,16 @@ fn begin_anr<S: Source, K: Sink>(
         args.push(Arg::new("more_sigquits", Value::Uint(anr.more_signals.into())));
     }
     args.push(Arg::new("subject", Value::Text(&subject)));
-    args.push(Arg::new("subject_by", Value::Text(if told.is_some() { "the system" } else { "anrscope" })));
-    args.extend(told.map(|told| Arg::new("subject_kind", Value::Text(told.kind.name()))));
-    let shown = snapshot.map(Shown::of);
-    args.extend(shown.iter().flat_map(Shown::args));
+    args.push(Arg::new(
+        "subject_by",
+        Value::Text(if system_subject.is_some() { "the system" } else { "anrscope" }),
+    ));
+    args.extend(
+        system_subject
+            .map(|system_subject| Arg::new("subject_kind", Value::Text(system_subject.kind.name()))),
+    );
+    let shown = snapshot.map(SnapshotArgs::of);
+    args.extend(shown.iter().flat_map(SnapshotArgs::args));
     // Viewers show only a slice's name without a click: the answer precedes the system's subject in it.
     let why = answered.map_or_else(String::new, |answered| format!("{}: ", answered.why));
     sink.begin(at, Name::Text(&format!("ANR: {why}{}", short(&subject, MAX_SUBJECT))), &args)?;

@@ -7,7 +7,7 @@ use trace_format::event::{Forward, Message, Stage, TextId, WaitKind};
 
 use super::codes::code_name;
 use super::sink::{Arg, Unit, Value};
-use crate::facts::Processor;
+use crate::facts::PolledCpu;
 use crate::text::clean;
 
 /// The unit of a counter with this name. Only names that the app's monitors write are known.
@@ -18,11 +18,11 @@ pub(crate) fn unit_of(counter: &str) -> Unit {
     }
 }
 
-/// An interned text, or `stand_in` if it is missing.
-pub(crate) fn text<'a>(texts: &'a Texts, id: TextId, stand_in: &'static str) -> Cow<'a, str> {
+/// An interned text, or `fallback` if it is missing.
+pub(crate) fn text<'a>(texts: &'a Texts, id: TextId, fallback: &'static str) -> Cow<'a, str> {
     match texts.get(id) {
         Some(text) if !text.is_empty() => clean(text),
-        _ => Cow::Borrowed(stand_in),
+        _ => Cow::Borrowed(fallback),
     }
 }
 
@@ -128,10 +128,10 @@ pub(crate) fn state_name(mostly: &'static str) -> &'static str {
 }
 
 /// A thread's CPU time between two polls, as arguments.
-pub(crate) fn processor_args(p: &Processor) -> [Arg<'static>; 6] {
+pub(crate) fn cpu_args(p: &PolledCpu) -> [Arg<'static>; 6] {
     [
         Arg::new("mostly", Value::Text(p.mostly())),
-        Arg::new("looked_at_ms", Value::Millis(p.looked())),
+        Arg::new("looked_at_ms", Value::Millis(p.polled())),
         Arg::new("cpu_ms", Value::Millis(p.ran)),
         Arg::new("runnable_ms", Value::Millis(p.waited)),
         Arg::new("voluntary_switches", Value::Uint(p.voluntary.into())),

@@ -28,7 +28,7 @@ const MAX_DUMPED: usize = 1024;
 
 /// A thread of the trace.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Known {
+pub(super) struct TraceThread {
     pub(super) tid: u32,
     pub(super) name: String,
 }
@@ -36,8 +36,8 @@ pub(super) struct Known {
 /// A wait in a dump.
 #[derive(Clone, Debug)]
 pub(super) struct DumpedWait {
-    waiter: Known,
-    owner: Known,
+    waiter: TraceThread,
+    owner: TraceThread,
     /// `com.example.Store (0x0000001a)`.
     lock: String,
     since: u64,
@@ -52,7 +52,7 @@ pub(super) struct DumpedWait {
 
 impl DumpedWait {
     /// The arguments of one side. `keys` are for the other.
-    fn told<'a>(&'a self, keys: [&'static str; 2], other: &'a Known) -> Vec<Arg<'a>> {
+    fn args_for<'a>(&'a self, keys: [&'static str; 2], other: &'a TraceThread) -> Vec<Arg<'a>> {
         let mut args = vec![
             Arg::category(LOCK),
             Arg::new(keys[0], Value::Uint(other.tid.into())),
@@ -70,12 +70,12 @@ impl DumpedWait {
 
 /// Since when main was in what it was in at `at`, if a signal shows that.
 fn since(incidents: &Incidents, at: u64) -> u64 {
-    let told = |s: &Sigquit| Some(s.stuck_since).filter(|since| *since > 0);
+    let args_for = |s: &Sigquit| Some(s.stuck_since).filter(|since| *since > 0);
     let anrs = incidents.anrs.iter().filter_map(|anr| match &anr.detector {
         Detector::Sigquit(_) => Some((anr.detected, anr.since)),
         Detector::Watchdog => None,
     });
-    let captures = incidents.captures.iter().filter_map(|c| Some((c.at, told(&c.sigquit)?)));
+    let captures = incidents.captures.iter().filter_map(|c| Some((c.at, args_for(&c.sigquit)?)));
     let before = anrs.chain(captures).filter(|(sensed, since)| *sensed <= at && *since <= at);
     before.max_by_key(|(sensed, _)| *sensed).map_or(at, |(_, since)| since)
 }
@@ -85,7 +85,7 @@ pub(super) fn dumped_waits<S: Source>(
     shared: &Shared<'_, S>,
     at: u64,
     section: &Section,
-    of: impl Fn(&Thread) -> Option<Known>,
+    of: impl Fn(&Thread) -> Option<TraceThread>,
     waits: &mut Vec<DumpedWait>,
 ) {
     let graph = LockGraph::of(section);
@@ -200,7 +200,7 @@ pub(super) fn locks<S: Source, K: Sink>(
             locks.entry(thread.tid).or_insert_with(|| (name.to_owned(), Vec::new())).1.push(row);
         }
     }
-    let wanted = |known: &Known| {
+    let wanted = |known: &TraceThread| {
         let recorded = shared.process.threads.iter().find(|thread| thread.tid == known.tid);
         recorded.is_none_or(|thread| sink.wants(thread))
     };
@@ -214,10 +214,10 @@ pub(super) fn locks<S: Source, K: Sink>(
             (&waiter_at.0, &waiter_at.1),
         );
         let (begin, end) = (wait.since, wait.at);
-        let mut holds = wait.told(["waiter_tid", "waiter_name"], &wait.waiter);
+        let mut holds = wait.args_for(["waiter_tid", "waiter_name"], &wait.waiter);
         holds.push(Arg::flow(flow));
-        let waits = wait.told(["owner_tid", "owner_name"], &wait.owner);
-        let mut push = |known: &Known, name: String, args, wait| {
+        let waits = wait.args_for(["owner_tid", "owner_name"], &wait.owner);
+        let mut push = |known: &TraceThread, name: String, args, wait| {
             let row = Row { begin, end, name, args, wait, incomplete: false };
             locks.entry(known.tid).or_insert_with(|| (known.name.clone(), Vec::new())).1.push(row);
         };

@@ -5,15 +5,13 @@
 //! What a name needs from elsewhere (the end of the recording, what a lock's owner was doing) is determined
 //! before, from the facts and by `owners`. Memory does not grow with the number of events.
 
-mod answered;
 mod categories;
 mod codes;
-mod dumped;
+mod dumped_thread;
 mod filter;
 mod flows;
 mod folded;
 mod frames;
-mod history;
 mod identity;
 mod incident_track;
 mod labels;
@@ -21,19 +19,20 @@ mod late_tracks;
 mod locks;
 mod log_form;
 mod measured_stages;
+mod message_list;
 mod names;
 mod owners;
 mod recorder_track;
-mod samples;
 mod sink;
 mod snapshot;
+mod stacks;
 mod startup;
 mod stream;
 mod tally;
 mod thread;
+mod trace_answer;
 mod typed;
 
-pub use answered::Ask;
 pub(crate) use categories::ALL as CATEGORIES;
 pub(crate) use filter::is_called;
 pub use filter::{Filter, Selection};
@@ -47,6 +46,7 @@ pub use stream::{Input, stream};
 pub(crate) use stream::{Streamed, first_moment, streamed};
 pub use tally::Tally;
 pub use thread::MAX_DEPTH;
+pub use trace_answer::AnswerSource;
 
 pub(crate) use folded::ShortCalls;
 pub(crate) use labels::{forward_name, message_name, stage_names, wait_name};

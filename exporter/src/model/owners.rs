@@ -19,7 +19,7 @@ struct Owner {
 
 /// Another thread started to wait for a lock that this thread owns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Awaited {
+pub(crate) struct OwnerWait {
     /// When it started.
     pub(crate) at: u64,
     /// Index of the waiting thread.
@@ -39,7 +39,7 @@ pub(crate) struct Awaited {
 pub(crate) struct Owners {
     owners: HashMap<(usize, u64), Owner>,
     /// By thread, sorted by time.
-    awaited: HashMap<usize, Vec<Awaited>>,
+    awaited: HashMap<usize, Vec<OwnerWait>>,
 }
 
 impl Owners {
@@ -60,7 +60,7 @@ impl Owners {
             let Some(place) = recording.threads().iter().position(|t| t.uid == owner) else { continue };
             let thread = &recording.threads()[place];
             waits.sort_by_key(|wait| wait.begun);
-            let awaited = waits.iter().map(|wait| Awaited {
+            let awaited = waits.iter().map(|wait| OwnerWait {
                 at: wait.begun.min(MAX_TIME),
                 by: wait.thread,
                 duration: wait.duration,
@@ -69,7 +69,7 @@ impl Owners {
                 lock: wait.lock.0,
                 class: TextId(wait.lock.1),
             });
-            let awaited: Vec<Awaited> = awaited.collect();
+            let awaited: Vec<OwnerWait> = awaited.collect();
             let mut arrows = awaited.iter().map(|awaited| (awaited.flow, awaited.release));
             let mut next = waits.into_iter().peekable();
             let mut note = |wait: &LockWait, stack: &OpenStack| {
@@ -100,7 +100,7 @@ impl Owners {
     /// Threads by how long others waited for their locks, the longest first; main's waits come before all
     /// others.
     pub(crate) fn by_weight(&self, main: Option<usize>) -> Vec<usize> {
-        let weight = |awaited: &[Awaited]| {
+        let weight = |awaited: &[OwnerWait]| {
             let of = |mains: bool| {
                 let some = awaited.iter().filter(|a| (Some(a.by) == main) == mains);
                 some.fold(0_u64, |sum, a| sum.saturating_add(a.duration))
@@ -124,7 +124,7 @@ impl Owners {
     }
 
     /// The waits for this thread's locks, by time.
-    pub(crate) fn awaited(&self, thread: usize) -> &[Awaited] {
+    pub(crate) fn awaited(&self, thread: usize) -> &[OwnerWait] {
         self.awaited.get(&thread).map_or(&[], Vec::as_slice)
     }
 }

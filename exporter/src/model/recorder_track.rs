@@ -8,10 +8,10 @@ use trace_format::layout::State;
 
 use super::Tally;
 use super::categories::THREAD_STATE;
-use super::labels::{processor_args, state_name};
+use super::labels::{cpu_args, state_name};
 use super::sink::{Arg, Level, LogLine, Name, Sink, Track, Unit, Value};
 use super::thread::Shared;
-use crate::facts::{Cost, Overhead, Survey, Switch, Why, estimate, first_event, percent};
+use crate::facts::{Cost, OffReason, Overhead, Survey, Switch, estimate, first_event, percent};
 use crate::{ExportError, Warning};
 
 /// Maximum number of threads listed individually: those with the most events.
@@ -73,9 +73,9 @@ pub(super) fn recorder_track<S: Source, K: Sink>(
 ) -> Result<(), ExportError> {
     let facts = &shared.facts.recorder;
     let dropped = shared.recording.header().dropped;
-    let said =
+    let has_changes =
         facts.measurement.is_some() || !facts.changes.is_empty() || facts.overhead != Overhead::default();
-    if !said && facts.standstills.all().is_empty() && dropped == 0 {
+    if !has_changes && facts.standstills.all().is_empty() && dropped == 0 {
         return Ok(());
     }
     let costs = costs(shared, survey);
@@ -178,8 +178,8 @@ fn marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey, costs: Option<&Cost
     let threads = shared.recording.threads();
     let mut by_events: Vec<usize> = (0..threads.len()).collect();
     by_events.sort_by_key(|i| Reverse(survey.events[*i]));
-    let told = by_events.into_iter().take(MAX_THREADS);
-    marks.extend(told.map(|i| (threads[i].first_time(), Mark::Thread(i))));
+    let listed = by_events.into_iter().take(MAX_THREADS);
+    marks.extend(listed.map(|i| (threads[i].first_time(), Mark::Thread(i))));
     if costs.is_some() {
         marks.extend(cost_marks(shared, survey));
     }
@@ -273,7 +273,7 @@ fn thread_args<'a, S: Source>(
         Arg::new("events", Value::Uint(survey.events[i])),
         Arg::new("words_overwritten", Value::Uint(thread.overwritten())),
     ];
-    let covered = survey.covering[i].finish(thread, survey.end, &shared.pauses);
+    let covered = survey.coverage_builder[i].finish(thread, survey.end, &shared.pauses);
     args.push(Arg::new("recorded_ms", Value::Millis(covered.recorded)));
     args.push(Arg::new("lived_ms", Value::Millis(covered.lived())));
     if let Some(costs) = costs {
@@ -316,25 +316,25 @@ fn switched<S: Source, K: Sink>(
     }
     let text = match switch.off {
         None => format!("{method} is recorded again"),
-        Some(Why::Asked) => format!("{method} is not recorded from here on: asked for"),
-        Some(Why::Budget(None)) => {
+        Some(OffReason::Asked) => format!("{method} is not recorded from here on: asked for"),
+        Some(OffReason::Budget(None)) => {
             format!("{method} is not recorded from here on: its calls are short and over the budget")
         }
-        Some(Why::Budget(Some(rate))) => {
+        Some(OffReason::Budget(Some(rate))) => {
             args.push(Arg::new("events_per_second", Value::Uint(rate)));
             format!(
                 "{method} is not recorded from here on: its calls are short, and {rate} events a second are over the budget"
             )
         }
-        Some(Why::Cost(calls)) => {
+        Some(OffReason::Cost(calls)) => {
             args.push(Arg::new("calls_per_second", Value::Uint(calls)));
             format!("{method} is not recorded from here on: {calls} calls a second cost more than they tell")
         }
     };
     let why = switch.off.map(|why| match why {
-        Why::Budget(_) => "over the budget",
-        Why::Cost(_) => "cost of recording",
-        Why::Asked => "asked for",
+        OffReason::Budget(_) => "over the budget",
+        OffReason::Cost(_) => "cost of recording",
+        OffReason::Asked => "asked for",
     });
     args.extend(why.map(|why| Arg::new("why", Value::Text(why))));
     tally.instants += 1;
@@ -348,7 +348,7 @@ fn log<K: Sink>(sink: &mut K, at: u64, message: &str) -> Result<(), ExportError>
 }
 
 /// Writes what main did from one poll to the next while its message was late.
-pub(super) fn processor_track<S: Source, K: Sink>(
+pub(super) fn cpu_track<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     tally: &mut Tally,
     sink: &mut K,
@@ -358,7 +358,7 @@ pub(super) fn processor_track<S: Source, K: Sink>(
     if spans.peek().is_none() {
         return Ok(());
     }
-    sink.track(Track::Processor)?;
+    sink.track(Track::Cpu)?;
     tally.tracks += 1;
     let (mut now, mut used) = (shared.start, 0_u64);
     for span in spans {
@@ -369,10 +369,10 @@ pub(super) fn processor_track<S: Source, K: Sink>(
             sink.counter(now, CPU, Unit::Sign("%"), 0.0)?;
         }
         tally.counters += 1;
-        sink.counter(begin, CPU, Unit::Sign("%"), percent(span.ran as f64, span.looked()))?;
+        sink.counter(begin, CPU, Unit::Sign("%"), percent(span.ran as f64, span.polled()))?;
         tally.slices += 1;
         // The CPU time itself, in the field where readers expect it.
-        let mut args = processor_args(&span).to_vec();
+        let mut args = cpu_args(&span).to_vec();
         args.extend([Arg::thread_time(used), Arg::category(THREAD_STATE)]);
         used = used.saturating_add(span.ran);
         sink.begin(begin, Name::Text(state_name(span.mostly())), &args)?;

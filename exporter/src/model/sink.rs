@@ -159,9 +159,9 @@ pub enum Track {
     /// The recorder's changes and their cost.
     Recorder,
     /// Main's CPU time while its message was late.
-    Processor,
+    Cpu,
     /// Main's messages before an ANR.
-    History,
+    MessageList,
     /// Messages that were late, at their due times, and those waiting at an ANR.
     Queue,
     /// The vsyncs of late frames.
@@ -177,8 +177,8 @@ impl Track {
     pub const PLAIN: [Self; 8] = [
         Self::Anr,
         Self::Recorder,
-        Self::Processor,
-        Self::History,
+        Self::Cpu,
+        Self::MessageList,
         Self::Queue,
         Self::Vsync,
         Self::Startup,
@@ -188,13 +188,13 @@ impl Track {
     /// Whether it is about the main thread, and so a child of it: readers that query main's slices find it.
     #[must_use]
     pub fn of_main(self) -> bool {
-        matches!(self, Self::StartupPhases | Self::Processor)
+        matches!(self, Self::StartupPhases | Self::Cpu)
     }
 
     /// Whether it is in the recorder's group, which comes last.
     #[must_use]
     pub fn of_recorder(self) -> bool {
-        matches!(self, Self::History | Self::Queue | Self::Vsync)
+        matches!(self, Self::MessageList | Self::Queue | Self::Vsync)
     }
 
     /// Its position among the tracks of the process, or of its group.
@@ -203,10 +203,10 @@ impl Track {
         match self {
             Self::Anr => 0,
             Self::Thread(_) => 1,
-            Self::Processor => 2,
+            Self::Cpu => 2,
             Self::StartupPhases => 3,
             Self::Startup => 4,
-            Self::History => 5,
+            Self::MessageList => 5,
             Self::Queue => 6,
             Self::Vsync => 7,
             Self::Recorder => 100,
@@ -233,11 +233,11 @@ impl Track {
                 "What was recorded and what that cost (estimated), when recording was paused, and what else was \
                  changed while it ran",
             )),
-            Self::Processor => Some((
+            Self::Cpu => Some((
                 "main: processor while late",
                 "What the main thread did from one look at it to the next; it is looked at while its message is late",
             )),
-            Self::History => Some((
+            Self::MessageList => Some((
                 "main: messages before an ANR",
                 "Main's messages in the 10 s before an ANR was detected; those shorter than a frame are told together",
             )),

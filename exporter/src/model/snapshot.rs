@@ -46,13 +46,13 @@ pub(super) fn waiting(snapshot: &AnrSnapshot) -> (Vec<Pending>, u64) {
 
 /// A snapshot with the texts for its arguments.
 #[derive(Debug)]
-pub(super) struct Shown<'s> {
+pub(super) struct SnapshotArgs<'s> {
     snapshot: &'s AnrSnapshot,
     priority: Option<String>,
     nice: Option<String>,
 }
 
-impl<'s> Shown<'s> {
+impl<'s> SnapshotArgs<'s> {
     pub(super) fn of(snapshot: &'s AnrSnapshot) -> Self {
         let text = |number: Option<i32>| number.map(|number| number.to_string());
         Self { snapshot, priority: text(snapshot.priority), nice: text(snapshot.nice) }
@@ -158,7 +158,7 @@ mod tests {
         ];
         assert_eq!((names, more), (wanted.to_vec(), 0));
         assert_eq!(memory(&s).collect::<Vec<_>>(), [("Java heap", 2 << 20)]);
-        let shown = Shown::of(&s);
+        let shown = SnapshotArgs::of(&s);
         let input = shown.args().into_iter().find(|a| a.key == "stage_input_ms").unwrap();
         assert_eq!(input.value, Value::Millis(1_500_000));
     }
@@ -174,7 +174,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_is_too_wild(text in "at=5\n((stage|message_since)=.{0,9}\n|\n|Message 0: \\{ when=.{0,20}\\}?\n){0,9}") {
-            prop_assert!(Shown::of(&of(&text)).args().len() >= 2);
+            prop_assert!(SnapshotArgs::of(&of(&text)).args().len() >= 2);
         }
     }
 }

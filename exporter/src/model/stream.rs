@@ -6,25 +6,25 @@ use std::path::Path;
 use trace_format::event::Clocks;
 use trace_format::{Recording, Source};
 
-use super::answered::Ask;
 use super::flows::Flows;
-use super::history::History;
 use super::identity::Identities;
 use super::incident_track::incident_track;
 use super::late_tracks::{queue_track, vsync_track};
 use super::locks::locks;
+use super::message_list::MessageList;
 use super::owners::Owners;
-use super::recorder_track::{processor_track, recorder_track};
-use super::samples::stacks;
+use super::recorder_track::{cpu_track, recorder_track};
 use super::sink::{ProcessInfo, Sink, Track};
+use super::stacks::stacks;
 use super::startup::startup_tracks;
 use super::thread::{Found, Shared, ThreadPass};
+use super::trace_answer::AnswerSource;
 use super::{Names, Tally};
 use crate::facts::{Facts, LockWait, MAX_TIME, OpenStack, Survey, SystemInfo};
 use crate::{ExportError, Warning};
 
 /// Duration of a wait or other item from which a thread counts as hung, ns.
-const HUNG: u64 = 5_000_000_000;
+const HUNG_TIME: u64 = 5_000_000_000;
 
 /// A recording and the names of its methods.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub struct Input<'a, S> {
     /// The names of its methods.
     pub names: Names<'a>,
     /// How to obtain the answer, if it hung.
-    pub answer: Ask<'a>,
+    pub answer: AnswerSource<'a>,
 }
 
 /// The result of streaming.
@@ -90,12 +90,12 @@ pub(crate) fn streamed<S: Source, K: Sink>(
 /// Whether the recording may contain a hang: an ANR, a dump, a lock that a thread waits for at the end, or a
 /// main thread that recorded nothing for long before the end.
 fn may_have_hung<S: Source>(facts: &Facts<'_, S>, survey: &Survey, main: Option<usize>) -> bool {
-    let for_long = |since: u64| survey.end.saturating_sub(since) >= HUNG;
-    let stuck = |wait: &LockWait| wait.duration == u64::MAX && for_long(wait.begun);
+    let for_long = |since: u64| survey.end.saturating_sub(since) >= HUNG_TIME;
+    let waiting = |wait: &LockWait| wait.duration == u64::MAX && for_long(wait.begun);
     !facts.incidents.anrs.is_empty()
         || !facts.incidents.captures.is_empty()
         || facts.has_dumps()
-        || survey.waits.iter().any(stuck)
+        || survey.waits.iter().any(waiting)
         || main.is_some_and(|main| survey.last[main] > 0 && for_long(survey.last[main]))
 }
 
@@ -185,7 +185,7 @@ fn one<S: Source, K: Sink>(
         process.threads[thread].rank = u32::try_from(rank).unwrap_or(u32::MAX);
     }
     sink.process(&process)?;
-    let answer = if may_have_hung(&facts, &survey, main) { input.answer.told()? } else { None };
+    let answer = if may_have_hung(&facts, &survey, main) { input.answer.get()? } else { None };
     if let Some(answer) = &answer {
         answer.log(start, sink)?;
     }
@@ -205,8 +205,8 @@ fn one<S: Source, K: Sink>(
         start,
     };
     let mut found = Found {
-        asked: anrs.iter().map(|anr| (anr.since, None)).collect(),
-        history: History::before(anrs),
+        wanted_names: anrs.iter().map(|anr| (anr.since, None)).collect(),
+        history: MessageList::before(anrs),
         ..Found::default()
     };
     for (i, thread) in recording.threads().iter().enumerate() {
@@ -228,7 +228,7 @@ fn one<S: Source, K: Sink>(
     vsync_track(&shared, &mut found.late.vsyncs, &mut tally, sink)?;
     startup_tracks(&shared, &facts.sections.starts, &mut tally, sink)?;
     recorder_track(&shared, survey, &mut tally, sink)?;
-    processor_track(&shared, &mut tally, sink)?;
+    cpu_track(&shared, &mut tally, sink)?;
     let dumped = stacks(&shared, &mut tally, sink).map_err(|error| place(input, error))?;
     locks(&shared, &dumped, &mut tally, sink)?;
     all.counts += tally;

@@ -5,20 +5,20 @@ use std::collections::HashMap;
 use trace_format::event::{Folded, types};
 use trace_format::{Event, Recording, Source, ids};
 
-use super::answered::Told;
-use super::flows::{Flows, Late};
+use super::flows::{Flows, LateEvents};
 use super::folded::ShortCalls;
 use super::frames::Frames;
-use super::history::History;
 use super::labels::{self, text};
 use super::log_form;
 use super::measured_stages::MeasuredStages;
+use super::message_list::MessageList;
 use super::names::Names;
 use super::owners::Owners;
 use super::sink::{Arg, LogLine, LogSource, Name, ProcessInfo, Sink, Unit, Value};
 use super::tally::Tally;
+use super::trace_answer::TraceAnswer;
 use crate::ExportError;
-use crate::facts::{Facts, MAX_TIME, Open, OpenStack, Pause, Processor, Step, Survey, name_before, typed};
+use crate::facts::{Facts, MAX_TIME, Open, OpenStack, Pause, PolledCpu, Step, Survey, name_before, typed};
 
 /// Maximum nesting that is displayed. The engine drops deeper slices but not their ends, which would then close
 /// the wrong ones, so both are cut here.
@@ -39,7 +39,7 @@ pub(crate) struct Shared<'a, S> {
     pub(crate) facts: &'a Facts<'a, S>,
     pub(crate) survey: &'a Survey,
     /// The answer, if it hung.
-    pub(crate) answer: Option<Told>,
+    pub(crate) answer: Option<TraceAnswer>,
     pub(crate) pauses: Vec<Pause>,
     /// The trace's first moment: nothing is displayed earlier.
     pub(crate) start: u64,
@@ -49,11 +49,11 @@ pub(crate) struct Shared<'a, S> {
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     /// Names of main's messages and other units that started at these moments.
-    pub(crate) asked: HashMap<u64, Option<String>>,
+    pub(crate) wanted_names: HashMap<u64, Option<String>>,
     /// Late events.
-    pub(crate) late: Late,
+    pub(crate) late: LateEvents,
     /// Main's messages before its ANRs.
-    pub(crate) history: History,
+    pub(crate) history: MessageList,
     /// Number of threads with a counter of short calls.
     pub(super) short_counters: usize,
 }
@@ -91,7 +91,7 @@ pub(crate) struct ThreadPass<'a, S, K> {
     /// The next time at which something is inserted between the thread's own events.
     between: u64,
     /// The moments, latest first, at which a unit of main started whose name is wanted.
-    asked: Vec<u64>,
+    wanted_names: Vec<u64>,
 }
 
 impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
@@ -125,11 +125,11 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
             begun: false,
             pauses: &shared.pauses,
             between: 0,
-            asked: Vec::new(),
+            wanted_names: Vec::new(),
         };
         if pass.main {
-            pass.asked.extend(pass.found.asked.keys());
-            pass.asked.sort_unstable_by(|a, b| b.cmp(a));
+            pass.wanted_names.extend(pass.found.wanted_names.keys());
+            pass.wanted_names.sort_unstable_by(|a, b| b.cmp(a));
         }
         pass.look_ahead();
         pass
@@ -156,7 +156,7 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
                     let at = self.reach(time)?;
                     self.event(at, &event)?;
                 }
-                Step::Before { time, key } => {
+                Step::RecentWork { time, key } => {
                     let at = self.reach(time)?;
                     self.before(at, key)?;
                 }
@@ -377,8 +377,8 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
 
     #[inline]
     fn push(&mut self, at: u64, key: u32, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {
-        if self.asked.last().is_some_and(|asked| *asked <= at) {
-            self.name_asked(at, &name);
+        if self.wanted_names.last().is_some_and(|wanted_names| *wanted_names <= at) {
+            self.keep_wanted_name(at, &name);
         }
         let depth = self.stack.depth();
         let remembered = self.stack.push(key, at);
@@ -393,14 +393,14 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
 
     /// Keeps the name of what starts at `at`, if it is wanted: of several the outermost, which comes first.
     #[cold]
-    fn name_asked(&mut self, at: u64, name: &Name<'_>) {
-        while self.asked.last().is_some_and(|asked| *asked < at) {
-            self.asked.pop();
+    fn keep_wanted_name(&mut self, at: u64, name: &Name<'_>) {
+        while self.wanted_names.last().is_some_and(|wanted_names| *wanted_names < at) {
+            self.wanted_names.pop();
         }
-        if self.asked.last() == Some(&at)
-            && let Some(asked) = self.found.asked.get_mut(&at)
+        if self.wanted_names.last() == Some(&at)
+            && let Some(wanted_names) = self.found.wanted_names.get_mut(&at)
         {
-            asked.get_or_insert_with(|| name.text().into_owned());
+            wanted_names.get_or_insert_with(|| name.text().into_owned());
         }
     }
 
@@ -430,7 +430,7 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
                 self.sink.end(at, &[])?;
                 continue;
             }
-            let processor = typed_event.and_then(|closed| self.processor(&closed, at));
+            let cpu = typed_event.and_then(|closed| self.cpu(&closed, at));
             let mut args = Vec::new();
             if let Some(closed) = typed_event {
                 self.closed(&closed, at, &mut args)?;
@@ -447,8 +447,8 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
                 args.push(Arg::new("truncated_depth", Value::Uint(self.cut as u64)));
                 self.cut = 0;
             }
-            if let Some(processor) = &processor {
-                args.extend(labels::processor_args(processor));
+            if let Some(cpu) = &cpu {
+                args.extend(labels::cpu_args(cpu));
             }
             self.sink.end(at, &args)?;
             if let Some(wait) = typed_event.filter(|closed| closed.key == typed(types::WAIT) && !incomplete) {
@@ -460,16 +460,12 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
 
     /// Main's CPU time in a message that ends at `at`, if it was polled: only late ones are.
     #[inline]
-    fn processor(&self, closed: &Open, at: u64) -> Option<Processor> {
+    fn cpu(&self, closed: &Open, at: u64) -> Option<PolledCpu> {
         let message = closed.key == ids::DISPATCH || closed.key == typed(types::MESSAGE);
         if !message || !self.shared.facts.recorder.has_usage() {
             return None;
         }
-        self.shared.facts.recorder.processor(
-            self.shared.recording.threads()[self.thread].tid,
-            closed.begun,
-            at,
-        )
+        self.shared.facts.recorder.cpu(self.shared.recording.threads()[self.thread].tid, closed.begun, at)
     }
 }
 

@@ -6,7 +6,7 @@ use trace_format::Source;
 use trace_format::event::{Frame, Message, Stage, Wait, WaitKind, types};
 
 use super::categories;
-use super::flows::LATE_MESSAGE;
+use super::flows::MIN_MESSAGE_DELAY;
 use super::labels::{self, known};
 use super::measured_stages::MeasuredStages;
 use super::sink::{Arg, Name, Sink, Value};
@@ -19,8 +19,8 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
         let texts = self.shared.recording.texts();
         let name = labels::message_name(texts, message);
         if self.main {
-            if let Some(asked) = self.found.asked.get_mut(&at) {
-                *asked = Some(name.clone());
+            if let Some(wanted_names) = self.found.wanted_names.get_mut(&at) {
+                *wanted_names = Some(name.clone());
             }
             if self.found.history.is_kept() && self.stack.find(typed(types::MESSAGE)).is_none() {
                 self.message.clone_from(&name);
@@ -44,7 +44,7 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
         if message.due > 0 {
             let late = at.saturating_sub(message.due);
             args.push(Arg::new("queue_delay_ms", Value::Millis(late)));
-            if late >= LATE_MESSAGE {
+            if late >= MIN_MESSAGE_DELAY {
                 let flow = self.found.late.message(self.shared.flows, message.due, late, &name);
                 args.extend(flow.map(Arg::flow));
             }

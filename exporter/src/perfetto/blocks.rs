@@ -7,10 +7,10 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use super::wire::put_varint;
 
 /// Size from which a block is closed, in bytes. The engine requires less than 512 kB.
-const BLOCK: usize = 400 << 10;
+const MAX_BLOCK: usize = 400 << 10;
 
 /// Size of the buffer for a short packet.
-pub(crate) const SHORT: usize = 48;
+pub(crate) const SHORT_PACKET: usize = 48;
 
 /// TracePacket.compressed_packets, with its wire type.
 const COMPRESSED_PACKETS: u64 = 50 << 3 | 2;
@@ -29,7 +29,7 @@ impl<W: Write> Blocks<W> {
     pub(crate) fn new(out: W, level: u32) -> Self {
         Self {
             out,
-            block: Vec::with_capacity(BLOCK + (64 << 10)),
+            block: Vec::with_capacity(MAX_BLOCK + (64 << 10)),
             zlib: (level > 0).then(|| Compress::new(Compression::new(level.min(9)), true)),
             squeezed: Vec::new(),
             written: 0,
@@ -49,7 +49,7 @@ impl<W: Write> Blocks<W> {
 
     /// Adds a short packet including tag and length: the first `length` bytes of `packet`.
     #[inline]
-    pub(crate) fn short(&mut self, packet: &[u8; SHORT], length: usize) -> io::Result<()> {
+    pub(crate) fn short(&mut self, packet: &[u8; SHORT_PACKET], length: usize) -> io::Result<()> {
         // Copying a fixed length and truncating takes a few moves; copying a variable length is a call.
         let end = self.block.len() + length;
         self.block.extend_from_slice(packet);
@@ -59,7 +59,7 @@ impl<W: Write> Blocks<W> {
 
     #[inline]
     fn flush_if_full(&mut self) -> io::Result<()> {
-        if self.block.len() < BLOCK { Ok(()) } else { self.flush_block() }
+        if self.block.len() < MAX_BLOCK { Ok(()) } else { self.flush_block() }
     }
 
     /// Writes what has been collected uncompressed, for packets that readers need first.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::blocks::SHORT;
+use super::blocks::SHORT_PACKET;
 use super::interning::{annotation, category, named};
 use super::packets::{self, event, packet};
 use super::wire::put_varint;
@@ -25,7 +25,7 @@ impl<W: Write> PerfettoWriter<W> {
     pub(super) fn short(&mut self, at: u64, body: [u8; 8], length: usize) -> io::Result<()> {
         let since = self.elapsed(at);
         let (middle, middle_length) = self.sequence.middle;
-        let mut packet = [0; SHORT];
+        let mut packet = [0; SHORT_PACKET];
         packet[0] = 0x0A;
         packet[2] = (packet::TIMESTAMP << 3) as u8;
         let mut n = 3 + put_varint(&mut packet[3..13], since);

@@ -19,7 +19,7 @@ use crate::model::{
 /// The pid of the process that carries ANR records; Android's pids end below it.
 const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;
 /// Rank of threads that only a dump has: after all recorded ones.
-const LAST_THREADS: u32 = 1 << 30;
+const DUMPED_THREAD_RANK: u32 = 1 << 30;
 const SYSTEM_SERVER: &str = "system_server";
 /// The first version that accepts a stack with an event. Older ones count an error for each.
 const WITH_CALLSTACKS: u32 = 53;
@@ -75,7 +75,7 @@ pub(crate) struct PerfettoWriter<W> {
     stacks: Option<(u64, Stacks)>,
     /// The counter of main's CPU time, once it exists.
     pub(super) thread_time: Option<u64>,
-    system_told: bool,
+    system_written: bool,
     /// The oldest Perfetto, by major version, that must accept the trace without errors.
     min_perfetto: u32,
     /// Processes whose parent and user are in another trace.
@@ -106,7 +106,7 @@ impl<W: Write> PerfettoWriter<W> {
             cookie: base,
             stacks: None,
             thread_time: None,
-            system_told: false,
+            system_written: false,
             min_perfetto,
             known_processes: Vec::new(),
             base,
@@ -230,7 +230,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             );
             self.write()?;
         }
-        if info.system.is_known() && !std::mem::replace(&mut self.system_told, true) {
+        if info.system.is_known() && !std::mem::replace(&mut self.system_written, true) {
             packets::system(&mut self.message, &info.system);
             self.write()?;
         }
@@ -255,7 +255,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
     fn track(&mut self, track: Track) -> Result<(), ExportError> {
         self.stacks = None;
         let process = self.process.uuid;
-        if let (Track::Processor, None, Some(thread)) = (track, self.thread_time, self.process.main) {
+        if let (Track::Cpu, None, Some(thread)) = (track, self.thread_time, self.process.main) {
             // Its slices carry main's CPU time, which is a counter of that thread.
             self.thread_time = Some(self.describe(&Described::ThreadTime { thread })?);
         }
@@ -284,7 +284,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             Some(thread) => *thread,
             None => {
                 let pid = self.process.pid;
-                let rank = LAST_THREADS;
+                let rank = DUMPED_THREAD_RANK;
                 let thread = self.describe(&Described::Thread { pid, tid, name: Some(name), rank })?;
                 self.process.by_tid.insert(tid, thread);
                 thread
@@ -349,7 +349,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             Some(track) => *track,
             None => {
                 let pid = self.process.pid;
-                let rank = LAST_THREADS;
+                let rank = DUMPED_THREAD_RANK;
                 let track = self.describe(&Described::Thread { pid, tid: row.tid, name: row.name, rank })?;
                 self.process.by_tid.insert(row.tid, track);
                 track

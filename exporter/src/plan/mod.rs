@@ -1,31 +1,31 @@
 //! Plans which methods a build need not record: those that are called often in real runs and return
 //! immediately.
 //!
-//! The evidence comes from recordings ([`Evidence`]): calls with their start and end, the counts of calls too
+//! The evidence comes from recordings ([`RecordedCalls`]): calls with their start and end, the counts of calls too
 //! short to leave a slice, and methods that the recorder switched off because they were too frequent. A
 //! method's mean is its total recorded time over its number of calls. This also holds for coarse time: a call
 //! without a tick inside counts as 0, one with a tick as a whole tick, and on average that is its duration.
 //!
-//! Methods that ever took long are kept ([`Limits::fits`]), as are methods that wait themselves: a plan must
+//! Methods that ever took long are kept ([`Thresholds::fits`]), as are methods that wait themselves: a plan must
 //! not hide a hang.
 
-mod evidence;
+mod calls;
 
-pub use evidence::{Evidence, MethodName, Use};
+pub use calls::{CallStats, MethodName, RecordedCalls};
 
 use serde_json::{Value, json};
 
 /// Duration from which a call counts as long, ns. A few ticks of the coarse clock, since one tick is no measure
 /// of a call.
-pub const LASTS: u64 = 5_000_000;
+pub const LONG_CALL: u64 = 5_000_000;
 /// Duration of a single call from which a method is always kept, ns.
-pub const TOO_LONG: u64 = 100_000_000;
+pub const MAX_CALL: u64 = 100_000_000;
 /// One call in this many may be long: any thread can lose its CPU.
-pub const RARELY: u64 = 10_000;
+pub const CALLS_PER_LONG_CALL: u64 = 10_000;
 
 /// The conditions for excluding a method.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Limits {
+pub struct Thresholds {
     /// Minimum number of calls.
     pub calls: u64,
     /// Minimum share of all calls, in millionths.
@@ -36,21 +36,21 @@ pub struct Limits {
     pub methods: usize,
 }
 
-impl Default for Limits {
+impl Default for Thresholds {
     fn default() -> Self {
         Self { calls: 1_000, share: 50, mean: 20_000, methods: 2_000 }
     }
 }
 
-impl Limits {
+impl Thresholds {
     /// Whether to exclude a method with these calls; `all` is the number of calls of all methods.
     #[must_use]
-    pub fn fits(&self, used: &Use, all: u64) -> bool {
+    pub fn fits(&self, used: &CallStats, all: u64) -> bool {
         used.calls >= self.calls.max(1)
             && u128::from(used.calls) * 1_000_000 >= u128::from(self.share) * u128::from(all)
             && used.mean() <= self.mean
-            && used.longest < TOO_LONG
-            && used.lasted <= used.calls / RARELY
+            && used.longest < MAX_CALL
+            && used.long_calls <= used.calls / CALLS_PER_LONG_CALL
             && !used.waits
     }
 }
@@ -61,7 +61,7 @@ pub struct Row {
     /// The method.
     pub method: MethodName,
     /// Its calls.
-    pub used: Use,
+    pub used: CallStats,
 }
 
 /// The excluded methods, and their share of all calls.
@@ -82,15 +82,15 @@ pub struct Plan {
 impl Plan {
     /// Plans from the evidence.
     #[must_use]
-    pub fn of(evidence: &Evidence, limits: &Limits) -> Self {
-        let calls = evidence.calls();
-        let fitting = evidence.methods().filter(|(_, used)| limits.fits(used, calls));
+    pub fn of(recorded: &RecordedCalls, limits: &Thresholds) -> Self {
+        let calls = recorded.calls();
+        let fitting = recorded.methods().filter(|(_, used)| limits.fits(used, calls));
         let (writable, others): (Vec<_>, Vec<_>) = fitting.partition(|(method, _)| method.fits_a_rule());
         let mut rows: Vec<Row> =
             writable.into_iter().map(|(method, used)| Row { method: method.clone(), used: *used }).collect();
         rows.sort_by(|a, b| b.used.calls.cmp(&a.used.calls).then_with(|| a.method.cmp(&b.method)));
         rows.truncate(limits.methods);
-        let (methods, recordings) = (evidence.methods().count(), evidence.recordings);
+        let (methods, recordings) = (recorded.methods().count(), recorded.recordings);
         Self { rows, calls, methods, unwritable: others.len(), recordings }
     }
 

@@ -18,12 +18,12 @@ use crate::facts::{Facts, OpenStack, typed};
 use crate::method_map::{Fit, MethodMap};
 use crate::model::{Names, wait_name};
 use tree::{CallTree, ROOT};
-use walk::{Walked, walk};
+use walk::{ThreadTime, walk};
 
 pub use text::{share, time};
 
 /// Number of methods listed by self time.
-const HOTTEST: usize = 3;
+const MAX_HOTTEST: usize = 3;
 
 /// The path ends if the next call has less than one in this many parts of the thread's time.
 const PATH_ENDS: u64 = 4;
@@ -61,14 +61,14 @@ pub struct ThreadProfile {
     /// Approximate number of calls too short to be recorded.
     pub too_short: u64,
     /// The heaviest path, outermost call first. A recursive method occurs once.
-    pub path: Vec<Step>,
+    pub path: Vec<PathCall>,
     /// The methods with the most self time, and that time.
     pub hottest: Vec<(String, u64)>,
 }
 
 /// One call of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Step {
+pub struct PathCall {
     /// The method, or what it waited for.
     pub name: String,
     /// Total time, including callees, ns.
@@ -123,7 +123,7 @@ impl Profile {
     }
 }
 
-fn of_thread(walked: &Walked, names: &Names<'_>, name: String, tid: u32, lifetime: u64) -> ThreadProfile {
+fn of_thread(walked: &ThreadTime, names: &Names<'_>, name: String, tid: u32, lifetime: u64) -> ThreadProfile {
     let tree = &walked.tree;
     let totals = tree.totals();
     let in_calls = totals[ROOT as usize] - tree.own(ROOT);
@@ -140,8 +140,8 @@ fn of_thread(walked: &Walked, names: &Names<'_>, name: String, tid: u32, lifetim
     let mut hottest: Vec<(u32, u64)> = own.into_iter().filter(|(_, own)| *own > 0).collect();
     // Equal times are sorted by number: the order of a hash table varies.
     hottest.sort_unstable_by_key(|(key, own)| (std::cmp::Reverse(*own), *key));
-    hottest.truncate(HOTTEST);
-    let step = |node: u32| Step {
+    hottest.truncate(MAX_HOTTEST);
+    let step = |node: u32| PathCall {
         name: name_of(names, tree.key(node)),
         total: totals[node as usize],
         own: tree.own(node),

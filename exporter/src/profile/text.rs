@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use super::{Profile, Step, ThreadProfile};
+use super::{PathCall, Profile, ThreadProfile};
 
 /// Maximum width of a line in columns.
 const WIDTH: usize = 120;
 
 /// Width of the thread names in columns.
-const NAME: usize = 20;
+const NAME_WIDTH: usize = 20;
 
 impl Profile {
     /// A title and up to two lines for each of the first `threads` threads, and one for the others. Empty if
@@ -43,7 +43,7 @@ fn of_thread(thread: &ThreadProfile) -> String {
         "" => format!("tid {}", thread.tid),
         name => name.to_owned(),
     };
-    let mut line = format!("  {:<NAME$} {:>8}", cut(&name, NAME), time(thread.in_calls));
+    let mut line = format!("  {:<NAME_WIDTH$} {:>8}", cut(&name, NAME_WIDTH), time(thread.in_calls));
     line.push_str(&waiting(thread.waited));
     if thread.covered < thread.lifetime / 100 * 99 {
         let _ = write!(line, ", of the last {} of {}", time(thread.covered), time(thread.lifetime));
@@ -64,7 +64,7 @@ fn waiting(waited: u64) -> String {
 }
 
 /// Total time of the innermost call, the calls, and the share of self time.
-fn path(steps: &[Step]) -> Option<String> {
+fn path(steps: &[PathCall]) -> Option<String> {
     const BETWEEN: &str = " > ";
     let last = steps.last()?;
     let own = format!(" (self {})", time(last.own));
@@ -151,12 +151,12 @@ mod tests {
 
     #[test]
     fn a_long_path_keeps_its_ends() {
-        let step = |name: &str| Step { name: name.into(), total: 2_000_000_000, own: 5_000_000 };
+        let step = |name: &str| PathCall { name: name.into(), total: 2_000_000_000, own: 5_000_000 };
         assert_eq!(path(&[]), None);
         let line = path(&[step("com.example.Main.main"), step("Foo.bar")]).unwrap();
         assert_eq!(line, "      2.00 s  Main.main > Foo.bar (self 5.0 ms)");
         let names: Vec<String> = (0..40).map(|n| format!("com.example.Class{n}.method{n}")).collect();
-        let steps: Vec<Step> = names.iter().map(|name| step(name)).collect();
+        let steps: Vec<PathCall> = names.iter().map(|name| step(name)).collect();
         let line = path(&steps).unwrap();
         assert!(line.contains("Class0.method0 > ... > Class3"), "{line}");
         assert!(line.ends_with(" > Class39.method39 (self 5.0 ms)") && line.len() <= WIDTH, "{line}");

@@ -15,7 +15,7 @@ const MAX_LISTED: u32 = 1 << 16;
 
 /// The result for a thread.
 #[derive(Debug)]
-pub(super) struct Walked {
+pub(super) struct ThreadTime {
     pub(super) tree: CallTree,
     pub(super) events: u64,
     /// Number of words missing between others.
@@ -31,7 +31,7 @@ pub(super) struct Walked {
     at: u32,
 }
 
-impl Walked {
+impl ThreadTime {
     /// Ends at `end`: open calls continue until then.
     pub(super) fn finish(&mut self, end: u64) {
         let rest = end.saturating_sub(self.now);
@@ -42,14 +42,15 @@ impl Walked {
 }
 
 /// Reads a thread once. `stack` is working memory.
-pub(super) fn walk<S: Source>(events: Events<'_, S>, stack: &mut OpenStack) -> Result<Walked, ReadError> {
+pub(super) fn walk<S: Source>(events: Events<'_, S>, stack: &mut OpenStack) -> Result<ThreadTime, ReadError> {
     stack.clear();
     let tree = CallTree::new();
-    let mut found = Walked { tree, events: 0, lost: 0, first: 0, now: 0, covered: 0, too_short: 0, at: ROOT };
+    let mut found =
+        ThreadTime { tree, events: 0, lost: 0, first: 0, now: 0, covered: 0, too_short: 0, at: ROOT };
     // The nodes of the open items, one for each stack entry.
     let mut nodes: Vec<u32> = Vec::new();
     // Whether the calls listed at a block's start are needed: at the first block, and after a gap.
-    let mut wanted = true;
+    let mut needs_list = true;
     // Whether one of the lists has been read.
     let mut listed = false;
     // Whether the next event ends a gap.
@@ -59,11 +60,11 @@ pub(super) fn walk<S: Source>(events: Events<'_, S>, stack: &mut OpenStack) -> R
             Item::Event { time, event } => (time, event),
             Item::Lost { words } => {
                 found.lost = found.lost.saturating_add(words);
-                (gap, wanted, listed) = (true, true, false);
+                (gap, needs_list, listed) = (true, true, false);
                 continue;
             }
             Item::Fault(_) => {
-                (gap, wanted, listed) = (true, true, false);
+                (gap, needs_list, listed) = (true, true, false);
                 continue;
             }
         };
@@ -80,7 +81,7 @@ pub(super) fn walk<S: Source>(events: Events<'_, S>, stack: &mut OpenStack) -> R
         found.now = time;
         match event {
             Event::OpenCalls(open) => {
-                if wanted {
+                if needs_list {
                     if !std::mem::replace(&mut listed, true) {
                         stack.clear();
                     }
@@ -92,7 +93,7 @@ pub(super) fn walk<S: Source>(events: Events<'_, S>, stack: &mut OpenStack) -> R
             Event::Folded(folded) => found.too_short = found.too_short.saturating_add(folded.calls),
             _ => {}
         }
-        wanted = false;
+        needs_list = false;
         match change(&event) {
             Change::Open(stack_key, tree_key) => {
                 if stack.push(stack_key, time) {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use trace_format::{Event, ReadError, Source, Thread, ids};
 
-use super::frame::{Frame, FrameKind};
+use super::open_item::{OpenItem, OpenItemKind};
 use crate::facts::{Facts, OpenStack, Restored, Step};
 use crate::model::{Names, ShortCalls};
 
@@ -14,7 +14,7 @@ const MAX_CHAIN: usize = 512;
 const MAX_CALLEES: usize = 4096;
 const LISTED: usize = 4;
 /// Maximum delay from short calls to the event with their count, ns.
-const COUNTED_AFTER: u64 = 2_000_000_000;
+const MAX_COUNT_DELAY: u64 = 2_000_000_000;
 
 /// Where main spent a hang.
 #[derive(Clone, PartialEq, Debug)]
@@ -22,7 +22,7 @@ pub struct Busy {
     /// The recorded part of the hang: start and end, BOOTTIME ns.
     pub span: (u64, u64),
     /// The methods that were open for more than half of it, outermost first: the last one contains the loop.
-    pub chain: Vec<Frame>,
+    pub chain: Vec<OpenItem>,
     /// How long the last of them was open in it, ns.
     pub open: u64,
     /// Its recorded callees with the most time, at most four.
@@ -49,14 +49,14 @@ pub struct Callee {
 impl Busy {
     /// The method that contained the loop.
     #[must_use]
-    pub fn method(&self) -> Option<&Frame> {
+    pub fn method(&self) -> Option<&OpenItem> {
         self.chain.last()
     }
 }
 
 /// A call that was open for long.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Long {
+struct LongCall {
     depth: usize,
     id: u32,
     begun: u64,
@@ -89,8 +89,8 @@ pub(super) fn busy<'a, S: Source>(
     callees
         .sort_by(|a, b| b.total.cmp(&a.total).then(b.calls.cmp(&a.calls)).then_with(|| a.name.cmp(&b.name)));
     callees.truncate(LISTED);
-    let frame = |call: &Long| Frame {
-        kind: FrameKind::Method,
+    let frame = |call: &LongCall| OpenItem {
+        kind: OpenItemKind::Method,
         name: names.method(call.id).into_owned(),
         since: call.begun,
         began_before: call.before,
@@ -108,22 +108,26 @@ pub(super) fn busy<'a, S: Source>(
 }
 
 /// The recorded part of a hang, and calls in it.
-type Found = ((u64, u64), Vec<Long>);
+type LongCalls = ((u64, u64), Vec<LongCall>);
 
 /// The recorded part of the time, and the method calls that were open for more than half of it, outermost
 /// first: of two consecutive calls at most one qualifies.
-fn long_calls<S: Source>(steps: Restored<'_, S>, since: u64, until: u64) -> Result<Option<Found>, ReadError> {
+fn long_calls<S: Source>(
+    steps: Restored<'_, S>,
+    since: u64,
+    until: u64,
+) -> Result<Option<LongCalls>, ReadError> {
     let mut stack = OpenStack::new();
     let mut span = None;
-    let mut long: Vec<Long> = Vec::new();
-    let close = |stack: &mut OpenStack, depth: usize, at: u64, span: (u64, u64), long: &mut Vec<Long>| {
+    let mut long: Vec<LongCall> = Vec::new();
+    let close = |stack: &mut OpenStack, depth: usize, at: u64, span: (u64, u64), long: &mut Vec<LongCall>| {
         let least = (span.1 - span.0) / 2 + 1;
         while stack.depth() > depth {
             let Some(open) = stack.pop() else { break };
             let spent = overlap((open.begun, at), span);
             if ids::is_method(open.key) && spent >= least && long.len() < MAX_CHAIN {
                 let depth = stack.depth();
-                long.push(Long { depth, id: open.key, begun: open.begun, before: open.before, spent });
+                long.push(LongCall { depth, id: open.key, begun: open.begun, before: open.before, spent });
             }
         }
     };
@@ -136,7 +140,7 @@ fn long_calls<S: Source>(steps: Restored<'_, S>, since: u64, until: u64) -> Resu
         let span = *span.get_or_insert((since.max(time), until));
         if let Some(key) = begun {
             match step {
-                Step::Before { .. } => stack.push_before(key, time),
+                Step::RecentWork { .. } => stack.push_before(key, time),
                 _ => stack.push(key, time),
             };
         } else if let Some(depth) = ended.and_then(|key| stack.find(key)) {
@@ -157,7 +161,7 @@ type Callees = HashMap<u32, (u64, u64)>;
 fn called<S: Source>(
     steps: Restored<'_, S>,
     span: (u64, u64),
-    caller: Option<&Long>,
+    caller: Option<&LongCall>,
 ) -> Result<(Callees, ShortCalls, u64), ReadError> {
     let mut stack = OpenStack::new();
     let (mut callees, mut short, mut counted) = (Callees::new(), ShortCalls::default(), 0);
@@ -189,7 +193,7 @@ fn called<S: Source>(
                 short.add_part(&folded, part, time - folded.since);
                 counted = time.min(span.1);
             }
-        } else if time > span.1.saturating_add(COUNTED_AFTER) {
+        } else if time > span.1.saturating_add(MAX_COUNT_DELAY) {
             break;
         } else if let Some(key) = begun {
             stack.push(key, time);
@@ -224,7 +228,7 @@ mod tests {
             .unwrap()
     }
 
-    fn names(frames: &[Frame]) -> Vec<&str> {
+    fn names(frames: &[OpenItem]) -> Vec<&str> {
         frames.iter().map(|frame| frame.name.as_str()).collect()
     }
 

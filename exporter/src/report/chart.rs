@@ -2,7 +2,7 @@
 
 use std::collections::{BinaryHeap, HashMap};
 
-use super::frame::FrameKind;
+use super::open_item::OpenItemKind;
 
 /// Maximum number of slices per chart.
 const MAX_SLICES: usize = 6_000;
@@ -11,7 +11,7 @@ const MAX_DEPTH: usize = 64;
 
 /// A slice.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Slice {
+pub struct ChartSlice {
     /// Its row; 0 is the outermost.
     pub depth: usize,
     /// When it began.
@@ -19,7 +19,7 @@ pub struct Slice {
     /// When it ended, or the end of the chart.
     pub end: u64,
     /// Its kind.
-    pub kind: FrameKind,
+    pub kind: OpenItemKind,
     /// Index of its name in [`Chart::names`].
     pub name: usize,
     /// Whether it did not end.
@@ -36,14 +36,14 @@ pub struct Chart {
     /// Names, each once.
     pub names: Vec<String>,
     /// Sorted by start, outer slices first.
-    pub slices: Vec<Slice>,
+    pub slices: Vec<ChartSlice>,
     /// Number of slices omitted: the shortest and the deepest.
     pub left_out: u64,
 }
 
 /// Orders slices by duration, the shortest on top.
 #[derive(Debug, PartialEq, Eq)]
-struct Kept(Slice);
+struct Kept(ChartSlice);
 
 impl Kept {
     fn order(&self) -> (std::cmp::Reverse<u64>, u64, usize) {
@@ -83,7 +83,7 @@ impl ChartBuilder {
         depth: usize,
         (begin, end): (u64, u64),
         open: bool,
-        named: impl FnOnce() -> (FrameKind, String),
+        named: impl FnOnce() -> (OpenItemKind, String),
     ) {
         let Chart { from, to, .. } = self.chart;
         if end < from || begin > to {
@@ -106,7 +106,7 @@ impl ChartBuilder {
             self.chart.names.push(name.clone());
             next
         });
-        self.kept.push(Kept(Slice { depth, begin, end, kind, name, open }));
+        self.kept.push(Kept(ChartSlice { depth, begin, end, kind, name, open }));
     }
 
     pub(super) fn finish(mut self) -> Chart {
@@ -124,9 +124,9 @@ mod tests {
     fn the_longest_slices_stay_and_the_rest_is_counted() {
         let mut builder = ChartBuilder::new(100, 1_000_000);
         for i in 0..2 * MAX_SLICES as u64 {
-            builder.add(1, (200, 201 + i), false, || (FrameKind::Method, format!("m{}", i % 3)));
+            builder.add(1, (200, 201 + i), false, || (OpenItemKind::Method, format!("m{}", i % 3)));
         }
-        builder.add(0, (0, 2_000_000), true, || (FrameKind::Message, "outer".to_owned()));
+        builder.add(0, (0, 2_000_000), true, || (OpenItemKind::Message, "outer".to_owned()));
         builder.add(MAX_DEPTH, (200, 300), false, || unreachable!("it is not kept"));
         builder.add(0, (2, 3), false, || unreachable!("it is before"));
         let chart = builder.finish();

@@ -5,13 +5,13 @@ use std::fmt::{self, Formatter};
 use super::findings::Report;
 use super::moments::moment;
 use crate::answer::Cause;
-use crate::facts::Before;
+use crate::facts::RecentWork;
 use crate::facts::confidence_name;
 use crate::text::clean;
 use crate::words::{seconds, times};
 
 /// Maximum number of facts, kinds of messages and starts listed.
-const LISTED: usize = 5;
+const MAX_LISTED: usize = 5;
 
 /// Writes the rule that fired, and all facts.
 pub(super) fn write_cause(r: &Report, cause: &Cause, f: &mut Formatter<'_>) -> fmt::Result {
@@ -30,7 +30,7 @@ pub(super) fn write_cause(r: &Report, cause: &Cause, f: &mut Formatter<'_>) -> f
 }
 
 /// Writes what ran in the seconds before.
-pub(super) fn write_before(before: &Before, f: &mut Formatter<'_>) -> fmt::Result {
+pub(super) fn write_before(before: &RecentWork, f: &mut Formatter<'_>) -> fmt::Result {
     if before.messages + before.not_queued == 0 {
         return Ok(());
     }
@@ -45,7 +45,7 @@ pub(super) fn write_before(before: &Before, f: &mut Formatter<'_>) -> fmt::Resul
         times(before.messages, "message"),
         seconds(before.busy)
     )?;
-    for kind in before.kinds.iter().take(LISTED) {
+    for kind in before.kinds.iter().take(MAX_LISTED) {
         writeln!(
             f,
             "  {:>10}  {} of {}, the longest {}",
@@ -64,7 +64,7 @@ pub(super) fn write_starts(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         return Ok(());
     }
     writeln!(f, "\nSTARTS")?;
-    for start in r.starts.iter().take(LISTED * 2) {
+    for start in r.starts.iter().take(MAX_LISTED * 2) {
         let took = |to: u64| seconds(to.saturating_sub(start.begin));
         let application = start.application_end.map(|at| format!("application {}, ", took(at)));
         let drawn = start.first_draw.map(|at| format!("first draw {}, ", took(at)));
@@ -81,7 +81,7 @@ pub(super) fn write_starts(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
             start.grade.word()
         )?;
     }
-    if let Some(more) = r.starts.len().checked_sub(LISTED * 2).filter(|n| *n > 0) {
+    if let Some(more) = r.starts.len().checked_sub(MAX_LISTED * 2).filter(|n| *n > 0) {
         writeln!(f, "  and {more} more")?;
     }
     Ok(())

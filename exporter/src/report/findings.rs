@@ -11,7 +11,7 @@ use super::recorder::RecorderReport;
 use super::walk::{Counts, Slow};
 use crate::Warning;
 use crate::answer::{Answer, Cause};
-use crate::facts::Before;
+use crate::facts::RecentWork;
 use crate::facts::Unit;
 use crate::facts::{Anr, Capture, Coverage, Startup, SystemInfo};
 
@@ -64,7 +64,7 @@ pub struct Report {
     /// Its cause, if main hung or the system requested a dump.
     pub cause: Option<Cause>,
     /// The work in the 10 s before the hang, or before the end.
-    pub before: Before,
+    pub before: RecentWork,
     /// Starts and pages, by time.
     pub starts: Vec<Startup>,
     /// ANR profiles that the platform left on the device.

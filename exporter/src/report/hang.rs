@@ -1,27 +1,26 @@
 //! Finds the hang: the time range in which main did not respond.
 
-use trace_format::event::Wait;
 use trace_format::layout::State;
 use trace_format::{ReadError, Recording, Source};
 
 use super::busy::Busy;
-use super::frame::{Frame, FrameKind};
-use super::owners;
-use super::waits::{WaitFact, doing, wait_fact};
-use super::walk::{Ended, Walk, text};
-use crate::answer::observed::{Observed, Short, WaitSum};
+use super::open_item::{OpenItem, OpenItemKind};
+use super::owners::{self, Chain};
+use super::waits::{WaitFact, activity};
+use super::walk::{EndedUnit, Walk, text};
+use crate::answer::observed::{Observed, ShortCallSummary, WaitSum};
 use crate::facts::Unit;
-use crate::facts::{Anr, Facts, Processor, UnitKind};
+use crate::facts::{Anr, Facts, PolledCpu, UnitKind};
 use crate::model::Names;
 use crate::words::thread_name;
 
 /// Age from which a message, or a call outside of messages, that is open at the end of the recording is a hang,
 /// ns.
-const HANG: u64 = 2_000_000_000;
+const MIN_OPEN_HANG: u64 = 2_000_000_000;
 
 /// Duration from which one that ended is a hang, ns: the system's limit for input (AOSP
 /// `ActivityManagerService`, API 21 to 34).
-pub(super) const LONG_HANG: u64 = 5_000_000_000;
+pub(super) const MIN_ENDED_HANG: u64 = 5_000_000_000;
 
 /// Maximum number of distinct wait targets of one message.
 const MAX_WAIT_KINDS: usize = 256;
@@ -40,17 +39,17 @@ pub struct Hang {
     /// The moment of `stack`: the last one, or the detection of the ANR if the hang ended.
     pub at: u64,
     /// The open items on main at that moment, outermost first.
-    pub stack: Vec<Frame>,
+    pub stack: Vec<OpenItem>,
     /// The wait that main was in at that moment.
     pub wait: Option<WaitFact>,
-    /// The same wait as recorded.
-    pub(super) open_wait: Option<Wait>,
+    /// Who owned its lock at that moment, and who owned the lock that the owner waited for, and so on.
+    pub(super) chain: Chain,
     /// Where main spent the time, if recorded.
     pub busy: Option<Busy>,
     /// How long coarse time stood still during it, ns: calls look short there, or are missing.
     pub standstill: u64,
     /// Main's CPU time meanwhile, if it was polled.
-    pub processor: Option<Processor>,
+    pub cpu: Option<PolledCpu>,
     /// The ANR of this hang.
     pub anr: Option<Anr>,
 }
@@ -70,7 +69,7 @@ impl Hang {
 
     /// The method that main was in for nearly all of it, else the innermost open one.
     #[must_use]
-    pub fn main_method(&self) -> Option<&Frame> {
+    pub fn main_method(&self) -> Option<&OpenItem> {
         self.busy.as_ref().and_then(Busy::method).or_else(|| self.method())
     }
 
@@ -83,16 +82,16 @@ impl Hang {
     /// Adds the hang to the facts for the rules.
     pub(super) fn observe(&self, facts: &mut Observed) {
         facts.hung = true;
-        (facts.since, facts.asked) = (self.since, self.at);
+        (facts.since, facts.noticed) = (self.since, self.at);
         facts.message = self.unit.as_ref().map(|unit| unit.name.clone());
         let long = |since: u64| self.at.saturating_sub(since) >= self.at.saturating_sub(self.since) / 2;
-        let methods = || self.stack.iter().rev().filter(|f| f.kind == FrameKind::Method);
+        let methods = || self.stack.iter().rev().filter(|f| f.kind == OpenItemKind::Method);
         let busy = self.busy.as_ref();
         let method = methods().find(|f| long(f.since)).or_else(|| methods().next());
         let method = busy.and_then(Busy::method).or(method);
         facts.method = method.map(|f| (f.name.clone(), f.since));
         facts.standstill = self.standstill;
-        facts.short = busy.filter(|busy| busy.short_calls > 0).map(|busy| Short {
+        facts.short = busy.filter(|busy| busy.short_calls > 0).map(|busy| ShortCallSummary {
             calls: busy.short_calls,
             last: busy.counted,
             hot: busy.hot.first().cloned(),
@@ -105,8 +104,8 @@ impl Hang {
 
     /// The innermost open method.
     #[must_use]
-    pub fn method(&self) -> Option<&Frame> {
-        self.stack.iter().rev().find(|f| f.kind == FrameKind::Method)
+    pub fn method(&self) -> Option<&OpenItem> {
+        self.stack.iter().rev().find(|f| f.kind == OpenItemKind::Method)
     }
 }
 
@@ -125,26 +124,30 @@ pub(super) fn hang<S: Source>(
     names: &Names<'_>,
     walk: &Walk<'_, S>,
     anr: Option<&Anr>,
-    ended: Option<Ended>,
+    ended: Option<EndedUnit>,
     end: u64,
 ) -> Result<Option<Hang>, ReadError> {
     let last = walk.snapshot();
     let open = walk.unit();
     // If main recovered, what counts is what it did when the ANR was detected; else what it does at the end.
     let (now, then) =
-        ((&last, open.as_ref()), (walk.asked.as_ref().unwrap_or(&last), walk.asked_unit.as_ref()));
+        ((&last, open.as_ref()), (walk.requested.as_ref().unwrap_or(&last), walk.unit_at_request.as_ref()));
     let (since, at, until, ended, (snapshot, unit)) = match anr {
         Some(anr) => match anr.recovered.or(walk.left.filter(|left| *left >= anr.detected)) {
             Some(ended) => {
-                (anr.since, anr.detected, ended, true, if walk.asked.is_some() { then } else { now })
+                (anr.since, anr.detected, ended, true, if walk.requested.is_some() { then } else { now })
             }
             None => (anr.since, end, end, false, now),
         },
         None => match (open_at_end(walk, end, in_order(facts)), ended) {
             (Some(since), _) => (since, end, end, false, now),
-            (None, Some(ended)) => {
-                (ended.since, middle(ended), ended.until, true, if walk.asked.is_some() { then } else { now })
-            }
+            (None, Some(ended)) => (
+                ended.since,
+                middle(ended),
+                ended.until,
+                true,
+                if walk.requested.is_some() { then } else { now },
+            ),
             (None, None) => return Ok(None),
         },
     };
@@ -152,25 +155,32 @@ pub(super) fn hang<S: Source>(
     let begun = unit.filter(|unit| unit.kind == UnitKind::Call && !unit.began_before).map(|unit| unit.since);
     let since = begun.map_or(since, |begun| since.min(begun));
     let unit = unit.cloned().or_else(|| Unit::of_samples(facts.sections.samples.within(since, until)));
-    let wait = match snapshot.last().and_then(|o| o.wait) {
-        Some(wait) => {
-            let begun = snapshot.last().map_or(since, |o| o.frame.since);
-            Some(wait_fact(facts, names, &wait, begun, at)?)
+    let mut chain = Chain::default();
+    let mut wait = None;
+    if let Some((open, waits_for)) = snapshot.last().and_then(|open| Some((open, open.wait?))) {
+        if let Some(main) = facts.main() {
+            chain = owners::chain(facts, names, main, waits_for, at)?;
         }
-        None => None,
-    };
+        wait = Some(WaitFact {
+            kind: waits_for.kind,
+            since: open.item.since,
+            class: text(facts.recording, waits_for.class),
+            lock: waits_for.lock,
+            owner: chain.first.take(),
+        });
+    }
     Ok(Some(Hang {
         unit,
         since,
         until,
         ended,
         at,
-        stack: snapshot.iter().map(|o| o.frame.clone()).collect(),
+        stack: snapshot.iter().map(|o| o.item.clone()).collect(),
         wait,
-        open_wait: snapshot.last().and_then(|open| open.wait),
+        chain,
         busy: None,
         standstill: 0,
-        processor: None,
+        cpu: None,
         anr: anr.cloned(),
     }))
 }
@@ -181,11 +191,11 @@ pub(super) fn hang<S: Source>(
 pub(super) fn open_at_end<S: Source>(walk: &Walk<'_, S>, end: u64, in_order: bool) -> Option<u64> {
     if walk.has_messages() {
         let unit = walk.unit()?;
-        return (end.saturating_sub(unit.since) >= HANG).then_some(unit.since);
+        return (end.saturating_sub(unit.since) >= MIN_OPEN_HANG).then_some(unit.since);
     }
     let innermost = walk.snapshot().pop()?;
-    let counts = innermost.wait.is_some() || innermost.frame.kind == FrameKind::Method && !in_order;
-    (counts && end.saturating_sub(innermost.frame.since) >= LONG_HANG).then_some(innermost.frame.since)
+    let counts = innermost.wait.is_some() || innermost.item.kind == OpenItemKind::Method && !in_order;
+    (counts && end.saturating_sub(innermost.item.since) >= MIN_ENDED_HANG).then_some(innermost.item.since)
 }
 
 /// Whether the recording ended because the process exited by itself.
@@ -194,8 +204,8 @@ pub(super) fn in_order<S: Source>(facts: &Facts<'_, S>) -> bool {
 }
 
 /// The moment of a hang at which the system would have requested a dump.
-pub(super) fn middle(ended: Ended) -> u64 {
-    ended.since.saturating_add(LONG_HANG).min(ended.until)
+pub(super) fn middle(ended: EndedUnit) -> u64 {
+    ended.since.saturating_add(MIN_ENDED_HANG).min(ended.until)
 }
 
 /// The waits of the message that hung, by kind and target.
@@ -214,17 +224,16 @@ pub(super) fn wait_sums<S: Source>(
             continue;
         }
         let owner = recording.threads().iter().find(|t| waited.wait.owner > 0 && t.uid == waited.wait.owner);
-        let told = hang.wait.as_ref().and_then(|wait| wait.holder.as_ref());
-        let holder = match told {
-            Some(holder) if owner.is_none_or(|owner| owner.tid == holder.tid) => {
-                Some(format!("\"{}\" (tid {}), {}", holder.name, holder.tid, doing(holder)))
+        let owner = match hang.wait.as_ref().and_then(|wait| wait.owner.as_ref()) {
+            Some(known) if owner.is_none_or(|owner| owner.tid == known.tid) => {
+                Some(format!("\"{}\" (tid {}), {}", known.name, known.tid, activity(known)))
             }
             _ => owner.map(|owner| format!("\"{}\"", thread_name(owner))),
         };
         sums.push(WaitSum {
             kind: waited.wait.kind,
             what,
-            owner: holder,
+            owner,
             since: waited.since,
             count: 1,
             total,

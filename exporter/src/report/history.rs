@@ -6,12 +6,12 @@ use std::collections::{HashMap, VecDeque};
 use trace_format::event::{Event, Message, TextId, Wait};
 use trace_format::ids;
 
-use crate::facts::{Before, MessageKind};
+use crate::facts::{MessageKind, RecentWork};
 
 /// Length of the time range called "before", ns.
-pub(super) const BEFORE: u64 = 10_000_000_000;
+pub(super) const BEFORE_WINDOW: u64 = 10_000_000_000;
 /// Length of the time range remembered, ns.
-const REMEMBERED: u64 = 30_000_000_000;
+const MEMORY_WINDOW: u64 = 30_000_000_000;
 /// Maximum number of messages, and of waits of one message, remembered.
 const MAX_MESSAGES: usize = 1 << 16;
 const MAX_WAITS: usize = 4096;
@@ -44,7 +44,7 @@ impl What {
 
 /// A message, or a unit outside of messages, that has ended.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Ran {
+struct EndedWork {
     since: u64,
     end: u64,
     what: What,
@@ -52,7 +52,7 @@ struct Ran {
 
 /// A wait that has ended.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Waited {
+pub(super) struct EndedWait {
     pub(super) wait: Wait,
     pub(super) since: u64,
     pub(super) end: u64,
@@ -60,10 +60,10 @@ pub(super) struct Waited {
 
 #[derive(Debug, Default)]
 pub(super) struct History {
-    ran: VecDeque<Ran>,
+    ran: VecDeque<EndedWork>,
     depth: u32,
     open: (u64, Message),
-    waits: Vec<Waited>,
+    waits: Vec<EndedWait>,
     wait: Option<(Wait, u64)>,
     /// Number of events in the open message, and the time of the last one.
     pub(super) events: u64,
@@ -83,7 +83,7 @@ impl History {
                 if let Some((wait, since)) = self.wait.take()
                     && self.waits.len() < MAX_WAITS
                 {
-                    self.waits.push(Waited { wait, since, end: at });
+                    self.waits.push(EndedWait { wait, since, end: at });
                 }
             }
             _ => {}
@@ -108,12 +108,12 @@ impl History {
             }
         }
         self.depth = 0;
-        self.ran(Ran { since: self.open.0, end: at, what: What::Message(self.open.1) });
+        self.ran(EndedWork { since: self.open.0, end: at, what: What::Message(self.open.1) });
     }
 
     /// Notes that main's outermost call, outside of messages, has ended.
     pub(super) fn call(&mut self, since: u64, end: u64, key: u32, text: TextId) {
-        self.ran(Ran { since, end, what: What::Call(key, text) });
+        self.ran(EndedWork { since, end, what: What::Call(key, text) });
     }
 
     /// Forgets the facts of the open message or call: they belong to an earlier one.
@@ -123,25 +123,31 @@ impl History {
         self.events = 0;
     }
 
-    fn ran(&mut self, ran: Ran) {
+    fn ran(&mut self, ran: EndedWork) {
         let at = ran.end;
         self.ran.push_back(ran);
-        let old = |ran: &Ran| at.saturating_sub(ran.end) > REMEMBERED;
+        let old = |ran: &EndedWork| at.saturating_sub(ran.end) > MEMORY_WINDOW;
         while self.ran.len() > MAX_MESSAGES || self.ran.front().is_some_and(old) {
             self.ran.pop_front();
         }
     }
 
     /// The waits of the open message; an open one is closed at `at`.
-    pub(super) fn waits(&self, at: u64) -> impl Iterator<Item = Waited> {
-        let open = self.wait.map(|(wait, since)| Waited { wait, since, end: at.max(since) });
+    pub(super) fn waits(&self, at: u64) -> impl Iterator<Item = EndedWait> {
+        let open = self.wait.map(|(wait, since)| EndedWait { wait, since, end: at.max(since) });
         self.waits.iter().copied().chain(open)
     }
 
     /// The work between two moments, cut to them; includes calls outside of messages only if `calls`.
-    pub(super) fn between(&self, from: u64, to: u64, calls: bool, name: impl Fn(What) -> String) -> Before {
+    pub(super) fn between(
+        &self,
+        from: u64,
+        to: u64,
+        calls: bool,
+        name: impl Fn(What) -> String,
+    ) -> RecentWork {
         let mut kinds: HashMap<(u32, u32, i32, bool), (What, MessageKind)> = HashMap::new();
-        let mut before = Before { from, to, ..Before::default() };
+        let mut before = RecentWork { from, to, ..RecentWork::default() };
         for ran in self.ran.iter().filter(|ran| ran.end > from && ran.since < to) {
             if !calls && matches!(ran.what, What::Call(..)) {
                 continue;

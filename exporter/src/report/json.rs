@@ -6,14 +6,14 @@ use trace_format::layout::State;
 
 use super::busy::Busy;
 use super::findings::{Report, ThreadCoverage};
-use super::frame::{Frame, FrameKind};
 use super::hang::Hang;
+use super::open_item::{OpenItem, OpenItemKind};
 use super::recorder::RecorderReport;
 use super::waits::WaitFact;
 use crate::answer::{Cause, Site};
-use crate::facts::Before;
+use crate::facts::RecentWork;
 use crate::facts::Unit;
-use crate::facts::{Anr, Detector, Startup, Why};
+use crate::facts::{Anr, Detector, OffReason, Startup};
 
 /// The version of the schema. The major version changes when a key changes its meaning or is removed.
 pub const SCHEMA_VERSION: &str = "1.5";
@@ -22,15 +22,15 @@ pub const SCHEMA_VERSION: &str = "1.5";
 const MAX_FRAMES: usize = 512;
 const MAX_LISTED: usize = 1024;
 
-fn kind(kind: FrameKind) -> &'static str {
+fn kind(kind: OpenItemKind) -> &'static str {
     match kind {
-        FrameKind::Method => "method",
-        FrameKind::Message => "message",
+        OpenItemKind::Method => "method",
+        OpenItemKind::Message => "message",
         // The set of values is closed within a major version: the hang's `unit` has its kind.
-        FrameKind::Unit => "span",
-        FrameKind::Frame => "frame",
-        FrameKind::Wait => "wait",
-        FrameKind::Span => "span",
+        OpenItemKind::Unit => "span",
+        OpenItemKind::Frame => "frame",
+        OpenItemKind::Wait => "wait",
+        OpenItemKind::Span => "span",
     }
 }
 
@@ -47,18 +47,18 @@ pub(crate) fn wait_word(kind: WaitKind) -> &'static str {
     }
 }
 
-fn stack(frames: &[Frame]) -> Value {
-    let told = frames.iter().rev().take(MAX_FRAMES);
-    told.map(|f| json!({"kind": kind(f.kind), "name": f.name, "since_ns": f.since, "began_before": f.began_before})).collect()
+fn stack(frames: &[OpenItem]) -> Value {
+    let innermost = frames.iter().rev().take(MAX_FRAMES);
+    innermost.map(|f| json!({"kind": kind(f.kind), "name": f.name, "since_ns": f.since, "began_before": f.began_before})).collect()
 }
 
 fn wait(wait: &WaitFact) -> Value {
-    let holder = wait.holder.as_ref().map(|holder| {
-        json!({"name": holder.name, "tid": holder.tid, "stack": stack(&holder.stack), "last_left": holder.last_left,
-            "waits_for": holder.waits_for.as_ref().map(|(lock, owner)| json!({"lock": lock, "owner": owner}))})
+    let owner = wait.owner.as_ref().map(|owner| {
+        json!({"name": owner.name, "tid": owner.tid, "stack": stack(&owner.stack), "last_left": owner.last_left,
+            "waits_for": owner.waits_for.as_ref().map(|(lock, owner)| json!({"lock": lock, "owner": owner}))})
     });
     json!({"kind": wait_word(wait.kind), "since_ns": wait.since, "class": wait.class, "lock": lock_word(wait.lock),
-        "holder": holder})
+        "holder": owner})
 }
 
 /// A lock's identity; JSON would lose bits of a number.
@@ -94,9 +94,9 @@ fn off(recorder: &RecorderReport) -> Value {
     let all = recorder.off.iter().take(MAX_LISTED);
     let all = all.map(|(name, off)| {
         let (why, rate) = match off.why {
-            Why::Asked => ("asked", None),
-            Why::Budget(events) => ("budget", events),
-            Why::Cost(calls) => ("cost", Some(calls)),
+            OffReason::Asked => ("asked", None),
+            OffReason::Budget(events) => ("budget", events),
+            OffReason::Cost(calls) => ("cost", Some(calls)),
         };
         json!({"name": name, "since_ns": off.since, "until_ns": off.until, "why": why, "per_second": rate})
     });
@@ -104,8 +104,8 @@ fn off(recorder: &RecorderReport) -> Value {
 }
 
 fn hang(hang: &Hang) -> Value {
-    let processor = hang.processor.as_ref().map(|p| {
-        json!({"mostly": p.mostly(), "looked_ns": p.looked(), "ran_ns": p.ran, "waited_ns": p.waited,
+    let cpu = hang.cpu.as_ref().map(|p| {
+        json!({"mostly": p.mostly(), "looked_ns": p.polled(), "ran_ns": p.ran, "waited_ns": p.waited,
             "voluntary_switches": p.voluntary, "involuntary_switches": p.involuntary})
     });
     json!({
@@ -121,7 +121,7 @@ fn hang(hang: &Hang) -> Value {
         "wait": hang.wait.as_ref().map(wait),
         "busy": hang.busy.as_ref().map(busy),
         "standstill_ns": hang.standstill,
-        "processor": processor,
+        "processor": cpu,
     })
 }
 
@@ -156,7 +156,7 @@ fn anr(anr: &Anr) -> Value {
     })
 }
 
-fn before(before: &Before) -> Value {
+fn before(before: &RecentWork) -> Value {
     let kinds = before.kinds.iter();
     let kinds = kinds
         .map(|k| json!({"name": k.name, "count": k.count, "total_ns": k.total, "longest_ns": k.longest}));
@@ -179,7 +179,7 @@ fn answers(report: &Report) -> Value {
         Some(hang) => hang.unit.as_ref().map_or("not recorded", |unit| &unit.name),
         None => answer.message.as_deref().or(report.open.as_ref().map(|open| &*open.name)).unwrap_or("none"),
     };
-    let holder = match answer.owners.first() {
+    let owner = match answer.owners.first() {
         Some(owner) => {
             let lock = owner.lock.as_deref().unwrap_or("an object of unknown class");
             format!(
@@ -191,7 +191,7 @@ fn answers(report: &Report) -> Value {
         }
         None => "no owner of a lock is known".to_owned(),
     };
-    json!({"what": what, "how_long": report.headline(), "message": message, "holder": holder, "next": answer.advice()})
+    json!({"what": what, "how_long": report.headline(), "message": message, "holder": owner, "next": answer.advice()})
 }
 
 impl Report {
@@ -210,7 +210,7 @@ impl Report {
             slowest.map(|s| json!({"name": s.name, "since_ns": s.since, "duration_ns": s.duration}));
         let waits = self.waits.iter().map(|w| {
             json!({"kind": wait_word(w.kind), "since_ns": w.since, "duration_ns": w.duration, "class": w.class,
-                "lock": lock_word(w.lock), "holder": w.holder, "method": w.method})
+                "lock": lock_word(w.lock), "holder": w.owner, "method": w.method})
         });
         let captures = self.captures.iter().take(MAX_LISTED);
         let captures = captures.map(|c| {

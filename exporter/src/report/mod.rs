@@ -5,7 +5,6 @@ mod chart;
 mod collect;
 mod context;
 mod findings;
-mod frame;
 mod hang;
 mod history;
 mod html;
@@ -13,6 +12,7 @@ mod json;
 mod long_waits;
 mod messages;
 mod moments;
+mod open_item;
 mod owners;
 mod recorder;
 mod text;
@@ -27,17 +27,17 @@ use trace_format::{Recording, Source};
 use crate::{ExportError, MethodMap};
 
 pub use crate::answer::{Cause, CauseId, CauseKind, Evidence};
-pub use crate::facts::{Before, MessageKind, Unit, UnitKind};
+pub use crate::facts::{MessageKind, RecentWork, Unit, UnitKind};
 pub use busy::{Busy, Callee};
-pub use chart::{Chart, Slice};
+pub use chart::{Chart, ChartSlice};
 pub use findings::{Report, ThreadCoverage};
-pub use frame::{Frame, FrameKind};
 pub use hang::Hang;
 pub use html::MAX_EMBEDDED;
 pub use json::SCHEMA_VERSION;
 pub use long_waits::LongWait;
+pub use open_item::{OpenItem, OpenItemKind};
 pub use recorder::RecorderReport;
-pub use waits::{Holder, WaitFact};
+pub use waits::{LockOwner, WaitFact};
 pub use walk::{Counts, Slow};
 
 impl Report {

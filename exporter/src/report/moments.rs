@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn days_are_those_of_the_calendar() {
-        for (seconds, told) in [
+        for (seconds, expected) in [
             (0, "1970-01-01 00:00:00 UTC"),
             (951_782_399, "2000-02-28 23:59:59 UTC"),
             (951_782_400, "2000-02-29 00:00:00 UTC"),
@@ -54,7 +54,7 @@ mod tests {
             (1_735_689_599, "2024-12-31 23:59:59 UTC"),
             (4_107_542_400, "2100-03-01 00:00:00 UTC"),
         ] {
-            assert_eq!(utc(seconds * 1_000_000_000), told);
+            assert_eq!(utc(seconds * 1_000_000_000), expected);
         }
         assert!(utc(u64::MAX).starts_with("2554-"));
     }

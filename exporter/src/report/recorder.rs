@@ -3,7 +3,7 @@
 use trace_format::{Recording, Source, Thread};
 
 use crate::facts::{
-    Cost, Off, Pause, RecorderFacts, SelfMeasurement, Standstills, estimate, first_event, percent,
+    Cost, MethodOff, Pause, RecorderFacts, SelfMeasurement, Standstills, estimate, first_event, percent,
 };
 use crate::model::Names;
 
@@ -25,7 +25,7 @@ pub struct RecorderReport {
     /// The pauses.
     pub pauses: Vec<Pause>,
     /// The methods that were switched off, with their names, including those switched on again.
-    pub off: Vec<(String, Off)>,
+    pub off: Vec<(String, MethodOff)>,
     /// When coarse time stood still.
     pub standstills: Standstills,
 }

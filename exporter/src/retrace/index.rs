@@ -7,9 +7,9 @@
 use super::lookup::stacks;
 use super::mapping::Row;
 
-/// Maximum number of stacks examined for a line, or of rows: results beyond [`super::lookup::MEANINGS`]
+/// Maximum number of stacks examined for a line, or of rows: results beyond [`super::lookup::MAX_MEANINGS`]
 /// distinct ones are not returned anyway.
-const MOST: usize = 256;
+const MAX_STACKS: usize = 256;
 
 /// A stack of rows.
 #[derive(Clone, Copy, Debug)]
@@ -50,16 +50,16 @@ impl Index {
             let end = first + stack.len();
             match stack[0].range {
                 Some((from, to)) => index.stacks.push(Stack { from, to, rows: (number(first), number(end)) }),
-                None if index.unranged.len() < MOST => index.unranged.push(number(first)),
+                None if index.unranged.len() < MAX_STACKS => index.unranged.push(number(first)),
                 None => {}
             }
-            if index.outermost.len() < MOST {
+            if index.outermost.len() < MAX_STACKS {
                 index.outermost.push(number(end - 1));
             }
             first = end;
         }
         let callers = rows.iter().enumerate().filter(|(_, row)| !row.calls.is_empty());
-        index.callers = callers.take(MOST).map(|(row, _)| number(row)).collect();
+        index.callers = callers.take(MAX_STACKS).map(|(row, _)| number(row)).collect();
         index.stacks.sort_by_key(|stack| stack.from);
         let width = index.stacks.len().next_power_of_two();
         index.greatest = vec![0; 2 * width];
@@ -74,18 +74,18 @@ impl Index {
 
     /// The rows of the stacks that contain `line`, in the file's order, and the number of visited nodes.
     pub(super) fn at(&self, line: u32) -> (Vec<(u32, u32)>, usize) {
-        let (mut found, mut looked) = (Vec::new(), 0);
+        let (mut found, mut visited) = (Vec::new(), 0);
         let begun = self.stacks.partition_point(|stack| stack.from <= line);
         let width = self.greatest.len() / 2;
         let mut nodes = vec![(1, 0, width)];
         while let Some((node, first, length)) = nodes.pop() {
-            looked += 1;
+            visited += 1;
             if first >= begun || self.greatest.get(node).is_none_or(|to| *to < line) {
                 continue;
             }
             if length == 1 {
                 found.push(self.stacks[first].rows);
-                if found.len() >= MOST {
+                if found.len() >= MAX_STACKS {
                     break;
                 }
                 continue;
@@ -95,7 +95,7 @@ impl Index {
             nodes.push((2 * node, first, half));
         }
         found.sort_unstable();
-        (found, looked)
+        (found, visited)
     }
 }
 
@@ -130,14 +130,14 @@ mod tests {
     fn a_frame_looks_at_a_few_of_many_rows() {
         let ranges: Vec<(u32, u32)> = (0..200_000).map(|n| (n * 3 + 1, n * 3 + 3)).collect();
         let index = Index::of(&rows(&ranges));
-        let looked: usize = (0..3_000).map(|n| index.at(n * 199 + 1).1).sum();
-        assert!(looked < 3_000 * 64, "{looked} of {} rows", 3_000_u64 * 200_000);
+        let visited: usize = (0..3_000).map(|n| index.at(n * 199 + 1).1).sum();
+        assert!(visited < 3_000 * 64, "{visited} of {} rows", 3_000_u64 * 200_000);
         // A range over all of them is found with each, and changes nothing.
         let over: Vec<(u32, u32)> = std::iter::once((1, 900_000)).chain(ranges).collect();
         let index = Index::of(&rows(&over));
-        let (found, looked) = index.at(300_001);
+        let (found, visited) = index.at(300_001);
         assert_eq!((found.len(), found[0]), (2, (0, 1)));
-        assert!(looked < 100, "{looked}");
+        assert!(visited < 100, "{visited}");
     }
 
     #[test]
@@ -145,9 +145,9 @@ mod tests {
         let index = Index::of(&rows(
             &vec![(1, 9); 100_000].iter().enumerate().map(|(n, r)| (r.0, r.1 + n as u32)).collect::<Vec<_>>(),
         ));
-        let (found, looked) = index.at(5);
-        assert_eq!(found.len(), MOST);
-        assert!(looked < 8 * MOST, "{looked}");
+        let (found, visited) = index.at(5);
+        assert_eq!(found.len(), MAX_STACKS);
+        assert!(visited < 8 * MAX_STACKS, "{visited}");
     }
 
     proptest! {

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use super::mapping::{Class, Mapping, Method, Row};
 
 /// Maximum number of meanings per frame.
-const MEANINGS: usize = 16;
+const MAX_MEANINGS: usize = 16;
 /// Maximum number of frames per inlined stack.
-const INLINED: usize = 256;
+const MAX_INLINED: usize = 256;
 
 /// A frame with its original names.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -76,7 +76,7 @@ impl Mapping {
         if let Some(line) = line {
             for (first, end) in index.at(line).0 {
                 let stack = rows.get(first as usize..end as usize).unwrap_or_default();
-                let names = stack.iter().take(INLINED).map(|row| self.name(own, row, Some(line)));
+                let names = stack.iter().take(MAX_INLINED).map(|row| self.name(own, row, Some(line)));
                 add(&mut found, names.collect());
             }
         }
@@ -236,7 +236,7 @@ fn ends_stack(a: &Row, b: &Row) -> bool {
 
 /// Adds a meaning unless it exists.
 fn add(found: &mut Vec<Vec<FrameName>>, frames: Vec<FrameName>) {
-    if !frames.is_empty() && found.len() < MEANINGS && !found.contains(&frames) {
+    if !frames.is_empty() && found.len() < MAX_MEANINGS && !found.contains(&frames) {
         found.push(frames);
     }
 }

@@ -5,7 +5,7 @@ use super::mapping::Mapping;
 use crate::MethodMap;
 
 /// Maximum number of meanings written per frame; all but the first are marked `or`.
-const MEANINGS: usize = 4;
+const MAX_MEANINGS: usize = 4;
 
 /// The sources of names.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +73,7 @@ fn frame(mapping: &Mapping, line: &str) -> Option<Vec<String>> {
         .collect();
     let others: Vec<String> = others
         .iter()
-        .take(MEANINGS)
+        .take(MAX_MEANINGS)
         .filter_map(|frames| frames.first())
         .map(|name| format!("{}.{}({})", name.class, name.method, place(name)))
         .collect();

@@ -1,8 +1,8 @@
 //! A sink that keeps the model, to compare traces with.
 
 use exporter::model::{
-    AnrRow, Arg, Ask, Filter, FrameRow, Input, LogLine, Name, Names, ProcessInfo, Sink, StackRow, Tally,
-    Track, Unit, Value, stream,
+    AnrRow, AnswerSource, Arg, Filter, FrameRow, Input, LogLine, Name, Names, ProcessInfo, Sink, StackRow,
+    Tally, Track, Unit, Value, stream,
 };
 use exporter::{ExportError, MethodMap, Selection};
 use trace_format::Recording;
@@ -10,7 +10,7 @@ use trace_format::event::Clocks;
 
 /// A slice: where, when, how long, how deep, its name, and its arguments.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Slice {
+pub(crate) struct ChartSlice {
     /// A tid, or the name of a track that is none of a thread.
     pub(crate) place: String,
     pub(crate) ts: u64,
@@ -60,7 +60,7 @@ pub(crate) type LogFact = (u64, Option<(u32, String)>, String);
 pub(crate) struct Collected {
     pub(crate) start: u64,
     pub(crate) process: Option<ProcessInfo>,
-    pub(crate) slices: Vec<Slice>,
+    pub(crate) slices: Vec<ChartSlice>,
     pub(crate) instants: Vec<(String, u64, String)>,
     /// Of instants, in their order.
     pub(crate) instant_args: Vec<Args>,
@@ -147,7 +147,7 @@ impl Sink for Collected {
         all.sort();
         assert!(all.windows(2).all(|w| w[0].0 != w[1].0), "an argument twice: {all:?}");
         let (place, depth) = (self.place.clone(), self.open.len() as u64);
-        self.slices.push(Slice { place, ts, dur: at - ts, depth, name, incomplete, args: all });
+        self.slices.push(ChartSlice { place, ts, dur: at - ts, depth, name, incomplete, args: all });
         Ok(())
     }
 
@@ -212,7 +212,7 @@ pub(crate) fn collect_part(bytes: &[u8], map: &MethodMap, selection: &Selection)
     let mut collected = Collected::default();
     let file = std::path::Path::new("test.anrscope");
     let answer = || exporter::Report::build(file, &recording, map).map(|report| report.answer);
-    let inputs = [Input { file, recording: &recording, names, answer: Ask::of(&answer) }];
+    let inputs = [Input { file, recording: &recording, names, answer: AnswerSource::of(&answer) }];
     let tally = if selection.is_all() {
         stream(&inputs, &mut collected).unwrap()
     } else {

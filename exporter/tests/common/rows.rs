@@ -3,7 +3,7 @@
 use exporter::model::Track;
 use serde_json::Value;
 
-use super::collect::{Collected, Slice};
+use super::collect::{ChartSlice, Collected};
 
 /// Between the fields of a slice, and between its arguments: no name of ours has them.
 const FIELD: char = '\u{1f}';
@@ -31,9 +31,9 @@ pub(crate) fn query() -> String {
 }
 
 /// The slices of that query's answer, sorted.
-pub(crate) fn parse(rows: &[Value]) -> Vec<Slice> {
+pub(crate) fn parse(rows: &[Value]) -> Vec<ChartSlice> {
     let lines = rows.iter().flat_map(|row| row["lines"].as_str().expect("text").lines());
-    let mut slices: Vec<Slice> = lines
+    let mut slices: Vec<ChartSlice> = lines
         .map(|line| {
             let fields: Vec<&str> = line.split(FIELD).collect();
             let [place, ts, dur, depth, name, args] = fields[..] else { panic!("{line:?}") };
@@ -41,7 +41,7 @@ pub(crate) fn parse(rows: &[Value]) -> Vec<Slice> {
             let args = args.split(ARGUMENT).filter_map(|arg| arg.split_once('='));
             let mut args: Vec<_> = args.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
             args.sort();
-            Slice {
+            ChartSlice {
                 place: place.to_owned(),
                 ts: number(ts),
                 dur: number(dur),
@@ -65,12 +65,12 @@ pub(crate) enum Depths {
 }
 
 /// Compares every row.
-pub(crate) fn same(model: Collected, mut found: Vec<Slice>, depths: Depths, what: &str) {
+pub(crate) fn same(model: Collected, mut found: Vec<ChartSlice>, depths: Depths, what: &str) {
     let mut wanted = model.slices;
     let instants = model.instants.into_iter().zip(model.instant_args);
     // An instant's depth is not ours to say.
-    let instants: Vec<Slice> = instants
-        .map(|((place, ts, name), args)| Slice {
+    let instants: Vec<ChartSlice> = instants
+        .map(|((place, ts, name), args)| ChartSlice {
             place,
             ts,
             dur: 0,

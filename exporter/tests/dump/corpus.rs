@@ -38,7 +38,7 @@ fn seen(dump: &Dump) -> BTreeMap<&'static str, Value> {
     let names: std::collections::BTreeSet<_> = threads.iter().filter_map(|t| t.name.as_deref()).collect();
     let waits: Vec<_> =
         threads.iter().flat_map(|t| &t.locks).filter(|lock| lock.kind == LockKind::WaitingToLock).collect();
-    let with_holder = waits.iter().filter(|lock| lock.holder.is_some()).count();
+    let with_holder = waits.iter().filter(|lock| lock.owner.is_some()).count();
     let unknown = waits.iter().filter(|lock| lock.address.is_none()).count();
     let graphs = dump.sections.iter().map(|section| (section, LockGraph::of(section)));
     let edges: usize = graphs.clone().map(|(_, g)| g.edges.iter().filter(|e| !e.inferred).count()).sum();

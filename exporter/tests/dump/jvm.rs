@@ -46,7 +46,7 @@ fn assert_deadlocks(dump: &Dump) {
     assert!(thread(section, "Waiter").daemon && !thread(section, "VM Thread").attached);
     let worker = &thread(section, "SyncWorker").locks;
     assert_eq!((worker[0].kind, worker[1].kind), (LockKind::WaitingToLock, LockKind::Locked));
-    assert_eq!(worker[0].holder, main.tid);
+    assert_eq!(worker[0].owner, main.tid);
     let page = page(dump);
     let lines = [
         "MAIN \"main\" (tid ",

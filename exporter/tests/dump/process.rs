@@ -9,8 +9,8 @@ use super::{open, page};
 #[test]
 fn another_process_is_not_shown_for_one_whose_stacks_are_missing() {
     let dump = open("system-ui-without-stacks.txt");
-    let blamed = dump.blamed().unwrap();
-    assert_eq!((blamed.pid, blamed.name.as_deref()), (Some(21479), Some("com.android.systemui")));
+    let anr_process = dump.anr_process().unwrap();
+    assert_eq!((anr_process.pid, anr_process.name.as_deref()), (Some(21479), Some("com.android.systemui")));
     assert_eq!(dump.answer(), None);
     let page = page(&dump);
     assert!(!page.contains("MAIN"), "{page}");

@@ -114,7 +114,7 @@ fn without_length_json_may_lose_the_depth_and_nothing_else() {
         .build();
     same_as_model(&bytes, &FORMS[0]);
     let (file, _) = export_to_file(&bytes, &FORMS[2]);
-    let flat = |mut slices: Vec<Slice>| {
+    let flat = |mut slices: Vec<ChartSlice>| {
         slices.iter_mut().for_each(|s| s.depth = 0);
         slices.sort();
         slices

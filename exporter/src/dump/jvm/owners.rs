@@ -30,13 +30,13 @@ pub(in crate::dump) fn resolve(section: &mut Section, waits: &[Wait], named: &[W
     let owners = owners(section);
     for thread in section.threads.iter_mut().filter(|thread| is_of_jvm(thread)) {
         let (Some(tid), form) = (thread.tid, thread.form) else { continue };
-        for lock in thread.locks.iter_mut().filter(|lock| lock.holder.is_none()) {
+        for lock in thread.locks.iter_mut().filter(|lock| lock.owner.is_none()) {
             let Some(address) = lock.address else { continue };
             if !matches!(lock.kind, LockKind::WaitingToLock | LockKind::ParkingFor) {
                 continue;
             }
             let by_line = owners.get(&address).copied().flatten().filter(|_| form != ThreadForm::HotSpotFile);
-            lock.holder = stated.get(&(tid, address)).copied().or(by_line.filter(|owner| *owner != tid));
+            lock.owner = stated.get(&(tid, address)).copied().or(by_line.filter(|owner| *owner != tid));
         }
         if thread.form == ThreadForm::AndroidStudio
             && let Some(name) = &mut thread.name

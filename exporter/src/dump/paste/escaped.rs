@@ -1,7 +1,7 @@
 //! Restores a text inside a JSON or source string: `\n`, `\t` and `\"` instead of the characters.
 
 /// Number of escaped line ends in one line from which a text counts as escaped.
-const MANY: usize = 3;
+const MIN_ESCAPES: usize = 3;
 
 /// Whether a line of the text has several escaped line ends followed by lines of a dump.
 pub(in crate::dump) fn is_in(text: &str) -> bool {
@@ -16,7 +16,7 @@ pub(in crate::dump) fn is_in(text: &str) -> bool {
             })
             .count()
     };
-    text.lines().any(|line| line.contains("\\n") && behind(line) >= MANY)
+    text.lines().any(|line| line.contains("\\n") && behind(line) >= MIN_ESCAPES)
 }
 
 /// The text with its escapes decoded.

@@ -3,7 +3,7 @@
 //! The beginnings of a dump's lines are known; the line is split before each of them.
 
 /// How lines of a thread, of a head or of a report begin.
-const BEGINS: [&str; 37] = [
+const LINE_BEGINNINGS: [&str; 37] = [
     "- waiting to lock ",
     "- waiting on ",
     "- waiting to re-lock ",
@@ -43,13 +43,13 @@ const BEGINS: [&str; 37] = [
     "Found one Java-level deadlock:",
 ];
 /// Number of such beginnings in one line from which it counts as several.
-const MANY: usize = 3;
+const MIN_BEGINNINGS: usize = 3;
 /// Maximum length examined of a thread or method name, in bytes.
-const NAME: usize = 512;
+const MAX_NAME: usize = 512;
 
 /// Whether a line of the text consists of several.
 pub(in crate::dump) fn is_in(text: &str) -> bool {
-    text.lines().any(|line| line.len() > 64 && starts(line).take(MANY).count() == MANY)
+    text.lines().any(|line| line.len() > 64 && starts(line).take(MIN_BEGINNINGS).count() == MIN_BEGINNINGS)
 }
 
 /// Splits the text into its lines.
@@ -94,7 +94,7 @@ fn begins(text: &str) -> bool {
             let digits = text[1..].bytes().take_while(u8::is_ascii_digit).count();
             digits > 0 && text[1 + digits..].trim_start().starts_with("pc ")
         }
-        _ => BEGINS.iter().any(|begin| text.starts_with(begin)),
+        _ => LINE_BEGINNINGS.iter().any(|begin| text.starts_with(begin)),
     }
 }
 
@@ -114,7 +114,7 @@ fn is_first_line(text: &str) -> bool {
 }
 
 fn head(text: &str) -> &str {
-    &text[..text.floor_char_boundary(NAME)]
+    &text[..text.floor_char_boundary(MAX_NAME)]
 }
 
 #[cfg(test)]

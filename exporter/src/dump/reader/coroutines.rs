@@ -38,7 +38,7 @@ impl Reader {
             return false;
         }
         let kept = self.thread.as_ref().map_or(0, |thread| thread.remarks.len());
-        if kept < coroutine::CREATION {
+        if kept < coroutine::MAX_CREATION_FRAMES {
             self.add_remark(format!("created {text}"));
         }
         true

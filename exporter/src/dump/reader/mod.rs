@@ -35,7 +35,7 @@ pub(super) struct Reader {
     /// The number of ART's class loaders so far, within their list.
     loaders: Option<u64>,
     /// The process that is dumped next, and when.
-    asking: Option<(u32, Option<u64>)>,
+    announced: Option<(u32, Option<u64>)>,
     jvm: jvm::Jvm,
     stacks: stacks::Stacks,
     /// Whether the following frames are a coroutine's creation stack.
@@ -113,17 +113,17 @@ impl Reader {
                         line: self.number,
                         ..Section::default()
                     };
-                    if let Some((_, Some(at))) = self.asking.take_if(|(asked, _)| *asked == pid) {
+                    if let Some((_, Some(at))) = self.announced.take_if(|(next, _)| *next == pid) {
                         facts::push(&mut section.facts, "dump_uptime_ms", FactValue::Number(at));
                     }
-                    self.dump.first_asked.get_or_insert(pid);
+                    self.dump.first_dumped.get_or_insert(pid);
                     self.dump.sections.push(section);
                     self.in_section = true;
                 }
             }
-            Border::Asking(pid, at) => {
-                self.dump.first_asked.get_or_insert(pid);
-                self.asking = Some((pid, at));
+            Border::Announced(pid, at) => {
+                self.dump.first_dumped.get_or_insert(pid);
+                self.announced = Some((pid, at));
             }
             Border::End => {}
         }
@@ -304,9 +304,9 @@ impl Reader {
 
     /// Warns if the stacks of the process that did not respond are missing.
     fn missing(&mut self) {
-        let Some(blamed) = self.dump.blamed() else { return };
+        let Some(anr_process) = self.dump.anr_process() else { return };
         if self.dump.answer().is_none() {
-            let why = if self.dump.channels_of(&blamed).next().is_some() {
+            let why = if self.dump.channels_of(&anr_process).next().is_some() {
                 "the system could not dump it, and only where its threads wait in the kernel is here"
             } else if self.dump.sections.is_empty() {
                 "take them from /data/anr or from `adb bugreport`"
@@ -315,7 +315,7 @@ impl Reader {
             };
             let warning = format!(
                 "the stacks of {}, which did not respond, are not in this text: {why}",
-                blamed.title()
+                anr_process.title()
             );
             self.warn(warning);
         }

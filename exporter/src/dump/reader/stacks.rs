@@ -7,7 +7,7 @@ use crate::dump::limits::{self, cut};
 use crate::dump::model::{Section, Thread, ThreadForm};
 
 /// Maximum length of the line above a stack, in bytes.
-const TITLE: usize = 1 << 10;
+const MAX_TITLE: usize = 1 << 10;
 
 /// The stacks found so far.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ impl Reader {
         let Some(java) = frame::java(text) else {
             self.stacks.open = false;
             self.stacks.title.clear();
-            self.stacks.title.push_str(cut(text, TITLE));
+            self.stacks.title.push_str(cut(text, MAX_TITLE));
             return;
         };
         if !self.keep(size_of::<Frame>() + text.len()) {

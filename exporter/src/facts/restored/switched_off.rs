@@ -92,10 +92,10 @@ mod tests {
     use trace_format::Event;
 
     use super::*;
-    use crate::facts::recorder::Why;
+    use crate::facts::recorder::OffReason;
 
     fn off(at: u64, method: u32) -> Switch {
-        Switch { at, method, off: Some(Why::Asked) }
+        Switch { at, method, off: Some(OffReason::Asked) }
     }
 
     fn on(at: u64, method: u32) -> Switch {
@@ -112,32 +112,32 @@ mod tests {
             ends.step(Step::Event { time, event });
         }
         ends.end();
-        let mut told = Vec::new();
+        let mut steps_text = Vec::new();
         while let Some(step) = ends.next() {
-            told.push(match step {
+            steps_text.push(match step {
                 Step::Event { time, event: Event::Enter(id) } => format!("{time}:+{id}"),
                 Step::Event { time, event: Event::Exit(id) } => format!("{time}:-{id}"),
                 Step::Ended { time, key } => format!("{time}:~{key}"),
                 other => panic!("{other:?}"),
             });
         }
-        told.join(" ")
+        steps_text.join(" ")
     }
 
     #[test]
     fn a_recursion_that_is_switched_off_leaves_its_caller_on_top() {
-        let told = with(&[off(50, 2)], "10:+1 20:+2 30:+2 40:+2 90:+3 95:-3");
-        assert_eq!(told, "10:+1 20:+2 30:+2 40:+2 50:~2 50:~2 50:~2 90:+3 95:-3");
+        let steps_text = with(&[off(50, 2)], "10:+1 20:+2 30:+2 40:+2 90:+3 95:-3");
+        assert_eq!(steps_text, "10:+1 20:+2 30:+2 40:+2 50:~2 50:~2 50:~2 90:+3 95:-3");
         assert_eq!(with(&[off(50, 2)], "10:+1 20:+2"), "10:+1 20:+2 50:~2", "nothing comes behind it");
     }
 
     #[test]
     fn a_call_ends_behind_what_it_had_called() {
-        let told = with(&[off(50, 2)], "10:+1 20:+2 30:+3 70:-3 80:-1");
-        assert_eq!(told, "10:+1 20:+2 30:+3 70:-3 70:~2 80:-1");
+        let steps_text = with(&[off(50, 2)], "10:+1 20:+2 30:+3 70:-3 80:-1");
+        assert_eq!(steps_text, "10:+1 20:+2 30:+3 70:-3 70:~2 80:-1");
         // Ends are sorted by time, whichever method was switched off first.
-        let told = with(&[off(40, 2), off(60, 3)], "10:+1 20:+2 30:+3 80:-1");
-        assert_eq!(told, "10:+1 20:+2 30:+3 60:~3 60:~2 80:-1");
+        let steps_text = with(&[off(40, 2), off(60, 3)], "10:+1 20:+2 30:+3 80:-1");
+        assert_eq!(steps_text, "10:+1 20:+2 30:+3 60:~3 60:~2 80:-1");
     }
 
     #[test]

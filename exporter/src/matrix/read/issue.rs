@@ -83,7 +83,7 @@ fn issue(value: Value, number: usize, room: &mut u64) -> Result<Issue, Bad> {
         (format!("report {number}, line {line} of its stack"), what)
     })?;
     let calls = layout::place(&lines, room);
-    let told = ["cost", "startup_duration"].iter().find_map(|key| value[*key].as_u64()).unwrap_or(0);
+    let cost = ["cost", "startup_duration"].iter().find_map(|key| value[*key].as_u64()).unwrap_or(0);
     let own = calls.iter().map(|call| call.end).max().unwrap_or(0);
     let time = value["time"].as_u64().or_else(|| value["time"].as_str()?.parse().ok()).unwrap_or(0);
     Ok(Issue {
@@ -92,7 +92,7 @@ fn issue(value: Value, number: usize, room: &mut u64) -> Result<Issue, Bad> {
         scene: text("scene"),
         process: text("process"),
         time: time.min(MAX_MS * 10),
-        cost: told.min(MAX_MS).max(own),
+        cost: cost.min(MAX_MS).max(own),
         calls,
         json: value.to_string(),
     })

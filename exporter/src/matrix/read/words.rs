@@ -84,8 +84,8 @@ fn build(words: &[Word], order: &str) -> Vec<u8> {
     let notice = b.text(&format!(
         "made of {} words of Matrix's ring, {order}; its millisecond {first} is the first here{}{}",
         words.len(),
-        told(ran_back, "times ran back and stand still here"),
-        told(reserved, "words have ids that are no methods here and were left out"),
+        counted(ran_back, "times ran back and stand still here"),
+        counted(reserved, "words have ids that are no methods here and were left out"),
     ));
     let b = b.main("main", |t| {
         let mut last = BASE;
@@ -101,6 +101,6 @@ fn build(words: &[Word], order: &str) -> Vec<u8> {
     .build()
 }
 
-fn told(n: u64, what: &str) -> String {
+fn counted(n: u64, what: &str) -> String {
     if n > 0 { format!("; {n} {what}") } else { String::new() }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::chart::Chart;
 use super::findings::Report;
-use super::frame::FrameKind;
+use super::open_item::OpenItemKind;
 
 const PAGE: &str = include_str!("page.html");
 /// Maximum length of a trace embedded in the page, so that its button can pass it to Perfetto; the user picks a
@@ -17,11 +17,16 @@ impl Report {
     /// The page. `name` is the name of the trace, `trace` its content if it is embedded.
     #[must_use]
     pub fn to_html(&self, name: &str, chart: &Chart, trace: Option<&[u8]>) -> String {
-        let kinds =
-            [FrameKind::Method, FrameKind::Message, FrameKind::Frame, FrameKind::Wait, FrameKind::Span];
+        let kinds = [
+            OpenItemKind::Method,
+            OpenItemKind::Message,
+            OpenItemKind::Frame,
+            OpenItemKind::Wait,
+            OpenItemKind::Span,
+        ];
         let slices = chart.slices.iter().map(|s| {
             // Units outside of messages are drawn and listed like messages.
-            let kind = if s.kind == FrameKind::Unit { FrameKind::Message } else { s.kind };
+            let kind = if s.kind == OpenItemKind::Unit { OpenItemKind::Message } else { s.kind };
             let kind = kinds.iter().position(|known| *known == kind).unwrap_or(0);
             json!([s.depth, s.begin - chart.from, s.end - chart.from, kind, s.name, u8::from(s.open)])
         });

@@ -12,7 +12,7 @@ mod wrap;
 use std::fmt::{self, Display, Formatter};
 
 use super::findings::Report;
-use crate::answer::Verdict;
+use crate::answer::Conclusion;
 use crate::text::clean;
 use names::Names;
 use wrap::labelled;
@@ -44,7 +44,7 @@ impl Report {
 pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     let mut names = Names::of(&r.process);
     writeln!(f, "{}", r.headline())?;
-    if r.answer.verdict != Verdict::NoHang {
+    if r.answer.conclusion != Conclusion::NoHang {
         writeln!(f, "Cause: {}", r.answer.cause_title())?;
     }
     let block = block::rows(r, &mut names);
@@ -67,8 +67,8 @@ fn write_next(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     let file = clean(&r.file);
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/+=:@,".contains(c);
     let file = if file.chars().all(plain) { file.into_owned() } else { format!("'{file}'") };
-    let open = match r.answer.verdict {
-        Verdict::NoHang => (format!("anrscope open {file}"), "(Perfetto)"),
+    let open = match r.answer.conclusion {
+        Conclusion::NoHang => (format!("anrscope open {file}"), "(Perfetto)"),
         _ if r.anrs.is_empty() => (format!("anrscope open {file}"), "(Perfetto)"),
         _ => (format!("anrscope open {file} --anr"), "(Perfetto, zoomed to the ANR)"),
     };

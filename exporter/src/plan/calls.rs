@@ -6,7 +6,7 @@ use std::path::Path;
 use trace_format::event::Event;
 use trace_format::{Events, Item, Recording, Source, ids};
 
-use super::LASTS;
+use super::LONG_CALL;
 use crate::facts::{Facts, OpenStack, Overhead};
 use crate::{ExportError, Fit, Method, MethodMap, Warning};
 
@@ -46,11 +46,11 @@ impl MethodName {
 }
 
 /// Time for which a method that is switched off counts as called as often as before, ns.
-const OFF: u64 = 1_000_000_000;
+const OFF_CREDIT: u64 = 1_000_000_000;
 
 /// The calls of a method.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Use {
+pub struct CallStats {
     /// Number of calls.
     pub calls: u64,
     /// The part of them that is known only from a sample.
@@ -59,13 +59,13 @@ pub struct Use {
     pub total: u64,
     /// Longest call, ns.
     pub longest: u64,
-    /// Number of calls longer than [`LASTS`].
-    pub lasted: u64,
+    /// Number of calls longer than [`LONG_CALL`].
+    pub long_calls: u64,
     /// Whether a call itself was seen to wait.
     pub waits: bool,
 }
 
-impl Use {
+impl CallStats {
     /// Mean duration of all calls, ns.
     #[must_use]
     pub fn mean(&self) -> u64 {
@@ -76,7 +76,7 @@ impl Use {
         self.calls = self.calls.saturating_add(1);
         self.total = self.total.saturating_add(duration);
         self.longest = self.longest.max(duration);
-        self.lasted += u64::from(duration > LASTS);
+        self.long_calls += u64::from(duration > LONG_CALL);
     }
 
     fn estimate(&mut self, calls: u64) {
@@ -89,15 +89,15 @@ impl Use {
         self.estimated = self.estimated.saturating_add(other.estimated);
         self.total = self.total.saturating_add(other.total);
         self.longest = self.longest.max(other.longest);
-        self.lasted = self.lasted.saturating_add(other.lasted);
+        self.long_calls = self.long_calls.saturating_add(other.long_calls);
         self.waits |= other.waits;
     }
 }
 
 /// The calls of each method in a set of recordings.
 #[derive(Clone, Default, Debug)]
-pub struct Evidence {
-    by_name: BTreeMap<MethodName, Use>,
+pub struct RecordedCalls {
+    by_name: BTreeMap<MethodName, CallStats>,
     /// Calls that were counted, but not by method.
     others: u64,
     /// Number of recordings read.
@@ -107,13 +107,13 @@ pub struct Evidence {
 /// The calls in one recording, by method id.
 #[derive(Default)]
 struct Found {
-    by_id: HashMap<u32, Use>,
+    by_id: HashMap<u32, CallStats>,
     others: u64,
     /// Time of the last event.
     last: u64,
 }
 
-impl Evidence {
+impl RecordedCalls {
     /// Adds all threads of a recording. `file` is used in messages only.
     ///
     /// # Errors
@@ -156,7 +156,7 @@ impl Evidence {
     }
 
     /// All methods that were called, by name.
-    pub fn methods(&self) -> impl Iterator<Item = (&MethodName, &Use)> {
+    pub fn methods(&self) -> impl Iterator<Item = (&MethodName, &CallStats)> {
         self.by_name.iter()
     }
 
@@ -168,7 +168,7 @@ impl Evidence {
 }
 
 impl Found {
-    fn of(&mut self, id: u32) -> &mut Use {
+    fn of(&mut self, id: u32) -> &mut CallStats {
         self.by_id.entry(id).or_default()
     }
 
@@ -227,7 +227,7 @@ impl Found {
     }
 
     /// Methods that the recorder switched off: they continue to be called. The rate is known from before, which
-    /// was a busy time, so it is applied for at most [`OFF`].
+    /// was a busy time, so it is applied for at most [`OFF_CREDIT`].
     fn switched_off(&mut self, overhead: &Overhead) {
         let mut off: HashMap<u32, (u64, u64)> = HashMap::new();
         let mut ended = Vec::new();
@@ -243,7 +243,7 @@ impl Found {
         let last = self.last;
         ended.extend(off.into_iter().map(|(id, (since, rate))| (id, rate, since, last)));
         for (id, rate, since, until) in ended {
-            let off = until.saturating_sub(since).min(OFF);
+            let off = until.saturating_sub(since).min(OFF_CREDIT);
             let calls = u128::from(rate) * u128::from(off) / 1_000_000_000;
             // More than one call per nanosecond is not plausible.
             self.of(id).estimate(calls.min(u128::from(off)) as u64);

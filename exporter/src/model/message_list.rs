@@ -7,9 +7,9 @@ use crate::facts::Anr;
 use crate::text::clean;
 
 /// Length of the list, ns: twice the system's own input timeout.
-const BEFORE: u64 = 10_000_000_000;
+const LIST_LENGTH: u64 = 10_000_000_000;
 /// Messages shorter than a frame at 60 Hz are merged, ns.
-const SHORT: u64 = 16_666_667;
+const SHORT_MESSAGE: u64 = 16_666_667;
 /// Maximum number of entries in all lists of a process.
 const MAX_ROWS: usize = 4096;
 
@@ -27,18 +27,18 @@ struct Row {
 
 /// The lists of one process.
 #[derive(Debug, Default)]
-pub(crate) struct History {
+pub(crate) struct MessageList {
     /// Time ranges that are listed, disjoint and sorted.
     windows: Vec<(u64, u64)>,
     rows: Vec<Row>,
 }
 
-impl History {
+impl MessageList {
     /// Lists what precedes these ANRs.
     pub(crate) fn before(anrs: &[Anr]) -> Self {
         let mut windows: Vec<(u64, u64)> = Vec::new();
         for anr in anrs {
-            let window = (anr.detected.saturating_sub(BEFORE).min(anr.since), anr.detected);
+            let window = (anr.detected.saturating_sub(LIST_LENGTH).min(anr.since), anr.detected);
             match windows.last_mut() {
                 Some(last) if window.0 <= last.1 => last.1 = last.1.max(window.1),
                 _ => windows.push(window),
@@ -60,9 +60,9 @@ impl History {
         }
         let wall = end - begin;
         if let Some(last) = self.rows.last_mut()
-            && wall < SHORT
-            && last.wall / last.count < SHORT
-            && begin.saturating_sub(last.end) < BEFORE
+            && wall < SHORT_MESSAGE
+            && last.wall / last.count < SHORT_MESSAGE
+            && begin.saturating_sub(last.end) < LIST_LENGTH
         {
             last.end = end;
             last.count += 1;
@@ -79,7 +79,7 @@ impl History {
         if self.rows.is_empty() {
             return Ok(());
         }
-        sink.track(Track::History)?;
+        sink.track(Track::MessageList)?;
         tally.tracks += 1;
         for row in &self.rows {
             let together = format!("{} messages", row.count);
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn short_messages_are_told_together_and_long_ones_apart_and_others_not() {
-        let mut history = History::before(&[anr(60_000 * MS, 65_000 * MS)]);
+        let mut history = MessageList::before(&[anr(60_000 * MS, 65_000 * MS)]);
         history.message(50_000 * MS, 50_001 * MS, "too early");
         for i in 0..5 {
             history.message((58_000 + 2 * i) * MS, (58_001 + 2 * i) * MS, "short");
@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn lists_of_anrs_that_meet_are_one_and_a_flood_is_cut() {
-        let mut history = History::before(&[anr(20_000 * MS, 25_000 * MS), anr(26_000 * MS, 31_000 * MS)]);
+        let mut history =
+            MessageList::before(&[anr(20_000 * MS, 25_000 * MS), anr(26_000 * MS, 31_000 * MS)]);
         assert_eq!(history.windows, [(15_000 * MS, 31_000 * MS)]);
         for i in 0..10_000 {
             history.message((15_000 + i) * MS, (15_000 + i) * MS + 17 * MS, "late");

@@ -4,8 +4,8 @@
 use trace_format::Source;
 
 use super::Tally;
-use super::dumped::Dumped;
-use super::locks::{DumpedWait, Known, dumped_waits};
+use super::dumped_thread::DumpedThread;
+use super::locks::{DumpedWait, TraceThread, dumped_waits};
 use super::sink::{Sink, StackFrame, StackRow, ThreadState};
 use super::thread::{Shared, unplaced};
 use crate::ExportError;
@@ -53,7 +53,7 @@ impl<K: Sink> Stacks<'_, K> {
         tid: u32,
         name: Option<&str>,
         frames: &[StackFrame<'_>],
-        state: Option<&Dumped>,
+        state: Option<&DumpedThread>,
     ) -> Result<(), ExportError> {
         if frames.is_empty() && state.is_none() {
             return Ok(());
@@ -68,7 +68,7 @@ impl<K: Sink> Stacks<'_, K> {
         let at = at.max(self.start);
         let main = self.main == Some(tid);
         let sampled = main && !frames.is_empty();
-        let args = state.map(Dumped::args).unwrap_or_default();
+        let args = state.map(DumpedThread::args).unwrap_or_default();
         let state = state.map(|state| ThreadState { name: &state.name, args: &args });
         if frames.len() <= MAX_FRAMES {
             return self.sink.stack(&StackRow { at, tid, name, frames, sampled, state });
@@ -100,7 +100,7 @@ pub(crate) fn stacks<S: Source, K: Sink>(
         for snapshot in &facts.sections.snapshots {
             frames.clear();
             frames.extend(snapshot.frames().rev().map(|line| java_frame(line, SNAPSHOT)));
-            let state = snapshot.state.as_deref().map(Dumped::of_snapshot);
+            let state = snapshot.state.as_deref().map(DumpedThread::of_snapshot);
             out.write(snapshot.at, main, None, &frames, state.as_ref())?;
         }
     }
@@ -145,10 +145,11 @@ fn dump_stacks<S: Source, K: Sink>(
     let named = |thread: &Thread| thread.name.as_deref().map_or("unknown".into(), clean).into_owned();
     for section in ours.clone() {
         let of = |thread: &Thread| match known(section, thread) {
-            Some(known) => {
-                Some(Known { tid: known.tid, name: known.name.clone().unwrap_or_else(|| named(thread)) })
-            }
-            None => stranger(thread).map(|tid| Known { tid, name: named(thread) }),
+            Some(known) => Some(TraceThread {
+                tid: known.tid,
+                name: known.name.clone().unwrap_or_else(|| named(thread)),
+            }),
+            None => stranger(thread).map(|tid| TraceThread { tid, name: named(thread) }),
         };
         dumped_waits(shared, at, section, of, &mut out.waits);
     }
@@ -166,7 +167,7 @@ fn dump_stacks<S: Source, K: Sink>(
             |other: &Thread| known(section, other).map(|known| known.tid).or_else(|| stranger(other));
         let texts: Vec<_> = texts(thread);
         let functions = texts.iter().map(|(function, ..)| function.as_str());
-        let state = Dumped::of(kind, section, thread, tid_of, functions);
+        let state = DumpedThread::of(kind, section, thread, tid_of, functions);
         let frames = texts.iter().rev().map(|(function, mapping, source)| StackFrame {
             function,
             mapping,

@@ -39,7 +39,7 @@ impl Kind {
 
 /// The durations of one name, ns.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Samples {
+pub struct Durations {
     /// Their number.
     pub count: u64,
     /// Their total.
@@ -47,7 +47,7 @@ pub struct Samples {
     kept: Vec<u64>,
 }
 
-impl Samples {
+impl Durations {
     fn add(&mut self, ns: u64, draw: &mut u64) {
         self.count += 1;
         self.total = self.total.saturating_add(ns);
@@ -65,7 +65,7 @@ impl Samples {
         }
     }
 
-    /// The kept durations, sorted once [`Tallies::finish`] has been called.
+    /// The kept durations, sorted once [`DurationTable::finish`] has been called.
     #[must_use]
     pub fn sorted(&self) -> &[u64] {
         &self.kept
@@ -80,14 +80,14 @@ impl Samples {
 
 /// The durations of all names.
 #[derive(Clone, Debug)]
-pub struct Tallies {
-    by_name: BTreeMap<(Kind, String), Samples>,
+pub struct DurationTable {
+    by_name: BTreeMap<(Kind, String), Durations>,
     draw: u64,
     /// Number of recordings read.
     pub recordings: u64,
 }
 
-impl Default for Tallies {
+impl Default for DurationTable {
     fn default() -> Self {
         Self { by_name: BTreeMap::new(), draw: 0x9E37_79B9_7F4A_7C15, recordings: 0 }
     }
@@ -103,7 +103,7 @@ enum Key {
     Unit(TextId, TextId),
 }
 
-impl Tallies {
+impl DurationTable {
     /// Adds a recording's main thread. Calls that did not end, or whose start was overwritten, do not count.
     /// `file` is used in messages only.
     ///
@@ -124,14 +124,14 @@ impl Tallies {
         facts.survey().map_err(placed)?;
         warnings.extend(Warning::of_skipped(file, facts.skipped()));
         let Some(main) = facts.main() else { return Ok(warnings) };
-        let mut found: HashMap<Key, Samples> = HashMap::new();
+        let mut found: HashMap<Key, Durations> = HashMap::new();
         let mut stack = OpenStack::new();
         let mut messages: Vec<Message> = Vec::new();
         for step in facts.steps(main) {
             let step = step.map_err(placed)?;
             let (time, event) = match step {
                 Step::Event { time, event } => (time, event),
-                Step::Before { time, key } => {
+                Step::RecentWork { time, key } => {
                     if key == ids::DISPATCH || key == typed(types::MESSAGE) {
                         if stack.push_before(typed(types::MESSAGE), time) {
                             messages.push(Message::default());
@@ -191,11 +191,11 @@ impl Tallies {
 
     fn merge<S: Source>(
         &mut self,
-        found: HashMap<Key, Samples>,
+        found: HashMap<Key, Durations>,
         names: &Names<'_>,
         recording: &Recording<S>,
     ) {
-        let mut named: Vec<((Kind, String), Samples)> = found
+        let mut named: Vec<((Kind, String), Durations)> = found
             .into_iter()
             .map(|(key, samples)| match key {
                 Key::Method(id) => ((Kind::Method, names.method(id).into_owned()), samples),
@@ -217,7 +217,7 @@ impl Tallies {
         named.sort_by(|a, b| a.0.cmp(&b.0));
         for (name, samples) in named {
             let into = self.by_name.entry(name).or_default();
-            let Samples { count, total, kept } = samples;
+            let Durations { count, total, kept } = samples;
             let whole = (into.count + count, into.total.saturating_add(total));
             for ns in kept {
                 into.add(ns, &mut self.draw);
@@ -243,7 +243,7 @@ impl Tallies {
 
     /// The durations of a name.
     #[must_use]
-    pub fn get(&self, kind: Kind, name: &str) -> Option<&Samples> {
+    pub fn get(&self, kind: Kind, name: &str) -> Option<&Durations> {
         self.by_name.get(&(kind, name.to_owned()))
     }
 }

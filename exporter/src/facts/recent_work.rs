@@ -15,7 +15,7 @@ pub struct MessageKind {
 
 /// The work that ran in a time range.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Before {
+pub struct RecentWork {
     /// Start of the range.
     pub from: u64,
     /// End of the range.

@@ -2,7 +2,7 @@
 
 /// The kind of an open item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FrameKind {
+pub enum OpenItemKind {
     /// A method.
     Method,
     /// A Looper message.
@@ -19,9 +19,9 @@ pub enum FrameKind {
 
 /// An open item on a thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Frame {
+pub struct OpenItem {
     /// Its kind.
-    pub kind: FrameKind,
+    pub kind: OpenItemKind,
     /// Its name.
     pub name: String,
     /// When it started, BOOTTIME ns.

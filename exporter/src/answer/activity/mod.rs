@@ -9,7 +9,7 @@ use super::own::{is_own, is_own_library};
 
 /// A frame of a stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Seen<'a> {
+pub(crate) enum FrameView<'a> {
     /// Java or Kotlin code.
     Java {
         /// The class with its package.
@@ -30,7 +30,7 @@ pub(crate) enum Seen<'a> {
     Kernel(&'a str),
 }
 
-impl<'a> Seen<'a> {
+impl<'a> FrameView<'a> {
     /// Reads `a.b.C.d(C.java:7)`, as Java's `StackTraceElement` writes it; a recorded method's name has no parenthesis.
     pub(crate) fn java(line: &'a str) -> Self {
         let (name, place) = line.split_once('(').unwrap_or((line, ""));
@@ -46,7 +46,7 @@ pub(crate) fn parts(name: &str) -> (&str, &str) {
 
 /// What a thread does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(crate) enum Doing {
+pub(crate) enum Activity {
     /// One of the causes.
     Of(CauseId),
     /// A thread of a binder pool that waits for a call.
@@ -57,7 +57,7 @@ pub(crate) enum Doing {
     Unclear,
 }
 
-impl Doing {
+impl Activity {
     /// In words, for a lock's owner.
     pub(crate) fn words(self) -> &'static str {
         match self {
@@ -70,13 +70,13 @@ impl Doing {
 }
 
 /// Maximum number of frames examined.
-const DEPTH: usize = 128;
+const MAX_FRAMES: usize = 128;
 /// Number of innermost native frames that show how the thread waits.
-const INNERMOST: usize = 6;
+const WAITING_FRAMES: usize = 6;
 
 /// Classes and methods of Java that say what a thread does: the class's start, the method's start. Names of AOSP's libcore and
 /// frameworks/base (Android 5 to 16), androidx.sqlite, Dalvik, OpenJDK 8 to 25 and kotlinx-coroutines 1.x.
-const JAVA: &[(CauseId, &[(&str, &str)])] = {
+const JAVA_METHODS: &[(CauseId, &[(&str, &str)])] = {
     use CauseId as C;
     &[
         (
@@ -333,21 +333,23 @@ const ENGINES: &[(&str, &[&str])] = &[
 ];
 
 /// The engine that a frame belongs to.
-pub(crate) fn engine(frame: Seen<'_>) -> Option<&'static str> {
+pub(crate) fn engine(frame: FrameView<'_>) -> Option<&'static str> {
     let fits = |sign: &str| match frame {
-        Seen::Java { class, native, .. } => native && !sign.starts_with("lib") && class.starts_with(sign),
-        Seen::Native { library, .. } => {
+        FrameView::Java { class, native, .. } => {
+            native && !sign.starts_with("lib") && class.starts_with(sign)
+        }
+        FrameView::Native { library, .. } => {
             sign.starts_with("lib")
                 && library.rsplit(['/', '!']).next().is_some_and(|name| name.starts_with(sign))
         }
-        Seen::Kernel(_) => false,
+        FrameView::Kernel(_) => false,
     };
     ENGINES.iter().find(|(_, signs)| signs.iter().any(|sign| fits(sign))).map(|(name, _)| *name)
 }
 
 /// Parts of native functions that say what a thread does. AOSP: frameworks/native libs/binder and libs/input,
 /// frameworks/base core/jni and libs/hwui, art/runtime (Android 5 to 16).
-const NATIVE: &[(CauseId, &[&str])] = {
+const NATIVE_FUNCTIONS: &[(CauseId, &[&str])] = {
     use CauseId as C;
     &[
         (
@@ -395,7 +397,7 @@ const NATIVE: &[(CauseId, &[&str])] = {
 };
 
 /// Native functions by their full names: bionic's system calls.
-const CALLS: &[(CauseId, &[&str])] = {
+const SYSTEM_CALLS: &[(CauseId, &[&str])] = {
     use CauseId as C;
     &[
         (C::Fsync, &["fsync", "fdatasync", "__fsync", "__fdatasync", "msync"]),
@@ -455,7 +457,7 @@ const CALLS: &[(CauseId, &[&str])] = {
 };
 
 /// Kernel functions.
-const KERNEL: &[(CauseId, &[&str])] = {
+const KERNEL_FUNCTIONS: &[(CauseId, &[&str])] = {
     use CauseId as C;
     &[
         (C::Frozen, &["do_freezer_trap", "refrigerator", "get_signal_to_deliver_freezer"]),
@@ -504,7 +506,7 @@ const KERNEL: &[(CauseId, &[&str])] = {
 };
 
 /// Native functions that wait for a mutex, a condition or a semaphore (bionic).
-const MUTEXES: &[&str] = &[
+const MUTEX_FUNCTIONS: &[&str] = &[
     "pthread_mutex_lock",
     "MutexLockWithTimeout",
     "pthread_cond_",
@@ -522,7 +524,7 @@ const MUTEXES: &[&str] = &[
 ];
 
 /// Frames of ART that stop a thread for the dump only.
-const STOPPED: &[&str] = &[
+const DUMP_FUNCTIONS: &[&str] = &[
     "FullSuspendCheck",
     "GoToRunnable",
     "TransitionFromSuspendedToRunnable",
@@ -538,18 +540,18 @@ const STOPPED: &[&str] = &[
 ];
 
 /// Classifies a stack, innermost frame first, together with the VM's thread state if it is known.
-pub(crate) fn doing<'a>(frames: impl Iterator<Item = Seen<'a>>, state: &str) -> Doing {
-    let mut inner: Vec<Seen<'a>> = Vec::new();
+pub(crate) fn classify<'a>(frames: impl Iterator<Item = FrameView<'a>>, state: &str) -> Activity {
+    let mut inner: Vec<FrameView<'a>> = Vec::new();
     let mut own = None;
     let mut library = false;
-    for frame in frames.take(DEPTH) {
-        if let Seen::Java { class, .. } = frame
+    for frame in frames.take(MAX_FRAMES) {
+        if let FrameView::Java { class, .. } = frame
             && is_own(class)
         {
             own = Some(frame);
             break;
         }
-        library |= matches!(frame, Seen::Native { library, .. } if is_own_library(library));
+        library |= matches!(frame, FrameView::Native { library, .. } if is_own_library(library));
         inner.push(frame);
     }
     if let Some(found) = by_state(state) {
@@ -557,76 +559,82 @@ pub(crate) fn doing<'a>(frames: impl Iterator<Item = Seen<'a>>, state: &str) -> 
     }
     let native = |parts: &[&str]| {
         inner.iter().any(|frame| match frame {
-            Seen::Native { symbol, .. } => parts.iter().any(|part| symbol.contains(part)),
+            FrameView::Native { symbol, .. } => parts.iter().any(|part| symbol.contains(part)),
             _ => false,
         })
     };
     if native(&["joinThreadPool"]) {
-        return Doing::BinderPool;
+        return Activity::BinderPool;
     }
-    let is_java = |frame: &&Seen<'_>| matches!(frame, Seen::Java { .. });
+    let is_java = |frame: &&FrameView<'_>| matches!(frame, FrameView::Java { .. });
     // Input and frames are dispatched from within the poll: main waits there only if the poll is the innermost
     // frame.
     let polls = inner.iter().find(is_java).is_some_and(|frame| is_poll(*frame));
     if let Some(cause) = in_java(&inner) {
         // The kernel's function is more specific about file I/O than the call.
         let kernel = in_kernel(&inner, &[CauseId::Fsync, CauseId::UninterruptibleIo]);
-        return Doing::Of(kernel.filter(|_| cause == CauseId::DiskIo).unwrap_or(cause));
+        return Activity::Of(kernel.filter(|_| cause == CauseId::DiskIo).unwrap_or(cause));
     }
     if !polls && inner.iter().chain(&own).any(|frame| engine(*frame).is_some()) {
-        return Doing::Of(CauseId::NativeEngine);
+        return Activity::Of(CauseId::NativeEngine);
     }
     if let Some(cause) = in_kernel(&inner, &[CauseId::Frozen, CauseId::MemoryPressure, CauseId::BinderCall]) {
-        return Doing::Of(cause);
+        return Activity::Of(cause);
     }
-    let found = NATIVE.iter().find(|(_, parts)| native(parts)).map(|(cause, _)| *cause);
+    let found = NATIVE_FUNCTIONS.iter().find(|(_, parts)| native(parts)).map(|(cause, _)| *cause);
     if let Some(cause) = found.filter(|cause| polls || !matches!(cause, CauseId::Input | CauseId::Vsync)) {
-        return Doing::Of(cause);
+        return Activity::Of(cause);
     }
     if polls {
-        return Doing::Of(if native(STOPPED) { CauseId::StoppedByDump } else { CauseId::Idle });
+        return Activity::Of(if native(DUMP_FUNCTIONS) { CauseId::StoppedByDump } else { CauseId::Idle });
     }
     if let Some(cause) = in_kernel(&inner, &[CauseId::Fsync, CauseId::NetworkIo]).or_else(|| in_call(&inner))
     {
-        return Doing::Of(cause);
+        return Activity::Of(cause);
     }
-    let natives = || inner.iter().filter(|frame| matches!(frame, Seen::Native { .. }));
+    let natives = || inner.iter().filter(|frame| matches!(frame, FrameView::Native { .. }));
     let has_native = natives().next().is_some();
     // Only among the functions that main is in, not among its callers.
-    let art = natives().take(INNERMOST).any(|frame| is_art(*frame));
-    if !art && natives().take(INNERMOST).any(|f| matches!(f, Seen::Native { symbol, .. } if is_mutex(symbol)))
+    let art = natives().take(WAITING_FRAMES).any(|frame| is_art(*frame));
+    if !art
+        && natives()
+            .take(WAITING_FRAMES)
+            .any(|f| matches!(f, FrameView::Native { symbol, .. } if is_mutex(symbol)))
     {
-        return Doing::Of(CauseId::NativeLock);
+        return Activity::Of(CauseId::NativeLock);
     }
     let runs = ["runnable", "suspended"].iter().any(|word| state.eq_ignore_ascii_case(word));
-    let stopped = native(STOPPED);
+    let stopped = native(DUMP_FUNCTIONS);
     let java = inner.iter().find(is_java).or(own.as_ref()).copied();
     let is_native = state.eq_ignore_ascii_case("native");
-    let polled = |frame: &Seen<'_>| matches!(frame, Seen::Native { symbol, .. } if symbol.contains("epoll_"));
+    let polled = |frame: &FrameView<'_>| matches!(frame, FrameView::Native { symbol, .. } if symbol.contains("epoll_"));
     match java {
-        None if has_native && stopped && runs => Doing::Of(CauseId::StoppedByDump),
-        None if natives().next().is_some_and(polled) => Doing::Of(CauseId::Idle),
+        None if has_native && stopped && runs => Activity::Of(CauseId::StoppedByDump),
+        None if natives().next().is_some_and(polled) => Activity::Of(CauseId::Idle),
         // A system call without a known reason.
-        None if natives()
-            .all(|frame| matches!(frame, Seen::Native { library, .. } if library.ends_with("libc.so"))) =>
+        None if natives().all(
+            |frame| matches!(frame, FrameView::Native { library, .. } if library.ends_with("libc.so")),
+        ) =>
         {
-            Doing::Unclear
+            Activity::Unclear
         }
-        None => Doing::Of(CauseId::NativeCode),
+        None => Activity::Of(CauseId::NativeCode),
         // Returned from native code, where the dump stopped it.
-        Some(_) if stopped => Doing::Java,
+        Some(_) if stopped => Activity::Java,
         Some(_) if (library || has_native && !art) && (is_native || has_native) => {
-            Doing::Of(CauseId::NativeCode)
+            Activity::Of(CauseId::NativeCode)
         }
         // ART runs short native methods of the platform without leaving `Runnable`.
-        Some(Seen::Java { native: true, .. }) if state != "Runnable" => Doing::Of(CauseId::NativeCode),
-        Some(_) if is_native => Doing::Unclear,
-        _ => Doing::Java,
+        Some(FrameView::Java { native: true, .. }) if state != "Runnable" => {
+            Activity::Of(CauseId::NativeCode)
+        }
+        Some(_) if is_native => Activity::Unclear,
+        _ => Activity::Java,
     }
 }
 
 /// Thread states of ART, Dalvik and HotSpot that alone show what the thread does (art/runtime/thread_state.h).
-fn by_state(state: &str) -> Option<Doing> {
+fn by_state(state: &str) -> Option<Activity> {
     let lower = state.to_ascii_lowercase();
     let found = match lower.as_str() {
         "blocked" | "monitor" => CauseId::LockWait,
@@ -636,30 +644,31 @@ fn by_state(state: &str) -> Option<Doing> {
         lower if lower.starts_with("waiting for monitor entry") => CauseId::LockWait,
         _ => return None,
     };
-    Some(Doing::Of(found))
+    Some(Activity::Of(found))
 }
 
 /// Whether a frame is the main queue's poll for its next message.
-pub(crate) fn is_poll(frame: Seen<'_>) -> bool {
-    matches!(frame, Seen::Java { class: "android.os.MessageQueue", method, .. }
+pub(crate) fn is_poll(frame: FrameView<'_>) -> bool {
+    matches!(frame, FrameView::Java { class: "android.os.MessageQueue", method, .. }
         if matches!(method, "nativePollOnce" | "next" | "nextLegacy" | "nextConcurrent"))
 }
 
-fn in_java(inner: &[Seen<'_>]) -> Option<CauseId> {
-    let fits = |frame: &Seen<'_>, (of, name): &(&str, &str)| matches!(frame, Seen::Java { class, method, .. } if class.starts_with(of) && method.starts_with(name));
-    JAVA.iter()
+fn in_java(inner: &[FrameView<'_>]) -> Option<CauseId> {
+    let fits = |frame: &FrameView<'_>, (of, name): &(&str, &str)| matches!(frame, FrameView::Java { class, method, .. } if class.starts_with(of) && method.starts_with(name));
+    JAVA_METHODS
+        .iter()
         .find(|(_, rows)| inner.iter().any(|frame| rows.iter().any(|row| fits(frame, row))))
         .map(|(cause, _)| *cause)
 }
 
-fn in_kernel(inner: &[Seen<'_>], wanted: &[CauseId]) -> Option<CauseId> {
+fn in_kernel(inner: &[FrameView<'_>], wanted: &[CauseId]) -> Option<CauseId> {
     let has = |parts: &[&str]| {
         inner.iter().any(|frame| match frame {
-            Seen::Kernel(symbol) => parts.iter().any(|part| symbol.contains(part)),
+            FrameView::Kernel(symbol) => parts.iter().any(|part| symbol.contains(part)),
             _ => false,
         })
     };
-    KERNEL
+    KERNEL_FUNCTIONS
         .iter()
         .filter(|(cause, _)| wanted.contains(cause))
         .find(|(_, parts)| has(parts))
@@ -667,34 +676,35 @@ fn in_kernel(inner: &[Seen<'_>], wanted: &[CauseId]) -> Option<CauseId> {
 }
 
 /// Whether the kernel frames are an uninterruptible wait for a disk.
-pub(crate) fn is_uninterruptible<'a>(frames: impl Iterator<Item = Seen<'a>>) -> bool {
-    let inner: Vec<_> = frames.take(DEPTH).take_while(|frame| !matches!(frame, Seen::Java { .. })).collect();
+pub(crate) fn is_uninterruptible<'a>(frames: impl Iterator<Item = FrameView<'a>>) -> bool {
+    let inner: Vec<_> =
+        frames.take(MAX_FRAMES).take_while(|frame| !matches!(frame, FrameView::Java { .. })).collect();
     in_kernel(&inner, &[CauseId::UninterruptibleIo]).is_some()
 }
 
-fn in_call(inner: &[Seen<'_>]) -> Option<CauseId> {
+fn in_call(inner: &[FrameView<'_>]) -> Option<CauseId> {
     let called = |names: &[&str]| {
         inner
             .iter()
-            .take(INNERMOST)
-            .any(|frame| matches!(frame, Seen::Native { symbol, .. } if names.contains(symbol)))
+            .take(WAITING_FRAMES)
+            .any(|frame| matches!(frame, FrameView::Native { symbol, .. } if names.contains(symbol)))
     };
-    CALLS.iter().find(|(_, names)| called(names)).map(|(cause, _)| *cause)
+    SYSTEM_CALLS.iter().find(|(_, names)| called(names)).map(|(cause, _)| *cause)
 }
 
-fn is_art(frame: Seen<'_>) -> bool {
-    matches!(frame, Seen::Native { symbol, library } if symbol.contains("art::") || symbol.starts_with("_ZN3art")
+fn is_art(frame: FrameView<'_>) -> bool {
+    matches!(frame, FrameView::Native { symbol, library } if symbol.contains("art::") || symbol.starts_with("_ZN3art")
         || library.ends_with("libart.so"))
 }
 
 fn is_mutex(symbol: &str) -> bool {
-    MUTEXES.iter().any(|part| symbol.contains(part))
+    MUTEX_FUNCTIONS.iter().any(|part| symbol.contains(part))
 }
 
 /// `IPackageManager.getPackageInfo`, where a frame is the client's side of an interface that the AIDL compiler made.
-pub(crate) fn remote_call<'a>(frames: impl Iterator<Item = Seen<'a>>) -> Option<String> {
-    frames.take(DEPTH).find_map(|frame| match frame {
-        Seen::Java { class, method, .. } => {
+pub(crate) fn remote_call<'a>(frames: impl Iterator<Item = FrameView<'a>>) -> Option<String> {
+    frames.take(MAX_FRAMES).find_map(|frame| match frame {
+        FrameView::Java { class, method, .. } => {
             let interface = class.strip_suffix("$Stub$Proxy")?;
             let interface = interface.rsplit('.').next().unwrap_or(interface);
             Some(format!("{interface}.{method}"))

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::sink::{Arg, Level, LogLine, Sink, Value};
 use crate::ExportError;
-use crate::answer::{Answer, Verdict};
+use crate::answer::{Answer, Conclusion};
 use crate::facts::confidence_name;
 use crate::text::{clean, short};
 
@@ -19,15 +19,15 @@ const EVIDENCE: [&str; 6] =
 /// How to obtain the answer of a recording, if possible. It costs another pass over main, so only recordings
 /// that may contain a hang are asked.
 #[derive(Clone, Copy, Default)]
-pub struct Ask<'a>(Option<&'a dyn Fn() -> Result<Answer, ExportError>>);
+pub struct AnswerSource<'a>(Option<&'a dyn Fn() -> Result<Answer, ExportError>>);
 
-impl fmt::Debug for Ask<'_> {
+impl fmt::Debug for AnswerSource<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "Ask(Some)" } else { "Ask(None)" })
     }
 }
 
-impl<'a> Ask<'a> {
+impl<'a> AnswerSource<'a> {
     /// Takes the answer from here.
     #[must_use]
     pub fn of(answer: &'a dyn Fn() -> Result<Answer, ExportError>) -> Self {
@@ -35,15 +35,15 @@ impl<'a> Ask<'a> {
     }
 
     /// The answer, if there is one.
-    pub(super) fn told(self) -> Result<Option<Told>, ExportError> {
+    pub(super) fn get(self) -> Result<Option<TraceAnswer>, ExportError> {
         let Some(ask) = self.0 else { return Ok(None) };
-        Ok(Told::of(&ask()?))
+        Ok(TraceAnswer::of(&ask()?))
     }
 }
 
 /// An answer in the words of the trace.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct TraceAnswer {
     /// When the hang started, if known.
     pub(super) since: Option<u64>,
     /// The cause and the owner for a name: `LOCK WAIT, lock owner SyncWorker`.
@@ -52,10 +52,10 @@ pub(crate) struct Told {
     lines: Vec<String>,
 }
 
-impl Told {
+impl TraceAnswer {
     /// `None` if nothing hung.
     fn of(answer: &Answer) -> Option<Self> {
-        if answer.verdict == Verdict::NoHang {
+        if answer.conclusion == Conclusion::NoHang {
             return None;
         }
         let text = |text: &str| clean(text).into_owned();
@@ -83,12 +83,12 @@ impl Told {
             (None, None) => name,
         };
         let why = text(&short(&why, MAX_WHY));
-        let told = answer.lines();
+        let get = answer.lines();
         // The advice comes last and is never truncated.
-        let (last, told) = told.split_last()?;
-        let told = told.iter().take(MAX_LINES - 2).chain([last]);
+        let (last, get) = get.split_last()?;
+        let get = get.iter().take(MAX_LINES - 2).chain([last]);
         let mut lines = vec![text(&answer.headline())];
-        lines.extend(told.map(|(label, line)| text(&format!("{label}: {line}"))));
+        lines.extend(get.map(|(label, line)| text(&format!("{label}: {line}"))));
         Some(Self { since: answer.span.map(|span| span.since), why, args, lines })
     }
 

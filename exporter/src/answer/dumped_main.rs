@@ -1,23 +1,23 @@
 //! What a thread dump shows of main: what it does, who owns its lock, and which threads wait for each other.
 
 use super::Owner;
-use super::doing::{self, Doing, remote_call};
+use super::activity::{self, Activity, remote_call};
 use super::stack::{self, StackLine};
 use crate::dump::{Channels, Dump, FactValue, LockGraph, LockKind, Section, SectionKind, Thread};
 
 /// Maximum length of a chain of owners.
-const CHAIN: usize = 32;
+const MAX_CHAIN: usize = 32;
 
 /// The main thread in a dump.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(crate) struct Dumped {
+pub(crate) struct DumpedMain {
     /// Its name, and its id in the kernel.
     pub(crate) name: String,
     pub(crate) tid: Option<u32>,
     /// Its state, as the dump has it.
     pub(crate) state: String,
     /// What it does; `None` if the dump has no main thread.
-    pub(crate) doing: Option<Doing>,
+    pub(crate) activity: Option<Activity>,
     /// Its stack, innermost first.
     pub(crate) stack: Vec<StackLine>,
     /// The call to another process that it is in, such as `IFoo.bar`.
@@ -49,7 +49,7 @@ pub(crate) struct Dumped {
     pub(crate) io_pressure: Option<f64>,
 }
 
-impl Dumped {
+impl DumpedMain {
     /// Main of process `pid` if the dump has it, else of the process that the dump is about; `None` if the dump
     /// lacks that main thread.
     pub(crate) fn of(dump: &Dump, pid: Option<u32>) -> Option<Self> {
@@ -67,7 +67,7 @@ impl Dumped {
             sections().find(app).or_else(|| sections().next()).or_else(|| dump.answer().filter(foreign));
         let pid = pid
             .or_else(|| section.and_then(|s| s.pid))
-            .or_else(|| dump.blamed().and_then(|blamed| blamed.pid));
+            .or_else(|| dump.anr_process().and_then(|anr_process| anr_process.pid));
         let frozen = dump.sections.iter().filter(|s| pid.is_none() || s.pid.is_none() || s.pid == pid).any(
             |section| {
                 let main = section.channels.iter().find(|channel| Some(channel.sys_tid) == section.pid);
@@ -82,7 +82,7 @@ impl Dumped {
         let channel = Channels::of(dump).get(section, main).map(str::to_owned);
         let mut found = Self::of_main(section, main);
         found.frozen |= frozen
-            || found.doing == Some(Doing::Of(super::CauseId::Frozen))
+            || found.activity == Some(Activity::Of(super::CauseId::Frozen))
             || channel.as_deref().is_some_and(is_freezer);
         found.channel = channel;
         let facts = || section.facts.iter().chain(&dump.facts);
@@ -109,12 +109,13 @@ impl Dumped {
         let mut found = Self {
             name: main.name.clone().unwrap_or_else(|| "main".to_owned()),
             tid: main.sys_tid.or(main.tid),
-            doing: (!main.frames.is_empty() || !state.is_empty())
-                .then(|| doing::doing(stack::seen(main), &state)),
+            activity: (!main.frames.is_empty() || !state.is_empty())
+                .then(|| activity::classify(stack::seen(main), &state)),
             stack: stack::of_thread(main),
             remote: remote_call(stack::seen(main)),
-            engine: stack::seen(main).take(CHAIN).find_map(doing::engine),
-            uninterruptible: main.native_state == Some('D') || doing::is_uninterruptible(stack::seen(main)),
+            engine: stack::seen(main).take(MAX_CHAIN).find_map(activity::engine),
+            uninterruptible: main.native_state == Some('D')
+                || activity::is_uninterruptible(stack::seen(main)),
             state,
             ..Self::default()
         };
@@ -124,8 +125,8 @@ impl Dumped {
                 && lock.frame == Some(0)
                 && lock.class.as_deref().is_some_and(|class| class.starts_with("java.lang.Class<"))
         });
-        if for_class && found.doing == Some(Doing::Java) {
-            found.doing = Some(Doing::Of(super::CauseId::ClassLoading));
+        if for_class && found.activity == Some(Activity::Java) {
+            found.activity = Some(Activity::Of(super::CauseId::ClassLoading));
         }
         found.locks(section, main);
         found
@@ -134,13 +135,13 @@ impl Dumped {
     fn locks(&mut self, section: &Section, main: &Thread) {
         let graph = LockGraph::of(section);
         let named = |tid: u32| named(section, tid);
-        if let Some(wanted) = main.wanted() {
+        if let Some(wanted) = main.awaited_lock() {
             self.lock = Some(wanted.class.clone());
-        } else if self.doing == Some(Doing::Of(super::CauseId::LockWait)) && self.is_blocked() {
+        } else if self.activity == Some(Activity::Of(super::CauseId::LockWait)) && self.is_blocked() {
             self.lock = Some(None);
         }
         let Some(tid) = main.tid else { return };
-        let chain = graph.chain(tid, CHAIN);
+        let chain = graph.chain(tid, MAX_CHAIN);
         let mut passed = vec![tid];
         for edge in &chain {
             if passed.contains(&edge.to) {
@@ -202,13 +203,13 @@ fn owner(thread: &Thread, lock: Option<String>) -> Owner {
     let state = thread.state.clone().unwrap_or_default();
     let stack = stack::of_thread(thread);
     let tid = thread.sys_tid.or(thread.tid).unwrap_or_default();
-    let doing = doing::doing(stack::seen(thread), &state).words().to_owned();
+    let activity = activity::classify(stack::seen(thread), &state).words().to_owned();
     Owner {
         thread: thread.name.clone().unwrap_or_else(|| format!("tid {tid}")),
         tid,
         lock,
         root: stack::root(&stack),
-        doing,
+        activity,
         stack,
     }
 }
