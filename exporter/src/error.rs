@@ -1,7 +1,7 @@
 //! The errors of this crate: each names the file, the place in it and the cure.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use trace_format::ReadError;
 
@@ -10,7 +10,7 @@ use trace_format::ReadError;
 #[non_exhaustive]
 pub enum ExportError {
     /// A file cannot be opened or read.
-    #[error("{}: {source}", file.display())]
+    #[error("cannot read {}: {source}", file.display())]
     Open {
         /// The file.
         file: PathBuf,
@@ -18,7 +18,7 @@ pub enum ExportError {
         source: io::Error,
     },
     /// A file is not a readable recording, or reading it failed.
-    #[error("{}: {source}", file.display())]
+    #[error("cannot read {}: {source}", file.display())]
     Recording {
         /// The recording.
         file: PathBuf,
@@ -26,7 +26,7 @@ pub enum ExportError {
         source: ReadError,
     },
     /// Invalid line in a method map.
-    #[error("{}:{line}: {what}; take the methodMapping.txt that `anrscope instrument` wrote for this build", file.display())]
+    #[error("cannot read {}:{line}: {what}; pass the methodMapping.txt that `anrscope instrument` wrote for this build", file.display())]
     MapLine {
         /// The map.
         file: PathBuf,
@@ -37,7 +37,7 @@ pub enum ExportError {
     },
     /// A method map is larger than any that the instrumenter writes.
     #[error(
-        "{}: {length} bytes is more than a method map can have ({limit}): is it the right file?",
+        "cannot read {}: {length} bytes exceed the limit of a method map ({limit}): is it the right file?",
         file.display()
     )]
     MapTooLarge {
@@ -49,7 +49,7 @@ pub enum ExportError {
         limit: u64,
     },
     /// Data of Tencent Matrix cannot be read.
-    #[error("{}: {place}: {what}; recordings (*.anrscope), Matrix's reports as JSON and its raw long[] can be read", file.display())]
+    #[error("cannot read {}: {place}: {what}; pass a recording (*.anrscope), Matrix's reports as JSON, or its raw long[]", file.display())]
     Matrix {
         /// The file.
         file: PathBuf,
@@ -59,7 +59,7 @@ pub enum ExportError {
         what: &'static str,
     },
     /// A selected thread is not in any of the recordings.
-    #[error("no thread is called {wanted} or has that tid; there are {}", known.join(", "))]
+    #[error("no thread has the name or tid {wanted}; the threads are: {}", known.join(", "))]
     NoSuchThread {
         /// The requested thread.
         wanted: String,
@@ -67,7 +67,7 @@ pub enum ExportError {
         known: Vec<String>,
     },
     /// The selected time range contains nothing.
-    #[error("nothing is left to export: of the trace's {:.3} s the part from {:.3} s to {:.3} s was selected", seconds(*length), seconds(*from), seconds(*to))]
+    #[error("nothing to export: the trace has {:.3} s, and the part from {:.3} s to {:.3} s was selected", seconds(*length), seconds(*from), seconds(*to))]
     EmptyPart {
         /// Start of the range, ns since the start of the trace.
         from: u64,
@@ -77,8 +77,15 @@ pub enum ExportError {
         length: u64,
     },
     /// The output cannot be written.
-    #[error("writing the output failed: {0}")]
+    #[error("cannot write the output: {0}")]
     Write(#[from] io::Error),
+}
+
+impl ExportError {
+    /// Adds the recording's file name to a reader's error.
+    pub(crate) fn reading(file: &Path) -> impl Fn(ReadError) -> Self + Copy + '_ {
+        |source| Self::Recording { file: file.to_owned(), source }
+    }
 }
 
 fn seconds(ns: u64) -> f64 {

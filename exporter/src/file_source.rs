@@ -33,7 +33,7 @@ impl FileSource {
     /// If it cannot be opened, or is a directory, a pipe or a device.
     pub fn open(path: &Path) -> io::Result<Self> {
         if path.is_dir() {
-            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder, not a recording"));
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory, not a recording"));
         }
         let file = crate::regular_file::open(path)?;
         let length = file.metadata()?.len();
@@ -96,7 +96,7 @@ pub fn open_recording(path: &Path) -> Result<Recording<FileSource>, ExportError>
             source = FileSource { length, bytes: Bytes::Memory(made), read: AtomicU64::new(0) };
         }
     }
-    Recording::open(source).map_err(|source| ExportError::Recording { file: path.to_owned(), source })
+    Recording::open(source).map_err(ExportError::reading(path))
 }
 
 #[cfg(test)]
@@ -118,6 +118,6 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         let gone = open_recording(&path).unwrap_err().to_string();
         assert!(gone.contains("anrscope-source-"), "{gone}");
-        assert!(open_recording(&std::env::temp_dir()).unwrap_err().to_string().contains("folder"));
+        assert!(open_recording(&std::env::temp_dir()).unwrap_err().to_string().contains("directory"));
     }
 }

@@ -119,7 +119,7 @@ impl DurationTable {
         let mut warnings: Vec<Warning> = warning.into_iter().collect();
         warnings.extend(Warning::of_recording(file, recording));
         self.recordings += 1;
-        let placed = |source| ExportError::Recording { file: file.to_owned(), source };
+        let placed = ExportError::reading(file);
         let mut facts = Facts::of(recording).map_err(placed)?;
         facts.survey().map_err(placed)?;
         warnings.extend(Warning::of_skipped(file, facts.skipped()));
@@ -131,7 +131,7 @@ impl DurationTable {
             let step = step.map_err(placed)?;
             let (time, event) = match step {
                 Step::Event { time, event } => (time, event),
-                Step::RecentWork { time, key } => {
+                Step::Before { time, key } => {
                     if key == ids::DISPATCH || key == typed(types::MESSAGE) {
                         if stack.push_before(typed(types::MESSAGE), time) {
                             messages.push(Message::default());

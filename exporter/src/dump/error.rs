@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum DumpError {
     /// The file cannot be opened or read.
-    #[error("{}: offset {offset}: {source}", file.display())]
+    #[error("cannot read {}: offset {offset}: {source}", file.display())]
     Read {
         /// The file.
         file: PathBuf,
@@ -19,7 +19,7 @@ pub enum DumpError {
     },
     /// The input contains no thread, header or event of a dump.
     #[error(
-        "{}: offset {offset}: no thread dump: {length} bytes were read, and no line of it is one of a dump \
+        "cannot read {}: offset {offset}: no thread dump: {length} bytes were read, and none of its lines belongs to a dump \
          (it begins with {begin:?}); {hint}",
         file.display()
     )]
@@ -37,7 +37,7 @@ pub enum DumpError {
     },
     /// A thread dump in JSON that cannot be parsed up to its first thread.
     #[error(
-        "{}: cannot read the thread dump in JSON: {reason}; write it again with \
+        "cannot read {} as a thread dump in JSON: {reason}; write it again with \
          `jcmd PID Thread.dump_to_file -format=json FILE`, or without -format=json",
         file.display()
     )]
@@ -49,7 +49,7 @@ pub enum DumpError {
     },
     /// A zip archive that cannot be read, has no dump, or unpacks to too much.
     #[error(
-        "{}: cannot read the zip archive: {reason}; give the archive that `adb bugreport` wrote, or unpack it and give the \
+        "cannot read {} as a zip archive: {reason}; pass the archive that `adb bugreport` wrote, or unpack it and pass the \
          files of FS/data/anr",
         file.display()
     )]

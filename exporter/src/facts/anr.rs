@@ -129,7 +129,7 @@ pub struct Incidents {
 }
 
 /// The times of the signals without a message.
-pub(super) fn unplaced(service: &Service, verdicts: &Verdicts) -> Vec<u64> {
+pub(super) fn without_message(service: &Service, verdicts: &Verdicts) -> Vec<u64> {
     let judged = verdicts.by_signal.values().map(|v| v.sigquit);
     let sensed = service.incidents.iter().filter_map(|(_, event)| match event {
         Event::Sigquit(s) => Some(*s),

@@ -98,7 +98,7 @@ impl<'a, S: Source> Facts<'a, S> {
         let recorder = RecorderFacts::new(measurement, overhead, &service);
         let switches = recorder.switches();
         let verdicts = std::mem::take(&mut sections.verdicts);
-        let moments = anr::unplaced(&service, &verdicts);
+        let moments = anr::without_message(&service, &verdicts);
         let begun = match recording.threads().iter().find(|t| t.main).filter(|_| !moments.is_empty()) {
             Some(main) => {
                 unit::begun_at(restored::restored(recording, main, &switches), moments, &sections.samples)?

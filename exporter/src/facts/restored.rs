@@ -32,7 +32,7 @@ pub(crate) enum Step {
     Event { time: u64, event: Event },
     /// The item with this key (a method's id, or a key from [`typed`]) was open when the words before `time`
     /// were lost: it started earlier.
-    RecentWork { time: u64, key: u32 },
+    Before { time: u64, key: u32 },
     /// The item with this key, and all inside, was open when words were lost and is closed by now, or its
     /// method was switched off while it was open: it ended after `time`.
     Ended { time: u64, key: u32 },
@@ -48,7 +48,7 @@ impl Step {
     pub(crate) fn change(&self) -> Option<(u64, Option<u32>, Option<u32>)> {
         match self {
             Self::Event { time, event } => Some((*time, begins(event), ends(event))),
-            Self::RecentWork { time, key } => Some((*time, Some(*key), None)),
+            Self::Before { time, key } => Some((*time, Some(*key), None)),
             Self::Ended { time, key } => Some((*time, None, Some(*key))),
             Self::Lost { .. } | Self::Fault(_) => None,
         }
@@ -193,7 +193,7 @@ impl<S: Source> Restored<'_, S> {
             let found = ahead.beside(&self.open);
             let gone = self.open.drain(found.kept..).rev();
             self.steps.extend(gone.map(|key| Step::Ended { time: self.now, key }));
-            self.steps.extend(found.before.iter().map(|key| Step::RecentWork { time, key: *key }));
+            self.steps.extend(found.before.iter().map(|key| Step::Before { time, key: *key }));
             self.open.extend(found.before);
         }
         self.stack = Some(ahead.entered);

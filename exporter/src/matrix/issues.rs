@@ -84,7 +84,7 @@ pub fn issues<S: Source>(
     map: &MethodMap,
     options: &IssueOptions,
 ) -> Result<Reports, ExportError> {
-    let placed = |source| ExportError::Recording { file: file.to_owned(), source };
+    let placed = ExportError::reading(file);
     let mut facts = Facts::of(recording).map_err(placed)?;
     facts.survey().map_err(placed)?;
     let (names, _) = names_of(file, recording, map);
@@ -198,7 +198,7 @@ impl<'a, S: Source> Reporter<'a, S> {
                 }
                 // The duration of a message whose start is lost is unknown: its methods are reported, it is
                 // not.
-                Step::RecentWork { time, key } if ids::is_method(key) => {
+                Step::Before { time, key } if ids::is_method(key) => {
                     self.stack.push_before(key, time);
                 }
                 Step::Ended { key, .. } if ids::is_method(key) => {

@@ -12,7 +12,7 @@ use super::Tally;
 use super::labels::{forward_name, known};
 use super::sink::{AnrRow, Arg, Level, LogLine, Name, Sink, Track, Unit, Value};
 use super::snapshot::{self, SnapshotArgs};
-use super::thread::{Found, Shared, unplaced};
+use super::thread::{Found, Shared};
 use super::trace_answer::TraceAnswer;
 use crate::ExportError;
 use crate::dump::Subject;
@@ -75,7 +75,7 @@ pub(super) fn incident_track<S: Source, K: Sink>(
         return Ok(());
     }
     marks.sort_by_key(|(at, _)| *at);
-    let subjects = Subjects::of(shared.facts).map_err(unplaced)?;
+    let subjects = Subjects::of(shared.facts).map_err(ExportError::reading(shared.file))?;
     let last = incidents.anrs.last();
     sink.track(Track::Anr)?;
     tally.tracks += 1;

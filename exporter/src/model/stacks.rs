@@ -7,7 +7,7 @@ use super::Tally;
 use super::dumped_thread::DumpedThread;
 use super::locks::{DumpedWait, TraceThread, dumped_waits};
 use super::sink::{Sink, StackFrame, StackRow, ThreadState};
-use super::thread::{Shared, unplaced};
+use super::thread::Shared;
 use crate::ExportError;
 use crate::dump::{Dump, Frame, Place, Section, Thread};
 use crate::facts::{Detector, Incidents, MAX_TIME};
@@ -105,7 +105,7 @@ pub(crate) fn stacks<S: Source, K: Sink>(
         }
     }
     for dump in facts.dumps() {
-        let (at, dump) = dump.map_err(unplaced)?;
+        let (at, dump) = dump.map_err(ExportError::reading(shared.file))?;
         let at = at.clamp(1, MAX_TIME);
         dump_stacks(shared, dumped_for(&facts.incidents, at), at, &dump, &mut out)?;
     }

@@ -70,7 +70,7 @@ pub(crate) fn streamed<S: Source, K: Sink>(
 ) -> Result<Streamed, ExportError> {
     let mut clocks = Vec::new();
     for input in inputs {
-        clocks.extend(placed(input, input.recording.clocks())?);
+        clocks.extend(input.recording.clocks().map_err(ExportError::reading(input.file))?);
     }
     let start = first_moment(inputs);
     sink.head(start, &usable_clocks(clocks))?;
@@ -97,20 +97,6 @@ fn may_have_hung<S: Source>(facts: &Facts<'_, S>, survey: &Survey, main: Option<
         || facts.has_dumps()
         || survey.waits.iter().any(waiting)
         || main.is_some_and(|main| survey.last[main] > 0 && for_long(survey.last[main]))
-}
-
-fn placed<S, T>(input: &Input<'_, S>, result: Result<T, trace_format::ReadError>) -> Result<T, ExportError> {
-    result.map_err(|source| ExportError::Recording { file: input.file.to_owned(), source })
-}
-
-/// Adds the file to an error of a deeper level.
-fn place<S>(input: &Input<'_, S>, error: ExportError) -> ExportError {
-    match error {
-        ExportError::Recording { source, .. } => {
-            ExportError::Recording { file: input.file.to_owned(), source }
-        }
-        other => other,
-    }
 }
 
 /// The earliest time of any thread. Never 0, which some readers treat as unset.
@@ -163,12 +149,13 @@ fn one<S: Source, K: Sink>(
         faults: faults.len() as u64 + more_faults,
         ..Tally::default()
     };
-    let mut facts = placed(input, Facts::of(recording))?;
+    let failed = ExportError::reading(input.file);
+    let mut facts = Facts::of(recording).map_err(failed)?;
     tally.skipped = facts.skipped().total();
-    let survey = placed(input, facts.survey())?;
+    let survey = facts.survey().map_err(failed)?;
     tally.skipped += survey.frames.more;
     let facts = facts;
-    let owners = placed(input, Owners::of(&facts, &survey.waits, flows))?;
+    let owners = Owners::of(&facts, &survey.waits, flows).map_err(failed)?;
     let anrs = &facts.incidents.anrs;
     let system = facts.system();
     all.warnings.extend(Warning::of_skipped(input.file, facts.skipped()));
@@ -193,6 +180,7 @@ fn one<S: Source, K: Sink>(
     let pauses = facts.recorder.pauses();
     let (names, survey) = (input.names, &survey);
     let shared = Shared {
+        file: input.file,
         recording,
         names,
         process: &process,
@@ -218,9 +206,7 @@ fn one<S: Source, K: Sink>(
         // A thread that ended has nothing open, whatever was lost of its last words.
         let ended = thread.ended;
         let end = if ended >= survey.last[i] && ended > 0 { ended.min(survey.end) } else { survey.end };
-        ThreadPass::new(&shared, sink, stack, &mut tally, &mut found, i)
-            .run(end)
-            .map_err(|error| place(input, error))?;
+        ThreadPass::new(&shared, sink, stack, &mut tally, &mut found, i).run(end)?;
     }
     incident_track(&shared, &found, &mut tally, sink)?;
     found.history.write(&mut tally, sink)?;
@@ -229,7 +215,7 @@ fn one<S: Source, K: Sink>(
     startup_tracks(&shared, &facts.sections.starts, &mut tally, sink)?;
     recorder_track(&shared, survey, &mut tally, sink)?;
     cpu_track(&shared, &mut tally, sink)?;
-    let dumped = stacks(&shared, &mut tally, sink).map_err(|error| place(input, error))?;
+    let dumped = stacks(&shared, &mut tally, sink)?;
     locks(&shared, &dumped, &mut tally, sink)?;
     all.counts += tally;
     Ok(())

@@ -1,6 +1,7 @@
 //! Converts one thread's events to balanced slices.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use trace_format::event::{Folded, types};
 use trace_format::{Event, Recording, Source, ids};
@@ -31,6 +32,8 @@ const MAX_SHORT_COUNTERS: usize = 32;
 
 /// What all threads of a recording share.
 pub(crate) struct Shared<'a, S> {
+    /// The recording's file name, for errors.
+    pub(crate) file: &'a Path,
     pub(crate) recording: &'a Recording<S>,
     pub(crate) names: Names<'a>,
     pub(crate) process: &'a ProcessInfo,
@@ -149,14 +152,14 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
 
     /// Streams the thread; what is still open is closed at `end`.
     pub(crate) fn run(mut self, end: u64) -> Result<(), ExportError> {
-        let recording = self.shared.recording;
+        let (recording, failed) = (self.shared.recording, ExportError::reading(self.shared.file));
         for step in self.shared.facts.steps(&recording.threads()[self.thread]) {
-            match step.map_err(unplaced)? {
+            match step.map_err(failed)? {
                 Step::Event { time, event } => {
                     let at = self.reach(time)?;
                     self.event(at, &event)?;
                 }
-                Step::RecentWork { time, key } => {
+                Step::Before { time, key } => {
                     let at = self.reach(time)?;
                     self.before(at, key)?;
                 }
@@ -467,9 +470,4 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
         }
         self.shared.facts.recorder.cpu(self.shared.recording.threads()[self.thread].tid, closed.begun, at)
     }
-}
-
-/// Converts a reader's error before its file is known.
-pub(crate) fn unplaced(source: trace_format::ReadError) -> ExportError {
-    ExportError::Recording { file: std::path::PathBuf::new(), source }
 }

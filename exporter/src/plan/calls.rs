@@ -137,7 +137,7 @@ impl RecordedCalls {
         };
         warnings.extend(Warning::of_recording(file, recording));
         self.recordings += 1;
-        let failed = |source| ExportError::Recording { file: file.to_owned(), source };
+        let failed = ExportError::reading(file);
         let mut found = Found { last: recording.header().last_alive, ..Found::default() };
         let facts = Facts::of(recording).map_err(failed)?;
         warnings.extend(Warning::of_skipped(file, facts.skipped()));

@@ -140,7 +140,7 @@ fn long_calls<S: Source>(
         let span = *span.get_or_insert((since.max(time), until));
         if let Some(key) = begun {
             match step {
-                Step::RecentWork { .. } => stack.push_before(key, time),
+                Step::Before { .. } => stack.push_before(key, time),
                 _ => stack.push(key, time),
             };
         } else if let Some(depth) = ended.and_then(|key| stack.find(key)) {

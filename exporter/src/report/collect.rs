@@ -36,7 +36,7 @@ pub(super) fn build<S: Source>(
     recording: &Recording<S>,
     map: &MethodMap,
 ) -> Result<Report, ExportError> {
-    let placed = |source| ExportError::Recording { file: file.to_owned(), source };
+    let placed = ExportError::reading(file);
     let (names, name_warning) = names_of(file, recording, map);
     let mut facts = Facts::of(recording).map_err(placed)?;
     let survey = facts.survey().map_err(placed)?;
@@ -182,7 +182,7 @@ pub(super) fn chart<S: Source>(
     map: &MethodMap,
     report: &Report,
 ) -> Result<Chart, ExportError> {
-    let placed = |source| ExportError::Recording { file: file.to_owned(), source };
+    let placed = ExportError::reading(file);
     let (names, _) = names_of(file, recording, map);
     let facts = Facts::of(recording).map_err(placed)?;
     let (since, to) = report.hang.as_ref().map_or((report.end, report.end), |h| (h.since, h.until));

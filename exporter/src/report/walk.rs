@@ -164,7 +164,7 @@ impl<'a, S: Source> Walk<'a, S> {
             let step = step?;
             let (time, begun) = match step {
                 Step::Event { time, event } => (time, begins(&event)),
-                Step::RecentWork { time, key } => (time, Some(key)),
+                Step::Before { time, key } => (time, Some(key)),
                 Step::Ended { time, key } => {
                     self.close(time, key);
                     continue;
@@ -198,7 +198,7 @@ impl<'a, S: Source> Walk<'a, S> {
                     }
                     self.event(time, event);
                 }
-                Step::RecentWork { key, .. } => {
+                Step::Before { key, .. } => {
                     self.stack.push_before(key, time);
                 }
                 _ => {}

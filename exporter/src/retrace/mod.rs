@@ -36,7 +36,7 @@ const MAX_LENGTH: u64 = 1 << 30;
 #[non_exhaustive]
 pub enum MappingError {
     /// It cannot be opened or read.
-    #[error("{}: {source}", file.display())]
+    #[error("cannot read {}: {source}", file.display())]
     Read {
         /// The mapping.
         file: PathBuf,
@@ -44,7 +44,7 @@ pub enum MappingError {
         source: io::Error,
     },
     /// The file maps no class.
-    #[error("{}:{line}: no class is mapped in this file; give the mapping.txt that ProGuard or R8 wrote with this build", file.display())]
+    #[error("cannot read {}:{line}: no class is mapped in this file; pass the mapping.txt that ProGuard or R8 wrote with this build", file.display())]
     NoClass {
         /// The mapping.
         file: PathBuf,
@@ -52,7 +52,7 @@ pub enum MappingError {
         line: usize,
     },
     /// The mapping exceeds the maximum length.
-    #[error("{}: more than {limit} bytes: is it the right file?", file.display())]
+    #[error("cannot read {}: it has more than {limit} bytes: is it the right file?", file.display())]
     TooLarge {
         /// The mapping.
         file: PathBuf,

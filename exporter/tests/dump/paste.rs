@@ -131,7 +131,7 @@ fn what_cannot_be_restored_is_refused_and_never_empty() {
             "the subject of an ANR and no thread",
         ),
         ("ANRSCOPE\u{1}\u{2}", "it is a recording"),
-        ("<p>Hello</p>", "no line of it is one of a dump"),
+        ("<p>Hello</p>", "none of its lines belongs to a dump"),
         ("{\"threadDump\": {\"threadContainers\": []}}", "it has no thread"),
         ("{\"threadDump\": {\"thr", "jcmd PID Thread.dump_to_file"),
     ] {

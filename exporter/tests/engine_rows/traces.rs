@@ -87,7 +87,7 @@ fn an_output_that_cannot_be_written_is_told() {
     let input = exporter::ExportInput { file: std::path::Path::new("a"), recording: &recording, map: &map };
     for options in &FORMS {
         let error = exporter::export(&[input], options, Full).unwrap_err();
-        assert_eq!(error.to_string(), "writing the output failed: no space left");
+        assert_eq!(error.to_string(), "cannot write the output: no space left");
     }
 }
 

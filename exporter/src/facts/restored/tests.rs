@@ -79,7 +79,7 @@ fn read(bytes: &[u8]) -> Vec<Slice> {
         let step = step.unwrap();
         let Some((time, begun, ended)) = step.change() else { continue };
         if let Some(key) = begun {
-            slices.push((key, time, matches!(step, Step::RecentWork { .. }), None, open.len()));
+            slices.push((key, time, matches!(step, Step::Before { .. }), None, open.len()));
             open.push(slices.len() - 1);
         } else if let Some(place) = ended.and_then(|key| open.iter().rposition(|i| slices[*i].0 == key)) {
             assert_eq!(place, open.len() - 1, "nothing is left open inside: {ended:?} of {slices:?}");
