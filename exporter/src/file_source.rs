@@ -105,7 +105,7 @@ mod tests {
     use trace_format::synth::RecordingBuilder;
 
     #[test]
-    fn reads_where_it_is_told_and_stops_at_the_end() {
+    fn reads_at_the_offset_and_stops_at_the_end() {
         let path = std::env::temp_dir().join(format!("anrscope-source-{}", std::process::id()));
         std::fs::write(&path, b"0123456789").unwrap();
         let source = FileSource::open(&path).unwrap();

@@ -316,10 +316,10 @@ mod tests {
             ("1,1,a b\n1,1,a c", "m.txt:2: this id is given twice"),
         ] {
             let error = parse(text).unwrap_err();
-            assert!(error.starts_with(line), "{text:?}: {error}");
+            assert!(error.starts_with(&format!("cannot read {line}")), "{text:?}: {error}");
         }
         let error = MethodMap::parse(Path::new("m.txt"), b"#\n1,1,a \xff".to_vec()).unwrap_err();
-        assert!(error.to_string().starts_with("m.txt:2: not UTF-8"), "{error}");
+        assert!(error.to_string().starts_with("cannot read m.txt:2: not UTF-8"), "{error}");
         assert!(parse("1048574,1,android.os.Handler dispatchMessage (Landroid.os.Message;)V").is_ok());
     }
 

@@ -53,7 +53,7 @@ fn the_apps_version_comes_from_a_section_of_its_own() {
 }
 
 #[test]
-fn the_parquet_file_holds_the_same_rows() {
+fn the_parquet_file_has_the_same_rows() {
     let mut rows = rows();
     rows[0].app_version = Some("1.2 beta".to_owned());
     rows[0].app_version_code = Some(u32::MAX);

@@ -69,7 +69,7 @@ fn of<'a>(slices: &'a [(String, u64, u64, Value)], name: &str) -> &'a (String, u
 }
 
 #[test]
-fn a_callback_posted_in_input_lies_in_animation_where_the_system_measured_the_frame() {
+fn a_callback_posted_in_input_is_in_animation_if_the_system_measured_the_frame() {
     let found = slices(&frame_with(Some(metrics())));
     let first = of(&found, "input").1;
     let stage = |name: &str| {
@@ -88,7 +88,7 @@ fn a_callback_posted_in_input_lies_in_animation_where_the_system_measured_the_fr
 }
 
 #[test]
-fn a_frame_that_the_system_did_not_measure_keeps_the_estimate_and_says_so() {
+fn a_frame_that_the_system_did_not_measure_keeps_the_estimate_marked_as_such() {
     let far = FrameMetrics { intended: VSYNC - 400 * MS, ..metrics() };
     for metrics in [None, Some(far)] {
         let found = slices(&frame_with(metrics));

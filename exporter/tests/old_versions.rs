@@ -129,7 +129,7 @@ fn a_recording_of_version_1_0_exports_to_what_that_version_made_of_it() {
 }
 
 #[test]
-fn its_report_is_the_page_it_always_was_with_what_is_told_since() {
+fn its_report_is_the_earlier_page_with_additions_only() {
     let bytes = version_1_0();
     let recording = Recording::open(&bytes).unwrap();
     let page = Report::build(Path::new("old"), &recording, &map()).unwrap().verbose().to_string();
@@ -151,11 +151,11 @@ fn a_recording_of_version_1_1_exports_to_what_that_version_made_of_it() {
 }
 
 #[test]
-fn the_report_of_version_1_1_still_tells_what_was_recorded() {
+fn the_report_of_version_1_1_still_has_what_was_recorded() {
     let (bytes, map) = version_1_1();
     let recording = Recording::open(&bytes).unwrap();
     let page = Report::build(Path::new("old"), &recording, &map).unwrap().verbose().to_string();
-    for fact in ["paused from +0.038 s to +0.058 s", "com.example.Shop.price (asked for)", "9.4 ns an event"]
+    for fact in ["paused from +0.038 s to +0.058 s", "com.example.Shop.price (requested by the app)", "9.4 ns an event"]
     {
         assert!(page.contains(fact) && include_str!("data/recording-1.1.txt").contains(fact), "{page}");
     }
@@ -171,7 +171,7 @@ fn a_recording_of_version_1_2_exports_to_what_that_version_made_of_it() {
 }
 
 #[test]
-fn the_report_of_version_1_2_still_tells_what_was_recorded() {
+fn the_report_of_version_1_2_still_has_what_was_recorded() {
     let bytes = unpacked(include_bytes!("data/recording-1.2.anrscope.gz"));
     let recording = Recording::open(&bytes).unwrap();
     let page =

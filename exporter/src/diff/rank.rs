@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_said_of_nothing_or_of_equal_values() {
+    fn empty_or_equal_samples_have_no_p_value() {
         assert_eq!((mann_whitney(&[], &[1]), mann_whitney(&[5; 30], &[5; 40])), (None, None));
     }
 

@@ -81,7 +81,7 @@ mod tests {
     use crate::dump::model::ThreadForm;
 
     #[test]
-    fn values_are_read_and_odd_ones_are_left() {
+    fn values_are_parsed_and_invalid_ones_ignored() {
         let mut t = Thread::new(None, ThreadForm::Headless);
         for line in [
             "group=\"my \"own\" group\" sCount=1 ucsCount=2 flags=1 obj=0x139c17b0 self=0x7222c42a10",

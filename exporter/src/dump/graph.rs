@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_end_with_who_waits_for_nobody_or_was_passed() {
+    fn chains_end_with_a_thread_that_does_not_wait_or_was_passed() {
         let graph = LockGraph::new(edges(&[(1, 2), (2, 3), (4, 5), (5, 4)]));
         let ends = |tid| graph.chain(tid, 9).iter().map(|e| e.to).collect::<Vec<_>>();
         assert_eq!((ends(1), ends(3), ends(4)), (vec![2, 3], vec![], vec![5, 4]));

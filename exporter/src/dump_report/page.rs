@@ -198,7 +198,7 @@ impl Page<'_> {
         if groups.is_empty() {
             return Ok(());
         }
-        self.line("\nOTHER THREADS, those with one stack together (--all for whole stacks)")?;
+        self.line("\nOTHER THREADS, grouped by stack (--all for full stacks)")?;
         for group in groups {
             let Some(first) = group.threads.first() else { continue };
             let doing = doing::words(first, self.channels.get(section, first));
@@ -232,16 +232,16 @@ impl Page<'_> {
         if let (Some(utm), Some(stm)) = (thread.utm, thread.stm) {
             let seconds = |ticks: u64| ticks as f64 / hz as f64;
             times.push(format!(
-                "CPU {:.2} s in user code, {:.2} s in the kernel",
+                "CPU time {:.2} s user, {:.2} s kernel",
                 seconds(utm),
                 seconds(stm)
             ));
         }
         if let (Some(cpu), Some(elapsed)) = (thread.cpu_ns, thread.elapsed_ns) {
-            times.push(format!("CPU {:.2} s in {:.2} s", cpu as f64 / 1e9, elapsed as f64 / 1e9));
+            times.push(format!("CPU time {:.2} s in {:.2} s", cpu as f64 / 1e9, elapsed as f64 / 1e9));
         }
         if let Some([_, ready, _]) = thread.schedstat.filter(|stat| stat[1] > 0) {
-            times.push(format!("{:.2} s ready without a CPU", ready as f64 / 1e9));
+            times.push(format!("{:.2} s runnable", ready as f64 / 1e9));
         }
         if let Some(channel) = channel {
             times.push(format!("in the kernel at {channel}"));
@@ -275,7 +275,7 @@ impl Page<'_> {
         for (index, frame) in thread.frames.iter().enumerate().skip(skip).take(max) {
             let note = match frame {
                 Frame::Java(java) if java.inlined => "  [inlined]",
-                Frame::Java(java) if java.synthesized => "  [made by the compiler]",
+                Frame::Java(java) if java.synthesized => "  [compiler-generated]",
                 _ => "",
             };
             self.line(&format!("{margin}{frame}{note}"))?;
@@ -306,21 +306,21 @@ impl Page<'_> {
         let mut passed = HashSet::from([tid]);
         for edge in chain.iter().take(MAX_LINKS) {
             let lock = lock_name(edge);
-            let how = if edge.inferred { ", as it seems from its \"locked\" line," } else { "" };
+            let how = if edge.inferred { ", as inferred from its \"locked\" line," } else { "" };
             let Some(owner) = view.by_tid.get(&edge.to) else {
                 return self.line(&format!(
-                    "\nThe lock of {lock} is held{how} by thread {}, which is not in this text",
+                    "\nThe lock of {lock} is owned{how} by thread {}, which is not in this text",
                     edge.to
                 ));
             };
-            self.line(&format!("\nThe lock of {lock} is held{how} by"))?;
+            self.line(&format!("\nThe lock of {lock} is owned{how} by"))?;
             if !passed.insert(edge.to) {
                 return self.line(&format!("{}: a deadlock", owner.title()));
             }
             self.thread(view.section, owner, MAX_MAIN_FRAMES)?;
         }
         if chain.len() > MAX_LINKS {
-            self.line("\n... and on, to more threads (--json has them)")?;
+            self.line("\n... and more threads (see --json)")?;
         }
         Ok(())
     }
@@ -333,7 +333,7 @@ impl Page<'_> {
             self.line(&format!("\n{title} of {} threads", cycle.len()))?;
             for edge in cycle.iter().take(MAX_LINKS).filter_map(|&tid| view.graph.edge_from(tid)) {
                 let (from, to) = (view.name(edge.from), view.name(edge.to));
-                self.line(&format!("  {from} waits for {}, held by {to}", lock_name(edge)))?;
+                self.line(&format!("  {from} waits for {}, owned by {to}", lock_name(edge)))?;
             }
             if cycle.len() > MAX_LINKS {
                 self.line(&format!("  ... {} more", cycle.len() - MAX_LINKS))?;
@@ -358,12 +358,12 @@ impl Page<'_> {
 
     fn long_methods(&mut self, section: &Section) -> fmt::Result {
         let Some(long) = &section.long_methods else { return Ok(()) };
-        self.line(&format!("\nLONG RUNNING METHODS, as ART saw them ({})", long.runs.len()))?;
+        self.line(&format!("\nLONG RUNNING METHODS, recorded by ART ({})", long.runs.len()))?;
         let max = if self.options.all { usize::MAX } else { MAX_MAIN_FRAMES };
         for run in long.runs.iter().take(max) {
             let took = match run.end_us {
                 Some(end) => format!("{:.1} ms", end.saturating_sub(run.begin_us) as f64 / 1e3),
-                None => "not left".to_owned(),
+                None => "still running".to_owned(),
             };
             let thread = run.thread.as_deref().unwrap_or("a thread");
             let margin = "  ".repeat(run.depth.min(40) as usize);

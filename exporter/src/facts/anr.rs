@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_alone_is_suspected_and_says_so() {
+    fn a_stall_alone_is_reported_as_suspected() {
         let found = incidents(|t| {
             t.event(15 * S, Event::Stall(Stall { stuck_since: 10 * S }));
         });
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_word_on_a_signal_counts_whatever_its_place() {
+    fn the_latest_verdict_on_a_signal_counts_in_any_order() {
         let signal = sigquit(20 * S, 10 * S);
         let first = verdict(signal, Outcome::SuspectedAnr);
         let last = Verdict { reconsidered: true, ..verdict(signal, Outcome::Anr) };

@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ring_and_section_both_tell_comes_once_and_a_rate_that_cannot_be_is_not_told() {
+    fn switches_in_both_ring_and_section_are_returned_once_and_implausible_rates_are_dropped() {
         let control = |change, method, rate| Event::Control(Control { change, method, rate });
         let bytes = RecordingBuilder::new(1, "p")
             .service(|t| {
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn two_looks_say_what_main_did_in_between_and_one_says_nothing() {
+    fn two_polls_show_what_main_did_in_between_and_one_does_not() {
         let poll = |ran, waited, state| Usage { tid: 7, state, ran, waited, voluntary: 1, involuntary: 0 };
         let polls = [
             (1, poll(S, 0, b'S')),

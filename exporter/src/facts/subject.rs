@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subjects_begin_as_perfetto_wants_them() {
+    fn subjects_start_as_perfetto_expects() {
         for (text, wanted) in [
             ("Input dispatching timed out (x)", "Input dispatching timed out (x)"),
             ("user request after error: Input dispatching timed out (x)", "Input dispatching timed out (x)"),

@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_in_which_no_message_began_is_a_unit_and_the_loop_is_none() {
+    fn a_call_in_which_no_message_began_is_a_unit_and_the_loop_is_not() {
         let (mut stack, mut loops) = (OpenStack::new(), Loops::default());
         let begin = |stack: &mut OpenStack, loops: &mut Loops, key| {
             loops.begun(key, stack.depth());
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_innermost_frame_says_that_main_polls() {
+    fn main_polls_only_if_the_poll_is_its_innermost_frame() {
         assert!(is_polling("android.os.MessageQueue.nativePollOnce(Native Method)"));
         assert!(is_polling("  at android.os.MessageQueue.nativePollOnce(Native method)"));
         assert!(!is_polling("android.os.MessageQueue.next(MessageQueue.java:335)"));

@@ -92,7 +92,7 @@ mod tests {
     use trace_format::synth::{RecordingBuilder, ThreadBuilder};
 
     #[test]
-    fn main_has_the_pid_and_nobody_shares_a_tid() {
+    fn main_has_the_pid_and_no_two_threads_share_a_tid() {
         let one = |t: &mut ThreadBuilder| {
             t.enter(5, 1);
         };

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn short_messages_are_told_together_and_long_ones_apart_and_others_not() {
+    fn consecutive_short_messages_are_merged_and_long_ones_are_not() {
         let mut history = MessageList::before(&[anr(60_000 * MS, 65_000 * MS)]);
         history.message(50_000 * MS, 50_001 * MS, "too early");
         for i in 0..5 {

@@ -99,7 +99,7 @@ fn what_ever_lasted_or_waits_is_kept() {
 }
 
 #[test]
-fn calls_that_were_open_when_the_ring_begins_count_as_long_as_they_are_seen() {
+fn calls_that_were_open_when_the_ring_starts_count_from_there_on() {
     let calls = recorded(
         |thread| {
             thread.event(1_000, Event::OpenCalls(OpenCalls::new(2, 0, &[1, 2])));

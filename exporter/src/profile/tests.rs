@@ -79,7 +79,7 @@ fn recursion_is_one_step_and_counts_once() {
 }
 
 #[test]
-fn waits_are_told_apart_from_work_and_the_busy_thread_comes_first() {
+fn waits_are_separate_from_work_and_the_busy_thread_comes_first() {
     let wait = Wait { kind: WaitKind::Sleep, owner: 0, lock: 0, class: TextId(0) };
     let profile = profile(
         RecordingBuilder::new(1, "p")
@@ -128,7 +128,7 @@ fn what_is_open_at_the_end_goes_on_until_then() {
 }
 
 #[test]
-fn callers_whose_begin_is_overwritten_are_known_from_the_list_of_open_calls() {
+fn callers_whose_start_is_overwritten_are_known_from_the_list_of_open_calls() {
     let thread = main_of(|t| {
         t.overwritten(10).event(1_000 * MS, Event::OpenCalls(OpenCalls::new(5, 0, &[1, 2])));
         t.event(1_000 * MS, Event::OpenCalls(OpenCalls::new(5, 3, &[4, 5])));
@@ -144,7 +144,7 @@ fn callers_whose_begin_is_overwritten_are_known_from_the_list_of_open_calls() {
 }
 
 #[test]
-fn a_gap_belongs_to_nobody() {
+fn a_gap_belongs_to_no_call() {
     let mut bytes = RecordingBuilder::new(1, "p")
         .main("main", |t| {
             t.enter(0, 1);

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_looks_at_a_few_of_many_rows() {
+    fn a_lookup_visits_few_of_many_rows() {
         let ranges: Vec<(u32, u32)> = (0..200_000).map(|n| (n * 3 + 1, n * 3 + 3)).collect();
         let index = Index::of(&rows(&ranges));
         let visited: usize = (0..3_000).map(|n| index.at(n * 199 + 1).1).sum();
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn of_rows_that_all_have_the_line_a_bounded_number_is_looked_at() {
+    fn a_bounded_number_of_overlapping_rows_is_visited() {
         let index = Index::of(&rows(
             &vec![(1, 9); 100_000].iter().enumerate().map(|(n, r)| (r.0, r.1 + n as u32)).collect::<Vec<_>>(),
         ));

@@ -40,7 +40,7 @@ fn inlined_ambiguous_outlined_and_unknown_frames() {
 }
 
 #[test]
-fn methods_are_told_apart_by_their_descriptors() {
+fn methods_are_distinguished_by_their_descriptors() {
     let mapping = r8();
     let method =
         |method: &str, descriptor: &str| mapping.method("a.b", method, descriptor).map(|(_, name)| name);
@@ -53,7 +53,7 @@ fn methods_are_told_apart_by_their_descriptors() {
 }
 
 #[test]
-fn a_mapping_says_which_one_it_is_and_what_is_none_is_refused() {
+fn a_mapping_has_its_id_and_other_files_are_rejected() {
     let mapping = r8();
     assert_eq!(
         (mapping.is_of("5eed5eed0011"), mapping.is_of("0bad"), mapping.is_of("")),

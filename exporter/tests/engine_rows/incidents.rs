@@ -83,7 +83,7 @@ fn a_stall_is_the_same_in_all_forms() {
 }
 
 #[test]
-fn a_dump_asked_of_an_idle_process_is_no_anr() {
+fn a_dump_request_to_an_idle_process_is_not_an_anr() {
     let bytes = RecordingBuilder::new(77, "com.example.idle")
         .start(common::clocks(50 * S))
         .main("main", |t| {
@@ -105,7 +105,7 @@ fn a_dump_asked_of_an_idle_process_is_no_anr() {
 }
 
 #[test]
-fn what_the_process_said_of_a_signal_decides_what_is_shown() {
+fn the_verdict_of_the_process_decides_what_is_shown() {
     let anrs = "include perfetto module android.anrs; select * from android_anrs";
     let marks = "select name, dur, extract_arg(arg_set_id, 'debug.verdict') verdict,
         extract_arg(arg_set_id, 'debug.confidence') confidence, extract_arg(arg_set_id, 'debug.reasons') reasons,

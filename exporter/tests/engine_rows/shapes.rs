@@ -59,7 +59,7 @@ fn extreme_shapes_are_kept_or_cut_as_the_model_says() {
 }
 
 #[test]
-fn the_deepest_slice_that_is_shown_says_how_much_is_below_it() {
+fn the_deepest_displayed_slice_has_the_number_of_levels_below_it() {
     let bytes = RecordingBuilder::new(501, "deep").main("main", |t| {
         (0..600).for_each(|i| {
             t.enter(S + i, 1);

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_is_seen_at_the_begin() {
+    fn the_byte_order_is_recognised_at_the_start() {
         let bytes =
             |order: fn(u16) -> [u8; 2]| "Subject: x".encode_utf16().flat_map(order).collect::<Vec<u8>>();
         assert_eq!(order(&bytes(u16::to_le_bytes)), Some(Order::Little));

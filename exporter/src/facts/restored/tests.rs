@@ -239,7 +239,7 @@ fn nothing_is_put_back_where_nothing_is_lost() {
 }
 
 #[test]
-fn a_block_that_says_something_else_than_the_words_before_it_is_not_believed() {
+fn a_block_list_that_contradicts_the_preceding_words_is_ignored() {
     let bytes = RecordingBuilder::new(1, "p").main("main", |t| {
         t.overwritten(1).event(10, Event::OpenCalls(OpenCalls::new(2, 0, &[4, 5]))).enter(11, 6);
         // Lists four calls around the entered one, or none, or others.

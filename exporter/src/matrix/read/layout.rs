@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_none_is_named() {
+    fn an_invalid_line_is_named() {
         for (stack, line) in [
             ("0,1,1\n", 1),
             ("0,5,1,1\n0,0,1,1", 2),

@@ -293,7 +293,7 @@ fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     }
     for (name, off) in recorder.off.iter().take(MAX_LISTED) {
         let why = match off.why {
-            OffReason::Asked => "asked for".to_owned(),
+            OffReason::Asked => "requested by the app".to_owned(),
             OffReason::Budget(Some(rate)) => {
                 format!("its calls are short, and {rate} events a second were over the budget")
             }
@@ -324,7 +324,7 @@ fn write_verdict(anr: &Anr, unit: Option<&Unit>, f: &mut Formatter<'_>) -> fmt::
     };
     let blocked = match anr.blocked() {
         0 => String::new(),
-        ns => format!(": main stuck {} in {}", seconds(ns), unit.map_or("a message", |unit| &unit.name)),
+        ns => format!(": main blocked for {} in {}", seconds(ns), unit.map_or("a message", |unit| &unit.name)),
     };
     writeln!(f, "  verdict     {}{blocked}", verdict_name(verdict))?;
     for reason in &verdict.reasons {
