@@ -121,6 +121,7 @@ impl<S> Copy for ExportInput<'_, S> {}
 
 /// The result of an export.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct ExportSummary {
     /// Counts of what was read and written.
     pub counts: Tally,

@@ -23,6 +23,16 @@ use crate::source_sites::SourceSites;
 const MAX_LENGTH: u64 = 256 << 20;
 
 /// A parsed method map; may be empty.
+///
+/// ```
+/// use std::path::Path;
+/// use exporter::MethodMap;
+///
+/// let map = MethodMap::parse(Path::new("methodMapping.txt"), b"7,1,com.example.Main onCreate ()V".to_vec())?;
+/// let method = map.get(7).unwrap();
+/// assert_eq!((method.class, method.method, method.descriptor), ("com.example.Main", "onCreate", "()V"));
+/// # Ok::<(), exporter::ExportError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct MethodMap {
     text: String,

@@ -28,6 +28,7 @@ impl Evidence {
 
 /// A cause with its evidence.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Cause {
     /// The cause's id.
     pub id: CauseId,

@@ -4,6 +4,7 @@ use super::kind::CauseKind;
 
 /// A named cause. Its kind, [`CauseKind`], is one of twelve groups.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
 pub enum CauseId {
     /// The app's own code ran.
     BusyMethod,

@@ -2,6 +2,7 @@
 
 /// The group of a cause.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
 pub enum CauseKind {
     /// Main computed.
     BusyMethod,

@@ -43,6 +43,7 @@ pub(crate) fn thread_activity(thread: &crate::dump::Thread) -> Activity {
 
 /// What happened to main.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Conclusion {
     /// The system reported an ANR, or the 5 s rule applied.
     Anr,
@@ -72,6 +73,7 @@ impl Conclusion {
 
 /// A thread that owns a lock that another thread waits for.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Owner {
     /// Its name.
     pub thread: String,
@@ -113,6 +115,7 @@ impl Owner {
 
 /// The thread that hung.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct HungThread {
     /// Its name.
     pub name: String,
@@ -137,6 +140,7 @@ pub struct Span {
 
 /// What hung and why.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Answer {
     /// What happened to main.
     pub conclusion: Conclusion,

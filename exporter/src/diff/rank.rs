@@ -6,6 +6,11 @@ const EXACT: usize = 40;
 
 /// The probability that two sorted samples of one distribution differ as much as these. `None` if one is empty
 /// or all values are equal.
+///
+/// ```
+/// let p = exporter::diff::mann_whitney(&[1, 2, 3, 4, 5], &[11, 12, 13, 14, 15]).unwrap();
+/// assert!(p < 0.01);
+/// ```
 #[must_use]
 pub fn mann_whitney(a: &[u64], b: &[u64]) -> Option<f64> {
     if a.is_empty() || b.is_empty() {

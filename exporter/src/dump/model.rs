@@ -77,6 +77,7 @@ pub struct WaitChannel {
 
 /// The format of a thread, by its writer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum ThreadForm {
     /// ART's or Dalvik's format.
     Art,

@@ -2,6 +2,7 @@
 
 /// What the system waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum AnrKind {
     /// An input event was not taken or not finished.
     InputDispatching,

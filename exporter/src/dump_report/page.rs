@@ -231,11 +231,7 @@ impl Page<'_> {
         let hz = u64::from(thread.hz.unwrap_or(100).max(1));
         if let (Some(utm), Some(stm)) = (thread.utm, thread.stm) {
             let seconds = |ticks: u64| ticks as f64 / hz as f64;
-            times.push(format!(
-                "CPU time {:.2} s user, {:.2} s kernel",
-                seconds(utm),
-                seconds(stm)
-            ));
+            times.push(format!("CPU time {:.2} s user, {:.2} s kernel", seconds(utm), seconds(stm)));
         }
         if let (Some(cpu), Some(elapsed)) = (thread.cpu_ns, thread.elapsed_ns) {
             times.push(format!("CPU time {:.2} s in {:.2} s", cpu as f64 / 1e9, elapsed as f64 / 1e9));

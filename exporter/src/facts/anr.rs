@@ -30,6 +30,7 @@ const MAX_KEPT: usize = 1024;
 
 /// What detected an ANR.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Detector {
     /// The system: it requested a thread dump.
     Sigquit(Sigquit),

@@ -28,6 +28,7 @@ const MAX_SAMPLE_DELAY: u64 = 1_000_000_000;
 
 /// The kind of a unit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
 pub enum UnitKind {
     /// A message of main's queue.
     Message,

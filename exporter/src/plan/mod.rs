@@ -66,6 +66,7 @@ pub struct Row {
 
 /// The excluded methods, and their share of all calls.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct Plan {
     /// The excluded methods, most calls first.
     pub rows: Vec<Row>,

@@ -30,6 +30,7 @@ const PATH_ENDS: u64 = 4;
 
 /// The profile of a recording.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Profile {
     /// Threads with recorded calls; most time outside of waits first.
     pub threads: Vec<ThreadProfile>,

@@ -30,6 +30,7 @@ pub struct ThreadCoverage {
 
 /// The findings of a recording. Times are BOOTTIME ns, durations ns.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Report {
     /// The recording's file name.
     pub file: String,

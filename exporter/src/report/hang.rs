@@ -27,6 +27,7 @@ const MAX_WAIT_KINDS: usize = 256;
 
 /// A time range in which the main thread did not respond.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Hang {
     /// What main was in: its message, or a unit outside of messages, if known.
     pub unit: Option<Unit>,

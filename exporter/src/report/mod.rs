@@ -1,4 +1,21 @@
 //! Reports what hung, on one page of text.
+//!
+//! ```
+//! use std::path::Path;
+//! use exporter::{MethodMap, Report, answer::Conclusion};
+//! use trace_format::{Recording, synth::RecordingBuilder};
+//!
+//! let bytes = RecordingBuilder::new(42, "com.example")
+//!     .main("main", |t| {
+//!         t.enter(2_000, 7).exit(3_000, 7);
+//!     })
+//!     .build();
+//! let recording = Recording::open(bytes).unwrap();
+//! let report = Report::build(Path::new("a.anrscope"), &recording, &MethodMap::empty())?;
+//! assert_eq!(report.answer.conclusion, Conclusion::NoHang);
+//! assert!(report.to_string().starts_with("No hang in com.example"));
+//! # Ok::<(), exporter::ExportError>(())
+//! ```
 
 mod busy;
 mod chart;

@@ -2,6 +2,7 @@
 
 /// The kind of an open item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum OpenItemKind {
     /// A method.
     Method,

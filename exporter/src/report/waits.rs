@@ -10,6 +10,7 @@ use crate::words::thread_name;
 
 /// A wait and the owner of its lock.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct WaitFact {
     /// Its kind.
     pub kind: WaitKind,
@@ -25,6 +26,7 @@ pub struct WaitFact {
 
 /// The owner of a lock.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct LockOwner {
     /// Its name.
     pub name: String,

@@ -14,6 +14,17 @@
 //! 5. if the class is known but the method is not, only the class is renamed.
 //!
 //! R8's rewriteFrame rules are for the first frame of an exception, and a dump has none.
+//!
+//! ```
+//! use exporter::retrace::{MappedText, Mapping};
+//!
+//! let text = b"com.example.Main -> a.b:\n    1:3:void run():10:12 -> a\n";
+//! let mapping = Mapping::parse("mapping.txt".as_ref(), text)?;
+//! assert_eq!(mapping.class("a.b"), Some("com.example.Main"));
+//! let retraced = MappedText { mapping: Some(&mapping), methods: None };
+//! assert_eq!(retraced.line("  at a.b.a(SourceFile:2)"), ["  at com.example.Main.run(Main.java:11)"]);
+//! # Ok::<(), exporter::retrace::MappingError>(())
+//! ```
 
 mod index;
 mod lookup;

@@ -97,10 +97,7 @@ fn a_dump_of_art_with_its_exit_information_is_read_whole() {
         "THE SYSTEM'S CRITICAL EVENTS",
     ];
     assert!(order.iter().map(|line| begin(line)).is_sorted(), "{page}");
-    assert!(
-        page.contains("in the kernel at futex_wait") && page.contains("0.25 s runnable"),
-        "{page}"
-    );
+    assert!(page.contains("in the kernel at futex_wait") && page.contains("0.25 s runnable"), "{page}");
 }
 
 #[test]

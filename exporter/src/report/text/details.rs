@@ -324,7 +324,9 @@ fn write_verdict(anr: &Anr, unit: Option<&Unit>, f: &mut Formatter<'_>) -> fmt::
     };
     let blocked = match anr.blocked() {
         0 => String::new(),
-        ns => format!(": main blocked for {} in {}", seconds(ns), unit.map_or("a message", |unit| &unit.name)),
+        ns => {
+            format!(": main blocked for {} in {}", seconds(ns), unit.map_or("a message", |unit| &unit.name))
+        }
     };
     writeln!(f, "  verdict     {}{blocked}", verdict_name(verdict))?;
     for reason in &verdict.reasons {
