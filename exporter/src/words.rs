@@ -73,7 +73,7 @@ pub(crate) fn waited_for(kind: WaitKind, class: Option<&str>, lock: u64) -> Stri
         WaitKind::Sleep => String::new(),
         _ => format!(" {}", class.unwrap_or("an object of unknown class")),
     };
-    // Calls and sleeps have no lock, whatever object they were called on.
+    // Calls and sleeps have no lock, even if the recording has an object for them.
     let is_lock = lock > 0 && !matches!(kind, WaitKind::Blocking | WaitKind::Sleep);
     let lock = if is_lock { format!(" (0x{lock:x})") } else { String::new() };
     format!("{what}{class}{lock}")

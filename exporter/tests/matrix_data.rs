@@ -130,7 +130,7 @@ fn a_report_becomes_slices_and_a_hang_that_was_not_over() {
     let hang = report.hang.as_ref().unwrap();
     assert_eq!((hang.duration(), hang.ended), (5_006 * MS, false));
     assert_eq!(hang.method().unwrap().name, "com.example.Sync.save");
-    // Given back as it is.
+    // Returned unchanged.
     let told = issues(Path::new("m"), &recording, &map(), &IssueOptions::default()).unwrap().lines;
     assert_eq!(serde_json::from_str::<Value>(&told[0]).unwrap(), issue);
     assert!(exported(&recording).to_string().contains("Trace_EvilMethod ANR com.example.Main"));

@@ -1,4 +1,4 @@
-//! Matrix's reports out of a recording: its envelope, tags, keys, types, stack lines and keys.
+//! Matrix's reports from a recording: envelope, tags, keys, types, stack lines and keys.
 
 mod common;
 
@@ -149,7 +149,7 @@ fn every_report_of_a_recording_has_matrix_keys_types_and_tags() {
         "cost:i detail:s isProcessForeground:b memory:o processNice:i processPriority:i scene:s stack:s stackKey:s \
          threadStack:s",
     );
-    // Told by the app's timer, and cut there.
+    // Detected by the app's timer, and cut there.
     assert_eq!(
         (&anr["cost"], &anr["stack"]),
         (&json!(5002), &json!("0,1048574,1,5002\n1,1,1,5002\n2,2,1,5001\n"))
@@ -245,7 +245,7 @@ fn matrix_rules_apply_matrix_limits() {
     // Thirty frames are more than twenty.
     assert_eq!(one(&issues, "Trace_FPS")["scene"], "com.example.Main");
 
-    // The timer ran a second late, as it does where nobody told: then Matrix says nothing.
+    // The timer ran a second late, as it does without a Printer: then Matrix reports nothing.
     let late = stalled()
         .section(SectionKind::AnrSnapshot, b"detector=looper\nat=108000000000\nmessage_since=102000000000\n");
     assert!(told(late, Some(Rules::Matrix)).iter().all(|i| i["detail"] != "ANR"));

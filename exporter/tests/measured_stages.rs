@@ -1,4 +1,5 @@
-//! Stages of frames whose begins the recorder can only estimate: where the system measured a frame, its bounds are the system's.
+//! Stages of frames whose starts the recorder can only estimate: if the system measured a frame, its bounds
+//! apply.
 
 mod common;
 
@@ -41,7 +42,7 @@ fn metrics() -> FrameMetrics {
         vsync: VSYNC,
         delay: 2 * MS,
         input: 4 * MS,
-        // To the begin of TRAVERSAL, 20 us before the call in it ends by main's clock.
+        // To the start of TRAVERSAL, 20 us before the call in it ends by main's clock.
         animation: 6 * MS + 80_000,
         layout: 3 * MS,
         draw: MS,
@@ -50,7 +51,7 @@ fn metrics() -> FrameMetrics {
     }
 }
 
-/// The slices of main, by name: begin, end, arguments.
+/// The slices of main, by name: start, end, arguments.
 fn slices(bytes: &[u8]) -> Vec<(String, u64, u64, Value)> {
     let (file, summary) = export_with(bytes, &map(), &FORMS[2]);
     assert_eq!((summary.counts.orphan_exits, summary.counts.unbalanced), (0, 0));

@@ -1,4 +1,4 @@
-//! One hostile recording, fed to every page: they agree on what they knew and on what they could not read.
+//! One hostile recording for every page: all agree on what they know and on what they could not read.
 
 mod common;
 
@@ -77,7 +77,7 @@ fn hostile() -> Vec<u8> {
         .build()
 }
 
-/// What a page says that it could not read.
+/// The skipped counts in a page's warnings.
 fn skipped(warnings: &[Warning]) -> String {
     let skipped = warnings.iter().filter(|warning| matches!(warning, Warning::Skipped { .. }));
     let skipped: Vec<_> = skipped.map(ToString::to_string).collect();

@@ -171,7 +171,7 @@ fn two_threads_that_wait_for_each_other() {
         })
         .last_alive(15 * S),
     );
-    // Nobody noticed, but main was in one message for the last 4 s.
+    // No detector fired, but main was in one message for the last 4 s.
     let page = report.to_string();
     assert!(page.starts_with("Hang in com.example (pid 7): main thread blocked for 4.0 s; "), "{page}");
     for line in [
@@ -345,7 +345,7 @@ const PAGES: [&str; 16] = [
     "idle-when-the-system-asked",
 ];
 
-/// `ANRSCOPE_WRITE_DATA=1` writes them anew; read them as somebody would at three in the morning.
+/// `ANRSCOPE_WRITE_DATA=1` regenerates them; read them as a tired engineer would.
 #[test]
 fn the_page_of_each_cause_is_what_it_was() {
     let (cases, _) = scenario::cases(include_str!("data/causes.txt"));

@@ -196,7 +196,7 @@ fn report(b: RecordingBuilder) -> (Recording<Vec<u8>>, Report) {
     (recording, report)
 }
 
-/// No sentence of a report may say so of a main that hung.
+/// No sentence of a report may claim this of a main that hung.
 fn says_that_main_did_not_hang(page: &str) -> bool {
     ["DID NOT HANG", "did not hang", "No hang", "not blocked", "nothing to do", "idle time"]
         .iter()

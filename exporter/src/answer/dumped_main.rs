@@ -133,7 +133,7 @@ impl DumpedMain {
     }
 
     fn locks(&mut self, section: &Section, main: &Thread) {
-        let graph = LockGraph::of(section);
+        let graph = LockGraph::from(section);
         let named = |tid: u32| named(section, tid);
         if let Some(wanted) = main.awaited_lock() {
             self.lock = Some(wanted.class.clone());
@@ -189,7 +189,7 @@ fn is_freezer(channel: &str) -> bool {
 
 /// The names of the threads of the first deadlock.
 fn cycle_of(section: &Section) -> Vec<String> {
-    let graph = LockGraph::of(section);
+    let graph = LockGraph::from(section);
     let cycle = graph.deadlocks.iter().chain(&graph.possible_deadlocks).next();
     cycle.map(|cycle| cycle.iter().map(|tid| named(section, *tid)).collect()).unwrap_or_default()
 }

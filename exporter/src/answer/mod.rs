@@ -168,10 +168,9 @@ pub struct Answer {
     pub cycle: Vec<String>,
 }
 
-impl Answer {
+impl From<&Dump> for Answer {
     /// The answer of a thread dump.
-    #[must_use]
-    pub fn of_dump(dump: &Dump) -> Self {
+    fn from(dump: &Dump) -> Self {
         let facts = Observed::of_dump(dump);
         let section = dump.answer();
         let anr_process = dump.anr_process();
@@ -187,7 +186,9 @@ impl Answer {
         };
         Self::of(&facts, process, pid, thread, None)
     }
+}
 
+impl Answer {
     pub(crate) fn of(
         facts: &Observed,
         process: Option<String>,

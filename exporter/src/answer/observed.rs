@@ -288,8 +288,8 @@ impl Observed {
         (longest.total > 0 && is_half(longest.total, self.duration())).then_some(longest)
     }
 
-    /// Whether main slept through most of the polled time: it cannot have been busy then, whatever its stack
-    /// shows.
+    /// Whether main slept through most of the polled time: then it was not busy, even if its stack suggests
+    /// that.
     pub(super) fn slept_through(&self) -> bool {
         let CpuTime { ran, runnable, polled, .. } = self.cpu;
         polled > 0 && !is_half(ran.saturating_add(runnable), polled) && ran < polled / 5

@@ -1,4 +1,4 @@
-//! Stacks as the answer shows them, whatever their source.
+//! Stacks as the answer shows them, independent of their source.
 
 use super::activity::{FrameView, parts};
 use super::own::is_own;

@@ -35,10 +35,9 @@ pub struct LockGraph {
     from: HashMap<u32, usize>,
 }
 
-impl LockGraph {
+impl From<&Section> for LockGraph {
     /// Builds the graph of a process.
-    #[must_use]
-    pub fn of(section: &Section) -> Self {
+    fn from(section: &Section) -> Self {
         let mut owners: HashMap<u64, Vec<u32>> = HashMap::new();
         for thread in &section.threads {
             let Some(tid) = thread.tid else { continue };
@@ -69,7 +68,9 @@ impl LockGraph {
         }
         Self::new(edges)
     }
+}
 
+impl LockGraph {
     fn new(edges: Vec<Edge>) -> Self {
         let deadlocks = cycles(edges.iter().filter(|edge| !edge.inferred));
         let mut possible_deadlocks = cycles(edges.iter());

@@ -19,7 +19,7 @@ pub const ENTRY: u64 = 512 << 20;
 /// See [`DIRECTORY`].
 pub const ARCHIVE: u64 = 2 << 30;
 /// Maximum number of bytes kept for one file: texts, threads and frames.
-pub const KEPT: usize = 128 << 20;
+pub const MEMORY: usize = 128 << 20;
 /// Maximum number of frames per thread. ART stops a stack overflow's dump far earlier.
 pub const FRAMES: usize = 4096;
 /// Maximum number of remarks per thread, alternatives per frame, and events in the event log.

@@ -70,7 +70,7 @@ impl LongMethods {
     }
 }
 
-/// Collects runs, whatever their form.
+/// Collects runs of either form.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Runs {
     out: LongMethods,

@@ -77,7 +77,7 @@ impl Groups {
                 let process = section.and_then(|section| section.cmdline.clone());
                 let process = process.or_else(|| dump.anr_process().and_then(|anr_process| anr_process.name));
                 let stack = stack.into_iter().take(MAX_SHOWN).collect();
-                let answer = Answer::of_dump(dump);
+                let answer = Answer::from(dump);
                 let (cause, root) = (answer.cause.id, answer.root);
                 self.groups.push(Group {
                     count: 0,

@@ -50,7 +50,7 @@ impl Dump {
             "anr_reports": self.anr_reports.iter().map(report).collect::<Vec<_>>(),
             "facts": facts(&self.facts),
             "events": events.collect::<Vec<_>>(),
-            "answer": Answer::of_dump(self).to_json(),
+            "answer": Answer::from(self).to_json(),
             "warnings": self.warnings,
         })
     }
@@ -108,7 +108,7 @@ struct SectionJson<'a> {
 impl Serialize for SectionJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let section = self.section;
-        let graph = LockGraph::of(section);
+        let graph = LockGraph::from(section);
         let mut head = section_head(section, &graph);
         if let Some(file) = self.file {
             head.insert("file".to_owned(), json!(file));

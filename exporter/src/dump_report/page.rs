@@ -57,7 +57,7 @@ impl<'a> View<'a> {
                 by_tid.entry(tid).or_insert(thread);
             }
         }
-        Self { section, graph: LockGraph::of(section), by_tid }
+        Self { section, graph: LockGraph::from(section), by_tid }
     }
 
     fn name(&self, tid: u32) -> String {
@@ -129,7 +129,7 @@ impl Page<'_> {
         if dump.sections.iter().all(|section| section.threads.is_empty()) {
             return Ok(());
         }
-        let answer = Answer::of_dump(dump);
+        let answer = Answer::from(dump);
         self.line(&answer.headline())?;
         for (label, text) in answer.lines() {
             self.line(&format!("  {label:<11} {text}"))?;

@@ -10,8 +10,8 @@ use trace_format::event::{Frame, FrameMetrics};
 const MAX_KEPT: usize = 1 << 16;
 /// Tolerance around the start of a frame known only from public calls, which is the start of its message: the
 /// system's INPUT starts at most this much before it (the clocks are read separately), or after it, ns.
-const BEGIN_TOLERANCE: u64 = 1_000_000;
-const LATE: u64 = 4_000_000;
+const MAX_EARLY: u64 = 1_000_000;
+const MAX_LATE: u64 = 4_000_000;
 /// Maximum duration of all stages of a frame, ns; longer ones are damaged data.
 const MAX_STAGES: u64 = 60_000_000_000;
 
@@ -67,7 +67,7 @@ impl FrameFacts {
         if frame.intended > 0 || !frame.estimated {
             return *frame;
         }
-        let near = self.by_begin.range(at.saturating_sub(BEGIN_TOLERANCE)..=at.saturating_add(LATE)).next();
+        let near = self.by_begin.range(at.saturating_sub(MAX_EARLY)..=at.saturating_add(MAX_LATE)).next();
         Frame { intended: near.map_or(0, |(_, intended)| *intended), ..*frame }
     }
 
@@ -76,7 +76,7 @@ impl FrameFacts {
     pub(crate) fn bounds(&self, at: u64, frame: &Frame) -> Option<[u64; 3]> {
         let metrics = self.by_vsync.get(&frame.intended)?.metrics.filter(|m| m.intended > 0)?;
         let input = metrics.intended.saturating_add(metrics.delay);
-        if !(at.saturating_sub(BEGIN_TOLERANCE)..=at.saturating_add(LATE)).contains(&input) {
+        if !(at.saturating_sub(MAX_EARLY)..=at.saturating_add(MAX_LATE)).contains(&input) {
             return None;
         }
         let input = input.max(at);

@@ -136,7 +136,7 @@ impl<'a, S: Source> Facts<'a, S> {
         self.recording.threads().iter().find(|t| t.main)
     }
 
-    /// What could not be read or exceeded a limit. Includes events of later versions after [`Facts::survey`].
+    /// What could not be read or exceeded a limit. Includes events of later versions once all threads have been read.
     #[must_use]
     pub fn skipped(&self) -> &Skipped {
         &self.skipped
@@ -145,7 +145,7 @@ impl<'a, S: Source> Facts<'a, S> {
     /// The system on which the recording was made.
     #[must_use]
     pub fn system(&self) -> SystemInfo {
-        SystemInfo::new(&self.sections.process)
+        SystemInfo::from(&self.sections.process)
     }
 
     /// The thread dumps, each with the moment of its request, BOOTTIME ns; each is read on demand.

@@ -31,9 +31,9 @@ pub struct SystemInfo {
     pub app_version_code: Option<u32>,
 }
 
-impl SystemInfo {
+impl From<&Process> for SystemInfo {
     /// From the recorder's process section.
-    pub(super) fn new(process: &Process) -> Self {
+    fn from(process: &Process) -> Self {
         let words = |text: &Option<String>| text.as_deref().map(|text| clean(text).into_owned());
         let abi = words(&process.abi);
         // Older recorders wrote only the ABI.
@@ -52,7 +52,9 @@ impl SystemInfo {
             app_version_code: process.app_version_code,
         }
     }
+}
 
+impl SystemInfo {
     /// Whether anything about the system itself is known.
     #[must_use]
     pub fn is_known(&self) -> bool {
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> SystemInfo {
-        SystemInfo::new(&Process::parse(text.as_bytes()).unwrap())
+        SystemInfo::from(&Process::parse(text.as_bytes()).unwrap())
     }
 
     #[test]

@@ -88,7 +88,7 @@ pub(super) fn dumped_waits<S: Source>(
     of: impl Fn(&Thread) -> Option<TraceThread>,
     waits: &mut Vec<DumpedWait>,
 ) {
-    let graph = LockGraph::of(section);
+    let graph = LockGraph::from(section);
     let thread = |tid: u32| section.thread(tid).and_then(|thread| Some((thread, of(thread)?)));
     let began = since(&shared.facts.incidents, at);
     for edge in &graph.edges {

@@ -203,7 +203,7 @@ fn cost_marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey) -> Vec<(u64, M
     });
     let end = survey.main_rate.windows().last().map(|(begin, _)| (begin.saturating_add(width), 0.0));
     for (begin, cost) in windows.chain(end.filter(|(end, _)| *end < survey.end)) {
-        // A change of less than 0.001 percentage points is none.
+        // A change of less than 0.001 percentage points is ignored.
         let cost = (cost * 1e3).round() / 1e3;
         if last.replace(cost) != Some(cost) {
             marks.push((begin, Mark::Cost(cost)));

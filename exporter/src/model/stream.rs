@@ -203,7 +203,7 @@ fn one<S: Source, K: Sink>(
         }
         sink.track(Track::Thread(i))?;
         tally.tracks += 1;
-        // A thread that ended has nothing open, whatever was lost of its last words.
+        // A thread that ended has nothing open, even if its last words were lost.
         let ended = thread.ended;
         let end = if ended >= survey.last[i] && ended > 0 { ended.min(survey.end) } else { survey.end };
         ThreadPass::new(&shared, sink, stack, &mut tally, &mut found, i).run(end)?;

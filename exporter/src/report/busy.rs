@@ -12,7 +12,7 @@ use crate::model::{Names, ShortCalls};
 const MAX_CHAIN: usize = 512;
 /// Maximum number of callees distinguished, and number listed.
 const MAX_CALLEES: usize = 4096;
-const LISTED: usize = 4;
+const MAX_LISTED: usize = 4;
 /// Maximum delay from short calls to the event with their count, ns.
 const MAX_COUNT_DELAY: u64 = 2_000_000_000;
 
@@ -88,7 +88,7 @@ pub(super) fn busy<'a, S: Source>(
         .collect();
     callees
         .sort_by(|a, b| b.total.cmp(&a.total).then(b.calls.cmp(&a.calls)).then_with(|| a.name.cmp(&b.name)));
-    callees.truncate(LISTED);
+    callees.truncate(MAX_LISTED);
     let frame = |call: &LongCall| OpenItem {
         kind: OpenItemKind::Method,
         name: names.method(call.id).into_owned(),
@@ -102,7 +102,11 @@ pub(super) fn busy<'a, S: Source>(
         chain: chain.iter().map(frame).collect(),
         callees,
         short_calls: short.calls,
-        hot: short.hot().take(LISTED).map(|(id, percent)| (names.method(id).into_owned(), percent)).collect(),
+        hot: short
+            .hot()
+            .take(MAX_LISTED)
+            .map(|(id, percent)| (names.method(id).into_owned(), percent))
+            .collect(),
         counted,
     }))
 }

@@ -66,7 +66,7 @@ fn the_page_of_the_causes_is_what_the_rules_do() {
     }
     let mut there = std::fs::read_to_string(&file).unwrap();
     if corpus.is_empty() {
-        // That part can only be made where the dumps are.
+        // That part can only be generated if the dumps are present.
         there.truncate(there.find(&format!("\n{CORPUS}")).unwrap_or(there.len()));
     }
     assert_eq!(there, page, "docs/causes.md is not what the rules do");

@@ -60,7 +60,7 @@ fn a_dump_of_art_with_its_exit_information_is_read_whole() {
     assert_eq!(section.threads[3].remarks, ["couldn't read /proc/self/task/4270/stack"]);
     assert!(section.threads[4].starting && !section.threads[5].attached);
 
-    let graph = LockGraph::of(section);
+    let graph = LockGraph::from(section);
     assert_eq!(graph.deadlocks, [[1, 12]]);
     let edge = |from, to, address, class: &str| Edge {
         from,
@@ -103,7 +103,7 @@ fn a_dump_of_art_with_its_exit_information_is_read_whole() {
 #[test]
 fn an_owner_that_is_not_named_is_the_thread_that_entered_and_does_not_wait() {
     let dump = open("art8-holder-not-named.txt");
-    let graph = LockGraph::of(&dump.sections[0]);
+    let graph = LockGraph::from(&dump.sections[0]);
     let class = Some("com.android.server.Store".to_owned());
     assert_eq!(graph.edges, [Edge { from: 1, to: 9, address: Some(0x0f09_84ff), class, inferred: true }]);
     assert!(graph.deadlocks.is_empty() && graph.possible_deadlocks.is_empty());
@@ -116,7 +116,7 @@ fn an_owner_that_is_not_named_is_the_thread_that_entered_and_does_not_wait() {
     ] {
         assert!(page.contains(text), "{text:?} is not in\n{page}");
     }
-    // The first process says 4 and has 4; the second one's end is missing.
+    // The first process declares 4 and has 4; the second one's end is missing.
     assert_eq!(dump.warnings.len(), 1);
     assert!(
         dump.warnings[0].contains("the text ends within com.acme.other (pid 1000)"),
@@ -131,7 +131,7 @@ fn dalvik_native_and_foreign_forms_are_read() {
     let threads = &dalvik.sections[0].threads;
     let names: Vec<_> = threads.iter().map(|t| t.name.as_deref().unwrap()).collect();
     assert_eq!(names, ["main", "worker", "Binder_1", "AudioTrack"]);
-    assert_eq!(LockGraph::of(&dalvik.sections[0]).edges[0].to, 9);
+    assert_eq!(LockGraph::from(&dalvik.sections[0]).edges[0].to, 9);
     assert_eq!(
         (threads[3].form, threads[3].nice, threads[2].frames.len()),
         (ThreadForm::Native, Some(-16), 2)
@@ -158,7 +158,7 @@ fn dalvik_native_and_foreign_forms_are_read() {
     let section = &play.sections[0];
     assert!(section.threads.iter().all(|t| t.form == ThreadForm::PlayConsole));
     assert_eq!((section.threads[0].frames.len(), section.threads[1].frames.len()), (3, 2));
-    assert_eq!(LockGraph::of(section).edges[0].to, 12);
+    assert_eq!(LockGraph::from(section).edges[0].to, 12);
 
     let crashlytics = open("crashlytics.txt");
     let section = &crashlytics.sections[0];
@@ -217,7 +217,7 @@ fn long_running_methods_are_read() {
     assert!(page.contains("main 12: com.acme.Main.work (still running)"), "{page}");
 }
 
-/// The form of newer builds, which leaves the names of threads to the dump; and the one in between.
+/// The form of newer builds, which leaves the thread names to the dump; and the intermediate one.
 #[test]
 fn long_running_methods_in_base64_are_read_and_raw_ones_are_skipped_with_a_warning() {
     let dump = open("art17-long-methods-base64.txt");

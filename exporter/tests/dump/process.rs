@@ -1,4 +1,4 @@
-//! Which process a text is about, and what the system says of it.
+//! Which process a text is about, and what the system reports about it.
 
 use std::path::Path;
 
@@ -55,7 +55,7 @@ fn the_process_of_the_subject_is_shown_wherever_it_stands() {
     }
     // Without a subject it is the first one.
     assert_eq!(read(format!("{other}{shop}")).answer().and_then(|section| section.pid), Some(7));
-    // A text that has no head is of the subject's process.
+    // A text without a head belongs to the subject's process.
     let text = "Subject: executing service com.acme/.S\n\"main\" prio=5 tid=1 Native\n  at a.B.c(D.java:1)\n";
     assert!(read(text.to_owned()).answer().is_some());
 }

@@ -1,4 +1,4 @@
-//! What signals and stalls become, in all forms.
+//! How signals and stalls are represented, in all forms.
 
 use super::*;
 
@@ -117,7 +117,7 @@ fn the_verdict_of_the_process_decides_what_is_shown() {
             bytes = bytes.section(SectionKind::Verdict, &verdict.encode());
         }
         let bytes = bytes.build();
-        // The same rows in all forms, and the arguments where they are easy to ask for.
+        // The same rows in all forms, and the arguments where they are easy to query.
         for options in &FORMS[1..] {
             same_as_model(&bytes, options);
         }
@@ -160,7 +160,7 @@ fn the_verdict_of_the_process_decides_what_is_shown() {
     let [_, mark] = &rows[1][..] else { panic!("{rows:?}") };
     assert_eq!((&mark["name"], &mark["verdict"]), (&"SIGQUIT".into(), &"dump requested".into()));
 
-    // Without a verdict the rule decides, and says so.
+    // Without a verdict the rule decides, and is named.
     let rows = shown(&[]);
     assert_eq!(rows[0][0]["subject"], "main thread blocked 5040 ms (SIGQUIT)");
     assert_eq!(

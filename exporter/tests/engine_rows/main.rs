@@ -1,4 +1,4 @@
-//! What the real Perfetto engine makes of our traces, compared with the model row by row.
+//! Compares what the real Perfetto engine reads from the traces with the model, row by row.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! Recordings of odd shapes: too deep, too many, without length, damaged, cut.
+//! Recordings of unusual shapes: too deep, too many, without duration, damaged, truncated.
 
 use super::*;
 

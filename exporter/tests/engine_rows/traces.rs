@@ -1,4 +1,4 @@
-//! What concerns a trace as a whole: several recordings, the map, the output, the number of slices.
+//! Properties of a trace as a whole: several recordings, the map, the output, the number of slices.
 
 use super::*;
 

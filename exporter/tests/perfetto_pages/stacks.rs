@@ -1,4 +1,4 @@
-//! Stacks of samples and of dumps, and what dumps say of threads.
+//! Stacks of samples and of dumps, and thread states of dumps.
 
 use super::*;
 

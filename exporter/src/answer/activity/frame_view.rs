@@ -1,4 +1,4 @@
-//! A stack frame in the terms of the classification, whatever its source.
+//! A stack frame in the terms of the classification, independent of its source.
 
 /// A frame of a stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

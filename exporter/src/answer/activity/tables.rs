@@ -3,8 +3,9 @@
 
 use crate::answer::id::CauseId;
 
-/// Classes and methods of Java that say what a thread does: the class's start, the method's start. Names of AOSP's libcore and
-/// frameworks/base (Android 5 to 16), androidx.sqlite, Dalvik, OpenJDK 8 to 25 and kotlinx-coroutines 1.x.
+/// Java classes and methods that show what a thread does: the class's start, the method's start. Names of
+/// AOSP's libcore and frameworks/base (Android 5 to 16), androidx.sqlite, Dalvik, OpenJDK 8 to 25 and
+/// kotlinx-coroutines 1.x.
 pub(super) const JAVA_METHODS: &[(CauseId, &[(&str, &str)])] = {
     use CauseId as C;
     &[
@@ -261,7 +262,7 @@ pub(super) const ENGINES: &[(&str, &[&str])] = &[
     ("Mono", &["mono.android.", "crc64", "libmonosgen", "libmonodroid", "libxamarin"]),
 ];
 
-/// Parts of native functions that say what a thread does. AOSP: frameworks/native libs/binder and libs/input,
+/// Parts of native functions that show what a thread does. AOSP: frameworks/native libs/binder and libs/input,
 /// frameworks/base core/jni and libs/hwui, art/runtime (Android 5 to 16).
 pub(super) const NATIVE_FUNCTIONS: &[(CauseId, &[&str])] = {
     use CauseId as C;

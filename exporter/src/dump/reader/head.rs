@@ -48,7 +48,7 @@ impl Reader {
                 Ok(long) => self.add_long(long),
                 Err(why) => self.warn(format!("line {}: ART's long running methods {why}", self.number)),
             }
-        } else if self.kept < limits::KEPT {
+        } else if self.kept < limits::MEMORY {
             let facts = match self.dump.sections.last_mut().filter(|_| self.in_section) {
                 Some(section) => &mut section.facts,
                 None => &mut self.dump.facts,

@@ -38,7 +38,7 @@ impl Reader {
                     self.jvm.time = Some((text.to_owned(), self.number));
                 } else if let Some(pid) = jvm::pid(text) {
                     self.jvm.pid = Some(pid);
-                } else if self.kept < limits::KEPT {
+                } else if self.kept < limits::MEMORY {
                     let before = block.waits.len();
                     block.take(text);
                     self.kept += (block.waits.len() - before) * (size_of::<Wait>() + 2 * text.len());

@@ -84,7 +84,7 @@ impl Reader {
 
     /// Whether `bytes` more may be kept.
     fn keep(&mut self, bytes: usize) -> bool {
-        let fits = self.kept.saturating_add(bytes) <= limits::KEPT;
+        let fits = self.kept.saturating_add(bytes) <= limits::MEMORY;
         if fits {
             self.kept += bytes;
         } else {
@@ -196,7 +196,7 @@ impl Reader {
         let names: HashMap<u32, &String> = named.collect();
         for run in long.runs.iter_mut().filter(|run| run.thread.is_none()) {
             let Some(name) = names.get(&run.sys_tid) else { continue };
-            if self.kept.saturating_add(name.len()) > limits::KEPT {
+            if self.kept.saturating_add(name.len()) > limits::MEMORY {
                 return;
             }
             self.kept += name.len();
@@ -287,7 +287,7 @@ impl Reader {
         if self.dropped > 0 {
             self.warn(format!(
                 "more than {} bytes of threads: {} lines were left out",
-                limits::KEPT,
+                limits::MEMORY,
                 self.dropped
             ));
         }
