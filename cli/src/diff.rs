@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::bail;
-use exporter::diff::{ALPHA, Row, Tallies, compare};
+use exporter::diff::{ALPHA, DurationTable, Row, compare};
 use serde_json::json;
 
 use crate::output;
@@ -109,8 +109,8 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
 }
 
 /// Reads one recording at a time: memory grows with the number of names, not of recordings.
-fn side(path: &Path, map: Option<&Path>) -> anyhow::Result<Tallies> {
-    let mut tallies = Tallies::default();
+fn side(path: &Path, map: Option<&Path>) -> anyhow::Result<DurationTable> {
+    let mut durations = DurationTable::default();
     let mut maps = MethodMaps::new(map, None)?;
     let (progress, estimate) = (Progress::new(true), Estimate::new());
     let files = files_of(path)?;
@@ -121,12 +121,12 @@ fn side(path: &Path, map: Option<&Path>) -> anyhow::Result<Tallies> {
         });
         let recordings = Recordings::open(std::slice::from_ref(file), &mut maps)?;
         for input in recordings.inputs() {
-            for warning in tallies.add(input.file, input.recording, input.map)? {
+            for warning in durations.add(input.file, input.recording, input.map)? {
                 crate::terminal::warn(warning)?;
             }
         }
     }
-    Ok(tallies.finish())
+    Ok(durations.finish())
 }
 
 fn ms(ns: Option<u64>) -> String {

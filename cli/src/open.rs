@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use exporter::Report;
-use exporter::answer::Verdict;
+use exporter::answer::Conclusion;
 use trace_format::section::SectionKind;
 
 use crate::cleanup;
@@ -173,7 +173,7 @@ fn view(recordings: &Recordings) -> anyhow::Result<link::View> {
             is_anr: true,
             trace,
         });
-        let span = report.answer.span.filter(|_| report.answer.verdict != Verdict::NoHang);
+        let span = report.answer.span.filter(|_| report.answer.conclusion != Conclusion::NoHang);
         let hang = span.map(|span| link::Place {
             since: span.since,
             until: span.since.saturating_add(span.duration),

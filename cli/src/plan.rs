@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use exporter::plan::{Evidence, Limits, Plan, Row, percent};
+use exporter::plan::{Plan, RecordedCalls, Row, Thresholds, percent};
 use serde_json::{Value, json};
 
 use crate::output;
@@ -95,11 +95,11 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn limits(options: &Options) -> anyhow::Result<Limits> {
+fn limits(options: &Options) -> anyhow::Result<Thresholds> {
     if !(0.0..=100.0).contains(&options.min_share) || !(0.0..=1e9).contains(&options.max_mean) {
         bail!("--min-share takes 0 to 100 (percent), --max-mean 0 to 1000000000 (µs)");
     }
-    Ok(Limits {
+    Ok(Thresholds {
         calls: options.min_calls,
         share: (options.min_share * 1e4).round() as u64,
         mean: (options.max_mean * 1e3).round() as u64,
@@ -108,12 +108,12 @@ fn limits(options: &Options) -> anyhow::Result<Limits> {
 }
 
 /// Reads one recording at a time: memory grows with the number of methods, not of recordings.
-fn evidence(options: &Options) -> anyhow::Result<Evidence> {
+fn evidence(options: &Options) -> anyhow::Result<RecordedCalls> {
     let mut files = Vec::new();
     for path in &options.recordings {
         files.extend(files_of(path)?);
     }
-    let mut evidence = Evidence::default();
+    let mut evidence = RecordedCalls::default();
     let mut maps = MethodMaps::new(options.map.as_deref(), None)?;
     let (progress, estimate) = (Progress::new(!options.json), Estimate::new());
     for (number, file) in files.iter().enumerate() {
@@ -145,7 +145,7 @@ fn summary(plan: &Plan) -> String {
     text
 }
 
-fn write_rules(out: &mut dyn Write, plan: &Plan, limits: &Limits) -> io::Result<()> {
+fn write_rules(out: &mut dyn Write, plan: &Plan, limits: &Thresholds) -> io::Result<()> {
     writeln!(out, "# By anrscope plan, from {}.", counted(plan.recordings as usize, "recording"))?;
     writeln!(out, "# {}.", summary(plan))?;
     writeln!(

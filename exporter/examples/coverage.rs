@@ -1,7 +1,8 @@
-//! How much of a run a recording holds: `coverage RECORDING [--method-map FILE]` prints JSON.
+//! How much of a run a recording covers: `coverage RECORDING [--method-map FILE]` prints JSON.
 //!
-//! Counted from the words by themselves, not by the exporter's model: for each thread its first and last event that is left, words written,
-//! kept and overwritten, how long a method, message or wait was open, and the methods with the most self time.
+//! Counted from the events themselves, not with the exporter's model: for each thread its first and last
+//! present event, words written, kept and overwritten, how long a method, message or wait was open, and the
+//! methods with the most self time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +11,7 @@ use exporter::{MethodMap, open_recording};
 use serde_json::{Value, json};
 use trace_format::{Event, Item, Recording, Source, Thread};
 
-/// Methods of a thread that are printed.
+/// Maximum number of methods printed per thread.
 const TOP: usize = 30;
 
 #[derive(Default)]
@@ -23,14 +24,14 @@ struct Counted {
     lost: u64,
     covered: u64,
     self_time: BTreeMap<u32, u64>,
-    /// Methods that are open.
+    /// Open methods.
     stack: Vec<u32>,
-    /// Messages, frames and waits that are open.
+    /// Number of open messages, frames and waits.
     others: u64,
 }
 
 impl Counted {
-    /// Time passes up to `time`: to the account of what is open.
+    /// Attributes the time up to `time` to what is open.
     fn pass(&mut self, time: u64) {
         let past = if self.first.is_some() { time.saturating_sub(self.last) } else { 0 };
         self.first.get_or_insert(time);
@@ -51,13 +52,13 @@ impl Counted {
                 self.stack.push(*id);
             }
             Event::Exit(id) => {
-                // Its begin was overwritten, and no list of what was open names it.
+                // Its start was overwritten, and no list of open calls has it.
                 if let Some(at) = self.stack.iter().rposition(|open| open == id) {
                     self.stack.truncate(at);
                 }
             }
             Event::OpenCalls(open) => {
-                // It may take several of these to name all.
+                // Several of these may be needed for all calls.
                 self.stack.truncate(open.first as usize);
                 self.stack.extend(open.ids());
             }

@@ -1,13 +1,17 @@
-//! Decodes our traces with a decoder that shares nothing with our writer, the crate `perfetto_protos`, generated from Perfetto's
-//! own schema, and compares what it finds with our model, field by field:
+//! Decodes traces with a decoder that shares nothing with the exporter's writer, the crate `perfetto_protos`,
+//! generated from Perfetto's
+//! own schema, and compares the result with the model, field by field:
 //!
 //! ```text
 //! cargo run -p exporter --features perfetto-protos --example decode_again -- RECORDING...
 //! ```
 //!
-//! A `methodMapping.txt` beside a recording is used. Each recording is exported without compression, with it, and numbered for
-//! merging. Of each trace: every byte belongs to a field that the schema knows, but for those of [`NEWER`]; encoded again it is
-//! as long; and slices, instants, counters, frames, stacks, flows, log lines and ANRs, with their arguments, are those of the
+//! A `methodMapping.txt` beside a recording is used. Each recording is exported without compression, with it,
+//! and numbered for
+//! merging. Of each trace: every byte belongs to a field that the schema knows, but for those of [`NEWER`];
+//! encoded again it is
+//! as long; and slices, instants, counters, frames, stacks, flows, log lines and ANRs, with their arguments,
+//! are those of the
 //! model. Prints what was compared; ends with 1 at the first difference.
 
 use std::path::{Path, PathBuf};
@@ -25,7 +29,7 @@ mod fields;
 
 use common::collect::{Collected, collect};
 
-/// In how many forms each recording is exported.
+/// Number of forms in which each recording is exported.
 const FORMS: usize = 3;
 
 /// Fails with both sides if they differ.
@@ -48,7 +52,7 @@ fn sorted<T: Clone>(all: &[T], key: impl Fn(&T) -> String) -> Vec<T> {
     all
 }
 
-/// Compares everything; how much of each there was.
+/// Compares everything; returns how much of each there was.
 fn compare(model: &Collected, decoded: &Collected) -> Result<String, String> {
     let process = |c: &Collected| {
         let info = c.process.as_ref().expect("each recording is of a process");
@@ -60,7 +64,7 @@ fn compare(model: &Collected, decoded: &Collected) -> Result<String, String> {
     let instants =
         |c: &Collected| -> Vec<_> { c.instants.iter().cloned().zip(c.instant_args.clone()).collect() };
     let debug = |c: &dyn std::fmt::Debug| format!("{c:?}");
-    // For merging they are counted from another number.
+    // For merging they are numbered from an offset.
     let flows = |c: &Collected| {
         let first = c.flows.iter().map(|(flow, _)| *flow).min().unwrap_or(0);
         let mut flows: Vec<_> = c.flows.iter().map(|(flow, at)| (flow - first, *at)).collect();
@@ -97,7 +101,7 @@ fn compare(model: &Collected, decoded: &Collected) -> Result<String, String> {
     Ok(format!("{}, {arguments} arguments of slices", told.join(", ")))
 }
 
-/// Checks the recording in a file; how many slices were compared.
+/// Checks the recording in a file; returns the number of slices compared.
 fn check_file(file: &Path) -> Result<usize, String> {
     let told = |e: &dyn std::fmt::Display| format!("{}: {e}", file.display());
     let bytes = std::fs::read(file).map_err(|e| told(&e))?;
@@ -124,7 +128,7 @@ fn check(file: &Path, bytes: &[u8], map: &MethodMap) -> Result<usize, String> {
         let place = |what: String| format!("{}, {form}: {what}", file.display());
         let seen = fields::check(&trace).map_err(place)?;
         let mut decoded = decoded::decode(&trace).map_err(place)?;
-        // What an export adds to the log is none of the model's.
+        // Warnings that an export adds to the log are not part of the model.
         decoded.logs.retain(|(_, _, line)| !line.starts_with("export: "));
         let counted = compare(&model, &decoded).map_err(place)?;
         println!("{}, {form}: {} bytes, {seen}; {counted}", file.display(), trace.len());
@@ -138,7 +142,7 @@ fn main() -> ExitCode {
         eprintln!("usage: decode_again RECORDING...");
         return ExitCode::from(2);
     }
-    // What the tests make up has something of everything, stacks and starts too.
+    // The synthetic recordings contain some of everything, including stacks and starts.
     let made = [
         ("made, with something of everything", common::app::app()),
         ("made, with a stall", common::stalled()),

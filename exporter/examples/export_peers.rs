@@ -1,11 +1,11 @@
-//! Our writers beside what others would use, on the same events in one run: `export_peers [MILLIONS [ROUNDS]]`.
+//! Compares the exporter's writers with alternatives, on the same events in one run: `export_peers [MILLIONS
+//! [ROUNDS]]`.
 //!
-//! The ways take turns; a figure is the median of its rounds, in processor time, a ratio that of the rounds' ratios with their
-//! range. Ours
-//! begin with the recording's bytes: they read, pair and name before they write. The peers are given the events ready to write:
-//! *prost*, a packet at a time with Perfetto's recipe (interned names, the sequence's own clock in differences, a default
-//! track); *serde_json*, an event at a time in Chrome's form; *zlib* alone, level 6, on the bytes of our uncompressed trace.
-//! All compression is zlib-rs.
+//! The writers take turns; a figure is the median of its rounds, in CPU time, a ratio that of the rounds'
+//! ratios with their range. The exporter starts with the recording's bytes: it reads, pairs and names before it
+//! writes. The alternatives get the events ready to write: *prost*, a packet at a time with Perfetto's recipe
+//! (interned names, the sequence's own clock in differences, a default track); *serde_json*, an event at a time
+//! in Chrome's form; *zlib* alone, level 6, on the bytes of the uncompressed trace. All compression is zlib-rs.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -23,10 +23,10 @@ mod made;
 #[path = "export_peers/packets.rs"]
 mod packets;
 
-/// One call's begin, with its method, or end.
+/// The start of a call, with its method, or its end.
 pub(crate) type Call = (u64, Option<u32>);
 
-/// What is written here is counted.
+/// Counts what is written.
 #[derive(Default)]
 struct Counted(u64);
 
@@ -41,7 +41,7 @@ impl Write for Counted {
     }
 }
 
-/// What takes its turn, and what it was measured at.
+/// A writer and its measurements.
 struct Way<'a> {
     name: &'static str,
     run: Box<dyn Fn() -> u64 + 'a>,
@@ -61,7 +61,7 @@ fn zlib(bytes: &[u8]) -> u64 {
     encoder.finish().expect("nothing can fail here").0
 }
 
-/// Seconds that this thread has had of a processor, which a busy machine hardly changes; without Linux, those that have passed.
+/// CPU time of this thread in seconds, which a busy machine hardly affects; without Linux, elapsed time.
 fn now() -> f64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     let had = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
@@ -69,13 +69,13 @@ fn now() -> f64 {
     had.map_or_else(|| START.elapsed().as_secs_f64(), |ns| ns as f64 / 1e9)
 }
 
-/// Median, least and greatest.
+/// Median, minimum and maximum.
 fn middle(mut numbers: Vec<f64>) -> (f64, f64, f64) {
     numbers.sort_by(f64::total_cmp);
     (numbers[numbers.len() / 2], numbers[0], numbers[numbers.len() - 1])
 }
 
-/// How many times as long `a` took as `b`, round by round.
+/// The ratio of the durations of `a` and `b`, per round.
 fn ratio(ways: &[Way<'_>], a: usize, b: usize, target: &str) {
     let ratios = ways[a].seconds.iter().zip(&ways[b].seconds).map(|(a, b)| a / b);
     let (median, least, most) = middle(ratios.collect());

@@ -1,12 +1,12 @@
 //! Fuzzes the dump reader, its page and JSON, and the mapping reader, with mutants of real texts:
 //!
 //! ```text
-//! cargo run --release -p exporter --example fuzz_dump -- MINUTES SEED [FOLDER...]
+//! cargo run --release -p exporter --example fuzz_dump -- MINUTES SEED [DIRECTORY...]
 //! ```
 //!
-//! Texts are taken from the folders (a `mapping` in the path makes them mappings), and without one from what
+//! Texts are taken from the directories (a `mapping` in the path makes them mappings), and without one from what
 //! the tests use. Prints how many mutants were tried and the slowest one. A mutant that panics, or takes
-//! longer than two seconds, is written to `fuzz-failure-SEED.txt` in the working folder, and the program fails.
+//! longer than two seconds, is written to `fuzz-failure-SEED.txt` in the working directory, and the program fails.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -22,9 +22,9 @@ mod random;
 use random::Random;
 
 const SLOW: Duration = Duration::from_secs(2);
-/// A part of a longer text is tried, so that there are many mutants a second.
+/// An excerpt of a longer text is used, for more mutants per second.
 const PART: usize = 48 << 10;
-/// What the formats hang on.
+/// Tokens on which the formats depend.
 const WORDS: [&str; 32] = [
     "\n",
     "\n\n",
@@ -107,7 +107,7 @@ fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     }
 }
 
-/// Whether all went well, and how long it took.
+/// Whether the run succeeded, and its duration.
 fn timed(is_mapping: bool, mutant: &[u8]) -> (bool, Duration) {
     let begun = Instant::now();
     let run = || if is_mapping { fuzz_body::mapping(mutant) } else { fuzz_body::dump(mutant) };
@@ -150,7 +150,7 @@ fn main() -> ExitCode {
         let other = &samples[random.below(samples.len())].1;
         mutate(&mut mutant, other, &mut random);
         let (mut outcome, mut taken) = timed(*is_mapping, &mutant);
-        // On a busy machine anything may take long once.
+        // On a busy machine a run may take long once.
         for _ in 0..4 {
             if outcome && taken > SLOW {
                 let (again, shorter) = timed(*is_mapping, &mutant);

@@ -1,6 +1,6 @@
-//! Makes a folder of recordings for `scripts/prove fleet`: the made-up cases of the causes, over and over.
+//! Writes a directory of recordings for `scripts/prove fleet`: the synthetic cases of the causes, repeatedly.
 //!
-//! `make_fleet FOLDER COUNT`
+//! `make_fleet DIRECTORY COUNT`
 
 #[path = "../tests/scenario/mod.rs"]
 mod scenario;
@@ -14,7 +14,7 @@ fn main() -> std::io::Result<()> {
     let count: usize = arguments.next().and_then(|n| n.into_string().ok()?.parse().ok()).expect(usage);
     let (cases, _) = scenario::cases(include_str!("../tests/data/causes.txt"));
     for n in 0..count {
-        // The first ones more often, so that groups differ in size.
+        // The first ones occur more often, so that groups differ in size.
         let case = &cases[(n * n / 7) % (1 + n % cases.len())];
         let (bytes, map) = scenario::built(case);
         let own = folder.join(&case.name);

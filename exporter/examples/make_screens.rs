@@ -1,7 +1,9 @@
-//! Makes the recordings of `scripts/prove screens` that no program on this machine can leave.
+//! Writes the recordings of `scripts/prove screens` that no program on a host can produce.
 //!
-//! `make_screens FOLDER` writes `busy.anrscope` with its map, in which main computes for too long, and with a thread dump of ART
-//! `deadlock.anrscope`, in which three threads wait for each other, and `threads.anrscope`, in whose dump main is one of forty.
+//! `make_screens DIRECTORY` writes `busy.anrscope` with its map, in which main computes for too long, and with
+//! a thread dump of ART
+//! `deadlock.anrscope`, in which three threads wait for each other, and `threads.anrscope`, in whose dump main
+//! is one of forty.
 
 #[path = "../tests/answers/art.rs"]
 mod art;
@@ -15,9 +17,9 @@ use std::path::PathBuf;
 /// The cases with a dump, and the one without.
 const DUMPS: &str = include_str!("../tests/data/answers/art-locks.txt");
 const RECORDINGS: &str = include_str!("../tests/data/answers/recordings.txt");
-/// Threads of the larger dump.
+/// Number of threads in the larger dump.
 const THREADS: usize = 40;
-/// What the writer of dumps adds by itself: the signal catcher, the finalizer and a binder thread.
+/// Number of threads that the dump writer adds: the signal catcher, the finalizer and a binder thread.
 const ADDED: usize = 3;
 
 fn main() -> std::io::Result<()> {

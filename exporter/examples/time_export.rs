@@ -1,8 +1,8 @@
-//! How fast an export is, and how many bytes a span takes: `time_export [MILLIONS OF EVENTS [FORM]]`, or
+//! Measures the speed of an export, and the bytes per slice: `time_export [MILLIONS OF EVENTS [FORM]]`, or
 //! `time_export MILLIONS --write FILE` to keep the recording, and its map beside it, for other programs.
 //!
 //! Prints one line for each form (`level 0`, `level 1`, `level 6`, `JSON`): the best of three runs, or
-//! of the form asked for, the best of ten.
+//! of the requested form, the best of ten.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,43 +1,43 @@
-//! What can go wrong, in words that name the file, the place in it and the cure.
+//! The errors of this crate: each names the file, the place in it and the cure.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use trace_format::ReadError;
 
-/// Why nothing could be exported or reported. What is merely odd is a [`crate::Warning`].
+/// Why an export or report failed. Non-fatal problems are [`crate::Warning`]s.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
     /// A file cannot be opened or read.
-    #[error("{}: {source}", file.display())]
+    #[error("cannot read {}: {source}", file.display())]
     Open {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// A file is no recording that can be read, or the device failed while it was.
-    #[error("{}: {source}", file.display())]
+    /// A file is not a readable recording, or reading it failed.
+    #[error("cannot read {}: {source}", file.display())]
     Recording {
         /// The recording.
         file: PathBuf,
-        /// Where and why; it names the offset and the cure.
+        /// The place and the reason, with the offset and the cure.
         source: ReadError,
     },
-    /// A line of a method map cannot be.
-    #[error("{}:{line}: {what}; take the methodMapping.txt that `anrscope instrument` wrote for this build", file.display())]
+    /// Invalid line in a method map.
+    #[error("cannot read {}:{line}: {what}; pass the methodMapping.txt that `anrscope instrument` wrote for this build", file.display())]
     MapLine {
         /// The map.
         file: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem.
         what: &'static str,
     },
     /// A method map is larger than any that the instrumenter writes.
     #[error(
-        "{}: {length} bytes is more than a method map can have ({limit}): is it the right file?",
+        "cannot read {}: {length} bytes exceed the limit of a method map ({limit}): is it the right file?",
         file.display()
     )]
     MapTooLarge {
@@ -45,40 +45,47 @@ pub enum ExportError {
         file: PathBuf,
         /// Its length.
         length: u64,
-        /// The longest that is read.
+        /// The limit.
         limit: u64,
     },
     /// Data of Tencent Matrix cannot be read.
-    #[error("{}: {place}: {what}; recordings (*.anrscope), Matrix's reports as JSON and its raw long[] can be read", file.display())]
+    #[error("cannot read {}: {place}: {what}; pass a recording (*.anrscope), Matrix's reports as JSON, or its raw long[]", file.display())]
     Matrix {
         /// The file.
         file: PathBuf,
-        /// Where in it.
+        /// The place in it.
         place: String,
-        /// What is wrong there.
+        /// The problem.
         what: &'static str,
     },
-    /// A thread that was selected is in none of the recordings.
-    #[error("no thread is called {wanted} or has that tid; there are {}", known.join(", "))]
+    /// A selected thread is not in any of the recordings.
+    #[error("no thread has the name or tid {wanted}; the threads are: {}", known.join(", "))]
     NoSuchThread {
-        /// What was asked for.
+        /// The requested thread.
         wanted: String,
-        /// Some of the threads that there are.
+        /// Some of the existing threads.
         known: Vec<String>,
     },
-    /// Nothing happened in the stretch of time that was selected.
-    #[error("nothing is left to export: of the trace's {:.3} s the part from {:.3} s to {:.3} s was selected", seconds(*length), seconds(*from), seconds(*to))]
+    /// The selected time range contains nothing.
+    #[error("nothing to export: the trace has {:.3} s, and the part from {:.3} s to {:.3} s was selected", seconds(*length), seconds(*from), seconds(*to))]
     EmptyPart {
-        /// First moment of the part, ns since the begin of the trace.
+        /// Start of the range, ns since the start of the trace.
         from: u64,
-        /// Last moment of the part, ns since the begin of the trace.
+        /// End of the range, ns since the start of the trace.
         to: u64,
-        /// How long the trace is, ns.
+        /// Length of the trace, ns.
         length: u64,
     },
     /// The output cannot be written.
-    #[error("writing the output failed: {0}")]
+    #[error("cannot write the output: {0}")]
     Write(#[from] io::Error),
+}
+
+impl ExportError {
+    /// Adds the recording's file name to a reader's error.
+    pub(crate) fn reading(file: &Path) -> impl Fn(ReadError) -> Self + Copy + '_ {
+        |source| Self::Recording { file: file.to_owned(), source }
+    }
 }
 
 fn seconds(ns: u64) -> f64 {

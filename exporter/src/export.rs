@@ -1,4 +1,4 @@
-//! One call from recordings to a trace.
+//! Exports recordings to a trace in one call.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,39 +10,40 @@ use crate::json::JsonWriter;
 use crate::json_sort::SortedLines;
 use crate::method_map::MethodMap;
 use crate::model::{
-    Ask, Filter, Input, Level, LogLine, Selection, Sink, Streamed, Tally, first_moment, is_called, streamed,
+    AnswerSource, Filter, Input, Level, LogLine, Selection, Sink, Streamed, Tally, first_moment, is_called,
+    streamed,
 };
 use crate::names::names_of;
 use crate::perfetto::PerfettoWriter;
 use crate::text::clean;
 use crate::{ExportError, Report, Warning};
 
-/// More slices make the viewer slow.
+/// Number of slices above which the viewer becomes slow.
 const MANY_SLICES: u64 = 3_000_000;
-/// Of an ANR the 10 s before it are worth seeing, ns.
-const BEFORE_ANR: u64 = 10_000_000_000;
-/// And what follows its detection.
-const AROUND: u64 = 1_000_000_000;
-/// Threads that are named where another one was asked for.
-const THREADS_NAMED: usize = 10;
-/// Without an ANR, the end, ns.
-const LAST: u64 = 10_000_000_000;
+/// Time worth seeing before an ANR, ns.
+const WINDOW_BEFORE_ANR: u64 = 10_000_000_000;
+/// Time worth seeing after its detection, ns.
+const WINDOW_AFTER_ANR: u64 = 1_000_000_000;
+/// Maximum number of threads listed when a selected one does not exist.
+const MAX_THREADS_NAMED: usize = 10;
+/// Time worth seeing at the end if there is no ANR, ns.
+const END_WINDOW: u64 = 10_000_000_000;
 
-/// The oldest Perfetto, by its major version, that takes a trace without a complaint if nothing else is asked for.
+/// The oldest Perfetto, by major version, that accepts a trace without errors by default.
 pub const DEFAULT_MIN_PERFETTO: u32 = 53;
 
-/// What to write.
+/// The output format.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Format {
-    /// Perfetto's protobuf: small, exact, and with all there is.
+    /// Perfetto's protobuf: compact, exact and complete.
     #[default]
     Perfetto,
-    /// Chrome's JSON: read by more programs, larger, and without the log.
+    /// Chrome's JSON: readable by more programs, larger, and without the log.
     ChromeJson,
 }
 
 impl Format {
-    /// The format that a file of this name has: JSON if it says so, else Perfetto.
+    /// The format for a file name: JSON if its extension says so, else Perfetto.
     #[must_use]
     pub fn of_path(path: &Path) -> Self {
         let json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
@@ -50,33 +51,34 @@ impl Format {
     }
 }
 
-/// How to write it.
+/// How to write the trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExportOptions {
     /// The format.
     pub format: Format,
-    /// Deflate level of a Perfetto trace, 0 (none) to 9.
+    /// Deflate level of a Perfetto trace, from 0 (none) to 9.
     pub level: u32,
-    /// Whether an ANR is also told in the form that Perfetto's `android.anrs` reads, which takes a
-    /// made-up process named `system_server`.
+    /// Whether to also write ANRs in the form that Perfetto's `android.anrs` reads, which needs a synthetic
+    /// process named `system_server`.
     pub stdlib_anr: bool,
-    /// Whether the numbers of tracks and sequences are made out of what was recorded and do not begin at 1, so that a Perfetto
-    /// trace can be joined with others. It is larger.
+    /// Whether to derive the numbers of tracks and sequences from the recording instead of counting from 1, so
+    /// that the Perfetto trace can be merged with others. It is larger.
     pub merge_safe: bool,
-    /// Whether a JSON trace has its events by time; what does not fit into memory waits on disk meanwhile. Without it, spans
-    /// come when they end, one thread after the other.
+    /// Whether to sort the events of a JSON trace by time, using temporary files for what does not fit into
+    /// memory. Otherwise slices are written when they end, thread by thread.
     pub sorted: bool,
-    /// The oldest Perfetto, by its major version, that must take a trace without a complaint. From 53 on the states of a
-    /// thread dump have their stacks beside them; older ones count an error for each.
+    /// The oldest Perfetto, by major version, that must accept the trace without errors. From 53 on, the thread
+    /// states of a dump have their stacks beside them; older versions count an error for each.
     pub min_perfetto: u32,
-    /// Processes of which a trace that this one is joined with tells parent and user: told twice, they could become two.
+    /// Processes whose parent and user are in the trace that this one is merged with: repeating them could make
+    /// two processes of one.
     pub known_processes: Vec<u32>,
-    /// The part to write.
+    /// The part of the trace to write.
     pub selection: Selection,
 }
 
 impl ExportOptions {
-    /// All of a recording in this format, as small as this level makes it.
+    /// A complete export in this format, compressed at this level.
     #[must_use]
     pub const fn new(format: Format, level: u32) -> Self {
         let selection = Selection { from: None, to: None, min_duration: 0, threads: Vec::new() };
@@ -99,18 +101,18 @@ impl Default for ExportOptions {
     }
 }
 
-/// One recording to export.
+/// A recording to export.
 #[derive(Debug)]
 pub struct ExportInput<'a, S> {
-    /// Where it came from, for messages.
+    /// Its file name, for messages.
     pub file: &'a Path,
     /// The recording.
     pub recording: &'a Recording<S>,
-    /// The map of its build; a map of another build is not used, which a warning tells.
+    /// The map of its build; a map of a different build is rejected with a warning.
     pub map: &'a MethodMap,
 }
 
-// Not derived: that would ask the same of `S`.
+// Not derived, because that would require `S: Clone`.
 impl<S> Clone for ExportInput<'_, S> {
     fn clone(&self) -> Self {
         *self
@@ -118,14 +120,15 @@ impl<S> Clone for ExportInput<'_, S> {
 }
 impl<S> Copy for ExportInput<'_, S> {}
 
-/// What was written.
+/// The result of an export.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct ExportSummary {
-    /// What was read and what became of it.
+    /// Counts of what was read and written.
     pub counts: Tally,
-    /// Length of the trace.
+    /// Length of the trace in bytes.
     pub bytes: u64,
-    /// What the reader of the trace should know.
+    /// Problems that the reader of the trace should know.
     pub warnings: Vec<Warning>,
 }
 
@@ -150,7 +153,7 @@ pub fn export<S: Source, W: Write>(
             let (names, warning) = names_of(input.file, input.recording, input.map);
             warnings.extend(warning);
             warnings.extend(Warning::of_recording(input.file, input.recording));
-            Input { file: input.file, recording: input.recording, names, answer: Ask::of(answer) }
+            Input { file: input.file, recording: input.recording, names, answer: AnswerSource::of(answer) }
         })
         .collect();
     let (counts, bytes) = match options.format {
@@ -176,23 +179,23 @@ pub fn export<S: Source, W: Write>(
     Ok(ExportSummary { counts, bytes, warnings })
 }
 
-/// A number that other recordings do not have: an FNV hash of what tells them apart, cut so that what is counted from it stays
-/// positive.
+/// A number that distinguishes the recordings: an FNV hash of their identities, truncated so that numbers
+/// counted from it stay positive.
 fn base<S: Source>(inputs: &[ExportInput<'_, S>]) -> u64 {
     let facts = inputs.iter().map(|input| input.recording.header());
     let words = facts.flat_map(|h| [u64::from(h.pid), h.start.boottime, h.start.realtime]);
     fnv1a(words.flat_map(u64::to_le_bytes)) >> 2 | 1 << 61
 }
 
-/// The stretch around the first ANR, or else the end, in ns since the first moment.
+/// The time range around the first ANR, else at the end, in ns since the first moment.
 fn worth_seeing<S: Source>(inputs: &[Input<'_, S>], read: &Streamed) -> (u64, u64) {
     let start = first_moment(inputs);
     match read.anr {
         Some((since, detected)) => {
-            let from = since.max(start).saturating_sub(BEFORE_ANR).max(start);
-            (from - start, detected.saturating_add(AROUND).max(from) - start)
+            let from = since.max(start).saturating_sub(WINDOW_BEFORE_ANR).max(start);
+            (from - start, detected.saturating_add(WINDOW_AFTER_ANR).max(from) - start)
         }
-        None => ((read.last - start).saturating_sub(LAST), read.last - start),
+        None => ((read.last - start).saturating_sub(END_WINDOW), read.last - start),
     }
 }
 
@@ -216,7 +219,7 @@ fn selected<S: Source, K: Sink>(
     finish(inputs, read, sink, warnings)
 }
 
-/// That each of `wanted` is a thread of one of the recordings.
+/// Checks that each of `wanted` is a thread of one of the recordings.
 fn check_threads<S: Source>(inputs: &[Input<'_, S>], wanted: &[String]) -> Result<(), ExportError> {
     let threads = || inputs.iter().flat_map(|input| input.recording.threads());
     let Some(missing) =
@@ -225,14 +228,14 @@ fn check_threads<S: Source>(inputs: &[Input<'_, S>], wanted: &[String]) -> Resul
         return Ok(());
     };
     let mut known: Vec<String> = threads()
-        .take(THREADS_NAMED + 1)
+        .take(MAX_THREADS_NAMED + 1)
         .map(|thread| match &thread.name {
             Some(name) => format!("{} (tid {})", clean(name), thread.tid),
             None => format!("tid {}", thread.tid),
         })
         .collect();
-    if known.len() > THREADS_NAMED {
-        known[THREADS_NAMED] = format!("{} more", threads().count() - THREADS_NAMED);
+    if known.len() > MAX_THREADS_NAMED {
+        known[MAX_THREADS_NAMED] = format!("{} more", threads().count() - MAX_THREADS_NAMED);
     }
     Err(ExportError::NoSuchThread { wanted: missing.clone(), known })
 }
@@ -256,7 +259,7 @@ fn finish<S: Source, K: Sink>(
         let (from, to) = worth_seeing(inputs, &read);
         warnings.push(Warning::ManySlices { slices: counts.slices, from, to });
     }
-    // In the trace too: it is passed on without what was printed when it was made.
+    // Also log warnings in the trace: it is shared without what was printed when it was written.
     let start = inputs.iter().map(|i| i.recording.header().start.boottime).min().unwrap_or(0);
     for warning in warnings.iter() {
         let message = format!("export: {warning}");
@@ -281,8 +284,8 @@ fn finish<S: Source, K: Sink>(
     if let Some(system) = &read.system {
         facts.extend(system.facts().map(|(key, value)| (format!("anrscope.system.{key}"), value)));
     }
-    let told = warnings.iter().enumerate();
-    facts.extend(told.map(|(i, w)| (format!("anrscope.warning.{i}"), w.to_string())));
+    let numbered = warnings.iter().enumerate();
+    facts.extend(numbered.map(|(i, w)| (format!("anrscope.warning.{i}"), w.to_string())));
     sink.finish(&facts)?;
     Ok(counts)
 }

@@ -1,5 +1,5 @@
-//! A recording on disk as a [`Source`]: positioned reads, so that a reader needs no seek state. Data of Tencent Matrix is
-//! turned into a recording in memory first.
+//! Reads a recording on disk as a [`Source`]: positioned reads, so a reader needs no seek state. Tencent Matrix
+//! data is first converted to a recording in memory.
 
 use std::fs::File;
 use std::io;
@@ -10,13 +10,13 @@ use trace_format::{Recording, Source, layout};
 
 use crate::{ExportError, matrix};
 
-/// An open file, or the recording that stands for what is in it.
+/// An open file, or the recording converted from its contents.
 #[derive(Debug)]
 pub struct FileSource {
     bytes: Bytes,
     /// Taken once: a recording that grows while it is read is read up to here.
     length: u64,
-    /// Bytes that were read, those that were read twice counted twice.
+    /// Number of bytes read, counting repeated reads.
     read: AtomicU64,
 }
 
@@ -33,14 +33,14 @@ impl FileSource {
     /// If it cannot be opened, or is a directory, a pipe or a device.
     pub fn open(path: &Path) -> io::Result<Self> {
         if path.is_dir() {
-            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder, not a recording"));
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory, not a recording"));
         }
         let file = crate::regular_file::open(path)?;
         let length = file.metadata()?.len();
         Ok(Self { bytes: Bytes::File(file), length, read: AtomicU64::new(0) })
     }
 
-    /// How many bytes were read up to now, what was read twice counted twice.
+    /// Number of bytes read so far, counting repeated reads.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
@@ -72,10 +72,10 @@ fn read_file(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 
-/// Opens the recording at `path`, or data of Tencent Matrix as if it were one.
+/// Opens the recording at `path`; Tencent Matrix data is converted to a recording.
 ///
 /// # Errors
-/// If there is no such file, or it is no recording that this version reads.
+/// If there is no such file, or it is not a recording that this version can read.
 pub fn open_recording(path: &Path) -> Result<Recording<FileSource>, ExportError> {
     let failed = |source| ExportError::Open { file: path.to_owned(), source };
     let mut source = FileSource::open(path).map_err(failed)?;
@@ -96,7 +96,7 @@ pub fn open_recording(path: &Path) -> Result<Recording<FileSource>, ExportError>
             source = FileSource { length, bytes: Bytes::Memory(made), read: AtomicU64::new(0) };
         }
     }
-    Recording::open(source).map_err(|source| ExportError::Recording { file: path.to_owned(), source })
+    Recording::open(source).map_err(ExportError::reading(path))
 }
 
 #[cfg(test)]
@@ -105,7 +105,7 @@ mod tests {
     use trace_format::synth::RecordingBuilder;
 
     #[test]
-    fn reads_where_it_is_told_and_stops_at_the_end() {
+    fn reads_at_the_offset_and_stops_at_the_end() {
         let path = std::env::temp_dir().join(format!("anrscope-source-{}", std::process::id()));
         std::fs::write(&path, b"0123456789").unwrap();
         let source = FileSource::open(&path).unwrap();
@@ -118,6 +118,6 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         let gone = open_recording(&path).unwrap_err().to_string();
         assert!(gone.contains("anrscope-source-"), "{gone}");
-        assert!(open_recording(&std::env::temp_dir()).unwrap_err().to_string().contains("folder"));
+        assert!(open_recording(&std::env::temp_dir()).unwrap_err().to_string().contains("directory"));
     }
 }

@@ -1,4 +1,4 @@
-//! The 64-bit FNV-1a hash: the same for the same bytes in every version, which the standard library's is not.
+//! The 64-bit FNV-1a hash: stable across versions, unlike the standard library's.
 
 /// The hash of `bytes`.
 pub(crate) fn fnv1a(bytes: impl IntoIterator<Item = u8>) -> u64 {

@@ -1,12 +1,12 @@
-//! Chrome's JSON trace: the portable form, and the lossy one (no log, no frame timeline, no stacks, no arrows, and tracks that are
-//! no thread's as threads of their own).
+//! Writes Chrome's JSON trace: the portable format, and the lossy one (no log, no frame timeline, no stacks, no
+//! flow arrows, and tracks without a thread become threads of their own).
 //!
-//! One event a line, all spans as `X`: a single one anywhere makes the engine sort ends before begins
-//! of the same time, which would tear spans without length apart if they were `B` and `E`. A span is
-//! written when it ends, so that no more than the open ones are kept.
+//! One event per line, all slices as `X`: a single `B` or `E` anywhere makes the engine sort ends before starts
+//! of the same time, which would tear apart slices without duration. A slice is written when it ends, so only
+//! open ones are kept.
 //!
-//! What this form cannot say: the engine nests spans of equal times by their length. The depth of a span
-//! without length is therefore lost where another span has the same begin; its time and name are not.
+//! Limitation: the engine nests slices of equal times by their duration. A slice without duration therefore
+//! loses its depth if another slice has the same start; its time and name are kept.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -18,28 +18,28 @@ use crate::model::{
     AnrRow, Arg, FrameRow, LogLine, Name, ProcessInfo, Sink, StackRow, Track, Unit, Value, locks_name,
 };
 
-/// A pid for the process that carries ANR records; Android's pids end below it.
+/// The pid of the process that carries ANR records; Android's pids end below it.
 const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;
-/// From this begin on, times are told from the begin: readers take them for doubles, which hold nanoseconds only below 2^43
-/// microseconds, 101 days. Half of that leaves room for the recording.
-const REBASED_FROM: u64 = (1 << 42) * 1000;
-/// Rows of locks are threads of their own with tids from here on, which no thread of Linux has.
+/// From this start time on, times are written relative to the start: readers parse them as doubles, which hold
+/// nanoseconds only below 2^43 microseconds, 101 days. Half of that leaves room for the recording.
+const MAX_ABSOLUTE_TIME: u64 = (1 << 42) * 1000;
+/// Lock tracks are threads with tids from here on, which no Linux thread has.
 const FIRST_LOCKS_TID: u32 = 1 << 25;
-/// Output is handed on in pieces of this size.
-const PIECE: usize = 256 << 10;
+/// The output is passed on in chunks of this size, in bytes.
+const CHUNK_LENGTH: usize = 256 << 10;
 
-/// An open span.
+/// An open slice.
 #[derive(Debug)]
 struct Span {
     begun: u64,
     label: Label,
     category: Option<&'static str>,
-    /// What its thread had spent on processors, ns.
+    /// CPU time of its thread at its start, ns.
     thread_time: Option<u64>,
     /// Its arguments so far, without braces.
     args: Vec<u8>,
-    /// A child that began with it and has ended. If both end together, the engine nests them by their
-    /// order in the file, so the child has to wait.
+    /// A child that started at the same time and has ended. If both end together, the engine nests them by
+    /// their order in the file, so the child has to wait.
     held: Vec<u8>,
 }
 
@@ -49,7 +49,7 @@ enum Label {
     Text(Box<str>),
 }
 
-/// Writes a trace.
+/// Writes a JSON trace.
 pub(crate) struct JsonWriter<W> {
     out: W,
     buffer: Vec<u8>,
@@ -63,12 +63,12 @@ pub(crate) struct JsonWriter<W> {
     place: String,
     stdlib_anr: bool,
     system_server: bool,
-    /// Taken off every time.
+    /// Subtracted from every time.
     base: u64,
     processes: usize,
-    /// Rows of locks so far.
+    /// Number of lock tracks so far.
     lock_rows: u32,
-    /// Threads of the process that only a dump tells of.
+    /// Threads of the process that only a dump contains.
     dumped: HashSet<u32>,
 }
 
@@ -76,7 +76,7 @@ impl<W: Write> JsonWriter<W> {
     pub(crate) fn new(out: W, stdlib_anr: bool) -> Self {
         Self {
             out,
-            buffer: Vec::with_capacity(PIECE + 4096),
+            buffer: Vec::with_capacity(CHUNK_LENGTH + 4096),
             bytes: 0,
             first: true,
             open: Vec::new(),
@@ -92,7 +92,7 @@ impl<W: Write> JsonWriter<W> {
         }
     }
 
-    /// Bytes written, once the trace is finished.
+    /// Number of bytes written; valid once the trace is finished.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -106,10 +106,10 @@ impl<W: Write> JsonWriter<W> {
         at.saturating_sub(self.base)
     }
 
-    /// Hands on what has been collected once it is enough.
+    /// Passes collected output on once there is enough.
     #[inline]
     fn hand_on(&mut self) -> io::Result<()> {
-        if self.buffer.len() < PIECE { Ok(()) } else { self.flush() }
+        if self.buffer.len() < CHUNK_LENGTH { Ok(()) } else { self.flush() }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -132,7 +132,7 @@ impl<W: Write> JsonWriter<W> {
         self.hand_on()
     }
 
-    /// The line of a span that ended.
+    /// Writes the line of a slice that has ended.
     fn line(&mut self, out: &mut Vec<u8>, span: &Span, end: u64, thread_time: Option<u64>) {
         out.extend_from_slice(b"{\"ph\":\"X\",");
         out.extend_from_slice(self.place.as_bytes());
@@ -164,7 +164,7 @@ impl<W: Write> JsonWriter<W> {
         out.push(b'}');
     }
 
-    /// The line of something without length.
+    /// Writes the line of an event without duration.
     fn mark(&mut self, place: &str, at: u64, name: &str, args: &[Arg<'_>]) -> io::Result<()> {
         self.separate();
         write!(self.buffer, "{{\"ph\":\"i\",\"s\":\"t\",{place}")?;
@@ -190,7 +190,7 @@ impl<W: Write> JsonWriter<W> {
     }
 }
 
-/// Nanoseconds as microseconds with three decimals, by integers: a double would lose some.
+/// Nanoseconds as microseconds with three decimals, by integer arithmetic: a double would lose precision.
 fn put_micros(out: &mut Vec<u8>, ns: u64) {
     put_decimal(out, ns / 1000);
     let rest = ns % 1000;
@@ -212,8 +212,8 @@ fn put_decimal(out: &mut Vec<u8>, mut n: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// `text` as the inside of a JSON string. All but the syntax stays raw UTF-8: the engine refuses a whole
-/// file over one surrogate escape.
+/// `text` escaped for a JSON string. All but the syntax stays raw UTF-8: the engine rejects a whole file
+/// because of one surrogate escape.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     for c in text.chars() {
@@ -226,22 +226,22 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// What stands in each event of a thread before its time.
+/// The beginning of each event of a thread, up to its time.
 fn place(pid: u32, tid: u32) -> String {
     format!("\"pid\":{pid},\"tid\":{tid},\"ts\":")
 }
 
-/// What the span is about, if that is known.
+/// The category among the arguments, if any.
 fn category(args: &[Arg<'_>]) -> Option<&'static str> {
     args.iter().find_map(|arg| if let Value::Category(name) = arg.value { Some(name) } else { None })
 }
 
-/// What the thread had spent on processors, if that is told.
+/// The thread's CPU time among the arguments, if any.
 fn thread_time(args: &[Arg<'_>]) -> Option<u64> {
     args.iter().find_map(|arg| if let Value::ThreadTime(ns) = arg.value { Some(ns) } else { None })
 }
 
-/// Adds arguments to those in `out`.
+/// Appends arguments to `out`.
 fn put_args(out: &mut Vec<u8>, args: &[Arg<'_>]) {
     for arg in args.iter().filter(|arg| arg.is_argument()) {
         if !out.is_empty() {
@@ -250,13 +250,13 @@ fn put_args(out: &mut Vec<u8>, args: &[Arg<'_>]) {
         let value = match arg.value {
             Value::Bool(value) => value.to_string(),
             Value::Int(value) => value.to_string(),
-            // Numbers beyond i64 come out of the engine as something else.
+            // The engine corrupts numbers beyond i64.
             Value::Uint(value) if value > i64::MAX as u64 => format!("\"{value}\""),
             Value::Uint(value) => value.to_string(),
             Value::Millis(ns) => format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000),
             Value::Number(value) => value.to_string(),
             Value::Text(text) | Value::Group(text) => format!("\"{}\"", escaped(text)),
-            // Arrows between tracks are left to the other format; processor time has its own place.
+            // Flow arrows are only in the other format; CPU time has a field of its own.
             Value::Flow(number) | Value::ThreadTime(number) => number.to_string(),
             Value::Category(name) => name.to_owned(),
         };
@@ -266,7 +266,7 @@ fn put_args(out: &mut Vec<u8>, args: &[Arg<'_>]) {
 
 impl<W: Write> Sink for JsonWriter<W> {
     fn head(&mut self, start: u64, _clocks: &[Clocks]) -> Result<(), ExportError> {
-        self.base = if start < REBASED_FROM { 0 } else { start };
+        self.base = if start < MAX_ABSOLUTE_TIME { 0 } else { start };
         self.buffer.extend_from_slice(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
         Ok(())
     }
@@ -306,7 +306,7 @@ impl<W: Write> Sink for JsonWriter<W> {
     }
 
     fn locks(&mut self, _tid: u32, name: &str, _lane: usize) -> Result<(), ExportError> {
-        // A tid that no thread has: there are no other rows in this form.
+        // A tid that no thread has: this format has no other tracks.
         let (pid, tid) = (self.pid(), FIRST_LOCKS_TID + self.lock_rows);
         self.lock_rows += 1;
         self.metadata(
@@ -341,7 +341,7 @@ impl<W: Write> Sink for JsonWriter<W> {
     fn end(&mut self, at: u64, args: &[Arg<'_>]) -> Result<(), ExportError> {
         let Some(mut span) = self.open.pop() else { return Ok(()) };
         put_args(&mut span.args, args);
-        // Only one child with a length can have its parent's begin, so no more than one ever waits.
+        // Only one child with a duration can have its parent's start, so at most one ever waits.
         let waits = at > span.begun && self.open.last().is_some_and(|parent| parent.begun == span.begun);
         let mut held = std::mem::take(&mut span.held);
         if waits {
@@ -381,7 +381,7 @@ impl<W: Write> Sink for JsonWriter<W> {
         Ok(())
     }
 
-    /// Stacks have no form that readers share; what a dump says of its threads is told all the same.
+    /// Stacks have no form that readers share; the thread states of a dump are written all the same.
     fn stack(&mut self, row: &StackRow<'_>) -> Result<(), ExportError> {
         let Some(state) = row.state else { return Ok(()) };
         let pid = self.pid();
@@ -403,7 +403,7 @@ impl<W: Write> Sink for JsonWriter<W> {
         if !std::mem::replace(&mut self.system_server, true) {
             self.metadata(SYSTEM_SERVER_PID, None, "process_name", "\"name\":\"system_server\"")?;
         }
-        // The engine puts a space and the argument's key, here none, behind the name of a counter.
+        // The engine appends a space and the argument's key, here empty, to the name of a counter.
         let (id, subject) = (row.error_id, row.subject);
         let error = format!("ErrorId:{name} {pid}#{id}");
         self.counter_line(SYSTEM_SERVER_PID, row.at, &error, "", "1")?;

@@ -1,4 +1,4 @@
-//! Sorts the lines of a JSON trace by time, with what does not fit into memory on disk.
+//! Sorts the lines of a JSON trace by time, using temporary files for what does not fit into memory.
 //!
 //! ```text
 //! lines -> memory, by (descriptions first, time, longest first) -> runs on disk -> merged -> output
@@ -12,13 +12,13 @@ use std::io::{self, BufRead, BufReader, BufWriter, Seek, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Bytes of lines that are sorted in memory.
-const IN_MEMORY: usize = 48 << 20;
+/// Maximum number of bytes sorted in memory.
+const MAX_MEMORY: usize = 48 << 20;
 
-/// Where a line goes: descriptions of tracks first, then by time in ns, then the longest.
+/// The sort key of a line: track descriptions first, then by time in ns, then longest first.
 type Key = (bool, u64, Reverse<u64>);
 
-/// The number behind `key`, in ns, of a line whose times are microseconds with three decimals.
+/// The value of `key` in ns, from a line whose times are microseconds with three decimals.
 fn nanos(line: &[u8], key: &[u8]) -> Option<u64> {
     let at = memchr::memmem::find(line, key)? + key.len();
     let mut ns: u64 = 0;
@@ -29,13 +29,13 @@ fn nanos(line: &[u8], key: &[u8]) -> Option<u64> {
 }
 
 fn key(line: &[u8]) -> Key {
-    // Only what stands in front of the name is looked at: a name may hold anything.
+    // Only the part before the name is searched: a name may contain anything.
     let head = &line[..memchr::memmem::find(line, b"\"name\"").unwrap_or(line.len())];
     let at = nanos(head, b"\"ts\":");
     (at.is_some(), at.unwrap_or(0), Reverse(nanos(head, b"\"dur\":").unwrap_or(0)))
 }
 
-/// A file that is gone when it is closed, or where the system cannot do that, when it is dropped.
+/// A temporary file that is deleted when it is closed, or on drop if the system cannot do that.
 struct Run {
     lines: BufReader<File>,
     path: PathBuf,
@@ -51,7 +51,7 @@ impl Run {
             let path = folder.join(format!("anrscope-sort-{}-{number}", std::process::id()));
             match File::options().read(true).write(true).create_new(true).open(&path) {
                 Ok(file) => break (path, file),
-                // One that was killed left it, and had our pid.
+                // Left by a process that was killed and had the same pid.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists && number < 1 << 20 => {}
                 Err(e) => return Err(e),
             }
@@ -68,7 +68,7 @@ impl Run {
         Ok(Self { lines: BufReader::with_capacity(64 << 10, file), path, line: Vec::new() })
     }
 
-    /// The next line's place; it is in `line` then.
+    /// Advances to the next line in `line`; returns its key.
     fn advance(&mut self) -> io::Result<Option<Key>> {
         self.line.clear();
         if self.lines.read_until(b'\n', &mut self.line)? == 0 {
@@ -87,11 +87,11 @@ impl Drop for Run {
     }
 }
 
-/// Takes a JSON trace, one event a line, and hands it on sorted when it is complete.
+/// Accepts a JSON trace, one event per line, and passes it on sorted when it is complete.
 pub(crate) struct SortedLines<W> {
     out: W,
     limit: usize,
-    /// The line that is not whole yet.
+    /// The incomplete last line.
     partial: Vec<u8>,
     begun: bool,
     ended: bool,
@@ -102,7 +102,7 @@ pub(crate) struct SortedLines<W> {
 
 impl<W: Write> SortedLines<W> {
     pub(crate) fn new(out: W) -> Self {
-        Self::with_limit(out, IN_MEMORY)
+        Self::with_limit(out, MAX_MEMORY)
     }
 
     fn with_limit(out: W, limit: usize) -> Self {
@@ -167,7 +167,7 @@ impl<W: Write> SortedLines<W> {
             for (i, run) in runs.iter_mut().enumerate() {
                 next.extend(run.advance()?.map(|key| Reverse((key, i))));
             }
-            // Of equal lines the earlier run's come first.
+            // Of equal lines, the earlier run's comes first.
             while let Some(Reverse((_, i))) = next.pop() {
                 put(&runs[i].line)?;
                 next.extend(runs[i].advance()?.map(|key| Reverse((key, i))));

@@ -1,4 +1,4 @@
-//! Turns a recording into something a person can look at: a Perfetto trace, Chrome JSON, a report.
+//! Converts recordings to Perfetto traces, Chrome JSON and reports, and parses thread dumps.
 //!
 //! ```text
 //! recording -> facts (sections, signals, what each thread did) -> model (slices) -> Perfetto | JSON

@@ -1,22 +1,22 @@
-//! Any text through a mapping: frames wherever they stand in a line, classes elsewhere, and Matrix's lines of method ids.
+//! Retraces any text: frames anywhere in a line, classes elsewhere, and Matrix's lines of method ids.
 
 use crate::method_map::MethodMap;
 use crate::retrace::{FrameName, Mapping};
 
-/// Meanings of one frame that are written; the others are told as `or`.
-const MEANINGS: usize = 4;
+/// Maximum number of meanings written per frame; all but the first are marked `or`.
+const MAX_MEANINGS: usize = 4;
 
-/// What to put in.
+/// The sources of names.
 #[derive(Clone, Copy, Debug)]
 pub struct MappedText<'a> {
     /// ProGuard's or R8's mapping.
     pub mapping: Option<&'a Mapping>,
-    /// The instrumenter's map.
+    /// The instrumenter's method map.
     pub methods: Option<&'a MethodMap>,
 }
 
 impl MappedText<'_> {
-    /// The line under the source's names: more than one where frames were inlined.
+    /// The line with original names; several lines if frames were inlined.
     #[must_use]
     pub fn line(&self, line: &str) -> Vec<String> {
         if let Some(named) = self.methods.and_then(|map| matrix_line(map, line)) {
@@ -27,7 +27,7 @@ impl MappedText<'_> {
     }
 }
 
-/// `depth,methodId,count,costMs` with the method behind it.
+/// `depth,methodId,count,costMs` followed by the method.
 fn matrix_line(map: &MethodMap, line: &str) -> Option<String> {
     let mut numbers = line.trim().split(',').map(|part| part.parse::<i64>().ok());
     let (Some(_), Some(id), Some(_), Some(_), None) =
@@ -45,14 +45,14 @@ fn matrix_line(map: &MethodMap, line: &str) -> Option<String> {
     Some(format!("{}  {name}", line.trim_end()))
 }
 
-/// A line with `at class.method(place)`: the frames that it stands for.
+/// The frames for a line with `at class.method(place)`.
 fn frame(mapping: &Mapping, line: &str) -> Option<Vec<String>> {
     let at = line.find("at ").filter(|at| *at == 0 || line[..*at].ends_with([' ', '\t', '|']))?;
     let (before, rest) = (&line[..at], &line[at + 3..]);
     let open = rest.find('(')?;
     let close = open + rest[open..].find(')')?;
     let (class, method) = rest[..open].trim_end().rsplit_once('.')?;
-    // `module/class`, as newer Java writes it.
+    // `module/class`, as newer Java versions write it.
     let class_only = class.rsplit_once('/').map_or(class, |(_, class)| class);
     let (file, number) = match rest[open + 1..close].rsplit_once(':') {
         Some((file, number)) => (file, number.parse().ok()),
@@ -72,7 +72,7 @@ fn frame(mapping: &Mapping, line: &str) -> Option<Vec<String>> {
         .collect();
     let others: Vec<String> = others
         .iter()
-        .take(MEANINGS)
+        .take(MAX_MEANINGS)
         .filter_map(|frames| frames.first())
         .map(|name| format!("{}.{}({})", name.class, name.method, place(name)))
         .collect();
@@ -85,8 +85,8 @@ fn frame(mapping: &Mapping, line: &str) -> Option<Vec<String>> {
     Some(lines)
 }
 
-/// Renames the classes in a line. A word counts as a class only if the mapping has one of that name with a package: `a` alone
-/// is a word in too many texts.
+/// Renames the classes in a line. A word counts as a class only if the mapping has one of that name with a
+/// package: `a` alone is a word in too many texts.
 fn classes(mapping: &Mapping, line: &str) -> String {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-');
     let mut out = String::with_capacity(line.len());
@@ -94,7 +94,7 @@ fn classes(mapping: &Mapping, line: &str) -> String {
     while let Some(begin) = rest.find(is_part) {
         let length = rest[begin..].find(|c| !is_part(c)).unwrap_or(rest.len() - begin);
         let word = &rest[begin..begin + length];
-        // A sentence's full stop is none of the name's.
+        // A full stop at the end belongs to the sentence.
         let name = word.trim_end_matches('.');
         out.push_str(&rest[..begin]);
         out.push_str(mapping.class(name).filter(|_| name.contains('.')).unwrap_or(name));

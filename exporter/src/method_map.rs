@@ -5,9 +5,9 @@
 //! 1,1,com.example.Main onCreate (Landroid.os.Bundle;)V
 //! 2,257,com.example.Native hash
 //! ```
-//! That is `id,access flags,class method descriptor`, the form of Matrix's methodMapping.txt; a method
+//! The columns are `id,access flags,class method descriptor`, the form of Matrix's methodMapping.txt; a method
 //! without a descriptor is legal. The lines may come in any order. The map's identity
-//! ([`MapId::from_lines`]) covers all of them in ascending order of id.
+//! ([`MapId::from_lines`]) covers all lines in ascending order of id.
 
 use std::io::Read;
 use std::ops::Range;
@@ -19,10 +19,20 @@ use crate::ExportError;
 use crate::retrace::Mapping;
 use crate::source_sites::SourceSites;
 
-/// The longest map that is read. A million methods, each with a line of 250 bytes, fit.
+/// Maximum length of a map in bytes: fits a million methods with lines of 250 bytes.
 const MAX_LENGTH: u64 = 256 << 20;
 
-/// A parsed method map, or the empty one.
+/// A parsed method map; may be empty.
+///
+/// ```
+/// use std::path::Path;
+/// use exporter::MethodMap;
+///
+/// let map = MethodMap::parse(Path::new("methodMapping.txt"), b"7,1,com.example.Main onCreate ()V".to_vec())?;
+/// let method = map.get(7).unwrap();
+/// assert_eq!((method.class, method.method, method.descriptor), ("com.example.Main", "onCreate", "()V"));
+/// # Ok::<(), exporter::ExportError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct MethodMap {
     text: String,
@@ -33,7 +43,7 @@ pub struct MethodMap {
     sites: SourceSites,
 }
 
-/// Where the parts of a line are in the text. A length of 0 means that there is no such id.
+/// Offsets of a line's parts in the text. A length of 0 means that the id does not exist.
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
     class_at: u32,
@@ -45,27 +55,27 @@ struct Line {
 /// One method of the map.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Method<'a> {
-    /// The class with dots.
+    /// The class, with dots.
     pub class: &'a str,
     /// The method's name.
     pub method: &'a str,
-    /// The descriptor with its parentheses, empty if the map has none.
+    /// The descriptor with its parentheses; empty if the map has none.
     pub descriptor: &'a str,
 }
 
 /// Whether a map belongs to a recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fit {
-    /// The same build.
+    /// Both are of the same build.
     Same,
-    /// The recording does not say which build it is of, or there is no map.
+    /// The recording does not name its build, or there is no map.
     Unknown,
-    /// Another build: its names would be plausible and wrong.
+    /// A different build: its names would be plausible and wrong.
     OtherBuild,
 }
 
 impl MethodMap {
-    /// The map that knows no method.
+    /// A map without methods.
     #[must_use]
     pub fn empty() -> Self {
         Self::default()
@@ -79,13 +89,13 @@ impl MethodMap {
         Ok(Self::read(path)?.map_id())
     }
 
-    /// Reads the map at `path`, and the files and lines of its methods at `path.lines` if they are there.
+    /// Reads the map at `path`, and the source files and lines of its methods at `path.lines` if that exists.
     ///
     /// # Errors
-    /// If it cannot be read, or a line of it cannot be.
+    /// If it cannot be read, or one of its lines is invalid.
     pub fn load(path: &Path) -> Result<Self, ExportError> {
         let mut map = Self::read(path)?;
-        // It only adds to names: without it, or with one that is no text, they are shorter.
+        // It only adds to names: names are shorter if it is missing or not a text.
         let mut name = path.as_os_str().to_owned();
         name.push(".lines");
         let lines = crate::regular_file::open(Path::new(&name));
@@ -102,7 +112,7 @@ impl MethodMap {
         let open = |source| ExportError::Open { file: path.to_owned(), source };
         let file = crate::regular_file::open(path).map_err(open)?;
         let mut bytes = Vec::new();
-        // By what is there, not by what the metadata says: it may grow.
+        // By content, not by metadata: the file may grow.
         let length = file.take(MAX_LENGTH + 1).read_to_end(&mut bytes).map_err(open)? as u64;
         if length > MAX_LENGTH {
             return Err(ExportError::MapTooLarge { file: path.to_owned(), length, limit: MAX_LENGTH });
@@ -110,22 +120,22 @@ impl MethodMap {
         Self::parse(path, bytes)
     }
 
-    /// Takes files and lines of the methods from the text of the instrumenter's `.lines` file. A line of it that cannot be
-    /// read is passed over.
+    /// Takes the source files and lines of the methods from the text of the instrumenter's `.lines` file.
+    /// Invalid lines are ignored.
     pub fn set_source_lines(&mut self, text: String) {
         self.sites = SourceSites::parse(text);
     }
 
-    /// The source file of a method, empty if it is not known, and its first line there, 0 if it is not known.
+    /// The source file of a method, empty if unknown, and its first line there, 0 if unknown.
     #[must_use]
     pub fn source_line(&self, id: u32) -> Option<(&str, u32)> {
         self.sites.get(id)
     }
 
-    /// Parses the bytes of a map; `file` is for errors only.
+    /// Parses the bytes of a map; `file` is used in errors only.
     ///
     /// # Errors
-    /// If a line cannot be, or the text is no UTF-8.
+    /// If a line is invalid, or the text is not UTF-8.
     pub fn parse(file: &Path, bytes: Vec<u8>) -> Result<Self, ExportError> {
         let bad = |line: usize, what| ExportError::MapLine { file: file.to_owned(), line, what };
         let text = String::from_utf8(bytes).map_err(|e| {
@@ -167,8 +177,9 @@ impl MethodMap {
         Ok(map)
     }
 
-    /// This map with the names from before ProGuard or R8, for a build that was instrumented after them. The
-    /// identity stays that of the build. Methods that the mapping does not know, or cannot tell apart, stay.
+    /// This map with the original names from before ProGuard or R8, for a build that was instrumented after
+    /// them. The identity stays that of the build. Methods that the mapping does not know, or that are
+    /// ambiguous, keep their names.
     #[must_use]
     pub fn retraced(&self, mapping: &Mapping) -> Self {
         let mut out =
@@ -226,13 +237,13 @@ impl MethodMap {
         })
     }
 
-    /// How many methods there are.
+    /// Number of methods.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is no method at all.
+    /// Whether there are no methods.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -250,12 +261,12 @@ fn parse_line(line: &str, start: usize) -> Result<(u32, Line), &'static str> {
     access.trim().parse::<i64>().map_err(|_| "the access flags are no number")?;
     let name = parts.next().ok_or("class and method are missing")?;
     let (class, rest) = name.split_once(' ').ok_or("the method's name is missing")?;
-    // Kotlin allows spaces in a name, so the descriptor is what begins at the last parenthesis.
+    // Kotlin allows spaces in a name, so the descriptor starts at the last parenthesis.
     let (method, descriptor) = rest.rsplit_once(" (").map_or((rest, 0), |(m, d)| (m, d.len() + 1));
     if class.is_empty() || method.is_empty() {
         return Err("class or method is empty");
     }
-    // MAX_LENGTH keeps all of these inside 32 bits.
+    // MAX_LENGTH keeps all offsets within 32 bits.
     let class_at = start + line.len() - name.len();
     Ok((
         id,
@@ -315,10 +326,10 @@ mod tests {
             ("1,1,a b\n1,1,a c", "m.txt:2: this id is given twice"),
         ] {
             let error = parse(text).unwrap_err();
-            assert!(error.starts_with(line), "{text:?}: {error}");
+            assert!(error.starts_with(&format!("cannot read {line}")), "{text:?}: {error}");
         }
         let error = MethodMap::parse(Path::new("m.txt"), b"#\n1,1,a \xff".to_vec()).unwrap_err();
-        assert!(error.to_string().starts_with("m.txt:2: not UTF-8"), "{error}");
+        assert!(error.to_string().starts_with("cannot read m.txt:2: not UTF-8"), "{error}");
         assert!(parse("1048574,1,android.os.Handler dispatchMessage (Landroid.os.Message;)V").is_ok());
     }
 

@@ -1,4 +1,4 @@
-//! Names of methods and texts, made fit to be shown.
+//! Names of methods and texts, cleaned for display.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -10,13 +10,13 @@ use crate::method_map::{Fit, Method, MethodMap};
 use crate::text::clean;
 use crate::warning::Warning;
 
-/// The names of one recording's methods.
+/// The names of a recording's methods.
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'a> {
     map: Option<&'a MethodMap>,
 }
 
-/// Whether a method's name is only the number that stands for it without a map.
+/// Whether a method's name is only its number, for lack of a map.
 pub(crate) fn is_method_number(name: &str) -> bool {
     name.strip_prefix("method ").is_some_and(|id| id.bytes().all(|b| b.is_ascii_digit()))
 }
@@ -40,13 +40,13 @@ pub(crate) fn names_of<'a, S: Source>(
 }
 
 impl<'a> Names<'a> {
-    /// Names out of `map`; without one, methods are called by number.
+    /// Takes names from `map`; without one, methods are named by number.
     #[must_use]
     pub fn new(map: Option<&'a MethodMap>) -> Self {
         Self { map }
     }
 
-    /// `com.example.Foo.bar`, or `method 123` where the map does not know.
+    /// `com.example.Foo.bar`, or `method 123` if the map does not have it.
     #[must_use]
     pub fn method(&self, id: u32) -> Cow<'a, str> {
         match self.map.and_then(|map| map.get(id)) {
@@ -62,8 +62,8 @@ impl<'a> Names<'a> {
         Some((clean(file).into_owned(), line))
     }
 
-    /// As ART writes a method: `void com.example.Foo.bar(int, java.lang.String)`. What is not known of
-    /// it shows as `?`, since readers of that form look for a word before the name.
+    /// The method as ART writes it: `void com.example.Foo.bar(int, java.lang.String)`. Unknown parts are `?`,
+    /// since readers of that form expect a word before the name.
     pub(crate) fn pretty(&self, id: Option<u32>) -> String {
         let Some(id) = id else { return "? unknown()".to_owned() };
         match self.map.and_then(|map| map.get(id)) {
@@ -72,12 +72,12 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// As ART writes a place in the source: `Foo.java:12`, the method's first line here. What is not known of it is as
-    /// Java has it: `Unknown Source:0`.
+    /// A source location as ART writes it: `Foo.java:12`, the method's first line. Unknown parts are as in
+    /// Java: `Unknown Source:0`.
     pub(crate) fn place(&self, id: Option<u32>) -> String {
         let site = id.and_then(|id| self.map?.source_line(id));
         let (file, line) = site.unwrap_or_default();
-        // Readers of that form cut at these.
+        // Readers of that form split at these characters.
         let file = clean(file).replace(['(', ')', ':'], "_");
         format!("{}:{line}", if file.is_empty() { "Unknown Source" } else { &file })
     }
@@ -95,7 +95,7 @@ fn pretty(m: &Method<'_>) -> String {
     format!("{returns} {}.{}({parameters})", m.class, m.method.replace(' ', "_"))
 }
 
-/// Takes one type off the front of a descriptor; `None` if it is none.
+/// Removes one type from the front of a descriptor; `None` if there is none.
 fn take_type(rest: &mut &str) -> Option<String> {
     let dimensions = rest.len() - rest.trim_start_matches('[').len();
     let element = &rest[dimensions..];

@@ -1,16 +1,16 @@
-//! Where methods are in the source: the side file that the instrumenter writes beside its map.
+//! Source locations of methods, from the file that the instrumenter writes beside its map.
 //!
 //! ```text
 //! 1,Main.java,12
 //! 2,Main.java,
 //! 3,,40
 //! ```
-//! That is `id,SourceFile,line`, the line of the method's first instruction; either may be missing. It only adds to names, so
-//! a line that is none is passed over.
+//! The columns are `id,SourceFile,line`, with the line of the method's first instruction; either may be
+//! missing. The file only adds to names, so invalid lines are ignored.
 
 use trace_format::ids;
 
-/// The text and where the rows are in it.
+/// The text and the offsets of its rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SourceSites {
     text: String,
@@ -27,7 +27,7 @@ struct Row {
 }
 
 impl SourceSites {
-    /// Takes what can be read of `text`, which is shorter than 4 GiB. Of an id that comes twice, one row is taken.
+    /// Parses the valid lines of `text`, which is shorter than 4 GiB. Of a repeated id, one row is used.
     pub(crate) fn parse(text: String) -> Self {
         let mut rows = Vec::new();
         let mut at = 0;
@@ -44,7 +44,7 @@ impl SourceSites {
         Self { text, rows }
     }
 
-    /// File, empty if it is not known, and line, 0 if it is not known.
+    /// File, empty if unknown, and line, 0 if unknown.
     pub(crate) fn get(&self, id: u32) -> Option<(&str, u32)> {
         let row = self.rows[self.rows.binary_search_by_key(&id, |row| row.id).ok()?];
         let at = row.file_at as usize;

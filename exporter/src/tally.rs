@@ -1,62 +1,62 @@
-//! What was read and what became of it.
+//! Counts of what was read and written.
 
 use std::ops::AddAssign;
 
-/// Counts of one export. Nothing is dropped without a count.
+/// Counts of one export. Nothing is dropped without being counted.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Tally {
-    /// Words that begin or end something (methods, messages, frames, stages, waits, spans, idle
-    /// handlers), all threads together.
+    /// Events that start or end something (methods, messages, frames, stages, waits, spans, idle handlers),
+    /// over all threads.
     pub events: u64,
-    /// Slices written: those on threads and those on ANR tracks.
+    /// Slices written, on threads and on ANR tracks.
     pub slices: u64,
     /// Instants written.
     pub instants: u64,
-    /// Counter samples written, without those that carry an ANR to Perfetto's standard library.
+    /// Counter samples written, except those that carry an ANR to Perfetto's standard library.
     pub counters: u64,
-    /// Tracks with something on them: threads, and ANR tracks.
+    /// Tracks with events: threads and ANR tracks.
     pub tracks: u64,
     /// Slices that were open when their thread or the recording ended, and were closed there.
     pub incomplete: u64,
-    /// Slices of what was open when older words were overwritten or lost: they are shown from there on.
+    /// Slices that were open when older words were overwritten or lost: they are shown from there on.
     pub began_before: u64,
-    /// Ends without a begin although no words are missing: dropped.
+    /// Ends without a start although no words are missing: dropped.
     pub orphan_exits: u64,
-    /// Slices that an outer end closed because their own is missing.
+    /// Slices closed by an outer end because their own is missing.
     pub unbalanced: u64,
     /// Slices deeper than [`crate::model::MAX_DEPTH`]: not written.
     pub cut_depth: u64,
-    /// Times moved so that nothing runs back or leaves its parent, by the recorder or here.
+    /// Times adjusted by the recorder or the exporter so that none runs back or leaves its parent.
     pub clamped: u64,
     /// Words overwritten by newer ones before the recording was taken.
     pub overwritten: u64,
-    /// Events of threads that found no room while recording.
+    /// Events of threads that found no free block while recording.
     pub dropped: u64,
-    /// Words that are missing between others.
+    /// Words missing between others.
     pub lost_words: u64,
     /// Damaged blocks, events, regions, strings and sections.
     pub faults: u64,
-    /// Events of a type that this version does not know, or whose value cannot be shown.
+    /// Events of an unknown type, or with a value that cannot be shown.
     pub skipped: u64,
-    /// ns in which recording was paused.
+    /// Duration of pauses, ns.
     pub paused: u64,
-    /// Methods that were switched off when the recording ended: their calls are missing since then.
+    /// Methods that were off when the recording ended: their calls since then are missing.
     pub methods_off: u64,
-    /// What recording cost the main thread, estimated, in millionths of its time since its first event; of several
-    /// recordings the greatest. 0 if the device's figures are not in the recording.
+    /// Estimated cost to the main thread, in millionths of its time since its first event; the maximum of
+    /// several recordings. 0 if the device's figures are not in the recording.
     pub main_cost_ppm: u64,
     /// Frames of main on the frame timeline.
     pub frames: u64,
     /// Stacks written: samples of main and threads of dumps.
     pub stacks: u64,
-    /// Slices left out because they were not asked for, or were shorter than asked for.
+    /// Slices omitted because they were not selected, or were shorter than requested.
     pub filtered: u64,
     /// ANRs, confirmed by SIGQUIT or suspected by the watchdog.
     pub anrs: u64,
 }
 
 impl Tally {
-    /// Takes off what a [`crate::model::Filter`] left out.
+    /// Subtracts what a [`crate::model::Filter`] omitted.
     pub fn leave_out(&mut self, left_out: &Self) {
         self.slices -= left_out.slices;
         self.incomplete -= left_out.incomplete;

@@ -1,11 +1,11 @@
-//! Texts of a recording, made fit to be shown.
+//! Cleans texts of a recording for display.
 
 use std::borrow::Cow;
 
-/// Bytes of a name or argument that are kept: what is longer makes the UI sluggish and says no more.
+/// Maximum length of a name or argument in bytes: longer texts slow the UI down without adding information.
 pub(crate) const MAX_TEXT: usize = 1024;
 
-/// `text` without control characters (a NUL would end a name in the engine) and cut to what is useful.
+/// `text` without control characters (a NUL would end a name in the engine), truncated to [`MAX_TEXT`].
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     if text.len() <= MAX_TEXT && !text.chars().any(char::is_control) {
         return Cow::Borrowed(text);
@@ -21,7 +21,7 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The first `characters` of a text, and a sign that there are more.
+/// The first `characters` of a text, with an ellipsis if there are more.
 pub(crate) fn short(text: &str, characters: usize) -> Cow<'_, str> {
     match text.char_indices().nth(characters) {
         Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),

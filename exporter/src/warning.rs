@@ -1,4 +1,4 @@
-//! What is odd, but no reason to give up.
+//! Non-fatal problems found while reading.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,67 +9,67 @@ use trace_format::{MapId, Recording, Source};
 use crate::facts::Skipped;
 use crate::tally::Tally;
 
-/// Something that the reader of a trace or report should know.
+/// A problem that the reader of a trace or report should know.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Warning {
-    /// The map is of another build, and was not used.
+    /// The map is of a different build, and was not used.
     MapOfOtherBuild {
         /// The recording.
         file: PathBuf,
         /// The map id in the recording.
         recorded: MapId,
-        /// That of the map.
+        /// The id of the map.
         map: MapId,
     },
-    /// The recording does not say which build it is of; the map was used on trust.
+    /// The recording does not name its build; the map was used unverified.
     UnverifiedMap {
         /// The recording.
         file: PathBuf,
         /// The map's id.
         map: MapId,
     },
-    /// There is no map: methods are called by number.
+    /// There is no map: methods are named by number.
     NoMap {
         /// The recording.
         file: PathBuf,
     },
-    /// The file is cut or damaged.
+    /// The file is truncated or damaged.
     Damaged {
         /// The recording.
         file: PathBuf,
         /// The first fault.
         first: String,
-        /// How many there are.
+        /// The number of faults.
         faults: u64,
     },
-    /// The recorder switched itself off after a fault of its own.
+    /// The recorder switched itself off after an internal error.
     Disarmed {
         /// The recording.
         file: PathBuf,
     },
-    /// Threads found no room for events.
+    /// Events are missing because threads found no free block.
     Dropped {
-        /// How many.
+        /// The number of events.
         events: u64,
     },
-    /// Words are missing in the middle.
+    /// Words are missing between others.
     Lost {
-        /// How many.
+        /// The number of words.
         words: u64,
     },
-    /// Sections, or events of later versions, could not be read, or were too many.
+    /// Sections, or events of later versions, could not be read or exceeded a limit.
     Skipped {
         /// The recording.
         file: PathBuf,
-        /// How many of what.
+        /// The counts by kind.
         skipped: Skipped,
     },
-    /// The trace is larger than a browser likes.
+    /// The trace is larger than a browser handles well.
     ManySlices {
-        /// How many slices it has.
+        /// The number of slices.
         slices: u64,
-        /// Begin of the stretch that is most worth seeing, ns since the trace's first moment.
+        /// Start of the most relevant time range, ns since the trace's first moment.
         from: u64,
         /// Its end.
         to: u64,
@@ -93,14 +93,14 @@ impl Warning {
         found
     }
 
-    /// Of events that found no room, if there are any.
+    /// About events that found no free block, if there are any.
     #[must_use]
     pub fn of_drops<S: Source>(recording: &Recording<S>) -> Option<Self> {
         let events = recording.header().dropped;
         (events > 0).then_some(Self::Dropped { events })
     }
 
-    /// Of what a recording has and could not be read.
+    /// About what could not be read.
     pub(crate) fn of_skipped(file: &Path, skipped: &Skipped) -> Option<Self> {
         (skipped.total() > 0).then(|| Self::Skipped { file: file.to_owned(), skipped: skipped.clone() })
     }

@@ -1,11 +1,11 @@
-//! How durations, counts, threads and waits are told.
+//! Formats durations, counts, threads and waits.
 
 use trace_format::Thread;
 use trace_format::event::WaitKind;
 
 use crate::text::clean;
 
-/// A duration with the digits that matter.
+/// A duration with its significant digits.
 pub(crate) fn seconds(ns: u64) -> String {
     match ns {
         0..1_000_000 => format!("{:.3} ms", ns as f64 / 1e6),
@@ -14,7 +14,7 @@ pub(crate) fn seconds(ns: u64) -> String {
     }
 }
 
-/// A duration to two or three digits, for a sentence.
+/// A duration with two or three digits, for a sentence.
 pub(crate) fn rounded(ns: u64) -> String {
     match ns {
         0 => "0 ms".to_owned(),
@@ -25,13 +25,13 @@ pub(crate) fn rounded(ns: u64) -> String {
     }
 }
 
-/// A number with its thousands apart, to three digits that count: it is an estimate.
+/// An estimated number with thousands separators, rounded to three digits.
 pub(crate) fn about(n: u64) -> String {
     let least = 10_u64.pow(n.checked_ilog10().unwrap_or(0).saturating_sub(2));
     thousands(n / least * least)
 }
 
-/// A number with its thousands apart.
+/// A number with thousands separators.
 pub(crate) fn thousands(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -49,7 +49,7 @@ pub(crate) fn times(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// What people call a thread.
+/// The name of a thread for people.
 pub(crate) fn thread_name(thread: &Thread) -> String {
     match &thread.name {
         Some(name) => clean(name).into_owned(),
@@ -76,14 +76,14 @@ mod tests {
 
     #[test]
     fn a_rounded_duration_has_the_digits_of_a_sentence() {
-        let told =
+        let texts =
             [0, 36_000, 999_000, 2_210_000, 99_960_000, 300_100_000, 999_500_000, 8_006_000_000].map(rounded);
-        assert_eq!(told, ["0 ms", "0.04 ms", "1.0 ms", "2.2 ms", "100 ms", "300 ms", "1.0 s", "8.0 s"]);
+        assert_eq!(texts, ["0 ms", "0.04 ms", "1.0 ms", "2.2 ms", "100 ms", "300 ms", "1.0 s", "8.0 s"]);
     }
 
     #[test]
     fn an_estimate_has_three_digits() {
-        let told = [0, 7, 999, 1_234, 41_234_567, u64::MAX].map(about);
-        assert_eq!(told, ["0", "7", "999", "1,230", "41,200,000", "18,400,000,000,000,000,000"]);
+        let texts = [0, 7, 999, 1_234, 41_234_567, u64::MAX].map(about);
+        assert_eq!(texts, ["0", "7", "999", "1,230", "41,200,000", "18,400,000,000,000,000,000"]);
     }
 }

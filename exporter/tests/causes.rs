@@ -1,4 +1,4 @@
-//! The evidence of the causes. Which cause is right is the matter of `tests/answers`.
+//! Checks the evidence of the causes. `tests/answers` checks which cause is right.
 
 mod scenario;
 

@@ -1,4 +1,4 @@
-//! Chrome's JSON: what its readers trip over, one by one, in the file and in the engine.
+//! Chrome's JSON: the pitfalls of its readers, one by one, in the file and in the engine.
 
 mod common;
 mod engine;
@@ -24,7 +24,7 @@ fn exported(bytes: &[u8], sorted: bool) -> (TempFile, String) {
     (file, text)
 }
 
-/// The lines of the events, without what is between them.
+/// The lines of the events, without their separators.
 fn lines(text: &str) -> Vec<&str> {
     let lines: Vec<&str> = text.lines().collect();
     lines[1..lines.len() - 1].iter().map(|line| line.trim_end_matches(',')).collect()
@@ -34,7 +34,7 @@ fn event(line: &str) -> Value {
     serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))
 }
 
-/// ns, by the digits: a double would lose some.
+/// ns from the digits: a double would lose precision.
 fn ns(line: &str, key: &str) -> Option<u64> {
     let (_, rest) = line.split_once(&format!("\"{key}\":"))?;
     let number: &str = &rest[..rest.find([',', '}']).unwrap()];
@@ -43,7 +43,7 @@ fn ns(line: &str, key: &str) -> Option<u64> {
     Some(us.parse::<u64>().unwrap() * 1000 + decimals.parse::<u64>().unwrap())
 }
 
-/// A reader that takes a line at a time gets whole events; those that describe a process come before its own.
+/// A line-based reader gets whole events; those that describe a process come before its own.
 #[test]
 fn an_event_a_line_with_the_descriptions_first() {
     let (_file, text) = exported(&app().build(), false);
@@ -62,13 +62,13 @@ fn an_event_a_line_with_the_descriptions_first() {
     assert_eq!(names.into_iter().collect::<Vec<_>>(), all);
     let of_main = described.iter().find(|e| e["name"] == "thread_sort_index").unwrap();
     assert_eq!((&of_main["tid"], &of_main["args"]["sort_index"]), (&4242.into(), &0.into()), "main is first");
-    // Facts of the trace stand behind the events, where a reader of streams need not wait for them.
+    // Metadata follows the events, where a streaming reader need not wait for it.
     assert_eq!(whole["metadata"]["anrscope.system.kernel_release"], "6.1.75-android14");
     assert!(whole["metadata"]["anrscope.slices"].as_str().unwrap().parse::<u64>().unwrap() > 100);
 }
 
-/// A single X anywhere makes the engine sort ends before begins of one time: so every slice is one, and nothing else is used
-/// that readers understand differently.
+/// A single X anywhere makes the engine sort ends before starts of the same time: so every slice is one, and
+/// nothing is used that readers interpret differently.
 #[test]
 fn slices_are_x_and_nothing_is_b_or_e() {
     for bytes in [app().build(), stalled().build()] {
@@ -82,7 +82,7 @@ fn slices_are_x_and_nothing_is_b_or_e() {
     }
 }
 
-/// A pair without length was torn by the engine; an X without length is kept, and so is what is around it.
+/// The engine tore apart a pair without duration; an X without duration is kept, and so is what surrounds it.
 #[test]
 fn slices_without_length_are_kept() {
     let bytes = RecordingBuilder::new(9, "p")
@@ -97,7 +97,7 @@ fn slices_without_length_are_kept() {
     assert_eq!(found, [(50, 0), (0, 1)]);
 }
 
-/// Partly overlapping slices are dropped by older engines, and moved to another row by newer ones.
+/// Partly overlapping slices are dropped by older engines, and moved to another track by newer ones.
 #[test]
 fn slices_of_a_track_nest() {
     for bytes in [app().build(), stalled().build()] {
@@ -130,7 +130,7 @@ fn slices_of_a_track_nest() {
     }
 }
 
-/// chrome://tracing and speedscope want events by time, the longest of one begin first.
+/// chrome://tracing and speedscope expect events sorted by time, the longest of one start first.
 #[test]
 fn sorted_events_come_by_time_and_the_longest_first() {
     let (_, text) = exported(&app().build(), true);
@@ -142,8 +142,8 @@ fn sorted_events_come_by_time_and_the_longest_first() {
     assert!(timed.len() > 100 && timed.is_sorted(), "{timed:?}");
 }
 
-/// Readers take times for doubles. Nanoseconds are exact below 101 days of uptime; from half of that on times are told from
-/// the trace's begin, and the begin beside them.
+/// Readers parse times as doubles. Nanoseconds are exact below 101 days of uptime; from half of that on, times
+/// are relative to the trace's start, which is written beside them.
 #[test]
 fn nanoseconds_survive_a_year_of_uptime() {
     let day = 86_400 * S;
@@ -176,7 +176,7 @@ fn nanoseconds_survive_a_year_of_uptime() {
     }
 }
 
-/// The engine refuses a whole file over one escaped surrogate.
+/// The engine rejects a whole file because of one escaped surrogate.
 #[test]
 fn texts_are_raw_utf_8_and_only_the_syntax_is_escaped() {
     let mut b = RecordingBuilder::new(9, "p \u{1F600} \"x\"");
@@ -197,7 +197,7 @@ fn texts_are_raw_utf_8_and_only_the_syntax_is_escaped() {
     assert_eq!(names, ["\u{1F600}", "a\"b\\c", "Größe \u{2028}", "tab\u{FFFD}bell\u{FFFD}"]);
 }
 
-/// Numbers beyond i64 become others on the way in; identities of 64 bits lose digits in JavaScript.
+/// The engine changes numbers beyond i64; identities of 64 bits lose digits in JavaScript.
 #[test]
 fn large_numbers_and_identities_are_texts_and_nothing_is_null() {
     let mut b = RecordingBuilder::new(9, "p").start(clocks(10 * S));
@@ -209,7 +209,7 @@ fn large_numbers_and_identities_are_texts_and_nothing_is_null() {
                 .event(10 * S + 10, Event::WaitBegin(wait))
                 .event(10 * S + 20, Event::WaitEnd)
                 .event(10 * S + 30, Event::FrameEnd)
-                // An unknown text and a number that is none.
+                // An unknown text and a value that is not a number.
                 .event(10 * S + 40, Event::SpanBegin(TextId(4711)))
                 .event(10 * S + 50, Event::SpanEnd)
                 .event(10 * S + 60, Event::Counter(class, f64::NAN));
@@ -225,7 +225,7 @@ fn large_numbers_and_identities_are_texts_and_nothing_is_null() {
     assert_eq!(lock[0]["lock"], "0xfffffffffffffffe");
 }
 
-/// What Choreographer put off began as a frame and was none.
+/// A frame that Choreographer skipped after it began.
 #[test]
 fn a_skipped_frame_is_not_shown_and_the_next_one_has_its_number() {
     let frame = |vsync| Event::FrameBegin(Frame { vsync, estimated: true, ..Frame::default() });
@@ -253,7 +253,7 @@ fn a_skipped_frame_is_not_shown_and_the_next_one_has_its_number() {
     assert_eq!(count("input"), 2, "{text}");
 }
 
-/// An instant without a scope is its thread's for some readers and everybody's for others.
+/// An instant without a scope belongs to its thread for some readers and is global for others.
 #[test]
 fn instants_are_of_their_thread() {
     let (_file, text) = exported(&app().build(), false);
@@ -264,7 +264,7 @@ fn instants_are_of_their_thread() {
     );
 }
 
-/// Several keys of one counter are stacked by one reader and several tracks for another.
+/// Several keys of one counter are stacked by one reader and are several tracks for another.
 #[test]
 fn a_counter_has_one_key() {
     let (file, text) = exported(&app().build(), false);

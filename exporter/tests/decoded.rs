@@ -1,5 +1,5 @@
-//! Any recording, well-formed or not: the model balances, and both writers say what the model says, as
-//! read by decoders that share nothing with them (prost, serde_json).
+//! Any recording, well-formed or not: the model balances, and both writers agree with it, according to decoders
+//! that share nothing with them (prost, serde_json).
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
 
-use common::collect::{Slice, collect, collect_part};
+use common::collect::{ChartSlice, collect, collect_part};
 use common::map;
 use exporter::model::Track;
 use exporter::{ExportInput, ExportOptions, Format, Selection, export};
@@ -21,7 +21,7 @@ use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
 use trace_format::{Event, Recording, ids};
 
-/// As much of Perfetto's schema as our traces use.
+/// The part of Perfetto's schema that traces use.
 mod schema {
     use prost::Message;
 
@@ -130,7 +130,7 @@ mod schema {
     }
 }
 
-/// What a reader keeps of one packet sequence.
+/// A reader's state of one packet sequence.
 #[derive(Default)]
 struct Sequence {
     now: u64,
@@ -140,7 +140,7 @@ struct Sequence {
     open: Vec<(u64, String)>,
 }
 
-/// Packets in file order, those in compressed blocks included.
+/// Packets in file order, including those in compressed blocks.
 fn packets(bytes: &[u8], out: &mut Vec<schema::TracePacket>) {
     for packet in schema::Trace::decode(bytes).expect("a trace").packet {
         match &packet.compressed_packets {
@@ -156,7 +156,7 @@ fn packets(bytes: &[u8], out: &mut Vec<schema::TracePacket>) {
 }
 
 /// The slices of a Perfetto trace.
-fn perfetto_slices(bytes: &[u8]) -> Vec<Slice> {
+fn perfetto_slices(bytes: &[u8]) -> Vec<ChartSlice> {
     let mut all = Vec::new();
     packets(bytes, &mut all);
     let mut places: HashMap<u64, String> = HashMap::new();
@@ -212,7 +212,7 @@ fn perfetto_slices(bytes: &[u8]) -> Vec<Slice> {
                     .iter()
                     .any(|a| s.keys[&a.name_iid] == "incomplete" && a.bool_value == Some(true));
                 let place = places[&s.track].clone();
-                slices.push(Slice {
+                slices.push(ChartSlice {
                     place,
                     ts,
                     dur: at - ts,
@@ -237,13 +237,14 @@ fn is_no_threads(name: &str) -> bool {
         || Track::PLAIN.iter().any(|track| track.described().expect("a name").0 == name)
 }
 
-/// The slices of a JSON trace, without their depths, which it does not carry.
-fn json_slices(bytes: &[u8]) -> Vec<Slice> {
+/// The slices of a JSON trace, without their depths, which it does not have.
+fn json_slices(bytes: &[u8]) -> Vec<ChartSlice> {
     let document: serde_json::Value = serde_json::from_slice(bytes).expect("JSON");
-    // After months of uptime, or what a damaged header takes for it, times are told from the trace's begin.
+    // After months of uptime, or what a damaged header mistakes for it, times are relative to the trace's
+    // start.
     let base =
         document["metadata"]["anrscope.base_ns"].as_str().map_or(0, |ns| ns.parse().expect("a number"));
-    // Times are taken from the text, of one event a line: a reader's doubles would lose digits.
+    // Times are parsed from the text, one event per line: a reader's doubles would lose digits.
     let ns = |line: &str, key: &str| {
         let text = line.split_once(key).expect("a time").1;
         let (us, rest) = text.split_once('.').expect("decimals");
@@ -258,13 +259,13 @@ fn json_slices(bytes: &[u8]) -> Vec<Slice> {
         .filter(|(_, name)| is_no_threads(name))
         .collect();
     let text = std::str::from_utf8(bytes).expect("UTF-8");
-    let mut slices: Vec<Slice> = text
+    let mut slices: Vec<ChartSlice> = text
         .lines()
         .filter(|line| line.starts_with("{\"ph\":\"X\""))
         .map(|line| {
             let e: serde_json::Value = serde_json::from_str(line.trim_end_matches(',')).expect("an event");
             let tid = e["tid"].to_string();
-            Slice {
+            ChartSlice {
                 place: plain.get(&tid).map_or(tid, |name| (*name).to_owned()),
                 ts: base + ns(line, "\"ts\":"),
                 dur: ns(line, "\"dur\":"),
@@ -320,7 +321,7 @@ fn any_event() -> impl Strategy<Value = Event> {
             Event::FrameBegin(Frame { vsync, intended, interval, estimated: vsync % 2 == 1 })
         }),
         1 => (10..12u64, 0..20_000_000u64, any::<u32>()).prop_map(|(s, interval, metrics)| {
-            // Near enough to be a frame's vsync.
+            // Close enough to be a frame's vsync.
             let intended = s * common::S;
             if metrics % 3 == 0 {
                 let total = u64::from(metrics);
@@ -355,7 +356,7 @@ fn any_event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Of the service ring. Times of signals and stalls are filled in.
+/// Events of the service ring. Times of signals and stalls are filled in.
 fn any_service() -> impl Strategy<Value = Event> {
     let changes = [
         Change::Paused,
@@ -376,14 +377,14 @@ fn any_service() -> impl Strategy<Value = Event> {
         }),
         (any::<u8>(), any::<u64>(), any::<u64>(), any::<u32>()).prop_map(
             |(state, ran, waited, voluntary)| {
-                // The synthetic main thread's, if that is the process's id.
+                // The synthetic main thread, if that is the process's id.
                 Event::Usage(Usage { tid: 1, state, ran, waited, voluntary, involuntary: 0 })
             }
         ),
     ]
 }
 
-/// A file, which is of no use when printed.
+/// A file; printing it would be useless.
 #[derive(Clone)]
 struct Bytes(Vec<u8>);
 
@@ -394,7 +395,7 @@ impl std::fmt::Debug for Bytes {
 }
 
 fn any_recording() -> impl Strategy<Value = Bytes> {
-    // Of some threads older words are overwritten, and words in the middle are lost.
+    // Some threads have overwritten words, and lost words in the middle.
     let events = || {
         let all = prop::collection::vec((0..3_000_000_000u64, prop::bool::ANY, any_event()), 0..120);
         (all, 0..3u64, prop::collection::vec(0..120usize, 0..3))
@@ -495,14 +496,14 @@ proptest! {
         let selection = Selection { from: Some(from), to: Some(from + length), min_duration: min, threads: Vec::new() };
         let (part, _) = collect_part(&bytes.0, &map(), &selection);
         let start = whole.start;
-        // A slice with a wanted instant in it stays, however short it is.
-        let marked = |s: &Slice| part.instants.iter().any(|(place, at, _)| {
+        // A slice with a selected instant in it stays, however short it is.
+        let marked = |s: &ChartSlice| part.instants.iter().any(|(place, at, _)| {
             *place == s.place && (s.ts..=s.ts + s.dur).contains(at)
         });
-        let in_time = |s: &Slice| s.ts + s.dur >= start + from && s.ts <= start + from + length;
-        let long = |s: &Slice| s.dur >= min || is_no_threads(&s.place);
-        let sure: Vec<&Slice> = whole.slices.iter().filter(|s| in_time(s) && long(s)).collect();
-        let kept: Vec<&Slice> = part.slices.iter().filter(|s| long(s)).collect();
+        let in_time = |s: &ChartSlice| s.ts + s.dur >= start + from && s.ts <= start + from + length;
+        let long = |s: &ChartSlice| s.dur >= min || is_no_threads(&s.place);
+        let sure: Vec<&ChartSlice> = whole.slices.iter().filter(|s| in_time(s) && long(s)).collect();
+        let kept: Vec<&ChartSlice> = part.slices.iter().filter(|s| long(s)).collect();
         prop_assert_eq!(sure, kept);
         prop_assert!(part.slices.iter().filter(|s| !long(s)).all(marked));
     }
@@ -515,10 +516,10 @@ proptest! {
         let mut bytes = bytes.0;
         for (at, value) in hits {
             let n = bytes.len();
-            // Past the magic and the lengths, without which there is no recording.
+            // After the magic and the lengths, without which there is no recording.
             bytes[28 + at % (n - 28)] = value;
         }
-        // Nor a change of the map's id: which names are used is not the point here.
+        // Do not change the map's id: which names are used is not tested here.
         bytes[48..56].fill(0);
         if Recording::open(&bytes).is_ok() {
             agree(&bytes)?;

@@ -1,4 +1,4 @@
-//! What `anrscope dump --json` takes of memory, counted by the allocator.
+//! The memory use of `anrscope dump --json`, counted by the allocator.
 
 #[path = "../../trace-format/examples/corrupt/memory.rs"]
 mod memory;

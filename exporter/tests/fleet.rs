@@ -1,4 +1,4 @@
-//! A fleet of recordings in groups, and the Parquet file of it read back.
+//! A fleet of recordings in groups, and its Parquet file read back.
 
 mod scenario;
 
@@ -14,7 +14,7 @@ use trace_format::Recording;
 use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
 
-/// Every made-up case as often as its place in the file.
+/// The synthetic cases, each repeated as often as its position in the file.
 fn rows() -> Vec<Row> {
     let (cases, _) = scenario::cases(include_str!("data/causes.txt"));
     let mut rows = Vec::new();
@@ -53,7 +53,7 @@ fn the_apps_version_comes_from_a_section_of_its_own() {
 }
 
 #[test]
-fn the_parquet_file_holds_the_same_rows() {
+fn the_parquet_file_has_the_same_rows() {
     let mut rows = rows();
     rows[0].app_version = Some("1.2 beta".to_owned());
     rows[0].app_version_code = Some(u32::MAX);

@@ -51,7 +51,7 @@ fn exported(recording: &Recording<Vec<u8>>) -> Value {
 }
 
 #[test]
-fn a_raw_ring_is_read_in_either_byte_order_and_says_which() {
+fn a_raw_ring_is_read_in_either_byte_order_with_a_notice() {
     let words = [
         word(true, ids::DISPATCH, 5_000),
         word(true, 1, 5_010),
@@ -83,7 +83,7 @@ fn a_raw_ring_is_read_in_either_byte_order_and_says_which() {
 }
 
 #[test]
-fn a_ring_that_has_wrapped_begins_with_its_oldest_word_and_empty_slots_are_none() {
+fn a_wrapped_ring_starts_with_its_oldest_word_and_empty_slots_are_skipped() {
     let words = [
         word(true, 3, 9_000),
         word(false, 3, 9_005),
@@ -130,7 +130,7 @@ fn a_report_becomes_slices_and_a_hang_that_was_not_over() {
     let hang = report.hang.as_ref().unwrap();
     assert_eq!((hang.duration(), hang.ended), (5_006 * MS, false));
     assert_eq!(hang.method().unwrap().name, "com.example.Sync.save");
-    // Given back as it is.
+    // Returned unchanged.
     let told = issues(Path::new("m"), &recording, &map(), &IssueOptions::default()).unwrap().lines;
     assert_eq!(serde_json::from_str::<Value>(&told[0]).unwrap(), issue);
     assert!(exported(&recording).to_string().contains("Trace_EvilMethod ANR com.example.Main"));

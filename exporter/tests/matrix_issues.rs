@@ -1,4 +1,4 @@
-//! Matrix's reports out of a recording: its envelope, tags, keys, types, stack lines and keys.
+//! Matrix's reports from a recording: envelope, tags, keys, types, stack lines and keys.
 
 mod common;
 
@@ -123,7 +123,7 @@ fn frames(t: &mut ThreadBuilder, from: u64, count: u64) {
 }
 
 #[test]
-fn item_41_every_report_of_a_recording_has_matrix_s_keys_types_and_tags() {
+fn every_report_of_a_recording_has_matrix_keys_types_and_tags() {
     let issues = told(app(), None);
     let epoch = 1_700_000_000_000_u64;
 
@@ -149,7 +149,7 @@ fn item_41_every_report_of_a_recording_has_matrix_s_keys_types_and_tags() {
         "cost:i detail:s isProcessForeground:b memory:o processNice:i processPriority:i scene:s stack:s stackKey:s \
          threadStack:s",
     );
-    // Told by the app's timer, and cut there.
+    // Detected by the app's timer, and cut there.
     assert_eq!(
         (&anr["cost"], &anr["stack"]),
         (&json!(5002), &json!("0,1048574,1,5002\n1,1,1,5002\n2,2,1,5001\n"))
@@ -196,7 +196,7 @@ fn item_41_every_report_of_a_recording_has_matrix_s_keys_types_and_tags() {
 }
 
 #[test]
-fn item_41_the_system_s_own_frame_figures_are_told_as_means() {
+fn frame_metrics_of_the_system_are_reported_as_means() {
     let mut b = RecordingBuilder::new(4242, "com.example.app").map_id(map().map_id()).start(clocks(100 * S));
     let (page, next) = (b.text("com.example.Main"), b.text("com.example.Next"));
     let metrics = |i: u64, gpu| FrameMetrics {
@@ -235,7 +235,7 @@ fn item_41_the_system_s_own_frame_figures_are_told_as_means() {
 }
 
 #[test]
-fn item_41_by_matrix_s_rules_its_own_cuts_hold() {
+fn matrix_rules_apply_matrix_limits() {
     let issues = told(app(), Some(Rules::Matrix));
     let anr = one(&issues, "ANR");
     assert_eq!(anr["cost"], 5002);
@@ -245,7 +245,7 @@ fn item_41_by_matrix_s_rules_its_own_cuts_hold() {
     // Thirty frames are more than twenty.
     assert_eq!(one(&issues, "Trace_FPS")["scene"], "com.example.Main");
 
-    // The timer ran a second late, as it does where nobody told: then Matrix says nothing.
+    // The timer ran a second late, as it does without a Printer: then Matrix reports nothing.
     let late = stalled()
         .section(SectionKind::AnrSnapshot, b"detector=looper\nat=108000000000\nmessage_since=102000000000\n");
     assert!(told(late, Some(Rules::Matrix)).iter().all(|i| i["detail"] != "ANR"));
@@ -265,7 +265,7 @@ fn a_hang_that_never_ended_is_a_lag_and_an_anr_and_no_slow_message() {
 }
 
 #[test]
-fn reports_of_the_app_are_given_as_they_are_unless_rules_are_asked_for() {
+fn reports_of_the_app_are_returned_unchanged_unless_rules_are_requested() {
     let issue = |at: u64, json: &str| [&at.to_le_bytes()[..], json.as_bytes()].concat();
     let with = || {
         app()

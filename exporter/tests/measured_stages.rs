@@ -1,4 +1,5 @@
-//! Stages of frames whose begins the recorder can only estimate: where the system measured a frame, its bounds are the system's.
+//! Stages of frames whose starts the recorder can only estimate: if the system measured a frame, its bounds
+//! apply.
 
 mod common;
 
@@ -41,7 +42,7 @@ fn metrics() -> FrameMetrics {
         vsync: VSYNC,
         delay: 2 * MS,
         input: 4 * MS,
-        // To the begin of TRAVERSAL, 20 us before the call in it ends by main's clock.
+        // To the start of TRAVERSAL, 20 us before the call in it ends by main's clock.
         animation: 6 * MS + 80_000,
         layout: 3 * MS,
         draw: MS,
@@ -50,7 +51,7 @@ fn metrics() -> FrameMetrics {
     }
 }
 
-/// The slices of main, by name: begin, end, arguments.
+/// The slices of main, by name: start, end, arguments.
 fn slices(bytes: &[u8]) -> Vec<(String, u64, u64, Value)> {
     let (file, summary) = export_with(bytes, &map(), &FORMS[2]);
     assert_eq!((summary.counts.orphan_exits, summary.counts.unbalanced), (0, 0));
@@ -69,7 +70,7 @@ fn of<'a>(slices: &'a [(String, u64, u64, Value)], name: &str) -> &'a (String, u
 }
 
 #[test]
-fn a_callback_posted_in_input_lies_in_animation_where_the_system_measured_the_frame() {
+fn a_callback_posted_in_input_is_in_animation_if_the_system_measured_the_frame() {
     let found = slices(&frame_with(Some(metrics())));
     let first = of(&found, "input").1;
     let stage = |name: &str| {
@@ -88,7 +89,7 @@ fn a_callback_posted_in_input_lies_in_animation_where_the_system_measured_the_fr
 }
 
 #[test]
-fn a_frame_that_the_system_did_not_measure_keeps_the_estimate_and_says_so() {
+fn a_frame_that_the_system_did_not_measure_keeps_the_estimate_marked_as_such() {
     let far = FrameMetrics { intended: VSYNC - 400 * MS, ..metrics() };
     for metrics in [None, Some(far)] {
         let found = slices(&frame_with(metrics));

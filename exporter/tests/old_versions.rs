@@ -1,12 +1,14 @@
-//! Recordings that earlier versions wrote are read as those versions read them.
+//! Recordings of earlier versions are read as those versions read them.
 //!
-//! `recording-1.0.anrscope.gz` was written by the recorder of format 1.0: three frames, a worker that holds a lock, main
-//! waiting for it, the watchdog's stall, a SIGQUIT with its verdict, SIGKILL. `recording-1.1.anrscope.gz` was written by
-//! that of format 1.1 on a JVM: coarse and precise methods, a lock wait, a pause, a method switched off, a dump asked for,
-//! the cost of an event. `recording-1.2.anrscope.gz` is the life of an app (`trace-runtime/tests/android_host/life.rs`) on
-//! stand-ins of Android's classes: frames with their stages, messages with what they are for, starts, reports, stack samples, the
-//! snapshot of an ANR by each detector, what the system said of the process's end; nothing of it has a method map. It has to be
-//! kept from the day on that the format goes on, and is here before. The `.json` beside each is what that version's `export` made of it, and the `.txt` its `report`.
+//! `recording-1.0.anrscope.gz` was written by the recorder of format 1.0: three frames, a worker that owns a
+//! lock, main waiting for it, the watchdog's stall, a SIGQUIT with its verdict, SIGKILL.
+//! `recording-1.1.anrscope.gz` was written by that of format 1.1 on a JVM: coarse and precise methods, a lock
+//! wait, a pause, a method switched off, a requested dump, the cost of an event. `recording-1.2.anrscope.gz` is
+//! the life of an app (`trace-runtime/tests/android_host/life.rs`) on fakes of Android's classes: frames with
+//! their stages, messages with their targets, starts, reports, stack samples, the snapshot of an ANR by each
+//! detector, the system's record of the process's exit; it has no method map. It must be kept from the day on
+//! which the format advances, and is present before. The `.json` beside each is the `export` of that version,
+//! and the `.txt` its `report`.
 
 mod common;
 
@@ -40,7 +42,8 @@ const STATES: [(&str, &str); 4] = [
     ("in uninterruptible sleep", "Uninterruptible Sleep"),
 ];
 
-/// Whether `new` is `old` with Perfetto's name of a thread state, or with the name of the code that a message of `ActivityThread$H` had as a number only.
+/// Whether `new` is `old` with Perfetto's name of a thread state, or with the name of an `ActivityThread$H`
+/// message that used to be a number only.
 fn names(new: &Value, old: &Value) -> bool {
     let (Some(new), Some(old)) = (new.as_str(), old.as_str()) else { return false };
     if STATES.contains(&(old, new)) {
@@ -52,7 +55,7 @@ fn names(new: &Value, old: &Value) -> bool {
     old.contains("ActivityThread$H: #") && name.is_some_and(is_name)
 }
 
-/// Whether `new` says all that `old` said; later versions may say more.
+/// Whether `new` has everything in `old`; later versions may have more.
 fn says(new: &Value, old: &Value) -> bool {
     match (new, old) {
         (Value::Object(new), Value::Object(old)) => old.iter().all(|(key, old)| {
@@ -62,8 +65,8 @@ fn says(new: &Value, old: &Value) -> bool {
     }
 }
 
-/// An event as it is shown today: stages that were estimated beside the system's figures of their frame are where those say, and
-/// nothing of such a frame is estimated.
+/// An event as it is shown today: estimated stages beside the system's metrics of their frame follow those
+/// metrics, and nothing of such a frame is estimated.
 fn not_measured(mut event: Value) -> Option<Value> {
     let Some(args) = event.get_mut("args").and_then(Value::as_object_mut) else { return Some(event) };
     let (estimated, stage) = (args.contains_key("estimated"), args.contains_key("stage"));
@@ -76,7 +79,7 @@ fn not_measured(mut event: Value) -> Option<Value> {
     Some(event)
 }
 
-/// An event as it was told before the name of an ANR had its cause in front of the subject.
+/// An event from before the name of an ANR had its cause in front of the subject.
 fn without_cause(mut event: Value, wanted: &Value) -> Value {
     let subject = wanted["name"].as_str().and_then(|name| name.strip_prefix("ANR: "));
     let name =
@@ -89,7 +92,7 @@ fn without_cause(mut event: Value, wanted: &Value) -> Value {
     event
 }
 
-/// Exports `bytes` and looks for all that was told of them before, in its order.
+/// Exports `bytes` and checks for everything that earlier versions exported, in the same order.
 fn still_says(bytes: &[u8], map: &MethodMap, version: (u16, u16), wanted: &str, events_then: usize) {
     let recording = Recording::open(bytes).unwrap();
     assert_eq!(recording.header().version, version);
@@ -122,14 +125,14 @@ fn a_recording_of_version_1_0_exports_to_what_that_version_made_of_it() {
     let bytes = version_1_0();
     still_says(&bytes, &map(), (1, 0), include_str!("data/recording-1.0.json"), 26);
     let (model, tally) = collect(&bytes, &map());
-    // Its 23 slices, two of a list of main's messages before the ANR, and what the owner of the lock holds, on a row of its own.
+    // Its 23 slices, two of the list of main's messages before the ANR, and the owner's slice on a lock track.
     assert_eq!((tally.slices, tally.tracks, tally.anrs, tally.incomplete), (26, 5, 1, 0));
     // Its dump, and both sides of the wait.
     assert_eq!((model.instants.len(), tally.skipped, tally.paused, tally.main_cost_ppm), (3, 0, 0, 0));
 }
 
 #[test]
-fn its_report_is_the_page_it_always_was_with_what_is_told_since() {
+fn its_report_is_the_earlier_page_with_additions_only() {
     let bytes = version_1_0();
     let recording = Recording::open(&bytes).unwrap();
     let page = Report::build(Path::new("old"), &recording, &map()).unwrap().verbose().to_string();
@@ -151,12 +154,15 @@ fn a_recording_of_version_1_1_exports_to_what_that_version_made_of_it() {
 }
 
 #[test]
-fn the_report_of_version_1_1_still_tells_what_was_recorded() {
+fn the_report_of_version_1_1_still_has_what_was_recorded() {
     let (bytes, map) = version_1_1();
     let recording = Recording::open(&bytes).unwrap();
     let page = Report::build(Path::new("old"), &recording, &map).unwrap().verbose().to_string();
-    for fact in ["paused from +0.038 s to +0.058 s", "com.example.Shop.price (asked for)", "9.4 ns an event"]
-    {
+    for fact in [
+        "paused from +0.038 s to +0.058 s",
+        "com.example.Shop.price (requested by the app)",
+        "9.4 ns an event",
+    ] {
         assert!(page.contains(fact) && include_str!("data/recording-1.1.txt").contains(fact), "{page}");
     }
 }
@@ -171,7 +177,7 @@ fn a_recording_of_version_1_2_exports_to_what_that_version_made_of_it() {
 }
 
 #[test]
-fn the_report_of_version_1_2_still_tells_what_was_recorded() {
+fn the_report_of_version_1_2_still_has_what_was_recorded() {
     let bytes = unpacked(include_bytes!("data/recording-1.2.anrscope.gz"));
     let recording = Recording::open(&bytes).unwrap();
     let page =

@@ -1,11 +1,11 @@
-//! One hostile recording, fed to every page: they agree on what they knew and on what they could not read.
+//! One hostile recording for every page: all agree on what they know and on what they could not read.
 
 mod common;
 
 use std::path::Path;
 
 use common::{MS, S, map, sigquit};
-use exporter::diff::Tallies;
+use exporter::diff::DurationTable;
 use exporter::facts::Facts;
 use exporter::matrix::{IssueOptions, issues};
 use exporter::{ExportInput, ExportOptions, ExportSummary, Format, Report, Warning, export};
@@ -77,7 +77,7 @@ fn hostile() -> Vec<u8> {
         .build()
 }
 
-/// What a page says that it could not read.
+/// The skipped counts in a page's warnings.
 fn skipped(warnings: &[Warning]) -> String {
     let skipped = warnings.iter().filter(|warning| matches!(warning, Warning::Skipped { .. }));
     let skipped: Vec<_> = skipped.map(ToString::to_string).collect();
@@ -149,7 +149,7 @@ fn all_pages_agree_on_what_they_knew_and_on_what_they_could_not_read() {
     assert!(anr.contains("com.example.Seen"), "{anr}");
 
     // The comparison.
-    let warnings = Tallies::default().add(file, &recording, &map).unwrap();
+    let warnings = DurationTable::default().add(file, &recording, &map).unwrap();
     assert_eq!(skipped(&warnings), wanted);
 }
 
@@ -166,7 +166,7 @@ fn a_recording_that_is_cut_anywhere_is_read_alike_by_all_pages() {
         let report = Report::build(file, &recording, &map).unwrap();
         let trace = trace(&recording, Format::Perfetto).0;
         let reports = issues(file, &recording, &map, &IssueOptions::default()).unwrap();
-        let compared = Tallies::default().add(file, &recording, &map).unwrap();
+        let compared = DurationTable::default().add(file, &recording, &map).unwrap();
         let of_report = text(&report.warnings);
         for other in [text(&trace.warnings), text(&reports.warnings), text(&compared)] {
             assert_eq!(other, of_report, "{part} %");

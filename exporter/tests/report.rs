@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use common::{MS, S, clocks, map, sigquit, stalled, verdict};
-use exporter::report::FrameKind;
+use exporter::report::OpenItemKind;
 use exporter::{MethodMap, Report, Warning};
 use proptest::prelude::*;
 use trace_format::event::{Change, Control, Folded, Message, Stall, Standstill, Usage, Wait, WaitKind};
@@ -22,7 +22,7 @@ fn report(builder: RecordingBuilder) -> Report {
 }
 
 #[test]
-fn a_lock_that_a_worker_holds() {
+fn a_lock_that_a_worker_owns() {
     let report = report(stalled());
     let hang = report.hang.as_ref().unwrap();
     assert_eq!(hang.message(), Some("android.os.Handler: com.example.Main$PerformClick"));
@@ -31,9 +31,9 @@ fn a_lock_that_a_worker_holds() {
     assert_eq!(hang.method().unwrap().name, "com.example.Sync.save");
     let wait = hang.wait.as_ref().unwrap();
     assert_eq!((wait.kind, wait.class.as_deref()), (WaitKind::Monitor, Some("com.example.Store")));
-    let holder = wait.holder.as_ref().unwrap();
-    assert_eq!((holder.name.as_str(), holder.tid), ("worker-1", 4250));
-    assert_eq!(holder.stack.last().unwrap().name, "com.example.Db.write");
+    let owner = wait.owner.as_ref().unwrap();
+    assert_eq!((owner.name.as_str(), owner.tid), ("worker-1", 4250));
+    assert_eq!(owner.stack.last().unwrap().name, "com.example.Db.write");
     assert_eq!((report.counts.frames, report.counts.messages, report.counts.methods), (60, 61, 62));
     assert_eq!(report.anrs.len(), 1);
 
@@ -68,7 +68,7 @@ fn a_lock_that_a_worker_holds() {
 }
 
 #[test]
-fn a_process_that_never_hung_says_so() {
+fn a_process_that_never_hung_is_reported_as_such() {
     let quiet = RecordingBuilder::new(7, "com.example").start(clocks(10 * S)).state(1).main("main", |t| {
         // A desktop's main method is open for the whole run, which is no hang.
         t.enter(10 * S, 1).enter(11 * S, 2).exit(12 * S, 2);
@@ -89,7 +89,7 @@ fn a_process_that_never_hung_says_so() {
 }
 
 #[test]
-fn without_messages_mains_waits_are_told() {
+fn waits_are_reported_for_a_main_without_messages() {
     let mut b = RecordingBuilder::new(7, "com.example.Main").start(clocks(10 * S)).state(1);
     let class = b.text("com.example.Store");
     let wait = |kind, owner| Event::WaitBegin(Wait { kind, owner, lock: 0xbeef, class });
@@ -127,7 +127,7 @@ fn without_messages_mains_waits_are_told() {
 }
 
 #[test]
-fn a_hang_that_ended_is_told_with_its_end_and_what_was_slow_before() {
+fn a_hang_that_ended_is_reported_with_its_end_and_what_was_slow_before() {
     let mut b = RecordingBuilder::new(7, "com.example").start(clocks(10 * S));
     let target = b.text("H");
     let message = |what| Event::MessageBegin(Message { target, what, ..Message::default() });
@@ -148,7 +148,7 @@ fn a_hang_that_ended_is_told_with_its_end_and_what_was_slow_before() {
     assert_eq!((hang.message(), hang.duration(), hang.ended), (Some("H: #4"), 7 * S + MS, true));
     assert_eq!(
         hang.stack.iter().map(|f| f.kind).collect::<Vec<_>>(),
-        [FrameKind::Message, FrameKind::Method]
+        [OpenItemKind::Message, OpenItemKind::Method]
     );
     let slow: Vec<_> = report.slowest.iter().map(|s| (s.name.as_str(), s.duration)).collect();
     assert_eq!(slow, [("H: #2", 90 * MS)], "the first is too old, the third too quick");
@@ -171,7 +171,7 @@ fn two_threads_that_wait_for_each_other() {
         })
         .last_alive(15 * S),
     );
-    // Nobody noticed, but main was in one message for the last 4 s.
+    // No detector fired, but main was in one message for the last 4 s.
     let page = report.to_string();
     assert!(page.starts_with("Hang in com.example (pid 7): main thread blocked for 4.0 s; "), "{page}");
     for line in [
@@ -187,7 +187,7 @@ fn two_threads_that_wait_for_each_other() {
 }
 
 #[test]
-fn the_map_of_another_build_is_told_and_not_used() {
+fn a_map_of_a_different_build_is_rejected_with_a_warning() {
     let recording = Recording::open(stalled().map_id(MapId(1)).build()).unwrap();
     let report = Report::build(Path::new("a.anrscope"), &recording, &map()).unwrap();
     let [Warning::MapOfOtherBuild { recorded: MapId(1), .. }] = report.warnings[..] else {
@@ -206,12 +206,12 @@ fn a_recording_without_a_main_thread_or_anything_else() {
 }
 
 #[test]
-fn a_verdict_is_told_with_its_reasons_and_the_rule_by_its_name() {
+fn a_verdict_is_reported_with_its_reasons_and_the_rule_by_its_name() {
     let page = report(stalled().section(SectionKind::Verdict, &verdict(Outcome::Anr, true).encode()))
         .verbose()
         .to_string();
     for line in [
-        "  verdict     ANR (high confidence): main stuck 5.040 s in android.os.Handler: com.example.Main$PerformClick\n",
+        "  verdict     ANR (high confidence): main blocked for 5.040 s in android.os.Handler: com.example.Main$PerformClick\n",
         "              sent by the system (uid 1000)\n",
         "              main has been in one message for 5040 ms: stuck (5000 ms or more)\n",
         "  ANR         SIGQUIT from pid 1234 (uid 1000), 5.040 s after the message began; forwarded to the Signal Catcher\n",
@@ -233,7 +233,7 @@ fn a_verdict_is_told_with_its_reasons_and_the_rule_by_its_name() {
 }
 
 #[test]
-fn the_page_says_what_recording_cost_and_what_is_missing_on_purpose() {
+fn the_page_has_the_cost_of_recording_and_what_is_missing_on_purpose() {
     let control = |change, method, rate| Event::Control(Control { change, method, rate });
     let mut b = RecordingBuilder::new(7, "com.example").map_id(map().map_id()).start(clocks(10 * S));
     let target = b.text("H");
@@ -265,7 +265,7 @@ fn the_page_says_what_recording_cost_and_what_is_missing_on_purpose() {
         "  paused from +2.000 s to +4.000 s: what is missing there is not idle time\n",
         "  not recorded since +5.000 s: com.example.List.draw (its calls are short, and 300000 events a second were over \
          the budget)\n",
-        "  not recorded since +6.000 s: com.example.Db.write (asked for)\n",
+        "  not recorded since +6.000 s: com.example.Db.write (requested by the app)\n",
     ] {
         assert!(page.contains(line), "{line:?} is not in\n{page}");
     }
@@ -345,7 +345,7 @@ const PAGES: [&str; 16] = [
     "idle-when-the-system-asked",
 ];
 
-/// `ANRSCOPE_WRITE_DATA=1` writes them anew; read them as somebody would at three in the morning.
+/// `ANRSCOPE_WRITE_DATA=1` regenerates them; read them as a tired engineer would.
 #[test]
 fn the_page_of_each_cause_is_what_it_was() {
     let (cases, _) = scenario::cases(include_str!("data/causes.txt"));
@@ -423,7 +423,7 @@ fn busy() -> RecordingBuilder {
 }
 
 #[test]
-fn a_busy_hang_is_told_by_its_loop_and_by_what_that_calls() {
+fn a_busy_hang_is_reported_with_its_loop_and_callees() {
     let report = report(busy());
     let page = report.verbose().to_string();
     for line in [
@@ -448,7 +448,7 @@ fn a_busy_hang_is_told_by_its_loop_and_by_what_that_calls() {
 }
 
 #[test]
-fn what_was_measured_is_told_as_measured_and_a_rate_that_cannot_be_is_not() {
+fn measurements_are_reported_as_measured_and_implausible_rates_are_dropped() {
     let page = report(
         busy()
             .service(|t| {
@@ -471,7 +471,7 @@ fn what_was_measured_is_told_as_measured_and_a_rate_that_cannot_be_is_not() {
 }
 
 #[test]
-fn nothing_is_said_of_calls_in_a_time_that_stood_still() {
+fn calls_are_not_reported_while_coarse_time_stood_still() {
     let mut b = RecordingBuilder::new(7, "com.example").start(clocks(100 * S));
     let target = b.text("H");
     let page = report(

@@ -73,10 +73,11 @@ fn the_schema_knows_every_key() {
     assert!(faults[0].is_empty() && faults[1].len() == 1, "{faults:#?}");
 }
 
-/// What version 1.0 wrote fits the schema of today, since a minor version adds no key that must be there; and of the same
-/// recording every key of then is told today, with the same numbers. Texts may have other words.
+/// A report of version 1.0 validates against the current schema, since a minor version adds no required key;
+/// and of the same recording every key of then is present today, with the same numbers. Texts may differ in
+/// their words.
 #[test]
-fn a_report_of_schema_1_0_still_fits_and_is_still_told() {
+fn a_report_of_schema_1_0_still_validates_and_keeps_its_content() {
     let old: Value = serde_json::from_str(include_str!("data/report-1.0.json")).unwrap();
     assert_eq!(old["schema"], "1.0");
     schema::fits(&old);
@@ -129,7 +130,7 @@ fn five_recordings_answer_five_questions() {
         let row = |key: &str| json["answers"][key].as_str().unwrap().to_owned();
         let rows = ["what", "how_long", "message", "holder", "next"].map(row);
         assert_eq!(rows[..], block[1..], "{}", block[0]);
-        // And the page says so to readers of only that.
+        // And the page has it for readers of only that.
         let page = report.to_string();
         assert!(page.starts_with(&format!("{}\nCause: ", rows[1])), "{page}");
         assert!(page.lines().count() < 60, "one page:\n{page}");

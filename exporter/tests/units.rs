@@ -6,7 +6,7 @@ mod common;
 use std::path::Path;
 
 use common::{FORMS, S, clocks, export_with, sigquit};
-use exporter::diff::{Kind, Tallies};
+use exporter::diff::{DurationTable, Kind};
 use exporter::fleet::Row;
 use exporter::matrix::{IssueOptions, issues};
 use exporter::report::UnitKind;
@@ -196,7 +196,7 @@ fn report(b: RecordingBuilder) -> (Recording<Vec<u8>>, Report) {
     (recording, report)
 }
 
-/// No sentence of a report may say so of a main that hung.
+/// No sentence of a report may claim this of a main that hung.
 fn says_that_main_did_not_hang(page: &str) -> bool {
     ["DID NOT HANG", "did not hang", "No hang", "not blocked", "nothing to do", "idle time"]
         .iter()
@@ -204,7 +204,7 @@ fn says_that_main_did_not_hang(page: &str) -> bool {
 }
 
 #[test]
-fn a_hang_is_reported_with_its_unit_and_method_whatever_called_main() {
+fn a_hang_is_reported_with_its_unit_and_method_for_any_caller() {
     for case in &CASES {
         for end in ENDS {
             let (recording, report) = report(recording(case, end));
@@ -234,7 +234,7 @@ fn a_hang_is_reported_with_its_unit_and_method_whatever_called_main() {
 }
 
 #[test]
-fn an_anr_of_a_signal_that_knew_of_no_message_begins_with_what_main_was_in() {
+fn an_anr_of_a_signal_without_a_message_starts_with_what_main_was_in() {
     for case in &CASES {
         for end in [End::Asked, End::AskedByAnOlderRecorder, End::AskedWithoutVerdict] {
             let (_, report) = report(recording(case, end));
@@ -300,7 +300,7 @@ fn the_loop_of_a_program_is_no_unit_and_what_it_calls_between_messages_is() {
 }
 
 #[test]
-fn a_main_that_never_ran_a_message_has_no_unit_but_says_what_it_was_in() {
+fn a_main_that_never_ran_a_message_has_no_unit_but_open_calls() {
     let b = RecordingBuilder::new(7, "com.example").start(clocks(10 * S)).state(1).main("main", |t| {
         t.enter(10 * S, 5).enter(11 * S, 2).exit(19 * S, 2);
     });
@@ -384,7 +384,7 @@ fn a_main_that_was_busy_for_a_moment_is_not_called_idle() {
 #[test]
 fn builds_are_compared_by_units_too() {
     let (recording, _) = report(recording(&CASES[0], End::Asked));
-    let mut tallies = Tallies::default();
+    let mut tallies = DurationTable::default();
     tallies.add(Path::new("a"), &recording, &map()).unwrap();
     let tallies = tallies.finish();
     let touch = tallies.get(Kind::Unit, CASES[0].unit).unwrap();

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::LazyLock;
 
-use exporter::diff::{Tallies, compare};
+use exporter::diff::{DurationTable, compare};
 use exporter::fleet::{Row, groups, write_parquet};
 use exporter::matrix::{IssueOptions, issues};
 use exporter::{ExportInput, ExportOptions, Format, MethodMap, Report, Selection, export};
@@ -123,10 +123,10 @@ pub fn read(bytes: &[u8], chosen: Use) {
         }
     }
     if chosen.includes(Use::Compare) {
-        let mut tallies = Tallies::default();
-        tallies.add(file, &recording, &MAP).expect("memory can be read");
-        let tallies = tallies.finish();
-        for row in compare(&tallies, &tallies) {
+        let mut durations = DurationTable::default();
+        durations.add(file, &recording, &MAP).expect("memory can be read");
+        let durations = durations.finish();
+        for row in compare(&durations, &durations) {
             assert!(!row.is_slower(0.0, 0) && row.to_json().is_object());
         }
     }

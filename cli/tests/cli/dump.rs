@@ -20,7 +20,7 @@ fn the_page_begins_with_the_cause() {
     let page = run(["dump", &sample("art14-deadlock.txt")]).ok(&[]);
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text:?} is not in\n{page}"));
     let places =
-        ["Subject: ", "MAIN \"main\"", "is held by", "DEADLOCK of 2 threads", "OTHER THREADS", "HEAD"]
+        ["Subject: ", "MAIN \"main\"", "is owned by", "DEADLOCK of 2 threads", "OTHER THREADS", "HEAD"]
             .map(place);
     assert!(places.is_sorted(), "{page}");
     assert!(!page.contains("SyncService.java"));
@@ -68,7 +68,7 @@ fn stdin_is_read() {
     child.stdin.take().unwrap().write_all(&std::fs::read(sample("play-console.txt")).unwrap()).unwrap();
     let page = Shown::from(child.wait_with_output().unwrap()).ok(&[]);
     assert!(
-        page.contains("\"main\" (tid 1) is Blocked") && page.contains("is held by\n\"SyncWorker\""),
+        page.contains("\"main\" (tid 1) is Blocked") && page.contains("is owned by\n\"SyncWorker\""),
         "{page}"
     );
 }

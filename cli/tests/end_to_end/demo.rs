@@ -91,7 +91,7 @@ fn the_trace_of_a_killed_hang_is_what_its_child_logged() {
     for detail in [
         "  cost, ",
         "  SIGQUIT: 1 received, 1 forwarded, 0 not forwarded;",
-        "  verdict     ANR (high confidence): main stuck ",
+        "  verdict     ANR (high confidence): main blocked for ",
         // The parent is no system by its uid; that the list names us settles it.
         "the system lists us as not responding (poll ",
     ] {

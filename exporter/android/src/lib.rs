@@ -1,8 +1,9 @@
-//! `libanrscope_export.so`: the exporter for an app that shares traces from the device itself.
+//! `libanrscope_export.so`: the exporter for apps that share traces from the device.
 //!
-//! A library of its own, since most apps have no use for it: what every app carries (`libanrscope.so`) stays small. It records
-//! nothing, starts no thread and keeps no state. `dev.anrscope.export.TraceExport` is its Java face, which
-//! `Anrscope.exportTrace` finds if the app has `anrscope-export.aar`.
+//! It is a separate library because most apps do not need it: the library that every app carries
+//! (`libanrscope.so`) stays small. It records nothing, starts no thread and keeps no state.
+//! `dev.anrscope.export.TraceExport` is its Java API, which `Anrscope.exportTrace` finds if the app has
+//! `anrscope-export.aar`.
 
 use std::any::Any;
 use std::fs::{self, File};
@@ -15,11 +16,11 @@ use jni::objects::{JClass, JString};
 use jni::sys::jstring;
 use jni::{EnvUnowned, Outcome};
 
-/// Writes `recording` as a Perfetto trace to `out`, as `anrscope export` does, with the names of `map`. What is there under
-/// `out`'s name stays until the new one is whole.
+/// Writes `recording` as a Perfetto trace to `out`, as `anrscope export` does, with the method names of `map`.
+/// An existing `out` is replaced only when the new trace is complete.
 ///
 /// # Errors
-/// If the recording or the map cannot be read, or the trace not be written.
+/// If the recording or the map cannot be read, or the trace cannot be written.
 pub fn write(recording: &Path, map: Option<&Path>, out: &Path) -> Result<(), ExportError> {
     let opened = open_recording(recording)?;
     let map = map.map(MethodMap::load).transpose()?.unwrap_or_default();
@@ -30,13 +31,13 @@ pub fn write(recording: &Path, map: Option<&Path>, out: &Path) -> Result<(), Exp
         file.sync_all().and_then(|()| fs::rename(&part, out)).map_err(ExportError::Write)
     });
     if written.is_err() {
-        // The error that led here is the one to tell.
+        // Report the original error, not the one of the clean-up.
         let _ = fs::remove_file(&part);
     }
     written
 }
 
-/// A hidden file beside it.
+/// A hidden file beside the output.
 fn part_of(out: &Path) -> Option<PathBuf> {
     let mut name = std::ffi::OsString::from(".");
     name.push(out.file_name()?);
@@ -44,7 +45,8 @@ fn part_of(out: &Path) -> Option<PathBuf> {
     Some(out.with_file_name(name))
 }
 
-/// The same for Java: null if it was done, or else why not. A fault of ours is an answer, too: nothing unwinds into the app.
+/// JNI entry point: returns null on success, else the error message. A panic becomes a message, too: nothing
+/// unwinds into the app.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_export_TraceExport_export<'local>(
     mut env: EnvUnowned<'local>,
@@ -59,19 +61,19 @@ extern "system" fn Java_dev_anrscope_export_TraceExport_export<'local>(
         let out = PathBuf::from(out.try_to_string(env)?);
         match catch_unwind(AssertUnwindSafe(|| write(&recording, map.as_deref(), &out))) {
             Ok(Ok(())) => Ok(std::ptr::null_mut()),
-            Ok(Err(error)) => Ok(env.new_string(told(&error))?.into_raw()),
-            Err(fault) => Ok(env.new_string(said(&*fault))?.into_raw()),
+            Ok(Err(error)) => Ok(env.new_string(error_text(&error))?.into_raw()),
+            Err(panic) => Ok(env.new_string(panic_text(&*panic))?.into_raw()),
         }
     });
     match outcome.into_outcome() {
         Outcome::Ok(text) => text,
-        // No memory for a text: an exception is pending, which Java sees.
+        // Out of memory for the string: an exception is pending, which Java sees.
         Outcome::Err(_) | Outcome::Panic(_) => std::ptr::null_mut(),
     }
 }
 
-/// An error with what caused it.
-fn told(error: &dyn std::error::Error) -> String {
+/// An error with its causes, in one line.
+fn error_text(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -85,8 +87,8 @@ fn told(error: &dyn std::error::Error) -> String {
     text
 }
 
-fn said(fault: &(dyn Any + Send)) -> String {
-    let text = fault.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| fault.downcast_ref::<String>().map(String::as_str));
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("a fault of the exporter: {}", text.unwrap_or("without a text"))
 }

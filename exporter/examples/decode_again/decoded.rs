@@ -1,4 +1,4 @@
-//! A trace as the other decoder reads it, in the form of our model.
+//! A trace as the other decoder reads it, in the form of the model.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -19,12 +19,12 @@ use crate::common::collect::{Collected, Slice, number};
 
 const BOOTTIME: u32 = 6;
 const PRIVATE: u32 = 64;
-/// The made-up process that carries ANRs, see `perfetto/writer.rs`.
+/// The synthetic process that carries ANRs, see `perfetto/writer.rs`.
 const SYSTEM_SERVER_PID: i32 = (1 << 24) - 1;
 
 type Args = Vec<(String, String)>;
 
-/// What a packet sequence has told.
+/// The declarations of a packet sequence.
 #[derive(Default)]
 struct Sequence {
     now: u64,
@@ -45,7 +45,7 @@ enum Place {
     Named(String),
     /// Of a counter: its name, and whether it is the process's.
     Counter(String, bool),
-    /// Of the time that the thread had spent on processors, which slices carry along.
+    /// Of a thread's CPU time, which slices carry.
     ThreadTime,
     Process(i32),
 }
@@ -54,17 +54,17 @@ enum Place {
 struct Decoder {
     out: Collected,
     process: Option<ProcessInfo>,
-    /// Threads from here on are those of stacks alone.
+    /// Threads from here on only have stacks.
     events: bool,
     sequences: HashMap<u32, Sequence>,
     places: HashMap<u64, Place>,
-    /// Uid and parent of processes, by their pids.
+    /// Uid and parent of processes, by pid.
     owners: HashMap<i32, (u32, u32)>,
-    /// ANRs by their identity, and when.
+    /// ANRs by their identity, with their time.
     subjects: HashMap<String, u64>,
-    /// Frames that have begun, by their cookies: begin, and how bad where it is the actual one.
+    /// Frames that have begun, by cookie: start, and the jank of an actual one.
     begun: HashMap<i64, (i64, u64, Option<Jank>)>,
-    /// Expected begins, by their tokens.
+    /// Expected starts, by token.
     expected: HashMap<i64, u64>,
 }
 
@@ -123,7 +123,7 @@ impl Decoder {
         }
         if packet.has_android_log() {
             for event in &packet.android_log().events {
-                // A line of ours is main's, under our tag.
+                // The exporter's own line belongs to main, under its tag.
                 let ours = event.tag() == "anrscope" && event.tid() == event.pid();
                 let source = (!ours).then(|| (event.tid() as u32, event.tag().to_owned()));
                 self.out.logs.push((at, source, event.message().to_owned()));

@@ -1,4 +1,4 @@
-//! Whether the schema knows every field that we write.
+//! Checks that the schema has every field that the exporter writes.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -7,19 +7,19 @@ use perfetto_protos::trace::Trace;
 use protobuf::reflect::{ReflectFieldRef, ReflectValueRef};
 use protobuf::{Message, MessageDyn};
 
-/// Fields that are younger than the schema of the crate (Perfetto v51): message and number. Readers skip what they do not know.
+/// Fields newer than the crate's schema (Perfetto v51): message and number. Readers skip unknown fields.
 const NEWER: [(&str, u32); 5] = [
-    // What it says of the whole trace.
+    // Metadata of the whole trace.
     ("TracePacket", 126),
-    // A track's description, and that it is not to be merged with others of its name.
+    // A track's description, and that it must not be merged with others of the same name.
     ("TrackDescriptor", 14),
     ("TrackDescriptor", 15),
-    // File and line of a stack's frame.
+    // File and line of a stack frame.
     ("Frame", 5),
     ("Frame", 6),
 ];
 
-/// Counts the fields of a message and of all in it; a field that nobody knows is an error.
+/// Counts the fields of a message, including nested ones; an unknown field is an error.
 fn walk(message: &dyn MessageDyn, seen: &mut BTreeMap<String, u64>) -> Result<(), String> {
     let descriptor = message.descriptor_dyn();
     let name = descriptor.name();
@@ -66,7 +66,7 @@ fn walk(message: &dyn MessageDyn, seen: &mut BTreeMap<String, u64>) -> Result<()
 
 fn trace(bytes: &[u8], seen: &mut BTreeMap<String, u64>) -> Result<(), String> {
     let trace = Trace::parse_from_bytes(bytes).map_err(|e| e.to_string())?;
-    // A field of another wire type, or bytes that belong to nothing, would make another length.
+    // A field with a different wire type, or surplus bytes, would change the length.
     if trace.compute_size() != bytes.len() as u64 {
         return Err(format!("{} bytes are {} when encoded again", bytes.len(), trace.compute_size()));
     }
@@ -78,11 +78,12 @@ fn trace(bytes: &[u8], seen: &mut BTreeMap<String, u64>) -> Result<(), String> {
             self::trace(&inside, seen)?;
         }
     }
-    // The trace's own field is one list of packets, which all look alike: their fields are what counts.
+    // The trace's own field is one list of equal packets: count their fields.
     trace.packet.iter().try_for_each(|packet| walk(packet, seen))
 }
 
-/// Looks at every field of a trace. How many kinds there were, and which of them are newer than the schema.
+/// Checks every field of a trace. Returns how many kinds there were, and which of them are newer than the
+/// schema.
 pub(crate) fn check(bytes: &[u8]) -> Result<String, String> {
     let mut seen = BTreeMap::new();
     trace(bytes, &mut seen)?;

@@ -1,4 +1,4 @@
-//! Chrome's JSON by serde_json: complete events, as ours.
+//! Chrome's JSON by serde_json: complete events, like the exporter's.
 
 use std::io::Write;
 
@@ -16,7 +16,7 @@ struct Complete<'a> {
     name: &'a str,
 }
 
-/// How long a trace of these calls is.
+/// The length of a trace of these calls.
 pub(crate) fn counted(calls: &[Call], names: &[String]) -> u64 {
     let mut out = Counted::default();
     let mut buffer = b"{\"traceEvents\":[\n".to_vec();

@@ -103,7 +103,7 @@ struct Thread {
 fn put(packet: &TracePacket, buffer: &mut Vec<u8>, out: &mut impl Write) -> io::Result<()> {
     buffer.put_u8(0x0A);
     packet.encode_length_delimited(buffer).expect("a Vec has room");
-    // As ours: many packets a write.
+    // Like the exporter: many packets per write.
     if buffer.len() >= 400 << 10 {
         out.write_all(buffer)?;
         buffer.clear();
@@ -158,7 +158,7 @@ pub(crate) fn write(calls: &[Call], names: &[String], out: &mut impl Write) -> i
     out.write_all(&buffer)
 }
 
-/// How long that trace is.
+/// The length of that trace.
 pub(crate) fn counted(calls: &[Call], names: &[String]) -> u64 {
     let mut out = Counted::default();
     write(calls, names, &mut out).expect("nothing can fail here");

@@ -1,14 +1,14 @@
-//! A made-up recording of one busy thread, for measuring.
+//! A synthetic recording of one busy thread, for measurements.
 
 use std::path::Path;
 
 use exporter::MethodMap;
 use trace_format::synth::RecordingBuilder;
 
-/// Names of 832 methods, as long as real ones are.
+/// Names of 832 methods with realistic lengths.
 const METHODS: u64 = 832;
 
-/// A small generator: the same recording each time, without a dependency.
+/// A small deterministic generator, without a dependency.
 struct Random(u64);
 
 impl Random {
@@ -18,7 +18,7 @@ impl Random {
     }
 }
 
-/// Nested calls, the same each time, all of them closed.
+/// Nested calls, deterministic, all of them closed.
 pub(crate) fn recording(events: u64) -> Vec<u8> {
     let mut random = Random(7);
     RecordingBuilder::new(4242, "com.example.app")
@@ -26,7 +26,7 @@ pub(crate) fn recording(events: u64) -> Vec<u8> {
             let mut now = 1_000_000_000;
             let mut open = Vec::new();
             for left in (0..events).rev() {
-                // Mostly short calls; some outer ones of some hundred microseconds.
+                // Mostly short calls; some outer ones take some hundred microseconds.
                 let most = if random.below(16) == 0 { 40_000 } else { 1_500 };
                 now += 40 + random.below(most);
                 let must_close = open.len() as u64 > left;

@@ -8,15 +8,15 @@ use super::observed::Observed;
 use super::rules::RULES;
 use crate::dump::AnrKind;
 
-/// Other causes that are listed.
-const ALSO: usize = 3;
+/// Maximum number of alternative causes listed.
+const MAX_ALTERNATIVES: usize = 3;
 
-/// A fact that speaks for a cause.
+/// A fact that supports a cause.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Evidence {
-    /// When it was so, BOOTTIME ns, where it is of a moment.
+    /// When it happened, BOOTTIME ns, if it belongs to one moment.
     pub at: Option<u64>,
-    /// In words.
+    /// The fact in words.
     pub text: String,
 }
 
@@ -26,31 +26,32 @@ impl Evidence {
     }
 }
 
-/// A cause, and what speaks for it.
+/// A cause with its evidence.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Cause {
-    /// By name.
+    /// The cause's id.
     pub id: CauseId,
-    /// The group that it is in.
+    /// Its group.
     pub kind: CauseKind,
-    /// How sure.
+    /// The confidence.
     pub confidence: Confidence,
-    /// The row of the table, in its words.
+    /// The condition of the rule that fired.
     pub rule: &'static str,
-    /// The facts; the first one is the finding.
+    /// The supporting facts; the first one is the main finding.
     pub evidence: Vec<Evidence>,
-    /// The method, call or message that reports of the same cause are grouped by.
+    /// The method, call or message by which reports of the same cause are grouped.
     pub root: Option<String>,
-    /// What else the facts allow.
+    /// Other causes that the facts allow.
     pub also: Vec<CauseId>,
-    /// What to do next.
+    /// Advice: what to do next.
     pub next: &'static str,
-    /// What the system waited for, where it said so.
+    /// The component that the system waited for, if it said so.
     pub component: Option<AnrKind>,
 }
 
 impl Cause {
-    /// The cause that the table finds.
+    /// Evaluates the rules.
     pub(crate) fn of(facts: &Observed) -> Self {
         let mut held = RULES.iter().filter_map(|rule| Some((rule, (rule.holds)(facts, rule.cause)?)));
         let found = held.next();
@@ -58,19 +59,19 @@ impl Cause {
             let mut also: Vec<CauseId> =
                 held.map(|(other, _)| other.cause).filter(|id| *id != found).collect();
             also.dedup();
-            also.truncate(ALSO);
+            also.truncate(MAX_ALTERNATIVES);
             also
         };
         let (id, confidence, rule, evidence) = match found {
             Some((rule, evidence)) => (rule.cause, rule.confidence, rule.when, evidence),
-            None => (CauseId::Unknown, Confidence::Low, "nothing says why", facts.what_is_missing()),
+            None => (CauseId::Unknown, Confidence::Low, "nothing says why", facts.missing_evidence()),
         };
         Self {
             id,
             kind: id.kind(),
             confidence,
             rule,
-            evidence: evidence.into_iter().chain(facts.asked_for()).collect(),
+            evidence: evidence.into_iter().chain(facts.system_request()).collect(),
             root: super::root::of(facts, id).map(|site| site.name).or_else(|| facts.message.clone()),
             also: also(id),
             next: id.next(),

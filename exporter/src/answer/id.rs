@@ -1,9 +1,10 @@
-//! The causes by name: what people call what kept main, and what to do about it.
+//! The causes by name: what keeps main from responding, and what to do about it.
 
 use super::kind::CauseKind;
 
-/// A cause with a name. Its kind, [`CauseKind`], says which of twelve groups it is in.
+/// A named cause. Its kind, [`CauseKind`], is one of twelve groups.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
 pub enum CauseId {
     /// The app's own code ran.
     BusyMethod,
@@ -11,27 +12,27 @@ pub enum CauseId {
     YieldSpin,
     /// Classes were loaded, verified or initialised.
     ClassLoading,
-    /// Many short messages, one behind the other.
+    /// Many short messages in a row.
     MessageStorm,
     /// Another thread owned the lock.
     LockWait,
-    /// A cycle of owners that main is in, or waits for.
+    /// A cycle of lock owners that main is part of, or waits for.
     Deadlock,
-    /// A cycle of owners without main, which waits for none of them.
+    /// A cycle of lock owners that main neither is part of nor waits for.
     DeadlockElsewhere,
-    /// Main waits for a result whose threads wait for a lock that main owns.
+    /// Main waits for a result while the threads that compute it wait for a lock that main owns.
     PoolDeadlock,
     /// A call to another process.
     BinderCall,
     /// `SharedPreferences` were written or loaded.
     SharedPreferences,
-    /// No connection of the SQLite pool was free.
+    /// No connection of the SQLite pool was available.
     SqlitePool,
     /// SQL ran on main.
     Sqlite,
     /// Files were read or written.
     DiskIo,
-    /// Main waited until written data was on the disk.
+    /// Main waited until written data was on disk.
     Fsync,
     /// Main was in uninterruptible sleep.
     UninterruptibleIo,
@@ -49,11 +50,11 @@ pub enum CauseId {
     Sleep,
     /// Main waited for the garbage collector.
     Gc,
-    /// The device or the heap was short of memory.
+    /// The device or the heap was low on memory.
     MemoryPressure,
-    /// Main was runnable and got no CPU.
+    /// Main was runnable and did not get a CPU.
     CpuStarvation,
-    /// The process or the device stood still.
+    /// The process was frozen or the device suspended.
     Frozen,
     /// A WebView was started or used.
     WebView,
@@ -65,19 +66,19 @@ pub enum CauseId {
     NativeLock,
     /// Other native code.
     NativeCode,
-    /// An input event was being handed to main.
+    /// An input event was being dispatched to main.
     Input,
-    /// A vsync was being handed to main.
+    /// A vsync was being dispatched to main.
     Vsync,
-    /// Main ran, and only the dump stopped it.
+    /// Main was running; only the dump stopped it.
     StoppedByDump,
     /// Main waited for its next message.
     Idle,
-    /// Main had been busy, and was idle by the time of the dump.
+    /// Main had been busy but was idle at the time of the dump.
     Recovered,
-    /// The system asked because of another process.
+    /// The system requested the dump because of another process.
     OtherProcess,
-    /// No finding says why.
+    /// No finding explains the hang.
     Unknown,
 }
 
@@ -349,33 +350,33 @@ impl CauseId {
         &ROWS[self as usize]
     }
 
-    /// Its word, the same in all versions.
+    /// The stable identifier, the same in all versions.
     #[must_use]
     pub fn word(self) -> &'static str {
         self.row().1
     }
 
-    /// What people call it.
+    /// The name for people.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().2
     }
 
-    /// The group that it is in.
+    /// The group of the cause.
     #[must_use]
     pub fn kind(self) -> CauseKind {
         self.row().3
     }
 
-    /// What to do about it, in a sentence.
+    /// The advice, one sentence.
     #[must_use]
     pub fn next(self) -> &'static str {
         self.row().4
     }
 
-    /// Whether main was not stuck at that moment.
+    /// Whether main was responsive at that moment.
     #[must_use]
-    pub fn is_of_a_main_that_goes_on(self) -> bool {
+    pub fn is_main_responsive(self) -> bool {
         matches!(self, Self::Input | Self::Vsync | Self::StoppedByDump | Self::Idle | Self::Recovered)
     }
 }

@@ -1,18 +1,19 @@
-//! The answer as JSON: the key `answer` of a report's and of a dump's. `docs/report-schema.json` says what each key means.
+//! The answer as JSON: the key `answer` of a report and of a dump. `docs/report-schema.json` describes each
+//! key.
 
 use serde_json::{Value, json};
 
 use super::{Answer, Owner, Site, StackLine};
 
-/// Frames of a stack, and facts, that are listed.
-const LISTED: usize = 512;
+/// Maximum number of stack frames and of facts listed.
+const MAX_LISTED: usize = 512;
 
 fn site(site: &Site) -> Value {
     json!({"name": site.name, "file": site.file, "line": site.line})
 }
 
 fn stack(lines: &[StackLine]) -> Value {
-    let lines = lines.iter().take(LISTED);
+    let lines = lines.iter().take(MAX_LISTED);
     lines
         .map(|line| {
             json!({"name": line.site.name, "file": line.site.file, "line": line.site.line, "own": line.own,
@@ -22,7 +23,7 @@ fn stack(lines: &[StackLine]) -> Value {
 }
 
 fn owner(owner: &Owner) -> Value {
-    json!({"thread": owner.thread, "tid": owner.tid, "lock": owner.lock, "doing": owner.doing,
+    json!({"thread": owner.thread, "tid": owner.tid, "lock": owner.lock, "doing": owner.activity,
         "root": owner.root.as_ref().map(site), "stack": stack(&owner.stack)})
 }
 
@@ -32,9 +33,9 @@ impl Answer {
     pub fn to_json(&self) -> Value {
         let cause = &self.cause;
         let evidence =
-            cause.evidence.iter().take(LISTED).map(|fact| json!({"at_ns": fact.at, "text": fact.text}));
+            cause.evidence.iter().take(MAX_LISTED).map(|fact| json!({"at_ns": fact.at, "text": fact.text}));
         json!({
-            "verdict": self.verdict.word(),
+            "verdict": self.conclusion.word(),
             "process": self.process,
             "pid": self.pid,
             "thread": {"name": self.thread.name, "tid": self.thread.tid, "main": self.thread.main},

@@ -1,31 +1,32 @@
-//! The twelve kinds of causes, which the report's JSON has had from the start.
+//! The twelve groups of causes, part of the report's JSON since its first version.
 
-/// What kept main.
+/// The group of a cause.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
 pub enum CauseKind {
-    /// It computed.
+    /// Main computed.
     BusyMethod,
-    /// Many short messages, one behind the other.
+    /// Many short messages in a row.
     MessageStorm,
-    /// It waited for a lock that another thread held.
+    /// Main waited for a lock that another thread owned.
     LockWait,
-    /// It waited for another process.
+    /// Main waited for another process.
     BinderWait,
-    /// It waited for a disk or the network.
+    /// Main waited for a disk or the network.
     IoWait,
-    /// It waited for another thread, or slept.
+    /// Main waited for another thread, or slept.
     ThreadWait,
-    /// It waited for the collector, or memory was short.
+    /// Main waited for the garbage collector, or memory was low.
     GcOrMemory,
-    /// It could run and got no processor.
+    /// Main was runnable and did not get a CPU.
     CpuStarvation,
-    /// The process or the device stood still.
+    /// The process was frozen or the device suspended.
     FrozenProcess,
-    /// It was in native code.
+    /// Main was in native code.
     NativeStretch,
-    /// The system asked because of another process.
+    /// The system requested the dump because of another process.
     SomebodyElses,
-    /// Nothing that is known says why.
+    /// No finding explains the hang.
     Unknown,
 }
 
@@ -46,7 +47,7 @@ impl CauseKind {
         Self::Unknown,
     ];
 
-    /// Its word, the same in all versions.
+    /// The stable identifier, the same in all versions.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -65,13 +66,13 @@ impl CauseKind {
         }
     }
 
-    /// Whether main waited for somebody or something.
+    /// Whether main waited for something.
     #[must_use]
     pub fn is_wait(self) -> bool {
         matches!(self, Self::LockWait | Self::BinderWait | Self::IoWait | Self::ThreadWait)
     }
 
-    /// What people call it.
+    /// The name for people.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,11 +1,11 @@
 //! The answer in a few lines: what hung, why, where, who owns the lock, what to do.
 
-use super::{Answer, CauseId, Owner, Verdict};
+use super::{Answer, CauseId, Conclusion, Owner};
 use crate::facts::confidence_name;
 use crate::words::seconds;
 
-/// Owners that are listed.
-const OWNERS: usize = 8;
+/// Maximum number of owners listed.
+const MAX_OWNERS: usize = 8;
 
 impl Answer {
     /// The headline: what hung, and for how long.
@@ -26,13 +26,13 @@ impl Answer {
             }
             None => String::new(),
         };
-        match self.verdict {
-            Verdict::Anr => format!("ANR{process}: {thread} blocked{took}"),
-            Verdict::Hang if self.span.is_some() => format!("Hang{process}: {thread} blocked{took}"),
-            Verdict::Hang => format!("Thread dump{process}: {thread}"),
-            Verdict::Recovered => format!("ANR{process}: main was not stuck when the system asked"),
-            Verdict::OtherProcess => format!("Another process's ANR{process}"),
-            Verdict::NoHang => format!("No hang{process}: {thread}"),
+        match self.conclusion {
+            Conclusion::Anr => format!("ANR{process}: {thread} blocked{took}"),
+            Conclusion::Hang if self.span.is_some() => format!("Hang{process}: {thread} blocked{took}"),
+            Conclusion::Hang => format!("Thread dump{process}: {thread}"),
+            Conclusion::Recovered => format!("ANR{process}: main was not stuck when the system asked"),
+            Conclusion::OtherProcess => format!("Another process's ANR{process}"),
+            Conclusion::NoHang => format!("No hang{process}: {thread}"),
         }
     }
 
@@ -42,7 +42,7 @@ impl Answer {
         format!("{} ({})", self.cause.id.name().to_uppercase(), confidence_name(self.cause.confidence))
     }
 
-    /// What to do about it, naming the owner's method where that is known.
+    /// The advice, with the owner's method if it is known.
     #[must_use]
     pub fn advice(&self) -> String {
         let owner = self.owners.first().filter(|_| self.cause.id == CauseId::LockWait);
@@ -54,7 +54,7 @@ impl Answer {
         }
     }
 
-    /// The lines that say it all, each with its label: at most six and the owners.
+    /// The summary as labelled lines: at most six, plus the owners.
     #[must_use]
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let mut lines = vec![("Cause", self.cause_title()), ("Finding", self.finding().to_owned())];
@@ -71,7 +71,7 @@ impl Answer {
                 self.cycle.iter().chain(first).map(|name| format!("\"{name}\"")).collect();
             lines.push(("Deadlock", names.join(" waits for ")));
         }
-        let owners = self.owners.iter().take(OWNERS);
+        let owners = self.owners.iter().take(MAX_OWNERS);
         lines.extend(
             owners
                 .enumerate()
@@ -84,13 +84,13 @@ impl Answer {
         lines
     }
 
-    /// In how many samples the root is.
+    /// The number of samples that contain the root.
     fn root_samples(&self) -> Option<u64> {
         let root = self.root.as_ref()?;
         self.stack.iter().filter(|line| line.site.name == root.name).filter_map(|line| line.samples).max()
     }
 
-    /// Whether there is anything to say of why.
+    /// Whether there is a finding to show.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.cause.id != CauseId::Unknown

@@ -1,4 +1,4 @@
-//! The one answer: what hung, why, which of the app's methods to change, who owns what main waits for, and what to do.
+//! The answer: what hung, why, which of the app's methods to change, and who owns the lock that main waits for.
 //!
 //! ```text
 //! dump      -> Dumped  ┐
@@ -6,11 +6,11 @@
 //! recording -> report  ┘           -> root, stacks   ├> Answer -> report, dump, groups, fleet's columns, trace
 //!                                  -> owners, cycle  ┘
 //! ```
-//! `observed::Observed` holds plain values, so that a dump and a recording of the same facts have the same answer.
+//! `observed::Observed` holds plain values, so a dump and a recording with the same facts have the same answer.
 
+pub(crate) mod activity;
 mod cause;
-pub(crate) mod doing;
-mod dumped;
+mod dumped_main;
 mod id;
 mod json;
 mod kind;
@@ -29,35 +29,36 @@ pub use stack::{Site, StackLine};
 
 pub(crate) use stack::root as own_site;
 
-pub(crate) use doing::Doing;
-pub(crate) use doing::{Seen, doing, parts};
+pub(crate) use activity::Activity;
+pub(crate) use activity::{FrameView, classify, parts};
 pub(crate) use own::is_own;
 
 use crate::dump::Dump;
 use observed::Observed;
 
-/// What a thread of a dump does.
-pub(crate) fn doing_of_thread(thread: &crate::dump::Thread) -> Doing {
-    doing(stack::seen(thread), thread.state.as_deref().unwrap_or_default())
+/// What a dumped thread does.
+pub(crate) fn thread_activity(thread: &crate::dump::Thread) -> Activity {
+    classify(stack::seen(thread), thread.state.as_deref().unwrap_or_default())
 }
 
-/// What became of main.
+/// What happened to main.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// The system reported an ANR, or the 5 s rule did.
+#[non_exhaustive]
+pub enum Conclusion {
+    /// The system reported an ANR, or the 5 s rule applied.
     Anr,
-    /// Main, or another watched thread, did not come back.
+    /// Main, or another watched thread, did not respond.
     Hang,
-    /// The system asked, and main had gone on by then.
+    /// The system requested a dump, but main had recovered by then.
     Recovered,
-    /// The system asked because of another process.
+    /// The system requested the dump because of another process.
     OtherProcess,
     /// Nothing hung.
     NoHang,
 }
 
-impl Verdict {
-    /// Its word in JSON.
+impl Conclusion {
+    /// The stable identifier in JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -70,31 +71,32 @@ impl Verdict {
     }
 }
 
-/// A thread that owns a lock that another one waits for.
+/// A thread that owns a lock that another thread waits for.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Owner {
     /// Its name.
     pub thread: String,
-    /// Its id in the kernel, if it is known, else in the virtual machine.
+    /// Its kernel thread id if that is known, else its id in the virtual machine.
     pub tid: u32,
-    /// The class of the lock that it owns and the thread before it waits for.
+    /// The class of the lock that it owns.
     pub lock: Option<String>,
     /// What it does.
-    pub doing: String,
-    /// The innermost frame of the app's own on its stack.
+    pub activity: String,
+    /// Its innermost frame in the app's own code.
     pub root: Option<Site>,
     /// Its stack, innermost first.
     pub stack: Vec<StackLine>,
 }
 
 impl Owner {
-    /// One of which nothing but its name is known.
+    /// An owner of which only the name is known.
     pub(crate) fn unknown(thread: &str, tid: u32, lock: Option<String>) -> Self {
         Self {
             thread: thread.to_owned(),
             tid,
             lock,
-            doing: "unknown".to_owned(),
+            activity: "unknown".to_owned(),
             root: None,
             stack: Vec::new(),
         }
@@ -105,75 +107,77 @@ impl Owner {
     pub fn place(&self) -> String {
         let at = self.root.as_ref().or(self.stack.first().map(|line| &line.site));
         match at {
-            Some(site) => format!("{} ({})", site.title(), self.doing),
-            None => self.doing.clone(),
+            Some(site) => format!("{} ({})", site.title(), self.activity),
+            None => self.activity.clone(),
         }
     }
 }
 
 /// The thread that hung.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct HungThread {
     /// Its name.
     pub name: String,
-    /// Its id in the kernel, if it is known.
+    /// Its kernel thread id, if it is known.
     pub tid: Option<u32>,
     /// Whether it is the main thread.
     pub main: bool,
 }
 
-/// When a hang began, and how long it lasted.
+/// When a hang started and how long it lasted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Span {
-    /// When it began, BOOTTIME ns.
+    /// When it started, BOOTTIME ns.
     pub since: u64,
-    /// How long it lasted, as far as is known, ns.
+    /// How long it lasted as far as is known, ns.
     pub duration: u64,
     /// Whether it ended.
     pub ended: bool,
-    /// Whether it began before that: what is older was overwritten.
+    /// Whether it started earlier than `since`: older events were overwritten.
     pub at_least: bool,
 }
 
-/// What hung, and why.
+/// What hung and why.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Answer {
-    /// What became of main.
-    pub verdict: Verdict,
+    /// What happened to main.
+    pub conclusion: Conclusion,
     /// The process, and its id.
     pub process: Option<String>,
     /// Its id.
     pub pid: Option<u32>,
     /// The thread that hung.
     pub thread: HungThread,
-    /// When; nothing in a dump, which knows one moment.
+    /// When it hung; `None` for a dump, which shows a single moment.
     pub span: Option<Span>,
     /// The message that main was in.
     pub message: Option<String>,
     /// Why.
     pub cause: Cause,
-    /// The frame of the app that a developer would change.
+    /// The frame in the app's own code to change.
     pub root: Option<Site>,
     /// The heaviest stack of that thread, innermost first.
     pub stack: Vec<StackLine>,
-    /// Samples that the stack is out of; 0 if it is not out of samples.
+    /// Number of samples that the stack was built from; 0 if it was not sampled.
     pub samples: u64,
-    /// Who owns the lock, who owns the lock that that thread waits for, and so on.
+    /// The chain of owners: who owns the lock, who owns the lock that this thread waits for, and so on.
     pub owners: Vec<Owner>,
-    /// The threads of a deadlock, the one that hung first if it is one of them; empty without one.
+    /// The threads of a deadlock, the hung thread first if it is one of them; empty if there is none.
     pub cycle: Vec<String>,
 }
 
-impl Answer {
-    /// The answer of a dump.
-    #[must_use]
-    pub fn of_dump(dump: &Dump) -> Self {
+impl From<&Dump> for Answer {
+    /// The answer of a thread dump.
+    fn from(dump: &Dump) -> Self {
         let facts = Observed::of_dump(dump);
         let section = dump.answer();
-        let blamed = dump.blamed();
+        let anr_process = dump.anr_process();
         let name = section.and_then(|section| section.cmdline.clone());
-        let process = name.or_else(|| blamed.as_ref().and_then(|blamed| blamed.name.clone()));
-        let pid = section.and_then(|section| section.pid).or(blamed.and_then(|blamed| blamed.pid));
+        let process = name.or_else(|| anr_process.as_ref().and_then(|anr_process| anr_process.name.clone()));
+        let pid =
+            section.and_then(|section| section.pid).or(anr_process.and_then(|anr_process| anr_process.pid));
         let dumped = facts.dumped();
         let thread = HungThread {
             name: dumped.map_or_else(|| "main".to_owned(), |dumped| dumped.name.clone()),
@@ -182,7 +186,9 @@ impl Answer {
         };
         Self::of(&facts, process, pid, thread, None)
     }
+}
 
+impl Answer {
     pub(crate) fn of(
         facts: &Observed,
         process: Option<String>,
@@ -191,10 +197,10 @@ impl Answer {
         span: Option<Span>,
     ) -> Self {
         let cause = Cause::of(facts);
-        let verdict = facts.verdict(cause.id);
+        let conclusion = facts.conclusion(cause.id);
         let dumped = facts.dumped();
         let (stack, samples) = heaviest(facts);
-        let of_a_lock = !cause.id.is_of_a_main_that_goes_on() && cause.id != CauseId::OtherProcess;
+        let of_a_lock = !cause.id.is_main_responsive() && cause.id != CauseId::OtherProcess;
         let owners = match dumped {
             _ if !of_a_lock => Vec::new(),
             Some(dumped) if facts.owners.is_empty() => dumped.owners.clone(),
@@ -209,7 +215,7 @@ impl Answer {
             _ => Vec::new(),
         };
         Self {
-            verdict,
+            conclusion,
             process,
             pid,
             thread,
@@ -231,7 +237,8 @@ impl Answer {
     }
 }
 
-/// The stack to show, and how many samples it is out of: recorded calls if any of them has a name, else samples, else the dump.
+/// The stack to show and its number of samples: recorded calls if any of them has a name, else samples, else
+/// the dump.
 fn heaviest(facts: &Observed) -> (Vec<StackLine>, u64) {
     let named =
         facts.recorded.iter().any(|line| line.own && !crate::names::is_method_number(&line.site.name));

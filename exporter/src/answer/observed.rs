@@ -1,132 +1,136 @@
-//! What is known of a hang, in the terms of the rules: plain values, whether they come from a recording or from a dump alone.
+//! The facts about a hang, in the terms of the rules: plain values, whether they come from a recording or from
+//! a dump alone.
 
 use std::collections::HashMap;
 
 use trace_format::event::{Clocks, Usage, Wait, WaitKind};
 
+use super::activity::{Activity, FrameView, classify, parts, remote_call};
 use super::cause::Evidence;
-use super::doing::{Doing, Seen, doing, parts, remote_call};
-use super::dumped::Dumped;
+use super::dumped_main::DumpedMain;
 use super::own::is_own;
 use super::stack::StackLine;
-use super::{Owner, Verdict};
+use super::{Conclusion, Owner};
 use crate::dump::{AnrKind, Dump, Subject};
-use crate::facts::{Before, Sample, Unit};
+use crate::facts::{RecentWork, Sample, Unit};
 use crate::words::{about, seconds};
 
-/// All waits of one kind for one thing, in the message that hung.
+/// All waits of one kind for one target in the message that hung.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct WaitSum {
-    /// Which kind.
+    /// The kind of wait.
     pub(crate) kind: WaitKind,
-    /// The lock's class, or what was called.
+    /// The lock's class, or the blocking call.
     pub(crate) what: Option<String>,
-    /// The lock's owner, in words, where that is known.
+    /// The lock's owner in words, if it is known.
     pub(crate) owner: Option<String>,
-    /// When the first one began.
+    /// When the first one started.
     pub(crate) since: u64,
-    /// How often.
+    /// How many there were.
     pub(crate) count: u64,
-    /// How long all took, ns.
+    /// Their total duration, ns.
     pub(crate) total: u64,
-    /// The first one, as it is recorded.
+    /// The first one as recorded.
     pub(crate) first: Wait,
 }
 
-/// What samples of main's stack show.
+/// What the samples of main's stack show.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Sampled {
+pub(crate) struct SampleSummary {
     pub(crate) samples: u64,
-    /// How many were doing what, the most first.
-    pub(crate) doing: Vec<(Doing, u64)>,
+    /// The number of samples per activity, most frequent first.
+    pub(crate) activity: Vec<(Activity, u64)>,
     /// The innermost method of most samples.
     pub(crate) top: Option<String>,
-    /// The app's own method that is in most of them, the innermost of equals.
+    /// The app's own method that is in most samples; of equals the innermost.
     pub(crate) own: Option<(String, u64)>,
-    /// The stack that most samples have, innermost first, with the number of samples that have each frame.
+    /// The stack of most samples, innermost first; each frame has its number of samples.
     pub(crate) heaviest: Vec<StackLine>,
-    /// The call to another process that most of them are in.
+    /// The call to another process that most samples are in.
     pub(crate) remote: Option<String>,
 }
 
-/// The CPU time of main, as it was polled.
+/// Main's CPU time from polls.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct CpuTime {
     pub(crate) ran: u64,
     pub(crate) runnable: u64,
     pub(crate) polled: u64,
-    /// How much of that ended with main in uninterruptible sleep.
+    /// How much of the polled time ended with main in uninterruptible sleep.
     pub(crate) uninterruptible: u64,
-    /// The longest time between two polls in which main was neither running, runnable nor asleep: its start and length.
+    /// The longest time between two polls in which main was neither running, runnable nor sleeping: start and
+    /// length.
     pub(crate) gap: (u64, u64),
 }
 
 /// Calls that were too short to be recorded.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Short {
+pub(crate) struct ShortCallSummary {
     pub(crate) calls: u64,
     /// When the last of them were counted.
     pub(crate) last: u64,
-    /// Whose most were, and their share in percent.
+    /// The method with the most of them, and its share in percent.
     pub(crate) hot: Option<(String, u64)>,
 }
 
-/// What is known.
+/// The facts.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Observed {
-    /// When it was noticed, or the last moment.
-    pub(crate) asked: u64,
+    /// When the hang was noticed, or the last moment.
+    pub(crate) noticed: u64,
     /// Start of the hang; `asked` if main did not hang.
     pub(crate) since: u64,
-    /// Whether there is a hang at all, and whether an ANR.
+    /// Whether there is a hang, and whether it is an ANR.
     pub(crate) hung: bool,
     pub(crate) anr: bool,
-    /// Why the process judged the ANR to be another process's, and when.
+    /// When and why the process judged the ANR to be another process's.
     pub(crate) others: Option<(u64, String)>,
-    /// What main was in, in the hang.
+    /// What main was in during the hang.
     pub(crate) message: Option<String>,
-    /// What main was in when the system asked, by the recording or by samples of its stack; nothing if it polled.
+    /// What main was in when the system requested the dump, from recorded calls or samples; `None` if it
+    /// polled.
     pub(crate) open: Option<Unit>,
     /// The innermost recorded method that was open for half of the hang, and since when.
     pub(crate) method: Option<(String, u64)>,
-    /// What was recorded as open on main, innermost first.
+    /// The recorded calls open on main, innermost first.
     pub(crate) recorded: Vec<StackLine>,
-    /// Who owns the lock of the wait that main is in, who owns the lock that that thread waits for, and so on.
+    /// The chain of owners: who owns the lock that main waits for, who owns the lock that this thread waits
+    /// for, and so on.
     pub(crate) owners: Vec<Owner>,
     /// Threads that wait for each other by their recorded waits; main first if it is one of them.
     pub(crate) cycle: Vec<String>,
-    /// Whether main is in that cycle, or waits for it.
+    /// Whether main is in that cycle or waits for it.
     pub(crate) cycle_reached: bool,
-    /// Calls of main's in the hang that were too short to be recorded.
-    pub(crate) short: Option<Short>,
-    /// How much of the hang coarse time stood still, ns.
+    /// Calls by main during the hang that were too short to be recorded.
+    pub(crate) short: Option<ShortCallSummary>,
+    /// How long coarse time stood still during the hang, ns.
     pub(crate) standstill: u64,
-    /// When main came back from the hang, and when the system asked after that.
+    /// When main recovered from the hang, and when the system requested the dump after that.
     pub(crate) came_back: Option<(u64, u64)>,
-    /// Events of main's in the hang, and when the last one was.
+    /// Number of main's events during the hang, and the time of the last one.
     pub(crate) events: (u64, u64),
     pub(crate) waits: Vec<WaitSum>,
     pub(crate) cpu: CpuTime,
-    /// How long the device slept in the hang, ns.
+    /// How long the device was suspended during the hang, ns.
     pub(crate) slept: u64,
-    /// The five seconds before it was noticed.
-    pub(crate) before: Before,
-    pub(crate) dump: Option<(u64, Dumped)>,
-    pub(crate) sampled: Sampled,
+    /// The five seconds before the hang was noticed.
+    pub(crate) before: RecentWork,
+    pub(crate) dump: Option<(u64, DumpedMain)>,
+    pub(crate) sampled: SampleSummary,
     /// Main's `Thread.State` at the ANR.
     pub(crate) state: Option<String>,
-    /// The scheduler's group of the process.
+    /// The scheduler group of the process.
     pub(crate) cgroup: Option<String>,
-    /// What the system said that it had waited for.
+    /// The reason that the system gave for its request.
     pub(crate) subject: Option<Subject>,
 }
 
-/// Whether `part` is at least half of `whole`, of numbers that a file may have made large.
+/// Whether `part` is at least half of `whole`; safe for any numbers that a file may have.
 pub(super) fn is_half(part: u64, whole: u64) -> bool {
     part >= whole.div_ceil(2)
 }
 
-/// Sums what was polled of main's CPU time.
+/// Sums main's CPU time over its polls.
 pub(crate) fn cpu_time(usage: &[(u64, Usage)], from: u64, to: u64) -> CpuTime {
     let mut sum = CpuTime::default();
     let within = usage.iter().filter(|(at, _)| (from..=to).contains(at));
@@ -141,7 +145,7 @@ pub(crate) fn cpu_time(usage: &[(u64, Usage)], from: u64, to: u64) -> CpuTime {
             sum.uninterruptible = sum.uninterruptible.saturating_add(polled);
         }
         let still = polled.saturating_sub(ran).saturating_sub(runnable);
-        // A frozen process neither sleeps nor runs, and its poller stands still with it.
+        // A frozen process neither sleeps nor runs, and its poller stops with it.
         if b.state == b'R' && still > sum.gap.1 {
             sum.gap = (*begin, still);
         }
@@ -149,22 +153,22 @@ pub(crate) fn cpu_time(usage: &[(u64, Usage)], from: u64, to: u64) -> CpuTime {
     sum
 }
 
-/// How long the device slept between two moments: BOOTTIME goes on, MONOTONIC does not.
+/// How long the device was suspended between two moments: BOOTTIME advances, MONOTONIC does not.
 pub(crate) fn slept(clocks: &[Clocks], from: u64, to: u64) -> u64 {
     let ahead = |c: &Clocks| c.boottime.saturating_sub(c.monotonic);
     let before = clocks.iter().filter(|c| c.boottime <= from).map(ahead).next_back();
     let within = clocks.iter().filter(|c| (from..=to).contains(&c.boottime));
-    let (mut least, mut most) = (before, before);
+    let (mut least, mut max) = (before, before);
     for clock in within {
         least = Some(least.map_or(ahead(clock), |l| l.min(ahead(clock))));
-        most = Some(most.map_or(ahead(clock), |m| m.max(ahead(clock))));
+        max = Some(max.map_or(ahead(clock), |m| m.max(ahead(clock))));
     }
-    most.unwrap_or(0) - least.unwrap_or(0)
+    max.unwrap_or(0) - least.unwrap_or(0)
 }
 
-/// What samples of main show, whose thread state was `state` if that is known.
-pub(crate) fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>> + Clone, state: &str) -> Sampled {
-    let mut found = Sampled::default();
+/// What samples of main show; `state` is its thread state, if known.
+pub(crate) fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>> + Clone, state: &str) -> SampleSummary {
+    let mut found = SampleSummary::default();
     let mut by_top: HashMap<&str, u64> = HashMap::new();
     let mut by_remote: HashMap<String, u64> = HashMap::new();
     let mut own: HashMap<&str, (u64, u64)> = HashMap::new();
@@ -174,12 +178,12 @@ pub(crate) fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>> + Clone, sta
         if let Some(top) = names().next() {
             *by_top.entry(top).or_default() += 1;
         }
-        let does = doing(sample.frames().map(Seen::java), state);
-        match found.doing.iter_mut().find(|(known, _)| *known == does) {
+        let does = classify(sample.frames().map(FrameView::java), state);
+        match found.activity.iter_mut().find(|(known, _)| *known == does) {
             Some((_, sum)) => *sum += 1,
-            None => found.doing.push((does, 1)),
+            None => found.activity.push((does, 1)),
         }
-        if let Some(remote) = remote_call(sample.frames().map(Seen::java)) {
+        if let Some(remote) = remote_call(sample.frames().map(FrameView::java)) {
             *by_remote.entry(remote).or_default() += 1;
         }
         let mut seen: Vec<&str> = Vec::new();
@@ -191,28 +195,28 @@ pub(crate) fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>> + Clone, sta
             }
         }
     }
-    found.doing.sort_by_key(|(doing, count)| (std::cmp::Reverse(*count), *doing));
-    let most = by_top.into_iter().max_by_key(|(name, count)| (*count, std::cmp::Reverse(*name)));
-    found.top = most.map(|(name, _)| name.to_owned());
-    let most = by_remote.into_iter().max_by(|(a, n), (b, m)| n.cmp(m).then_with(|| b.cmp(a)));
-    found.remote = most.map(|(name, _)| name);
-    // In most samples, and of those the innermost.
+    found.activity.sort_by_key(|(activity, count)| (std::cmp::Reverse(*count), *activity));
+    let top = by_top.into_iter().max_by_key(|(name, count)| (*count, std::cmp::Reverse(*name)));
+    found.top = top.map(|(name, _)| name.to_owned());
+    let remote = by_remote.into_iter().max_by(|(a, n), (b, m)| n.cmp(m).then_with(|| b.cmp(a)));
+    found.remote = remote.map(|(name, _)| name);
+    // The method in most samples; of equals the innermost.
     let best = own.iter().max_by_key(|(name, (count, depth))| (*count, std::cmp::Reverse((*depth, **name))));
     found.own = best.map(|(name, (count, _))| ((*name).to_owned(), *count));
     found.heaviest = heaviest(samples);
     found
 }
 
-/// Frames of the heaviest stack that are kept.
-const HEAVIEST: usize = 512;
+/// Maximum number of frames kept of the heaviest stack.
+const MAX_HEAVIEST: usize = 512;
 
-/// The stack that most samples share, from the outermost frame on: at each depth the method that most of them have, with the line
-/// that is there most often.
+/// The stack that most samples share, from the outermost frame on: at each depth the method that most of them
+/// have, with its most frequent line.
 fn heaviest<'a>(samples: impl Iterator<Item = Sample<'a>>) -> Vec<StackLine> {
     fn method(frame: &str) -> &str {
         frame.split_once('(').map_or(frame, |(name, _)| name)
     }
-    fn most<'f>(frames: impl Iterator<Item = &'f str>) -> Option<(&'f str, u64)> {
+    fn most_frequent<'f>(frames: impl Iterator<Item = &'f str>) -> Option<(&'f str, u64)> {
         let mut counts: HashMap<&str, u64> = HashMap::new();
         frames.for_each(|frame| *counts.entry(frame).or_default() += 1);
         counts.into_iter().max_by_key(|(name, count)| (*count, std::cmp::Reverse(*name)))
@@ -222,11 +226,11 @@ fn heaviest<'a>(samples: impl Iterator<Item = Sample<'a>>) -> Vec<StackLine> {
         stack.reverse();
     }
     let mut lines = Vec::new();
-    for depth in 0..HEAVIEST {
+    for depth in 0..MAX_HEAVIEST {
         let at = |stack: &Vec<&'a str>| stack.get(depth).copied();
-        let Some((name, count)) = most(stacks.iter().filter_map(at).map(method)) else { break };
+        let Some((name, count)) = most_frequent(stacks.iter().filter_map(at).map(method)) else { break };
         stacks.retain(|stack| at(stack).is_some_and(|frame| method(frame) == name));
-        let frame = most(stacks.iter().filter_map(at)).map_or(name, |(frame, _)| frame);
+        let frame = most_frequent(stacks.iter().filter_map(at)).map_or(name, |(frame, _)| frame);
         lines.push(StackLine::sampled(frame, Some(count)));
     }
     lines.reverse();
@@ -234,47 +238,47 @@ fn heaviest<'a>(samples: impl Iterator<Item = Sample<'a>>) -> Vec<StackLine> {
 }
 
 impl Observed {
-    /// What a thread dump alone says.
+    /// The facts of a thread dump alone.
     pub(crate) fn of_dump(dump: &Dump) -> Self {
-        let others = match (dump.blamed(), dump.answer()) {
-            (Some(blamed), None) if dump.sections.iter().any(|section| !section.threads.is_empty()) => {
-                Some((0, format!("the dump is about {}, whose stacks are not in it", blamed.title())))
+        let others = match (dump.anr_process(), dump.answer()) {
+            (Some(anr_process), None) if dump.sections.iter().any(|section| !section.threads.is_empty()) => {
+                Some((0, format!("the dump is about {}, whose stacks are not in it", anr_process.title())))
             }
             _ => None,
         };
-        let anr = dump.subject.is_some() || dump.blamed().is_some();
+        let anr = dump.subject.is_some() || dump.anr_process().is_some();
         let mut found = Self { hung: true, anr: others.is_none() && anr, others, ..Self::default() };
         found.set_dump(0, dump, None);
         found
     }
 
-    /// Adds a dump; says whether it has main.
+    /// Adds a dump; returns whether it has main.
     pub(crate) fn set_dump(&mut self, at: u64, dump: &Dump, pid: Option<u32>) -> bool {
         if let Some(subject) = &dump.subject {
             self.subject.get_or_insert_with(|| subject.clone());
         }
-        let dumped = Dumped::of(dump, pid);
+        let dumped = DumpedMain::of(dump, pid);
         self.dump = dumped.map(|dumped| (at, dumped)).or_else(|| self.dump.take());
-        self.dump.as_ref().is_some_and(|(_, dumped)| dumped.doing.is_some())
+        self.dump.as_ref().is_some_and(|(_, dumped)| dumped.activity.is_some())
     }
 
-    pub(super) fn dumped(&self) -> Option<&Dumped> {
+    pub(super) fn dumped(&self) -> Option<&DumpedMain> {
         self.dump.as_ref().map(|(_, dumped)| dumped)
     }
 
     pub(super) fn duration(&self) -> u64 {
-        self.asked.saturating_sub(self.since)
+        self.noticed.saturating_sub(self.since)
     }
 
-    /// The verdict that goes with a cause.
-    pub(super) fn verdict(&self, cause: super::CauseId) -> Verdict {
+    /// The verdict for a cause.
+    pub(super) fn conclusion(&self, cause: super::CauseId) -> Conclusion {
         match cause {
-            super::CauseId::OtherProcess => Verdict::OtherProcess,
-            super::CauseId::Recovered => Verdict::Recovered,
-            _ if self.anr => Verdict::Anr,
-            cause if cause.is_of_a_main_that_goes_on() => Verdict::NoHang,
-            _ if self.hung => Verdict::Hang,
-            _ => Verdict::NoHang,
+            super::CauseId::OtherProcess => Conclusion::OtherProcess,
+            super::CauseId::Recovered => Conclusion::Recovered,
+            _ if self.anr => Conclusion::Anr,
+            cause if cause.is_main_responsive() => Conclusion::NoHang,
+            _ if self.hung => Conclusion::Hang,
+            _ => Conclusion::NoHang,
         }
     }
 
@@ -284,25 +288,26 @@ impl Observed {
         (longest.total > 0 && is_half(longest.total, self.duration())).then_some(longest)
     }
 
-    /// Whether main slept through most of the time polled: it cannot have been busy then, whatever its stack says.
+    /// Whether main slept through most of the polled time: then it was not busy, even if its stack suggests
+    /// that.
     pub(super) fn slept_through(&self) -> bool {
         let CpuTime { ran, runnable, polled, .. } = self.cpu;
         polled > 0 && !is_half(ran.saturating_add(runnable), polled) && ran < polled / 5
     }
 
-    /// What half of the samples, or the dump, show main doing.
-    pub(super) fn seen_doing(&self, what: impl Fn(Doing) -> bool) -> Option<(Doing, Evidence)> {
-        let Sampled { samples, doing, top, .. } = &self.sampled;
+    /// Evidence that half of the samples, or the dump, show main in this activity.
+    pub(super) fn shows_activity(&self, what: impl Fn(Activity) -> bool) -> Option<(Activity, Evidence)> {
+        let SampleSummary { samples, activity, top, .. } = &self.sampled;
         if *samples > 0 {
-            let fits = || doing.iter().filter(|(doing, _)| what(*doing));
+            let fits = || activity.iter().filter(|(activity, _)| what(*activity));
             let count = fits().map(|(_, count)| *count).sum::<u64>();
-            let (most, _) = fits().next()?;
+            let (first, _) = fits().next()?;
             let top = top.as_deref().unwrap_or("?");
             let text = format!("{count} of {samples} samples of main's stack are in {top}");
-            return is_half(count, *samples).then(|| (*most, Evidence::new(0, text)));
+            return is_half(count, *samples).then(|| (*first, Evidence::new(0, text)));
         }
         let (at, dump) = self.dump.as_ref()?;
-        let found = dump.doing.filter(|doing| what(*doing))?;
+        let found = dump.activity.filter(|activity| what(*activity))?;
         let state = if dump.state.is_empty() { String::new() } else { format!("{} ", dump.state) };
         Some((
             found,
@@ -310,16 +315,16 @@ impl Observed {
         ))
     }
 
-    /// What main was in, in words.
+    /// Evidence: what main was in.
     pub(super) fn was_in(&self) -> Option<Evidence> {
         let (name, since) = self.method.as_ref()?;
-        let took = seconds(self.asked.saturating_sub(*since));
+        let took = seconds(self.noticed.saturating_sub(*since));
         Some(Evidence::new(*since, format!("{name} was open for {took}")))
     }
 
-    /// What main called too briefly to be recorded, in words.
+    /// Evidence: what main called too briefly to be recorded.
     pub(super) fn short_calls(&self) -> Option<Evidence> {
-        let Short { calls, hot, .. } = self.short.as_ref()?;
+        let ShortCallSummary { calls, hot, .. } = self.short.as_ref()?;
         let calls = about(*calls);
         let text = match hot {
             Some((name, percent)) => {
@@ -330,7 +335,7 @@ impl Observed {
         Some(Evidence::new(0, text))
     }
 
-    /// Main's CPU time, in words.
+    /// Evidence: main's CPU time.
     pub(super) fn used(&self) -> Option<Evidence> {
         let CpuTime { ran, runnable, polled, .. } = self.cpu;
         let text = format!(
@@ -342,15 +347,17 @@ impl Observed {
         (polled > 0).then(|| Evidence::new(0, text))
     }
 
-    /// What the system waited for, where it said so.
+    /// The component that the system waited for, if it said so.
     pub(super) fn component(&self) -> Option<AnrKind> {
         self.subject.as_ref().map(|subject| subject.kind)
     }
 
-    /// Whether main had nothing to do when the system asked. It had where a call was open, or a sample is not of the poll.
+    /// Whether main had nothing to do when the system requested the dump. An open call, or a sample outside of
+    /// the poll, is something to do.
     pub(super) fn main_was_idle(&self) -> bool {
-        let idle = self.dumped().is_some_and(|dump| dump.doing == Some(Doing::Of(super::CauseId::Idle)));
-        // Nothing says that nothing ran while time stood still.
+        let idle =
+            self.dumped().is_some_and(|dump| dump.activity == Some(Activity::Of(super::CauseId::Idle)));
+        // While coarse time stood still, something may have run unrecorded.
         (self.hung || self.anr)
             && self.open.is_none()
             && self.method.is_none()
@@ -358,14 +365,14 @@ impl Observed {
             && (idle || !self.hung && self.dump.is_none())
     }
 
-    /// What the system had waited for, in its words.
-    pub(super) fn asked_for(&self) -> Option<Evidence> {
+    /// Evidence: what the system waited for, in its words.
+    pub(super) fn system_request(&self) -> Option<Evidence> {
         let subject = self.subject.as_ref()?;
         Some(Evidence::new(0, format!("the system's subject: {}", subject.text)))
     }
 
-    /// Why nothing can be said.
-    pub(super) fn what_is_missing(&self) -> Vec<Evidence> {
+    /// Which evidence is missing.
+    pub(super) fn missing_evidence(&self) -> Vec<Evidence> {
         let mut found = Vec::new();
         let mut add = |text: &str| found.push(Evidence::new(0, text.to_owned()));
         if !self.hung && !self.anr {
@@ -383,7 +390,7 @@ impl Observed {
                     seconds(still)
                 )),
             }
-            if self.asked > 0 && self.cpu.polled == 0 {
+            if self.noticed > 0 && self.cpu.polled == 0 {
                 add("main's CPU time was not polled");
             }
             if self.dump.is_none() && self.sampled.samples == 0 {

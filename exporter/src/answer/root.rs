@@ -1,4 +1,4 @@
-//! The root of a hang: the frame of the app that a developer would change.
+//! The root of a hang: the frame in the app's own code to change.
 
 use super::id::CauseId;
 use super::kind::CauseKind;
@@ -6,7 +6,7 @@ use super::observed::Observed;
 use super::stack::{self, Site};
 use crate::names::is_method_number;
 
-/// The root that goes with a cause. A name is preferred to a method's number, which another build gives to another method.
+/// The root for a cause. A name is preferred to a method's number, which differs between builds.
 pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
     let named = |name: &str| Site { name: name.to_owned(), file: None, line: None };
     let before = || facts.before.kinds.first().map(|kind| named(&kind.name));
@@ -18,10 +18,10 @@ pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
             return facts.message.as_deref().map(named);
         }
         CauseId::Recovered => {}
-        cause if cause.is_of_a_main_that_goes_on() => return None,
+        cause if cause.is_main_responsive() => return None,
         _ => {}
     }
-    // Of native code the frame of the stack that enters it says more than the recorded caller.
+    // In native code, the stack frame that enters it is more specific than the recorded caller.
     if cause.kind() == CauseKind::NativeStretch
         && let Some(site) =
             facts.dumped().filter(|_| facts.sampled.samples == 0).and_then(|d| stack::root(&d.stack))
@@ -41,7 +41,7 @@ pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
     dumped().or_else(seen).or_else(|| numbered.map(named))
 }
 
-/// With file and line, from whatever stack has them.
+/// Adds file and line from any stack that has them.
 fn placed(facts: &Observed, name: &str) -> Site {
     let dumped = facts.dumped().into_iter().flat_map(|dump| &dump.stack);
     let lines = facts.sampled.heaviest.iter().chain(dumped).chain(&facts.recorded);
@@ -52,13 +52,13 @@ fn placed(facts: &Observed, name: &str) -> Site {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::observed::Sampled;
+    use crate::answer::observed::SampleSummary;
 
     #[test]
     fn a_root_is_a_name_if_there_is_one_and_else_the_methods_number() {
         let root = |method: &str, sampled: Option<&str>| {
             let own = sampled.map(|name| (name.to_owned(), 7));
-            let sampled = Sampled { own, ..Sampled::default() };
+            let sampled = SampleSummary { own, ..SampleSummary::default() };
             let facts = Observed { method: Some((method.to_owned(), 0)), sampled, ..Observed::default() };
             of(&facts, CauseId::BusyMethod).unwrap().name
         };

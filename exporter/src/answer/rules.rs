@@ -1,42 +1,43 @@
-//! The table: what has to be known for which cause. The first row that holds is the cause; `docs/causes.md` prints it.
+//! The table of rules: what must be known for which cause. The first rule that holds decides; `docs/causes.md`
+//! prints the table.
 //!
-//! Thread state and CPU time come before samples: a main that is blocked, or that slept through the hang, was not busy, whatever
-//! method its samples are in. No row concludes from what is missing.
+//! Thread state and CPU time come before samples: a main thread that was blocked, or slept through the hang,
+//! was not busy, whatever its samples show. No rule concludes from missing facts.
 
 use trace_format::event::WaitKind;
 use trace_format::verdict::Confidence::{self, High, Low, Medium};
 
+use super::activity::{Activity, FrameView, classify};
 use super::cause::Evidence;
-use super::doing::{Doing, Seen, doing};
 use super::id::CauseId;
 use super::observed::{Observed, WaitSum, is_half};
 use crate::words::seconds;
 
-/// Messages in five seconds that make a storm, and the share of the time, in percent, that they must take.
+/// Number of messages in five seconds that make a storm, and their minimum share of the time, in percent.
 const STORM: u64 = 100;
 const STORM_BUSY: u128 = 80;
-/// A message that is older than this is no part of a storm, ns.
+/// A longer message is not part of a storm, ns.
 const LONG_MESSAGE: u64 = 2_000_000_000;
-/// So long neither run nor polled, ns: frozen.
-const STILL: u64 = 10_000_000_000;
-/// Percent of the heap free, at which memory is short.
+/// Time without running or polling from which main counts as frozen, ns.
+const FROZEN_TIME: u64 = 10_000_000_000;
+/// Free heap, in percent, from which memory counts as low.
 const HEAP_FULL: u64 = 5;
-/// Percent of the time in which all threads waited for memory, at which it is short (PSI `full avg10`).
+/// Time in which all threads waited for memory, in percent, from which memory counts as low (PSI `full avg10`).
 const PRESSURE: f64 = 10.0;
-/// A message so long before the dump had kept main busy, ns.
+/// A message of this length before the dump had kept main busy, ns.
 const RECOVERED_FROM: u64 = 1_000_000_000;
 
 type Holds = fn(&Observed, CauseId) -> Option<Vec<Evidence>>;
 
-/// A row.
+/// A rule.
 pub struct Rule {
-    /// What it concludes.
+    /// The cause that it concludes.
     pub cause: CauseId,
-    /// How sure that is.
+    /// The confidence.
     pub confidence: Confidence,
-    /// When, in words.
+    /// The condition in words.
     pub when: &'static str,
-    /// The evidence, if it holds.
+    /// Returns the evidence if the condition holds.
     pub(super) holds: Holds,
 }
 
@@ -48,7 +49,7 @@ const RECORDED: &str = "recorded waits of this kind took half of the hang";
 const SEEN: &str = "half of the samples of main's stack, or the dump, show it";
 const OF_A_DUMP: &str = "the dump shows it";
 
-/// All rows, in the order in which they are asked.
+/// All rules, in order of evaluation.
 pub const RULES: &[Rule] = {
     use CauseId as C;
     &[
@@ -176,9 +177,9 @@ pub const RULES: &[Rule] = {
             "all threads waited for memory 10 % of the last 10 s, and main was not stuck",
             pressure,
         ),
-        row(C::Input, Medium, OF_A_DUMP, goes_on),
-        row(C::Vsync, Medium, OF_A_DUMP, goes_on),
-        row(C::StoppedByDump, Medium, OF_A_DUMP, goes_on),
+        row(C::Input, Medium, OF_A_DUMP, between_work),
+        row(C::Vsync, Medium, OF_A_DUMP, between_work),
+        row(C::StoppedByDump, Medium, OF_A_DUMP, between_work),
         row(C::Idle, Medium, "main had nothing to do when the system asked", idle),
     ]
 };
@@ -213,7 +214,7 @@ fn device_slept(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
 
 fn stood_still(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let (at, still) = f.cpu.gap;
-    let long = f.hung && still >= STILL && is_half(still, f.duration());
+    let long = f.hung && still >= FROZEN_TIME && is_half(still, f.duration());
     let text = format!("main was neither running, runnable nor asleep for {}", seconds(still));
     long.then(|| all([one(at, text)]))?
 }
@@ -242,19 +243,19 @@ fn deadlock_elsewhere(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     all([one(at, text), f.used()])
 }
 
-/// Whether main waits for what another thread has to do.
-fn is_for_a_result(doing: Doing) -> bool {
+/// Whether main waits for a result that another thread has to compute.
+fn is_for_a_result(activity: Activity) -> bool {
     use CauseId as C;
     matches!(
-        doing,
-        Doing::Of(C::FutureWait | C::RunBlocking | C::ThreadJoin | C::ObjectWait | C::SharedPreferences)
+        activity,
+        Activity::Of(C::FutureWait | C::RunBlocking | C::ThreadJoin | C::ObjectWait | C::SharedPreferences)
     )
 }
 
 fn pool_deadlock(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let (at, dump) = f.dump.as_ref().filter(|(_, dump)| !dump.waiters.is_empty())?;
-    let waits = dump.doing.filter(|doing| is_for_a_result(*doing))?;
-    let Doing::Of(what) = waits else { return None };
+    let waits = dump.activity.filter(|activity| is_for_a_result(*activity))?;
+    let Activity::Of(what) = waits else { return None };
     let count = dump.waiters.len();
     let names = quoted(&dump.waiters[..count.min(4)]);
     let more = if count > 4 { format!(" and {} more", count - 4) } else { String::new() };
@@ -262,12 +263,12 @@ fn pool_deadlock(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     all([one(*at, text), f.was_in()])
 }
 
-/// The cause that a recorded wait is of: by its kind and by what was waited on, or by a stack that names the caller.
-fn of_wait(f: &Observed, sum: &WaitSum) -> CauseId {
+/// The cause of a recorded wait: by its kind and target, or by a stack that names the caller.
+fn wait_cause(f: &Observed, sum: &WaitSum) -> CauseId {
     use CauseId as C;
-    let seen = f.seen_doing(|doing| matches!(doing, Doing::Of(_))).map(|(doing, _)| doing);
+    let seen = f.shows_activity(|activity| matches!(activity, Activity::Of(_))).map(|(activity, _)| activity);
     let named = match seen {
-        Some(Doing::Of(id)) => Some(id),
+        Some(Activity::Of(id)) => Some(id),
         _ => None,
     };
     let what = sum.what.as_deref().unwrap_or_default();
@@ -275,9 +276,9 @@ fn of_wait(f: &Observed, sum: &WaitSum) -> CauseId {
         WaitKind::Monitor => C::LockWait,
         WaitKind::Sleep => C::Sleep,
         WaitKind::Join => C::ThreadJoin,
-        WaitKind::Blocking => match doing(std::iter::once(Seen::java(what)), "") {
-            Doing::Of(id) if id.kind().is_wait() && id != C::FutureWait => match named {
-                // What was asked for says more than how it is done.
+        WaitKind::Blocking => match classify(std::iter::once(FrameView::java(what)), "") {
+            Activity::Of(id) if id.kind().is_wait() && id != C::FutureWait => match named {
+                // What was requested is more specific than how it waits.
                 Some(caller @ (C::SharedPreferences | C::Sqlite)) => caller,
                 _ => id,
             },
@@ -299,7 +300,7 @@ fn of_wait(f: &Observed, sum: &WaitSum) -> CauseId {
 }
 
 fn recorded(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
-    let sum = f.mostly_waited(|sum| of_wait(f, sum) == cause)?;
+    let sum = f.mostly_waited(|sum| wait_cause(f, sum) == cause)?;
     let verb = sum.kind.phrases().did;
     let what = sum.what.as_deref().unwrap_or("an object of unknown class");
     let times = if sum.count > 1 { format!(" in {} waits", sum.count) } else { String::new() };
@@ -318,24 +319,24 @@ fn lock_dumped(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
         let place =
             owner.root.as_ref().map(|root| &root.name).or(owner.stack.first().map(|line| &line.site.name));
         let place = place.map_or_else(String::new, |place| format!(" in {place}"));
-        one(0, format!("owned by \"{}\", which is {}{place}", owner.thread, doing_words(&owner.doing)))
+        one(0, format!("owned by \"{}\", which is {}{place}", owner.thread, activity_words(&owner.activity)))
     });
     all([one(*at, format!("the dump has main waiting for the lock of {class}")), owner, f.was_in()])
 }
 
-/// What an owner does, behind "is".
-fn doing_words(doing: &str) -> String {
-    if doing.ends_with("ing") || doing.starts_with("waiting") {
-        doing.to_owned()
+/// What an owner does, as it follows "is".
+fn activity_words(activity: &str) -> String {
+    if activity.ends_with("ing") || activity.starts_with("waiting") {
+        activity.to_owned()
     } else {
-        format!("in a {doing}")
+        format!("in a {activity}")
     }
 }
 
 fn state_blocked(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let state = f.state.as_ref().filter(|state| state.eq_ignore_ascii_case("blocked"))?;
     let ran = f.cpu.polled > 0 && is_half(f.cpu.ran, f.cpu.polled);
-    let (_, place) = f.seen_doing(|_| true).unzip();
+    let (_, place) = f.shows_activity(|_| true).unzip();
     (!ran).then(|| {
         all([one(0, format!("main's thread state was {state} at the ANR")), place, f.used(), f.was_in()])
     })?
@@ -356,7 +357,7 @@ fn starved(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     starved.then(|| all([f.used(), group, f.was_in()]))?
 }
 
-/// Whether main sleeps for the whole of such a cause.
+/// Whether main sleeps for the whole time with such a cause.
 fn sleeps(cause: CauseId) -> bool {
     use CauseId as C;
     matches!(
@@ -376,7 +377,7 @@ fn seen(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
     if ran && sleeps(cause) {
         return None;
     }
-    let (_, place) = f.seen_doing(|doing| doing == Doing::Of(cause))?;
+    let (_, place) = f.shows_activity(|activity| activity == Activity::Of(cause))?;
     let dump = f.dumped();
     let remote = f.sampled.remote.as_ref().or(dump.and_then(|dump| dump.remote.as_ref()));
     let remote = remote
@@ -389,9 +390,9 @@ fn seen(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
     all([Some(place), remote, engine, stuck, f.was_in(), f.used()])
 }
 
-/// A main that the dump found between two pieces of work.
-fn goes_on(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
-    let (at, dump) = f.dump.as_ref().filter(|(_, dump)| dump.doing == Some(Doing::Of(cause)))?;
+/// Main was between two pieces of work at the time of the dump.
+fn between_work(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
+    let (at, dump) = f.dump.as_ref().filter(|(_, dump)| dump.activity == Some(Activity::Of(cause)))?;
     (f.open.is_none() && f.method.is_none()).then(|| {
         all([
             one(*at, format!("the dump shows main in {}: {}", dump.top().unwrap_or("?"), cause.name())),
@@ -465,13 +466,14 @@ fn busy_ran(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
 fn busy_sampled(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let (name, count) =
         f.sampled.own.as_ref().filter(|(_, count)| *count > 1 && is_half(*count, f.sampled.samples))?;
-    let (_, java) = f.seen_doing(|doing| doing == Doing::Java)?;
+    let (_, java) = f.shows_activity(|activity| activity == Activity::Java)?;
     let text = format!("{count} of {} samples of main's stack have {name}", f.sampled.samples);
     (!f.slept_through()).then(|| all([one(0, text), Some(java)]))?
 }
 
 fn slept_in_java(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
-    let (_, java) = f.seen_doing(|doing| doing == Doing::Java).filter(|_| f.sampled.samples > 0)?;
+    let (_, java) =
+        f.shows_activity(|activity| activity == Activity::Java).filter(|_| f.sampled.samples > 0)?;
     (f.hung && f.slept_through()).then(|| all([f.used(), Some(java), f.was_in()]))?
 }
 
@@ -480,34 +482,34 @@ fn busy_events(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let short = f.short.as_ref();
     last = last.max(short.map_or(0, |short| short.last));
     let many = events.saturating_add(short.map_or(0, |short| short.calls)) >= 100;
-    let late = f.asked.saturating_sub(last) <= f.duration() / 5;
+    let late = f.noticed.saturating_sub(last) <= f.duration() / 5;
     let text =
-        format!("main's {events} events went on until {} before", seconds(f.asked.saturating_sub(last)));
+        format!("main's {events} events went on until {} before", seconds(f.noticed.saturating_sub(last)));
     (f.hung && f.duration() >= LONG_MESSAGE && f.method.is_some() && many && late && !f.slept_through())
         .then(|| all([f.was_in(), one(last, text), f.short_calls()]))?
 }
 
 fn busy_dumped(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
-    let dump = f.dumped().filter(|dump| dump.doing == Some(Doing::Java) && !dump.stack.is_empty())?;
+    let dump = f.dumped().filter(|dump| dump.activity == Some(Activity::Java) && !dump.stack.is_empty())?;
     let runs = ["runnable", "suspended", "running", "native", ""]
         .iter()
         .any(|state| dump.state.eq_ignore_ascii_case(state));
-    let (_, place) = f.seen_doing(|doing| doing == Doing::Java)?;
+    let (_, place) = f.shows_activity(|activity| activity == Activity::Java)?;
     runs.then(|| all([Some(place), f.was_in()]))?
 }
 
-/// Whether main, when the system asked, was in nothing.
-fn went_on(f: &Observed) -> bool {
-    let goes_on = |doing| matches!(doing, Doing::Of(cause) if cause.is_of_a_main_that_goes_on());
-    f.open.is_none() && f.dumped().is_none_or(|dump| dump.doing.is_none_or(goes_on))
+/// Whether main was in nothing when the system requested the dump.
+fn had_recovered(f: &Observed) -> bool {
+    let between_work = |activity| matches!(activity, Activity::Of(cause) if cause.is_main_responsive());
+    f.open.is_none() && f.dumped().is_none_or(|dump| dump.activity.is_none_or(between_work))
 }
 
 fn came_back(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
-    let (ended, asked) = f.came_back.filter(|_| f.anr && went_on(f))?;
+    let (ended, request) = f.came_back.filter(|_| f.anr && had_recovered(f))?;
     let what = f.message.as_deref().unwrap_or("a call");
     let took = seconds(ended.saturating_sub(f.since));
     let text =
-        format!("main had recovered {} before: {took} were {what}", seconds(asked.saturating_sub(ended)));
+        format!("main had recovered {} before: {took} were {what}", seconds(request.saturating_sub(ended)));
     all([one(ended, text), f.was_in()])
 }
 
@@ -521,13 +523,13 @@ fn recovered(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
         seconds(kind.total),
         kind.name
     );
-    (f.anr && long && before.busy > 0 && went_on(f)).then(|| all([one(before.to, text), f.used()]))?
+    (f.anr && long && before.busy > 0 && had_recovered(f)).then(|| all([one(before.to, text), f.used()]))?
 }
 
 fn idle(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
     let text = "main had nothing to do when the system asked: it had gone on, or the system waited for something else";
     f.main_was_idle().then(|| {
-        let dumped = goes_on(f, cause).unwrap_or_default();
+        let dumped = between_work(f, cause).unwrap_or_default();
         Some(dumped.into_iter().chain(one(0, text.to_owned())).chain(f.used()).collect())
     })?
 }

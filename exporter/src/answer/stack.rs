@@ -1,20 +1,20 @@
-//! Stacks as the answer shows them, whatever they were read from.
+//! Stacks as the answer shows them, independent of their source.
 
-use super::doing::{Seen, parts};
+use super::activity::{FrameView, parts};
 use super::own::is_own;
 use crate::dump::{Frame, Place, Thread, java_frame};
 
-/// Frames of a stack that are kept, from the inside.
+/// Maximum number of frames kept of a stack, from the innermost on.
 const MAX_FRAMES: usize = 512;
 
-/// Where in the app's code something is.
+/// A place in the app's source code.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Site {
     /// Class and method.
     pub name: String,
-    /// The source file, if it is known.
+    /// The source file, if known.
     pub file: Option<String>,
-    /// The line, from 1, if it is known.
+    /// The line, from 1, if known.
     pub line: Option<u32>,
 }
 
@@ -33,13 +33,13 @@ impl Site {
 /// A frame of a stack.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StackLine {
-    /// Class and method, or the function; what it is and where.
+    /// Class and method, or the native function, and its place.
     pub site: Site,
     /// Whether it is the app's own code.
     pub own: bool,
-    /// In how many samples it is, of a stack out of samples.
+    /// The number of samples that have it, in a sampled stack.
     pub samples: Option<u64>,
-    /// How long it was open, ns, of a stack out of recorded calls.
+    /// How long it was open, ns, in a stack of recorded calls.
     pub open_ns: Option<u64>,
 }
 
@@ -49,14 +49,14 @@ impl StackLine {
         Self { site: Site { name, file, line }, own, samples: None, open_ns: None }
     }
 
-    /// Of a recorded method, wait or message.
+    /// A recorded method, wait or message.
     pub(crate) fn recorded(name: &str, source: Option<(&str, u32)>, open_ns: u64) -> Self {
         let file = source.map(|(file, _)| file).filter(|file| !file.is_empty()).map(str::to_owned);
         let line = source.map(|(_, line)| line).filter(|line| *line > 0 && file.is_some());
         Self { open_ns: Some(open_ns), ..Self::new(name.to_owned(), file, line) }
     }
 
-    /// Of a line as Java's `StackTraceElement` writes it.
+    /// A line as Java's `StackTraceElement` writes it.
     pub(crate) fn sampled(text: &str, samples: Option<u64>) -> Self {
         let line = match java_frame(text) {
             Some(java) => Self::dumped(&Frame::Java(java)),
@@ -65,7 +65,7 @@ impl StackLine {
         Self { samples, ..line }
     }
 
-    /// Of a frame of a dump.
+    /// A frame of a dump.
     pub(crate) fn dumped(frame: &Frame) -> Self {
         match frame {
             Frame::Java(java) => {
@@ -87,25 +87,25 @@ impl StackLine {
     }
 }
 
-/// A thread's stack in a dump.
+/// The stack of a dumped thread.
 pub(super) fn of_thread(thread: &Thread) -> Vec<StackLine> {
     thread.frames.iter().take(MAX_FRAMES).map(StackLine::dumped).collect()
 }
 
-/// The frames of a dump's thread, as they are classified.
-pub(super) fn seen(thread: &Thread) -> impl Iterator<Item = Seen<'_>> {
+/// The frames of a dumped thread, for classification.
+pub(super) fn seen(thread: &Thread) -> impl Iterator<Item = FrameView<'_>> {
     thread.frames.iter().map(|frame| match frame {
         Frame::Java(java) => {
-            Seen::Java { class: &java.class, method: &java.method, native: java.place == Place::Native }
+            FrameView::Java { class: &java.class, method: &java.method, native: java.place == Place::Native }
         }
         Frame::Native(native) => {
-            Seen::Native { symbol: native.symbol.as_deref().unwrap_or_default(), library: &native.map }
+            FrameView::Native { symbol: native.symbol.as_deref().unwrap_or_default(), library: &native.map }
         }
-        Frame::Kernel(kernel) => Seen::Kernel(&kernel.symbol),
+        Frame::Kernel(kernel) => FrameView::Kernel(&kernel.symbol),
     })
 }
 
-/// The frame that a developer would change: the innermost one of the app's own.
+/// The root: the innermost frame in the app's own code.
 pub(crate) fn root(stack: &[StackLine]) -> Option<Site> {
     stack.iter().find(|line| line.own).map(|line| line.site.clone())
 }

@@ -1,21 +1,22 @@
-//! Two sets of recordings beside each other, by method and by message of the main thread: counts, medians, and whether the
+//! Compares two sets of recordings by method and message of the main thread: counts, medians, and whether a
 //! difference is more than chance.
 //!
-//! Names tell what is the same, since two builds number their methods differently. Of each name at most [`MAX_SAMPLES`]
-//! durations are kept, drawn evenly. The test is Mann and Whitney's ([`mann_whitney`]), and what it says of thousands of names
-//! is corrected by Benjamini and Hochberg's procedure: `q` is the share of false alarms among the rows up to this one.
+//! Rows are matched by name, since two builds number their methods differently. Each name keeps a uniform
+//! random sample of at most [`MAX_SAMPLES`] durations. The test is Mann and Whitney's ([`mann_whitney`]);
+//! Benjamini and Hochberg's procedure corrects for thousands of names: `q` is the share of false alarms among
+//! the rows up to this one.
 
+mod durations;
 mod rank;
-mod tally;
 
+pub use durations::{DurationTable, Kind, MAX_SAMPLES};
 pub use rank::mann_whitney;
-pub use tally::{Kind, MAX_SAMPLES, Tallies};
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-/// Calls that both sides must have before a difference can fail a check.
+/// Number of calls that both sides need before a difference can fail a check.
 pub const MIN_CALLS: u64 = 8;
 /// The `q` below which a difference counts as real.
 pub const ALPHA: f64 = 0.05;
@@ -23,24 +24,24 @@ pub const ALPHA: f64 = 0.05;
 /// A method or message on both sides. Durations are ns.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
-    /// Which of the two it is.
+    /// The kind of row.
     pub kind: Kind,
     /// Its name.
     pub name: String,
-    /// How often it ran, before and after.
+    /// Number of runs, before and after.
     pub count: [u64; 2],
-    /// How long all its runs took.
+    /// Total duration.
     pub total: [u64; 2],
-    /// Its median, where it ran at all.
+    /// Median duration, if it ran at all.
     pub median: [Option<u64>; 2],
-    /// How likely chance makes such a difference.
+    /// The probability of such a difference by chance.
     pub p: Option<f64>,
-    /// The same for the whole table, see the module.
+    /// The same, corrected for the whole table; see the module.
     pub q: Option<f64>,
 }
 
 impl Row {
-    /// By how many percent the median has grown.
+    /// The growth of the median in percent.
     #[must_use]
     pub fn change_percent(&self) -> Option<f64> {
         match self.median {
@@ -51,7 +52,7 @@ impl Row {
         }
     }
 
-    /// Whether it has become slower by more than `percent` and `least` ns, and that is not chance.
+    /// Whether it became slower by more than `percent` and `least` ns, beyond chance.
     #[must_use]
     pub fn is_slower(&self, percent: f64, least: u64) -> bool {
         let [Some(before), Some(after)] = self.median else { return false };
@@ -61,7 +62,7 @@ impl Row {
             && after as f64 > before as f64 * (1.0 + percent / 100.0)
     }
 
-    /// What it adds to or takes from the time, ns, at the rate at which it runs after.
+    /// The time that the change adds or removes, ns, at the rate of the second set.
     fn weight(&self) -> u128 {
         let of = |i: usize| u128::from(self.median[i].unwrap_or(0));
         of(0).abs_diff(of(1)) * u128::from(self.count[0].max(self.count[1]))
@@ -75,9 +76,9 @@ impl Row {
     }
 }
 
-/// The rows of both sides, those first that change most.
+/// The rows of both sides, largest change first.
 #[must_use]
-pub fn compare(before: &Tallies, after: &Tallies) -> Vec<Row> {
+pub fn compare(before: &DurationTable, after: &DurationTable) -> Vec<Row> {
     let names: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     let mut rows: Vec<Row> = names
         .into_iter()
@@ -134,7 +135,7 @@ mod tests {
 
     #[test]
     fn many_tests_are_corrected_for_as_in_the_paper() {
-        // The fifteen p values of the paper's example; four are found at 0.05.
+        // The fifteen p values of the paper's example; four are significant at 0.05.
         let p = [
             0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719,
             0.6528, 0.7590, 1.0,

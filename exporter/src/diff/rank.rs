@@ -1,16 +1,23 @@
 //! Mann and Whitney's rank test (Ann. Math. Stat. 18 (1947), 50), two-sided.
 
-/// Up to so many values in all, and without equal ones, the distribution is counted out; beyond, the normal one stands for it.
+/// Up to this many values, and without ties, the exact distribution is used; beyond it, the normal
+/// approximation.
 const EXACT: usize = 40;
 
-/// How likely two samples of one distribution are as far apart as these, each sorted. `None` if one is empty, or all values are
-/// equal.
+/// The probability that two sorted samples of one distribution differ as much as these. `None` if one is empty
+/// or all values are equal.
+///
+/// ```
+/// let p = exporter::diff::mann_whitney(&[1, 2, 3, 4, 5], &[11, 12, 13, 14, 15]).unwrap();
+/// assert!(p < 0.01);
+/// ```
 #[must_use]
 pub fn mann_whitney(a: &[u64], b: &[u64]) -> Option<f64> {
     if a.is_empty() || b.is_empty() {
         return None;
     }
-    // Twice the statistic, so that half a rank is a whole number: 2 for each pair with a < b, 1 for each with a = b.
+    // Twice the statistic, so that half a rank is an integer: 2 for each pair with a < b, 1 for each with a =
+    // b.
     let (mut twice_u, mut ties) = (0_u128, 0.0_f64);
     let (mut i, mut j) = (0, 0);
     while i < a.len() || j < b.len() {
@@ -40,7 +47,7 @@ pub fn mann_whitney(a: &[u64], b: &[u64]) -> Option<f64> {
     Some(erfc(off / variance.sqrt() / std::f64::consts::SQRT_2).min(1.0))
 }
 
-/// Two-sided, by the number of arrangements with each value of U.
+/// Two-sided p value from the number of arrangements with each value of U.
 fn exact(n: usize, m: usize, u: usize) -> f64 {
     // counts[k] for the samples so far: the coefficients of the Gaussian binomial.
     let most = n * m;
@@ -104,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_said_of_nothing_or_of_equal_values() {
+    fn empty_or_equal_samples_have_no_p_value() {
         assert_eq!((mann_whitney(&[], &[1]), mann_whitney(&[5; 30], &[5; 40])), (None, None));
     }
 
@@ -118,7 +125,7 @@ mod tests {
             let (mut a, mut b): (Vec<u64>, Vec<u64>) = values.iter().partition(|v| (**v >> 3) % 2 == 0);
             prop_assume!(a.len() >= 8 && b.len() >= 8);
             let exact = mann_whitney(&a, &b).unwrap();
-            // Every value a hundred times: far too many to count out, with the same order.
+            // Every value a hundred times: too many for the exact test, in the same order.
             a.sort_unstable();
             b.sort_unstable();
             prop_assert!((0.0..=1.0).contains(&exact));

@@ -1,4 +1,4 @@
-//! What ActivityManager logs of an ANR, and what is in dropbox and bug reports too:
+//! ActivityManager's log of an ANR, also found in dropbox and bug reports:
 //!
 //! ```text
 //! ANR in com.example (com.example/.Main)
@@ -17,17 +17,17 @@
 //! 32% TOTAL: 19% user + 10% kernel + 0.9% iowait
 //! ```
 //! AOSP `ProcessErrorStateRecord.appNotResponding` (Android 11 and later; `ActivityManagerService`, then `AppErrors` before)
-//! and `ProcessCpuTracker.printCurrentState`; `time=` behind the first line up to Android 4, no pressure before Android 11.
+//! and `ProcessCpuTracker.printCurrentState`; `time=` after the first line up to Android 4, no pressure before Android 11.
 
 use super::facts::Fact;
 use super::limits::{self, cut};
 use super::pressure::Pressure;
 use super::subject::Subject;
 
-/// Bytes of a text of the report.
-const TEXT: usize = 4 << 10;
+/// Maximum length of a text in the report, in bytes.
+const MAX_TEXT: usize = 4 << 10;
 
-/// One ANR as the system reported it.
+/// One ANR as reported by the system.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct AnrReport {
     /// The process that did not respond.
@@ -36,19 +36,19 @@ pub struct AnrReport {
     pub component: Option<String>,
     /// Its process id.
     pub pid: Option<u32>,
-    /// Why it is one.
+    /// Why the system reported it.
     pub reason: Option<Subject>,
-    /// The component that the process belongs to in the system's books.
+    /// The component that the process belongs to in the system's records.
     pub parent: Option<String>,
-    /// The id of the report in dropbox.
+    /// The report's id in dropbox.
     pub error_id: Option<String>,
     /// Whether the process was frozen.
     pub frozen: Option<bool>,
-    /// The system's load of the last 1, 5 and 15 minutes, as the text has it.
+    /// The system load of the last 1, 5 and 15 minutes, as written.
     pub load: Option<String>,
-    /// The pressure on memory, CPU and I/O.
+    /// Pressure on memory, CPU and I/O.
     pub pressure: Vec<Fact>,
-    /// The CPU usage of processes, for each interval.
+    /// CPU usage of processes, per interval.
     pub cpu: Vec<CpuUsage>,
     /// Its first line in the text, from 1.
     pub line: u32,
@@ -57,11 +57,11 @@ pub struct AnrReport {
 /// The CPU usage in an interval.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CpuUsage {
-    /// The interval, as the text has it: `from 0ms to 5987ms later (...)`.
+    /// The interval as written: `from 0ms to 5987ms later (...)`.
     pub interval: String,
-    /// Processes and, indented in the text, threads; those that used most first.
+    /// Processes and, indented in the text, threads; highest usage first.
     pub rows: Vec<CpuRow>,
-    /// All of them, behind `TOTAL: `.
+    /// The total, as written after `TOTAL: `.
     pub total: Option<String>,
 }
 
@@ -72,24 +72,24 @@ pub struct CpuRow {
     pub percent: f64,
     /// Its id.
     pub id: u32,
-    /// Its name.
+    /// The process or thread name.
     pub name: String,
-    /// What the percent are made of: `50% user + 31% kernel`.
+    /// The breakdown: `50% user + 31% kernel`.
     pub parts: String,
 }
 
-/// Reads reports by line.
+/// Parses reports line by line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AnrReports {
     pub(crate) reports: Vec<AnrReport>,
     open: bool,
     pressure: Pressure,
-    /// Reports above [`limits::REMARKS`].
+    /// Reports beyond [`limits::REMARKS`].
     pub(crate) dropped: u64,
 }
 
 impl AnrReports {
-    /// Takes in a line; says whether it was one of a report.
+    /// Takes a line; returns whether it belongs to a report.
     pub(crate) fn take(&mut self, text: &str, line: u32) -> bool {
         if let Some(report) = first_line(text, line) {
             self.open = self.reports.len() < limits::REMARKS;
@@ -104,7 +104,7 @@ impl AnrReports {
         self.pressure.take(text, &mut report.pressure) || take(report, text)
     }
 
-    /// Ends the report: what follows is of a dump.
+    /// Ends the report: a dump follows.
     pub(crate) fn end(&mut self) {
         self.open = false;
     }
@@ -113,14 +113,14 @@ impl AnrReports {
 fn first_line(text: &str, line: u32) -> Option<AnrReport> {
     let rest = text.strip_prefix("ANR in ")?;
     let (process, rest) = rest.split_once([' ', ',']).unwrap_or((rest, ""));
-    // WindowManager logs `ANR in Window{...}` too, in one line.
+    // WindowManager also logs `ANR in Window{...}`, on one line.
     if process.is_empty() || process.contains(['{', '=']) {
         return None;
     }
     let component = rest.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
     Some(AnrReport {
-        process: cut(process, TEXT).to_owned(),
-        component: component.map(|(component, _)| cut(component, TEXT).to_owned()),
+        process: cut(process, MAX_TEXT).to_owned(),
+        component: component.map(|(component, _)| cut(component, MAX_TEXT).to_owned()),
         line,
         ..AnrReport::default()
     })
@@ -131,10 +131,10 @@ fn take(report: &mut AnrReport, text: &str) -> bool {
         place.get_or_insert_with(value);
         true
     }
-    let owned = |text: &str| cut(text.trim(), TEXT).to_owned();
+    let owned = |text: &str| cut(text.trim(), MAX_TEXT).to_owned();
     if let Some(interval) = text.strip_prefix("CPU usage from ") {
         if report.cpu.len() < limits::REMARKS {
-            let interval = format!("from {}", cut(interval.trim_end_matches(':'), TEXT));
+            let interval = format!("from {}", cut(interval.trim_end_matches(':'), MAX_TEXT));
             report.cpu.push(CpuUsage { interval, ..CpuUsage::default() });
         }
         return true;
@@ -148,7 +148,7 @@ fn take(report: &mut AnrReport, text: &str) -> bool {
             Ok(pid) => first(&mut report.pid, || pid),
             Err(_) => false,
         },
-        "Reason" => first(&mut report.reason, || Subject::parse(cut(value, TEXT))),
+        "Reason" => first(&mut report.reason, || Subject::parse(cut(value, MAX_TEXT))),
         "Parent" => first(&mut report.parent, || owned(value)),
         "ErrorId" => first(&mut report.error_id, || owned(value)),
         "Frozen" => first(&mut report.frozen, || value.trim() == "true"),
@@ -157,7 +157,7 @@ fn take(report: &mut AnrReport, text: &str) -> bool {
     }
 }
 
-/// Reads `81% 1234/system_server: 50% user + 31% kernel`, with a `+` before what is new and a `-` before what has ended.
+/// Parses `81% 1234/system_server: 50% user + 31% kernel`; `+` marks a new process and `-` one that has ended.
 fn cpu_line(cpu: &mut CpuUsage, text: &str) -> bool {
     let Some((percent, rest)) = text.trim_start_matches(['+', '-', ' ']).split_once("% ") else {
         return false;
@@ -167,12 +167,12 @@ fn cpu_line(cpu: &mut CpuUsage, text: &str) -> bool {
         return false;
     }
     if let Some(total) = rest.strip_prefix("TOTAL: ") {
-        cpu.total.get_or_insert_with(|| format!("{percent}%: {}", cut(total, TEXT)));
+        cpu.total.get_or_insert_with(|| format!("{percent}%: {}", cut(total, MAX_TEXT)));
         return true;
     }
     let Some((id, rest)) = rest.split_once('/') else { return false };
     let (Ok(id), Some((name, parts))) = (id.parse(), rest.rsplit_once(": ")) else { return false };
-    // A colon is in a process's name, and behind `faults`.
+    // Process names may contain colons, and `faults` is followed by one.
     let (name, parts) = match name.strip_suffix(" / faults").and_then(|before| before.rsplit_once(": ")) {
         Some((name, parts)) => (name, parts),
         None => (name, parts),
@@ -181,8 +181,8 @@ fn cpu_line(cpu: &mut CpuUsage, text: &str) -> bool {
         cpu.rows.push(CpuRow {
             percent,
             id,
-            name: cut(name, TEXT).to_owned(),
-            parts: cut(parts, TEXT).to_owned(),
+            name: cut(name, MAX_TEXT).to_owned(),
+            parts: cut(parts, MAX_TEXT).to_owned(),
         });
     }
     true

@@ -1,13 +1,14 @@
-//! The dumps of a zip archive: `adb bugreport`'s, or any archive of texts.
+//! Reads the dumps in a zip archive from `adb bugreport`, or in any archive of texts.
 //!
 //! ```text
-//! bugreport-*.zip: FS/data/anr/anr_2026-01-01-10-00-00-000     what ART wrote of each ANR
-//!                  FS/data/tombstones/tombstone_00             crashes of native code
+//! bugreport-*.zip: FS/data/anr/anr_2026-01-01-10-00-00-000     ART's dump for each ANR
+//!                  FS/data/tombstones/tombstone_00             native crashes
 //!                  bugreport-phone-...txt                      dumpstate's text, with VM TRACES and logcat
 //! ```
-//! (AOSP `frameworks/native/cmds/dumpstate/dumpstate.cpp`, Android 7 to 16.) Nothing is written to disk, so that a name in the
-//! archive is shown and never opened. An archive that unpacks to more than [`limits::ENTRY`] in an entry or [`limits::ARCHIVE`]
-//! in all is refused. The form is PKWARE's APPNOTE 6.3.10, with zip64; entries are stored or deflated.
+//! (AOSP `frameworks/native/cmds/dumpstate/dumpstate.cpp`, Android 7 to 16.) Nothing is written to disk; entry
+//! names are displayed, never opened. An archive with an entry larger than [`limits::ENTRY`], or
+//! [`limits::ARCHIVE`] in total, is rejected. The form is PKWARE's APPNOTE 6.3.10, with zip64; entries are
+//! stored or deflated.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -18,23 +19,23 @@ use super::error::DumpError;
 use super::limits;
 use super::model::Dump;
 
-/// Bytes of the record that ends an archive, without its comment.
-const END: u64 = 22;
+/// Length of the end-of-archive record without its comment, in bytes.
+const END_RECORD_LENGTH: u64 = 22;
 
-/// What was read of a file.
+/// A summary of what was read from a file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Opened {
-    /// The dumps in it.
+    /// Number of dumps.
     pub dumps: u64,
-    /// Texts in it that are no dump.
+    /// Number of texts that are not dumps.
     pub others: u64,
-    /// Entries that could not be read, and why.
+    /// Entries that could not be read, with the reason.
     pub warnings: Vec<String>,
 }
 
 impl Dump {
-    /// Reads each dump of a file, which is a text or a zip archive, and hands it to `each` with its name; those of an
-    /// archive newest first, and only one of them is in memory.
+    /// Reads each dump of a file, which is a text or a zip archive, and passes it to `each` with its name.
+    /// Dumps of an archive come newest first, one at a time in memory.
     ///
     /// # Errors
     /// If the file cannot be read, has no dump, or unpacks to more than the limits.
@@ -102,20 +103,21 @@ impl Opened {
     }
 }
 
-/// One file of an archive.
+/// One file in an archive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Entry {
     name: String,
-    /// When it was changed, in the order of time.
+    /// Modification time, in a form that sorts by time.
     changed: u32,
     encrypted: bool,
     method: u16,
     packed: u64,
-    /// Where its local header begins.
+    /// Offset of its local header.
     at: u64,
 }
 
-/// Those that may be dumps: of a bug report what the system put there, else all. ANRs first, then the newest first.
+/// Selects entries that may be dumps: in a bug report those that the system put there, else all. ANRs come
+/// first, then the newest.
 fn chosen(mut entries: Vec<Entry>) -> Vec<Entry> {
     let is_report = entries.iter().any(|entry| entry.name.starts_with("FS/"));
     let rank = |name: &str| {
@@ -158,13 +160,14 @@ fn read_at(file: &mut (impl Read + Seek), at: u64, length: usize) -> io::Result<
     Ok(bytes)
 }
 
-/// Reads the directory at the end of an archive.
+/// Reads the central directory.
 fn entries(file: &mut (impl Read + Seek)) -> io::Result<Vec<Entry>> {
     let size = file.seek(SeekFrom::End(0))?;
-    // The comment behind the last record has at most 65535 bytes.
-    let tail = size.min(END + u64::from(u16::MAX));
+    // The comment after the last record has at most 65535 bytes.
+    let tail = size.min(END_RECORD_LENGTH + u64::from(u16::MAX));
     let bytes = read_at(file, size - tail, tail as usize)?;
-    let end = memchr::memmem::rfind(&bytes, b"PK\x05\x06").filter(|at| at + END as usize <= bytes.len());
+    let end = memchr::memmem::rfind(&bytes, b"PK\x05\x06")
+        .filter(|at| at + END_RECORD_LENGTH as usize <= bytes.len());
     let end = end.ok_or_else(|| broken("its directory is missing: it is cut off or is no zip archive"))?;
     let record = &bytes[end..];
     let (mut length, mut at) = (u64::from(u32_at(record, 12)), u64::from(u32_at(record, 16)));
@@ -205,7 +208,7 @@ fn entries(file: &mut (impl Read + Seek)) -> io::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Takes the sizes and the place from the zip64 field, where the short ones are full.
+/// Takes sizes and offset from the zip64 field if the short ones are saturated.
 fn wide(entry: &mut Entry, unpacked: bool, mut extra: &[u8]) {
     while extra.len() >= 4 {
         let length = u16_at(extra, 2) as usize;
@@ -224,7 +227,7 @@ fn wide(entry: &mut Entry, unpacked: bool, mut extra: &[u8]) {
 }
 
 impl Entry {
-    /// The unpacked bytes.
+    /// A reader of the unpacked bytes.
     fn open<'a>(&self, file: &'a mut (impl Read + Seek)) -> io::Result<Box<dyn Read + 'a>> {
         if self.encrypted {
             return Err(broken("it is encrypted: unpack it and give the file"));
@@ -247,7 +250,7 @@ impl Entry {
     }
 }
 
-/// Ends an entry that unpacks to more than may be.
+/// Stops an entry that unpacks to more than its limit.
 struct Bounded<'a, R> {
     input: R,
     of_entry: u64,
@@ -313,7 +316,7 @@ mod tests {
         let mut empty = b"PK\x05\x06".to_vec();
         empty.resize(22, 0);
         assert_eq!(entries(&mut io::Cursor::new(&empty)).unwrap(), []);
-        // A directory that would be larger than may be, and one behind the end.
+        // A directory larger than the limit, and one beyond the end.
         empty[12..16].copy_from_slice(&0x7fff_ffff_u32.to_le_bytes());
         let large = entries(&mut io::Cursor::new(&empty)).unwrap_err().to_string();
         assert!(large.contains(&limits::DIRECTORY.to_string()), "{large}");

@@ -4,7 +4,7 @@ use super::facts::bytes;
 use super::limits;
 use super::model::Thread;
 
-/// Takes in a line behind its `|`.
+/// Parses a line after its `|`.
 pub(crate) fn parse(thread: &mut Thread, text: &str) {
     let text = text.trim();
     if let Some(mutexes) = text.strip_prefix("held mutexes=") {
@@ -24,7 +24,7 @@ pub(crate) fn parse(thread: &mut Thread, text: &str) {
     while let Some((key, after)) = rest.split_once('=') {
         let key = key.trim();
         let (value, next) = match after.as_bytes().first() {
-            // A group's name may hold quotes and blanks: the first quote before another key ends it.
+            // A group's name may contain quotes and spaces: it ends at the first quote followed by another key.
             Some(b'"') => {
                 let before_key = |at: &usize| {
                     let next = after[at + 1..].split_ascii_whitespace().next();
@@ -47,7 +47,7 @@ pub(crate) fn parse(thread: &mut Thread, text: &str) {
     }
 }
 
-/// Takes in one value.
+/// Stores one value.
 pub(crate) fn set(thread: &mut Thread, key: &str, value: &str) {
     match key {
         "group" => thread.group = Some(value.to_owned()),
@@ -81,7 +81,7 @@ mod tests {
     use crate::dump::model::ThreadForm;
 
     #[test]
-    fn values_are_read_and_odd_ones_are_left() {
+    fn values_are_parsed_and_invalid_ones_ignored() {
         let mut t = Thread::new(None, ThreadForm::Headless);
         for line in [
             "group=\"my \"own\" group\" sCount=1 ucsCount=2 flags=1 obj=0x139c17b0 self=0x7222c42a10",
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!((t.utm, t.stm, t.core, t.hz), (Some(17), Some(3), Some(1), Some(100)));
         assert_eq!(t.stack_size, Some(991 << 10));
         assert_eq!(t.held_mutexes, ["mutator lock (shared held)", "thread list lock"]);
-        // Dalvik's order, and nonsense.
+        // Dalvik's order, and garbage.
         for line in [
             "sysTid=7 nice=0 sched=0/0 cgrp=[fopen-error:2] handle=-1",
             "=",

@@ -1,4 +1,4 @@
-//! Where in the kernel the threads of a dump wait, found by pid and sysTid.
+//! Finds where in the kernel each dumped thread waits, by pid and sysTid.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ type Key = (Option<u32>, u32);
 /// The waiting channels of a dump.
 #[derive(Debug)]
 pub(crate) struct Channels<'a> {
-    /// The line of the section, and the channel. In the text's order, so by line.
+    /// Section line and channel, in the order of the text, so by line.
     places: HashMap<Key, Vec<(u32, &'a str)>>,
 }
 
@@ -26,8 +26,8 @@ impl<'a> Channels<'a> {
         Self { places }
     }
 
-    /// Where a thread waits, by those channels of its process that stand next in the text: the system asks
-    /// for them just before or behind the dump, and may ask several times.
+    /// The wait channel of a thread: that of its process whose list is closest in the text. The system writes
+    /// the list just before or after the dump, and may do so several times.
     pub(crate) fn get(&self, section: &Section, thread: &Thread) -> Option<&'a str> {
         let found = self.places.get(&(section.pid, thread.sys_tid?))?;
         let behind = found.partition_point(|(line, _)| *line < section.line);

@@ -8,20 +8,20 @@
 //!     (Coroutine creation stacktrace)                  (since 1.7: at _COROUTINE._CREATION._(CoroutineDebugging.kt))
 //!     at ExampleKt.main(Example.kt:23)
 //! ```
-//! What a suspended coroutine waits in is its stack; where it was created is kept as remarks.
+//! A suspended coroutine's stack shows where it waits; its creation stack is kept as remarks.
 
 use super::frame::JavaFrame;
 use super::model::{Thread, ThreadForm};
 
-/// Frames of the creation that are kept.
-pub(super) const CREATION: usize = 8;
+/// Maximum number of creation frames kept.
+pub(super) const MAX_CREATION_FRAMES: usize = 8;
 
-/// Reads the first line of a dump: its time.
+/// Parses the first line of a dump: returns its time.
 pub(super) fn title(text: &str) -> Option<&str> {
     text.strip_prefix("Coroutines dump ").map(|time| time.trim_end_matches(':'))
 }
 
-/// Reads the first line of a coroutine.
+/// Parses the first line of a coroutine.
 pub(super) fn first_line(text: &str) -> Option<Thread> {
     let (owner, state) = text.strip_prefix("Coroutine ")?.rsplit_once(", state: ")?;
     let (owner, _) = owner.rsplit_once('@').unwrap_or((owner, ""));
@@ -38,7 +38,7 @@ pub(super) fn first_line(text: &str) -> Option<Thread> {
     Some(thread)
 }
 
-/// Whether the stack of the creation begins.
+/// Whether the creation stack starts here.
 pub(super) fn is_creation(text: &str, frame: Option<&JavaFrame>) -> bool {
     text.contains("(Coroutine creation stacktrace")
         || frame.is_some_and(|frame| frame.class == "_COROUTINE._CREATION")

@@ -1,62 +1,62 @@
-//! Why there is no dump.
+//! Errors of reading a dump.
 
 use std::io;
 use std::path::PathBuf;
 
-/// A text from which nothing could be read.
+/// Why a file could not be read as a dump.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DumpError {
     /// The file cannot be opened or read.
-    #[error("{}: offset {offset}: {source}", file.display())]
+    #[error("cannot read {}: offset {offset}: {source}", file.display())]
     Read {
         /// The file.
         file: PathBuf,
-        /// How many bytes had been read, unpacked.
+        /// Number of bytes read so far, unpacked.
         offset: u64,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// There is no thread, no header and no event of a dump in it.
+    /// The input contains no thread, header or event of a dump.
     #[error(
-        "{}: offset {offset}: no thread dump: {length} bytes were read, and no line of it is one of a dump \
+        "cannot read {}: offset {offset}: no thread dump: {length} bytes were read, and none of its lines belongs to a dump \
          (it begins with {begin:?}); {hint}",
         file.display()
     )]
     NoDump {
         /// The file.
         file: PathBuf,
-        /// Where the first line that is not empty begins.
+        /// Offset of the first non-empty line.
         offset: u64,
-        /// How many bytes there are, unpacked.
+        /// Total length in bytes, unpacked.
         length: u64,
-        /// How that line begins.
+        /// The beginning of that line.
         begin: String,
-        /// What it seems to be, and what to give instead.
+        /// What the input seems to be, and what to provide instead.
         hint: &'static str,
     },
-    /// A thread dump in JSON that cannot be read, and of which no thread was.
+    /// A thread dump in JSON that cannot be parsed up to its first thread.
     #[error(
-        "{}: cannot read the thread dump in JSON: {reason}; write it again with \
+        "cannot read {} as a thread dump in JSON: {reason}; write it again with \
          `jcmd PID Thread.dump_to_file -format=json FILE`, or without -format=json",
         file.display()
     )]
     Json {
         /// The file.
         file: PathBuf,
-        /// What is wrong, with the line and column.
+        /// The problem, with line and column.
         reason: String,
     },
     /// A zip archive that cannot be read, has no dump, or unpacks to too much.
     #[error(
-        "{}: cannot read the zip archive: {reason}; give the archive that `adb bugreport` wrote, or unpack it and give the \
+        "cannot read {} as a zip archive: {reason}; pass the archive that `adb bugreport` wrote, or unpack it and pass the \
          files of FS/data/anr",
         file.display()
     )]
     Archive {
         /// The file.
         file: PathBuf,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The system's log of critical events, which stands before the dump since Android 13:
+//! The system's log of critical events, which precedes the dump since Android 13:
 //!
 //! ```text
 //! --- CriticalEventLog ---
@@ -16,36 +16,36 @@
 
 use super::limits::{self, cut};
 
-/// Bytes of a name or value.
-const VALUE: usize = 4 << 10;
+/// Maximum length of a name or value, in bytes.
+const MAX_VALUE: usize = 4 << 10;
 
 /// One event.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CriticalEvent {
-    /// When, in ms since 1970.
+    /// Time in ms since 1970.
     pub timestamp_ms: Option<u64>,
-    /// What: `anr`, `java_crash`, `native_crash`, `watchdog`, `half_watchdog`, ...
+    /// Kind: `anr`, `java_crash`, `native_crash`, `watchdog`, `half_watchdog`, ...
     pub kind: String,
-    /// Its values by name, in the log's order; texts without their quotes.
+    /// Values by name in the log's order; texts without their quotes.
     pub values: Vec<(String, String)>,
 }
 
 impl CriticalEvent {
-    /// The value of this name.
+    /// The value with this name.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&str> {
         self.values.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// Reads the log by line.
+/// Parses the log line by line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventLog {
-    /// How deep in `<`; none before the log's title.
+    /// Nesting depth of `<`; `None` before the log's title.
     depth: Option<u32>,
     open: CriticalEvent,
     pub(crate) events: Vec<CriticalEvent>,
-    /// Events above [`limits::REMARKS`].
+    /// Events beyond [`limits::REMARKS`].
     pub(crate) dropped: u64,
 }
 
@@ -60,7 +60,7 @@ impl EventLog {
         self.depth = None;
     }
 
-    /// Takes in a line; says whether it was one of the log.
+    /// Takes a line; returns whether it belongs to the log.
     pub(crate) fn take(&mut self, line: &str) -> bool {
         let text = line.trim();
         if text == "--- CriticalEventLog ---" {
@@ -72,7 +72,7 @@ impl EventLog {
             if depth == 0 {
                 self.open = CriticalEvent::default();
             } else if depth == 1 {
-                self.open.kind = cut(name, VALUE).to_owned();
+                self.open.kind = cut(name, MAX_VALUE).to_owned();
             }
             self.depth = Some(depth.saturating_add(1));
             return true;
@@ -95,12 +95,12 @@ impl EventLog {
                 if depth == 1 && key == "timestamp_ms" {
                     self.open.timestamp_ms = value.parse().ok();
                 } else if depth > 1 && self.open.values.len() < limits::REMARKS {
-                    self.open.values.push((cut(key, VALUE).to_owned(), cut(value, VALUE).to_owned()));
+                    self.open.values.push((cut(key, MAX_VALUE).to_owned(), cut(value, MAX_VALUE).to_owned()));
                 }
                 true
             }
             _ => {
-                // What follows is no longer the log. A blank line may stand within.
+                // This line is no longer part of the log. A blank line may be within it.
                 if !text.is_empty() {
                     self.depth = None;
                 }

@@ -1,22 +1,22 @@
-//! What stands before the threads: the build, the heap, the collector, the compiler, the loaded classes.
+//! The lines before the threads: build, heap, collector, compiler, loaded classes.
 //!
-//! One row of [`PLAIN`] is one line of a dump; what has several figures in a line is read by [`parse`].
+//! One row of [`PLAIN`] is one line of a dump; lines with several figures are read by [`parse`].
 
-/// A figure or text of the head.
+/// A figure or text from a dump's head.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fact {
-    /// Its name, the same for all versions of Android. The unit is at its end: `_bytes`, `_ns`.
+    /// Its name, the same for all Android versions. It ends with the unit: `_bytes`, `_ns`.
     pub key: String,
-    /// What the dump says.
+    /// Its value.
     pub value: FactValue,
 }
 
-/// What a fact is.
+/// The value of a fact.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FactValue {
     /// A text.
     Text(String),
-    /// A count, bytes or ns, as the key says.
+    /// A count, bytes or ns, depending on the key.
     Number(u64),
 }
 
@@ -29,8 +29,8 @@ enum Kind {
     Time,
 }
 
-/// Begin of a line, key, and what follows. The texts are those of art/runtime (gc/heap.cc, jit/, monitor)
-/// and of the system's StackTracesDumpHelper.
+/// Line prefix, key, and kind of value. The texts are those of art/runtime (gc/heap.cc, jit/, monitor) and of
+/// the system's StackTracesDumpHelper.
 const PLAIN: [(&str, &str, Kind); 39] = [
     ("Build fingerprint: ", "build_fingerprint", Kind::Text),
     ("ABI: ", "abi", Kind::Text),
@@ -73,7 +73,7 @@ const PLAIN: [(&str, &str, Kind); 39] = [
     ("TimeoutStart: ", "timeout_start_uptime_ms", Kind::Count),
 ];
 
-/// Reads a line of the head, if it is one that is known.
+/// Parses a head line; returns whether it is known.
 pub(crate) fn parse(line: &str, facts: &mut Vec<Fact>) -> bool {
     let line = line.trim();
     for (begin, key, kind) in PLAIN {
@@ -97,7 +97,7 @@ pub(crate) fn parse(line: &str, facts: &mut Vec<Fact>) -> bool {
     several(line, facts).is_some()
 }
 
-/// Lines with more than one figure.
+/// Lines with several figures.
 fn several(line: &str, facts: &mut Vec<Fact>) -> Option<()> {
     if let Some(rest) = line.strip_prefix("Heap: ") {
         // `92% free, 2119KB/25MB; 48712 objects`
@@ -134,8 +134,8 @@ fn several(line: &str, facts: &mut Vec<Fact>) -> Option<()> {
             number(facts, key, value.and_then(time));
         }
     } else if line.starts_with("Durations") && line.contains("V") {
-        // AnrLatencyTracker.dumpAsCommaSeparatedArrayWithHeader: uptime of the trigger in ms, then how long
-        // it took in ms to come to appNotResponding, into the queue, out of it, and to this dump.
+        // AnrLatencyTracker.dumpAsCommaSeparatedArrayWithHeader: uptime of the trigger in ms, then how long it
+        // took in ms to reach appNotResponding, the queue, the end of the queue, and this dump.
         let (_, rest) = line.split_once(": ")?;
         let keys = [
             "anr_trigger_uptime_ms",
@@ -160,7 +160,7 @@ fn number(facts: &mut Vec<Fact>, key: &str, value: Option<u64>) {
     }
 }
 
-/// The first one stays: what repeats a key is a table of one collector or a log.
+/// Keeps the first value: a repeated key belongs to the table of one collector or to a log.
 pub(crate) fn push(facts: &mut Vec<Fact>, key: &str, value: FactValue) {
     if facts.iter().all(|fact| fact.key != key) {
         facts.push(Fact { key: key.to_owned(), value });
@@ -183,7 +183,7 @@ pub(crate) fn value(facts: &[Fact], key: &str) -> Option<u64> {
     })
 }
 
-/// Reads `2119KB`, `25MB`, `1GB`, `12B` or a plain number of bytes (ART's PrettySize).
+/// Parses `2119KB`, `25MB`, `1GB`, `12B` or a plain number of bytes (ART's PrettySize).
 pub(crate) fn bytes(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -197,7 +197,7 @@ pub(crate) fn bytes(text: &str) -> Option<u64> {
     text[..digits].parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// Reads `26.687ms`, `591us`, `1.2s`, `250ns`, or a bare `0` as ns (ART's PrettyDuration).
+/// Parses `26.687ms`, `591us`, `1.2s`, `250ns`, or a bare `0` as ns (ART's PrettyDuration).
 pub(crate) fn time(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();

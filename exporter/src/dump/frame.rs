@@ -1,31 +1,31 @@
-//! Frames: Java's, the kernel's, and what they share with native ones.
+//! Stack frames: Java and kernel frames, and what they share with native ones.
 
 use super::native_frame::NativeFrame;
 
-/// A frame.
+/// A stack frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Frame {
-    /// Of the virtual machine.
+    /// A frame of the virtual machine.
     Java(JavaFrame),
-    /// Of native code.
+    /// A native frame.
     Native(NativeFrame),
-    /// Of the kernel.
+    /// A kernel frame.
     Kernel(KernelFrame),
 }
 
-/// Where in the source a Java frame is.
+/// The source location of a Java frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// A file, and a line if it is known.
+    /// A file, and a line if known.
     Source {
-        /// As the dump has it.
+        /// The file name as written.
         file: String,
-        /// From 1.
+        /// The line, from 1.
         line: Option<u32>,
     },
     /// A native method.
     Native,
-    /// Not said.
+    /// Not given.
     Unknown,
 }
 
@@ -34,29 +34,29 @@ pub enum Place {
 pub struct JavaFrame {
     /// The class, with dots.
     pub class: String,
-    /// The method.
+    /// The method's name.
     pub method: String,
-    /// Where in the source.
+    /// The source location.
     pub place: Place,
-    /// How often more the same frame follows (ART folds recursion).
+    /// How many more times the same frame follows (ART folds recursion).
     pub repeated: u32,
-    /// Other methods that this frame may be: `class.method` each, with `(file:line)` where that is known.
-    /// Somebody's retrace wrote them, or ours.
+    /// Other methods that this frame may be: `class.method` each, with `(file:line)` if known. They come from
+    /// retracing, here or elsewhere.
     pub or: Vec<String>,
-    /// Whether this frame was inlined into the one behind it (only after retracing).
+    /// Whether this frame was inlined into the next one (only after retracing).
     pub inlined: bool,
-    /// Whether the compiler made this method up (only after retracing).
+    /// Whether the compiler generated this method (only after retracing).
     pub synthesized: bool,
 }
 
 /// A frame of the kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KernelFrame {
-    /// Function, with its offset if there is one.
+    /// The function, with its offset if given.
     pub symbol: String,
 }
 
-/// Reads `at com.example.Foo.bar(Foo.java:12)`, with or without a blank before the parenthesis.
+/// Parses `at com.example.Foo.bar(Foo.java:12)`, with or without a space before the parenthesis.
 pub(crate) fn java(text: &str) -> Option<JavaFrame> {
     java_text(text.strip_prefix("at ")?.trim())
 }
@@ -71,7 +71,7 @@ pub(crate) fn java_text(text: &str) -> Option<JavaFrame> {
     if class.is_empty() || method.is_empty() || name.contains(char::is_whitespace) {
         return None;
     }
-    // HotSpot puts the module before the file: `(java.base@25.0.3/Object.java:389)`.
+    // HotSpot writes the module before the file: `(java.base@25.0.3/Object.java:389)`.
     let place =
         place.split_once('/').filter(|(module, _)| module.contains('@')).map_or(place, |(_, file)| file);
     Some(JavaFrame {
@@ -85,8 +85,9 @@ pub(crate) fn java_text(text: &str) -> Option<JavaFrame> {
     })
 }
 
-/// `java.lang.Object.wait` of `java.base@25/java.lang.Object.wait` or `app//a.B.c` (`StackTraceElement.toString`,
-/// JDK 9 and later). A hidden class has a slash of its own: `a.B$$Lambda/0x000000000c040210.run`, JDK 8 to 20 with a number.
+/// `java.lang.Object.wait` of `java.base@25/java.lang.Object.wait` or `app//a.B.c`
+/// (`StackTraceElement.toString`, JDK 9 and later). A hidden class's name contains a slash:
+/// `a.B$$Lambda/0x000000000c040210.run`, JDK 8 to 20 with a number.
 fn without_module(name: &str) -> &str {
     let Some(slash) = name.rfind('/') else { return name };
     let behind = &name[slash + 1..];
@@ -105,7 +106,7 @@ fn parse_place(text: &str) -> Place {
     if text.is_empty() || text == "Unknown Source" || text == "unavailable" {
         return Place::Unknown;
     }
-    // `Foo.java:-1` is how some runtimes say that they do not know.
+    // Some runtimes write `Foo.java:-1` for an unknown line.
     match text.rsplit_once(':') {
         Some((file, line)) if line.parse::<i64>().is_ok() => {
             let line = line.parse().ok().filter(|&line| line > 0);
@@ -118,20 +119,20 @@ fn parse_place(text: &str) -> Place {
     }
 }
 
-/// Reads `... repeated 12 times`.
+/// Parses `... repeated 12 times`.
 pub(crate) fn repeated(text: &str) -> Option<u32> {
     text.strip_prefix("... repeated ")?.strip_suffix(" times")?.trim().parse().ok()
 }
 
-/// Reads `or          .instance (JobManager.java)`: another name for the frame before.
+/// Parses `or          .instance (JobManager.java)`: an alternative for the previous frame.
 pub(crate) fn alternative(text: &str) -> Option<&str> {
     let rest = text.strip_prefix("or ")?.trim();
     let name = rest.split_once('(').map_or(rest, |(name, _)| name.trim_end());
     (name.contains('.') && !name.contains(char::is_whitespace)).then_some(name)
 }
 
-/// Reads `kernel: futex_wait+0x1/0x2`, `kernel: (couldn't read /proc/self/task/12/stack)`, which is no frame,
-/// or `[<ffffffc000086>] __switch_to+0x70/0xdc from [<0>]`.
+/// Parses `kernel: futex_wait+0x1/0x2`, `kernel: (couldn't read /proc/self/task/12/stack)`, which is not a
+/// frame, or `[<ffffffc000086>] __switch_to+0x70/0xdc from [<0>]`.
 pub(crate) fn kernel(text: &str) -> Option<Result<KernelFrame, String>> {
     if let Some(rest) = text.strip_prefix("kernel: ") {
         let rest = rest.trim();

@@ -1,45 +1,44 @@
-//! Who waits for whom: the lock graph of a process, its deadlocks, and the chain from a thread to its end.
+//! The lock graph of a process: who waits for whom, deadlocks, and the chain of owners of a thread.
 
 use std::collections::{HashMap, HashSet};
 
 use super::lock_line::LockKind;
 use super::model::Section;
 
-/// A thread waits for a monitor that another one holds.
+/// One thread waits for a monitor that another one owns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Edge {
-    /// The tid of the thread that waits.
+    /// The tid of the waiting thread.
     pub from: u32,
-    /// The tid of the holder.
+    /// The tid of the owner.
     pub to: u32,
     /// The monitor's identity.
     pub address: Option<u64>,
     /// The monitor's class.
     pub class: Option<String>,
-    /// Whether the dump does not name the holder, and it was found by its `locked` line instead: the only
-    /// thread that has entered the monitor and is not waiting on it.
+    /// Whether the dump does not name the owner, and it was inferred from its `locked` line: the only thread
+    /// that has entered the monitor and is not waiting on it.
     pub inferred: bool,
 }
 
 /// The lock graph of one process.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LockGraph {
-    /// One edge for each thread that waits for a holder who is known, in the dump's order.
+    /// One edge per thread that waits for a known owner, in the dump's order.
     pub edges: Vec<Edge>,
-    /// Cycles of edges that the dump states: deadlocks. Each begins with its smallest tid.
+    /// Cycles of edges that the dump states: deadlocks. Each starts with its smallest tid.
     pub deadlocks: Vec<Vec<u32>>,
-    /// Cycles in which a holder was inferred. ART stops threads one after the other, so that such a cycle
-    /// may never have been there at one moment.
+    /// Cycles in which an owner was inferred. ART stops threads one after another, so such a cycle may never
+    /// have existed at a single moment.
     pub possible_deadlocks: Vec<Vec<u32>>,
-    /// The first edge from each thread.
+    /// The first edge from each thread, by tid.
     from: HashMap<u32, usize>,
 }
 
-impl LockGraph {
-    /// The graph of a process.
-    #[must_use]
-    pub fn of(section: &Section) -> Self {
-        let mut holders: HashMap<u64, Vec<u32>> = HashMap::new();
+impl From<&Section> for LockGraph {
+    /// Builds the graph of a process.
+    fn from(section: &Section) -> Self {
+        let mut owners: HashMap<u64, Vec<u32>> = HashMap::new();
         for thread in &section.threads {
             let Some(tid) = thread.tid else { continue };
             let owns = |kind| matches!(kind, LockKind::Locked | LockKind::Owned);
@@ -47,7 +46,7 @@ impl LockGraph {
                 thread.locks.iter().filter(|l| !owns(l.kind)).filter_map(|l| l.address).collect();
             let held = thread.locks.iter().filter(|l| owns(l.kind)).filter_map(|l| l.address);
             for address in held.filter(|address| !waits.contains(address)) {
-                let tids = holders.entry(address).or_default();
+                let tids = owners.entry(address).or_default();
                 if !tids.contains(&tid) && tids.len() < 2 {
                     tids.push(tid);
                 }
@@ -58,18 +57,20 @@ impl LockGraph {
             let wants = |kind| matches!(kind, LockKind::WaitingToLock | LockKind::ParkingFor);
             for lock in thread.locks.iter().filter(|lock| wants(lock.kind)) {
                 let Some(from) = thread.tid else { continue };
-                let by_line = lock.address.and_then(|address| match holders.get(&address)?.as_slice() {
+                let by_line = lock.address.and_then(|address| match owners.get(&address)?.as_slice() {
                     [only] => Some(*only),
                     _ => None,
                 });
-                let Some(to) = lock.holder.or(by_line) else { continue };
-                let inferred = lock.holder.is_none();
+                let Some(to) = lock.owner.or(by_line) else { continue };
+                let inferred = lock.owner.is_none();
                 edges.push(Edge { from, to, address: lock.address, class: lock.class.clone(), inferred });
             }
         }
         Self::new(edges)
     }
+}
 
+impl LockGraph {
     fn new(edges: Vec<Edge>) -> Self {
         let deadlocks = cycles(edges.iter().filter(|edge| !edge.inferred));
         let mut possible_deadlocks = cycles(edges.iter());
@@ -81,19 +82,20 @@ impl LockGraph {
         Self { edges, deadlocks, possible_deadlocks, from }
     }
 
-    /// What a thread waits for.
+    /// The edge from a thread, if it waits.
     #[must_use]
     pub fn edge_from(&self, tid: u32) -> Option<&Edge> {
         self.edges.get(*self.from.get(&tid)?)
     }
 
-    /// The edges from a thread on to the one that waits for nobody, or that was passed already; `most` of them.
+    /// The chain of edges from a thread, at most `max` of them, until a thread that does not wait or was
+    /// already passed.
     #[must_use]
-    pub fn chain(&self, tid: u32, most: usize) -> Vec<&Edge> {
+    pub fn chain(&self, tid: u32, max: usize) -> Vec<&Edge> {
         let mut passed = HashSet::from([tid]);
         let mut chain = Vec::new();
         let mut at = tid;
-        while let Some(edge) = self.edge_from(at).filter(|_| chain.len() < most) {
+        while let Some(edge) = self.edge_from(at).filter(|_| chain.len() < max) {
             chain.push(edge);
             at = edge.to;
             if !passed.insert(at) {
@@ -104,7 +106,7 @@ impl LockGraph {
     }
 }
 
-/// The cycles of the graph; a second wait of the same thread (or of another one with its tid) cannot be.
+/// The cycles of the graph; a second wait of the same thread (or of another one with its tid) is ignored.
 fn cycles<'a>(edges: impl Iterator<Item = &'a Edge>) -> Vec<Vec<u32>> {
     trace_rules::locks::cycles(edges.map(|edge| (edge.from, edge.to)))
 }
@@ -119,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_end_with_who_waits_for_nobody_or_was_passed() {
+    fn chains_end_with_a_thread_that_does_not_wait_or_was_passed() {
         let graph = LockGraph::new(edges(&[(1, 2), (2, 3), (4, 5), (5, 4)]));
         let ends = |tid| graph.chain(tid, 9).iter().map(|e| e.to).collect::<Vec<_>>();
         assert_eq!((ends(1), ends(3), ends(4)), (vec![2, 3], vec![], vec![5, 4]));

@@ -1,4 +1,4 @@
-//! Lines of bounded length out of any bytes.
+//! Lines of bounded length from arbitrary bytes.
 
 use std::io::{self, BufRead};
 
@@ -10,14 +10,14 @@ use super::long_methods::TITLE;
 pub(crate) struct Lines<R> {
     input: R,
     buffer: Vec<u8>,
-    /// Where the line in the buffer begins, and where the next one does.
+    /// Offsets of the current line and of the next one.
     pub(crate) at: u64,
     pub(crate) next: u64,
-    /// The line in the buffer, from 1.
+    /// Number of the current line, from 1.
     pub(crate) number: u32,
-    /// Lines of which the end was skipped.
+    /// Number of lines whose end was skipped.
     pub(crate) cut: u64,
-    /// Whether [`limits::TEXT`] ended it.
+    /// Whether reading stopped at [`limits::TEXT`].
     pub(crate) stopped: bool,
 }
 
@@ -26,8 +26,8 @@ impl<R: BufRead> Lines<R> {
         Self { input, buffer: Vec::new(), at: 0, next: 0, number: 0, cut: 0, stopped: false }
     }
 
-    /// The next line without its end and without NULs: some writers of /data/anr leave one behind each
-    /// native stack. `None` at the end.
+    /// The next line without its line end and NULs: some writers of /data/anr leave a NUL after each native
+    /// stack. `None` at the end.
     pub(crate) fn next_line(&mut self) -> io::Result<Option<String>> {
         self.buffer.clear();
         self.at = self.next;
@@ -56,7 +56,7 @@ impl<R: BufRead> Lines<R> {
             let used = length + usize::from(end.is_some());
             self.input.consume(used);
             self.next += used as u64;
-            // A line without end is as endless as a file.
+            // A line without an end is as endless as a file.
             if end.is_some() || self.next >= limits::TEXT {
                 break;
             }
@@ -80,7 +80,7 @@ mod tests {
     fn lines_are_whole_cut_or_mended() {
         let long = "x".repeat(limits::LINE + 5);
         let text = [b"a\r\n\0b\0\n\n\xff\xfe\n".as_slice(), long.as_bytes(), b"\nend"].concat();
-        // In pieces of three bytes, so that lines end anywhere in a piece.
+        // Blocks of three bytes, so that lines end at any offset within a block.
         let mut lines = Lines::new(io::BufReader::with_capacity(3, text.as_slice()));
         let mut all = Vec::new();
         while let Some(line) = lines.next_line().unwrap() {

@@ -3,14 +3,14 @@
 //! A JVM's are those of HotSpot's `javaVFrame::print_lock_info_on` (`runtime/vframe.cpp`, JDK 8 to 25), and of
 //! `jdk.internal.vm.ThreadDumper` (JDK 25), which writes `<java.lang.Object@799c5f73>, owner #12` instead of an address.
 
-/// What a thread does with a monitor.
+/// The relation between a thread and a monitor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LockKind {
     /// It is in `Object.wait()`.
     WaitingOn,
     /// It is in `Thread.sleep()`.
     SleepingOn,
-    /// It wants the monitor and somebody else has it.
+    /// It waits for the monitor, which another thread owns.
     WaitingToLock,
     /// It entered the monitor in this frame.
     Locked,
@@ -20,18 +20,18 @@ pub enum LockKind {
     Owned,
 }
 
-/// One line.
+/// One lock line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LockLine {
-    /// What it does.
+    /// The relation.
     pub kind: LockKind,
-    /// Which object, by ART's identity hash or Dalvik's address; `None` for `an unknown object`.
+    /// The object, by ART's identity hash or Dalvik's address; `None` for `an unknown object`.
     pub address: Option<u64>,
     /// The object's class.
     pub class: Option<String>,
-    /// The tid of the holder, where ART knew it.
-    pub holder: Option<u32>,
-    /// The index of the frame in [`super::Thread::frames`] that the line stands below.
+    /// The tid of the owner, if ART knew it.
+    pub owner: Option<u32>,
+    /// The index of the frame in [`super::Thread::frames`] below which the line is.
     pub frame: Option<usize>,
 }
 
@@ -52,25 +52,25 @@ impl std::fmt::Display for LockLine {
         if let Some(class) = &self.class {
             write!(f, " (a {class})")?;
         }
-        self.holder.map_or(Ok(()), |holder| write!(f, " held by thread {holder}"))
+        self.owner.map_or(Ok(()), |owner| write!(f, " held by thread {owner}"))
     }
 }
 
-/// Reads `- <0x00000000ffd185f8> (a x.Sync)`, below `Locked ownable synchronizers:`.
+/// Parses `- <0x00000000ffd185f8> (a x.Sync)`, below `Locked ownable synchronizers:`.
 pub(crate) fn owned(text: &str) -> Option<LockLine> {
     let object = text.strip_prefix("- ").filter(|object| object.starts_with('<'))?;
     let line = parse(&format!("- locked {object}"))?;
     Some(LockLine { kind: LockKind::Owned, ..line })
 }
 
-/// Reads `waiting for Worker@501 to release lock on <0x1f6> (a java.lang.Object)`, which Android Studio writes above
-/// the frames: the owner's name, and the lock.
+/// Parses `waiting for Worker@501 to release lock on <0x1f6> (a java.lang.Object)`, which Android Studio writes
+/// above the frames: returns the owner's name and the lock.
 pub(crate) fn of_debugger(text: &str) -> Option<(&str, LockLine)> {
     let (owner, object) = text.strip_prefix("waiting for ")?.split_once(" to release lock on ")?;
     Some((owner, parse(&format!("- waiting to lock {object}"))?))
 }
 
-/// Reads one, behind its blanks.
+/// Parses a lock line without its indentation.
 pub(crate) fn parse(text: &str) -> Option<LockLine> {
     let rest = text.strip_prefix("- ")?;
     let kinds = [
@@ -82,7 +82,7 @@ pub(crate) fn parse(text: &str) -> Option<LockLine> {
         ("locked ", LockKind::Locked),
     ];
     let (kind, mut rest) = kinds.iter().find_map(|(word, kind)| Some((*kind, rest.strip_prefix(word)?)))?;
-    let mut line = LockLine { kind, address: None, class: None, holder: None, frame: None };
+    let mut line = LockLine { kind, address: None, class: None, owner: None, frame: None };
     if let Some(after) = rest.trim_start().strip_prefix('<') {
         let (object, after) = after.split_once('>')?;
         let (class, address) =
@@ -90,14 +90,14 @@ pub(crate) fn parse(text: &str) -> Option<LockLine> {
         line.address = u64::from_str_radix(address.strip_prefix("0x").unwrap_or(address), 16).ok();
         if let Some(class) = class {
             line.class = Some(class.to_owned());
-            line.holder = after.trim().strip_prefix(", owner #").and_then(|owner| owner.parse().ok());
+            line.owner = after.trim().strip_prefix(", owner #").and_then(|owner| owner.parse().ok());
             return Some(line);
         }
         rest = after;
     }
-    let (object, holder) = rest.split_once(" held by ").map_or((rest, None), |(object, h)| (object, Some(h)));
-    line.holder = holder.and_then(|holder| {
-        let number = ["thread ", "tid=", "threadid="].iter().find_map(|word| holder.strip_prefix(word))?;
+    let (object, owner) = rest.split_once(" held by ").map_or((rest, None), |(object, h)| (object, Some(h)));
+    line.owner = owner.and_then(|owner| {
+        let number = ["thread ", "tid=", "threadid="].iter().find_map(|word| owner.strip_prefix(word))?;
         let digits = number.bytes().take_while(u8::is_ascii_digit).count();
         number[..digits].parse().ok()
     });
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn lock_lines_of_art_and_dalvik() {
         use LockKind::{Locked, SleepingOn, WaitingOn, WaitingToLock};
-        for (text, kind, address, class, holder) in [
+        for (text, kind, address, class, owner) in [
             (
                 "- waiting to lock <0x0b7a434d> (a java.lang.String) held by thread 3",
                 WaitingToLock,
@@ -151,7 +151,7 @@ mod tests {
             ("- locked <0x2> (a b.C)", Locked, Some(2), Some("b.C"), None),
             ("- locked <nonsense> (a b.C", Locked, None, Some("b.C"), None),
         ] {
-            let expected = LockLine { kind, address, class: class.map(str::to_owned), holder, frame: None };
+            let expected = LockLine { kind, address, class: class.map(str::to_owned), owner, frame: None };
             assert_eq!(parse(text), Some(expected), "{text}");
         }
         for text in ["- ", "-", "- waiting", "- locked <0x1", "locked <0x1>"] {

@@ -1,5 +1,5 @@
 //! ART's long running methods in the binary form of newer builds (AOSP `art/runtime/trace_profile.cc`,
-//! `DumpLongRunningMethodBuffer` and `DumpThreadMethodInfo`), which the dump's head has in base64:
+//! `DumpLongRunningMethodBuffer` and `DumpThreadMethodInfo`), which the head of the dump has in base64:
 //!
 //! ```text
 //! LongRunningMethods: AhI0...
@@ -11,16 +11,16 @@
 //! 03 16 bytes                                      (a summary, of builds to come)
 //! ```
 //! Numbers are little-endian, times are ns. Builds in between wrote the same blocks as they are, without base64 and with
-//! ticks of a counter for times: those say nothing without the counter's rate, and are told and left out.
+//! ticks of a counter for times: without the counter's rate they are meaningless, so they are skipped with a warning.
 
 use std::collections::HashMap;
 
 use super::long_methods::{LongMethods, Runs};
 
-/// Reads what stands behind the title.
+/// Parses the text after the title.
 ///
 /// # Errors
-/// Why it cannot be read, as the end of a sentence.
+/// The reason why it cannot be read, as the end of a sentence.
 pub(super) fn read(text: &str) -> Result<LongMethods, &'static str> {
     let text = text.trim();
     if text.chars().any(char::is_control) {
@@ -30,7 +30,7 @@ pub(super) fn read(text: &str) -> Result<LongMethods, &'static str> {
     let mut rest = Bytes(&bytes);
     let mut runs = Runs::default();
     let mut open: HashMap<u32, Vec<usize>> = HashMap::new();
-    // A line that was cut is read as far as it goes.
+    // A truncated line is read as far as possible.
     while block(&mut rest, &mut runs, &mut open).is_some() {}
     Ok(runs.finish())
 }
@@ -72,7 +72,7 @@ fn block(rest: &mut Bytes<'_>, runs: &mut Runs, open: &mut HashMap<u32, Vec<usiz
     Some(())
 }
 
-/// What is left of the bytes.
+/// The remaining bytes.
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -82,7 +82,7 @@ impl<'a> Bytes<'a> {
         Some(taken)
     }
 
-    /// So many, or what there is.
+    /// Up to `length` bytes, or what is left.
     fn up_to(&mut self, length: u64) -> &'a [u8] {
         let length = usize::try_from(length).unwrap_or(usize::MAX).min(self.0.len());
         let (taken, rest) = self.0.split_at(length);
@@ -110,7 +110,7 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// The bytes of a text in base64; what is over at its end is left out. `None` if it is in none.
+/// Decodes base64, ignoring surplus characters at the end; `None` if the text is not base64.
 fn base64(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let (mut bits, mut count) = (0_u32, 0);
@@ -139,7 +139,7 @@ mod tests {
     use crate::dump::LongRun;
     use proptest::prelude::*;
 
-    /// In another way than it is read.
+    /// An independent encoder.
     fn to_base64(bytes: &[u8]) -> String {
         const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         let mut text = String::new();
@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    /// `Some` method was entered, or one was left.
+    /// `Some` enters a method, `None` leaves one.
     fn events(thread: u32, events: &[(u64, Option<u64>)]) -> Vec<u8> {
         let mut data = Vec::new();
         let (mut time, mut method) = (0, 0);
@@ -205,7 +205,7 @@ mod tests {
             events(12, &main),
             events(13, &[(7 * SECOND, Some(0x7f3a_1000_0010))]),
             vec![3; 17],
-            // What was flushed earlier goes on.
+            // A run that an earlier flush reported continues.
             events(13, &[(8 * SECOND, None)]),
             name.to_vec(),
             method(0x7f3a_1000_0010, "com.acme.Main\twork\t()V\tMain.kt\n"),

@@ -11,45 +11,46 @@
 //! 0x7f3a10<tab>com.example.Foo<tab>bar<tab>()V<tab>Foo.java
 //! *end
 //! ```
-//! ART keeps what ran for 2^23 ticks of its counter (about 341 ms; newer builds 2^22) or longer, and what was on the stack
-//! when it began to look; those have that moment as their begin. The form of newer builds is in [`super::long_binary`].
+//! ART keeps methods that ran for 2^23 ticks of its counter (about 341 ms; newer builds 2^22) or longer, and
+//! those on the stack when it started watching; these have that moment as their start. For the form of newer
+//! builds see [`super::long_binary`].
 
 use std::collections::HashMap;
 
 use super::limits::{self, cut};
 
-/// What is in the section.
+/// The content of the section.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LongMethods {
-    /// The runs, in the order in which they began on their thread.
+    /// The runs, by their start on each thread.
     pub runs: Vec<LongRun>,
-    /// Runs above the bound, and exits without a begin.
+    /// Runs beyond the limit, and exits without a start.
     pub dropped: u64,
 }
 
-/// One method that ran long.
+/// One long run of a method.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LongRun {
-    /// The kernel's id of the thread.
+    /// The kernel's thread id.
     pub sys_tid: u32,
     /// Its name, if the section has it.
     pub thread: Option<String>,
     /// `com.example.Foo.bar`, or the method's address if the section does not name it.
     pub method: String,
-    /// How many of the runs before enclose it.
+    /// Number of preceding runs that enclose this one.
     pub depth: u32,
-    /// When it began, in µs of ART's clock.
+    /// Start, in µs of ART's clock.
     pub begin_us: u64,
-    /// When it ended; `None` if it had not.
+    /// End; `None` if it was still running.
     pub end_us: Option<u64>,
 }
 
-/// How many runs are kept: ART's buffer has 2048 entries a thread.
-const RUNS: usize = 1 << 15;
-/// Bytes of a name: it is repeated for each of its runs.
-const NAME: usize = 1 << 10;
+/// Maximum number of runs kept: ART's buffer has 2048 entries per thread.
+const MAX_RUNS: usize = 1 << 15;
+/// Maximum length of a name, in bytes: it is repeated for each run.
+const MAX_NAME: usize = 1 << 10;
 
-/// What newer builds put in front of the section, in either form.
+/// Prefix that newer builds write before the section, in either form.
 pub(crate) const TITLE: &str = "LongRunningMethods: ";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +61,7 @@ enum Part {
 }
 
 impl LongMethods {
-    /// Bytes that it takes.
+    /// Its memory use in bytes.
     pub(crate) fn size(&self) -> usize {
         let of = |run: &LongRun| {
             size_of::<LongRun>() + run.method.len() + run.thread.as_ref().map_or(0, String::len)
@@ -69,7 +70,7 @@ impl LongMethods {
     }
 }
 
-/// Runs under way, whatever their form.
+/// Collects runs of either form.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Runs {
     out: LongMethods,
@@ -78,9 +79,9 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// A method was entered on a thread whose open runs are `open`.
+    /// A method was entered on a thread; `open` are the thread's open runs.
     pub(super) fn enter(&mut self, sys_tid: u32, method: &str, open: &mut Vec<usize>, begin_us: u64) {
-        if self.out.runs.len() >= RUNS || open.len() >= limits::FRAMES {
+        if self.out.runs.len() >= MAX_RUNS || open.len() >= limits::FRAMES {
             self.out.dropped += 1;
             return;
         }
@@ -88,14 +89,14 @@ impl Runs {
         self.out.runs.push(LongRun {
             sys_tid,
             thread: None,
-            method: cut(method, NAME).to_owned(),
+            method: cut(method, MAX_NAME).to_owned(),
             depth: u32::try_from(open.len() - 1).unwrap_or(u32::MAX),
             begin_us,
             end_us: None,
         });
     }
 
-    /// The innermost open run was left.
+    /// The innermost open run ended.
     pub(super) fn leave(&mut self, open: &mut Vec<usize>, end_us: u64) {
         match open.pop() {
             Some(run) => self.out.runs[run].end_us = Some(end_us),
@@ -104,25 +105,25 @@ impl Runs {
     }
 
     pub(super) fn name_thread(&mut self, sys_tid: u32, name: &str) {
-        if self.threads.len() < RUNS {
-            self.threads.insert(sys_tid, cut(name, NAME).to_owned());
+        if self.threads.len() < MAX_RUNS {
+            self.threads.insert(sys_tid, cut(name, MAX_NAME).to_owned());
         }
     }
 
-    /// `class<tab>method<tab>...`; says whether it is that.
+    /// Parses `class<tab>method<tab>...`; returns whether the line has this form.
     pub(super) fn name_method(&mut self, id: &str, line: &str) -> bool {
         let mut words = line.split('\t');
         let (Some(class), Some(method)) = (words.next(), words.next()) else { return false };
-        // Some builds write descriptors.
+        // Some builds write type descriptors.
         let class = class.strip_prefix('L').and_then(|class| class.strip_suffix(';')).unwrap_or(class);
-        if self.methods.len() < RUNS {
+        if self.methods.len() < MAX_RUNS {
             let name = format!("{}.{method}", class.replace('/', "."));
-            self.methods.insert(cut(id, NAME).to_owned(), cut(&name, NAME).to_owned());
+            self.methods.insert(cut(id, MAX_NAME).to_owned(), cut(&name, MAX_NAME).to_owned());
         }
         true
     }
 
-    /// What was read, with names.
+    /// The result, with method names filled in.
     pub(super) fn finish(mut self) -> LongMethods {
         for run in &mut self.out.runs {
             run.thread = self.threads.get(&run.sys_tid).cloned();
@@ -134,25 +135,25 @@ impl Runs {
     }
 }
 
-/// Reads the section by line.
+/// Parses the section line by line.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader {
     part: Part,
     sys_tid: u32,
-    /// Runs that are open on the thread.
+    /// The open runs of the thread.
     open: Vec<usize>,
     runs: Runs,
 }
 
 impl Reader {
-    /// Begins at a line `Thread:12`.
+    /// Starts at a line `Thread:12`.
     pub(crate) fn begin(line: &str) -> Option<Self> {
         let line = line.strip_prefix(TITLE).unwrap_or(line);
         let sys_tid = line.strip_prefix("Thread:")?.trim().parse().ok()?;
         Some(Self { part: Part::Runs, sys_tid, open: Vec::new(), runs: Runs::default() })
     }
 
-    /// Takes in a line; says whether it was one of the section.
+    /// Takes a line; returns whether it belongs to the section.
     pub(crate) fn take(&mut self, line: &str) -> bool {
         match (self.part, line.trim_end()) {
             (_, "") => true,
@@ -196,7 +197,7 @@ impl Reader {
         true
     }
 
-    /// What was read, with names.
+    /// The result, with method names filled in.
     pub(crate) fn finish(self) -> LongMethods {
         self.runs.finish()
     }

@@ -1,16 +1,16 @@
-//! Thread dumps as Android writes them, read back into threads, stacks and locks.
+//! Parses Android's thread dumps into threads, stacks and locks.
 //!
 //! ```text
 //! bytes -> lines   -> prefix        -> reader  -> Dump { sections { threads { frames, locks } } }
-//!          bounded    logcat, quotes   by line      -> graph: who holds what whom, cycles
+//!          bounded    logcat, quotes   by line      -> graph: owners and waiters, cycles
 //!                                                   -> answer, dump_report (page, JSON, groups)
 //! ```
-//! What is read: ART's answer to SIGQUIT (Android 5 to 17) and Dalvik's before it, ApplicationExitInfo's
-//! trace text with its subject and event log, `debuggerd -b` and tombstone backtraces, and the forms in
-//! which people pass such texts on: logcat lines, the Play Console's and Crashlytics' export, quoted mail.
+//! Supported inputs: ART's answer to SIGQUIT (Android 5 to 17) and Dalvik's before it, ApplicationExitInfo's
+//! trace text with its subject and event log, `debuggerd -b` and tombstone backtraces, and the forms in which
+//! people share such texts: logcat lines, the Play Console's and Crashlytics' export, quoted mail.
 //! A file may hold several processes; each is a [`Section`].
 //!
-//! Nothing in a text can make the reader panic or grow without bound; the bounds are in [`limits`].
+//! No input can make the reader panic or use unbounded memory; see [`limits`].
 //!
 //! ```
 //! let text = "----- pid 7 at 2026-01-01 00:00:00 -----\nCmd line: com.example\n\nDALVIK THREADS (1):\n\
@@ -61,9 +61,9 @@ pub use lock_line::{LockKind, LockLine};
 pub use long_methods::{LongMethods, LongRun};
 pub use model::{Dump, Section, SectionKind, Thread, ThreadForm, WaitChannel};
 pub use native_frame::NativeFrame;
-pub use process::Blamed;
+pub use process::AnrProcess;
 pub use subject::{AnrKind, Subject};
 
 pub(crate) use channels::Channels;
 pub(crate) use frame::java_text as java_frame;
-pub(crate) use state::{doing, name as state_name};
+pub(crate) use state::{in_words, name as state_name};

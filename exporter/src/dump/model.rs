@@ -1,4 +1,4 @@
-//! What is in a dump.
+//! The content of a dump.
 
 use super::anr_report::AnrReport;
 use super::event_log::CriticalEvent;
@@ -8,26 +8,26 @@ use super::lock_line::{LockKind, LockLine};
 use super::long_methods::LongMethods;
 use super::subject::Subject;
 
-/// The processes of one text, in its order.
+/// A parsed dump: the processes of one text, in its order.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Dump {
-    /// Why the system made it, if it says so (ApplicationExitInfo, Android 11 and later).
+    /// Why the system made the dump, if stated (ApplicationExitInfo, Android 11 and later).
     pub subject: Option<Subject>,
-    /// What stands before the first process: memory of the process, latencies of the system.
+    /// Facts before the first process: memory of the process, latencies of the system.
     pub facts: Vec<Fact>,
     /// The system's event log, oldest first.
     pub events: Vec<CriticalEvent>,
-    /// What the system reported of ANRs in its log, in the text's order.
+    /// The system's ANR reports from its log, in the text's order.
     pub anr_reports: Vec<AnrReport>,
-    /// The process that the system asked first for a dump.
-    pub first_asked: Option<u32>,
+    /// The process that the system dumped first.
+    pub first_dumped: Option<u32>,
     /// The processes.
     pub sections: Vec<Section>,
-    /// What the reader should know, in words.
+    /// Problems found while reading, in words.
     pub warnings: Vec<String>,
 }
 
-/// What a section holds.
+/// The content of a section.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SectionKind {
     /// Threads.
@@ -40,25 +40,25 @@ pub enum SectionKind {
 /// One process.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Section {
-    /// What it holds.
+    /// Its content.
     pub kind: SectionKind,
-    /// The process; `None` in a text without its head.
+    /// The process; `None` in a text without the section's head.
     pub pid: Option<u32>,
-    /// When it was dumped, as the text has it: local time, on newer systems with its zone.
+    /// When it was dumped, as written: local time, on newer systems with its zone.
     pub time: Option<String>,
-    /// Its command line, for an app the name of the process.
+    /// Its command line; for an app the process name.
     pub cmdline: Option<String>,
-    /// How many threads ART says that it lists.
+    /// The number of threads that ART declares.
     pub declared_threads: Option<u32>,
-    /// What else the head says.
+    /// Other facts of the head.
     pub facts: Vec<Fact>,
     /// The threads, in the text's order.
     pub threads: Vec<Thread>,
-    /// The channels, of the other kind of section.
+    /// The wait channels, in a section of that kind.
     pub channels: Vec<WaitChannel>,
     /// ART's long running methods (Android 17), if it recorded them.
     pub long_methods: Option<LongMethods>,
-    /// Whether its last line is there.
+    /// Whether its last line is present.
     pub ended: bool,
     /// Its first line in the text, from 1.
     pub line: u32,
@@ -69,20 +69,21 @@ pub struct Section {
 pub struct WaitChannel {
     /// The thread's id in the kernel.
     pub sys_tid: u32,
-    /// Its state in the kernel, if the text has it: R, S, D, ...
+    /// Its kernel state, if given: R, S, D, ...
     pub state: Option<char>,
-    /// The kernel's function.
+    /// The kernel function.
     pub channel: String,
 }
 
-/// Which writer's form a thread has.
+/// The format of a thread, by its writer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum ThreadForm {
-    /// ART's or Dalvik's.
+    /// ART's or Dalvik's format.
     Art,
-    /// debuggerd's: native frames only.
+    /// debuggerd's format: native frames only.
     Native,
-    /// A tombstone's: native frames only.
+    /// A tombstone's format: native frames only.
     Tombstone,
     /// The Play Console's export.
     PlayConsole,
@@ -96,7 +97,7 @@ pub enum ThreadForm {
     AndroidStudio,
     /// A coroutine, as kotlinx-coroutines-debug prints it.
     Coroutine,
-    /// Without its first line.
+    /// A thread whose first line is missing.
     Headless,
     /// A stack without a thread: an exception's, or what Sentry and Bugsnag show of an ANR.
     Stack,
@@ -105,53 +106,53 @@ pub enum ThreadForm {
 /// One thread.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Thread {
-    /// Its name; `None` where its first line is missing.
+    /// Its name; `None` if its first line is missing.
     pub name: Option<String>,
-    /// Which form it has.
+    /// Its format.
     pub form: ThreadForm,
     /// Whether it is attached to the virtual machine.
     pub attached: bool,
     /// Whether it is a daemon.
     pub daemon: bool,
-    /// Whether ART says that it is still starting up.
+    /// Whether ART reports that it is still starting.
     pub starting: bool,
     /// Java priority, 1 to 10.
     pub priority: Option<i32>,
-    /// The virtual machine's id of it, by which lock lines name holders; 1 is main.
+    /// Its id in the virtual machine, by which lock lines name owners; 1 is main.
     pub tid: Option<u32>,
-    /// The kernel's id of it.
+    /// The kernel's thread id.
     pub sys_tid: Option<u32>,
-    /// The virtual machine's state, as it writes it: `Blocked`, `TimedWaiting`; Dalvik: `MONITOR`, `VMWAIT`.
+    /// The virtual machine's state as written: `Blocked`, `TimedWaiting`; Dalvik: `MONITOR`, `VMWAIT`.
     pub state: Option<String>,
     /// The kernel's state: R, S, D, T, Z, ...
     pub native_state: Option<char>,
     /// Thread group.
     pub group: Option<String>,
-    /// Times that it is to be suspended.
+    /// Its suspend count.
     pub suspend_count: Option<u32>,
-    /// Of those, by user code (`ucsCount`) or the debugger (`dsCount`).
+    /// The part of it from user code (`ucsCount`) or the debugger (`dsCount`).
     pub other_suspend_count: Option<u32>,
     /// Nice value, -20 to 19.
     pub nice: Option<i32>,
     /// Control group.
     pub cgroup: Option<String>,
-    /// Policy and priority, as the text has it.
+    /// Scheduling policy and priority, as written.
     pub sched: Option<String>,
-    /// ns on a CPU, ns ready but without a CPU, and time slices.
+    /// Time on a CPU in ns, time runnable in ns, and number of time slices.
     pub schedstat: Option<[u64; 3]>,
-    /// Time in user code, in units of 1/HZ s.
+    /// CPU time in user mode, in units of 1/HZ s.
     pub utm: Option<u64>,
-    /// Time in the kernel, in units of 1/HZ s.
+    /// CPU time in kernel mode, in units of 1/HZ s.
     pub stm: Option<u64>,
-    /// Units of utm and stm in a second.
+    /// Number of units of utm and stm per second.
     pub hz: Option<u32>,
-    /// The CPU time that it used, in ns (HotSpot, JDK 11 and later).
+    /// Its CPU time in ns (HotSpot, JDK 11 and later).
     pub cpu_ns: Option<u64>,
-    /// How long it has existed, in ns (HotSpot, JDK 11 and later).
+    /// Its age in ns (HotSpot, JDK 11 and later).
     pub elapsed_ns: Option<u64>,
     /// Whether it is a virtual thread (JDK 21 and later).
     pub is_virtual: bool,
-    /// The CPU that it ran on last.
+    /// The CPU on which it last ran.
     pub core: Option<u32>,
     /// Size of its stack in bytes.
     pub stack_size: Option<u64>,
@@ -161,9 +162,9 @@ pub struct Thread {
     pub frames: Vec<Frame>,
     /// Its lock lines, in the text's order.
     pub locks: Vec<LockLine>,
-    /// What else the text says of it: that a stack could not be read, and why.
+    /// Other remarks: for example why a stack could not be read.
     pub remarks: Vec<String>,
-    /// Frames that were left out, by [`super::limits`].
+    /// Number of frames left out; see [`super::limits`].
     pub cut_frames: u64,
     /// Its first and last line in the text, from 1.
     pub lines: (u32, u32),
@@ -206,10 +207,10 @@ impl Thread {
         }
     }
 
-    /// The lock that it waits to get, if it does; one of `java.util.concurrent` where its owner is known.
+    /// The lock that it waits to acquire; for a lock of `java.util.concurrent` only if its owner is known.
     #[must_use]
-    pub fn wanted(&self) -> Option<&LockLine> {
-        let parked = |lock: &LockLine| lock.kind == LockKind::ParkingFor && lock.holder.is_some();
+    pub fn awaited_lock(&self) -> Option<&LockLine> {
+        let parked = |lock: &LockLine| lock.kind == LockKind::ParkingFor && lock.owner.is_some();
         self.locks.iter().find(|lock| lock.kind == LockKind::WaitingToLock || parked(lock))
     }
 
@@ -229,9 +230,9 @@ impl Thread {
 }
 
 impl Section {
-    /// The main thread: the one with tid 1, or the one whose sysTid is the pid (in a native dump, main bears
-    /// the process's name), or the one that is called main. In a JVM the name alone says it: main's number differs
-    /// between versions (1 in JDK 17, 3 in JDK 25).
+    /// The main thread: the one with tid 1, the one whose sysTid is the pid (in a native dump, main has the
+    /// process's name), or the one called main. In a JVM only the name decides: main's number differs between
+    /// versions (1 in JDK 17, 3 in JDK 25).
     #[must_use]
     pub fn main(&self) -> Option<&Thread> {
         let by = |test: &dyn Fn(&Thread) -> bool| self.threads.iter().find(|thread| test(thread));

@@ -7,26 +7,26 @@ pub struct NativeFrame {
     pub number: u32,
     /// The program counter, relative to the map.
     pub pc: u64,
-    /// The mapped file, or what stands for it; empty if the dump has none.
+    /// The mapped file, or the region's name; empty if not given.
     pub map: String,
-    /// Where the library begins in the file (a library inside an apk).
+    /// Offset of the library in the file (a library inside an APK).
     pub map_offset: Option<u64>,
     /// The function.
     pub symbol: Option<String>,
-    /// Bytes behind the function's begin.
+    /// Offset from the function's start, in bytes.
     pub symbol_offset: Option<u64>,
     /// The library's build id, in hexadecimal.
     pub build_id: Option<String>,
 }
 
-/// Reads one; `Err` is what the dump says instead of a frame.
+/// Parses a native frame; `Err` is the dump's text in place of a frame.
 pub(crate) fn parse(text: &str) -> Option<Result<NativeFrame, String>> {
-    let (text, told) = match text.strip_prefix("native: ") {
+    let (text, prefixed) = match text.strip_prefix("native: ") {
         Some(rest) => (rest.trim_start(), true),
         None => (text, false),
     };
     let Some(rest) = text.strip_prefix('#') else {
-        return told.then(|| Err(text.trim_start_matches('(').trim_end_matches(')').to_owned()));
+        return prefixed.then(|| Err(text.trim_start_matches('(').trim_end_matches(')').to_owned()));
     };
     let (number, rest) = rest.split_once(' ')?;
     let number = number.parse().ok()?;
@@ -53,7 +53,7 @@ pub(crate) fn parse(text: &str) -> Option<Result<NativeFrame, String>> {
         frame.map_offset = u64::from_str_radix(offset.strip_prefix("0x").unwrap_or(offset), 16).ok();
         rest = after.trim();
     } else {
-        // A symbol holds parentheses and blanks itself: it begins at the first one behind the map.
+        // A symbol may contain parentheses and spaces: it starts at the first parenthesis after the map.
         let from = if let Some(at) = rest.find(" (deleted)") { at + 10 } else { 0 };
         let end = rest[from..].find(" (").map_or(rest.len(), |at| from + at);
         let begin = if rest.starts_with('(') { 0 } else { end };
@@ -71,7 +71,7 @@ pub(crate) fn parse(text: &str) -> Option<Result<NativeFrame, String>> {
 }
 
 impl NativeFrame {
-    /// The file's name without its folder.
+    /// The file's name without its directory.
     #[must_use]
     pub fn library(&self) -> &str {
         self.map.rsplit('/').next().unwrap_or_default()

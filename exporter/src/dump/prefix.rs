@@ -1,30 +1,31 @@
-//! What others put before the lines of a dump: quotes, logcat's columns, the source line of ART's log.
+//! Removes prefixes that other tools put before a dump's lines: quotes, logcat's columns, the source location
+//! of ART's log.
 
-/// A line without what was put before it.
+/// A line without its prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bare<'a> {
+pub(crate) struct BareLine<'a> {
     pub(crate) text: &'a str,
-    /// An empty line in quoted text separates nothing.
+    /// An empty line in quoted text does not separate anything.
     pub(crate) quoted: bool,
-    /// It came out of a log: lines of others may lie between.
+    /// The line is from a log: lines of other writers may be in between.
     pub(crate) logged: bool,
 }
 
-/// Takes off what is not the dump's. Within the event log (`in_log`) a lone `>` is the log's.
-pub(crate) fn bare(line: &str, in_log: bool) -> Bare<'_> {
+/// Removes the prefix. Within the event log (`in_log`) a lone `>` belongs to the log.
+pub(crate) fn bare(line: &str, in_log: bool) -> BareLine<'_> {
     let mut text = line.strip_prefix('\u{feff}').unwrap_or(line);
     let mut quoted = false;
     while let Some(rest) = text.strip_prefix('>').filter(|rest| !(in_log && rest.is_empty())) {
         text = rest.strip_prefix(' ').unwrap_or(rest);
         quoted = true;
     }
-    // A code fence of Markdown, or a code span that spans lines.
+    // A Markdown code fence, or a multi-line code span.
     text = text.trim_start_matches('`');
     let behind = behind_source_line(text).or_else(|| behind_log_columns(text));
-    Bare { text: behind.unwrap_or(text), quoted, logged: behind.is_some() }
+    BareLine { text: behind.unwrap_or(text), quoted, logged: behind.is_some() }
 }
 
-/// Behind `art/runtime/thread_list.cc:170] `, which ART's log puts before each line.
+/// The text after `art/runtime/thread_list.cc:170] `, which ART's log puts before each line.
 fn behind_source_line(text: &str) -> Option<&str> {
     let at = memchr::memmem::find(text.as_bytes().get(..text.len().min(256))?, b".cc:")?;
     let rest = &text[at + 4..];
@@ -33,8 +34,8 @@ fn behind_source_line(text: &str) -> Option<&str> {
     Some(rest.strip_prefix(' ').unwrap_or(rest))
 }
 
-/// Behind `03-26 11:23:23.613  2158  2168 I art     : ` or the same in one of logcat's other forms (AOSP
-/// `system/logging/liblog/logprint.cpp`, `android_log_formatLogLine`; Android Studio has two of its own).
+/// The text after `03-26 11:23:23.613  2158  2168 I art     : ` or another of logcat's forms (AOSP
+/// `system/logging/liblog/logprint.cpp`, `android_log_formatLogLine`; Android Studio has two more).
 fn behind_log_columns(text: &str) -> Option<&str> {
     if let Some(rest) = behind_brief(text).or_else(|| behind_tag(text)) {
         return Some(rest);
@@ -51,7 +52,8 @@ fn behind_log_columns(text: &str) -> Option<&str> {
     if is_time(time) { behind_colon(after) } else { None }
 }
 
-/// Behind the columns: pid, tid, app and priority come in several orders; the tag's colon ends them in all but one.
+/// The text after the columns: pid, tid, app and priority come in several orders; in all but one the tag's
+/// colon ends them.
 fn behind_colon(after: &str) -> Option<&str> {
     if let Some(rest) = behind_priority(after) {
         return Some(rest);
@@ -61,7 +63,7 @@ fn behind_colon(after: &str) -> Option<&str> {
     after.get(colon..)
 }
 
-/// Behind `1600-7001  ActivityManager  system_server  E  `, which Android Studio writes since 2022.
+/// The text after `1600-7001  ActivityManager  system_server  E  `, which Android Studio writes since 2022.
 fn behind_priority(after: &str) -> Option<&str> {
     let (ids, mut rest) = after.trim_start().split_once("  ")?;
     let (pid, tid) = ids.split_once('-')?;
@@ -72,7 +74,7 @@ fn behind_priority(after: &str) -> Option<&str> {
     for _ in 0..4 {
         let (column, behind) = rest.trim_start().split_once("  ")?;
         if matches!(column.trim(), "V" | "D" | "I" | "W" | "E" | "F" | "A") {
-            // The columns of some versions end with the tag once more.
+            // In some versions the columns end with the tag again.
             return Some(behind.strip_prefix(tag).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(behind));
         }
         rest = behind;
@@ -80,7 +82,7 @@ fn behind_priority(after: &str) -> Option<&str> {
     None
 }
 
-/// Without the number that grep puts before a line.
+/// The text without the line number that grep prepends.
 fn without_number(text: &str) -> &str {
     match text.split_once(':') {
         Some((number, rest))
@@ -92,7 +94,7 @@ fn without_number(text: &str) -> &str {
     }
 }
 
-/// Behind `E/ActivityManager: `.
+/// The text after `E/ActivityManager: `.
 fn behind_tag(text: &str) -> Option<&str> {
     let (head, rest) = text.split_once(": ").or_else(|| Some((text.strip_suffix(':')?, "")))?;
     let (priority, tag) = head.split_once('/')?;
@@ -112,7 +114,7 @@ fn is_seconds(text: &str) -> bool {
         .is_some_and(|(seconds, part)| is_number(seconds) && part.len() >= 3 && is_number(part))
 }
 
-/// Behind `I/art     ( 2158): `.
+/// The text after `I/art     ( 2158): `.
 fn behind_brief(text: &str) -> Option<&str> {
     let mut bytes = text.bytes();
     if !matches!(bytes.next(), Some(b'V' | b'D' | b'I' | b'W' | b'E' | b'F' | b'A'))

@@ -1,4 +1,4 @@
-//! The pressure on memory, CPU and I/O (the kernel's PSI), which the system puts before a dump and into its log:
+//! Pressure on memory, CPU and I/O (the kernel's PSI), which the system writes before a dump and into its log:
 //!
 //! ```text
 //! ----- Output from /proc/pressure/memory -----
@@ -6,20 +6,20 @@
 //! full avg10=16.62 avg60=3.00 avg300=0.70 total=20
 //! ----- End output from /proc/pressure/memory -----
 //! ```
-//! AOSP `ResourcePressureUtil.currentPsiState`, Android 11 and later. `some` is the percent of the time in which a thread
-//! waited, `full` that in which all of them did.
+//! AOSP `ResourcePressureUtil.currentPsiState`, Android 11 and later. `some` is the percentage of time in which
+//! any thread waited, `full` in which all of them did.
 
 use super::facts::{self, Fact, FactValue};
 
-/// Reads the lines.
+/// Parses the lines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pressure {
-    /// Of what the lines are that come.
+    /// The resource of the following lines.
     of: Option<&'static str>,
 }
 
 impl Pressure {
-    /// Takes in a line; says whether it was one of the pressure.
+    /// Takes a line; returns whether it belongs to the pressure figures.
     pub(crate) fn take(&mut self, text: &str, facts: &mut Vec<Fact>) -> bool {
         if let Some(file) = text.strip_prefix("----- Output from /proc/pressure/") {
             let known = ["memory", "cpu", "io"];

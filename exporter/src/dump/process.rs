@@ -1,22 +1,23 @@
-//! Which process a dump is about: the one that the subject means, which need not be the first one with stacks, nor be
+//! Which process a dump is about: the one in the subject, which need not be the first one with stacks, nor be
 //! in the text at all.
 //!
-//! A subject names a component or a window, sometimes a process. The system's event log and its report in logcat name the
-//! process. Without any of these it is the first that the system asked: `ProcessErrorStateRecord.appNotResponding` (Android 7 to
-//! 16) puts the process that did not respond first into the list of those that are dumped.
+//! A subject names a component or a window, sometimes a process. The system's event log and its report in
+//! logcat name the process. Without any of these it is the first process dumped:
+//! `ProcessErrorStateRecord.appNotResponding` (Android 7 to 16) puts the process that did not respond first
+//! into the list.
 
 use super::model::{Dump, Section, SectionKind};
 
 /// The process that did not respond.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Blamed {
-    /// Its id, if the text has it.
+pub struct AnrProcess {
+    /// Its id, if known.
     pub pid: Option<u32>,
-    /// Its name, if the text has it; a package where only a component is named.
+    /// Its name, if known; the package if only a component is named.
     pub name: Option<String>,
 }
 
-impl Blamed {
+impl AnrProcess {
     /// Its name for people.
     #[must_use]
     pub fn title(&self) -> String {
@@ -28,7 +29,7 @@ impl Blamed {
         }
     }
 
-    /// Whether a section is of it.
+    /// Whether a section belongs to it.
     fn is(&self, section: &Section) -> bool {
         match (self.pid, section.pid) {
             (Some(pid), Some(of)) => pid == of,
@@ -46,16 +47,16 @@ impl Blamed {
 }
 
 impl Dump {
-    /// The process that did not respond, if the text says which one.
+    /// The process that did not respond, if the text names it.
     #[must_use]
-    pub fn blamed(&self) -> Option<Blamed> {
+    pub fn anr_process(&self) -> Option<AnrProcess> {
         let subject = self.subject.as_ref()?;
         let mut found = self.in_reports().or_else(|| self.in_events()).or_else(|| in_subject(&subject.text));
         if found.is_none() {
-            found = self.first_asked.map(|pid| Blamed { pid: Some(pid), name: None });
+            found = self.first_dumped.map(|pid| AnrProcess { pid: Some(pid), name: None });
         }
         let mut found = found?;
-        // A name for a pid, from whichever section has it.
+        // Look up the name for the pid in any section.
         if found.name.is_none() {
             let section = self.sections.iter().find(|section| section.pid == found.pid);
             found.name = section.and_then(|section| section.cmdline.clone());
@@ -67,41 +68,44 @@ impl Dump {
         Some(found)
     }
 
-    /// The section whose main thread answers: that of the process that did not respond; `None` if its stacks are not in
-    /// the text. Where the text names no process, the first one with a main thread of the virtual machine.
+    /// The section of the process that did not respond; `None` if its stacks are not in the text. If the text
+    /// names no process: the first section with a main thread of the virtual machine.
     #[must_use]
     pub fn answer(&self) -> Option<&Section> {
         let sections =
             || self.sections.iter().filter(|s| s.kind == SectionKind::Threads && !s.threads.is_empty());
-        if let Some(blamed) = self.blamed() {
-            let found = sections().find(|section| blamed.is(section));
-            // A text without heads says nothing of processes: its threads are those of the subject.
+        if let Some(anr_process) = self.anr_process() {
+            let found = sections().find(|section| anr_process.is(section));
+            // A text without heads names no processes: its threads are those of the subject.
             return found.or_else(|| sections().find(|s| s.pid.is_none() && s.cmdline.is_none()));
         }
-        // A bug report begins with the system's native processes.
+        // A bug report starts with the system's native processes.
         sections()
             .find(|s| s.main().is_some_and(|main| main.attached))
             .or_else(|| sections().find(|s| s.main().is_some()))
             .or_else(|| sections().next())
     }
 
-    /// Where the threads of the process that did not respond wait in the kernel.
-    pub(crate) fn channels_of<'a>(&'a self, blamed: &'a Blamed) -> impl Iterator<Item = &'a Section> {
+    /// Where in the kernel the threads of this process wait.
+    pub(crate) fn channels_of<'a>(
+        &'a self,
+        anr_process: &'a AnrProcess,
+    ) -> impl Iterator<Item = &'a Section> {
         let kind = |section: &&Section| section.kind == SectionKind::WaitingChannels;
-        self.sections.iter().filter(kind).filter(|section| blamed.is(section))
+        self.sections.iter().filter(kind).filter(|section| anr_process.is(section))
     }
 
     /// The last report in logcat with this subject.
-    fn in_reports(&self) -> Option<Blamed> {
+    fn in_reports(&self) -> Option<AnrProcess> {
         let subject = self.subject.as_ref()?;
         let same = |text: &str| text == subject.text;
         let report =
             self.anr_reports.iter().rev().find(|r| r.reason.as_ref().is_some_and(|r| same(&r.text)))?;
-        Some(Blamed { pid: report.pid, name: Some(report.process.clone()) })
+        Some(AnrProcess { pid: report.pid, name: Some(report.process.clone()) })
     }
 
-    /// The last event with this subject, of which the log has the begin only.
-    fn in_events(&self) -> Option<Blamed> {
+    /// The last event with this subject, of which the log has only the beginning.
+    fn in_events(&self) -> Option<AnrProcess> {
         let subject = self.subject.as_ref()?;
         let event = self.events.iter().rev().filter(|event| event.kind == "anr").find(|event| {
             let text = event.value("subject").unwrap_or_default();
@@ -109,17 +113,17 @@ impl Dump {
             !begin.is_empty() && subject.text.starts_with(begin)
         })?;
         let pid = event.value("pid").and_then(|pid| pid.parse().ok());
-        Some(Blamed { pid, name: event.value("process").map(str::to_owned) })
+        Some(AnrProcess { pid, name: event.value("process").map(str::to_owned) })
     }
 }
 
-/// Reads `ProcessRecord{d95cfde 7577:com.example/u0a404}`, or the component `com.example/.Main`.
-fn in_subject(text: &str) -> Option<Blamed> {
+/// Parses `ProcessRecord{d95cfde 7577:com.example/u0a404}`, or the component `com.example/.Main`.
+fn in_subject(text: &str) -> Option<AnrProcess> {
     if let Some((_, record)) = text.split_once("ProcessRecord{")
         && let Some((_, process)) = record.split_once(' ')
         && let Some((pid, name)) = process.split_once('/').and_then(|(process, _)| process.split_once(':'))
     {
-        return Some(Blamed { pid: pid.parse().ok(), name: Some(name.to_owned()) });
+        return Some(AnrProcess { pid: pid.parse().ok(), name: Some(name.to_owned()) });
     }
     let words = text.split(|c: char| c.is_whitespace() || "(){}=,\"".contains(c));
     let package = words.filter_map(|word| word.split_once('/')).find_map(|(package, class)| {
@@ -131,7 +135,7 @@ fn in_subject(text: &str) -> Option<Blamed> {
             && class.starts_with(|c: char| c.is_alphabetic() || c == '.');
         is_one.then_some(package)
     })?;
-    Some(Blamed { pid: None, name: Some(package.to_owned()) })
+    Some(AnrProcess { pid: None, name: Some(package.to_owned()) })
 }
 
 #[cfg(test)]
@@ -156,8 +160,8 @@ mod tests {
             ("Input dispatching timed out (1a NotificationShade (server) is not responding)", None, None),
             ("content://media/external 1.5/2", None, None),
         ] {
-            let blamed = in_subject(text);
-            let seen = blamed.as_ref().map_or((None, None), |b| (b.pid, b.name.as_deref()));
+            let anr_process = in_subject(text);
+            let seen = anr_process.as_ref().map_or((None, None), |b| (b.pid, b.name.as_deref()));
             assert_eq!(seen, (pid, name), "{text}");
         }
     }

@@ -1,4 +1,4 @@
-//! A dump under the names of the source.
+//! Retraces a dump.
 
 use crate::retrace::{FrameName, Mapping};
 
@@ -7,8 +7,9 @@ use super::limits;
 use super::model::{Dump, Thread};
 
 impl Dump {
-    /// Gives frames, lock lines and long running methods their names from before ProGuard or R8. Native
-    /// frames whose symbol is a Java method (compiled code) are renamed too, without lines.
+    /// Replaces the names in frames, lock lines and long running methods by the original ones from before
+    /// ProGuard or R8. Native frames whose symbol is a Java method (compiled code) are renamed too, without
+    /// lines.
     pub fn retrace(&mut self, mapping: &Mapping) {
         for section in &mut self.sections {
             for thread in &mut section.threads {
@@ -22,7 +23,7 @@ impl Dump {
         }
     }
 
-    /// The `r8-map-id-...` that the frames' source files bear, if any do: R8 writes the mapping's hash there.
+    /// The `r8-map-id-...` in the frames' source files, if any: R8 writes the mapping's hash there.
     #[must_use]
     pub fn r8_map_id(&self) -> Option<&str> {
         let threads = self.sections.iter().flat_map(|section| &section.threads);
@@ -42,7 +43,7 @@ fn retrace_thread(thread: &mut Thread, mapping: &Mapping) {
         }
     }
     let old = std::mem::take(&mut thread.frames);
-    // Where each old frame's last new one is: lock lines stand below that.
+    // Index of the last new frame for each old one: lock lines are below it.
     let mut places = Vec::with_capacity(old.len());
     let mut outline: Option<u32> = None;
     for frame in old {
@@ -53,7 +54,7 @@ fn retrace_thread(thread: &mut Thread, mapping: &Mapping) {
                     Place::Native | Place::Unknown => None,
                 };
                 if mapping.is_outline(&java.class, &java.method) {
-                    // Outlined code stands for a place in its caller, which the caller's row tells.
+                    // Outlined code represents a place in its caller, which the caller's row has.
                     outline = Some(line.unwrap_or(0));
                 } else {
                     let place = outline.take();
@@ -68,7 +69,7 @@ fn retrace_thread(thread: &mut Thread, mapping: &Mapping) {
             }
             Frame::Kernel(kernel) => thread.frames.push(Frame::Kernel(kernel)),
         }
-        // Each frame can become many.
+        // Each frame can expand to many.
         thread.cut_frames += thread.frames.len().saturating_sub(limits::FRAMES) as u64;
         thread.frames.truncate(limits::FRAMES);
         places.push(thread.frames.len().checked_sub(1));
@@ -94,7 +95,7 @@ fn retrace_java(
         out.push(Frame::Java(java));
         return;
     };
-    // What it may be otherwise, by the method that holds the code.
+    // The alternatives, by the method that contains the code.
     let or = others.iter().filter_map(|frames| frames.last()).map(|name| match name.line {
         Some(line) => format!("{}.{}({}:{line})", name.class, name.method, name.file(file)),
         None => format!("{}.{}", name.class, name.method),
@@ -122,7 +123,7 @@ fn place(name: &FrameName, file: Option<&str>, old: &Place) -> Place {
     Place::Source { file: name.file(file), line: name.line }
 }
 
-/// `a.b.c` as the method of that name, without a line.
+/// `a.b.c` as the original name of that method, without a line.
 fn method_name(name: &str, mapping: &Mapping) -> Option<String> {
     let (class, method) = name.rsplit_once('.')?;
     let found = mapping.frame(class, method, None, None);
@@ -130,7 +131,7 @@ fn method_name(name: &str, mapping: &Mapping) -> Option<String> {
     Some(format!("{}.{}", first.class, first.method))
 }
 
-/// A lock's class, which may be the monitor of a class: `java.lang.Class<a.b>`; or an array's: `a.b[]`.
+/// A lock's class, which may be the monitor of a class, `java.lang.Class<a.b>`, or an array, `a.b[]`.
 fn object_class(class: &str, mapping: &Mapping) -> String {
     if let Some(of) = class.strip_prefix("java.lang.Class<").and_then(|rest| rest.strip_suffix('>')) {
         return format!("java.lang.Class<{}>", object_class(of, mapping));

@@ -1,24 +1,24 @@
-//! The lines between which a process stands.
+//! Parses the lines that delimit a process.
 
 use super::model::SectionKind;
 
-/// One of those lines.
+/// A delimiter line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Border {
-    /// `----- pid 12 at 2026-01-01 00:00:00 -----`, or the same of waiting channels.
+    /// `----- pid 12 at 2026-01-01 00:00:00 -----`, or the same for waiting channels.
     Begin(SectionKind, u32, String),
     /// `----- end 12 -----`.
     End,
-    /// `----- dumping pid: 12 at 103533773`: the system is about to ask, at this uptime in ms.
-    Asking(u32, Option<u64>),
+    /// `----- dumping pid: 12 at 103533773`: the system is about to dump a process, at this uptime in ms.
+    Announced(u32, Option<u64>),
 }
 
-/// Reads one.
+/// Parses a delimiter.
 pub(crate) fn border(line: &str) -> Option<Border> {
     let text = line.trim().strip_prefix("----- ")?;
     if let Some(rest) = text.strip_prefix("dumping pid: ") {
         let (pid, at) = rest.split_once(" at ")?;
-        return Some(Border::Asking(pid.parse().ok()?, at.trim_end_matches('-').trim().parse().ok()));
+        return Some(Border::Announced(pid.parse().ok()?, at.trim_end_matches('-').trim().parse().ok()));
     }
     if let Some(rest) = text.strip_prefix("end ") {
         return rest.split(' ').next()?.parse::<u32>().ok().map(|_| Border::End);
@@ -32,7 +32,7 @@ pub(crate) fn border(line: &str) -> Option<Border> {
     Some(Border::Begin(kind, pid.parse().ok()?, time.to_owned()))
 }
 
-/// Reads `DALVIK THREADS (38):`; the count is `None` where Dalvik gives none.
+/// Parses `DALVIK THREADS (38):`; the count is `None` if Dalvik gives none.
 pub(crate) fn thread_list(line: &str) -> Option<Option<u32>> {
     let rest = line.trim().strip_prefix("DALVIK THREADS")?;
     match rest.trim() {
@@ -41,8 +41,9 @@ pub(crate) fn thread_list(line: &str) -> Option<Option<u32>> {
     }
 }
 
-/// Reads `sysTid=20232     futex_wait` of the waiting channels, or `sysTid=20232 state=S futex_wait` of newer builds
-/// (AOSP `debuggerd/client/debuggerd_client.cpp`, `get_wchan_data`): the thread, its state, and the kernel's function.
+/// Parses `sysTid=20232     futex_wait` of the waiting channels, or `sysTid=20232 state=S futex_wait` of newer
+/// builds (AOSP `debuggerd/client/debuggerd_client.cpp`, `get_wchan_data`): returns the thread, its state, and
+/// the kernel function.
 pub(crate) fn channel(line: &str) -> Option<(u32, Option<char>, &str)> {
     let (tid, rest) = line.trim().strip_prefix("sysTid=")?.split_once(char::is_whitespace)?;
     let (mut rest, mut state) = (rest.trim(), None);
@@ -54,7 +55,7 @@ pub(crate) fn channel(line: &str) -> Option<(u32, Option<char>, &str)> {
         }
         rest = after.trim_start();
     }
-    // A column without a function behind it.
+    // A column without a function.
     let channel = if rest.contains('=') { "" } else { rest };
     Some((tid.parse().ok()?, state, channel))
 }
@@ -75,7 +76,7 @@ mod tests {
             ("----- Waiting Channels: pid 12 at x -----", begin(SectionKind::WaitingChannels, "x")),
             ("----- pid 12 at ", begin(SectionKind::Threads, "")),
             ("----- end 12 -----", Some(Border::End)),
-            ("----- dumping pid: 12 at 1033", Some(Border::Asking(12, Some(1033)))),
+            ("----- dumping pid: 12 at 1033", Some(Border::Announced(12, Some(1033)))),
             ("----- pid x at y -----", None),
             ("----- Output from /proc/pressure/memory -----", None),
             ("------ VM TRACES JUST NOW ------", None),

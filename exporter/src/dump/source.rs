@@ -1,4 +1,4 @@
-//! Where a dump comes from: a file or a stream, packed with gzip or not.
+//! Opens a dump: a file or a stream, optionally packed with gzip.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -13,25 +13,25 @@ use super::paste;
 use super::paste::utf16::{self, Utf8};
 use super::reader::Reader;
 
-/// Bytes of the begin, by which the form is recognised.
-const PEEK: usize = 64 << 10;
+/// Number of bytes from which the format is recognised.
+const PEEK_LENGTH: usize = 64 << 10;
 
 impl Dump {
     /// Reads the dump in a file, which may be packed with gzip.
     ///
     /// # Errors
-    /// If it cannot be read, or nothing in it is of a dump.
+    /// If it cannot be read, or contains nothing of a dump.
     pub fn open(path: &Path) -> Result<Self, DumpError> {
         let failed = |source| DumpError::Read { file: path.to_owned(), offset: 0, source };
         Self::read(path, File::open(path).map_err(failed)?)
     }
 
-    /// Reads a dump, which may be packed with gzip; `file` is for errors only.
+    /// Reads a dump, which may be packed with gzip; `file` is used in errors only.
     ///
     /// # Errors
-    /// If it cannot be read, or nothing in it is of a dump.
+    /// If it cannot be read, or contains nothing of a dump.
     pub fn read(file: &Path, input: impl Read) -> Result<Self, DumpError> {
-        let mut input = BufReader::with_capacity(PEEK, input);
+        let mut input = BufReader::with_capacity(PEEK_LENGTH, input);
         let failed = |source| DumpError::Read { file: file.to_owned(), offset: 0, source };
         if input.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]) {
             let unpacked = flate2::bufread::MultiGzDecoder::new(input);
@@ -42,7 +42,7 @@ impl Dump {
     }
 }
 
-/// Reads an unpacked text by its form, which its begin shows.
+/// Reads an unpacked text by its format, which the beginning shows.
 fn read_text(file: &Path, mut input: Box<dyn Read + '_>) -> Result<Dump, DumpError> {
     let mut begin = peek(file, &mut input)?;
     if let Some(order) = utf16::order(&begin) {
@@ -52,7 +52,7 @@ fn read_text(file: &Path, mut input: Box<dyn Read + '_>) -> Result<Dump, DumpErr
     let head = String::from_utf8_lossy(&begin);
     let is_json = head.trim_start().starts_with('{') && head.contains("\"threadDump\"");
     let is_damaged = !is_json && paste::is_damaged(&head);
-    let whole = BufReader::with_capacity(PEEK, io::Cursor::new(begin).chain(input));
+    let whole = BufReader::with_capacity(PEEK_LENGTH, io::Cursor::new(begin).chain(input));
     if is_json {
         read_json(file, whole)
     } else if is_damaged {
@@ -62,24 +62,24 @@ fn read_text(file: &Path, mut input: Box<dyn Read + '_>) -> Result<Dump, DumpErr
     }
 }
 
-/// The begin of a text; less where it ends, or where a packed text is cut.
+/// The beginning of a text; shorter if the text ends, or a packed text is truncated.
 fn peek(file: &Path, input: &mut Box<dyn Read + '_>) -> Result<Vec<u8>, DumpError> {
     let mut begin = Vec::new();
-    match input.by_ref().take(PEEK as u64).read_to_end(&mut begin) {
+    match input.by_ref().take(PEEK_LENGTH as u64).read_to_end(&mut begin) {
         Ok(_) => {}
-        // It comes again when the lines are read.
-        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => *input = Box::new(Cut),
+        // The error recurs when the lines are read.
+        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => *input = Box::new(TruncatedEnd),
         Err(source) => return Err(DumpError::Read { file: file.to_owned(), offset: 0, source }),
     }
     Ok(begin)
 }
 
-/// Reads a text that copying has damaged; one that is too large to be restored in memory as it is.
+/// Reads a text that copying has damaged; one too large to be restored in memory is read as it is.
 fn read_damaged(file: &Path, mut input: impl BufRead) -> Result<Dump, DumpError> {
     let mut bytes = Vec::new();
     match input.by_ref().take(limits::PASTE + 1).read_to_end(&mut bytes) {
         Ok(_) => {}
-        // What is there of a packed text that is cut off.
+        // A truncated packed text is read as far as it goes.
         Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {}
         Err(source) => return Err(DumpError::Read { file: file.to_owned(), offset: 0, source }),
     }
@@ -96,10 +96,10 @@ fn read_damaged(file: &Path, mut input: impl BufRead) -> Result<Dump, DumpError>
     read_lines(file, text.as_bytes(), Some(warning.to_owned()))
 }
 
-/// The end of a packed text that is cut off.
-struct Cut;
+/// The end of a truncated packed text.
+struct TruncatedEnd;
 
-impl Read for Cut {
+impl Read for TruncatedEnd {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         Err(io::ErrorKind::UnexpectedEof.into())
     }
@@ -128,7 +128,7 @@ fn read_lines(file: &Path, input: impl BufRead, warning: Option<String>) -> Resu
         let line = match lines.next_line() {
             Ok(Some(line)) => line,
             Ok(None) => break,
-            // A packed text that is cut is read as far as it goes.
+            // A truncated packed text is read as far as it goes.
             Err(e) if e.kind() == io::ErrorKind::UnexpectedEof && reader.found() => {
                 reader.warn(format!("offset {}: the packed text is cut off", lines.next));
                 break;

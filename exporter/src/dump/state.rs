@@ -1,4 +1,4 @@
-//! What a thread is doing, in a few words: its state, read together with its innermost frames.
+//! What a thread is doing, in a few words: from its state and its innermost frames.
 
 use trace_format::android::NATIVE_POLL_ONCE;
 
@@ -6,8 +6,8 @@ use super::frame::{Frame, Place};
 use super::lock_line::LockKind;
 use super::model::{Thread, ThreadForm};
 
-/// A frame that says more than the state: the first of these that is among the innermost ones.
-const TELLING: [(&str, &str); 16] = [
+/// Frames that are more specific than the state: the first one that is among the innermost frames applies.
+const SPECIFIC_FRAMES: [(&str, &str); 16] = [
     (NATIVE_POLL_ONCE, "is idle: it waits for the next message"),
     ("android.os.BinderProxy.transactNative", "waits for another process to answer a binder call"),
     ("android.os.BinderProxy.transact", "waits for another process to answer a binder call"),
@@ -25,11 +25,11 @@ const TELLING: [(&str, &str); 16] = [
     ("libcore.io.Linux.", "is in a system call"),
     ("art::ConditionVariable::", "waits within ART"),
 ];
-/// Frames of each kind that are looked at: what is further out only called the call.
-const INNERMOST: usize = 12;
+/// Number of frames of each kind examined; frames further out are only callers.
+const MAX_FRAMES: usize = 12;
 
-/// What it is doing; `channel` is where it waits in the kernel, if that is known.
-pub(crate) fn doing(thread: &Thread, channel: Option<&str>) -> String {
+/// What the thread is doing; `channel` is where it waits in the kernel, if known.
+pub(crate) fn in_words(thread: &Thread, channel: Option<&str>) -> String {
     if channel.is_some_and(|channel| channel.contains("freezer")) {
         return "is frozen by the system".to_owned();
     }
@@ -39,13 +39,14 @@ pub(crate) fn doing(thread: &Thread, channel: Option<&str>) -> String {
         (None, Some(address)) => format!("an object (0x{address:08x})"),
         (None, None) => "an object that ART does not name".to_owned(),
     };
-    if let Some(lock) = thread.wanted() {
+    if let Some(lock) = thread.awaited_lock() {
         return format!("waits for the lock of {}", object(lock.class.as_deref(), lock.address));
     }
     if thread.form == ThreadForm::HotSpot && !thread.attached {
         return "is a thread of the virtual machine".to_owned();
     }
-    let has = |name: &str| TELLING.iter().find(|(part, _)| name.contains(part)).map(|(_, words)| *words);
+    let has =
+        |name: &str| SPECIFIC_FRAMES.iter().find(|(part, _)| name.contains(part)).map(|(_, words)| *words);
     let in_java = thread.frames.iter().filter_map(|frame| match frame {
         Frame::Java(java) => Some(has(&format!("{}.{}", java.class, java.method))),
         Frame::Native(_) | Frame::Kernel(_) => None,
@@ -54,23 +55,23 @@ pub(crate) fn doing(thread: &Thread, channel: Option<&str>) -> String {
         Frame::Native(native) => Some(native.symbol.as_deref().and_then(has)),
         Frame::Java(_) | Frame::Kernel(_) => None,
     });
-    let telling =
-        in_java.take(INNERMOST).flatten().next().or_else(|| in_native.take(INNERMOST).flatten().next());
+    let specific =
+        in_java.take(MAX_FRAMES).flatten().next().or_else(|| in_native.take(MAX_FRAMES).flatten().next());
     let state = thread.state.as_deref().map(str::to_ascii_lowercase);
     let state = state.as_deref();
-    // A JVM's state has its detail in parentheses: `TIMED_WAITING (sleeping)`.
+    // A JVM's state has details in parentheses: `TIMED_WAITING (sleeping)`.
     let detail = |text: &str| state.is_some_and(|state| state.contains(text));
     let sleeps = thread.locks.iter().any(|lock| lock.kind == LockKind::SleepingOn) || detail("(sleeping)");
     let waits = thread.locks.iter().find(|lock| lock.kind == LockKind::WaitingOn);
     let mut words = if sleeps {
         "sleeps".to_owned()
-    } else if let (Some(lock), None) = (waits, telling) {
+    } else if let (Some(lock), None) = (waits, specific) {
         format!("waits to be notified on {}", object(lock.class.as_deref(), lock.address))
-    } else if let Some(telling) = telling {
-        telling.to_owned()
+    } else if let Some(specific) = specific {
+        specific.to_owned()
     } else {
         match state {
-            // HotSpot calls a thread in a system call runnable too.
+            // HotSpot also calls a thread in a system call runnable.
             Some("runnable") if in_native_method(thread) => "is in native code".to_owned(),
             Some("runnable") if thread.form == ThreadForm::HotSpot && thread.frames.is_empty() => {
                 "has no Java frames".to_owned()
@@ -107,13 +108,13 @@ pub(crate) fn doing(thread: &Thread, channel: Option<&str>) -> String {
     words
 }
 
-/// Whether its innermost frame is a native method.
+/// Whether the innermost frame is a native method.
 fn in_native_method(thread: &Thread) -> bool {
     matches!(thread.frames.first(), Some(Frame::Java(java)) if java.place == Place::Native)
         && matches!(thread.form, ThreadForm::HotSpot | ThreadForm::HotSpotFile)
 }
 
-/// State as the dump has it.
+/// The state as written in the dump.
 pub(crate) fn name(thread: &Thread) -> &str {
     match (&thread.state, thread.attached) {
         (Some(state), _) => state,
@@ -169,11 +170,11 @@ mod tests {
             ),
             ("RUNNABLE", &[], "runs"),
         ] {
-            assert_eq!(doing(&thread(state, lines), None), expected, "{state} {lines:?}");
+            assert_eq!(in_words(&thread(state, lines), None), expected, "{state} {lines:?}");
         }
         let mut stuck = thread("Native", &[]);
         stuck.native_state = Some('D');
-        assert_eq!(doing(&stuck, None), "is in native code, in the kernel where nothing interrupts it");
-        assert_eq!(doing(&stuck, Some("do_freezer_trap")), "is frozen by the system");
+        assert_eq!(in_words(&stuck, None), "is in native code, in the kernel where nothing interrupts it");
+        assert_eq!(in_words(&stuck, Some("do_freezer_trap")), "is frozen by the system");
     }
 }

@@ -1,47 +1,48 @@
-//! Why the system made a dump: the subject of an ANR.
+//! The subject of an ANR: why the system made a dump.
 
 /// What the system waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum AnrKind {
     /// An input event was not taken or not finished.
     InputDispatching,
-    /// The app has focus, but no window that could take input.
+    /// The app has focus, but no window that accepts input.
     NoFocusedWindow,
     /// A broadcast receiver did not return.
     Broadcast,
     /// A service's onCreate, onStartCommand or onBind did not return.
     ExecutingService,
-    /// A service was started in the foreground and did not show itself.
+    /// A service was started in the foreground and did not call startForeground in time.
     StartForegroundService,
-    /// A foreground service ran longer than its type may (a short service among them).
+    /// A foreground service ran longer than its type allows (including a short service).
     ForegroundServiceTimeout,
     /// A content provider did not answer.
     ContentProvider,
     /// A job's onStartJob, onStopJob or binding.
     JobService,
-    /// The process did not come up.
+    /// The process did not start in time.
     ProcessStart,
     /// The GPU hung.
     GpuHang,
-    /// The app asked for it.
+    /// The app requested the dump.
     AppRequested,
     /// Something else.
     Other,
 }
 
-/// A subject, taken apart.
+/// A parsed subject.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Subject {
-    /// As the system wrote it.
+    /// The system's text.
     pub text: String,
     /// What it waited for.
     pub kind: AnrKind,
-    /// How long it had waited, in ms, where the subject says so.
+    /// How long it had waited, in ms, if the subject states it.
     pub waited_ms: Option<u64>,
 }
 
-/// The first row whose text is in the subject, upper and lower case being the same, gives the kind. The
-/// texts are those of InputDispatcher, ActiveServices, BroadcastQueue, JobServiceContext and AnrHelper.
+/// The first row whose text is contained in the subject, ignoring case, determines the kind. The texts are
+/// those of InputDispatcher, ActiveServices, BroadcastQueue, JobServiceContext and AnrHelper.
 const KINDS: [(&str, AnrKind); 18] = [
     ("does not have a focused window", AnrKind::NoFocusedWindow),
     ("no window has focus", AnrKind::NoFocusedWindow),
@@ -64,7 +65,7 @@ const KINDS: [(&str, AnrKind); 18] = [
 ];
 
 impl Subject {
-    /// Takes a subject apart: the text behind `Subject: `, or ApplicationExitInfo's description.
+    /// Parses a subject: the text after `Subject: `, or ApplicationExitInfo's description.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
@@ -81,7 +82,7 @@ impl Subject {
 }
 
 impl AnrKind {
-    /// Its name in JSON.
+    /// The stable identifier in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,9 +1,9 @@
-//! The first line of a thread, in each form.
+//! Parses the first line of a thread, in each format.
 
 use super::jvm::first_line;
 use super::model::{Thread, ThreadForm};
 
-/// Reads `"main" daemon prio=5 tid=1 Native`, `"x" prio=10 (not attached)`, `"x" sysTid=12`, or Crashlytics'
+/// Parses `"main" daemon prio=5 tid=1 Native`, `"x" prio=10 (not attached)`, `"x" sysTid=12`, or Crashlytics'
 /// `main (native): tid=1 systid=12`.
 pub(crate) fn parse(line: &str) -> Option<Thread> {
     let text = line.trim_start();
@@ -11,7 +11,7 @@ pub(crate) fn parse(line: &str) -> Option<Thread> {
 }
 
 fn quoted(text: &str) -> Option<Thread> {
-    // A name may hold quotes: the last one that a known word follows ends it.
+    // A name may contain quotes: it ends at the last quote followed by a known word.
     let end = memchr::memrchr_iter(b'"', text.as_bytes()).find(|&at| {
         let rest = text[at + 1..].trim_start();
         at > 0 && ["prio=", "daemon ", "tid=", "sysTid="].iter().any(|word| rest.starts_with(word))
@@ -66,8 +66,8 @@ fn crashlytics(line: &str) -> Option<Thread> {
     Some(thread)
 }
 
-/// Reads `pid: 12, tid: 34, name: worker  >>> com.example <<<`, the first line of a tombstone's thread:
-/// the thread, its pid and the process.
+/// Parses `pid: 12, tid: 34, name: worker  >>> com.example <<<`, the first line of a tombstone's thread:
+/// returns the thread, its pid and the process.
 pub(crate) fn tombstone(line: &str) -> Option<(Option<Thread>, u32, String)> {
     let rest = line.strip_prefix("pid: ")?;
     let (head, process) = rest.split_once(">>> ")?;

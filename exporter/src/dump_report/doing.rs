@@ -1,16 +1,16 @@
-//! What a thread does, in words: by its state and stack, where the answer's reading of its stack does not say more.
+//! What a thread does in words: from the answer's classification of its stack, else from its state.
 
-use crate::answer::{CauseId, Doing, doing_of_thread};
+use crate::answer::{Activity, CauseId, thread_activity};
 use crate::dump::{Thread, state};
 
-/// Words that go behind the thread's name; `channel` is where it waits in the kernel, if that is known.
+/// The words that follow the thread's name; `channel` is where it waits in the kernel, if known.
 pub(super) fn words(thread: &Thread, channel: Option<&str>) -> String {
-    match doing_of_thread(thread) {
-        Doing::Of(CauseId::Input) => "handles an input event".to_owned(),
-        Doing::Of(CauseId::Vsync) => "starts a frame".to_owned(),
-        Doing::Of(CauseId::StoppedByDump) => "ran until the dump stopped it".to_owned(),
-        Doing::Of(CauseId::YieldSpin) => "spins in Thread.yield".to_owned(),
-        Doing::Of(CauseId::Gc) => "waits for the garbage collector".to_owned(),
-        _ => state::doing(thread, channel),
+    match thread_activity(thread) {
+        Activity::Of(CauseId::Input) => "handles an input event".to_owned(),
+        Activity::Of(CauseId::Vsync) => "starts a frame".to_owned(),
+        Activity::Of(CauseId::StoppedByDump) => "ran until the dump stopped it".to_owned(),
+        Activity::Of(CauseId::YieldSpin) => "spins in Thread.yield".to_owned(),
+        Activity::Of(CauseId::Gc) => "waits for the garbage collector".to_owned(),
+        _ => state::in_words(thread, channel),
     }
 }

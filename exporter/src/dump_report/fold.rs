@@ -1,4 +1,4 @@
-//! Threads with one stack, folded into one.
+//! Groups threads with the same stack.
 
 use std::collections::HashMap;
 
@@ -6,14 +6,14 @@ use crate::dump::frame::Frame;
 use crate::dump::model::Thread;
 use crate::dump::state;
 
-/// Threads that are in one state with one stack.
+/// Threads in the same state with the same stack.
 #[derive(Debug)]
 pub(crate) struct Group<'a> {
     /// The threads, in the dump's order.
     pub(crate) threads: Vec<&'a Thread>,
 }
 
-/// Folds threads: the largest groups first, those of equal size in the dump's order.
+/// Groups threads: largest groups first, equal sizes in the dump's order.
 pub(crate) fn fold<'a>(threads: impl Iterator<Item = &'a Thread>) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut places: HashMap<(&str, Vec<Key<'a>>), usize> = HashMap::new();
@@ -29,7 +29,7 @@ pub(crate) fn fold<'a>(threads: impl Iterator<Item = &'a Thread>) -> Vec<Group<'
     groups
 }
 
-/// What makes two frames the same: for native ones without a name, the address in the library.
+/// The identity of a frame; for native frames without a name, the address in the library.
 #[derive(PartialEq, Eq, Hash, Debug)]
 enum Key<'a> {
     Java(&'a str, &'a str, Option<u32>),

@@ -1,8 +1,8 @@
-//! Groups of texts whose main threads have one stack: what hangs most often, out of thousands of dumps.
+//! Groups dumps whose main threads have the same stack: what hangs most often among thousands of dumps.
 //!
-//! Two stacks are one if their Java methods are the same from the innermost to the outermost, whatever the lines are: those
-//! differ between builds. Stacks without Java frames are compared by their native functions. Numbers that the runtime
-//! makes up in the names of lambdas and hidden classes do not count.
+//! Two stacks are equal if their Java methods are the same from the innermost to the outermost, ignoring lines,
+//! which differ between builds. Stacks without Java frames are compared by their native functions. Numbers that
+//! the runtime generates in the names of lambdas and hidden classes are ignored.
 
 use std::collections::HashMap;
 
@@ -13,35 +13,35 @@ use crate::answer::{Answer, CauseId, Site};
 use crate::dump::frame::Frame;
 use crate::dump::model::{Dump, Thread};
 
-/// Files of a group that are named.
-const FILES: usize = 100;
-/// Groups that are kept apart; texts with still other stacks are counted together.
-const GROUPS: usize = 50_000;
-/// Frames of a stack that are kept to be shown.
-const SHOWN: usize = 64;
+/// Maximum number of files listed per group.
+const MAX_FILES: usize = 100;
+/// Maximum number of groups; dumps with further stacks are counted together.
+const MAX_GROUPS: usize = 50_000;
+/// Maximum number of frames displayed per stack.
+const MAX_SHOWN: usize = 64;
 
-/// Texts with one stack of main.
+/// Dumps in which main has the same stack.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Group {
-    /// How many there are.
+    /// Number of dumps.
     pub count: u64,
-    /// What main does, in words; why there is no stack.
+    /// What main does, in words; or why there is no stack.
     pub doing: String,
-    /// Why main did not come back, as the first one says.
+    /// The cause according to the first dump.
     pub cause: CauseId,
-    /// The frame of the app that a developer would change, as the first one has it.
+    /// The frame in the app's own code to change, according to the first dump.
     pub root: Option<Site>,
     /// The stack, innermost first, without lines.
     pub stack: Vec<String>,
     /// The process of the first one.
     pub process: Option<String>,
-    /// The newest one: its time as the text has it, and its file.
+    /// The newest dump: its time as written, and its file.
     pub newest: Option<(String, String)>,
-    /// The files, in the order in which they were read; of many the first ones.
+    /// The files in the order in which they were read, up to a limit.
     pub files: Vec<String>,
 }
 
-/// Takes texts in, one after the other; of each only what is in [`Group`] is kept.
+/// Collects dumps one after another; only [`Group`]'s fields are kept.
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
     places: HashMap<u128, usize>,
@@ -51,33 +51,33 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Takes a text in.
+    /// Adds a dump.
     pub fn add(&mut self, file: &str, dump: &Dump) {
         self.texts += 1;
         let section = dump.answer();
         let main = section.and_then(|section| section.main());
         let stack = main.map(stack).unwrap_or_default();
-        let doing = match (main, section, dump.blamed()) {
+        let doing = match (main, section, dump.anr_process()) {
             (Some(main), ..) => doing::words(main, None),
             (None, Some(_), _) => "is not in the text".to_owned(),
             (None, None, Some(_)) => "did not respond, and its stack is not in the text".to_owned(),
             (None, None, None) => "has no stack in the text".to_owned(),
         };
-        // Which object it waits for differs from run to run.
+        // The object's address differs from run to run.
         let doing = doing.split(" (0x").next().unwrap_or_default().to_owned();
         let key = key(&doing, &stack);
         let known = self.places.get(&key).copied();
         let place = match known {
             Some(place) => place,
-            None if self.groups.len() == GROUPS => {
+            None if self.groups.len() == MAX_GROUPS => {
                 self.others += 1;
                 return;
             }
             None => {
                 let process = section.and_then(|section| section.cmdline.clone());
-                let process = process.or_else(|| dump.blamed().and_then(|blamed| blamed.name));
-                let stack = stack.into_iter().take(SHOWN).collect();
-                let answer = Answer::of_dump(dump);
+                let process = process.or_else(|| dump.anr_process().and_then(|anr_process| anr_process.name));
+                let stack = stack.into_iter().take(MAX_SHOWN).collect();
+                let answer = Answer::from(dump);
                 let (cause, root) = (answer.cause.id, answer.root);
                 self.groups.push(Group {
                     count: 0,
@@ -95,24 +95,24 @@ impl Groups {
         };
         let group = &mut self.groups[place];
         group.count += 1;
-        if group.files.len() < FILES {
+        if group.files.len() < MAX_FILES {
             group.files.push(file.to_owned());
         }
         let time =
             section.or(dump.sections.first()).and_then(|section| section.time.clone()).unwrap_or_default();
-        // Times of one form compare as texts.
+        // Times of the same format compare as texts.
         if group.newest.as_ref().is_none_or(|(newest, _)| time > *newest) {
             group.newest = Some((time, file.to_owned()));
         }
     }
 
-    /// How many texts were taken in.
+    /// Number of dumps added.
     #[must_use]
     pub fn texts(&self) -> u64 {
         self.texts
     }
 
-    /// Texts that were not grouped, since there are too many stacks.
+    /// Number of dumps not grouped because there are too many different stacks.
     #[must_use]
     pub fn ungrouped(&self) -> u64 {
         self.others
@@ -128,7 +128,7 @@ impl Groups {
 }
 
 impl Group {
-    /// The group for JSON.
+    /// The groups as JSON.
     #[must_use]
     pub fn to_json(&self) -> Value {
         json!({
@@ -163,16 +163,17 @@ fn stack(thread: &Thread) -> Vec<String> {
     native.collect()
 }
 
-/// `a.B$$Lambda` of `a.B$$Lambda$14/0x000000000c040210`.
+/// `a.B$$Lambda` for `a.B$$Lambda$14/0x000000000c040210`.
 fn without_numbers(class: &str) -> &str {
     let class = class.split_once('/').map_or(class, |(class, _)| class);
     class.find("$$Lambda").map_or(class, |at| &class[..at + "$$Lambda".len()])
 }
 
-/// The key of a stack: 128 bits of FNV-1a, so that only the hash is kept and thousands of equal ones do not meet.
+/// The key of a stack: 128 bits of FNV-1a, so that only the hash is kept and thousands of stacks do not
+/// collide.
 fn key(doing: &str, stack: &[String]) -> u128 {
     let mut hash = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128;
-    // The stack says it all; without one, why it is missing does.
+    // The stack suffices; without one, the key is the reason why it is missing.
     let reason = if stack.is_empty() { Some(doing) } else { None };
     let lines = stack.iter().map(String::as_str).chain(reason).map(str::as_bytes);
     for line in lines {

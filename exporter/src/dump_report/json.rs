@@ -15,20 +15,20 @@ use crate::dump::long_methods::LongRun;
 use crate::dump::model::{Dump, Section, SectionKind, Thread, ThreadForm, WaitChannel};
 
 impl Dump {
-    /// The whole dump; `file` is named in it. Takes many times the memory of the dump: [`write_json`] does not.
+    /// The whole dump; `file` is its name. Uses many times the memory of the dump; [`write_json`] does not.
     #[must_use]
     pub fn to_json(&self, file: &str) -> Value {
         let mut value = self.head(file);
         let sections = self.sections.iter().map(|section| {
             let section = SectionJson { section, file: None, thread: None };
-            // It has text keys, and no number that JSON has no form for.
+            // Keys are texts, and every number has a JSON form.
             serde_json::to_value(section).unwrap_or_default()
         });
         value["sections"] = sections.collect();
         value
     }
 
-    /// What a file has once.
+    /// The fields that a file has once.
     fn head(&self, file: &str) -> Value {
         let events = self.events.iter().map(|event| {
             let values: serde_json::Map<String, Value> =
@@ -42,23 +42,23 @@ impl Dump {
                 "kind": subject.kind.name(),
                 "waited_ms": subject.waited_ms,
             })),
-            "process": self.blamed().map(|blamed| json!({
-                "pid": blamed.pid,
-                "name": blamed.name,
+            "process": self.anr_process().map(|anr_process| json!({
+                "pid": anr_process.pid,
+                "name": anr_process.name,
                 "has_stacks": self.answer().is_some(),
             })),
             "anr_reports": self.anr_reports.iter().map(report).collect::<Vec<_>>(),
             "facts": facts(&self.facts),
             "events": events.collect::<Vec<_>>(),
-            "answer": Answer::of_dump(self).to_json(),
+            "answer": Answer::from(self).to_json(),
             "warnings": self.warnings,
         })
     }
 }
 
-/// Writes dumps, with their files' names, as one document: the sections of all of them, and what a file has once. Of the threads
-/// only those with `thread` in their names, if it is given. Each thread is turned into JSON when it is its turn, so that the memory
-/// does not grow with the text that is written.
+/// Writes dumps, with their files' names, as one document: the sections of all dumps, and the per-file fields.
+/// If `thread` is given, only threads with it in their names are written. Threads are converted one at a time,
+/// so memory use does not grow with the output.
 ///
 /// # Errors
 /// If `out` cannot be written.
@@ -66,7 +66,7 @@ pub fn write_json(dumps: &[(String, &Dump)], thread: Option<&str>, out: impl io:
     Ok(serde_json::to_writer_pretty(out, &DumpsJson { dumps, thread })?)
 }
 
-/// A document for all files.
+/// One document for all files.
 struct DumpsJson<'a> {
     dumps: &'a [(String, &'a Dump)],
     thread: Option<&'a str>,
@@ -75,22 +75,22 @@ struct DumpsJson<'a> {
 impl Serialize for DumpsJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("files", &Each(|| self.dumps.iter().map(|(file, dump)| dump.head(file))))?;
+        map.serialize_entry("files", &LazyArray(|| self.dumps.iter().map(|(file, dump)| dump.head(file))))?;
         let sections = || {
             self.dumps.iter().flat_map(|(file, dump)| {
                 let json = move |section| SectionJson { section, file: Some(file), thread: self.thread };
                 dump.sections.iter().map(json)
             })
         };
-        map.serialize_entry("sections", &Each(sections))?;
+        map.serialize_entry("sections", &LazyArray(sections))?;
         map.end()
     }
 }
 
-/// An array whose elements are made one by one.
-struct Each<F>(F);
+/// An array whose elements are generated one by one.
+struct LazyArray<F>(F);
 
-impl<F: Fn() -> I, I: IntoIterator<Item: Serialize>> Serialize for Each<F> {
+impl<F: Fn() -> I, I: IntoIterator<Item: Serialize>> Serialize for LazyArray<F> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq((self.0)())
     }
@@ -99,16 +99,16 @@ impl<F: Fn() -> I, I: IntoIterator<Item: Serialize>> Serialize for Each<F> {
 /// A section.
 struct SectionJson<'a> {
     section: &'a Section,
-    /// The file that it is from, where there are several.
+    /// The file that it is from, if there are several.
     file: Option<&'a str>,
-    /// Only threads with this in their names.
+    /// Include only threads with this text in their names.
     thread: Option<&'a str>,
 }
 
 impl Serialize for SectionJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let section = self.section;
-        let graph = LockGraph::of(section);
+        let graph = LockGraph::from(section);
         let mut head = section_head(section, &graph);
         if let Some(file) = self.file {
             head.insert("file".to_owned(), json!(file));
@@ -119,20 +119,24 @@ impl Serialize for SectionJson<'_> {
         };
         let edges = |inferred| graph.edges.iter().filter(move |e| e.inferred == inferred).map(edge);
         let mut map = serializer.serialize_map(None)?;
-        // In the order of the head's keys, which is that of a whole document.
+        // In the key order of the head, which is that of a whole document.
         for (key, value) in &head {
             match key.as_str() {
                 "threads" => {
-                    map.serialize_entry(key, &Each(|| section.threads.iter().filter(wanted).map(thread)))?;
+                    map.serialize_entry(
+                        key,
+                        &LazyArray(|| section.threads.iter().filter(wanted).map(thread)),
+                    )?;
                 }
-                "lock_edges" => map.serialize_entry(key, &Each(|| edges(false)))?,
-                "inferred_lock_edges" => map.serialize_entry(key, &Each(|| edges(true)))?,
+                "lock_edges" => map.serialize_entry(key, &LazyArray(|| edges(false)))?,
+                "inferred_lock_edges" => map.serialize_entry(key, &LazyArray(|| edges(true)))?,
                 "wait_channels" => {
                     let channel = |c: &WaitChannel| json!({"sys_tid": c.sys_tid, "state": c.state.map(String::from), "channel": c.channel});
-                    map.serialize_entry(key, &Each(|| section.channels.iter().map(channel)))?;
+                    map.serialize_entry(key, &LazyArray(|| section.channels.iter().map(channel)))?;
                 }
                 "long_methods" => {
-                    let runs = section.long_methods.as_ref().map(|long| Each(|| long.runs.iter().map(run)));
+                    let runs =
+                        section.long_methods.as_ref().map(|long| LazyArray(|| long.runs.iter().map(run)));
                     map.serialize_entry(key, &runs)?;
                 }
                 _ => map.serialize_entry(key, value)?,
@@ -142,7 +146,7 @@ impl Serialize for SectionJson<'_> {
     }
 }
 
-/// What a section has but its lists, which are null here.
+/// The fields of a section except its lists, which are null here.
 fn section_head(section: &Section, graph: &LockGraph) -> serde_json::Map<String, Value> {
     let head = json!({
         "kind": match section.kind {
@@ -306,12 +310,12 @@ fn lock(lock: &LockLine) -> Value {
         },
         "lock": address(lock.address),
         "class": lock.class,
-        "holder": lock.holder,
+        "holder": lock.owner,
         "frame": lock.frame,
     })
 }
 
-/// As a text: JSON's numbers end at 2^53 for many readers.
+/// As a text: many readers' numbers end at 2^53.
 fn address(address: Option<u64>) -> Option<String> {
     address.map(|address| format!("0x{address:08x}"))
 }

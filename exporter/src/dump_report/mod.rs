@@ -1,4 +1,4 @@
-//! Dumps as people and scripts read them: a page that answers first, JSON, and groups of many dumps by stack and cause.
+//! Reports of dumps for people and scripts: a summary page, JSON, and groups of many dumps by stack and cause.
 
 mod doing;
 mod fold;

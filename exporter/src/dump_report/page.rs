@@ -1,4 +1,4 @@
-//! A dump as a page that answers first: what main does, who keeps it waiting, deadlocks; then the rest.
+//! A dump as a page: first what main does, which thread it waits for, and deadlocks; then the rest.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
@@ -14,25 +14,25 @@ use crate::dump::model::{Dump, Section, SectionKind, Thread};
 use crate::dump::state;
 use crate::dump::subject::Subject;
 
-/// Frames of main and of a holder, and of the others, unless all are asked for.
-const FRAMES_OF_MAIN: usize = 24;
-const FRAMES_OF_OTHERS: usize = 4;
-/// Threads of a chain or cycle.
-const LINKS: usize = 32;
-/// Names of threads with one stack.
-const NAMES: usize = 6;
+/// Maximum number of frames for main and lock owners, and for other threads, unless all are requested.
+const MAX_MAIN_FRAMES: usize = 24;
+const MAX_OTHER_FRAMES: usize = 4;
+/// Maximum number of threads in a chain or cycle.
+const MAX_LINKS: usize = 32;
+/// Maximum number of thread names per stack.
+const MAX_NAMES: usize = 6;
 
-/// What is on the page.
+/// What the page includes.
 #[derive(Clone, Debug, Default)]
 pub struct PageOptions {
-    /// All processes, threads and frames, nothing folded.
+    /// Include all processes, threads and frames, without grouping.
     pub all: bool,
-    /// Only the threads whose name has this in it.
+    /// Include only threads with this text in their names.
     pub thread: Option<String>,
 }
 
 impl Dump {
-    /// Writes the page. Control characters of the text come out as `\u{fffd}`.
+    /// Writes the page. Control characters in the text are written as `\u{fffd}`.
     ///
     /// # Errors
     /// If `out` fails.
@@ -42,7 +42,7 @@ impl Dump {
     }
 }
 
-/// A process with what is looked up in it.
+/// A process with its lookup tables.
 struct View<'a> {
     section: &'a Section,
     graph: LockGraph,
@@ -57,7 +57,7 @@ impl<'a> View<'a> {
                 by_tid.entry(tid).or_insert(thread);
             }
         }
-        Self { section, graph: LockGraph::of(section), by_tid }
+        Self { section, graph: LockGraph::from(section), by_tid }
     }
 
     fn name(&self, tid: u32) -> String {
@@ -73,7 +73,7 @@ pub(super) struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Writes a line; a line feed at its begin leaves one out before it.
+    /// Writes a line; a leading line feed writes an empty line first.
     pub(super) fn line(&mut self, text: &str) -> fmt::Result {
         let text = match text.strip_prefix('\n') {
             Some(rest) => {
@@ -123,13 +123,13 @@ impl Page<'_> {
         self.events()
     }
 
-    /// What hung and why, in a few lines.
+    /// Writes what hung and why, in a few lines.
     fn answer(&mut self) -> fmt::Result {
         let dump = self.dump;
         if dump.sections.iter().all(|section| section.threads.is_empty()) {
             return Ok(());
         }
-        let answer = Answer::of_dump(dump);
+        let answer = Answer::from(dump);
         self.line(&answer.headline())?;
         for (label, text) in answer.lines() {
             self.line(&format!("  {label:<11} {text}"))?;
@@ -137,7 +137,7 @@ impl Page<'_> {
         self.out.write_char('\n')
     }
 
-    /// Only the threads that were asked for.
+    /// Writes only the selected threads.
     fn chosen(&mut self) -> fmt::Result {
         let wanted = self.options.thread.as_deref().unwrap_or_default();
         for section in &self.dump.sections {
@@ -165,7 +165,7 @@ impl Page<'_> {
         let main = section.main();
         if let Some(main) = main {
             self.out.write_str("MAIN ")?;
-            self.thread(section, main, FRAMES_OF_MAIN)?;
+            self.thread(section, main, MAX_MAIN_FRAMES)?;
             self.chain(&view, main)?;
         } else {
             self.line("MAIN is not in this text")?;
@@ -175,12 +175,12 @@ impl Page<'_> {
         self.long_methods(section)?;
         let mut on_chain: HashSet<u32> = HashSet::new();
         if let Some(tid) = main.and_then(|main| main.tid) {
-            on_chain.extend(view.graph.chain(tid, LINKS).iter().map(|edge| edge.to));
+            on_chain.extend(view.graph.chain(tid, MAX_LINKS).iter().map(|edge| edge.to));
         }
-        let told = |t: &Thread| {
+        let listed = |t: &Thread| {
             t.tid.is_some_and(|tid| on_chain.contains(&tid)) || main.is_some_and(|main| std::ptr::eq(main, t))
         };
-        let others = section.threads.iter().filter(|thread| !told(thread));
+        let others = section.threads.iter().filter(|thread| !listed(thread));
         if self.options.all {
             for thread in others {
                 self.out.write_char('\n')?;
@@ -192,20 +192,20 @@ impl Page<'_> {
         self.facts(&section.facts, "HEAD")
     }
 
-    /// Threads of one stack in a line, and the stack's begin.
+    /// Writes threads with the same stack on one line, and the top of that stack.
     fn groups<'t>(&mut self, section: &Section, threads: impl Iterator<Item = &'t Thread>) -> fmt::Result {
         let groups = fold(threads);
         if groups.is_empty() {
             return Ok(());
         }
-        self.line("\nOTHER THREADS, those with one stack together (--all for whole stacks)")?;
+        self.line("\nOTHER THREADS, grouped by stack (--all for full stacks)")?;
         for group in groups {
             let Some(first) = group.threads.first() else { continue };
             let doing = doing::words(first, self.channels.get(section, first));
             let mut names: Vec<&str> =
-                group.threads.iter().take(NAMES).map(|t| t.name.as_deref().unwrap_or("?")).collect();
-            let more = format!("and {} more", group.threads.len().saturating_sub(NAMES));
-            if group.threads.len() > NAMES {
+                group.threads.iter().take(MAX_NAMES).map(|t| t.name.as_deref().unwrap_or("?")).collect();
+            let more = format!("and {} more", group.threads.len().saturating_sub(MAX_NAMES));
+            if group.threads.len() > MAX_NAMES {
                 names.push(&more);
             }
             self.line(&format!(
@@ -214,7 +214,7 @@ impl Page<'_> {
                 state::name(first),
                 names.join(", ")
             ))?;
-            self.frames(first, FRAMES_OF_OTHERS, "       ")?;
+            self.frames(first, MAX_OTHER_FRAMES, "       ")?;
         }
         Ok(())
     }
@@ -231,17 +231,13 @@ impl Page<'_> {
         let hz = u64::from(thread.hz.unwrap_or(100).max(1));
         if let (Some(utm), Some(stm)) = (thread.utm, thread.stm) {
             let seconds = |ticks: u64| ticks as f64 / hz as f64;
-            times.push(format!(
-                "CPU {:.2} s in user code, {:.2} s in the kernel",
-                seconds(utm),
-                seconds(stm)
-            ));
+            times.push(format!("CPU time {:.2} s user, {:.2} s kernel", seconds(utm), seconds(stm)));
         }
         if let (Some(cpu), Some(elapsed)) = (thread.cpu_ns, thread.elapsed_ns) {
-            times.push(format!("CPU {:.2} s in {:.2} s", cpu as f64 / 1e9, elapsed as f64 / 1e9));
+            times.push(format!("CPU time {:.2} s in {:.2} s", cpu as f64 / 1e9, elapsed as f64 / 1e9));
         }
         if let Some([_, ready, _]) = thread.schedstat.filter(|stat| stat[1] > 0) {
-            times.push(format!("{:.2} s ready without a CPU", ready as f64 / 1e9));
+            times.push(format!("{:.2} s runnable", ready as f64 / 1e9));
         }
         if let Some(channel) = channel {
             times.push(format!("in the kernel at {channel}"));
@@ -259,23 +255,23 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn frames(&mut self, thread: &Thread, most: usize, margin: &str) -> fmt::Result {
-        let most = if self.options.all { usize::MAX } else { most };
-        // Native frames below a Java method tell less than where in Java it is.
+    fn frames(&mut self, thread: &Thread, max: usize, margin: &str) -> fmt::Result {
+        let max = if self.options.all { usize::MAX } else { max };
+        // Native frames below a Java method are less useful than the place in Java.
         let is_java = |frame: &Frame| matches!(frame, Frame::Java(_));
         let java = thread.frames.iter().position(is_java);
         let skip = match java {
-            Some(java) if most != usize::MAX && java > most / 2 => java,
+            Some(java) if max != usize::MAX && java > max / 2 => java,
             _ => 0,
         };
         if skip > 0 {
             self.line(&format!("{margin}{}", thread.frames[0]))?;
             self.line(&format!("{margin}... {} more native and kernel frames", skip - 1))?;
         }
-        for (index, frame) in thread.frames.iter().enumerate().skip(skip).take(most) {
+        for (index, frame) in thread.frames.iter().enumerate().skip(skip).take(max) {
             let note = match frame {
                 Frame::Java(java) if java.inlined => "  [inlined]",
-                Frame::Java(java) if java.synthesized => "  [made by the compiler]",
+                Frame::Java(java) if java.synthesized => "  [compiler-generated]",
                 _ => "",
             };
             self.line(&format!("{margin}{frame}{note}"))?;
@@ -287,41 +283,40 @@ impl Page<'_> {
                     self.line(&format!("{margin}... repeated {} times", java.repeated))?;
                 }
             }
-            for lock in
-                thread.locks.iter().filter(|lock| lock.frame == Some(index) && most > FRAMES_OF_OTHERS)
+            for lock in thread.locks.iter().filter(|lock| lock.frame == Some(index) && max > MAX_OTHER_FRAMES)
             {
                 self.line(&format!("{margin}{lock}"))?;
             }
         }
-        let left = (thread.frames.len() - skip).saturating_sub(most) as u64 + thread.cut_frames;
+        let left = (thread.frames.len() - skip).saturating_sub(max) as u64 + thread.cut_frames;
         if left > 0 {
             self.line(&format!("{margin}... {left} more frames"))?;
         }
         Ok(())
     }
 
-    /// Who holds what a thread waits for, to the end.
+    /// Writes the chain of owners that a thread waits for.
     fn chain(&mut self, view: &View<'_>, thread: &Thread) -> fmt::Result {
         let Some(tid) = thread.tid else { return Ok(()) };
-        let chain = view.graph.chain(tid, LINKS + 1);
+        let chain = view.graph.chain(tid, MAX_LINKS + 1);
         let mut passed = HashSet::from([tid]);
-        for edge in chain.iter().take(LINKS) {
+        for edge in chain.iter().take(MAX_LINKS) {
             let lock = lock_name(edge);
-            let how = if edge.inferred { ", as it seems from its \"locked\" line," } else { "" };
-            let Some(holder) = view.by_tid.get(&edge.to) else {
+            let how = if edge.inferred { ", as inferred from its \"locked\" line," } else { "" };
+            let Some(owner) = view.by_tid.get(&edge.to) else {
                 return self.line(&format!(
-                    "\nThe lock of {lock} is held{how} by thread {}, which is not in this text",
+                    "\nThe lock of {lock} is owned{how} by thread {}, which is not in this text",
                     edge.to
                 ));
             };
-            self.line(&format!("\nThe lock of {lock} is held{how} by"))?;
+            self.line(&format!("\nThe lock of {lock} is owned{how} by"))?;
             if !passed.insert(edge.to) {
-                return self.line(&format!("{}: a deadlock", holder.title()));
+                return self.line(&format!("{}: a deadlock", owner.title()));
             }
-            self.thread(view.section, holder, FRAMES_OF_MAIN)?;
+            self.thread(view.section, owner, MAX_MAIN_FRAMES)?;
         }
-        if chain.len() > LINKS {
-            self.line("\n... and on, to more threads (--json has them)")?;
+        if chain.len() > MAX_LINKS {
+            self.line("\n... and more threads (see --json)")?;
         }
         Ok(())
     }
@@ -332,18 +327,18 @@ impl Page<'_> {
         let possible = possible.map(|cycle| ("POSSIBLE DEADLOCK (an owner is inferred)", cycle));
         for (title, cycle) in sure.chain(possible) {
             self.line(&format!("\n{title} of {} threads", cycle.len()))?;
-            for edge in cycle.iter().take(LINKS).filter_map(|&tid| view.graph.edge_from(tid)) {
+            for edge in cycle.iter().take(MAX_LINKS).filter_map(|&tid| view.graph.edge_from(tid)) {
                 let (from, to) = (view.name(edge.from), view.name(edge.to));
-                self.line(&format!("  {from} waits for {}, held by {to}", lock_name(edge)))?;
+                self.line(&format!("  {from} waits for {}, owned by {to}", lock_name(edge)))?;
             }
-            if cycle.len() > LINKS {
-                self.line(&format!("  ... {} more", cycle.len() - LINKS))?;
+            if cycle.len() > MAX_LINKS {
+                self.line(&format!("  ... {} more", cycle.len() - MAX_LINKS))?;
             }
         }
         Ok(())
     }
 
-    /// Holders for whom several threads wait, main or not.
+    /// Writes owners for which several threads wait.
     fn other_waits(&mut self, view: &View<'_>) -> fmt::Result {
         let mut waits: HashMap<u32, usize> = HashMap::new();
         for edge in &view.graph.edges {
@@ -351,7 +346,7 @@ impl Page<'_> {
         }
         let mut waits: Vec<(u32, usize)> = waits.into_iter().filter(|(_, count)| *count > 1).collect();
         waits.sort_by_key(|(to, count)| (std::cmp::Reverse(*count), *to));
-        for (to, count) in waits.into_iter().take(LINKS) {
+        for (to, count) in waits.into_iter().take(MAX_LINKS) {
             self.line(&format!("\n{count} threads wait for {}", view.name(to)))?;
         }
         Ok(())
@@ -359,19 +354,19 @@ impl Page<'_> {
 
     fn long_methods(&mut self, section: &Section) -> fmt::Result {
         let Some(long) = &section.long_methods else { return Ok(()) };
-        self.line(&format!("\nLONG RUNNING METHODS, as ART saw them ({})", long.runs.len()))?;
-        let most = if self.options.all { usize::MAX } else { FRAMES_OF_MAIN };
-        for run in long.runs.iter().take(most) {
+        self.line(&format!("\nLONG RUNNING METHODS, recorded by ART ({})", long.runs.len()))?;
+        let max = if self.options.all { usize::MAX } else { MAX_MAIN_FRAMES };
+        for run in long.runs.iter().take(max) {
             let took = match run.end_us {
                 Some(end) => format!("{:.1} ms", end.saturating_sub(run.begin_us) as f64 / 1e3),
-                None => "not left".to_owned(),
+                None => "still running".to_owned(),
             };
             let thread = run.thread.as_deref().unwrap_or("a thread");
             let margin = "  ".repeat(run.depth.min(40) as usize);
             self.line(&format!("  {thread} {}: {margin}{} ({took})", run.sys_tid, run.method))?;
         }
-        if long.runs.len() > most {
-            self.line(&format!("  ... {} more", long.runs.len() - most))?;
+        if long.runs.len() > max {
+            self.line(&format!("  ... {} more", long.runs.len() - max))?;
         }
         Ok(())
     }
@@ -397,7 +392,7 @@ fn lock_name(edge: &Edge) -> String {
 }
 
 impl Section {
-    /// The build that ran, as `Build fingerprint` has it.
+    /// The build, from `Build fingerprint`.
     #[must_use]
     pub fn fingerprint(&self) -> Option<&str> {
         facts::text(&self.facts, "build_fingerprint")

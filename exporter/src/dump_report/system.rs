@@ -1,4 +1,4 @@
-//! What the page says of the system, and of a process whose stacks are missing.
+//! The parts of the page about the system, and about a process whose stacks are missing.
 
 use std::fmt;
 
@@ -7,20 +7,20 @@ use crate::dump::anr_report::AnrReport;
 use crate::dump::facts::{Fact, FactValue};
 use crate::dump::model::Section;
 
-/// Rows of the CPU usage.
-const ROWS: usize = 6;
-/// Reports of the log.
-const REPORTS: usize = 4;
+/// Maximum number of rows of CPU usage.
+const MAX_CPU_ROWS: usize = 6;
+/// Maximum number of reports from the log.
+const MAX_REPORTS: usize = 4;
 
 impl Page<'_> {
-    /// The system's reports of ANRs in its log, the newest first.
+    /// Writes the system's ANR reports from its log, newest first.
     pub(super) fn reports(&mut self) -> fmt::Result {
-        let most = if self.options.all { usize::MAX } else { REPORTS };
-        for report in self.dump.anr_reports.iter().rev().take(most) {
+        let max = if self.options.all { usize::MAX } else { MAX_REPORTS };
+        for report in self.dump.anr_reports.iter().rev().take(max) {
             self.report(report)?;
             self.out.write_char('\n')?;
         }
-        let left = self.dump.anr_reports.len().saturating_sub(most);
+        let left = self.dump.anr_reports.len().saturating_sub(max);
         if left > 0 {
             self.line(&format!("... {left} older ANRs (--all)\n"))?;
             self.out.write_char('\n')?;
@@ -49,12 +49,12 @@ impl Page<'_> {
         }
         for cpu in &report.cpu {
             self.line(&format!("  CPU usage {}", cpu.interval))?;
-            let most = if self.options.all { usize::MAX } else { ROWS };
-            for row in cpu.rows.iter().take(most) {
+            let max = if self.options.all { usize::MAX } else { MAX_CPU_ROWS };
+            for row in cpu.rows.iter().take(max) {
                 self.line(&format!("  {:>7}%  {} {}: {}", row.percent, row.id, row.name, row.parts))?;
             }
-            if cpu.rows.len() > most {
-                self.line(&format!("            {} more (--all)", cpu.rows.len() - most))?;
+            if cpu.rows.len() > max {
+                self.line(&format!("            {} more (--all)", cpu.rows.len() - max))?;
             }
             if let Some(total) = &cpu.total {
                 self.line(&format!("  all       {total}"))?;
@@ -63,22 +63,22 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// The stacks of the process that did not respond are missing.
+    /// Writes that the stacks of the process that did not respond are missing.
     pub(super) fn no_stacks(&mut self) -> fmt::Result {
         let dump = self.dump;
-        let Some(blamed) = dump.blamed() else {
+        let Some(anr_process) = dump.anr_process() else {
             for section in &dump.sections {
                 self.wait_channels(section)?;
             }
             return Ok(());
         };
-        self.line(&format!("{} did not respond, and its stacks are not in this text", blamed.title()))?;
-        // The system may ask several times: the last answer stands for them.
-        let channels = dump.channels_of(&blamed).last();
+        self.line(&format!("{} did not respond, and its stacks are not in this text", anr_process.title()))?;
+        // The system may write several lists: use the last one.
+        let channels = dump.channels_of(&anr_process).last();
         channels.map_or(Ok(()), |section| self.wait_channels(section))
     }
 
-    /// Where the threads of a process wait in the kernel.
+    /// Writes where in the kernel the threads of a process wait.
     fn wait_channels(&mut self, section: &Section) -> fmt::Result {
         let time = section.time.as_deref().unwrap_or_default();
         self.line(&format!(
@@ -106,7 +106,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// Figures of a head.
+    /// Writes the figures of a head.
     pub(super) fn facts(&mut self, facts: &[Fact], title: &str) -> fmt::Result {
         if facts.is_empty() {
             return Ok(());
@@ -118,7 +118,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// The system's event log.
+    /// Writes the system's event log.
     pub(super) fn events(&mut self) -> fmt::Result {
         if self.dump.events.is_empty() {
             return Ok(());

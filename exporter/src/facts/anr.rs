@@ -1,14 +1,14 @@
-//! Which signals and stalls make an ANR.
+//! Decides which signals and stalls are ANRs.
 //!
-//! * A SIGQUIT that the process itself judged (a verdict section) is what that says: an ANR or a suspected one, from
-//!   the begin of main's message to the moment at which the signal was sensed; one more signal of an ANR, which adds
-//!   nothing but a count; or a capture.
-//! * **The 2 s rule**, for a SIGQUIT without a verdict (an older recording, or one that ended in between): it is an ANR
-//!   if it finds main in a message or another unit that began at least [`BLOCKED`] ago, and a request for a thread dump if
-//!   not.
-//! * A SIGQUIT whose event knows of no message is looked up in main's own record: an input event, an idle handler or any other call
-//!   may have been open outside of messages, and older recorders did not know of those.
-//! * A stall that the watchdog found is evidence for the ANR of the same message. Without a SIGQUIT it is a suspected
+//! * A SIGQUIT that the process itself judged (a verdict section) is what the verdict states: an ANR or a
+//!   suspected one, from the start of main's message to the moment at which the signal was sensed; a repeated
+//!   signal of an ANR, which is only counted; or a capture.
+//! * **The 2 s rule** applies to a SIGQUIT without a verdict (an older recording, or one that ended before the
+//!   verdict): it is an ANR if main is in a message or another unit that started at least [`BLOCKED`] ago, else a
+//!   request for a thread dump.
+//! * For a SIGQUIT whose event has no message, main's own record is searched: an input event, an idle handler
+//!   or any other call may have been open outside of messages, which older recorders did not track.
+//! * A stall that the watchdog found supports the ANR of the same message. Without a SIGQUIT it is a suspected
 //!   ANR of its own.
 
 use std::collections::HashMap;
@@ -21,49 +21,50 @@ use super::MAX_TIME;
 use super::service::Service;
 use super::verdicts::Verdicts;
 
-/// How old main's message or other unit must be for a SIGQUIT without a verdict to count as an ANR: Matrix's rule for the
-/// foreground.
+/// Age of main's message or other unit from which a SIGQUIT without a verdict counts as an ANR: Matrix's rule
+/// for the foreground.
 pub(crate) const BLOCKED: u64 = 2_000_000_000;
 
-/// ANRs, captures and notices that are kept one by one.
+/// Maximum number of ANRs, captures and notices kept.
 const MAX_KEPT: usize = 1024;
 
-/// Who noticed an ANR.
+/// What detected an ANR.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Detector {
-    /// The system: it asked for a thread dump.
+    /// The system: it requested a thread dump.
     Sigquit(Sigquit),
-    /// Our own timer; the system may never have noticed.
+    /// The recorder's own timer; the system may never have noticed.
     Watchdog,
 }
 
-/// An ANR, or the suspicion of one.
+/// An ANR, confirmed or suspected.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Anr {
-    /// Begin of the message or other unit that main was in; `detected` if it was in none, or none is known.
+    /// Start of the message or other unit that main was in; `detected` if there was none, or it is unknown.
     pub since: u64,
     /// When it was detected.
     pub detected: u64,
-    /// Who noticed.
+    /// What detected it.
     pub detector: Detector,
     /// When the watchdog found the stall, if it did.
     pub watchdog: Option<u64>,
-    /// When main went on, if that was recorded.
+    /// When main recovered, if that was recorded.
     pub recovered: Option<u64>,
-    /// SIGQUITs for this ANR beyond the first.
+    /// Number of further SIGQUITs for this ANR.
     pub more_signals: u32,
-    /// What the process itself said of the signal. Without one, a signal was judged by the 2 s rule.
+    /// The process's own verdict on the signal. Without one, the 2 s rule judged the signal.
     pub verdict: Option<Verdict>,
 }
 
 impl Anr {
-    /// How long main was blocked when it was detected, in ns.
+    /// How long main was blocked at the detection, ns.
     #[must_use]
     pub fn blocked(&self) -> u64 {
         self.detected - self.since
     }
 
-    /// Whether nobody who knows called it an ANR.
+    /// Whether the ANR is only suspected.
     #[must_use]
     pub fn suspected(&self) -> bool {
         match &self.verdict {
@@ -72,9 +73,9 @@ impl Anr {
         }
     }
 
-    /// Our words for it. The system's subject is not known here, so none of its forms is used for an ANR by
-    /// SIGQUIT; `App requested:` is the platform's form for an ANR that the app itself reports, and so for one that
-    /// only we suspect.
+    /// The subject in the project's words, since the system's subject is unknown here. An ANR by SIGQUIT uses
+    /// none of the system's forms; a suspected one uses `App requested:`, the platform's form for ANRs that the
+    /// app reports.
     #[must_use]
     pub fn subject(&self) -> String {
         let main = match self.blocked() / 1_000_000 {
@@ -88,7 +89,7 @@ impl Anr {
         }
     }
 
-    /// An identity that the same recording always gives, in the form of a UUID.
+    /// A stable identity for this ANR, in the form of a UUID.
     pub(crate) fn error_id(&self, pid: u32) -> String {
         let mut hash = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128;
         let bytes = [u64::from(pid), self.since, self.detected].map(u64::to_le_bytes).concat();
@@ -100,36 +101,36 @@ impl Anr {
     }
 }
 
-/// A SIGQUIT that was no ANR of this process: somebody asked for a thread dump.
+/// A SIGQUIT that was not an ANR of this process but a request for a thread dump.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Capture {
     /// When the signal was sensed.
     pub at: u64,
     /// The signal.
     pub sigquit: Sigquit,
-    /// What the process itself said of it. Without one, it was judged by the 2 s rule.
+    /// The process's own verdict. Without one, the 2 s rule judged the signal.
     pub verdict: Option<Verdict>,
 }
 
-/// What the service ring and the verdicts tell.
+/// ANRs and SIGQUITs from the service ring and the verdicts.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Incidents {
-    /// ANRs by time of their begin.
+    /// ANRs by their start.
     pub anrs: Vec<Anr>,
     /// Captures by time.
     pub captures: Vec<Capture>,
-    /// What the recorder says of itself.
+    /// The recorder's notices.
     pub notices: Vec<(u64, TextId)>,
-    /// How many of all these were too many to keep.
+    /// Number of these that were not kept.
     pub more: u64,
-    /// What the sensor had done until the last verdict, if there is one.
+    /// The sensor's counters at the last verdict, if there is one.
     pub counters: Option<Counters>,
-    /// When main began what it was in at the signals that know of no message, by signal.
+    /// For signals without a message: when main started what it was in, by signal.
     begun: HashMap<u64, u64>,
 }
 
-/// When the signals came that know of no message.
-pub(super) fn unplaced(service: &Service, verdicts: &Verdicts) -> Vec<u64> {
+/// The times of the signals without a message.
+pub(super) fn without_message(service: &Service, verdicts: &Verdicts) -> Vec<u64> {
     let judged = verdicts.by_signal.values().map(|v| v.sigquit);
     let sensed = service.incidents.iter().filter_map(|(_, event)| match event {
         Event::Sigquit(s) => Some(*s),
@@ -139,13 +140,14 @@ pub(super) fn unplaced(service: &Service, verdicts: &Verdicts) -> Vec<u64> {
 }
 
 impl Incidents {
-    /// Judges the signals that the process itself has not judged. `begun` says when main began what it was in, by signal.
+    /// Judges the signals that the process itself has not judged. `begun` maps each signal to the start of what
+    /// main was in.
     pub(super) fn new(mut verdicts: Verdicts, service: &Service, begun: HashMap<u64, u64>) -> Self {
         let mut found = Self { counters: verdicts.counters, begun, ..Self::default() };
         for (time, event) in &service.incidents {
             found.event(*time, *event, &mut verdicts);
         }
-        // Their events were overwritten: the ring forgets, and sections stay.
+        // Their events were overwritten: the ring is overwritten, sections are kept.
         for verdict in std::mem::take(&mut verdicts.by_signal).into_values() {
             if found.has_room() {
                 found.sigquit(verdict.sigquit, Some(verdict));
@@ -157,7 +159,7 @@ impl Incidents {
         found
     }
 
-    /// Counts what is too much to keep.
+    /// Counts what exceeds the limit.
     fn has_room(&mut self) -> bool {
         let room = self.anrs.len() + self.captures.len() + self.notices.len() < MAX_KEPT;
         self.more += u64::from(!room);
@@ -223,7 +225,8 @@ impl Incidents {
         };
         let first = !matches!(anr.detector, Detector::Sigquit(_));
         anr.more_signals += u32::from(!first);
-        // The system's word weighs more than our timer's, which becomes evidence; and an ANR more than a suspicion.
+        // The system's detection outweighs the recorder's timer, which becomes evidence; an ANR outweighs a
+        // suspicion.
         let stronger = verdict.as_ref().is_some_and(|v| v.outcome == Outcome::Anr) && anr.suspected();
         if first || stronger {
             anr.detector = Detector::Sigquit(s);
@@ -232,18 +235,18 @@ impl Incidents {
         }
     }
 
-    /// One more signal of an ANR that was told: of the same message, or of the last one before.
+    /// A repeated signal of a recorded ANR: of the same message, or of the last ANR before it.
     fn duplicate(&mut self, s: Sigquit, verdict: Verdict) {
         let at = s.sensed.min(MAX_TIME);
-        let told = |a: &&Anr| matches!(a.detector, Detector::Sigquit(_)) && a.detected <= at;
-        let same = self.anrs.iter().position(|a| told(&a) && a.since == s.stuck_since);
+        let by_signal = |a: &&Anr| matches!(a.detector, Detector::Sigquit(_)) && a.detected <= at;
+        let same = self.anrs.iter().position(|a| by_signal(&a) && a.since == s.stuck_since);
         let last = || {
-            let before = self.anrs.iter().enumerate().filter(|(_, a)| told(a));
+            let before = self.anrs.iter().enumerate().filter(|(_, a)| by_signal(a));
             before.max_by_key(|(_, a)| a.detected).map(|(i, _)| i)
         };
         match same.or_else(last) {
             Some(i) => self.anrs[i].more_signals += 1,
-            // What it is a duplicate of was overwritten.
+            // The ANR that it repeats was overwritten.
             None => self.captures.push(Capture { at, sigquit: s, verdict: Some(verdict) }),
         }
     }
@@ -329,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_alone_is_suspected_and_says_so() {
+    fn a_stall_alone_is_reported_as_suspected() {
         let found = incidents(|t| {
             t.event(15 * S, Event::Stall(Stall { stuck_since: 10 * S }));
         });
@@ -355,7 +358,7 @@ mod tests {
         }
     }
 
-    /// Signals as the ring has them, and verdicts as sections.
+    /// Events as in the ring, and verdicts as sections.
     fn judged(signals: &[Event], verdicts: &[Verdict]) -> Incidents {
         let mut b = RecordingBuilder::new(42, "p").service(|t| {
             for signal in signals {
@@ -382,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_word_on_a_signal_counts_whatever_its_place() {
+    fn the_latest_verdict_on_a_signal_counts_in_any_order() {
         let signal = sigquit(20 * S, 10 * S);
         let first = verdict(signal, Outcome::SuspectedAnr);
         let last = Verdict { reconsidered: true, ..verdict(signal, Outcome::Anr) };

@@ -1,19 +1,19 @@
-//! How much of a thread's time is recorded.
+//! The recorded part of a thread's time.
 
 use trace_format::Thread;
 
 use super::recorder::{Pause, first_event};
 
-/// How much of a thread's time is recorded.
+/// The recorded part of a thread's time.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Coverage {
-    /// Its first event, overwritten or not, BOOTTIME ns.
+    /// Time of its first event, overwritten or not, BOOTTIME ns.
     pub since: u64,
     /// Its end, or the recording's.
     pub until: u64,
-    /// The first moment of which its words are left.
+    /// The first moment whose events are still present.
     pub from: u64,
-    /// How much of the time up to `until` its words tell of, without pauses and without what is lost in between, ns.
+    /// Time up to `until` that the events cover, without pauses and gaps, ns.
     pub recorded: u64,
 }
 
@@ -24,26 +24,26 @@ impl Coverage {
         self.until.saturating_sub(self.since)
     }
 
-    /// Whether anything is missing that is worth a word: a thousandth of the time.
+    /// Whether a thousandth of the time or more is missing.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.lived() - self.recorded > self.lived() / 1_000
     }
 }
 
-/// Finds it while the events of a thread pass.
+/// Computes the coverage while a thread's events are read.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Covering {
+pub(crate) struct CoverageBuilder {
     first: Option<u64>,
     last: u64,
-    /// Words are missing since the last event.
+    /// Whether words are missing since the last event.
     missing: bool,
-    /// Time between words that is lost.
+    /// Time of gaps between events.
     lost: u64,
 }
 
-impl Covering {
-    /// An event at `time`.
+impl CoverageBuilder {
+    /// Takes an event at `time`.
     #[inline]
     pub(crate) fn event(&mut self, time: u64) {
         if self.first.is_none() || self.missing {
@@ -60,16 +60,16 @@ impl Covering {
         self.missing = false;
     }
 
-    /// Words are missing.
+    /// Notes that words are missing.
     pub(crate) fn lost(&mut self) {
         self.missing = true;
     }
 
-    /// The time of `thread`, of a recording that ends at `end`.
+    /// The coverage of `thread`, in a recording that ends at `end`.
     pub(crate) fn finish(&self, thread: &Thread, end: u64, pauses: &[Pause]) -> Coverage {
         let until = if thread.ended > 0 { thread.ended.min(end) } else { end }.max(self.last);
         let since = first_event(thread).min(until);
-        // Of one that lost nothing its first event is the first that is left.
+        // If nothing was lost, the first event is the first one present.
         let from = match self.first {
             Some(_) if thread.overwritten() == 0 => since,
             Some(first) => first.clamp(since, until),
@@ -95,14 +95,14 @@ mod tests {
     fn of(fill: impl FnOnce(&mut ThreadBuilder), pauses: &[Pause]) -> Coverage {
         let recording = Recording::open(RecordingBuilder::new(1, "p").main("main", fill).build()).unwrap();
         let main = &recording.threads()[0];
-        let mut covering = Covering::default();
+        let mut coverage_builder = CoverageBuilder::default();
         for item in recording.events(main) {
             match item.unwrap() {
-                Item::Event { time, .. } => covering.event(time),
-                _ => covering.lost(),
+                Item::Event { time, .. } => coverage_builder.event(time),
+                _ => coverage_builder.lost(),
             }
         }
-        covering.finish(main, 20 * S, pauses)
+        coverage_builder.finish(main, 20 * S, pauses)
     }
 
     fn four_blocks(t: &mut ThreadBuilder) {
@@ -124,7 +124,7 @@ mod tests {
             &[Pause { begin: 17 * S, end: Some(18 * S) }],
         );
         assert_eq!((part.since / S, part.from / S, part.until / S), (2, 6, 20));
-        // From 6 to 9 and from 14 on but for the pause.
+        // From 6 to 9, and from 14 on except the pause.
         assert_eq!((part.recorded / S, part.lived() / S, part.is_partial()), (8, 18, true));
     }
 }

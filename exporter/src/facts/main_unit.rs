@@ -1,22 +1,22 @@
-//! What main was in: a message, or a stretch outside of messages.
+//! What main was in: a message, or a unit outside of messages.
 
 use super::unit::{UnitKind, called_by_the_queue, is_polling};
 use super::{Sample, Sections};
 use crate::text::clean;
 
-/// A sample so long before or after a signal shows what main did at the signal, ns.
-const NEAR: u64 = 1_000_000_000;
+/// Maximum distance of a sample from a signal to show what main did at the signal, ns.
+const MAX_SAMPLE_DISTANCE: u64 = 1_000_000_000;
 
 /// A unit of main's work.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unit {
-    /// What it is.
+    /// Its kind.
     pub kind: UnitKind,
-    /// Its name: `TARGET: CALLBACK` of what the recorder saw begin, else the outermost call.
+    /// Its name: `TARGET: CALLBACK` if the recorder saw it start, else the outermost call.
     pub name: String,
-    /// When it began, BOOTTIME ns.
+    /// When it started, BOOTTIME ns.
     pub since: u64,
-    /// Whether it began before that: words of that time were overwritten.
+    /// Whether it started earlier than `since`: those events were overwritten.
     pub began_before: bool,
 }
 
@@ -27,7 +27,7 @@ impl Unit {
         (self.kind == UnitKind::Message).then_some(&self.name)
     }
 
-    /// The name on a line of the page, under a label that says whether it is a message.
+    /// A line of the page, labelled as a message or not.
     pub(crate) fn line(&self) -> String {
         match self.kind {
             UnitKind::Message => format!("in message  {}", self.name),
@@ -35,15 +35,15 @@ impl Unit {
         }
     }
 
-    /// What samples show that main was in, where nothing was recorded: what most of them have outermost, as far as they are not of
-    /// the poll.
+    /// What samples show main in where nothing was recorded: their most frequent outermost call outside of the
+    /// poll.
     pub(crate) fn of_samples<'s>(samples: impl Iterator<Item = Sample<'s>>) -> Option<Self> {
         Self::sampled(samples.map(|sample| (sample.at, sample.frames())))
     }
 
-    /// What the sample or snapshot of main's stack that was taken next to `at` shows that it was in, if that is not the poll.
+    /// What main was in, from the sample or snapshot closest to `at`, unless that is the poll.
     pub(crate) fn seen_at(sections: &Sections, at: u64) -> Option<Self> {
-        let near = at.saturating_sub(NEAR)..=at.saturating_add(NEAR);
+        let near = at.saturating_sub(MAX_SAMPLE_DISTANCE)..=at.saturating_add(MAX_SAMPLE_DISTANCE);
         let snapshots = sections.snapshots.iter().filter(|s| near.contains(&s.at) && s.has_stack());
         let snapshot = snapshots.min_by_key(|s| s.at.abs_diff(at));
         let sample = sections.samples.within(*near.start(), *near.end()).min_by_key(|s| s.at.abs_diff(at));
@@ -57,7 +57,7 @@ impl Unit {
         }
     }
 
-    /// Of stacks and their times, each innermost frame first.
+    /// The unit from stacks and their times, each innermost frame first.
     fn sampled<'s, F>(stacks: impl Iterator<Item = (u64, F)>) -> Option<Self>
     where
         F: Iterator<Item = &'s str> + Clone,
@@ -69,7 +69,7 @@ impl Unit {
             let name = called_by_the_queue(frames).unwrap_or(innermost);
             match found.iter_mut().find(|(known, ..)| *known == name) {
                 Some((_, count, _)) => *count += 1,
-                // A handful of names is all that one stretch has.
+                // A range has only a handful of names.
                 None if room => found.push((name, 1, at)),
                 None => {}
             }

@@ -1,23 +1,21 @@
-//! What a recording says, gathered in one place: each section is parsed here, and the events of a recording are read from
-//! here alone.
+//! Reads a recording, in one place: each section is parsed here, and the events of a recording are only read here.
 //!
 //! ```text
 //! sections     -> Sections   snapshots, samples, starts, verdicts, the recorder's measurements
 //! service ring -> Incidents  ANRs and other SIGQUITs      RecorderFacts  changes, CPU time of main, standstills
-//! all threads  -> Survey     ends, coverage, lock waits, figures of frames, what is of a later version
+//! all threads  -> Survey     ends, coverage, lock waits, frame metrics, events of later versions
 //! one thread   -> steps      its events, with what was open where words are missing
 //! ```
-//! Trace, report, Matrix's form, `diff`, `plan` and `profile` are pages over these: what one of them knows or could not
-//! read is what all of them know or could not read. Everything kept here is bounded, and counted where it is too much
-//! ([`Skipped`]).
+//! Trace, report, Matrix's form, `diff`, `plan` and `profile` use these facts, so all of them know the same.
+//! Everything kept here is bounded; what exceeds a limit is counted ([`Skipped`]).
 
 mod anr;
-mod before;
 mod coverage;
 mod frames;
 mod main_unit;
 mod overhead;
 mod rate;
+mod recent_work;
 mod recorder;
 mod restored;
 mod samples;
@@ -32,11 +30,11 @@ mod unit;
 mod verdicts;
 
 pub use anr::{Anr, Capture, Detector, Incidents};
-pub use before::{Before, MessageKind};
 pub use coverage::Coverage;
 pub use main_unit::Unit;
 pub use overhead::Overhead;
-pub use recorder::{Off, Pause, Processor, RecorderFacts, Standstills, Why};
+pub use recent_work::{MessageKind, RecentWork};
+pub use recorder::{MethodOff, OffReason, Pause, PolledCpu, RecorderFacts, Standstills};
 pub use samples::{Sample, Samples};
 pub use sections::Sections;
 pub use skipped::Skipped;
@@ -64,33 +62,33 @@ use trace_format::{Events, ReadError, Recording, Section, Source, Thread};
 
 use crate::dump::Dump;
 
-/// The latest time that is shown.
+/// The latest time displayed.
 pub(crate) const MAX_TIME: u64 = LATEST;
 
-/// What a recording says.
+/// The facts of a recording.
 #[derive(Debug)]
 pub struct Facts<'a, S> {
     pub(crate) recording: &'a Recording<S>,
-    /// What the monitors, the recorder and the system left in sections.
+    /// Sections of the monitors, the recorder and the system.
     pub sections: Sections,
-    /// What the recorder says of itself.
+    /// The recorder's own events.
     pub recorder: RecorderFacts,
     /// ANRs and other SIGQUITs.
     pub incidents: Incidents,
     /// Clock triples: the header's, then those of the service ring.
     pub(crate) clocks: Vec<Clocks>,
-    /// Methods that were switched off and on, by time.
+    /// Methods switched off and on, by time.
     pub(crate) switches: Vec<Switch>,
-    /// Time of the last event of the service ring; 0 if it has none.
+    /// Time of the last event in the service ring; 0 if it has none.
     last_of_service: u64,
     skipped: Skipped,
 }
 
 impl<'a, S: Source> Facts<'a, S> {
-    /// Reads the sections and the service ring, and main where a SIGQUIT does not say what main was in.
+    /// Reads the sections, the service ring, and main if a SIGQUIT does not record what main was in.
     ///
     /// # Errors
-    /// If the device fails.
+    /// If reading fails.
     pub fn of(recording: &'a Recording<S>) -> Result<Self, ReadError> {
         let mut skipped = Skipped::default();
         let mut sections = Sections::of(recording, &mut skipped)?;
@@ -100,7 +98,7 @@ impl<'a, S: Source> Facts<'a, S> {
         let recorder = RecorderFacts::new(measurement, overhead, &service);
         let switches = recorder.switches();
         let verdicts = std::mem::take(&mut sections.verdicts);
-        let moments = anr::unplaced(&service, &verdicts);
+        let moments = anr::without_message(&service, &verdicts);
         let begun = match recording.threads().iter().find(|t| t.main).filter(|_| !moments.is_empty()) {
             Some(main) => {
                 unit::begun_at(restored::restored(recording, main, &switches), moments, &sections.samples)?
@@ -114,7 +112,7 @@ impl<'a, S: Source> Facts<'a, S> {
         Ok(Self { recording, sections, recorder, incidents, clocks, switches, last_of_service, skipped })
     }
 
-    /// Reads all threads once. What is of a later version is counted with what was skipped.
+    /// Reads all threads once. Events of later versions are added to the skipped counts.
     pub(crate) fn survey(&mut self) -> Result<Survey, ReadError> {
         let survey = Survey::of(self.recording, self.last_of_service)?;
         self.skipped.set("events of later versions", survey.unknown);
@@ -122,12 +120,13 @@ impl<'a, S: Source> Facts<'a, S> {
         Ok(survey)
     }
 
-    /// A thread's events, with what was open where words are missing, and the ends of what was switched off.
+    /// A thread's events, with calls restored where words are missing, and the ends of methods that were
+    /// switched off.
     pub(crate) fn steps(&self, thread: &'a Thread) -> Restored<'_, S> {
         restored::restored(self.recording, thread, &self.switches)
     }
 
-    /// A thread's words as they are, for who counts words.
+    /// A thread's events unchanged, for counting.
     pub(crate) fn events(&self, thread: &'a Thread) -> Events<'a, S> {
         self.recording.events(thread)
     }
@@ -137,22 +136,22 @@ impl<'a, S: Source> Facts<'a, S> {
         self.recording.threads().iter().find(|t| t.main)
     }
 
-    /// What could not be read, or was too much to keep. Events of later versions are among it once a page has read all threads.
+    /// What could not be read or exceeded a limit. Includes events of later versions once all threads have been read.
     #[must_use]
     pub fn skipped(&self) -> &Skipped {
         &self.skipped
     }
 
-    /// The system that the recording was made on.
+    /// The system on which the recording was made.
     #[must_use]
     pub fn system(&self) -> SystemInfo {
-        SystemInfo::new(&self.sections.process)
+        SystemInfo::from(&self.sections.process)
     }
 
-    /// The thread dumps, one at a time, with the moment that each was asked for, BOOTTIME ns; each is read when it is its turn.
+    /// The thread dumps, each with the moment of its request, BOOTTIME ns; each is read on demand.
     ///
     /// # Errors
-    /// If the device fails.
+    /// If reading fails.
     pub(crate) fn dumps(&self) -> impl Iterator<Item = Result<(u64, Dump), ReadError>> {
         self.sections.dumps.iter().filter_map(|section| {
             self.payload(section, |payload| {
@@ -162,23 +161,23 @@ impl<'a, S: Source> Facts<'a, S> {
         })
     }
 
-    /// Whether there are any.
+    /// Whether there are any thread dumps.
     pub(crate) fn has_dumps(&self) -> bool {
         !self.sections.dumps.is_empty()
     }
 
-    /// What the system says of the process's end, one at a time.
+    /// The system's records of the process's exit, each read on demand.
     ///
     /// # Errors
-    /// If the device fails.
+    /// If reading fails.
     pub(crate) fn exits(&self) -> impl Iterator<Item = Result<ExitInformation, ReadError>> {
         self.sections.exits.iter().filter_map(|section| self.payload(section, ExitInformation::parse))
     }
 
-    /// The reports as the app got them, each one JSON object in one line, by time.
+    /// The reports as the app received them, each one JSON object on one line, by time.
     ///
     /// # Errors
-    /// If the device fails.
+    /// If reading fails.
     pub(crate) fn issues(&self) -> impl Iterator<Item = Result<String, ReadError>> {
         self.sections.issues.iter().filter_map(|(_, section)| {
             self.payload(section, |payload| sections::one_line(timed::parse(section.kind?, payload)?.1))

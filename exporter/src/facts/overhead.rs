@@ -1,21 +1,22 @@
-//! What recording cost by the recorder's own measurements, and which methods it switched off for that.
+//! The cost of recording according to the recorder's own measurements, and the methods that it switched off for
+//! that reason.
 
 use trace_format::sections::overhead::{Cost, Line, Switched};
 
-/// Lines that are kept.
+/// Maximum number of lines kept.
 const MAX_KEPT: usize = 8192;
 
-/// All measurements of a recording.
+/// All overhead measurements of a recording.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Overhead {
-    /// What recording cost, by time.
+    /// The measured cost, by time.
     pub costs: Vec<Cost>,
-    /// Methods off and on again, by time.
+    /// Methods switched off and on, by time.
     pub(crate) switched: Vec<Switched>,
 }
 
 impl Overhead {
-    /// Takes the lines of a section; how many could not be read, or were too many.
+    /// Parses the lines of a section; returns how many could not be read or exceeded the limit.
     pub(super) fn read(&mut self, text: &str) -> u64 {
         let mut skipped = 0;
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -29,13 +30,13 @@ impl Overhead {
         skipped
     }
 
-    /// Brings the lines into the order of time, once all are read.
+    /// Sorts the lines by time, once all are read.
     pub(super) fn sort(&mut self) {
         self.costs.sort_by_key(|cost| cost.at);
         self.switched.sort_by_key(|switched| switched.at);
     }
 
-    /// What recording cost from `since` to the last measurement, each weighed by the time that it is of: percent of the threads' time.
+    /// The mean cost from `since` to the last measurement, weighted by time: percent of the threads' time.
     /// `None` if nothing was measured.
     #[must_use]
     pub fn percent(&self, since: u64) -> Option<f64> {
@@ -47,7 +48,7 @@ impl Overhead {
         (time > 0.0).then(|| (sum / time * 1e4).round() / 1e4)
     }
 
-    /// The most that it cost.
+    /// The highest cost measured.
     #[must_use]
     pub fn worst(&self) -> Option<Cost> {
         self.costs.iter().copied().max_by(|a, b| a.percent.total_cmp(&b.percent))

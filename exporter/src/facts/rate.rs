@@ -1,31 +1,31 @@
-//! How many events came when.
+//! The rate of events over time.
 
-/// Windows that are kept. A longer recording has wider ones.
+/// Maximum number of windows. A longer recording has wider ones.
 const MAX_WINDOWS: usize = 4096;
-/// Width of a window of a short recording, ns.
-const WIDTH: u64 = 100_000_000;
+/// Initial width of a window, ns.
+const WINDOW_WIDTH: u64 = 100_000_000;
 
-/// Counts by windows of equal width, in memory that does not grow with time or events.
+/// Counts per window of equal width, in constant memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Rate {
     begin: u64,
     /// Width of a window, ns.
     width: u64,
-    /// End of the window in hand.
+    /// End of the current window.
     until: u64,
-    /// Its events.
+    /// Number of events in the current window.
     current: u64,
-    /// Events of each window; those of the one in hand are not in it yet.
+    /// Number of events of each completed window.
     counts: Vec<u64>,
 }
 
 impl Rate {
-    /// Nothing has come yet.
+    /// An empty counter.
     pub(crate) fn new() -> Self {
-        Self { begin: 0, width: WIDTH, until: 0, current: 0, counts: Vec::new() }
+        Self { begin: 0, width: WINDOW_WIDTH, until: 0, current: 0, counts: Vec::new() }
     }
 
-    /// An event at `time`, which never runs back.
+    /// Counts an event at `time`, which must not run back.
     #[inline]
     pub(crate) fn add(&mut self, time: u64) {
         if time >= self.until {
@@ -57,7 +57,7 @@ impl Rate {
         self.width
     }
 
-    /// The begin of each window and its events.
+    /// The start of each window and its number of events.
     pub(crate) fn windows(&self) -> impl Iterator<Item = (u64, u64)> {
         let in_hand = self.counts.len().saturating_sub(1);
         self.counts.iter().enumerate().map(move |(i, count)| {
@@ -85,7 +85,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_is_lost_and_windows_stay_few(gaps in prop::collection::vec(
-            prop_oneof![0..WIDTH, 0..1_000_000 * WIDTH, any::<u64>()], 0..200,
+            prop_oneof![0..WINDOW_WIDTH, 0..1_000_000 * WINDOW_WIDTH, any::<u64>()], 0..200,
         )) {
             let (mut rate, mut now) = (Rate::new(), 0_u64);
             for gap in &gaps {

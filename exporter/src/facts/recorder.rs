@@ -1,5 +1,5 @@
-//! What the recorder said of itself: what an event costs on its device, what was changed while it ran, and what the
-//! recorded main thread used of the processor while its message was late.
+//! The recorder's own events: the measured cost of an event, changes while recording, and the CPU time of main
+//! while its message was late.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,16 @@ use trace_format::sections::self_measurement::SelfMeasurement;
 use super::overhead::Overhead;
 use super::service::Service;
 
-/// More events a second than this no thread writes: one a nanosecond. Recorders before 1.3 divided by a tick of coarse time.
+/// Maximum plausible rate of events per second: one per nanosecond. Recorders before 1.3 divided by a tick of
+/// coarse time.
 const MAX_RATE: u64 = 1_000_000_000;
-/// Two looks further apart than this say nothing of what was in between: main was on time there. A late message is
-/// looked at every half second.
+/// Maximum time between two polls that belong together, ns: a late message is polled every half second, so main
+/// was on time in between.
 const MAX_BETWEEN: u64 = 2_000_000_000;
 
-/// What recording has cost a thread since its first event, in ns, if `events` of its events are in the recording: those
-/// that were overwritten are taken to be of the same kinds. Estimated: the device may have been slower or faster later,
-/// and an event with a payload costs somewhat more than a method's.
+/// The estimated cost of recording a thread since its first event, ns, if `events` of its events are present;
+/// overwritten events are assumed to be of the same kinds. The device may have been slower or faster later, and
+/// an event with a payload costs somewhat more than a method.
 #[must_use]
 pub(crate) fn estimate(measured: &SelfMeasurement, thread: &Thread, events: u64) -> f64 {
     let words = (thread.words() as f64).max(1.0);
@@ -28,51 +29,52 @@ pub(crate) fn estimate(measured: &SelfMeasurement, thread: &Thread, events: u64)
     ever * (measured.coarse * coarse + measured.precise * (1.0 - coarse))
 }
 
-/// When a thread had its first event, overwritten or not; 0 if it has none.
+/// Time of a thread's first event, overwritten or not; 0 if it has none.
 #[must_use]
 pub(crate) fn first_event(thread: &Thread) -> u64 {
     let first = thread.first_time();
     if thread.started > 0 { thread.started.min(first) } else { first }
 }
 
-/// `part` of `whole` in percent, to four digits behind the point.
+/// `part` of `whole` in percent, with four decimals.
 #[must_use]
 pub(crate) fn percent(part: f64, whole: u64) -> f64 {
     let exact = if whole == 0 { 0.0 } else { part * 100.0 / whole as f64 };
     (exact * 1e4).round() / 1e4
 }
 
-/// A stretch in which nothing was recorded because the app asked for that.
+/// A pause: the app requested that nothing be recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pause {
-    /// When it began.
+    /// When it started.
     pub begin: u64,
-    /// When recording went on, if it did.
+    /// When recording resumed, if it did.
     pub end: Option<u64>,
 }
 
 /// Why a method was switched off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Why {
-    /// The app asked for it.
+pub enum OffReason {
+    /// The app requested it.
     Asked,
-    /// Its calls are short, and it had more events than the budget allows: so many a second, if that figure can be true.
+    /// Its calls are short, and it exceeded the budget, with this many events per second if that figure is
+    /// plausible.
     Budget(Option<u64>),
-    /// Recording cost more than it may, and this method was called so many times a second.
+    /// Recording cost too much, and this method was called this many times per second.
     Cost(u64),
 }
 
 /// A method that is or was not recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Off {
+pub struct MethodOff {
     /// Its id.
     pub method: u32,
-    /// Since when, BOOTTIME ns.
+    /// Switched off at, BOOTTIME ns.
     pub since: u64,
-    /// Until when, if it was switched on again.
+    /// Switched on again at, if it was.
     pub until: Option<u64>,
-    /// Why.
-    pub why: Why,
+    /// The reason.
+    pub why: OffReason,
 }
 
 /// A method was switched off or on.
@@ -80,11 +82,11 @@ pub struct Off {
 pub(crate) struct Switch {
     pub(crate) at: u64,
     pub(crate) method: u32,
-    /// Why, if it was switched off.
-    pub(crate) off: Option<Why>,
+    /// The reason, if it was switched off.
+    pub(crate) off: Option<OffReason>,
 }
 
-/// Stretches in which coarse time stood still, by time and apart from each other: begin and end, BOOTTIME ns.
+/// Time ranges in which coarse time stood still, disjoint and sorted: start and end, BOOTTIME ns.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Standstills(Vec<(u64, u64)>);
 
@@ -102,13 +104,13 @@ impl Standstills {
         Self(apart)
     }
 
-    /// The stretches.
+    /// The time ranges.
     #[must_use]
     pub fn all(&self) -> &[(u64, u64)] {
         &self.0
     }
 
-    /// How much of the time between two moments it was, ns.
+    /// How much of the time between two moments coarse time stood still, ns.
     #[must_use]
     pub fn within(&self, from: u64, to: u64) -> u64 {
         let first = self.0.partition_point(|(_, until)| *until <= from);
@@ -116,33 +118,33 @@ impl Standstills {
         within.map(|(since, until)| (*until).min(to).saturating_sub((*since).max(from))).sum()
     }
 
-    /// All of it, ns.
+    /// The total, ns.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.within(0, u64::MAX)
     }
 }
 
-/// What main used of the processor between two looks at it.
+/// Main's CPU time between two polls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Processor {
-    /// The first look.
+pub struct PolledCpu {
+    /// Time of the first poll.
     pub begin: u64,
-    /// The last one.
+    /// Time of the second poll.
     pub end: u64,
-    /// ns on a processor.
+    /// Running, ns.
     pub ran: u64,
-    /// ns runnable and not running.
+    /// Runnable but not running, ns.
     pub waited: u64,
-    /// Times that it gave the processor up.
+    /// Voluntary context switches.
     pub voluntary: u32,
-    /// Times that it was taken away.
+    /// Involuntary context switches.
     pub involuntary: u32,
-    /// Its state at the last look (man 5 proc_pid_stat).
+    /// State at the second poll (man 5 proc_pid_stat).
     pub state: char,
 }
 
-impl Processor {
+impl PolledCpu {
     fn between((begin, from): &(u64, Usage), (end, to): &(u64, Usage)) -> Self {
         Self {
             begin: *begin,
@@ -155,20 +157,20 @@ impl Processor {
         }
     }
 
-    /// ns between the looks.
+    /// Time between the polls, ns.
     #[must_use]
-    pub fn looked(&self) -> u64 {
+    pub fn polled(&self) -> u64 {
         self.end - self.begin
     }
 
-    /// What it did for the most part: the one question that comes before all others.
+    /// The predominant state: the first question of any analysis.
     #[must_use]
     pub fn mostly(&self) -> &'static str {
-        let half = self.looked() / 2;
+        let half = self.polled() / 2;
         match self.state {
             _ if self.ran >= half => "running",
             _ if self.waited >= half => "waiting for a processor",
-            // Only a look at rest says what kind of sleep it is.
+            // Only a poll while it sleeps shows the kind of sleep.
             'D' => "in uninterruptible sleep",
             'T' | 't' => "stopped",
             _ => "asleep",
@@ -176,18 +178,18 @@ impl Processor {
     }
 }
 
-/// What the service ring and the section of self-measurement tell of the recorder.
+/// What the service ring and the self-measurement section contain about the recorder.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct RecorderFacts {
-    /// What an event costs, if that was measured.
+    /// The measured cost of an event, if present.
     pub measurement: Option<SelfMeasurement>,
-    /// What was changed, by time.
+    /// Changes by time.
     pub changes: Vec<(u64, Control)>,
     /// When coarse time stood still.
     pub standstills: Standstills,
-    /// What recording cost, as it was measured while it ran.
+    /// The measured cost of recording.
     pub overhead: Overhead,
-    /// Looks at main, by time.
+    /// Polls of main, by time.
     usage: Vec<(u64, Usage)>,
 }
 
@@ -202,7 +204,7 @@ impl RecorderFacts {
         }
     }
 
-    /// When nothing was recorded, by time.
+    /// Pauses by time.
     #[must_use]
     pub fn pauses(&self) -> Vec<Pause> {
         let mut pauses: Vec<Pause> = Vec::new();
@@ -217,13 +219,14 @@ impl RecorderFacts {
         pauses
     }
 
-    /// All switches of methods, by time. What the service ring and the section both tell comes once.
+    /// All switches of methods, by time. A switch that is both in the service ring and in the section is
+    /// returned once.
     pub(crate) fn switches(&self) -> Vec<Switch> {
         let controlled = self.changes.iter().filter_map(|(at, control)| {
             let off = match control.change {
-                Change::MethodOff => Some(Why::Asked),
+                Change::MethodOff => Some(OffReason::Asked),
                 Change::OverBudget => {
-                    Some(Why::Budget(Some(control.rate).filter(|n| (1..=MAX_RATE).contains(n))))
+                    Some(OffReason::Budget(Some(control.rate).filter(|n| (1..=MAX_RATE).contains(n))))
                 }
                 Change::MethodOn => None,
                 _ => return None,
@@ -233,21 +236,21 @@ impl RecorderFacts {
         let measured = self.overhead.switched.iter();
         let measured = measured.map(|s| {
             let why = |calls| match s.events {
-                Some(events) => Why::Budget(Some(events).filter(|n| (1..=MAX_RATE).contains(n))),
-                None => Why::Cost(calls),
+                Some(events) => OffReason::Budget(Some(events).filter(|n| (1..=MAX_RATE).contains(n))),
+                None => OffReason::Cost(calls),
             };
             Switch { at: s.at, method: s.method, off: s.off.map(why) }
         });
-        // Of equal times what was measured comes first: it says more.
+        // At equal times the measured switch comes first: it has more details.
         let mut all: Vec<Switch> = measured.chain(controlled).collect();
         all.sort_by_key(|switch| switch.at);
         let mut switches: Vec<Switch> = Vec::with_capacity(all.len());
-        // By method: its last switch.
+        // Index of each method's last switch.
         let mut last: BTreeMap<u32, usize> = BTreeMap::new();
         for switch in all {
             match last.get(&switch.method).map(|i| &mut switches[*i]) {
                 Some(before) if before.off.is_some() == switch.off.is_some() => {
-                    if let (Some(Why::Budget(_)), Some(Why::Cost(_))) = (before.off, switch.off) {
+                    if let (Some(OffReason::Budget(_)), Some(OffReason::Cost(_))) = (before.off, switch.off) {
                         before.off = switch.off;
                     }
                 }
@@ -260,16 +263,16 @@ impl RecorderFacts {
         switches
     }
 
-    /// The methods that were switched off, by time, those that were switched on again too.
+    /// The methods that were switched off, by time, including those switched on again.
     #[must_use]
-    pub fn switched_off(&self) -> Vec<Off> {
-        let mut all: Vec<Off> = Vec::new();
+    pub fn switched_off(&self) -> Vec<MethodOff> {
+        let mut all: Vec<MethodOff> = Vec::new();
         let mut open: BTreeMap<u32, usize> = BTreeMap::new();
         for Switch { at, method, off } in self.switches() {
             match off {
                 Some(why) => {
                     open.insert(method, all.len());
-                    all.push(Off { method, since: at, until: None, why });
+                    all.push(MethodOff { method, since: at, until: None, why });
                 }
                 None => {
                     if let Some(i) = open.remove(&method) {
@@ -281,38 +284,38 @@ impl RecorderFacts {
         all
     }
 
-    /// The methods that were switched off and not on again, by time.
+    /// The methods that were off at the end, by time.
     #[must_use]
-    pub fn off(&self) -> Vec<Off> {
+    pub fn off(&self) -> Vec<MethodOff> {
         let mut off = self.switched_off();
         off.retain(|off| off.until.is_none());
         off
     }
 
-    /// What thread `tid` used between its first and its last look in this stretch, if there are two.
+    /// The CPU time of thread `tid` between its first and last poll in this time range, if there are two.
     #[must_use]
-    pub fn processor(&self, tid: u32, from: u64, to: u64) -> Option<Processor> {
-        // Asked of every message of main: the looks are in order of time.
+    pub fn cpu(&self, tid: u32, from: u64, to: u64) -> Option<PolledCpu> {
+        // Called for every message of main: the polls are sorted by time.
         let first = self.usage.partition_point(|(at, _)| *at < from);
         let within = self.usage[first..].iter().take_while(|(at, _)| *at <= to);
-        let mut looks = within.filter(|(_, usage)| usage.tid == tid);
-        let first = looks.next()?;
-        Some(Processor::between(first, looks.last()?))
+        let mut polls = within.filter(|(_, usage)| usage.tid == tid);
+        let first = polls.next()?;
+        Some(PolledCpu::between(first, polls.last()?))
     }
 
-    /// What thread `tid` used from each look to the next one.
-    pub(crate) fn spans(&self, tid: u32) -> impl Iterator<Item = Processor> {
-        let looks: Vec<_> = self.usage.iter().filter(|(_, u)| u.tid == tid).collect();
-        let spans: Vec<_> = looks.windows(2).map(|w| Processor::between(w[0], w[1])).collect();
-        spans.into_iter().filter(|span| (1..=MAX_BETWEEN).contains(&span.looked()))
+    /// The CPU time of thread `tid` from each poll to the next.
+    pub(crate) fn spans(&self, tid: u32) -> impl Iterator<Item = PolledCpu> {
+        let polls: Vec<_> = self.usage.iter().filter(|(_, u)| u.tid == tid).collect();
+        let spans: Vec<_> = polls.windows(2).map(|w| PolledCpu::between(w[0], w[1])).collect();
+        spans.into_iter().filter(|span| (1..=MAX_BETWEEN).contains(&span.polled()))
     }
 
-    /// The looks at thread `tid`, by time.
-    pub(crate) fn looks(&self, tid: u32) -> Vec<(u64, Usage)> {
+    /// The polls of thread `tid`, by time.
+    pub(crate) fn polls(&self, tid: u32) -> Vec<(u64, Usage)> {
         self.usage.iter().filter(|(_, usage)| usage.tid == tid).copied().collect()
     }
 
-    /// Whether main was ever looked at.
+    /// Whether main was ever polled.
     pub(crate) fn has_usage(&self) -> bool {
         !self.usage.is_empty()
     }
@@ -356,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ring_and_section_both_tell_comes_once_and_a_rate_that_cannot_be_is_not_told() {
+    fn switches_in_both_ring_and_section_are_returned_once_and_implausible_rates_are_dropped() {
         let control = |change, method, rate| Event::Control(Control { change, method, rate });
         let bytes = RecordingBuilder::new(1, "p")
             .service(|t| {
@@ -372,9 +375,9 @@ mod tests {
         assert_eq!(
             off,
             [
-                (5, Some(4), Why::Cost(900_000)),
-                (6, Some(6), Why::Budget(None)),
-                (7, None, Why::Budget(Some(250_000)))
+                (5, Some(4), OffReason::Cost(900_000)),
+                (6, Some(6), OffReason::Budget(None)),
+                (7, None, OffReason::Budget(Some(250_000)))
             ]
         );
         assert_eq!((facts.off().len(), facts.switches().len()), (1, 5));
@@ -388,8 +391,8 @@ mod tests {
         );
         let facts = Facts::of(&Recording::open(bytes.build()).unwrap()).unwrap().recorder;
         let off: Vec<_> = facts.switched_off().iter().map(|o| (o.method, o.why)).collect();
-        let (budget, unknown) = (Why::Budget(Some(200)), Why::Budget(None));
-        assert_eq!(off, [(5, budget), (6, Why::Cost(100)), (5, unknown)]);
+        let (budget, unknown) = (OffReason::Budget(Some(200)), OffReason::Budget(None));
+        assert_eq!(off, [(5, budget), (6, OffReason::Cost(100)), (5, unknown)]);
     }
 
     #[test]
@@ -400,22 +403,22 @@ mod tests {
     }
 
     #[test]
-    fn two_looks_say_what_main_did_in_between_and_one_says_nothing() {
-        let look = |ran, waited, state| Usage { tid: 7, state, ran, waited, voluntary: 1, involuntary: 0 };
-        let looks = [
-            (1, look(S, 0, b'S')),
-            (2, look(2 * S, 0, b'R')),
-            (3, look(2 * S, S, b'R')),
-            (9, look(2 * S, S, b'D')),
+    fn two_polls_show_what_main_did_in_between_and_one_does_not() {
+        let poll = |ran, waited, state| Usage { tid: 7, state, ran, waited, voluntary: 1, involuntary: 0 };
+        let polls = [
+            (1, poll(S, 0, b'S')),
+            (2, poll(2 * S, 0, b'R')),
+            (3, poll(2 * S, S, b'R')),
+            (9, poll(2 * S, S, b'D')),
         ];
-        let usage = looks.map(|(at, usage)| (at * S, usage)).to_vec();
+        let usage = polls.map(|(at, usage)| (at * S, usage)).to_vec();
         let facts = RecorderFacts { usage, ..RecorderFacts::default() };
         let spans: Vec<_> = facts.spans(7).map(|span| (span.begin / S, span.mostly())).collect();
         assert_eq!(spans, [(1, "running"), (2, "waiting for a processor")], "nothing of the six seconds");
-        assert_eq!((facts.processor(7, 0, S), facts.processor(8, 0, 9 * S)), (None, None));
-        let all = facts.processor(7, 0, 9 * S).unwrap();
+        assert_eq!((facts.cpu(7, 0, S), facts.cpu(8, 0, 9 * S)), (None, None));
+        let all = facts.cpu(7, 0, 9 * S).unwrap();
         assert_eq!(
-            (all.ran, all.waited, all.looked(), all.mostly()),
+            (all.ran, all.waited, all.polled(), all.mostly()),
             (S, S, 8 * S, "in uninterruptible sleep")
         );
     }
@@ -438,7 +441,7 @@ mod tests {
         let recording = Recording::open(bytes).unwrap();
         let of = |i: usize| estimate(&m, &recording.threads()[i], 100);
         assert_eq!((of(0), of(1)), (4300.0, 300.0));
-        // Two words of 2,034 are left.
+        // Two of 2,034 words are left.
         assert_eq!(of(2), 4300.0 * 1017.0);
         assert_eq!((percent(5.0, 1000), percent(1.0, 0)), (0.5, 0.0));
     }

@@ -1,14 +1,14 @@
-//! A thread's events, with what was open where words are missing put back as far as the rest tells.
+//! A thread's events, with the calls that were open where words are missing restored as far as possible.
 //!
-//! A ring forgets its oldest words, and with them the begins of calls that are still open. Two things name those calls: the
-//! blocks that are left begin with the calls that were open then ([`OpenCalls`]), and a call that ends where no begin of its is left
-//! was open before. Both are gathered by reading ahead, up to the next place where words are missing, before the first event is
-//! handed on. So every reader has the same stack, and knows it before it writes its first slice.
+//! A ring overwrites its oldest words, including the starts of calls that are still open. Two sources name
+//! those calls: each remaining block begins with the calls open at that point ([`OpenCalls`]), and a call that
+//! ends without a start was open before. Both are collected by reading ahead to the next gap before the first
+//! event is returned. So every reader has the same stack, and knows it before it writes its first slice.
 //!
-//! What was open when its method was switched off is ended in [`switched_off`].
+//! [`switched_off`] ends calls that were open when their method was switched off.
 //!
-//! Nothing is put back where no words are missing: an exit without an enter is then a method that was switched on, or the end of a
-//! pause, and what blocks say of open calls only confirms what was read.
+//! Without a gap nothing is restored: there, an exit without an enter belongs to a method that was switched on,
+//! or to the end of a pause, and the blocks' lists only confirm what was read.
 
 use std::collections::VecDeque;
 
@@ -22,27 +22,28 @@ use super::recorder::Switch;
 use super::stack::{OpenStack, typed};
 use super::unit::{begins, ends};
 
-/// Calls that are put back at one place. No thread nests this deep; a hostile recording may.
+/// Maximum number of calls restored at one gap. No thread nests this deep, but a hostile recording may.
 const MAX_BEFORE: usize = 1 << 16;
 
-/// What a thread did, or what is known of what it did among words that are missing.
+/// What a thread did, or what is known about a gap.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Step {
     /// An event and its time, BOOTTIME ns.
     Event { time: u64, event: Event },
-    /// What has this key, a method's id or [`typed`]'s, was open when the words before `time` were lost: it began earlier.
+    /// The item with this key (a method's id, or a key from [`typed`]) was open when the words before `time`
+    /// were lost: it started earlier.
     Before { time: u64, key: u32 },
-    /// What has this key, and all inside, was open when words were lost and is not any more, or its method was switched off while it was open: it ended
-    /// after `time`.
+    /// The item with this key, and all inside, was open when words were lost and is closed by now, or its
+    /// method was switched off while it was open: it ended after `time`.
     Ended { time: u64, key: u32 },
-    /// So many words are missing.
+    /// This many words are missing.
     Lost { words: u64 },
-    /// Damage inside of a block.
+    /// Damage inside a block.
     Fault(Fault),
 }
 
 impl Step {
-    /// When it was, and the keys of what it begins and of what it ends.
+    /// Its time, and the keys of what it starts and of what it ends.
     #[inline]
     pub(crate) fn change(&self) -> Option<(u64, Option<u32>, Option<u32>)> {
         match self {
@@ -58,21 +59,21 @@ impl Step {
 #[derive(Debug)]
 pub(crate) struct Restored<'a, S: ?Sized> {
     events: Events<'a, S>,
-    /// Words are missing before the next event, or `steps` come first.
+    /// Whether words are missing before the next event, or `steps` come first.
     interrupted: bool,
     missing: bool,
     steps: VecDeque<Step>,
-    /// Where the words that are whole began last, and what was open there, outermost first.
+    /// Where the current run of complete words started, and what was open there, outermost first.
     mark: Events<'a, S>,
     open: Vec<u32>,
-    /// Time of the last event before the words that are missing.
+    /// Time of the last event before the gap.
     now: u64,
-    /// For reading a stretch twice; made where that is needed.
+    /// For reading a range twice; allocated on demand.
     stack: Option<OpenStack>,
     switched: Option<SwitchedOff<'a>>,
 }
 
-/// Reads `thread` so. `switches` are the recording's, by time.
+/// Reads `thread`. `switches` are the recording's, by time.
 pub(super) fn restored<'a, S: Source>(
     recording: &'a Recording<S>,
     thread: &'a Thread,
@@ -102,7 +103,7 @@ impl<S: Source> Iterator for Restored<'_, S> {
 }
 
 impl<S: Source> Restored<'_, S> {
-    /// The next step, with the ends of what was switched off.
+    /// The next step, including the ends of methods that were switched off.
     fn next_switched(&mut self) -> Option<Result<Step, ReadError>> {
         loop {
             if let Some(step) = self.switched.as_mut()?.next() {
@@ -135,7 +136,7 @@ impl<S: Source> Restored<'_, S> {
         }
     }
 
-    /// The next step of those that lie between two events; `None` if there is none any more.
+    /// The next step between two events; `None` if there is no more.
     #[cold]
     #[inline(never)]
     fn put_back(&mut self) -> Option<Result<Step, ReadError>> {
@@ -150,7 +151,7 @@ impl<S: Source> Restored<'_, S> {
         step.map(Ok)
     }
 
-    /// Words are missing here: finds what was open.
+    /// Handles a gap: finds what was open.
     #[cold]
     #[inline(never)]
     fn lost(&mut self, step: Step) -> Result<Step, ReadError> {
@@ -176,12 +177,12 @@ impl<S: Source> Restored<'_, S> {
         Ok(step)
     }
 
-    /// Reads up to the next place where words are missing, for what was open here.
+    /// Reads ahead to the next gap, to find what was open here.
     fn look_ahead(&mut self) -> Result<(), ReadError> {
         self.mark = self.events.clone();
         let mut entered = self.stack.take().unwrap_or_else(OpenStack::new);
         entered.clear();
-        let mut ahead = Ahead { entered, methods: 0, begun: false, base: None, ended: Vec::new() };
+        let mut ahead = LookAhead { entered, methods: 0, begun: false, base: None, ended: Vec::new() };
         let mut first = None;
         for item in self.events.clone() {
             let Item::Event { time, event } = item? else { break };
@@ -200,38 +201,38 @@ impl<S: Source> Restored<'_, S> {
     }
 }
 
-/// What is found by reading on from a place where words are missing.
-struct Ahead {
-    /// What began since.
+/// What reading ahead from a gap finds.
+struct LookAhead {
+    /// What started since.
     entered: OpenStack,
-    /// How many of these are calls of methods.
+    /// Number of method calls among these.
     methods: u64,
-    /// Whether anything has begun since.
+    /// Whether anything has started since.
     begun: bool,
-    /// What blocks say of the calls that were open at the place and are not among `ended`.
-    base: Option<Base>,
-    /// What was open at the place and ended since, innermost first.
+    /// What blocks list as open at the gap, without those in `ended`.
+    base: Option<BlockCalls>,
+    /// What was open at the gap and has ended since, innermost first.
     ended: Vec<u32>,
 }
 
-/// Calls of methods that are open, as a block tells them.
-struct Base {
-    /// How many.
+/// Open method calls according to a block.
+struct BlockCalls {
+    /// Their number.
     left: u64,
-    /// Those that are known, from the outermost on.
+    /// Those with known ids, from the outermost on.
     named: Vec<u32>,
 }
 
-/// What was open at a place where words are missing.
+/// What was open at a gap.
 #[derive(Debug)]
-struct Found {
-    /// How many of the calls that were open before are still open, from the outermost on.
+struct GapCalls {
+    /// Number of previously open calls that are still open, from the outermost on.
     kept: usize,
     /// What is open on top of these, outermost first.
     before: Vec<u32>,
 }
 
-impl Ahead {
+impl LookAhead {
     fn event(&mut self, event: &Event) {
         if let Some(key) = begins(event) {
             self.begun = true;
@@ -240,15 +241,15 @@ impl Ahead {
             match self.entered.find(key) {
                 Some(depth) => self.close(depth),
                 None if ids::is_method(key) => self.left(key),
-                // Its begin was no frame: what it left is shown nowhere.
+                // The frame was skipped: its end is not displayed.
                 None if *event == Event::FrameSkipped => {}
-                // Nothing begins and ends inside of a wait but another wait.
+                // Only other waits start and end inside a wait.
                 None if key == typed(types::WAIT) && self.begun => {}
-                None if is_told(key) => self.ended(key),
+                None if is_displayed(key) => self.ended(key),
                 None => {}
             }
         } else if let Event::OpenCalls(open) = event {
-            self.told(open);
+            self.open_calls(open);
         }
     }
 
@@ -258,7 +259,7 @@ impl Ahead {
         self.entered.truncate(depth);
     }
 
-    /// Something that was open at the place has ended, with all that began in it.
+    /// Something that was open at the gap has ended, with everything inside.
     fn ended(&mut self, key: u32) {
         self.close(0);
         if self.ended.len() < MAX_BEFORE {
@@ -266,27 +267,27 @@ impl Ahead {
         }
     }
 
-    /// A method is left that was not entered since.
+    /// A method ended that was not entered since.
     fn left(&mut self, id: u32) {
         let Some(base) = &mut self.base else { return self.ended(id) };
         if base.left > base.named.len() as u64 {
-            // The innermost are left first, and they are not known by name.
+            // Calls end innermost first, and these are not known by name.
             base.left -= 1;
             return self.ended(id);
         }
-        // Else it was never open here.
+        // Otherwise it was never open here.
         let Some(place) = base.named.iter().rposition(|named| *named == id) else { return };
         let inside = base.named.split_off(place);
         base.left = place as u64;
         inside.into_iter().rev().for_each(|id| self.ended(id));
     }
 
-    /// A block says which calls are open.
-    fn told(&mut self, open: &OpenCalls) {
+    /// A block lists the open calls.
+    fn open_calls(&mut self, open: &OpenCalls) {
         let Some(left) = u64::from(open.depth).checked_sub(self.methods) else { return };
-        let base = self.base.get_or_insert_with(|| Base { left, named: Vec::new() });
+        let base = self.base.get_or_insert_with(|| BlockCalls { left, named: Vec::new() });
         if left > base.left || left < base.named.len() as u64 {
-            // What was recorded says something else: a method was switched off while it was open.
+            // The record contradicts the list: a method was switched off while it was open.
             return;
         }
         base.left = left;
@@ -299,27 +300,27 @@ impl Ahead {
         }
     }
 
-    /// With what was open before the words were lost, outermost first.
-    fn beside(&self, open: &[u32]) -> Found {
+    /// Combines this with what was open before the gap, outermost first.
+    fn beside(&self, open: &[u32]) -> GapCalls {
         let ended = || self.ended.iter().rev().copied();
         let Some(base) = &self.base else {
-            // How much is open outside of what ended is not known.
+            // How much is open outside of what ended is unknown.
             let (mut kept, mut same) = (0, 0);
             for key in ended() {
                 let Some(place) = open[kept..].iter().position(|open| *open == key) else { break };
                 (kept, same) = (kept + place + 1, same + 1);
             }
             let kept = if same == 0 { open.len() } else { kept };
-            return Found { kept, before: ended().skip(same).collect() };
+            return GapCalls { kept, before: ended().skip(same).collect() };
         };
-        // Those without a name may be any.
+        // Calls without a name may be any.
         let mut named = base.named.iter().copied().peekable();
         let mut nameless = base.left - base.named.len() as u64;
         let mut inner = ended().peekable();
         let mut kept = 0;
         for (place, key) in open.iter().enumerate() {
             if !ids::is_method(*key) {
-                // It is open where a call in it is, or where its end shows that.
+                // It is open if a call inside it is open, or if its end shows that.
                 if named.peek().is_none() && nameless == 0 && inner.next_if_eq(key).is_some() {
                     kept = place + 1;
                 }
@@ -338,17 +339,18 @@ impl Ahead {
             }
             kept = place + 1;
         }
-        Found { kept, before: named.chain(inner).collect() }
+        GapCalls { kept, before: named.chain(inner).collect() }
     }
 }
 
-/// Whether something with `key`, which is no method, is shown although its begin is lost. A stage is told by its frame.
-fn is_told(key: u32) -> bool {
+/// Whether something with `key` that is not a method is displayed although its start is lost. A stage is part
+/// of its frame.
+fn is_displayed(key: u32) -> bool {
     key == ids::DISPATCH
         || [types::MESSAGE, types::FRAME, types::WAIT, types::SPAN, types::IDLE].map(typed).contains(&key)
 }
 
-/// What is open since before the record is called, if it is no method.
+/// The name of something, not a method, that was open before the record.
 pub(crate) fn name_before(key: u32) -> &'static str {
     match key {
         _ if key == typed(types::FRAME) => "Choreographer#doFrame (began before the record)",

@@ -1,5 +1,5 @@
-//! Samples of main's stack, kept as the tree that their sections write: a sample shares its outermost frames with the one
-//! before, so that memory grows with the text of the sections and not with the depth of the stacks.
+//! Samples of main's stack, kept as the tree that their sections encode: a sample shares its outermost frames
+//! with the previous one, so memory grows with the size of the sections, not with the depth of the stacks.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,23 +8,23 @@ use trace_format::sections::stack_samples;
 
 use crate::text::clean;
 
-/// Samples, frames that are not shared, and bytes of different frames that are kept.
+/// Maximum number of samples, of frames that are not shared, and of bytes of distinct frames.
 const MAX_SAMPLES: usize = 1 << 16;
 const MAX_FRAMES: usize = 1 << 20;
 const MAX_TEXT: usize = 16 << 20;
 
-/// No frame is further out.
+/// The parent of an outermost frame.
 const OUTERMOST: u32 = u32::MAX;
 
 /// Samples of main's stack, in the file's order.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Samples {
-    /// The place of the frame around, and the text.
+    /// Index of the calling frame, and the text.
     frames: Vec<(u32, u32)>,
     texts: Vec<Arc<str>>,
     by_text: HashMap<Arc<str>, u32>,
     bytes: usize,
-    /// When, and the innermost frame.
+    /// Time and innermost frame.
     all: Vec<(u64, u32)>,
 }
 
@@ -48,25 +48,25 @@ impl<'a> Sample<'a> {
 }
 
 impl Samples {
-    /// All of them.
+    /// All samples.
     pub fn iter(&self) -> impl Iterator<Item = Sample<'_>> + Clone {
         self.all.iter().map(|(at, innermost)| Sample { at: *at, samples: self, innermost: *innermost })
     }
 
-    /// Those that were taken from `since` to `until`.
+    /// The samples from `since` to `until`.
     pub fn within(&self, since: u64, until: u64) -> impl Iterator<Item = Sample<'_>> + Clone {
         self.iter().filter(move |sample| (since..=until).contains(&sample.at))
     }
 
-    /// Takes the samples of a section; how many there was no room for, or could not be read.
+    /// Adds the samples of a section; returns how many exceeded a limit or could not be read.
     pub(super) fn add(&mut self, text: &str) -> u64 {
         let mut samples = stack_samples::Samples::new(text);
-        // The frames of the last sample, outermost first.
+        // The frames of the previous sample, outermost first.
         let mut open: Vec<u32> = Vec::new();
         let mut more = 0;
         while let Some(at) = samples.next() {
             if self.all.len() >= MAX_SAMPLES || !self.push(&mut open, samples.kept(), samples.stack()) {
-                // What comes behind in this section builds on it.
+                // The following samples of this section depend on it.
                 more = 1;
                 while samples.next().is_some() {
                     more += 1;

@@ -1,4 +1,4 @@
-//! The one walk over a recording's sections.
+//! Reads the sections of a recording, once.
 
 use trace_format::section::SectionKind;
 use trace_format::sections::anr_snapshot::AnrSnapshot;
@@ -18,41 +18,41 @@ use super::verdicts::Verdicts;
 use crate::dump::Dump;
 use crate::text::clean;
 
-/// Snapshots and reports that are kept. One snapshot comes with an ANR.
+/// Maximum number of snapshots and of reports kept. An ANR has one snapshot.
 const MAX_KEPT: usize = 1024;
-/// Bytes of all snapshots: each is kept whole.
+/// Maximum size of all snapshots in bytes: each is kept whole.
 const MAX_SNAPSHOT_BYTES: u64 = 32 << 20;
-/// Starts that are kept. A page is one too.
+/// Maximum number of starts kept. A page counts as one.
 const MAX_STARTS: usize = 4096;
-/// Dumps, accounts of the process's end, and profiles of the platform.
+/// Maximum number of dumps, exit records and platform profiles kept.
 const MAX_FEW: usize = 64;
 
-/// What the monitors, the recorder and the system left in sections.
+/// Sections of the monitors, the recorder and the system.
 #[derive(Debug, Default)]
 pub struct Sections {
-    /// What was known when an ANR was found, by time.
+    /// Snapshots taken when an ANR was detected, by time.
     pub snapshots: Vec<AnrSnapshot>,
     snapshot_bytes: u64,
     /// Samples of main's stack, in the file's order.
     pub samples: Samples,
-    /// Starts and pages, by when they began; the longest first.
+    /// Starts and pages by start time; for equal times the longest first.
     pub starts: Vec<Startup>,
-    /// Profiles of its ANRs that the platform left on the device.
+    /// ANR profiles that the platform left on the device.
     pub profiles: Vec<AnrProfile>,
     /// The process and its system.
     pub process: Process,
     pub(super) verdicts: Verdicts,
     pub(super) measurement: Option<SelfMeasurement>,
     pub(super) overhead: Overhead,
-    /// Thread dumps that can be read.
+    /// Readable thread dumps.
     pub(super) dumps: Vec<Section>,
-    /// Accounts of the process's end.
+    /// Records of the process's exit.
     pub(super) exits: Vec<Section>,
-    /// Reports as the app got them, by time.
+    /// Reports as the app received them, by time.
     pub(super) issues: Vec<(u64, Section)>,
 }
 
-/// What sections of a type are called where some of them were skipped.
+/// The name of a section type for a warning about skipped ones.
 fn plural(kind: SectionKind) -> &'static str {
     match kind {
         SectionKind::Strings => "sections of texts",
@@ -79,7 +79,7 @@ impl Sections {
                 skipped.add("sections of later versions", 1);
                 continue;
             };
-            // Texts were read when the recording was opened, and the configuration is nobody's fact.
+            // Texts were read when the recording was opened; the configuration is not used.
             if matches!(kind, SectionKind::Strings | SectionKind::Configuration) {
                 continue;
             }
@@ -109,7 +109,7 @@ impl Sections {
         }
     }
 
-    /// Keeps what a section says, and how much of it is skipped; `None` if it says nothing.
+    /// Keeps a section's content; returns how much of it is skipped, `None` if it has no facts.
     fn take(&mut self, kind: SectionKind, section: &Section, payload: &[u8]) -> Option<u64> {
         match kind {
             SectionKind::AnrSnapshot => {
@@ -152,7 +152,7 @@ impl Sections {
         Some(0)
     }
 
-    /// The snapshot of the message that began at `since`, or the first that was taken from `since` to `until`.
+    /// The snapshot of the message that started at `since`, else the first one taken from `since` to `until`.
     #[must_use]
     pub fn snapshot(&self, since: u64, until: u64) -> Option<&AnrSnapshot> {
         let own = self.snapshots.iter().find(|s| since > 0 && s.message_since == since);
@@ -160,16 +160,16 @@ impl Sections {
     }
 }
 
-/// A JSON object in one line; `None` if it is none.
+/// A JSON object on one line; `None` if it is not an object.
 pub(super) fn one_line(json: &[u8]) -> Option<String> {
     let json = std::str::from_utf8(json).ok()?.trim();
     json.starts_with('{').then_some(())?;
     serde_json::from_str::<serde::de::IgnoredAny>(json).ok()?;
-    // Line feeds are only between its parts: inside a text they must be escaped.
+    // Line feeds occur only between tokens: inside a text they must be escaped.
     Some(json.replace(['\n', '\r'], " "))
 }
 
-/// A snapshot whose texts are fit to be shown.
+/// Cleans a snapshot's texts for display.
 fn shown(mut snapshot: AnrSnapshot) -> AnrSnapshot {
     let s = &mut snapshot;
     let texts = [&mut s.detector, &mut s.verdict, &mut s.message, &mut s.scene, &mut s.state, &mut s.cgroup];

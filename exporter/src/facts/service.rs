@@ -1,4 +1,4 @@
-//! The one walk over the service ring.
+//! Reads the service ring, once.
 
 use trace_format::event::{Clocks, Control, Standstill, Usage};
 use trace_format::{Event, Item, ReadError, Recording, Source};
@@ -6,21 +6,21 @@ use trace_format::{Event, Item, ReadError, Recording, Source};
 use super::MAX_TIME;
 use super::skipped::Skipped;
 
-/// Changes, and looks at main, that are kept one by one; and so many standstills.
+/// Maximum number of changes and of polls of main kept, and of standstills.
 const MAX_KEPT: usize = 4096;
-/// Signals, stalls and notices that are kept for those who judge them.
+/// Maximum number of signals, stalls and notices kept for judging.
 const MAX_INCIDENTS: usize = 8192;
-/// Clock triples that are kept.
+/// Maximum number of clock triples kept.
 const MAX_CLOCKS: usize = 1 << 16;
 
-/// What the service ring has, each by time.
+/// The events of the service ring, each kind by time.
 #[derive(Debug, Default)]
 pub(super) struct Service {
     /// SIGQUITs, stalls, recoveries and notices.
     pub(super) incidents: Vec<(u64, Event)>,
     /// What was changed.
     pub(super) changes: Vec<(u64, Control)>,
-    /// Looks at main.
+    /// Polls of main.
     pub(super) usage: Vec<(u64, Usage)>,
     /// When coarse time stood still.
     pub(super) still: Vec<(u64, u64)>,
@@ -44,7 +44,7 @@ impl Service {
         Ok(found)
     }
 
-    /// Keeps it, or says what it is that there is no room for.
+    /// Keeps an event; returns its kind if the limit is exceeded.
     fn event(&mut self, time: u64, event: Event) -> Option<&'static str> {
         let controlled = self.changes.len() + self.usage.len() < MAX_KEPT;
         match event {

@@ -1,9 +1,9 @@
-//! What of a recording could not be read, or was too much to keep.
+//! Counts what could not be read or exceeded a limit.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What could not be read, or was too much to keep, by what it is.
+/// Counts of what could not be read or exceeded a limit, by kind.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Skipped(BTreeMap<&'static str, u64>);
 
@@ -15,13 +15,13 @@ impl Skipped {
         }
     }
 
-    /// Replaces the count.
+    /// Replaces a count.
     pub(super) fn set(&mut self, what: &'static str, count: u64) {
         self.0.remove(what);
         self.add(what, count);
     }
 
-    /// All of it together.
+    /// The sum of all counts.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.values().fold(0, |sum, count| sum.saturating_add(*count))

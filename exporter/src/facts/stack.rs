@@ -1,31 +1,31 @@
-//! What is open on a thread. Exits find their enter by id.
+//! The open calls of a thread. Exits find their enter by id.
 
 use trace_format::{event, ids};
 
-/// Frames that are remembered for pairing. No thread nests this deep; a hostile recording may.
+/// Maximum number of frames remembered for pairing. No thread nests this deep, but a hostile recording may.
 const MAX_OPEN: usize = 1 << 20;
 
-/// One open begin.
+/// An open call or other item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Open {
-    /// A method's id, or [`typed`]'s key.
+    /// A method's id, or a key from [`typed`].
     pub(crate) key: u32,
-    /// When it began.
+    /// When it started.
     pub(crate) begun: u64,
-    /// Whether it began before that, among words that are lost.
+    /// Whether it started earlier, in words that are lost.
     pub(crate) before: bool,
 }
 
-/// The key of a typed event: its type, whatever its payload.
+/// The key of a typed event: its type, without its payload.
 pub(crate) const fn typed(ty: u8) -> u32 {
     event::typed_id(ty, 0)
 }
 
-/// A stack that finds the innermost frame of an id without walking when there is none.
+/// A stack that finds the innermost frame with a key, without walking if there is none.
 #[derive(Debug)]
 pub(crate) struct OpenStack {
     frames: Vec<Open>,
-    /// How many frames each key has.
+    /// Number of frames by key.
     count: Vec<u32>,
 }
 
@@ -34,13 +34,13 @@ impl OpenStack {
         Self { frames: Vec::with_capacity(256), count: vec![0; 1 << 20] }
     }
 
-    /// Opens; `false` if the stack is too deep to remember it.
+    /// Opens an item; returns `false` if the stack is too deep to remember it.
     #[inline]
     pub(crate) fn push(&mut self, key: u32, begun: u64) -> bool {
         self.push_open(Open { key, begun, before: false })
     }
 
-    /// Opens what was open when the words before `first` were lost.
+    /// Opens an item that was open when the words before `first` were lost.
     pub(crate) fn push_before(&mut self, key: u32, first: u64) -> bool {
         self.push_open(Open { key, begun: first, before: true })
     }
@@ -85,7 +85,7 @@ impl OpenStack {
         &self.frames
     }
 
-    /// The innermost method, if one lies near the top.
+    /// The innermost method, if it is near the top.
     pub(crate) fn innermost_method(&self) -> Option<u32> {
         self.frames.iter().rev().take(64).map(|f| f.key).find(|key| ids::is_method(*key))
     }

@@ -1,4 +1,4 @@
-//! What the system itself called an ANR: the subject of the dump that it asked for, or of its account of the process's end.
+//! The system's subject of an ANR, from the dump that it requested or its record of the process's exit.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -8,23 +8,23 @@ use trace_format::{ReadError, Source};
 use super::{Anr, Detector, Facts};
 use crate::dump::{AnrKind, Dump, Subject};
 
-/// A dump is asked for so long after the signal at most, ns: the system dumps its own processes before.
-const AFTER: u64 = 20_000_000_000;
+/// Maximum time from the signal to the request of the dump, ns: the system first dumps its own processes.
+const MAX_REQUEST_DELAY: u64 = 20_000_000_000;
 
-/// The system's subjects of a recording.
+/// The system's subjects in a recording.
 #[derive(Debug, Default)]
 pub(crate) struct Subjects {
-    /// Of dumps, with the moment that each was asked for.
+    /// From dumps, with the moment of each request.
     dumps: Vec<(u64, Subject)>,
-    /// Of the process's end by an ANR, which is its last one.
+    /// From the exit record, if the process ended with an ANR, its last one.
     end: Option<Subject>,
 }
 
 impl Subjects {
-    /// Reads the dumps and the accounts of the end, if there is an ANR that one could be of.
+    /// Reads the dumps and exit records if there is an ANR to which one could belong.
     ///
     /// # Errors
-    /// If the device fails.
+    /// If reading fails.
     pub(crate) fn of<S: Source>(facts: &Facts<'_, S>) -> Result<Self, ReadError> {
         let mut found = Self::default();
         if facts.incidents.anrs.is_empty() {
@@ -43,21 +43,21 @@ impl Subjects {
         Ok(found)
     }
 
-    /// The subject of this ANR; `last` says that it is the recording's last. The system never heard of one that only the
-    /// watchdog found.
+    /// The subject of this ANR; `last` is whether it is the recording's last. The system does not know of an
+    /// ANR that only the watchdog found.
     pub(crate) fn of_anr(&self, anr: &Anr, last: bool) -> Option<&Subject> {
         if !matches!(anr.detector, Detector::Sigquit(_)) {
             return None;
         }
-        let near = |at: &u64| (anr.since..=anr.detected.saturating_add(AFTER)).contains(at);
+        let near = |at: &u64| (anr.since..=anr.detected.saturating_add(MAX_REQUEST_DELAY)).contains(at);
         let of_dump = self.dumps.iter().filter(|(at, _)| near(at));
         let of_dump = of_dump.min_by_key(|(at, _)| at.abs_diff(anr.detected)).map(|(_, subject)| subject);
         of_dump.or(self.end.as_ref().filter(|_| last))
     }
 }
 
-/// What a subject of each kind begins with where Perfetto's `android.anrs` is to know the kind. Of several the first that is in
-/// the text.
+/// For each kind, the beginning of a subject by which Perfetto's `android.anrs` recognises the kind. Of
+/// several, the first one contained in the text applies.
 const BEGINNINGS: [(AnrKind, &[&str]); 11] = [
     (AnrKind::InputDispatching, &["Input dispatching timed out"]),
     (AnrKind::NoFocusedWindow, &["Input dispatching timed out"]),
@@ -78,8 +78,8 @@ const BEGINNINGS: [(AnrKind, &[&str]); 11] = [
     (AnrKind::AppRequested, &["App requested: "]),
 ];
 
-/// A subject in the form in which Perfetto's `android.anrs` knows its kind: from where the system's phrase begins, or behind that
-/// phrase where the text has another one for it.
+/// The subject in the form by which Perfetto's `android.anrs` recognises its kind: from the system's phrase on,
+/// or appended to that phrase if the text has a different one.
 pub(crate) fn known_form(subject: &Subject) -> Cow<'_, str> {
     let Some((kind, phrases)) = BEGINNINGS.iter().find(|(kind, _)| *kind == subject.kind) else {
         return Cow::Borrowed(&subject.text);
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subjects_begin_as_perfetto_wants_them() {
+    fn subjects_start_as_perfetto_expects() {
         for (text, wanted) in [
             ("Input dispatching timed out (x)", "Input dispatching timed out (x)"),
             ("user request after error: Input dispatching timed out (x)", "Input dispatching timed out (x)"),

@@ -1,4 +1,4 @@
-//! The one walk over all threads: when the recording ends, and which lock waits are worth an explanation.
+//! Reads all threads once: finds when the recording ends, and which lock waits need their owner looked up.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,66 +7,66 @@ use trace_format::event::{Wait, WaitKind};
 use trace_format::{Event, Item, ReadError, Recording, Source};
 
 use super::MAX_TIME;
-use super::coverage::Covering;
+use super::coverage::CoverageBuilder;
 use super::frames::FrameFacts;
 use super::rate::Rate;
 
-/// Lock waits whose owner is looked up. The longest are kept.
+/// Maximum number of lock waits whose owner is looked up. The longest are kept.
 const MAX_WAITS: usize = 4096;
-/// Waits do not nest this deep.
+/// Maximum nesting of waits.
 const MAX_NESTED: usize = 16;
 
-/// What the first pass found.
+/// The result of the first pass.
 #[derive(Debug)]
 pub(crate) struct Survey {
     /// Time of the last event of each thread, or 0.
     pub(crate) last: Vec<u64>,
-    /// Events of each thread.
+    /// Number of events of each thread.
     pub(crate) events: Vec<u64>,
-    /// How much of each thread's time is recorded.
-    pub(crate) covering: Vec<Covering>,
-    /// When the main thread's events came.
+    /// The recorded part of each thread's time.
+    pub(crate) coverage_builder: Vec<CoverageBuilder>,
+    /// The rate of the main thread's events.
     pub(crate) main_rate: Rate,
     /// The last moment of the recording.
     pub(crate) end: u64,
-    /// Lock waits with an owner.
+    /// Lock waits with a known owner.
     pub(crate) waits: Vec<LockWait>,
-    /// What was told of main's frames apart from them.
+    /// What the recording has about main's frames besides their events.
     pub(crate) frames: FrameFacts,
-    /// Events of types that this version does not know.
+    /// Number of events of unknown types.
     pub(crate) unknown: u64,
 }
 
-/// A wait for a monitor whose owner is known.
+/// A wait for a monitor with a known owner.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct LockWait {
-    /// How long it lasted; to the end of time for an open one.
+    /// Its duration; the maximum for an open one.
     pub(crate) duration: u64,
-    /// Which thread of the recording waits.
+    /// Index of the waiting thread.
     pub(crate) thread: usize,
-    /// Which of that thread's waits it is, from 0.
+    /// Index among that thread's waits, from 0.
     pub(crate) ordinal: u64,
-    /// When it began.
+    /// When it started.
     pub(crate) begun: u64,
     /// The owner's thread uid.
     pub(crate) owner: u32,
-    /// The lock's identity, and its class.
+    /// The lock's identity and class.
     pub(crate) lock: (u64, u32),
 }
 
-/// The last moment of a recording whose last events came at `last`.
+/// The last moment of a recording, from the `last` events of its threads.
 pub(crate) fn last_moment<S: Source>(recording: &Recording<S>, last: impl Iterator<Item = u64>) -> u64 {
     let header = recording.header();
     last.chain([header.last_alive, header.start.boottime]).max().unwrap_or(0).min(MAX_TIME)
 }
 
 impl Survey {
-    /// Reads all threads once. `service` is the time of the last event of the service ring.
+    /// Reads all threads once. `service` is the time of the last event in the service ring.
     pub(super) fn of<S: Source>(recording: &Recording<S>, service: u64) -> Result<Self, ReadError> {
         let mut waits = Longest::default();
         let mut last = Vec::with_capacity(recording.threads().len());
         let mut events = Vec::with_capacity(recording.threads().len());
-        let mut covering = Vec::with_capacity(recording.threads().len());
+        let mut coverage_builder = Vec::with_capacity(recording.threads().len());
         let mut main_rate = Rate::new();
         let mut frames = FrameFacts::default();
         let mut unknown = 0;
@@ -76,7 +76,7 @@ impl Survey {
             let mut frame = 0;
             let mut count = 0;
             let mut open: Vec<LockWait> = Vec::new();
-            let mut covered = Covering::default();
+            let mut covered = CoverageBuilder::default();
             for item in recording.events(info) {
                 let Item::Event { time, event } = item? else {
                     covered.lost();
@@ -90,7 +90,7 @@ impl Survey {
                 }
                 match event {
                     Event::WaitBegin(Wait { kind, owner, lock, class }) => {
-                        // Waits that interest nobody still pair with their ends.
+                        // Other waits are only paired with their ends.
                         let owner = if kind == WaitKind::Monitor { owner } else { 0 };
                         if open.len() < MAX_NESTED {
                             let lock = (lock, class.0);
@@ -112,7 +112,7 @@ impl Survey {
                 }
             }
             open.into_iter().for_each(|wait| waits.add(LockWait { duration: u64::MAX, ..wait }));
-            covering.push(covered);
+            coverage_builder.push(covered);
             last.push(now.min(MAX_TIME));
             events.push(count);
         }
@@ -120,7 +120,7 @@ impl Survey {
         Ok(Self {
             last,
             events,
-            covering,
+            coverage_builder,
             main_rate,
             end,
             frames,

@@ -1,13 +1,13 @@
-//! What a recording says of the app's version and of the system that it was made on.
+//! The app's version and the system on which the recording was made.
 
 use trace_format::sections::process::Process;
 
 use crate::text::clean;
 
-/// A system. What the recorder did not write is not known.
+/// A system. A field that the recorder did not write is `None`.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct SystemInfo {
-    /// The kernel's name, as `uname` has it: `Linux`.
+    /// The kernel's name according to `uname`: `Linux`.
     pub kernel: Option<String>,
     /// Its release: `6.1.75-android14`.
     pub release: Option<String>,
@@ -15,28 +15,28 @@ pub struct SystemInfo {
     pub version: Option<String>,
     /// The machine: `aarch64`. It may differ from `abi`: a 32-bit app on a 64-bit kernel.
     pub machine: Option<String>,
-    /// What the recorder was built for: `aarch64`, `arm`, `x86_64`, `x86`.
+    /// The ABI of the recorder: `aarch64`, `arm`, `x86_64`, `x86`.
     pub abi: Option<String>,
     /// Android's API level.
     pub sdk: Option<u32>,
-    /// Android's build.
+    /// Android's build fingerprint.
     pub fingerprint: Option<String>,
-    /// Bytes of a page.
+    /// Page size in bytes.
     pub page_size: Option<u32>,
-    /// The process's parent: the zygote of an app.
+    /// The process's parent: for an app the zygote.
     pub parent_pid: Option<u32>,
     /// The app's version: `android:versionName`.
     pub app_version: Option<String>,
-    /// The number of the app's version: `android:versionCode`.
+    /// The app's version code: `android:versionCode`.
     pub app_version_code: Option<u32>,
 }
 
-impl SystemInfo {
-    /// What the recorder wrote of it.
-    pub(super) fn new(process: &Process) -> Self {
+impl From<&Process> for SystemInfo {
+    /// From the recorder's process section.
+    fn from(process: &Process) -> Self {
         let words = |text: &Option<String>| text.as_deref().map(|text| clean(text).into_owned());
         let abi = words(&process.abi);
-        // Older recorders wrote only what they were built for.
+        // Older recorders wrote only the ABI.
         let linux = matches!(process.os.as_deref(), Some("android" | "linux")).then(|| "Linux".to_owned());
         Self {
             kernel: words(&process.kernel).or(linux),
@@ -52,8 +52,10 @@ impl SystemInfo {
             app_version_code: process.app_version_code,
         }
     }
+}
 
-    /// Whether anything of the system itself is known.
+impl SystemInfo {
+    /// Whether anything about the system itself is known.
     #[must_use]
     pub fn is_known(&self) -> bool {
         let of_the_process = Self {
@@ -65,7 +67,7 @@ impl SystemInfo {
         *self != of_the_process
     }
 
-    /// All that is known, by name, for the facts of a trace.
+    /// All known facts by name, for a trace's metadata.
     pub(crate) fn facts(&self) -> impl Iterator<Item = (&'static str, String)> {
         let texts = [
             ("kernel", &self.kernel),
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> SystemInfo {
-        SystemInfo::new(&Process::parse(text.as_bytes()).unwrap())
+        SystemInfo::from(&Process::parse(text.as_bytes()).unwrap())
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Units of main's work: a message of its queue, or a stretch outside of messages.
 //!
-//! Not all of main's work is in messages. Native code dispatches input events and calls the listeners of file descriptors inside of
-//! `MessageQueue.nativePollOnce`, and `MessageQueue.next` runs idle handlers (AOSP `Looper.cpp`, `android_view_InputEventReceiver.cpp`,
-//! `MessageQueue.java`, API 21 to 34). The recorder writes those that it sees as messages that came out of no queue. Of the rest it
-//! records the methods that were called: main's outermost open call is the unit then. What calls main's own loop is no unit: a call in
-//! which a message began.
+//! Some of main's work is outside of messages. Native code dispatches input events and calls the listeners of
+//! file descriptors inside `MessageQueue.nativePollOnce`, and `MessageQueue.next` runs idle handlers (AOSP
+//! `Looper.cpp`, `android_view_InputEventReceiver.cpp`, `MessageQueue.java`, API 21 to 34). The recorder writes
+//! those whose start it sees as messages without a queue. For the rest it records method calls: main's
+//! outermost open call is then the unit. A call in which a message started runs the loop itself and is not a
+//! unit.
 
 use std::collections::HashMap;
 
@@ -16,30 +17,32 @@ use super::restored::Restored;
 use super::samples::Samples;
 use super::stack::{Open, OpenStack, typed};
 
-/// The method that main is in while it waits for messages: the innermost frame, since native code calls input and descriptor
-/// listeners with it further out (AOSP `MessageQueue.java`, API 21 to 34).
-const POLL: &str = NATIVE_POLL_ONCE;
-/// The queue's class: what it calls outside of messages lies above one of its frames.
-const QUEUE: &str = "android.os.MessageQueue.";
+/// The method that main is in while it waits for messages, if it is the innermost frame; native code calls
+/// input and descriptor listeners from within it (AOSP `MessageQueue.java`, API 21 to 34).
+const POLL_METHOD: &str = NATIVE_POLL_ONCE;
+/// The queue's class: calls outside of messages are above one of its frames.
+const QUEUE_PREFIX: &str = "android.os.MessageQueue.";
 
-/// A sample this long after a signal still shows what main did at the signal, ns: the sampler answers it.
-const NEAR: u64 = 1_000_000_000;
+/// Maximum time from a signal to a sample that shows what main did at the signal, ns: the sampler reacts to the
+/// signal.
+const MAX_SAMPLE_DELAY: u64 = 1_000_000_000;
 
-/// What a stretch of main's work is.
+/// The kind of a unit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
 pub enum UnitKind {
     /// A message of main's queue.
     Message,
-    /// An input event, an idle handler or the like, as the recorder saw it begin.
+    /// An input event, an idle handler or the like, whose start the recorder saw.
     NotQueued,
-    /// Main's outermost recorded call, in no message.
+    /// Main's outermost recorded call, outside of messages.
     Call,
-    /// Nothing was recorded, and samples of main's stack show it outside of the poll.
+    /// Nothing was recorded, but samples show main outside of the poll.
     Sampled,
 }
 
 impl UnitKind {
-    /// Its word, the same in all versions.
+    /// The stable identifier, the same in all versions.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -51,7 +54,7 @@ impl UnitKind {
     }
 }
 
-/// The key of what an event begins.
+/// The key of what an event starts.
 pub(crate) fn begins(event: &Event) -> Option<u32> {
     match event {
         Event::Enter(id) => Some(*id),
@@ -84,12 +87,12 @@ pub(crate) fn is_message(key: u32) -> bool {
     key == ids::DISPATCH || key == typed(types::MESSAGE)
 }
 
-/// How many of the outermost open frames run a loop: a message began in them.
+/// Number of outermost open frames that run a loop: a message started in them.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Loops(usize);
 
 impl Loops {
-    /// Something with `key` begins on top of `depth` open frames.
+    /// Notes that something with `key` starts on top of `depth` open frames.
     #[inline]
     pub(crate) fn begun(&mut self, key: u32, depth: usize) {
         if is_message(key) {
@@ -97,13 +100,14 @@ impl Loops {
         }
     }
 
-    /// All frames from `depth` inwards are closed.
+    /// Notes that all frames from `depth` inwards are closed.
     #[inline]
     pub(crate) fn closed(&mut self, depth: usize) {
         self.0 = self.0.min(depth);
     }
 
-    /// The depth of the unit among the open frames: the innermost message, or else the outermost frame in which none began.
+    /// The depth of the unit among the open frames: the innermost message, else the outermost frame in which no
+    /// message started.
     pub(crate) fn unit(self, frames: &[Open]) -> Option<usize> {
         let message = frames.iter().rposition(|open| is_message(open.key));
         message.or_else(|| (self.0 < frames.len()).then_some(self.0))
@@ -116,26 +120,26 @@ impl Loops {
     }
 }
 
-/// The name of a frame, of a line such as `a.B.c(B.java:1)`.
+/// The name in a line such as `a.B.c(B.java:1)`.
 fn frame_name(line: &str) -> &str {
     let line = line.trim();
     let line = line.strip_prefix("at ").unwrap_or(line);
     line.split_once('(').map_or(line, |(name, _)| name)
 }
 
-/// Whether main waits for its next message: its innermost frame is the poll. An empty stack says nothing.
+/// Whether main waits for its next message: its innermost frame is the poll. An empty stack is unknown.
 pub(crate) fn is_polling(innermost: &str) -> bool {
-    frame_name(innermost) == POLL
+    frame_name(innermost) == POLL_METHOD
 }
 
-/// What main's queue called outside of messages, of a stack with the innermost frame first: the frame above the queue's own, or the
-/// outermost one.
+/// What main's queue called outside of messages, from a stack with the innermost frame first: the frame above
+/// the queue's own frames, else the outermost one.
 pub(crate) fn called_by_the_queue<'l>(frames: impl Iterator<Item = &'l str>) -> Option<&'l str> {
     let mut above = None;
     let mut outermost = None;
     for line in frames {
         let name = frame_name(line);
-        if name.starts_with(QUEUE) {
+        if name.starts_with(QUEUE_PREFIX) {
             if let Some(found) = outermost {
                 above = Some(found);
             }
@@ -146,9 +150,9 @@ pub(crate) fn called_by_the_queue<'l>(frames: impl Iterator<Item = &'l str>) -> 
     above.or(outermost)
 }
 
-/// When main began what it was in at each of `moments`, by moment: what the recording has open there, or the first of the samples in
-/// a row until then that are not of the poll. Of a main that has no messages nothing is said: its outermost call may be all of the
-/// program.
+/// When main started what it was in at each of `moments`, by moment: the open item in the recording, or the
+/// first of the consecutive samples up to then that are outside of the poll. For a main thread without messages
+/// the result is empty: its outermost call may be the whole program.
 pub(super) fn begun_at<S: Source>(
     main: Restored<'_, S>,
     mut moments: Vec<u64>,
@@ -192,7 +196,7 @@ pub(super) fn begun_at<S: Source>(
             .collect();
         samples.sort_unstable();
         for (at, last) in idle {
-            let until = samples.partition_point(|(taken, _)| *taken <= at.saturating_add(NEAR));
+            let until = samples.partition_point(|(taken, _)| *taken <= at.saturating_add(MAX_SAMPLE_DELAY));
             let row = samples[..until].iter().rev().take_while(|(taken, polls)| *taken > last && !polls);
             if let Some((first, _)) = row.last().filter(|(first, _)| *first <= at) {
                 found.insert(at, *first);
@@ -207,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_in_which_no_message_began_is_a_unit_and_the_loop_is_none() {
+    fn a_call_in_which_no_message_began_is_a_unit_and_the_loop_is_not() {
         let (mut stack, mut loops) = (OpenStack::new(), Loops::default());
         let begin = |stack: &mut OpenStack, loops: &mut Loops, key| {
             loops.begun(key, stack.depth());
@@ -228,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_innermost_frame_says_that_main_polls() {
+    fn main_polls_only_if_the_poll_is_its_innermost_frame() {
         assert!(is_polling("android.os.MessageQueue.nativePollOnce(Native Method)"));
         assert!(is_polling("  at android.os.MessageQueue.nativePollOnce(Native method)"));
         assert!(!is_polling("android.os.MessageQueue.next(MessageQueue.java:335)"));

@@ -1,4 +1,4 @@
-//! What the process itself said of its SIGQUITs.
+//! The process's own verdicts on its SIGQUITs.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,20 @@ use trace_format::verdict::{Confidence, Counters, Outcome, Verdict};
 
 use crate::text::clean;
 
-/// Signals whose verdict is kept. A recorder writes a thousand that are no ANRs, and an ANR takes seconds.
+/// Maximum number of verdicts kept. A recorder writes a thousand that are not ANRs, and an ANR takes seconds.
 const MAX_KEPT: usize = 2048;
 
-/// The last word on each signal.
+/// The final verdict on each signal.
 #[derive(Debug, Default)]
 pub(super) struct Verdicts {
     /// By the time at which the signal was sensed.
     pub(super) by_signal: BTreeMap<u64, Verdict>,
-    /// Those of the latest signal.
+    /// The counters of the latest signal.
     pub(super) counters: Option<Counters>,
 }
 
 impl Verdicts {
-    /// Takes a verdict; 1 if there is no room for it.
+    /// Adds a verdict; returns 1 if the limit is exceeded.
     pub(super) fn add(&mut self, verdict: Verdict) -> u64 {
         let signal = verdict.sigquit.sensed;
         if self.by_signal.len() >= MAX_KEPT && !self.by_signal.contains_key(&signal) {
@@ -36,7 +36,7 @@ impl Verdicts {
     }
 }
 
-/// What it was, for people.
+/// The outcome for people.
 pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Anr => "ANR",
@@ -48,7 +48,7 @@ pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
     }
 }
 
-/// How sure that is, for people.
+/// The confidence for people.
 pub(crate) fn confidence_name(confidence: Confidence) -> &'static str {
     match confidence {
         Confidence::Low => "low confidence",
@@ -62,7 +62,7 @@ pub(crate) fn verdict_name(verdict: &Verdict) -> String {
     format!("{} ({})", outcome_name(verdict.outcome), confidence_name(verdict.confidence))
 }
 
-/// All reasons in one line.
+/// All reasons on one line.
 pub(crate) fn reasons_text(verdict: &Verdict) -> String {
     let texts: Vec<_> = verdict.reasons.iter().map(|r| clean(&r.text)).collect();
     texts.join("; ")

@@ -1,4 +1,5 @@
-//! Thousands of recordings: a row each, grouped by cause and root, and as a Parquet file for DuckDB, Spark and the like.
+//! Reports on thousands of recordings: one row each, grouped by cause and root, or as a Parquet file for
+//! DuckDB, Spark and the like.
 
 #[cfg(feature = "parquet")]
 mod table;
@@ -16,42 +17,42 @@ use crate::dump::AnrKind;
 use crate::facts::StartKind;
 use crate::fnv::fnv1a;
 use crate::names::is_method_number;
-use crate::report::{Frame, FrameKind, Report};
+use crate::report::{OpenItem, OpenItemKind, Report};
 
-/// What is kept of a recording. `docs/reports.md` explains the columns.
+/// One recording as a row. `docs/reports.md` explains the columns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
-    /// The recording.
+    /// The recording's file name.
     pub file: String,
-    /// Its process.
+    /// Its process name.
     pub process: String,
     /// Its pid.
     pub pid: u32,
-    /// When recording began, microseconds since 1970.
+    /// Start of the recording, microseconds since 1970.
     pub start_us: i64,
     /// The map id of its build.
     pub map_id: String,
     /// Whether main hung.
     pub hung: bool,
-    /// How long, ns.
+    /// Duration of the hang, ns.
     pub hang_ns: u64,
-    /// ANRs, suspicions of one among them.
+    /// Number of ANRs, including suspected ones.
     pub anrs: u32,
-    /// The cause's word; `none` where nothing hung and nobody asked.
+    /// The cause's identifier; `none` if nothing hung and the system requested nothing.
     pub cause: &'static str,
-    /// How sure: `low`, `medium`, `high`; `none` without a cause.
+    /// The confidence: `low`, `medium`, `high`; `none` without a cause.
     pub confidence: &'static str,
-    /// What equal reports are grouped by.
+    /// The key by which equal reports are grouped.
     pub root: Option<String>,
     /// The message that main was in.
     pub message: Option<String>,
     /// The innermost method.
     pub method: Option<String>,
-    /// Who held the lock.
+    /// The owner of the lock.
     pub holder: Option<String>,
-    /// How long the cold start took, ns.
+    /// Duration of the cold start, ns.
     pub cold_start_ns: Option<u64>,
-    /// What main was in: a message, or something in none.
+    /// What main was in: a message, or a unit outside of messages.
     pub unit: Option<String>,
     /// Android's API level.
     pub sdk: Option<u32>,
@@ -59,26 +60,27 @@ pub struct Row {
     pub device: Option<String>,
     /// Whether the app was in the foreground.
     pub foreground: Option<bool>,
-    /// What the system waited for: a word of [`crate::dump::AnrKind`].
+    /// What the system waited for: an identifier of [`crate::dump::AnrKind`].
     pub component: Option<&'static str>,
-    /// What the app said of the signal: a word of [`trace_format::verdict::Outcome`].
+    /// The app's verdict on the signal: an identifier of [`trace_format::verdict::Outcome`].
     pub verdict: Option<&'static str>,
-    /// Equal for hangs with equal stacks, in any build that keeps the names: 16 hexadecimal digits.
+    /// Equal for hangs with equal stacks, in every build that keeps the names: 16 hexadecimal digits.
     pub stack_hash: Option<String>,
     /// The app's version: `android:versionName`.
     pub app_version: Option<String>,
-    /// The number of the app's version: `android:versionCode`.
+    /// The app's version code: `android:versionCode`.
     pub app_version_code: Option<u32>,
-    /// The cause by name: a word of [`crate::answer::CauseId`]; `none` where nothing hung and the system asked for nothing.
+    /// The cause: an identifier of [`crate::answer::CauseId`]; `none` if nothing hung and the system requested
+    /// nothing.
     pub cause_id: &'static str,
-    /// The source file of the root, and its line.
+    /// The source file of the root.
     pub root_file: Option<String>,
-    /// The line, from 1.
+    /// Its line, from 1.
     pub root_line: Option<u32>,
 }
 
 impl Row {
-    /// Of a recording and its report.
+    /// The row of a recording and its report.
     #[must_use]
     pub fn of<S: Source>(file: &str, recording: &Recording<S>, report: &Report) -> Self {
         let hang = report.hang.as_ref();
@@ -106,8 +108,8 @@ impl Row {
             message: hang.and_then(|hang| hang.message()).map(str::to_owned),
             method: hang.and_then(|hang| hang.method()).map(|method| method.name.clone()),
             holder: wait
-                .and_then(|wait| wait.holder.as_ref())
-                .map(|holder| &holder.name)
+                .and_then(|wait| wait.owner.as_ref())
+                .map(|owner| &owner.name)
                 .or(report.answer.owners.first().map(|owner| &owner.thread))
                 .cloned(),
             cold_start_ns: cold.map(|start| start.duration()),
@@ -124,7 +126,8 @@ impl Row {
     }
 }
 
-/// A root that is the same in every build: a method's number is of one build alone, and has its id with it.
+/// The root in a form that is valid across builds: a method's number belongs to a single build, so that build's
+/// id is added.
 fn root_of(root: &str, build: MapId) -> String {
     match is_method_number(root) {
         true => format!("{root} of build {build}"),
@@ -132,7 +135,7 @@ fn root_of(root: &str, build: MapId) -> String {
     }
 }
 
-/// That of the hang's ANR, or else of the last ANR or SIGQUIT that has one.
+/// The verdict of the hang's ANR, else of the last ANR or SIGQUIT that has one.
 fn verdict(report: &Report) -> Option<&Verdict> {
     let of_hang =
         report.hang.as_ref().and_then(|hang| hang.anr.as_ref()).and_then(|anr| anr.verdict.as_ref());
@@ -141,10 +144,10 @@ fn verdict(report: &Report) -> Option<&Verdict> {
     of_hang.or_else(of_anrs).or_else(of_others)
 }
 
-/// FNV-1a over the names of the methods, the outermost first; nothing where one of them is only a number, which another build gives to
-/// another method.
-fn stack_hash(stack: &[Frame]) -> Option<String> {
-    let methods = || stack.iter().filter(|frame| frame.kind == FrameKind::Method);
+/// FNV-1a over the names of the methods, the outermost first; `None` if one of them is only a number, which
+/// differs between builds.
+fn stack_hash(stack: &[OpenItem]) -> Option<String> {
+    let methods = || stack.iter().filter(|frame| frame.kind == OpenItemKind::Method);
     if methods().next().is_none() || methods().any(|frame| is_method_number(&frame.name)) {
         return None;
     }
@@ -155,17 +158,17 @@ fn stack_hash(stack: &[Frame]) -> Option<String> {
 /// Recordings with the same cause and root.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Group {
-    /// The cause's word.
+    /// The cause's identifier.
     pub cause: &'static str,
-    /// What they share.
+    /// The shared root.
     pub root: Option<String>,
-    /// How many.
+    /// Number of recordings.
     pub count: u64,
-    /// The lower of the middle two hangs, ns.
+    /// Median duration of the hangs, the lower of two, ns.
     pub median_ns: u64,
-    /// The longest, ns.
+    /// The longest hang, ns.
     pub longest_ns: u64,
-    /// The recording of the longest.
+    /// The recording with the longest hang.
     pub example: String,
 }
 
@@ -178,7 +181,7 @@ impl Group {
     }
 }
 
-/// The groups, the largest first.
+/// The groups, largest first.
 #[must_use]
 pub fn groups(rows: &[Row]) -> Vec<Group> {
     let mut by: BTreeMap<(&'static str, Option<&str>), Vec<&Row>> = BTreeMap::new();
@@ -208,10 +211,10 @@ pub fn groups(rows: &[Row]) -> Vec<Group> {
 mod tests {
     use super::*;
 
-    fn frames(names: &[&str]) -> Vec<Frame> {
-        let frame = |name: &&str| Frame {
+    fn frames(names: &[&str]) -> Vec<OpenItem> {
+        let frame = |name: &&str| OpenItem {
             name: (*name).to_owned(),
-            kind: FrameKind::Method,
+            kind: OpenItemKind::Method,
             since: 0,
             began_before: false,
             source: None,
@@ -234,7 +237,7 @@ mod tests {
         assert_ne!(of(&["a.B.c", "a.B.d"]), of(&["a.B.d", "a.B.c"]));
         assert_ne!(of(&["a.B.c"]), of(&["a.B.c", "a.B.c"]));
         assert_eq!((of(&[]), of(&["a.B.c", "method 43"])), (None, None));
-        // By another implementation of FNV-1a: files are compared with each other.
+        // From another implementation of FNV-1a: files are compared with each other.
         assert_eq!(of(&["a.B.c"]).as_deref(), Some("2655aca5f1df172f"));
     }
 }

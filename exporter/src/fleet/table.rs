@@ -1,4 +1,4 @@
-//! Rows as a Parquet file.
+//! Writes rows as a Parquet file.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use parquet::schema::parser::parse_message_type;
 
 use super::Row;
 
-/// The columns. A column is never renamed or given another type; new ones come at the end.
+/// The columns. A column is never renamed or retyped; new ones are appended.
 const SCHEMA: &str = "
     message anrscope {
         required binary file (UTF8);
@@ -44,10 +44,10 @@ const SCHEMA: &str = "
         optional int64 root_line;
     }
 ";
-/// Rows that are written at once.
+/// Number of rows per row group.
 const ROW_GROUP: usize = 1 << 16;
 
-/// One column of some rows.
+/// One column of a row group.
 enum Column<'a> {
     Text(fn(&'a Row) -> Option<&'a str>),
     Number(fn(&Row) -> Option<i64>),
@@ -123,7 +123,7 @@ fn write(rows: &[Row], out: impl Write + Send) -> Result<()> {
 }
 
 fn write_column<'a>(rows: &'a [Row], column: &Column<'a>, writer: &mut ColumnWriter<'_>) -> Result<()> {
-    // A required column has no levels, and takes none.
+    // A required column has no definition levels.
     match (column, writer) {
         (Column::Text(of), ColumnWriter::ByteArrayColumnWriter(writer)) => {
             let levels: Vec<i16> = rows.iter().map(|row| of(row).is_some().into()).collect();

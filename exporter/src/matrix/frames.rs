@@ -1,29 +1,29 @@
-//! Frames of a recording, as Matrix's reports of scenes.
+//! Converts a recording's frames to Matrix's scene reports.
 //!
-//! Where the system's own figures are there (FrameMetrics, API 24), they count; else what main's frame and stage events tell,
-//! and then the means of the parts are left out, as Matrix's second generation does.
+//! The system's own metrics (FrameMetrics, API 24) are used if present; otherwise main's frame and stage
+//! events, and then the means of the parts are omitted, as in Matrix's second generation.
 
 use trace_format::event::{Frame, FrameMetrics, Stage, TextId};
 use trace_rules::Rules;
 use trace_rules::frame::{DropLevels, Listener, METRICS, Metric, Sample, SceneReport, Scenes};
 use trace_rules::report::Issue;
 
-/// The interval where none is told, ns.
+/// The frame interval if none is recorded, ns.
 const INTERVAL: u64 = 16_666_667;
-/// Reports that are kept.
+/// Maximum number of reports.
 const MAX_REPORTS: usize = 4096;
 
-/// A scene's report and when its window ended, BOOTTIME ns.
+/// A scene's report and the end of its window, BOOTTIME ns.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
+pub(super) struct TimedReport {
     pub(super) at: u64,
     pub(super) report: SceneReport,
-    /// Whether the system's own figures are in it, and whether the GPU's is.
+    /// Whether it includes the system's own metrics, and the GPU's.
     pub(super) means: bool,
     pub(super) gpu: bool,
 }
 
-impl Told {
+impl TimedReport {
     pub(super) fn scene(&self) -> TextId {
         TextId(self.report.scene)
     }
@@ -34,7 +34,7 @@ impl Told {
     }
 }
 
-/// A frame of main's that is open.
+/// An open frame of main.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     frame: Frame,
@@ -44,23 +44,23 @@ struct Open {
     metrics: [i64; METRICS],
 }
 
-/// Counts the frames of one recording: first main's events, then the metrics of other threads.
+/// Counts the frames of a recording: first main's events, then the metrics of other threads.
 pub(super) struct FrameCounts {
     rules: Rules,
     own: Counter,
     system: Counter,
     gpu: bool,
     open: Option<Open>,
-    /// Scenes, each with the time at which it came to be seen.
+    /// Scenes, each with the time at which it became visible.
     scenes: Vec<(u64, u32)>,
-    /// Frame intervals, each with the time from which it held.
+    /// Frame intervals, each with the time from which it applied.
     intervals: Vec<(u64, u64)>,
 }
 
 struct Counter {
     scenes: Scenes,
     last: Option<(u32, u64)>,
-    told: Vec<(u64, SceneReport)>,
+    reports: Vec<(u64, SceneReport)>,
 }
 
 impl Counter {
@@ -68,7 +68,7 @@ impl Counter {
         let listener = Listener { more_than_20: rules == Rules::Matrix, ..Listener::default() };
         let scenes =
             Scenes::new(listener, DropLevels::default(), rules).expect("the default window has a length");
-        Self { scenes, last: None, told: Vec::new() }
+        Self { scenes, last: None, reports: Vec::new() }
     }
 
     fn frame(&mut self, sample: &Sample, end: u64) {
@@ -77,19 +77,19 @@ impl Counter {
         }
         self.last = Some((sample.scene, end));
         let report = self.scenes.frame(sample, end / 1_000_000);
-        self.tell(end, report);
+        self.push(end, report);
     }
 
     fn flush(&mut self) {
         let end = self.last.map_or(0, |(_, end)| end);
         for report in self.scenes.flush() {
-            self.tell(end, Some(report));
+            self.push(end, Some(report));
         }
     }
 
-    fn tell(&mut self, at: u64, report: Option<SceneReport>) {
-        if self.told.len() < MAX_REPORTS {
-            self.told.extend(report.map(|report| (at, report)));
+    fn push(&mut self, at: u64, report: Option<SceneReport>) {
+        if self.reports.len() < MAX_REPORTS {
+            self.reports.extend(report.map(|report| (at, report)));
         }
     }
 }
@@ -107,14 +107,14 @@ impl FrameCounts {
         }
     }
 
-    /// From `at` on this scene is seen.
+    /// Sets the scene from `at` on.
     pub(super) fn scene(&mut self, at: u64, scene: TextId) {
         if self.scenes.last().is_none_or(|(_, last)| *last != scene.0) {
             self.scenes.push((at, scene.0));
         }
     }
 
-    /// The scene at `at`; no text if none was told.
+    /// The scene at `at`; the empty text if unknown.
     pub(super) fn scene_at(&self, at: u64) -> TextId {
         TextId(latest(&self.scenes, at).unwrap_or(0))
     }
@@ -146,7 +146,7 @@ impl FrameCounts {
         open.metrics[metric as usize] += signed(at.saturating_sub(begun));
     }
 
-    /// What began as a frame was none.
+    /// Notes that the open frame was skipped.
     pub(super) fn skipped(&mut self) {
         self.open = None;
     }
@@ -163,11 +163,11 @@ impl FrameCounts {
         self.own.frame(&sample, at);
     }
 
-    /// The system's own figures of a frame, told at `at`.
+    /// Adds the system's own metrics of a frame, recorded at `at`.
     pub(super) fn metrics(&mut self, at: u64, m: &FrameMetrics) {
         let metrics =
             [m.delay, m.input, m.animation, m.layout, m.draw, m.sync, m.command, m.swap, m.total, m.gpu]
-                // Beyond what can be signed they are implausible, and stay so.
+                // Values beyond i64 are implausible, and stay so.
                 .map(|ns| i64::try_from(ns).unwrap_or(-1));
         self.gpu |= m.gpu > 0;
         let intended = if m.intended > 0 { m.intended } else { at.saturating_sub(m.total) };
@@ -188,20 +188,20 @@ impl FrameCounts {
     }
 
     /// The reports, by time.
-    pub(super) fn finish(mut self) -> Vec<Told> {
+    pub(super) fn finish(mut self) -> Vec<TimedReport> {
         self.own.flush();
         self.system.flush();
-        let means = !self.system.told.is_empty();
-        let told = if means { self.system.told } else { self.own.told };
+        let means = !self.system.reports.is_empty();
+        let reports = if means { self.system.reports } else { self.own.reports };
         let (rules, gpu) = (self.rules, self.gpu);
         let fps = |mut report: SceneReport| {
-            // Matrix's own figure, one over the mean latency.
+            // Matrix's own figure, the reciprocal of the mean latency.
             if let (Rules::Matrix, Some(fps)) = (rules, report.head_fps) {
                 report.centi_fps = (f64::from(fps) * 100.0) as u32;
             }
             report
         };
-        told.into_iter().map(|(at, report)| Told { at, report: fps(report), means, gpu }).collect()
+        reports.into_iter().map(|(at, report)| TimedReport { at, report: fps(report), means, gpu }).collect()
     }
 }
 
@@ -209,7 +209,7 @@ fn signed(ns: u64) -> i64 {
     i64::try_from(ns).unwrap_or(i64::MAX)
 }
 
-/// The value that held at `at`.
+/// The value that applied at `at`.
 fn latest<T: Copy>(values: &[(u64, T)], at: u64) -> Option<T> {
     let n = values.partition_point(|(since, _)| *since <= at);
     values[..n].last().map(|(_, value)| *value)

@@ -1,22 +1,23 @@
-//! Matrix's reports out of a recording: slow messages, LAG and ANR, starts, and frames, one JSON object each.
+//! Creates Matrix's reports from a recording: slow messages, LAG and ANR, starts, and frames, one JSON object each.
 //!
-//! Reports that the app made itself (section Issue) are given as they are, and nothing is made up beside them, unless rules
-//! are asked for by name. Else main is read once: each outermost message is a slice, as in Matrix.
+//! Reports that the app made itself (section Issue) are returned unchanged, without others, unless rules are
+//! requested by name. Otherwise main is read once: each outermost message is a slice, as in Matrix.
 //!
 //! | report | when |
 //! | --- | --- |
 //! | `NORMAL` | a message took `slow_ms` |
 //! | `LAG`, `LAG_IDLE_HANDLER` | a message, an idle handler was 2 s old |
-//! | `ANR` | a message was 5 s old: its slice until the app's own timer said so, or until then |
-//! | `SIGNAL_ANR` | the system asked for a dump and it was an ANR |
+//! | `ANR` | a message was 5 s old: its slice until the app's own timer fired, or until then |
+//! | `SIGNAL_ANR` | the system requested a dump and it was an ANR |
 //! | `Trace_StartUp`, `STARTUP` | each start; those of 10 s (cold) and 4 s (warm) with their stack |
 //! | `Trace_FPS` | each scene every 10 s, and when it is left |
 //!
-//! An input event, an idle handler or the like, in no message, is reported as a message is by our rules, and by Matrix's not at all:
-//! its Printer does not see it. An idle handler has its own `LAG_IDLE_HANDLER`.
+//! An input event, an idle handler or the like, outside of messages, is reported like a message by anrscope's
+//! rules, and not at all by Matrix's: its Printer does not see it. An idle handler has its own
+//! `LAG_IDLE_HANDLER`.
 //!
-//! `LAG_TOUCH` needs the age of an input event while it is handled, `PRIORITY_MODIFIED` and `TIMERSLACK_MODIFIED` who did it:
-//! no event of a recording says so, and the app reports them itself.
+//! `LAG_TOUCH` needs the age of an input event while it is handled, `PRIORITY_MODIFIED` and
+//! `TIMERSLACK_MODIFIED` the caller: recordings do not have these, so the app reports them itself.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -40,21 +41,21 @@ use crate::names::names_of;
 use crate::text::clean;
 use crate::{ExportError, MethodMap, Warning};
 
-/// Reports of one recording that are made.
+/// Maximum number of reports created per recording.
 const MAX_ISSUES: usize = 16_384;
-/// Starts with a stack.
+/// Maximum number of starts with a stack.
 const MAX_STACKS: usize = 16;
-/// Open methods of a Java stack that are told.
+/// Maximum number of open methods in a Java stack.
 const MAX_OPEN: usize = 256;
 
-/// How reports are made.
+/// Options for creating reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IssueOptions {
-    /// By whose rules; without one by ours, and the app's own reports are given as they are if there are any.
+    /// The rules; `None` uses anrscope's, and returns the app's own reports unchanged if there are any.
     pub rules: Option<Rules>,
-    /// From how many milliseconds on a message is slow.
+    /// Duration from which a message is slow, ms.
     pub slow_ms: u64,
-    /// Lines of a stack.
+    /// Maximum number of lines per stack.
     pub lines: usize,
 }
 
@@ -64,16 +65,16 @@ impl Default for IssueOptions {
     }
 }
 
-/// Reports of a recording.
+/// The reports of a recording.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reports {
     /// By time, each one line of JSON.
     pub lines: Vec<String>,
-    /// What of the recording could not be read.
+    /// Problems with reading the recording.
     pub warnings: Vec<Warning>,
 }
 
-/// The reports of a recording. `file` is for messages only.
+/// Creates the reports of a recording. `file` is used in messages only.
 ///
 /// # Errors
 /// If the recording cannot be read any further.
@@ -83,7 +84,7 @@ pub fn issues<S: Source>(
     map: &MethodMap,
     options: &IssueOptions,
 ) -> Result<Reports, ExportError> {
-    let placed = |source| ExportError::Recording { file: file.to_owned(), source };
+    let placed = ExportError::reading(file);
     let mut facts = Facts::of(recording).map_err(placed)?;
     facts.survey().map_err(placed)?;
     let (names, _) = names_of(file, recording, map);
@@ -102,24 +103,24 @@ fn read<S: Source>(
             return Ok(own);
         }
     }
-    let mut teller = Teller::new(facts, names, options);
+    let mut reporter = Reporter::new(facts, names, options);
     if let Some(main) = facts.main() {
-        teller.main(main)?;
-        teller.other_threads(main.uid)?;
+        reporter.main(main)?;
+        reporter.other_threads(main.uid)?;
     }
-    Ok(teller.finish())
+    Ok(reporter.finish())
 }
 
-/// An open message or idle handler, and what it is measured by.
+/// An open message or idle handler with its measurements.
 struct Open {
     since: u64,
     slice: Slice,
-    /// The slice up to the moment at which it is an ANR.
+    /// The slice up to the moment at which it becomes an ANR.
     anr: Option<(u64, Slice)>,
-    lag_told: bool,
+    lag_reported: bool,
 }
 
-struct Teller<'a, S> {
+struct Reporter<'a, S> {
     facts: &'a Facts<'a, S>,
     names: &'a Names<'a>,
     rules: Rules,
@@ -127,7 +128,7 @@ struct Teller<'a, S> {
     options: IssueOptions,
     process: String,
     clocks: Vec<Clocks>,
-    /// When the timer told each message's ANR, by the message's begin.
+    /// When the timer reported each message's ANR, by the message's start.
     stalls: HashMap<u64, u64>,
     signals: Vec<Anr>,
     next_signal: usize,
@@ -138,10 +139,10 @@ struct Teller<'a, S> {
     idle: Option<(u64, bool)>,
     frames: FrameCounts,
     now: u64,
-    told: Vec<(u64, String)>,
+    reports: Vec<(u64, String)>,
 }
 
-impl<'a, S: Source> Teller<'a, S> {
+impl<'a, S: Source> Reporter<'a, S> {
     fn new(facts: &'a Facts<'a, S>, names: &'a Names<'a>, options: &IssueOptions) -> Self {
         let rules = options.rules.unwrap_or_default();
         let incidents = &facts.incidents;
@@ -183,7 +184,7 @@ impl<'a, S: Source> Teller<'a, S> {
             idle: None,
             frames: FrameCounts::new(rules),
             now: 0,
-            told: Vec::new(),
+            reports: Vec::new(),
         }
     }
 
@@ -195,7 +196,8 @@ impl<'a, S: Source> Teller<'a, S> {
                     self.now = time;
                     self.event(time, event);
                 }
-                // How long a message took whose begin is lost is not known: its methods are told, it is not.
+                // The duration of a message whose start is lost is unknown: its methods are reported, it is
+                // not.
                 Step::Before { time, key } if ids::is_method(key) => {
                     self.stack.push_before(key, time);
                 }
@@ -210,7 +212,7 @@ impl<'a, S: Source> Teller<'a, S> {
         Ok(())
     }
 
-    /// Only the system's figures of frames are of interest there.
+    /// Reads other threads only for the system's frame metrics.
     fn other_threads(&mut self, main: u32) -> Result<(), ReadError> {
         for thread in self.facts.recording.threads().iter().filter(|t| t.uid != main) {
             for step in self.facts.steps(thread) {
@@ -224,41 +226,41 @@ impl<'a, S: Source> Teller<'a, S> {
 
     fn finish(mut self) -> Vec<String> {
         for (start, end, slice) in std::mem::take(&mut self.starts) {
-            self.tell(end, &Issue::Startup { start: &start });
+            self.push(end, &Issue::Startup { start: &start });
             if let Some(slice) = slice {
                 let cost = i64::try_from(start.cost_ms).unwrap_or(i64::MAX);
                 let Stack { text, key, .. } = slice.finish(end, cost);
-                self.tell(end, &Issue::StartupStack { start: &start, stack: &text, key: &key });
+                self.push(end, &Issue::StartupStack { start: &start, stack: &text, key: &key });
             }
         }
         let frames = std::mem::replace(&mut self.frames, FrameCounts::new(self.rules));
         for report in frames.finish() {
             let scene = self.text(report.scene());
-            self.tell(report.at, &report.issue(&scene));
+            self.push(report.at, &report.issue(&scene));
         }
-        self.told.sort_by_key(|(at, _)| *at);
-        self.told.into_iter().map(|(_, json)| json).collect()
+        self.reports.sort_by_key(|(at, _)| *at);
+        self.reports.into_iter().map(|(_, json)| json).collect()
     }
 
-    /// All that comes due before the next event, at `time`.
+    /// Handles what is due before the next event, at `time`.
     fn until(&mut self, time: u64) {
         while let Some(anr) = self.signals.get(self.next_signal).filter(|anr| anr.detected < time).cloned() {
             self.next_signal += 1;
             self.signal_anr(&anr);
         }
         let lag = self.limits.lag_ms * 1_000_000;
-        if let Some((since, told)) = &mut self.idle
-            && !*told
+        if let Some((since, reports)) = &mut self.idle
+            && !*reports
             && time.saturating_sub(*since) >= lag
         {
-            *told = true;
+            *reports = true;
             let since = *since;
             self.lag(LagKind::IdleHandler, since, since + lag);
         }
         let Some(open) = &mut self.open else { return };
         let since = open.since;
-        if !open.lag_told && time.saturating_sub(since) >= lag {
-            open.lag_told = true;
+        if !open.lag_reported && time.saturating_sub(since) >= lag {
+            open.lag_reported = true;
             self.lag(LagKind::Message, since, since + lag);
         }
         if let Some((at, slice)) = self.open.as_mut().and_then(|open| open.anr.take_if(|(at, _)| *at < time))
@@ -283,7 +285,7 @@ impl<'a, S: Source> Teller<'a, S> {
             }
             Event::MessageBegin(message) => {
                 self.message_begin(at);
-                // Matrix sees what its Printer tells of: messages of the queue.
+                // Matrix sees only what its Printer does: messages of the queue.
                 if !message.is_queued() && self.messages == 1 && self.rules == Rules::Matrix {
                     self.open = None;
                 }
@@ -292,9 +294,9 @@ impl<'a, S: Source> Teller<'a, S> {
             Event::IdleBegin(_) => {
                 self.stack.push(typed(types::IDLE), at);
                 self.idle = Some((at, false));
-                // The one report of it is LAG_IDLE_HANDLER.
+                // Its only report is LAG_IDLE_HANDLER.
                 if let Some(open) = self.open.as_mut().filter(|_| self.messages == 1) {
-                    open.lag_told = true;
+                    open.lag_reported = true;
                 }
             }
             Event::IdleEnd => {
@@ -318,7 +320,7 @@ impl<'a, S: Source> Teller<'a, S> {
         }
     }
 
-    /// Into every slice that is being taken.
+    /// Adds a call to every open slice.
     fn call(&mut self, call: Call) {
         if let Some(open) = &mut self.open {
             open.slice.push(call);
@@ -341,7 +343,8 @@ impl<'a, S: Source> Teller<'a, S> {
             let slice = || Slice::new(self.rules, true, self.options.lines);
             let limit = at.saturating_add(self.limits.anr_ms * 1_000_000);
             let due = self.stalls.get(&at).copied().unwrap_or(limit);
-            self.open = Some(Open { since: at, slice: slice(), anr: Some((due, slice())), lag_told: false });
+            self.open =
+                Some(Open { since: at, slice: slice(), anr: Some((due, slice())), lag_reported: false });
         }
         self.call(Call::enter(DISPATCH, at));
     }
@@ -363,13 +366,13 @@ impl<'a, S: Source> Teller<'a, S> {
         }
         let Stack { text, key, cost_ms } = open.slice.finish(at, i64::try_from(ms).unwrap_or(i64::MAX));
         let scene = self.scene_at(at);
-        self.tell(at, &Issue::SlowMessage { cost_ms, scene: &scene, stack: &text, key: &key, cpu_ms: None });
+        self.push(at, &Issue::SlowMessage { cost_ms, scene: &scene, stack: &text, key: &key, cpu_ms: None });
     }
 
     fn lag(&mut self, kind: LagKind, since: u64, at: u64) {
         let stack = self.java_stack(since, at, StackStyle::Whole);
         let (scene, foreground) = (self.scene_at(at), self.foreground(since, at));
-        self.tell(at, &Issue::Lag { kind, scene: &scene, thread_stack: &stack, foreground });
+        self.push(at, &Issue::Lag { kind, scene: &scene, thread_stack: &stack, foreground });
     }
 
     fn anr(&mut self, since: u64, at: u64, slice: Slice) {
@@ -399,7 +402,7 @@ impl<'a, S: Source> Teller<'a, S> {
                 vm_size: vm_kib.unwrap_or(0),
             },
         };
-        self.tell(at, &issue);
+        self.push(at, &issue);
     }
 
     fn signal_anr(&mut self, anr: &Anr) {
@@ -409,7 +412,7 @@ impl<'a, S: Source> Teller<'a, S> {
         let scene = self.scene_at(anr.detected);
         let issue =
             Issue::SignalAnr { native_backtrace: false, scene: &scene, thread_stack: &stack, foreground };
-        self.tell(anr.detected, &issue);
+        self.push(anr.detected, &issue);
     }
 
     fn java_stack(&self, since: u64, at: u64, style: StackStyle) -> String {
@@ -420,9 +423,9 @@ impl<'a, S: Source> Teller<'a, S> {
     }
 
     fn foreground(&self, since: u64, at: u64) -> bool {
-        let said = self.facts.sections.snapshot(since, at).and_then(|snapshot| snapshot.foreground);
+        let recorded = self.facts.sections.snapshot(since, at).and_then(|snapshot| snapshot.foreground);
         // A window with the focus is in the foreground.
-        said.unwrap_or_else(|| self.frames.scene_at(at).0 != 0)
+        recorded.unwrap_or_else(|| self.frames.scene_at(at).0 != 0)
     }
 
     fn text(&self, id: trace_format::TextId) -> String {
@@ -430,12 +433,13 @@ impl<'a, S: Source> Teller<'a, S> {
     }
 
     fn scene_at(&self, at: u64) -> String {
-        let said = self.facts.sections.snapshots.iter().find(|s| s.at == at).and_then(|s| s.scene.clone());
-        said.unwrap_or_else(|| self.text(self.frames.scene_at(at)))
+        let recorded =
+            self.facts.sections.snapshots.iter().find(|s| s.at == at).and_then(|s| s.scene.clone());
+        recorded.unwrap_or_else(|| self.text(self.frames.scene_at(at)))
     }
 
-    fn tell(&mut self, at: u64, issue: &Issue<'_>) {
-        if self.told.len() >= MAX_ISSUES {
+    fn push(&mut self, at: u64, issue: &Issue<'_>) {
+        if self.reports.len() >= MAX_ISSUES {
             return;
         }
         let n = self.clocks.partition_point(|clock| clock.boottime <= at).max(1);
@@ -443,6 +447,6 @@ impl<'a, S: Source> Teller<'a, S> {
         let real = i128::from(clock.realtime) + i128::from(at) - i128::from(clock.boottime);
         let time_ms = i64::try_from(real / 1_000_000).unwrap_or(0);
         let envelope = Envelope { process: &self.process, time_ms, device: Device::UNKNOWN };
-        self.told.push((at, issue.to_json(&envelope)));
+        self.reports.push((at, issue.to_json(&envelope)));
     }
 }

@@ -1,5 +1,5 @@
-//! Tencent Matrix's data: reports in its form out of a recording ([`issues`]), and what its own users have, read as if it
-//! were a recording ([`recording_of`]).
+//! Tencent Matrix's data: creates reports in its form from a recording ([`issues`]), and reads its files as
+//! recordings ([`recording_of`]).
 
 mod frames;
 mod issues;

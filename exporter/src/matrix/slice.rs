@@ -1,32 +1,33 @@
-//! A slice of main's record on its way to a report's stack.
+//! Collects a slice of main's record for a report's stack.
 
 use trace_rules::Rules;
 use trace_rules::stack::{Call, CallTree, cost_ms, key, matrix, text, trim};
 
-/// Words of Matrix's ring (`Constants.BUFFER_SIZE`). A longer slice was overwritten there, and its report has no stack.
+/// Number of words in Matrix's ring (`Constants.BUFFER_SIZE`). A longer slice was overwritten there, and its
+/// report has no stack.
 const RING_WORDS: usize = 1_000_000;
 
-/// What a report says of a slice.
+/// A slice's stack in a report.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Stack {
     /// The lines.
     pub(super) text: String,
     /// Their key.
     pub(super) key: String,
-    /// The cost.
+    /// The cost in ms.
     pub(super) cost_ms: i64,
 }
 
-/// Takes calls as they come. By our rules memory is bounded by the tree's, by Matrix's by its ring's.
+/// Collects calls. By anrscope's rules the tree bounds the memory, by Matrix's its ring does.
 pub(super) struct Slice {
     calls: Calls,
-    /// Lines that are kept.
+    /// Maximum number of lines.
     lines: usize,
 }
 
 enum Calls {
     Ours(Box<CallTree>),
-    /// With whether it begins at its first message.
+    /// The words, and whether the slice starts at its first message.
     Matrix(Vec<i64>, bool),
     Overwritten,
 }
@@ -66,7 +67,7 @@ impl Slice {
     }
 }
 
-/// A word of Matrix's ring whose zero is that of BOOTTIME.
+/// A word of Matrix's ring with BOOTTIME as its zero.
 fn word(call: Call) -> i64 {
     let ms = (call.at_ns / 1_000_000) & ((1 << 43) - 1);
     (i64::from(call.entered) << 63) | (i64::from(call.id) << 43) | ms as i64

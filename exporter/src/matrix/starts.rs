@@ -1,16 +1,16 @@
-//! Starts, as Matrix reports them.
+//! Converts starts to Matrix's form.
 
 use trace_rules::startup::{CreatedBy, Grades, Start, StartConfig, StartKind};
 
 use crate::facts;
 use trace_format::sections::startup::Startup;
 
-/// The start that a section tells; `None` for a page, which Matrix does not report.
+/// The start in a section; `None` for a page, which Matrix does not report.
 pub(super) fn start_of(fact: &Startup) -> Option<Start> {
     let config = StartConfig::default();
     let ms = |to: u64| to.saturating_sub(fact.begin) / 1_000_000;
     let (kind, created_by) = match fact.kind {
-        // Which message it was is not told; from API 28 on it is this one.
+        // The recording does not have the message; from API 28 on it is this one.
         facts::StartKind::Cold => (StartKind::Cold, CreatedBy::TRANSACTION),
         facts::StartKind::Service => (StartKind::Cold, CreatedBy::SERVICE),
         facts::StartKind::Receiver => (StartKind::Cold, CreatedBy::RECEIVER),
@@ -22,7 +22,7 @@ pub(super) fn start_of(fact: &Startup) -> Option<Start> {
     let application_ms = fact.application_end.filter(|_| cold).map_or(0, ms);
     let shown = created_by.launches();
     let cost_ms = if shown { ms(fact.end) } else { application_ms };
-    // With a splash page the first screen is that one.
+    // With a splash page, that is the first screen.
     let first_screen = fact.splash_end.unwrap_or(fact.end);
     let Grades { cold_ms, hot_ms } = config.grades;
     Some(Start {

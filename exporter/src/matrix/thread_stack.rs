@@ -1,4 +1,4 @@
-//! Main's Java stack for a report: as the app took it, or else the recorded methods that were open.
+//! Main's Java stack for a report: as the app took it, else the recorded open methods.
 
 use trace_rules::Rules;
 use trace_rules::report::{StackFrame, StackStyle, thread_stack};
@@ -6,10 +6,10 @@ use trace_rules::report::{StackFrame, StackStyle, thread_stack};
 use crate::facts::Sections;
 use crate::model::Names;
 
-/// A look at main this long after the moment still stands for it, ns.
-const LOOK_AFTER: u64 = 500_000_000;
+/// Maximum age of a sample of main to represent the moment, ns.
+const MAX_SAMPLE_AGE: u64 = 500_000_000;
 
-/// The stack at `at`, in a message that began at `since`. `open`: the methods that were open, outermost first.
+/// The stack at `at`, in a message that started at `since`. `open`: the open methods, outermost first.
 pub(super) fn stack_at(
     sections: &Sections,
     names: &Names<'_>,
@@ -17,7 +17,7 @@ pub(super) fn stack_at(
     open: &[u32],
     (style, rules): (StackStyle, Rules),
 ) -> String {
-    let until = at.saturating_add(LOOK_AFTER);
+    let until = at.saturating_add(MAX_SAMPLE_AGE);
     let taken = sections.snapshot(since, until).filter(|s| s.has_stack());
     let sample = || sections.samples.within(since, until).min_by_key(|s| s.at.abs_diff(at));
     let taken = taken.map(|snapshot| snapshot.frames().map(frame).collect());
@@ -29,7 +29,7 @@ pub(super) fn stack_at(
     thread_stack(&frames, style, rules)
 }
 
-/// `a.B.c(B.java:12)`, as `StackTraceElement.toString` writes it, or `a.B.c`.
+/// Parses `a.B.c(B.java:12)`, as `StackTraceElement.toString` writes it, or `a.B.c`.
 pub(super) fn frame(line: &str) -> StackFrame<'_> {
     let line = line.trim();
     let line = line.strip_prefix("at ").unwrap_or(line);

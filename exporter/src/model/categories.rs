@@ -1,4 +1,4 @@
-//! What a slice is about, where a reader may want to see all of one kind.
+//! Categories of slices, by which a reader can filter.
 
 use trace_format::event::WaitKind;
 
@@ -8,17 +8,17 @@ pub(crate) const LOCK: &str = "lock";
 pub(crate) const BINDER: &str = "binder";
 /// A disk, a database or the network.
 pub(crate) const IO: &str = "io";
-/// Garbage collection that was asked for.
+/// An explicit garbage collection.
 pub(crate) const GC: &str = "gc";
 /// Any other wait.
 pub(crate) const WAIT: &str = "wait";
-/// What a thread did on the processor, or without one.
+/// A thread's scheduling state.
 pub(crate) const THREAD_STATE: &str = "thread_state";
 
-/// All of them.
+/// All categories.
 pub(crate) const ALL: [&str; 6] = [LOCK, BINDER, IO, GC, WAIT, THREAD_STATE];
 
-/// Blocking calls by the begin of what is called. The first that fits counts.
+/// Blocking calls by name prefix. The first match counts.
 const CALLS: [(&str, &str); 16] = [
     ("android.os.BinderProxy.", BINDER),
     ("android.os.IBinder.", BINDER),
@@ -38,7 +38,7 @@ const CALLS: [(&str, &str); 16] = [
     ("android.net.", IO),
 ];
 
-/// What a wait is about. `call` is what is called, of one in a blocking call.
+/// The category of a wait. `call` is the function called, if it is a blocking call.
 pub(super) fn of_wait(kind: WaitKind, call: Option<&str>) -> &'static str {
     match (kind, call) {
         (WaitKind::Monitor, _) => LOCK,

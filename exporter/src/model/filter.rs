@@ -1,4 +1,4 @@
-//! A part of a trace: a stretch of time, some threads, what lasted long enough.
+//! Selects a part of a trace: a time range, some threads, a minimum duration.
 
 use trace_format::event::Clocks;
 
@@ -8,33 +8,33 @@ use super::sink::{
 };
 use crate::ExportError;
 
-/// Which part.
+/// The selected part of a trace.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Selection {
-    /// What ended before this is left out: ns since the trace's first moment.
+    /// Omit what ended before this: ns since the trace's first moment.
     pub from: Option<u64>,
-    /// What began after this is left out: ns since the trace's first moment.
+    /// Omit what started after this: ns since the trace's first moment.
     pub to: Option<u64>,
-    /// Slices of threads that are shorter are left out, with all that is in them, ns.
+    /// Omit shorter slices of threads, with everything inside, ns.
     pub min_duration: u64,
-    /// Threads by name or tid, `main` for the recorded main thread; all if empty.
+    /// Threads by name or tid, `main` for the recorded main thread; empty for all.
     pub threads: Vec<String>,
 }
 
 impl Selection {
-    /// Whether it is all of a trace.
+    /// Whether everything is selected.
     #[must_use]
     pub fn is_all(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Whether `wanted` of [`Selection::threads`] means the thread with this name and tid.
-pub(crate) fn is_called(wanted: &str, main: bool, name: Option<&str>, tid: u32) -> bool {
-    (main && wanted == "main") || name == Some(wanted) || wanted.parse() == Ok(tid)
+/// Whether `selected` of [`Selection::threads`] matches the thread with this name and tid.
+pub(crate) fn is_called(selected: &str, main: bool, name: Option<&str>, tid: u32) -> bool {
+    (main && selected == "main") || name == Some(selected) || selected.parse() == Ok(tid)
 }
 
-/// An argument that outlives the event that it came with.
+/// An argument that outlives its event.
 #[derive(Debug)]
 enum Kept {
     Plain(Value<'static>),
@@ -42,36 +42,36 @@ enum Kept {
     Group(Box<str>),
 }
 
-/// A slice that has begun and of which it is not known yet whether it is wanted.
+/// A slice that has started and may or may not be selected.
 #[derive(Debug)]
-struct Held {
+struct HeldSlice {
     at: u64,
-    /// A method's name too: its map may be gone when it is handed on.
+    /// Also the name of a method: its map may be gone when it is passed on.
     name: Box<str>,
-    /// Whether the name does not come again.
+    /// Whether the name will not recur.
     once: bool,
     args: Vec<(&'static str, Kept)>,
 }
 
-/// Hands on to `sink` what is wanted, unchanged: a slice that reaches out of the stretch of time keeps its begin and its end.
-/// Something without length that is wanted keeps the slices that it lies in, however short they are.
+/// Passes what is selected on to `sink` unchanged: a slice that extends beyond the time range keeps its start
+/// and end. A selected event without duration keeps the slices that contain it, however short they are.
 #[derive(Debug)]
 pub struct Filter<'k, K> {
     sink: &'k mut K,
     selection: Selection,
     from: u64,
     to: u64,
-    /// Of the track in hand.
+    /// The minimum duration on the current track.
     min_duration: u64,
-    /// The innermost open slices, none of which has been handed on.
-    held: Vec<Held>,
-    /// Open slices that began too late: they and all in them are left out.
+    /// The innermost open slices, none of which has been passed on.
+    held: Vec<HeldSlice>,
+    /// Number of open slices that started too late: they and everything inside are omitted.
     late: usize,
     left_out: Tally,
 }
 
 impl<'k, K: Sink> Filter<'k, K> {
-    /// Hands on to `sink` what `selection` names.
+    /// Passes on to `sink` what `selection` selects.
     pub fn new(sink: &'k mut K, selection: Selection) -> Self {
         let held = Vec::new();
         Self {
@@ -86,18 +86,18 @@ impl<'k, K: Sink> Filter<'k, K> {
         }
     }
 
-    /// How much of each kind was left out.
+    /// Counts of what was omitted, by kind.
     #[must_use]
     pub fn left_out(&self) -> &Tally {
         &self.left_out
     }
 
-    /// Hands on what is open and wanted by `now`; all of it if `anyway`.
-    fn hand_on(&mut self, now: u64, anyway: bool) -> Result<(), ExportError> {
-        let long = |held: &Held| now >= self.from && now.saturating_sub(held.at) >= self.min_duration;
-        // The inner ones began later: where one is not wanted yet, none in it is.
-        let wanted = self.held.iter().take_while(|held| anyway || long(held)).count();
-        for held in self.held.drain(..wanted) {
+    /// Passes on open slices that are selected by `now`; all of them if `all`.
+    fn hand_on(&mut self, now: u64, all: bool) -> Result<(), ExportError> {
+        let long = |held: &HeldSlice| now >= self.from && now.saturating_sub(held.at) >= self.min_duration;
+        // Inner slices started later: if one is not selected yet, none inside it is.
+        let selected = self.held.iter().take_while(|held| all || long(held)).count();
+        for held in self.held.drain(..selected) {
             let args = held.args.iter().map(|(key, value)| {
                 let value = match value {
                     Kept::Plain(value) => *value,
@@ -135,9 +135,9 @@ fn kept(value: Value<'_>) -> Kept {
 
 impl<K: Sink> Sink for Filter<'_, K> {
     fn wants(&self, thread: &ThreadInfo) -> bool {
-        let wanted =
-            |wanted: &String| is_called(wanted, thread.main, thread.name.as_deref(), thread.recorded_tid);
-        self.selection.threads.is_empty() || self.selection.threads.iter().any(wanted)
+        let selected =
+            |selected: &String| is_called(selected, thread.main, thread.name.as_deref(), thread.recorded_tid);
+        self.selection.threads.is_empty() || self.selection.threads.iter().any(selected)
     }
 
     fn head(&mut self, start: u64, clocks: &[Clocks]) -> Result<(), ExportError> {
@@ -170,7 +170,7 @@ impl<K: Sink> Sink for Filter<'_, K> {
         self.hand_on(at, false)?;
         let args = args.iter().map(|arg| (arg.key, kept(arg.value))).collect();
         let once = matches!(name, Name::Once(_));
-        self.held.push(Held { at, name: name.text().into(), once, args });
+        self.held.push(HeldSlice { at, name: name.text().into(), once, args });
         Ok(())
     }
 
@@ -223,9 +223,9 @@ impl<K: Sink> Sink for Filter<'_, K> {
     }
 
     fn log(&mut self, line: &LogLine<'_>) -> Result<(), ExportError> {
-        // What we find odd is odd about the whole.
-        let wanted = self.in_time(line.at) || (line.source.is_none() && line.level > Level::Info);
-        if wanted { self.sink.log(line) } else { Ok(()) }
+        // The exporter's own warnings are about the whole trace.
+        let selected = self.in_time(line.at) || (line.source.is_none() && line.level > Level::Info);
+        if selected { self.sink.log(line) } else { Ok(()) }
     }
 
     fn anr(&mut self, row: &AnrRow<'_>) -> Result<(), ExportError> {

@@ -1,14 +1,15 @@
-//! Arrows: from a thread that waits for a lock to the one that has it, from the time a message was due to its dispatch, and
-//! from a vsync to the frame that was for it.
+//! Flow arrows: from a thread that waits for a lock to its owner, from a message's due time to its dispatch,
+//! and from a vsync to its frame.
 
 use std::cell::Cell;
 
-/// A message that main takes so long after it was due has an arrow, ns.
-pub(crate) const LATE_MESSAGE: u64 = 100_000_000;
-/// Arrows of one kind in a process. A viewer draws those of one slice at a time, but the file has all.
+/// Delay from which a message of main gets an arrow, ns.
+pub(crate) const MIN_MESSAGE_DELAY: u64 = 100_000_000;
+/// Maximum number of arrows of one kind per process. A viewer draws those of one slice at a time, but the file
+/// has all.
 const MAX_ARROWS: usize = 4096;
 
-/// Numbers for arrows, unique in a trace.
+/// Allocates arrow numbers, unique in a trace.
 #[derive(Debug, Default)]
 pub(crate) struct Flows(Cell<u64>);
 
@@ -19,39 +20,39 @@ impl Flows {
     }
 }
 
-/// What something late is told by: an instant at the time for which it was meant.
+/// A late event: shown as an instant at its intended time.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Meant {
+pub(crate) struct LateEvent {
     pub(crate) at: u64,
     pub(crate) name: String,
     pub(crate) flow: u64,
-    /// How late it was, ns.
+    /// Its delay, ns.
     pub(crate) late: u64,
 }
 
-/// What was late in a process.
+/// The late events of a process.
 #[derive(Debug, Default)]
-pub(crate) struct Late {
-    /// Messages, at the time at which they were due.
-    pub(crate) messages: Vec<Meant>,
+pub(crate) struct LateEvents {
+    /// Messages, at their due times.
+    pub(crate) messages: Vec<LateEvent>,
     /// Vsyncs whose frame was late.
-    pub(crate) vsyncs: Vec<Meant>,
+    pub(crate) vsyncs: Vec<LateEvent>,
 }
 
-impl Late {
-    /// A message that was due at `at`. The arrow's number, if there is room for it.
+impl LateEvents {
+    /// Adds a message that was due at `at`. Returns the arrow's number, if the limit allows.
     pub(crate) fn message(&mut self, flows: &Flows, at: u64, late: u64, name: &str) -> Option<u64> {
         push(&mut self.messages, flows, at, late, || format!("due: {name}"))
     }
 
-    /// A frame that was meant for the vsync at `at`.
+    /// Adds a frame that was intended for the vsync at `at`.
     pub(crate) fn vsync(&mut self, flows: &Flows, at: u64, late: u64, vsync: u64) -> Option<u64> {
         push(&mut self.vsyncs, flows, at, late, || format!("VSYNC {vsync}"))
     }
 }
 
 fn push(
-    list: &mut Vec<Meant>,
+    list: &mut Vec<LateEvent>,
     flows: &Flows,
     at: u64,
     late: u64,
@@ -61,6 +62,6 @@ fn push(
         return None;
     }
     let flow = flows.next();
-    list.push(Meant { at, name: name(), flow, late });
+    list.push(LateEvent { at, name: name(), flow, late });
     Some(flow)
 }

@@ -1,26 +1,26 @@
-//! Calls that were too short to leave a slice: how many, and of which methods.
+//! Counts of calls that were too short to leave a slice, by method.
 
 use trace_format::event::Folded;
 
-/// Methods that are told apart in one sum.
+/// Maximum number of methods distinguished in one sum.
 const MAX_METHODS: usize = 64;
 
 /// A sum of short calls.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct ShortCalls {
-    /// About how many.
+    /// Approximate number of calls.
     pub(crate) calls: u64,
-    /// About how many of them each method had.
+    /// Approximate number by method.
     by_method: Vec<(u32, u64)>,
 }
 
 impl ShortCalls {
-    /// Adds what one event counts.
+    /// Adds the counts of an event.
     pub(crate) fn add(&mut self, folded: &Folded) {
         self.add_part(folded, 1, 1);
     }
 
-    /// Adds `part` of `whole` of what one event counts.
+    /// Adds the fraction `part`/`whole` of an event's counts.
     pub(crate) fn add_part(&mut self, folded: &Folded, part: u64, whole: u64) {
         let of = |n: u64, part: u64, whole: u64| {
             u64::try_from(u128::from(n) * u128::from(part) / u128::from(whole.max(1))).unwrap_or(u64::MAX)
@@ -38,7 +38,7 @@ impl ShortCalls {
         }
     }
 
-    /// The methods with the most of them and their share in percent, as far as they have 1 % at least.
+    /// The most frequent methods with their share in percent, if it is at least 1 %.
     pub(crate) fn hot(&self) -> impl Iterator<Item = (u32, u64)> {
         let percent = |calls: u64| (u128::from(calls) * 100 / u128::from(self.calls.max(1))) as u64;
         let mut hot: Vec<_> =

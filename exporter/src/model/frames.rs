@@ -1,4 +1,4 @@
-//! Frames: what each dropped, what the system said of it, and how many came a second.
+//! Frames: dropped vsyncs, the system's metrics, and frames per second.
 
 use trace_format::android::ANR_LIMIT_NS;
 use trace_format::event::{Frame, FrameMetrics, Stage};
@@ -8,15 +8,15 @@ use super::sink::{Arg, FrameRow, Jank, Sink, Unit, Value};
 use crate::ExportError;
 use crate::facts::FrameFacts;
 
-/// Main that is in one message for so long is said not to respond, ns.
-const UNRESPONSIVE: u64 = ANR_LIMIT_NS;
-/// How often frames a second are told, ns of a stretch of frames.
-const WINDOW: u64 = 1_000_000_000;
-/// A vsync so long before its frame is a damaged word, ns: ten minutes.
-const FAR: u64 = 600 * WINDOW;
-/// The counter of frames a second.
+/// Duration of a message from which main counts as unresponsive, ns.
+const UNRESPONSIVE_TIME: u64 = ANR_LIMIT_NS;
+/// Interval of the frames-per-second counter, ns of continuous frames.
+const FPS_WINDOW: u64 = 1_000_000_000;
+/// Maximum plausible delay from a vsync to its frame, ns: ten minutes; beyond it the word is damaged.
+const MAX_VSYNC_DELAY: u64 = 600 * FPS_WINDOW;
+/// The counter of frames per second.
 const FPS: &str = "FPS";
-/// The counter of what each frame dropped.
+/// The counter of vsyncs dropped by each frame.
 const DROPPED: &str = "Dropped frames";
 
 /// The frame that main is in.
@@ -26,24 +26,24 @@ struct Open {
     begun: u64,
 }
 
-/// Follows the frames of one thread.
+/// Tracks the frames of one thread.
 #[derive(Default)]
 pub(crate) struct Frames {
     open: Option<Open>,
     meter: FpsMeter,
-    /// Begin of the stretch of frames whose count comes next.
+    /// Start of the current interval of frames.
     window: u64,
     /// End of the last frame; 0 before the first.
     last_end: u64,
-    /// What the counter of dropped frames stands at.
+    /// The current value of the counter of dropped frames.
     shown: u32,
-    /// Frames so far, for those without a vsync's number.
+    /// Number of frames so far, for those without a vsync number.
     count: u64,
     /// Begin of the last frame; 0 before the first.
     last_begin: u64,
 }
 
-/// The level's word.
+/// The level's name in the trace.
 fn level_name(level: Level) -> (&'static str, &'static str) {
     match level {
         Level::Best => ("best", "drop:best"),
@@ -54,7 +54,7 @@ fn level_name(level: Level) -> (&'static str, &'static str) {
     }
 }
 
-/// The system's name of each figure, and the figure.
+/// The system's name of each metric, and its value.
 fn figures(m: &FrameMetrics) -> [(&'static str, u64); 11] {
     [
         ("unknown_delay_ms", m.delay),
@@ -72,14 +72,15 @@ fn figures(m: &FrameMetrics) -> [(&'static str, u64); 11] {
 }
 
 impl Frames {
-    /// A frame began.
+    /// Notes that a frame started.
     pub(crate) fn begin(&mut self, at: u64, frame: Frame) {
         self.open = Some(Open { frame, begun: at });
         self.last_begin = at;
     }
 
-    /// A message of main from `begun` to `at` is over, or was cut there. If it was too long for a frame, none
-    /// was begun in it and some were wanted, the vsyncs that it missed are one frozen frame. Says whether there is one.
+    /// Notes that a message of main ran from `begun` to `at`, or was cut there. If it was too long for a frame,
+    /// none started in it and some were requested, the missed vsyncs are one frozen frame. Returns whether
+    /// there is one.
     pub(crate) fn missed<K: Sink>(
         &mut self,
         (begun, at): (u64, u64),
@@ -88,9 +89,9 @@ impl Frames {
         let took = at.saturating_sub(begun);
         let lost = dropped(took, interval_ns(0.0)).whole();
         let frozen = DropLevels::default().level(lost) == Level::Frozen;
-        // Frames were drawn just before, or the system itself would say that nothing responds.
-        let wanted =
-            self.last_end > 0 && (begun.saturating_sub(self.last_end) < WINDOW || took >= UNRESPONSIVE);
+        // Frames were drawn just before; otherwise the system itself would report an unresponsive app.
+        let wanted = self.last_end > 0
+            && (begun.saturating_sub(self.last_end) < FPS_WINDOW || took >= UNRESPONSIVE_TIME);
         if !frozen || !wanted || self.last_begin >= begun {
             return Ok(false);
         }
@@ -100,12 +101,12 @@ impl Frames {
         Ok(true)
     }
 
-    /// Whether the stages of the frame that is open were concluded and not told.
+    /// Whether the stages of the open frame were inferred rather than reported.
     pub(crate) fn estimated(&self) -> bool {
         self.open.is_some_and(|open| open.frame.estimated)
     }
 
-    /// What the system measured for a stage of the frame that is open, ns.
+    /// The duration that the system measured for a stage of the open frame, ns.
     pub(crate) fn measured(&self, facts: &FrameFacts, stage: Stage) -> Option<u64> {
         let metrics = facts.of_vsync(self.open?.frame.intended)?.metrics?;
         match stage {
@@ -116,8 +117,8 @@ impl Frames {
         }
     }
 
-    /// The frame that began at `begun` ended at `at`, or was cut there: shows it on the frame timeline and in the counters, and
-    /// adds to `args` what is known of it. Says how many samples of counters were written, if it was a frame.
+    /// Ends the frame that began at `begun`, or cuts it at `at`: writes the frame timeline and the counters,
+    /// and adds what is known of it to `args`. Returns the number of counter samples, if it was a frame.
     pub(crate) fn end<K: Sink>(
         &mut self,
         (begun, at): (u64, u64),
@@ -130,15 +131,16 @@ impl Frames {
         let all = facts;
         let facts = all.of_vsync(frame.intended);
         let metrics = facts.and_then(|facts| facts.metrics);
-        // Main tells input by the vsync that frame callbacks are told.
-        let told = metrics.and_then(|metrics| all.of_vsync(metrics.vsync));
-        let input = facts.and_then(|facts| facts.input).or(told.and_then(|facts| facts.input));
-        let intended = Some(frame.intended).filter(|t| *t > 0 && *t <= begun && begun - t <= FAR);
+        // Main records input by the vsync that frame callbacks receive.
+        let known = metrics.and_then(|metrics| all.of_vsync(metrics.vsync));
+        let input = facts.and_then(|facts| facts.input).or(known.and_then(|facts| facts.input));
+        let intended = Some(frame.intended).filter(|t| *t > 0 && *t <= begun && begun - t <= MAX_VSYNC_DELAY);
         let from = intended.unwrap_or(begun);
-        // The system's time goes on to the display; ours ends with main's part.
-        let end = metrics.map_or(at, |m| at.max(from.saturating_add(m.total)).min(at.saturating_add(WINDOW)));
-        let told = (1..=WINDOW).contains(&frame.interval);
-        let interval = if told { frame.interval } else { interval_ns(0.0) };
+        // The system's time extends to the display; the recorded one ends with main's part.
+        let end =
+            metrics.map_or(at, |m| at.max(from.saturating_add(m.total)).min(at.saturating_add(FPS_WINDOW)));
+        let known = (1..=FPS_WINDOW).contains(&frame.interval);
+        let interval = if known { frame.interval } else { interval_ns(0.0) };
         let lost = dropped(end.saturating_sub(from), interval).whole();
         let level = DropLevels::default().level(lost);
         let (word, group) = level_name(level);
@@ -146,7 +148,7 @@ impl Frames {
         if frame.estimated {
             args.push(Arg::new("estimated", Value::Bool(true)));
         }
-        if told {
+        if known {
             args.push(Arg::new("dropped", Value::Uint(lost.into())));
             args.push(Arg::new("drop_level", Value::Text(word)));
             args.push(Arg::group(group));
@@ -170,7 +172,7 @@ impl Frames {
         Ok(Some(self.count_up(from, at, interval, lost, sink)?))
     }
 
-    /// The counters; says how many samples were written.
+    /// Writes the counters; returns the number of samples.
     fn count_up<K: Sink>(
         &mut self,
         from: u64,
@@ -184,8 +186,8 @@ impl Frames {
             samples += 1;
             sink.counter(at, name, unit, value)
         };
-        // Nothing was drawn for a while: nobody should read the last figure on.
-        let idle = self.last_end > 0 && from > self.last_end.saturating_add(WINDOW);
+        // Nothing was drawn for a while: end the last value.
+        let idle = self.last_end > 0 && from > self.last_end.saturating_add(FPS_WINDOW);
         if idle {
             if self.meter.frames() > 0 {
                 sample(self.window, FPS, Unit::Sign("fps"), f64::from(self.meter.centi_fps()) / 100.0)?;
@@ -198,8 +200,8 @@ impl Frames {
             self.window = from;
         }
         self.meter.frame(from, at, interval);
-        if at.saturating_sub(self.window) >= WINDOW {
-            // Told at the begin of the stretch that it is true of.
+        if at.saturating_sub(self.window) >= FPS_WINDOW {
+            // Written at the start of the interval to which it applies.
             sample(self.window, FPS, Unit::Sign("fps"), f64::from(self.meter.centi_fps()) / 100.0)?;
             self.meter.restart();
             self.window = at;
@@ -212,7 +214,7 @@ impl Frames {
         Ok(samples)
     }
 
-    /// Nothing comes any more: tells what is not told yet, and says how many samples that were.
+    /// Writes the last samples; returns their number.
     pub(crate) fn finish<K: Sink>(&mut self, sink: &mut K) -> Result<u64, ExportError> {
         let mut samples = 0;
         if self.meter.frames() > 0 {

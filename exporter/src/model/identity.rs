@@ -1,5 +1,5 @@
-//! Pids and tids that are unique in one trace. The engine takes a tid that comes twice for one thread,
-//! and pid or tid 0 for the idle task.
+//! Assigns pids and tids that are unique in a trace. The engine treats a repeated tid as one thread, and pid or
+//! tid 0 as the idle task.
 
 use std::collections::HashSet;
 
@@ -9,23 +9,23 @@ use super::sink::{ProcessInfo, ThreadInfo, Track};
 use crate::facts::SystemInfo;
 use crate::text::clean;
 
-/// Kernel tids end at 2^22, so this is free.
-const SYNTHETIC: u32 = 1 << 24;
+/// The first synthetic number: kernel tids end at 2^22.
+const FIRST_SYNTHETIC: u32 = 1 << 24;
 
-/// The numbers given out so far.
+/// The numbers assigned so far.
 #[derive(Debug, Default)]
 pub(crate) struct Identities {
     taken: HashSet<u32>,
 }
 
 impl Identities {
-    /// Keeps every real pid of the trace free for its main thread.
+    /// Reserves every real pid of the trace for its main thread.
     pub(crate) fn new(pids: impl Iterator<Item = u32>) -> Self {
         Self { taken: pids.collect() }
     }
 
     fn take(&mut self, wanted: u32) -> u32 {
-        if (1..SYNTHETIC).contains(&wanted) && self.taken.insert(wanted) {
+        if (1..FIRST_SYNTHETIC).contains(&wanted) && self.taken.insert(wanted) {
             return wanted;
         }
         self.synthetic()
@@ -33,21 +33,21 @@ impl Identities {
 
     /// A number that no process or thread of the trace has.
     pub(crate) fn synthetic(&mut self) -> u32 {
-        let mut free = SYNTHETIC + self.taken.len() as u32;
+        let mut free = FIRST_SYNTHETIC + self.taken.len() as u32;
         while !self.taken.insert(free) {
             free += 1;
         }
         free
     }
 
-    /// The process of a recording. `first` says that no earlier recording has its pid.
+    /// The process of a recording. `first` is whether no earlier recording has its pid.
     pub(crate) fn process<S: Source>(&mut self, recording: &Recording<S>, first: bool) -> ProcessInfo {
         let header = recording.header();
-        let keeps = first && (1..SYNTHETIC).contains(&header.pid);
+        let keeps = first && (1..FIRST_SYNTHETIC).contains(&header.pid);
         let pid = if keeps { header.pid } else { self.synthetic() };
         let mut has_main = false;
         let threads = recording.threads().iter().map(|thread| {
-            // A damaged recording may name two main threads; a pid is the tid of one.
+            // A damaged recording may have two main threads, but a pid is the tid of one.
             let main = thread.main && !has_main;
             has_main |= main;
             let name = thread.name.as_deref().or(main.then_some("main"));
@@ -74,7 +74,7 @@ impl Identities {
     }
 }
 
-/// Which of the numbers of a process are not its real ones.
+/// Describes which numbers of a process are synthetic.
 fn describe(real_pid: u32, pid: u32, threads: &[ThreadInfo]) -> Option<String> {
     let mut facts = Vec::new();
     if pid != real_pid {
@@ -92,7 +92,7 @@ mod tests {
     use trace_format::synth::{RecordingBuilder, ThreadBuilder};
 
     #[test]
-    fn main_has_the_pid_and_nobody_shares_a_tid() {
+    fn main_has_the_pid_and_no_two_threads_share_a_tid() {
         let one = |t: &mut ThreadBuilder| {
             t.enter(5, 1);
         };
@@ -111,8 +111,8 @@ mod tests {
         let shown = &process.threads[0];
         assert_eq!((process.description.as_deref(), shown.recorded_tid), (None, 42));
         let other = ThreadInfo { recorded_tid: 43, ..shown.clone() };
-        let told = "the real tid of its recorded main thread is 43";
-        assert_eq!(describe(42, 42, &[other]).as_deref(), Some(told));
+        let expected = "the real tid of its recorded main thread is 43";
+        assert_eq!(describe(42, 42, &[other]).as_deref(), Some(expected));
         let again = identities.process(&recording, false);
         assert!(again.pid != 42 && again.description.is_some());
         let all = tids.iter().chain(again.threads.iter().map(|t| &t.tid));

@@ -1,4 +1,5 @@
-//! ANRs and requests for a thread dump on a track of their own, in the log, and for Perfetto's `android.anrs`.
+//! Writes ANRs and requests for a thread dump on a track of their own, in the log, and for Perfetto's
+//! `android.anrs`.
 
 use std::borrow::Cow;
 
@@ -8,11 +9,11 @@ use trace_format::sections::anr_snapshot::AnrSnapshot;
 use trace_format::verdict::Verdict;
 
 use super::Tally;
-use super::answered::Told;
 use super::labels::{forward_name, known};
 use super::sink::{AnrRow, Arg, Level, LogLine, Name, Sink, Track, Unit, Value};
-use super::snapshot::{self, Shown};
-use super::thread::{Found, Shared, unplaced};
+use super::snapshot::{self, SnapshotArgs};
+use super::thread::{Found, Shared};
+use super::trace_answer::TraceAnswer;
 use crate::ExportError;
 use crate::dump::Subject;
 use crate::facts::{
@@ -20,34 +21,36 @@ use crate::facts::{
 };
 use crate::text::{clean, short};
 
-/// A snapshot that knows of no message is the one of an ANR that was detected so shortly before it, ns.
-const NEAR: u64 = 2_000_000_000;
-/// Characters of a subject that are in a slice's name; all of it is an argument.
+/// Maximum time from the detection of an ANR to a snapshot without a message that belongs to it, ns.
+const MAX_SNAPSHOT_DELAY: u64 = 2_000_000_000;
+/// Maximum length of a subject in a slice's name, in characters; an argument has all of it.
 const MAX_SUBJECT: usize = 120;
 
-/// What happens on the ANR track, by time.
+/// An event on the ANR track.
 enum Mark<'a> {
     Anr(&'a Anr, Option<&'a AnrSnapshot>),
     Capture(&'a Capture),
-    /// One that belongs to none of the ANRs.
+    /// A snapshot that belongs to no ANR.
     Snapshot(&'a AnrSnapshot),
 }
 
-/// Which snapshot was taken of which ANR: the first that was taken in its message, and not before it.
+/// The snapshot of an ANR: the first one taken in its message, and not before it.
 fn snapshot_of<'a>(anr: &Anr, snapshots: &'a [AnrSnapshot], taken: &mut [bool]) -> Option<&'a AnrSnapshot> {
     let of = |s: &AnrSnapshot| {
         let same = s.message_since > 0 && s.message_since == anr.since;
-        same || (s.message_since == 0 && s.at >= anr.since && s.at <= anr.detected.saturating_add(NEAR))
+        same || (s.message_since == 0
+            && s.at >= anr.since
+            && s.at <= anr.detected.saturating_add(MAX_SNAPSHOT_DELAY))
     };
     let place = snapshots.iter().enumerate().position(|(i, s)| !taken[i] && of(s))?;
-    // More of the same message are the same ANR's.
+    // Further snapshots of the same message belong to the same ANR.
     for (i, s) in snapshots.iter().enumerate() {
         taken[i] |= i == place || (s.message_since > 0 && s.message_since == anr.since);
     }
     Some(&snapshots[place])
 }
 
-/// Writes it, if anything happened.
+/// Writes the track, if there are events.
 pub(super) fn incident_track<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     found: &Found,
@@ -72,16 +75,16 @@ pub(super) fn incident_track<S: Source, K: Sink>(
         return Ok(());
     }
     marks.sort_by_key(|(at, _)| *at);
-    let subjects = Subjects::of(shared.facts).map_err(unplaced)?;
+    let subjects = Subjects::of(shared.facts).map_err(ExportError::reading(shared.file))?;
     let last = incidents.anrs.last();
     sink.track(Track::Anr)?;
     tally.tracks += 1;
     let mut now = shared.start;
-    // A capture while an ANR lasts lies inside of its slice.
+    // A capture during an ANR is inside its slice.
     let mut open: Option<u64> = None;
     for (at, mark) in marks {
         if let Some(end) = open.filter(|end| *end <= at || matches!(mark, Mark::Anr(..))) {
-            // Main can be stuck in one message only: a second begin ends the first.
+            // Main can be blocked in one message only: a second start ends the first.
             let end_at = end.min(at).max(now);
             tally.clamped += u64::from(end_at != end);
             sink.end(end_at, &[])?;
@@ -92,20 +95,27 @@ pub(super) fn incident_track<S: Source, K: Sink>(
         now = at.max(now);
         match mark {
             Mark::Anr(anr, snapshot) => {
-                let message = found.asked.get(&anr.since).and_then(Option::as_deref);
+                let message = found.wanted_names.get(&anr.since).and_then(Option::as_deref);
                 let subject = subjects.of_anr(anr, last == Some(anr));
-                // It is of one hang; without its begin it is of the last.
+                // The answer is about one hang; without a start it is the last one.
                 let answered = shared.answer.as_ref().filter(|answer| match answer.since {
                     Some(since) => since == anr.since,
                     None => last == Some(anr),
                 });
-                begin_anr(shared, anr, now, Seen { message, snapshot, subject, answered }, tally, sink)?;
+                begin_anr(
+                    shared,
+                    anr,
+                    now,
+                    AnrDetails { message, snapshot, subject, answered },
+                    tally,
+                    sink,
+                )?;
                 open = Some(anr.detected);
             }
             Mark::Capture(mark) => capture(mark, now, tally, sink)?,
             Mark::Snapshot(snapshot) => {
                 tally.instants += 1;
-                sink.instant(now, Name::Text("main looked at"), &Shown::of(snapshot).args())?;
+                sink.instant(now, Name::Text("main looked at"), &SnapshotArgs::of(snapshot).args())?;
             }
         }
     }
@@ -121,36 +131,37 @@ pub(super) fn incident_track<S: Source, K: Sink>(
     Ok(())
 }
 
-/// What else is known of an ANR.
+/// Further facts about an ANR.
 #[derive(Clone, Copy)]
-struct Seen<'a> {
+struct AnrDetails<'a> {
     /// The message that main was in.
     message: Option<&'a str>,
     snapshot: Option<&'a AnrSnapshot>,
-    /// What the system called it.
+    /// The system's subject.
     subject: Option<&'a Subject>,
-    /// Why, if this is the hang that was asked about.
-    answered: Option<&'a Told>,
+    /// The answer, if it is about this ANR.
+    answered: Option<&'a TraceAnswer>,
 }
 
 fn begin_anr<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     anr: &Anr,
     at: u64,
-    Seen { message, snapshot, subject: told, answered }: Seen<'_>,
+    AnrDetails { message, snapshot, subject: system_subject, answered }: AnrDetails<'_>,
     tally: &mut Tally,
     sink: &mut K,
 ) -> Result<(), ExportError> {
     tally.anrs += 1;
     tally.slices += 1;
-    let subject = told.map_or_else(|| anr.subject(), |told| clean(&known_form(told)).into_owned());
+    let subject = system_subject
+        .map_or_else(|| anr.subject(), |system_subject| clean(&known_form(system_subject)).into_owned());
     let reasons = anr.verdict.as_ref().map(reasons_text);
     let forwarded = match &anr.detector {
         Detector::Sigquit(signal) => forward_name(signal.forward),
         Detector::Watchdog => Cow::Borrowed(""),
     };
     let mut args = Vec::with_capacity(32);
-    args.extend(answered.into_iter().flat_map(Told::args));
+    args.extend(answered.into_iter().flat_map(TraceAnswer::args));
     let detector = if matches!(anr.detector, Detector::Sigquit(_)) { "sigquit" } else { "watchdog" };
     args.push(Arg::new("detector", Value::Text(detector)));
     args.push(Arg::new("blocked_ms", Value::Millis(anr.blocked())));
@@ -167,11 +178,17 @@ fn begin_anr<S: Source, K: Sink>(
         args.push(Arg::new("more_sigquits", Value::Uint(anr.more_signals.into())));
     }
     args.push(Arg::new("subject", Value::Text(&subject)));
-    args.push(Arg::new("subject_by", Value::Text(if told.is_some() { "the system" } else { "anrscope" })));
-    args.extend(told.map(|told| Arg::new("subject_kind", Value::Text(told.kind.name()))));
-    let shown = snapshot.map(Shown::of);
-    args.extend(shown.iter().flat_map(Shown::args));
-    // Without a click, viewers show a slice's name and no more: the answer is in it, before what the system called it.
+    args.push(Arg::new(
+        "subject_by",
+        Value::Text(if system_subject.is_some() { "the system" } else { "anrscope" }),
+    ));
+    args.extend(
+        system_subject
+            .map(|system_subject| Arg::new("subject_kind", Value::Text(system_subject.kind.name()))),
+    );
+    let shown = snapshot.map(SnapshotArgs::of);
+    args.extend(shown.iter().flat_map(SnapshotArgs::args));
+    // Viewers show only a slice's name without a click: the answer precedes the system's subject in it.
     let why = answered.map_or_else(String::new, |answered| format!("{}: ", answered.why));
     sink.begin(at, Name::Text(&format!("ANR: {why}{}", short(&subject, MAX_SUBJECT))), &args)?;
 
@@ -212,7 +229,7 @@ fn capture<K: Sink>(capture: &Capture, at: u64, tally: &mut Tally, sink: &mut K)
     sink.log(&LogLine::ours(at, Level::Info, &clean(&message)))
 }
 
-/// What the process said of a signal, or that nobody but the reader judged it.
+/// The process's verdict on a signal, or that only the reader judged it.
 fn verdict_args<'a>(verdict: Option<&'a Verdict>, reasons: Option<&'a str>) -> impl Iterator<Item = Arg<'a>> {
     let judged_by = match verdict {
         Some(v) if v.reconsidered => "the process, reconsidered",

@@ -1,4 +1,4 @@
-//! What typed events are called.
+//! Names of typed events.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use trace_format::android;
 use trace_format::event::{Forward, Message, Stage, TextId, WaitKind};
 
 use super::sink::{Arg, Unit, Value};
-use crate::facts::Processor;
+use crate::facts::PolledCpu;
 use crate::text::clean;
 
-/// What a counter of this name counts. Only names that the app's monitors write are known.
+/// The unit of a counter with this name. Only names that the app's monitors write are known.
 pub(crate) fn unit_of(counter: &str) -> Unit {
     match counter {
         "Java heap" | "Native heap" | "PSS" | "RSS" | "VmSize" => Unit::Bytes,
@@ -18,22 +18,22 @@ pub(crate) fn unit_of(counter: &str) -> Unit {
     }
 }
 
-/// An interned text, or a stand-in that says that it is missing.
-pub(crate) fn text<'a>(texts: &'a Texts, id: TextId, stand_in: &'static str) -> Cow<'a, str> {
+/// An interned text, or `fallback` if it is missing.
+pub(crate) fn text<'a>(texts: &'a Texts, id: TextId, fallback: &'static str) -> Cow<'a, str> {
     match texts.get(id) {
         Some(text) if !text.is_empty() => clean(text),
-        _ => Cow::Borrowed(stand_in),
+        _ => Cow::Borrowed(fallback),
     }
 }
 
-/// An interned text, if there is one.
+/// An interned text, if it exists.
 pub(crate) fn known(texts: &Texts, id: TextId) -> Option<Cow<'_, str>> {
     texts.get(id).filter(|t| !t.is_empty()).map(clean)
 }
 
-/// `<Handler class>: <callback class>` or `<Handler class>: #<what>`, as AOSP's Looper names its slices. What came out of no queue
-/// has no `what`: its name is `<target>: <callback>` or `<target>`. A message of the framework's own handler says what its
-/// number means: `android.app.ActivityThread$H: #115 SERVICE_ARGS`.
+/// `<Handler class>: <callback class>` or `<Handler class>: #<what>`, as AOSP's Looper names its slices. A unit
+/// outside of the queue has no `what`: its name is `<target>: <callback>` or `<target>`. A message of the
+/// framework's own handler includes the name of its number: `android.app.ActivityThread$H: #115 SERVICE_ARGS`.
 pub(crate) fn message_name(texts: &Texts, message: &Message) -> String {
     let target = text(texts, message.target, "Handler");
     match known(texts, message.callback) {
@@ -43,7 +43,7 @@ pub(crate) fn message_name(texts: &Texts, message: &Message) -> String {
     }
 }
 
-/// The name of a message that has no callback.
+/// The name of a message without a callback.
 pub(super) fn numbered_name(target: &str, what: i32) -> String {
     match android::message_name(target, what) {
         Some(code) => format!("{target}: #{what} {code}"),
@@ -51,12 +51,13 @@ pub(super) fn numbered_name(target: &str, what: i32) -> String {
     }
 }
 
-/// AOSP's name of a stage, and the one that Choreographer's constants have.
+/// AOSP's name of a stage, and its name in Choreographer's constants.
 pub(crate) fn stage_names(stage: Stage) -> (&'static str, &'static str) {
     (stage.word(), stage.constant())
 }
 
-/// A wait. A blocking call is named by what is called; the others have their lock as an argument.
+/// The name of a wait. A blocking call is named after the function called; other waits have their lock as an
+/// argument.
 pub(crate) fn wait_name(kind: WaitKind, class: Option<&str>) -> Cow<'_, str> {
     let name = kind.phrases().name;
     match kind {
@@ -66,15 +67,15 @@ pub(crate) fn wait_name(kind: WaitKind, class: Option<&str>) -> Cow<'_, str> {
     }
 }
 
-/// ART's words for a contended monitor, which Perfetto's `android.monitor_contention` takes apart again.
-/// `owner_at` and `blocked_at` are methods with their place in the source.
+/// ART's words for a contended monitor, which Perfetto's `android.monitor_contention` parses. `owner_at` and
+/// `blocked_at` are methods with their source location.
 pub(crate) fn contention_name(
     owner: &str,
     owner_tid: u32,
     (owner_at, owner_place): (&str, &str),
     (blocked_at, blocked_place): (&str, &str),
 ) -> String {
-    // The reader of this form cuts the owner's name at the first " (" .
+    // The reader of this form truncates the owner's name at the first " (" .
     let owner = owner.replace(" (", "_(");
     format!(
         "monitor contention with owner {owner} ({owner_tid}) at {owner_at}({owner_place}) \
@@ -82,18 +83,18 @@ pub(crate) fn contention_name(
     )
 }
 
-/// The begin of a wait, inside of it. Perfetto's `android.monitor_contention` takes a contended monitor for one only if nothing is
-/// inside that is called otherwise.
+/// An instant at the start of a wait. Perfetto's `android.monitor_contention` recognises a contended monitor
+/// only if nothing inside it has another name.
 pub(crate) fn waits_for(owner: &str) -> String {
     format!("Lock contention: waits for {owner}")
 }
 
-/// The text of a lock's identity; a number would lose bits on its way through JSON.
+/// A lock's identity as text; JSON would lose bits of a number.
 pub(crate) fn lock_text(lock: u64) -> String {
     format!("0x{lock:x}")
 }
 
-/// Where a SIGQUIT went.
+/// Where a SIGQUIT was forwarded.
 pub(crate) fn forward_name(forward: Forward) -> Cow<'static, str> {
     Cow::Borrowed(match forward {
         Forward::Catcher => "catcher",
@@ -104,7 +105,7 @@ pub(crate) fn forward_name(forward: Forward) -> Cow<'static, str> {
     })
 }
 
-/// Perfetto's name of what a thread mostly did between two looks.
+/// Perfetto's name of the state that a thread was mostly in between two polls.
 pub(crate) fn state_name(mostly: &'static str) -> &'static str {
     match mostly {
         "running" => "Running",
@@ -116,11 +117,11 @@ pub(crate) fn state_name(mostly: &'static str) -> &'static str {
     }
 }
 
-/// What a thread used of the processor between two looks.
-pub(crate) fn processor_args(p: &Processor) -> [Arg<'static>; 6] {
+/// A thread's CPU time between two polls, as arguments.
+pub(crate) fn cpu_args(p: &PolledCpu) -> [Arg<'static>; 6] {
     [
         Arg::new("mostly", Value::Text(p.mostly())),
-        Arg::new("looked_at_ms", Value::Millis(p.looked())),
+        Arg::new("looked_at_ms", Value::Millis(p.polled())),
         Arg::new("cpu_ms", Value::Millis(p.ran)),
         Arg::new("runnable_ms", Value::Millis(p.waited)),
         Arg::new("voluntary_switches", Value::Uint(p.voluntary.into())),

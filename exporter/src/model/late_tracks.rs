@@ -1,32 +1,33 @@
-//! What was late, at the time for which it was meant, and what was waiting at an ANR.
+//! Writes late events at their intended times, and the messages that were waiting at an ANR.
 
 use trace_format::Source;
 
 use super::Tally;
-use super::flows::Meant;
+use super::flows::LateEvent;
 use super::sink::{Arg, Name, Sink, Track, Value};
 use super::snapshot::{self, Pending};
 use super::thread::Shared;
 use crate::ExportError;
 
-/// Waiting messages of all snapshots that are shown.
+/// Maximum number of waiting messages displayed, over all snapshots.
 const MAX_PENDING: usize = 8192;
 
-/// What happens on the queue's track.
+/// An event on the queue's track.
 enum Mark<'a> {
-    Due(&'a Meant),
+    Due(&'a LateEvent),
     Pending(&'a Pending),
     More(u64),
 }
 
-/// Writes the messages that were due long before main took them, and those that were waiting when an ANR was found.
+/// Writes the messages that were due long before main dispatched them, and those that were waiting when an ANR
+/// was detected.
 pub(super) fn queue_track<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
-    late: &mut [Meant],
+    late: &mut [LateEvent],
     tally: &mut Tally,
     sink: &mut K,
 ) -> Result<(), ExportError> {
-    let mut marks: Vec<(u64, Mark<'_>)> = late.iter().map(|meant| (meant.at, Mark::Due(meant))).collect();
+    let mut marks: Vec<(u64, Mark<'_>)> = late.iter().map(|event| (event.at, Mark::Due(event))).collect();
     let snapshots = &shared.facts.sections.snapshots;
     let waiting: Vec<_> = snapshots.iter().map(|s| (s.at, snapshot::waiting(s))).collect();
     let shown = waiting.iter().flat_map(|(at, (shown, _))| shown.iter().map(|p| (*at, Mark::Pending(p))));
@@ -37,7 +38,7 @@ pub(super) fn queue_track<S: Source, K: Sink>(
     if marks.is_empty() {
         return Ok(());
     }
-    // Stable: the queue's own order stays.
+    // Stable: keeps the queue's order.
     marks.sort_by_key(|(at, _)| *at);
     sink.track(Track::Queue)?;
     tally.tracks += 1;
@@ -45,7 +46,7 @@ pub(super) fn queue_track<S: Source, K: Sink>(
         let at = at.max(shared.start);
         tally.instants += 1;
         match mark {
-            Mark::Due(meant) => due(at, meant, sink)?,
+            Mark::Due(event) => due(at, event, sink)?,
             Mark::Pending(pending) => {
                 let args = [
                     Arg::new("place", Value::Uint(pending.place)),
@@ -62,27 +63,27 @@ pub(super) fn queue_track<S: Source, K: Sink>(
     Ok(())
 }
 
-fn due<K: Sink>(at: u64, meant: &Meant, sink: &mut K) -> Result<(), ExportError> {
-    let args = [Arg::flow(meant.flow), Arg::new("late_ms", Value::Millis(meant.late))];
-    sink.instant(at, Name::Text(&meant.name), &args)
+fn due<K: Sink>(at: u64, event: &LateEvent, sink: &mut K) -> Result<(), ExportError> {
+    let args = [Arg::flow(event.flow), Arg::new("late_ms", Value::Millis(event.late))];
+    sink.instant(at, Name::Text(&event.name), &args)
 }
 
 /// Writes the vsyncs whose frames were late.
 pub(super) fn vsync_track<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
-    late: &mut [Meant],
+    late: &mut [LateEvent],
     tally: &mut Tally,
     sink: &mut K,
 ) -> Result<(), ExportError> {
     if late.is_empty() {
         return Ok(());
     }
-    late.sort_by_key(|meant| meant.at);
+    late.sort_by_key(|event| event.at);
     sink.track(Track::Vsync)?;
     tally.tracks += 1;
-    for meant in late.iter() {
+    for event in late.iter() {
         tally.instants += 1;
-        due(meant.at.max(shared.start), meant, sink)?;
+        due(event.at.max(shared.start), event, sink)?;
     }
     Ok(())
 }

@@ -1,9 +1,9 @@
-//! Who held what others waited for, beside the threads: a slice for each wait on the owner, from the wait's begin to its end, and
-//! the waits that a thread dump states, since main's message began.
+//! Writes the owners of contended locks beside the threads: a slice per wait on the owner's lock tracks for the
+//! duration of the wait, and the waits in a thread dump, from the start of main's message.
 //!
-//! An arrow runs from the begin of a wait to what its owner holds, and one from there, which is at the release, to the
-//! thread that waited. Viewers draw an arrow from the end of where it begins, so both begin or end at an instant of the
-//! waiting thread, and are upright.
+//! One arrow leads from the start of a wait to the owner's slice, and one from the end of that slice, at the
+//! release, to the thread that waited. Viewers draw an arrow from the end of its source, so each starts or ends
+//! at an instant of the waiting thread, and is vertical.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -21,30 +21,30 @@ use crate::dump::{Frame, LockGraph, Place, Section, Thread};
 use crate::facts::{Detector, Incidents};
 use crate::text::clean;
 
-/// Rows of one thread that overlap each other. What finds none free is left out.
+/// Maximum number of overlapping lock tracks per thread. Further slices are omitted.
 const MAX_LANES: usize = 16;
-/// Waits of all dumps of a process that are shown.
+/// Maximum number of dumped waits displayed per process.
 const MAX_DUMPED: usize = 1024;
 
-/// A thread as the trace knows it.
+/// A thread of the trace.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Known {
+pub(super) struct TraceThread {
     pub(super) tid: u32,
     pub(super) name: String,
 }
 
-/// A wait that a dump states.
+/// A wait in a dump.
 #[derive(Clone, Debug)]
 pub(super) struct DumpedWait {
-    waiter: Known,
-    owner: Known,
+    waiter: TraceThread,
+    owner: TraceThread,
     /// `com.example.Store (0x0000001a)`.
     lock: String,
     since: u64,
     at: u64,
-    /// The names of the threads that wait for each other, if this wait is one of them.
+    /// The names of the threads of a deadlock, if this wait is part of one.
     deadlock: Option<String>,
-    /// Whether the dump does not name the owner, and it was concluded.
+    /// Whether the owner was inferred, not named by the dump.
     inferred: bool,
     /// Where owner and waiter are: function, and file with line.
     places: [(String, String); 2],
@@ -52,7 +52,7 @@ pub(super) struct DumpedWait {
 
 impl DumpedWait {
     /// The arguments of one side. `keys` are for the other.
-    fn told<'a>(&'a self, keys: [&'static str; 2], other: &'a Known) -> Vec<Arg<'a>> {
+    fn args_for<'a>(&'a self, keys: [&'static str; 2], other: &'a TraceThread) -> Vec<Arg<'a>> {
         let mut args = vec![
             Arg::category(LOCK),
             Arg::new(keys[0], Value::Uint(other.tid.into())),
@@ -68,27 +68,27 @@ impl DumpedWait {
     }
 }
 
-/// Since when main was in what it was in at `at`, if a signal tells.
+/// Since when main was in what it was in at `at`, if a signal shows that.
 fn since(incidents: &Incidents, at: u64) -> u64 {
-    let told = |s: &Sigquit| Some(s.stuck_since).filter(|since| *since > 0);
+    let args_for = |s: &Sigquit| Some(s.stuck_since).filter(|since| *since > 0);
     let anrs = incidents.anrs.iter().filter_map(|anr| match &anr.detector {
         Detector::Sigquit(_) => Some((anr.detected, anr.since)),
         Detector::Watchdog => None,
     });
-    let captures = incidents.captures.iter().filter_map(|c| Some((c.at, told(&c.sigquit)?)));
+    let captures = incidents.captures.iter().filter_map(|c| Some((c.at, args_for(&c.sigquit)?)));
     let before = anrs.chain(captures).filter(|(sensed, since)| *sensed <= at && *since <= at);
     before.max_by_key(|(sensed, _)| *sensed).map_or(at, |(_, since)| since)
 }
 
-/// The waits that a dump's section states; `of` knows the trace's name of a thread.
+/// The waits in a dump's section; `of` maps a thread to the trace.
 pub(super) fn dumped_waits<S: Source>(
     shared: &Shared<'_, S>,
     at: u64,
     section: &Section,
-    of: impl Fn(&Thread) -> Option<Known>,
+    of: impl Fn(&Thread) -> Option<TraceThread>,
     waits: &mut Vec<DumpedWait>,
 ) {
-    let graph = LockGraph::of(section);
+    let graph = LockGraph::from(section);
     let thread = |tid: u32| section.thread(tid).and_then(|thread| Some((thread, of(thread)?)));
     let began = since(&shared.facts.incidents, at);
     for edge in &graph.edges {
@@ -98,7 +98,7 @@ pub(super) fn dumped_waits<S: Source>(
         if waits.len() >= MAX_DUMPED {
             return;
         }
-        // A recorded wait has its slice already, and from its true start.
+        // A recorded wait already has its slice, with its true start.
         if waiter.tid == owner.tid || is_recorded(shared, waiter.tid, at) {
             continue;
         }
@@ -149,18 +149,18 @@ fn place(thread: &Thread) -> (String, String) {
     (function, clean(&source).into_owned())
 }
 
-/// Something on a thread's rows for locks.
+/// A slice on a thread's lock tracks.
 struct Row<'a> {
     begin: u64,
     end: u64,
     name: String,
     args: Vec<Arg<'a>>,
-    /// The arrow from the begin of this wait, and to whom.
+    /// The arrow from the start of this wait, and its owner.
     wait: Option<(u64, &'a str)>,
     incomplete: bool,
 }
 
-/// Writes the locks of all threads. Comes behind all stacks, by which every thread is known.
+/// Writes the locks of all threads. Must follow all stacks, which introduce every thread.
 pub(super) fn locks<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     dumped: &[DumpedWait],
@@ -200,7 +200,7 @@ pub(super) fn locks<S: Source, K: Sink>(
             locks.entry(thread.tid).or_insert_with(|| (name.to_owned(), Vec::new())).1.push(row);
         }
     }
-    let wanted = |known: &Known| {
+    let wanted = |known: &TraceThread| {
         let recorded = shared.process.threads.iter().find(|thread| thread.tid == known.tid);
         recorded.is_none_or(|thread| sink.wants(thread))
     };
@@ -214,17 +214,17 @@ pub(super) fn locks<S: Source, K: Sink>(
             (&waiter_at.0, &waiter_at.1),
         );
         let (begin, end) = (wait.since, wait.at);
-        let mut holds = wait.told(["waiter_tid", "waiter_name"], &wait.waiter);
+        let mut holds = wait.args_for(["waiter_tid", "waiter_name"], &wait.waiter);
         holds.push(Arg::flow(flow));
-        let waits = wait.told(["owner_tid", "owner_name"], &wait.owner);
-        let mut push = |known: &Known, name: String, args, wait| {
+        let waits = wait.args_for(["owner_tid", "owner_name"], &wait.owner);
+        let mut push = |known: &TraceThread, name: String, args, wait| {
             let row = Row { begin, end, name, args, wait, incomplete: false };
             locks.entry(known.tid).or_insert_with(|| (known.name.clone(), Vec::new())).1.push(row);
         };
         push(&wait.waiter, contention, waits, Some((flow, wait.owner.name.as_str())));
         push(&wait.owner, format!("holds lock of {}", wait.lock), holds, None);
     }
-    // Arrows run in the file's order where the time is the same: from the waits to what is held.
+    // Arrows with equal times follow the file's order: from the waits to the owners' slices.
     let (mut first, mut second) = (Vec::new(), Vec::new());
     for (tid, (name, rows)) in locks {
         let (waits, holds): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.wait.is_some());
@@ -237,7 +237,7 @@ pub(super) fn locks<S: Source, K: Sink>(
     Ok(())
 }
 
-/// Writes the rows of one thread, each on the first lane on which it nests.
+/// Writes the slices of one thread, each on the first lane on which it nests.
 fn write<K: Sink>(
     tid: u32,
     name: &str,

@@ -1,11 +1,11 @@
-//! Marks in the form of a log line, by which an app's own log gets onto the time line.
+//! Recognises marks in the form of a log line, by which an app's own log gets onto the timeline.
 
 use super::sink::Level;
 
-/// The longest tag: Android's own limit until version 7 was 23 characters, and no limit since.
+/// Maximum length of a tag: Android's limit was 23 characters up to version 7, and there is none since.
 const MAX_TAG: usize = 128;
 
-/// Takes apart a mark in the form that `logcat -v tag` prints: `W/Sync: third attempt`. `None` if it has another form.
+/// Parses a mark in the form of `logcat -v tag`: `W/Sync: third attempt`. `None` if it has another form.
 pub(crate) fn parse(mark: &str) -> Option<(Level, &str, &str)> {
     let (priority, rest) = mark.split_once('/')?;
     let level = match priority {
@@ -18,7 +18,7 @@ pub(crate) fn parse(mark: &str) -> Option<(Level, &str, &str)> {
         _ => return None,
     };
     let (tag, message) = rest.split_once(": ")?;
-    // A sentence that begins with a letter and a slash is none.
+    // A sentence that starts with a letter and a slash is not a tag.
     let is_tag =
         !tag.is_empty() && tag.len() <= MAX_TAG && !tag.contains(|c: char| c.is_whitespace() || c == ':');
     (is_tag && !message.is_empty()).then_some((level, tag, message))

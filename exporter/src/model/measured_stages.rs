@@ -1,8 +1,9 @@
-//! The stages of a frame where the system measured them.
+//! Replaces the stages of a frame by those that the system measured.
 //!
-//! Public calls do not tell when a stage begins: the recorder's estimate is when callbacks of its own ran, and one that the app posts in
-//! INPUT runs behind those. `FrameMetrics` has the true bounds (AOSP `FrameMetrics.java`, API 26 to 34): UNKNOWN_DELAY lasts from the
-//! intended vsync to the begin of INPUT, INPUT_HANDLING to that of ANIMATION, ANIMATION to that of TRAVERSAL.
+//! Public calls do not show when a stage starts: the recorder's estimate is when its own callbacks ran, and
+//! callbacks that the app posts in INPUT run after those. `FrameMetrics` has the true bounds (AOSP
+//! `FrameMetrics.java`, API 26 to 34): UNKNOWN_DELAY lasts from the intended vsync to the start of INPUT,
+//! INPUT_HANDLING to that of ANIMATION, ANIMATION to that of TRAVERSAL.
 
 use std::collections::VecDeque;
 
@@ -14,23 +15,23 @@ use super::thread::ThreadPass;
 use crate::ExportError;
 use crate::facts::typed;
 
-/// What is done at a bound.
+/// The action at a bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
     Begin(Stage),
     End(Stage),
 }
 
-/// The bounds of the stages of one frame that are still to come.
+/// The upcoming bounds of a frame's stages.
 #[derive(Debug)]
 pub(super) struct MeasuredStages {
     steps: VecDeque<(u64, Step)>,
-    /// How deep the stack is in the frame.
+    /// Depth of the stack in the frame.
     depth: usize,
 }
 
 impl MeasuredStages {
-    /// `begins`: when INPUT, ANIMATION and TRAVERSAL begin. A stage without length is not shown.
+    /// `begins`: the starts of INPUT, ANIMATION and TRAVERSAL. A stage without duration is omitted.
     pub(super) fn new([input, animation, traversal]: [u64; 3], depth: usize) -> Self {
         let mut steps = VecDeque::with_capacity(5);
         for (stage, from, to) in [(Stage::Input, input, animation), (Stage::Animation, animation, traversal)]
@@ -46,7 +47,7 @@ impl MeasuredStages {
 }
 
 impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
-    /// Shows the bounds until `at`. A call that is open across one by the difference of the clocks ends first.
+    /// Writes the bounds until `at`. A call that spans one because of the difference of the clocks ends first.
     #[cold]
     pub(super) fn stages_until(&mut self, at: u64) -> Result<(), ExportError> {
         while let Some(measured) = &mut self.measured
@@ -66,7 +67,8 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
         Ok(())
     }
 
-    /// The recorder's word on a stage of a frame whose bounds are measured: only the end of TRAVERSAL is not.
+    /// Handles the recorder's own stage event of a frame with measured bounds: only the end of TRAVERSAL is
+    /// needed.
     pub(super) fn estimated_stage(&mut self, at: u64, stage: Stage, begins: bool) -> Result<(), ExportError> {
         match stage {
             Stage::Input | Stage::Animation => Ok(()),
@@ -76,7 +78,7 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
         }
     }
 
-    /// The frame ends; so does a stage of it that is open.
+    /// Ends the frame, with its open stage.
     pub(super) fn end_measured(&mut self, at: u64) -> Result<(), ExportError> {
         if self.measured.take().is_none() {
             return Ok(());

@@ -1,18 +1,16 @@
-//! From a recording to balanced slices.
+//! Converts a recording to balanced slices.
 //!
-//! [`stream`] takes each thread's steps from [`crate::facts`], pairs begins with ends (`thread`) and hands the result to a
-//! [`Sink`] in file order: process, its tracks one after the other, each track's events by time. What a
-//! name needs from elsewhere (the end of the recording, what a lock's owner was doing) is known before: from the facts, and
-//! from `owners`. Nothing here grows with the number of events.
+//! [`stream`] takes each thread's steps from [`crate::facts`], pairs starts with ends (`thread`) and passes the
+//! result to a [`Sink`] in file order: a process, its tracks one after another, each track's events by time.
+//! What a name needs from elsewhere (the end of the recording, what a lock's owner was doing) is determined
+//! before, from the facts and by `owners`. Memory does not grow with the number of events.
 
-mod answered;
 mod categories;
-mod dumped;
+mod dumped_thread;
 mod filter;
 mod flows;
 mod folded;
 mod frames;
-mod history;
 mod identity;
 mod incident_track;
 mod labels;
@@ -20,19 +18,20 @@ mod late_tracks;
 mod locks;
 mod log_form;
 mod measured_stages;
+mod message_list;
 mod owners;
 mod recorder_track;
-mod samples;
 mod sink;
 mod snapshot;
+mod stacks;
 mod startup;
 mod stream;
 mod thread;
+mod trace_answer;
 mod typed;
 
 pub use crate::names::Names;
 pub use crate::tally::Tally;
-pub use answered::Ask;
 pub(crate) use categories::ALL as CATEGORIES;
 pub(crate) use filter::is_called;
 pub use filter::{Filter, Selection};
@@ -43,6 +42,7 @@ pub use sink::{
 pub use stream::{Input, stream};
 pub(crate) use stream::{Streamed, first_moment, streamed};
 pub use thread::MAX_DEPTH;
+pub use trace_answer::AnswerSource;
 
 pub(crate) use folded::ShortCalls;
 pub(crate) use labels::{forward_name, message_name, stage_names, wait_name};

@@ -1,4 +1,4 @@
-//! What a lock's owner was doing when somebody began to wait for it.
+//! Finds what a lock's owner was doing when another thread started to wait for it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -8,42 +8,42 @@ use trace_format::{ReadError, Source, TextId};
 use super::flows::Flows;
 use crate::facts::{Facts, LockWait, MAX_TIME, OpenStack};
 
-/// What is known of a wait's other side.
+/// The owner's side of a wait.
 #[derive(Clone, Copy, Debug)]
 struct Owner {
-    /// Its innermost method.
+    /// The owner's innermost method.
     method: Option<u32>,
-    /// The arrow from the wait to it, and the one from its release to the waiter.
+    /// The arrow from the wait to the owner, and the one from the release to the waiter.
     flows: (u64, u64),
 }
 
-/// Somebody began to wait for what this thread holds.
+/// Another thread started to wait for a lock that this thread owns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Awaited {
-    /// When.
+pub(crate) struct OwnerWait {
+    /// When it started.
     pub(crate) at: u64,
-    /// Which thread of the recording waits.
+    /// Index of the waiting thread.
     pub(crate) by: usize,
-    /// How long it waited; to the end of time if it did not get it.
+    /// Duration of the wait; the maximum if it did not get the lock.
     pub(crate) duration: u64,
-    /// The arrow from there, and the one to the waiter at the end.
+    /// The arrow from the wait, and the one to the waiter at the end.
     pub(crate) flow: u64,
     pub(crate) release: u64,
-    /// The lock's identity, and its class.
+    /// The lock's identity and class.
     pub(crate) lock: u64,
     pub(crate) class: TextId,
 }
 
-/// Owners by (waiting thread, ordinal of its wait), and each owner's side of it.
+/// Owners by (waiting thread, ordinal of its wait), and the waits for each owner.
 #[derive(Debug, Default)]
 pub(crate) struct Owners {
     owners: HashMap<(usize, u64), Owner>,
-    /// By thread, each by time.
-    awaited: HashMap<usize, Vec<Awaited>>,
+    /// By thread, sorted by time.
+    awaited: HashMap<usize, Vec<OwnerWait>>,
 }
 
 impl Owners {
-    /// Reads the threads that own something once more.
+    /// Reads the threads that own locks again.
     pub(crate) fn of<S: Source>(
         facts: &Facts<'_, S>,
         waits: &[LockWait],
@@ -60,7 +60,7 @@ impl Owners {
             let Some(place) = recording.threads().iter().position(|t| t.uid == owner) else { continue };
             let thread = &recording.threads()[place];
             waits.sort_by_key(|wait| wait.begun);
-            let awaited = waits.iter().map(|wait| Awaited {
+            let awaited = waits.iter().map(|wait| OwnerWait {
                 at: wait.begun.min(MAX_TIME),
                 by: wait.thread,
                 duration: wait.duration,
@@ -69,7 +69,7 @@ impl Owners {
                 lock: wait.lock.0,
                 class: TextId(wait.lock.1),
             });
-            let awaited: Vec<Awaited> = awaited.collect();
+            let awaited: Vec<OwnerWait> = awaited.collect();
             let mut arrows = awaited.iter().map(|awaited| (awaited.flow, awaited.release));
             let mut next = waits.into_iter().peekable();
             let mut note = |wait: &LockWait, stack: &OpenStack| {
@@ -97,9 +97,10 @@ impl Owners {
         Ok(owners)
     }
 
-    /// Threads by how long others waited for what they hold, the longest first; main's waits count before all others.
+    /// Threads by how long others waited for their locks, the longest first; main's waits come before all
+    /// others.
     pub(crate) fn by_weight(&self, main: Option<usize>) -> Vec<usize> {
-        let weight = |awaited: &[Awaited]| {
+        let weight = |awaited: &[OwnerWait]| {
             let of = |mains: bool| {
                 let some = awaited.iter().filter(|a| (Some(a.by) == main) == mains);
                 some.fold(0_u64, |sum, a| sum.saturating_add(a.duration))
@@ -112,18 +113,18 @@ impl Owners {
         threads.into_iter().map(|(_, thread)| thread).collect()
     }
 
-    /// The owner's method at this wait, if it is known.
+    /// The owner's method at this wait, if known.
     pub(crate) fn method(&self, thread: usize, ordinal: u64) -> Option<u32> {
         self.owners.get(&(thread, ordinal))?.method
     }
 
-    /// The arrows from this wait to its owner and back, if it is known.
+    /// The arrows from this wait to its owner and back, if known.
     pub(crate) fn flows(&self, thread: usize, ordinal: u64) -> Option<(u64, u64)> {
         self.owners.get(&(thread, ordinal)).map(|owner| owner.flows)
     }
 
-    /// When others began to wait for what this thread holds, by time.
-    pub(crate) fn awaited(&self, thread: usize) -> &[Awaited] {
+    /// The waits for this thread's locks, by time.
+    pub(crate) fn awaited(&self, thread: usize) -> &[OwnerWait] {
         self.awaited.get(&thread).map_or(&[], Vec::as_slice)
     }
 }

@@ -1,4 +1,4 @@
-//! The recorder on tracks of its own: what it did, what that cost, and what it saw of main on the processor.
+//! Writes the recorder's own tracks: its changes, their cost, and main's CPU time.
 
 use std::cmp::Reverse;
 
@@ -8,28 +8,28 @@ use trace_format::layout::State;
 
 use super::Tally;
 use super::categories::THREAD_STATE;
-use super::labels::{processor_args, state_name};
+use super::labels::{cpu_args, state_name};
 use super::sink::{Arg, Level, LogLine, Name, Sink, Track, Unit, Value};
 use super::thread::Shared;
-use crate::facts::{Cost, Overhead, Survey, Switch, Why, estimate, first_event, percent};
+use crate::facts::{Cost, OffReason, Overhead, Survey, Switch, estimate, first_event, percent};
 use crate::{ExportError, Warning};
 
-/// Threads whose figures are told one by one: those with the most events.
+/// Maximum number of threads listed individually: those with the most events.
 const MAX_THREADS: usize = 64;
-/// The counter of what recording costs main.
+/// The counter of the estimated cost to main.
 const COST: &str = "recording's cost to main, estimated (%)";
-/// The counter of what recording cost as it was measured.
+/// The counter of the measured cost.
 const MEASURED: &str = "recording's cost, measured (% of the threads' time)";
-/// The counter of main's share of a processor.
+/// The counter of main's CPU usage.
 const CPU: &str = "main: processor while late (%)";
-/// A stretch in which coarse time was not kept.
+/// The slice while coarse time stood still.
 const STANDSTILL: &str = "coarse time stood still: calls look short or are missing";
-/// The counter of methods that are not recorded.
+/// The counter of methods that are switched off.
 const METHODS_OFF: &str = "methods switched off";
-/// All of these.
+/// All of these counters.
 pub(super) const RECORDERS_COUNTERS: [&str; 4] = [COST, MEASURED, CPU, METHODS_OFF];
 
-/// What happens on the recorder's track.
+/// An event on the recorder's track.
 enum Mark {
     PauseBegin,
     PauseEnd,
@@ -42,13 +42,13 @@ enum Mark {
     Measured(Cost),
 }
 
-/// What each thread was charged, as far as the device's figures are known.
+/// The estimated cost per thread, if the device's figures are known.
 struct Costs {
-    /// Of each thread, ns.
+    /// Per thread, ns.
     each: Vec<f64>,
-    /// Of main in percent of its time since its first event.
+    /// For main, in percent of its time since its first event.
     main: f64,
-    /// Of all threads together, in percent of one processor.
+    /// For all threads together, in percent of one CPU.
     all: f64,
 }
 
@@ -64,7 +64,7 @@ fn costs<S: Source>(shared: &Shared<'_, S>, survey: &Survey) -> Option<Costs> {
     Some(Costs { each, main, all })
 }
 
-/// Writes it, if the recorder said anything of itself.
+/// Writes the track, if the recorder left any events.
 pub(super) fn recorder_track<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     survey: &Survey,
@@ -73,9 +73,9 @@ pub(super) fn recorder_track<S: Source, K: Sink>(
 ) -> Result<(), ExportError> {
     let facts = &shared.facts.recorder;
     let dropped = shared.recording.header().dropped;
-    let said =
+    let has_changes =
         facts.measurement.is_some() || !facts.changes.is_empty() || facts.overhead != Overhead::default();
-    if !said && facts.standstills.all().is_empty() && dropped == 0 {
+    if !has_changes && facts.standstills.all().is_empty() && dropped == 0 {
         return Ok(());
     }
     let costs = costs(shared, survey);
@@ -94,7 +94,7 @@ pub(super) fn recorder_track<S: Source, K: Sink>(
     for (at, mark) in marks(shared, survey, costs.as_ref()) {
         now = at.clamp(now, survey.end.max(now));
         match mark {
-            // A standstill ends where it would reach into a pause or out of one: slices nest.
+            // A standstill is cut at the border of a pause: slices nest.
             Mark::PauseBegin => {
                 if std::mem::take(&mut still) {
                     sink.end(now, &[])?;
@@ -159,7 +159,7 @@ pub(super) fn recorder_track<S: Source, K: Sink>(
     sink.end(end, &[])
 }
 
-/// All marks by time. Those of one time keep the order of this list.
+/// All marks by time. Marks of equal times keep the order of this list.
 fn marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey, costs: Option<&Costs>) -> Vec<(u64, Mark)> {
     let mut marks = Vec::new();
     for pause in &shared.pauses {
@@ -178,8 +178,8 @@ fn marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey, costs: Option<&Cost
     let threads = shared.recording.threads();
     let mut by_events: Vec<usize> = (0..threads.len()).collect();
     by_events.sort_by_key(|i| Reverse(survey.events[*i]));
-    let told = by_events.into_iter().take(MAX_THREADS);
-    marks.extend(told.map(|i| (threads[i].first_time(), Mark::Thread(i))));
+    let listed = by_events.into_iter().take(MAX_THREADS);
+    marks.extend(listed.map(|i| (threads[i].first_time(), Mark::Thread(i))));
     if costs.is_some() {
         marks.extend(cost_marks(shared, survey));
     }
@@ -187,7 +187,7 @@ fn marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey, costs: Option<&Cost
     marks
 }
 
-/// What recording cost main from window to window, where that changes.
+/// The cost to main per window, where it changes.
 fn cost_marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey) -> Vec<(u64, Mark)> {
     let main = shared.recording.threads().iter().find(|t| t.main);
     let (Some(main), Some(measurement)) = (main, &shared.facts.recorder.measurement) else {
@@ -197,13 +197,13 @@ fn cost_marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey) -> Vec<(u64, M
     let mut marks = Vec::new();
     let mut last = None;
     let windows = survey.main_rate.windows().map(|(begin, events)| {
-        // Events of the same window have one clock as a rule: that at its middle.
+        // Events of one window usually have one clock: that at its middle.
         let clock = main.clock_at(begin.saturating_add(width / 2));
         (begin, percent(events as f64 * measurement.cost(clock), width))
     });
     let end = survey.main_rate.windows().last().map(|(begin, _)| (begin.saturating_add(width), 0.0));
     for (begin, cost) in windows.chain(end.filter(|(end, _)| *end < survey.end)) {
-        // A tenth of a percent of a percent is no change.
+        // A change of less than 0.001 percentage points is ignored.
         let cost = (cost * 1e3).round() / 1e3;
         if last.replace(cost) != Some(cost) {
             marks.push((begin, Mark::Cost(cost)));
@@ -273,7 +273,7 @@ fn thread_args<'a, S: Source>(
         Arg::new("events", Value::Uint(survey.events[i])),
         Arg::new("words_overwritten", Value::Uint(thread.overwritten())),
     ];
-    let covered = survey.covering[i].finish(thread, survey.end, &shared.pauses);
+    let covered = survey.coverage_builder[i].finish(thread, survey.end, &shared.pauses);
     args.push(Arg::new("recorded_ms", Value::Millis(covered.recorded)));
     args.push(Arg::new("lived_ms", Value::Millis(covered.lived())));
     if let Some(costs) = costs {
@@ -283,7 +283,7 @@ fn thread_args<'a, S: Source>(
     args
 }
 
-/// Another clock from here on, or a change that only a later version knows.
+/// Writes a change of the clock, or one that only a later version knows.
 fn changed<K: Sink>(at: u64, change: Change, tally: &mut Tally, sink: &mut K) -> Result<(), ExportError> {
     let (name, text) = match change {
         Change::Unknown(number) => {
@@ -300,7 +300,7 @@ fn changed<K: Sink>(at: u64, change: Change, tally: &mut Tally, sink: &mut K) ->
     log(sink, at, text)
 }
 
-/// A method is not recorded from here on, or is again.
+/// Writes that a method is switched off or on.
 fn switched<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     at: u64,
@@ -316,25 +316,25 @@ fn switched<S: Source, K: Sink>(
     }
     let text = match switch.off {
         None => format!("{method} is recorded again"),
-        Some(Why::Asked) => format!("{method} is not recorded from here on: asked for"),
-        Some(Why::Budget(None)) => {
+        Some(OffReason::Asked) => format!("{method} is not recorded from here on: asked for"),
+        Some(OffReason::Budget(None)) => {
             format!("{method} is not recorded from here on: its calls are short and over the budget")
         }
-        Some(Why::Budget(Some(rate))) => {
+        Some(OffReason::Budget(Some(rate))) => {
             args.push(Arg::new("events_per_second", Value::Uint(rate)));
             format!(
                 "{method} is not recorded from here on: its calls are short, and {rate} events a second are over the budget"
             )
         }
-        Some(Why::Cost(calls)) => {
+        Some(OffReason::Cost(calls)) => {
             args.push(Arg::new("calls_per_second", Value::Uint(calls)));
             format!("{method} is not recorded from here on: {calls} calls a second cost more than they tell")
         }
     };
     let why = switch.off.map(|why| match why {
-        Why::Budget(_) => "over the budget",
-        Why::Cost(_) => "cost of recording",
-        Why::Asked => "asked for",
+        OffReason::Budget(_) => "over the budget",
+        OffReason::Cost(_) => "cost of recording",
+        OffReason::Asked => "asked for",
     });
     args.extend(why.map(|why| Arg::new("why", Value::Text(why))));
     tally.instants += 1;
@@ -347,8 +347,8 @@ fn log<K: Sink>(sink: &mut K, at: u64, message: &str) -> Result<(), ExportError>
     sink.log(&LogLine::ours(at, Level::Info, &crate::text::clean(&format!("recorder: {message}"))))
 }
 
-/// What main did from one look to the next while its message was late.
-pub(super) fn processor_track<S: Source, K: Sink>(
+/// Writes what main did from one poll to the next while its message was late.
+pub(super) fn cpu_track<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     tally: &mut Tally,
     sink: &mut K,
@@ -358,21 +358,21 @@ pub(super) fn processor_track<S: Source, K: Sink>(
     if spans.peek().is_none() {
         return Ok(());
     }
-    sink.track(Track::Processor)?;
+    sink.track(Track::Cpu)?;
     tally.tracks += 1;
     let (mut now, mut used) = (shared.start, 0_u64);
     for span in spans {
         let (begin, end) = (span.begin.max(now), span.end.max(now));
         if begin > now && now > shared.start {
-            // It is looked at only while it is late: in between nothing is known.
+            // Main is polled only while it is late: the time in between is unknown.
             tally.counters += 1;
             sink.counter(now, CPU, Unit::Sign("%"), 0.0)?;
         }
         tally.counters += 1;
-        sink.counter(begin, CPU, Unit::Sign("%"), percent(span.ran as f64, span.looked()))?;
+        sink.counter(begin, CPU, Unit::Sign("%"), percent(span.ran as f64, span.polled()))?;
         tally.slices += 1;
-        // The processor's own time, where readers look for it.
-        let mut args = processor_args(&span).to_vec();
+        // The CPU time itself, in the field where readers expect it.
+        let mut args = cpu_args(&span).to_vec();
         args.extend([Arg::thread_time(used), Arg::category(THREAD_STATE)]);
         used = used.saturating_add(span.ran);
         sink.begin(begin, Name::Text(state_name(span.mostly())), &args)?;

@@ -1,4 +1,4 @@
-//! What a writer of traces has to be able to do.
+//! The interface of trace writers.
 
 use std::borrow::Cow;
 
@@ -13,11 +13,11 @@ use crate::facts::SystemInfo;
 /// The name of a slice, instant or counter.
 #[derive(Clone, Copy, Debug)]
 pub enum Name<'a> {
-    /// A method, or DISPATCH.
+    /// A method.
     Method(u32, &'a Names<'a>),
-    /// A text that is likely to come again.
+    /// A text that is likely to recur.
     Text(&'a str),
-    /// A text that does not come again: not worth remembering.
+    /// A text that does not recur: not worth interning.
     Once(&'a str),
 }
 
@@ -39,22 +39,22 @@ pub enum Value<'a> {
     Int(i64),
     /// An unsigned number.
     Uint(u64),
-    /// Nanoseconds, to be shown as milliseconds.
+    /// Nanoseconds, displayed as milliseconds.
     Millis(u64),
-    /// A number with a fraction; it is finite.
+    /// A finite number with a fraction.
     Number(f64),
-    /// A yes or no.
+    /// A boolean.
     Bool(bool),
     /// A text.
     Text(&'a str),
-    /// No argument but a link: an arrow of this number passes here. It runs by time through all events with its number.
+    /// Not an argument but a flow arrow: the arrow with this number passes through the event. It runs by time
+    /// through all events with its number.
     Flow(u64),
-    /// No argument but a group: viewers give events of one group one colour.
+    /// Not an argument but a group: viewers give events of one group one colour.
     Group(&'a str),
-    /// No argument but what the slice is about, one of few words.
+    /// Not an argument but the slice's category.
     Category(&'static str),
-    /// No argument but the time that the main thread had spent on processors by then, ns. Both ends of a slice have it, or
-    /// neither.
+    /// Not an argument but the main thread's CPU time so far, ns. Both ends of a slice have it, or neither.
     ThreadTime(u64),
 }
 
@@ -68,13 +68,13 @@ pub struct Arg<'a> {
 }
 
 impl<'a> Arg<'a> {
-    /// An argument.
+    /// An ordinary argument.
     #[must_use]
     pub fn new(key: &'static str, value: Value<'a>) -> Self {
         Self { key, value }
     }
 
-    /// The arrow of this number passes here.
+    /// The arrow with this number passes through the event.
     #[must_use]
     pub fn flow(number: u64) -> Self {
         Self { key: "", value: Value::Flow(number) }
@@ -86,19 +86,19 @@ impl<'a> Arg<'a> {
         Self { key: "", value: Value::Group(name) }
     }
 
-    /// The slice is about this.
+    /// The slice has this category.
     #[must_use]
     pub fn category(name: &'static str) -> Self {
         Self { key: "", value: Value::Category(name) }
     }
 
-    /// Main had spent so much time on processors, ns.
+    /// Main's CPU time so far, ns.
     #[must_use]
     pub fn thread_time(ns: u64) -> Self {
         Self { key: "", value: Value::ThreadTime(ns) }
     }
 
-    /// Whether it is an argument, and not a link, a group or a clock.
+    /// Whether it is an ordinary argument, not an arrow, a group or a clock.
     #[must_use]
     pub fn is_argument(&self) -> bool {
         !matches!(self.value, Value::Flow(_) | Value::Group(_) | Value::Category(_) | Value::ThreadTime(_))
@@ -108,7 +108,7 @@ impl<'a> Arg<'a> {
 /// A process of the trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProcessInfo {
-    /// Its pid in the trace, unique there.
+    /// Its pid in the trace, unique.
     pub pid: u32,
     /// Its uid.
     pub uid: u32,
@@ -116,18 +116,18 @@ pub struct ProcessInfo {
     pub name: String,
     /// When it was first seen, BOOTTIME ns.
     pub started: u64,
-    /// What a reader should know about it, if anything.
+    /// A note for the reader, if there is one.
     pub description: Option<String>,
-    /// What its recording says of the system.
+    /// The system on which it was recorded.
     pub system: SystemInfo,
-    /// Tids that nobody has, one for each of [`Track::PLAIN`], for writers that know no other tracks than threads.
+    /// Unused tids, one for each of [`Track::PLAIN`], for formats whose only tracks are threads.
     pub plain_tids: [u32; Track::PLAIN.len()],
     /// Its threads, main first.
     pub threads: Vec<ThreadInfo>,
 }
 
 impl ProcessInfo {
-    /// Whether a thread of it has this tid in the trace, or one of its tracks does.
+    /// Whether one of its threads or tracks has this tid in the trace.
     #[must_use]
     pub fn has_tid(&self, tid: u32) -> bool {
         self.pid == tid || self.plain_tids.contains(&tid) || self.threads.iter().any(|t| t.tid == tid)
@@ -137,89 +137,89 @@ impl ProcessInfo {
 /// A thread of the trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ThreadInfo {
-    /// Its tid in the trace, unique there; equal to the pid for the recorded main thread.
+    /// Its tid in the trace, unique; equal to the pid for the recorded main thread.
     pub tid: u32,
     /// Its tid as recorded.
     pub recorded_tid: u32,
-    /// Its name, if it is known.
+    /// Its name, if known.
     pub name: Option<String>,
     /// Whether it is the recorded main thread.
     pub main: bool,
-    /// Its place among the process's threads: main first, then those that main waited for.
+    /// Its position among the process's threads: main first, then those that main waited for.
     pub rank: u32,
 }
 
 /// A track of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Track {
-    /// The thread at this index of [`ProcessInfo::threads`].
+    /// The thread with this index in [`ProcessInfo::threads`].
     Thread(usize),
     /// ANRs and thread dumps.
     Anr,
-    /// What the recorder did and what that cost.
+    /// The recorder's changes and their cost.
     Recorder,
-    /// What main used of the processor while its message was late.
-    Processor,
-    /// Main's messages before an ANR, one after the other.
-    History,
-    /// Messages that were late, when they were due, and those that were waiting at an ANR.
+    /// Main's CPU time while its message was late.
+    Cpu,
+    /// Main's messages before an ANR.
+    MessageList,
+    /// Messages that were late, at their due times, and those waiting at an ANR.
     Queue,
-    /// The vsyncs that late frames were for.
+    /// The vsyncs of late frames.
     Vsync,
     /// Starts of the app and of its pages.
     Startup,
-    /// What main did of a start, in the system's words.
+    /// What main did during a start, under the system's names.
     StartupPhases,
 }
 
 impl Track {
-    /// The tracks that are none of a thread. Each comes at most once a process.
+    /// The tracks that are not threads. Each occurs at most once per process.
     pub const PLAIN: [Self; 8] = [
         Self::Anr,
         Self::Recorder,
-        Self::Processor,
-        Self::History,
+        Self::Cpu,
+        Self::MessageList,
         Self::Queue,
         Self::Vsync,
         Self::Startup,
         Self::StartupPhases,
     ];
 
-    /// Whether it tells of the main thread, and so hangs below it: readers that ask for main's slices find it.
+    /// Whether it is about the main thread, and so a child of it: readers that query main's slices find it.
     #[must_use]
     pub fn of_main(self) -> bool {
-        matches!(self, Self::StartupPhases | Self::Processor)
+        matches!(self, Self::StartupPhases | Self::Cpu)
     }
 
-    /// Whether it is in the recorder's group, which stands at the end: no reader asks for it first.
+    /// Whether it is in the recorder's group, which comes last.
     #[must_use]
     pub fn of_recorder(self) -> bool {
-        matches!(self, Self::History | Self::Queue | Self::Vsync)
+        matches!(self, Self::MessageList | Self::Queue | Self::Vsync)
     }
 
-    /// Its place among the tracks of the process, or of its group.
+    /// Its position among the tracks of the process, or of its group.
     #[must_use]
     pub fn rank(self) -> u32 {
         match self {
             Self::Anr => 0,
             Self::Thread(_) => 1,
-            Self::Processor => 2,
+            Self::Cpu => 2,
             Self::StartupPhases => 3,
             Self::Startup => 4,
-            Self::History => 5,
+            Self::MessageList => 5,
             Self::Queue => 6,
             Self::Vsync => 7,
             Self::Recorder => 100,
         }
     }
 
-    /// Its place in [`Track::PLAIN`]; `None` for a thread's.
+    /// Its index in [`Track::PLAIN`]; `None` for a thread.
     #[must_use]
     pub fn plain(self) -> Option<usize> {
         Self::PLAIN.iter().position(|track| *track == self)
     }
 
-    /// The name and what it holds; `None` for a thread's, which has its own name.
+    /// Its name and description; `None` for a thread, which has its own name.
     #[must_use]
     pub fn described(self) -> Option<(&'static str, &'static str)> {
         match self {
@@ -233,11 +233,11 @@ impl Track {
                 "What was recorded and what that cost (estimated), when recording was paused, and what else was \
                  changed while it ran",
             )),
-            Self::Processor => Some((
+            Self::Cpu => Some((
                 "main: processor while late",
                 "What the main thread did from one look at it to the next; it is looked at while its message is late",
             )),
-            Self::History => Some((
+            Self::MessageList => Some((
                 "main: messages before an ANR",
                 "Main's messages in the 10 s before an ANR was detected; those shorter than a frame are told together",
             )),
@@ -258,32 +258,32 @@ impl Track {
     }
 }
 
-/// Whether a counter of this name is the recorder's own, and not the app's.
+/// Whether a counter with this name is the recorder's own, not the app's.
 #[must_use]
 pub fn is_recorders_counter(name: &str) -> bool {
     RECORDERS_COUNTERS.contains(&name) || name.ends_with(SHORT_CALLS)
 }
 
-/// What the rows of locks of a thread of this name are called.
+/// The name of the lock tracks of a thread with this name.
 #[must_use]
 pub fn locks_name(thread: &str) -> String {
     format!("locks of {thread}")
 }
 
-/// How grave a log line is. Of ours only three come.
+/// The level of a log line. The exporter's own lines use only three.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Level {
-    /// For whoever wrote the code.
+    /// For developers.
     Verbose,
-    /// For whoever looks for a fault.
+    /// For debugging.
     Debug,
-    /// Good to know.
+    /// Informational.
     Info,
-    /// Odd.
+    /// A warning.
     Warn,
     /// An ANR.
     Error,
-    /// What ends a process.
+    /// The process ends.
     Fatal,
 }
 
@@ -292,23 +292,23 @@ pub enum Level {
 pub struct LogLine<'a> {
     /// When, BOOTTIME ns.
     pub at: u64,
-    /// How grave.
+    /// The level.
     pub level: Level,
-    /// Who of the app wrote it; `None` for a line of ours.
+    /// The app's tag and thread; `None` for the exporter's own lines.
     pub source: Option<LogSource<'a>>,
-    /// What.
+    /// The text.
     pub message: &'a str,
 }
 
 impl<'a> LogLine<'a> {
-    /// A line of ours.
+    /// One of the exporter's own lines.
     #[must_use]
     pub fn ours(at: u64, level: Level, message: &'a str) -> Self {
         Self { at, level, source: None, message }
     }
 }
 
-/// Who wrote a line of the app's log.
+/// The source of a line of the app's log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LogSource<'a> {
     /// The thread's tid in the trace.
@@ -322,44 +322,44 @@ pub struct LogSource<'a> {
 pub struct AnrRow<'a> {
     /// When it was detected, BOOTTIME ns.
     pub at: u64,
-    /// Its identity, in the form of a UUID.
+    /// Its stable identity, in the form of a UUID.
     pub error_id: &'a str,
-    /// What the system would call the subject.
+    /// The subject in the system's words.
     pub subject: &'a str,
 }
 
-/// What a counter counts.
+/// The unit of a counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
-    /// Whatever it is.
+    /// A plain number.
     Count,
     /// Bytes.
     Bytes,
-    /// Something with this sign.
+    /// A quantity with this unit sign.
     Sign(&'static str),
 }
 
 /// A frame as Perfetto's frame timeline shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameRow {
-    /// The number of its vsync, or one that is made up.
+    /// The number of its vsync, or a synthetic one.
     pub token: u64,
-    /// When it was expected to begin and end, BOOTTIME ns, if that is known.
+    /// The expected start and end, BOOTTIME ns, if known.
     pub expected: Option<(u64, u64)>,
-    /// When it began and ended.
+    /// The actual start and end.
     pub actual: (u64, u64),
-    /// How bad it was.
+    /// The jank.
     pub jank: Jank,
 }
 
-/// How bad a frame was.
+/// The jank of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Jank {
-    /// Not at all.
+    /// On time.
     None,
     /// Main was late.
     Late,
-    /// Main was late for so long that nobody would call it a frame.
+    /// Main was late for so long that the frame counts as frozen.
     Frozen,
 }
 
@@ -368,107 +368,109 @@ pub enum Jank {
 pub struct StackFrame<'a> {
     /// `com.example.Main.onClick`, or a native function.
     pub function: &'a str,
-    /// What it is from: a library, or where its name came from.
+    /// Its origin: a library, or the source of its name.
     pub mapping: &'a str,
-    /// File and line in the source, if they are known.
+    /// Source file and line, if known.
     pub source: Option<(&'a str, u32)>,
 }
 
-/// What was said of a thread at one moment.
+/// A thread's state at one moment.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ThreadState<'a> {
     /// `dump: Blocked`.
     pub name: &'a str,
-    /// All that was said.
+    /// The details.
     pub args: &'a [Arg<'a>],
 }
 
-/// What a thread had on its stack, and what else a dump said of it.
+/// A thread's stack, and its state in a dump.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct StackRow<'a> {
     /// When, BOOTTIME ns.
     pub at: u64,
     /// The thread's tid in the trace.
     pub tid: u32,
-    /// Its name, for a thread that is not among those of [`ProcessInfo::threads`].
+    /// Its name, if the thread is not in [`ProcessInfo::threads`].
     pub name: Option<&'a str>,
-    /// The frames, outermost first; none only where there is a state.
+    /// The frames, outermost first; empty only if there is a state.
     pub frames: &'a [StackFrame<'a>],
-    /// Whether the frames are a sample for flame graphs: only main's are. Those of the others stand beside their states.
+    /// Whether the frames are a sample for flame graphs: only main's are. Those of other threads are shown
+    /// beside their states.
     pub sampled: bool,
-    /// What a dump says of it: shown as an instant on the thread's track.
+    /// Its state in a dump: shown as an instant on the thread's track.
     pub state: Option<ThreadState<'a>>,
 }
 
-/// Takes a model, in order: the head, then for each process its tracks one after the other, on each
-/// track events whose times never run back and whose begins and ends balance.
+/// Receives a model in order: the head, then for each process its tracks one after another, on each track
+/// events whose times never run back and whose starts and ends balance.
 pub trait Sink {
-    /// Whether the events of this thread are of use.
+    /// Whether the events of this thread are needed.
     fn wants(&self, _thread: &ThreadInfo) -> bool {
         true
     }
-    /// The trace begins no earlier than `start`; `clocks` come by rising BOOTTIME.
+    /// Starts the trace: it begins no earlier than `start`; `clocks` are sorted by BOOTTIME.
     ///
     /// # Errors
-    /// If the output cannot be written; so for all that follows.
+    /// If the output cannot be written; the same for all other methods.
     fn head(&mut self, start: u64, clocks: &[Clocks]) -> Result<(), ExportError>;
-    /// A process and all of its threads.
+    /// Adds a process and all of its threads.
     ///
     /// # Errors
     /// As for [`Sink::head`].
     fn process(&mut self, process: &ProcessInfo) -> Result<(), ExportError>;
-    /// Events from here on belong to this track of the last process.
+    /// Selects the track of the last process to which the following events belong.
     ///
     /// # Errors
     /// As for [`Sink::head`].
     fn track(&mut self, track: Track) -> Result<(), ExportError>;
-    /// Events from here on belong to a row of locks beside the thread with this tid, which is one of the process's or came
-    /// with a stack, and has this name. `lane` distinguishes the rows of one thread, and each comes once.
+    /// Selects a lock track beside the thread with this tid, which is one of the process's or came with a
+    /// stack, and has this name. `lane` distinguishes the tracks of one thread, and each occurs once.
     ///
     /// # Errors
     /// As for [`Sink::head`].
     fn locks(&mut self, tid: u32, name: &str, lane: usize) -> Result<(), ExportError>;
-    /// A slice begins.
+    /// Starts a slice.
     ///
     /// # Errors
     /// As for [`Sink::head`].
     fn begin(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError>;
-    /// The innermost open slice ends; `args` were not known at its begin.
+    /// Ends the innermost open slice; `args` were not known at its start.
     ///
     /// # Errors
     /// As for [`Sink::head`].
     fn end(&mut self, at: u64, args: &[Arg<'_>]) -> Result<(), ExportError>;
-    /// Something without length.
+    /// Adds an event without duration.
     ///
     /// # Errors
     /// As for [`Sink::head`].
     fn instant(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError>;
-    /// A sample of a counter of the process. `value` is finite; `at` may lie before the track's last event.
+    /// Adds a sample of a counter of the process. `value` is finite; `at` may be before the track's last event.
     ///
     /// # Errors
     /// As for [`Sink::head`].
     fn counter(&mut self, at: u64, name: &str, unit: Unit, value: f64) -> Result<(), ExportError>;
-    /// A frame of the process, at any time.
+    /// Adds a frame of the process, at any time.
     ///
     /// # Errors
     /// As for [`Sink::head`].
     fn frame(&mut self, row: &FrameRow) -> Result<(), ExportError>;
-    /// A stack of the process, at any time. They come one after the other and behind all tracks of the process.
+    /// Adds a stack of the process, at any time. Stacks come one after another, after all tracks of the
+    /// process.
     ///
     /// # Errors
     /// As for [`Sink::head`].
     fn stack(&mut self, row: &StackRow<'_>) -> Result<(), ExportError>;
-    /// A line of the log of the process.
+    /// Adds a line to the log of the process.
     ///
     /// # Errors
     /// As for [`Sink::head`].
     fn log(&mut self, line: &LogLine<'_>) -> Result<(), ExportError>;
-    /// An ANR of the process.
+    /// Adds an ANR of the process.
     ///
     /// # Errors
     /// As for [`Sink::head`].
     fn anr(&mut self, row: &AnrRow<'_>) -> Result<(), ExportError>;
-    /// Facts about the trace as a whole; nothing follows.
+    /// Adds metadata of the whole trace, and ends it.
     ///
     /// # Errors
     /// As for [`Sink::head`].

@@ -1,32 +1,32 @@
-//! What the app saw at the instant at which it found an ANR, as arguments and counters, and the messages that were waiting.
+//! The app's snapshot at an ANR as arguments and counters, and the messages that were waiting.
 
 use trace_format::sections::anr_snapshot::AnrSnapshot;
 
 use super::labels::numbered_name;
 use super::sink::{Arg, Value};
 
-/// Waiting messages of a snapshot that are shown.
+/// Maximum number of waiting messages displayed per snapshot.
 const MAX_PENDING: usize = 1000;
 
-/// A message that was waiting.
+/// A waiting message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Pending {
-    /// Its place in the queue, from 0.
+    /// Its position in the queue, from 0.
     pub(super) place: u64,
-    /// `<Handler class>: <callback class>` or `<Handler class>: #<what>`, as a dispatched one is called.
+    /// `<Handler class>: <callback class>` or `<Handler class>: #<what>`, as for a dispatched message.
     pub(super) name: String,
-    /// When it is due, from the snapshot on, `-5003ms`, or as `Looper.dump` writes it: `-5s3ms`.
+    /// When it is due, relative to the snapshot: `-5003ms`, or as `Looper.dump` writes it: `-5s3ms`.
     pub(super) when: String,
 }
 
-/// The stage of the frame that main was in, and how long it had been, ns, if it was in one.
+/// The stage of the frame that main was in, and its duration so far, ns, if it was in one.
 pub(super) fn stage(snapshot: &AnrSnapshot) -> Option<(&str, Option<u64>)> {
     let stage = snapshot.stage.as_ref()?;
     let since = stage.since.filter(|since| *since <= snapshot.at);
     Some((&stage.name, since.map(|since| snapshot.at - since)))
 }
 
-/// The messages that were waiting, as far as they are shown, and how many more there were.
+/// The waiting messages up to the limit, and the number of others.
 pub(super) fn waiting(snapshot: &AnrSnapshot) -> (Vec<Pending>, u64) {
     let (mut shown, mut count, mut all) = (Vec::new(), 0, 0);
     for line in snapshot.pending.lines() {
@@ -44,21 +44,21 @@ pub(super) fn waiting(snapshot: &AnrSnapshot) -> (Vec<Pending>, u64) {
     (shown, more)
 }
 
-/// A snapshot with the numbers that arguments have as texts.
+/// A snapshot with the texts for its arguments.
 #[derive(Debug)]
-pub(super) struct Shown<'s> {
+pub(super) struct SnapshotArgs<'s> {
     snapshot: &'s AnrSnapshot,
     priority: Option<String>,
     nice: Option<String>,
 }
 
-impl<'s> Shown<'s> {
+impl<'s> SnapshotArgs<'s> {
     pub(super) fn of(snapshot: &'s AnrSnapshot) -> Self {
         let text = |number: Option<i32>| number.map(|number| number.to_string());
         Self { snapshot, priority: text(snapshot.priority), nice: text(snapshot.nice) }
     }
 
-    /// What it says, as arguments.
+    /// Its content as arguments.
     pub(super) fn args(&self) -> Vec<Arg<'_>> {
         let s = self.snapshot;
         let mut args = vec![Arg::new("snapshot_at_ns", Value::Uint(s.at))];
@@ -86,21 +86,22 @@ impl<'s> Shown<'s> {
     }
 }
 
-/// Counters of memory and their bytes.
+/// Memory counters and their bytes.
 pub(super) fn memory(s: &AnrSnapshot) -> impl Iterator<Item = (&'static str, u64)> {
     let all = [("Java heap", s.dalvik_kib), ("Native heap", s.native_kib), ("VmSize", s.vm_kib)];
     let known = all.into_iter().filter_map(|(name, kib)| Some((name, kib.filter(|kib| *kib > 0)?)));
     known.map(|(name, kib)| (name, kib.saturating_mul(1024)))
 }
 
-/// How many waited: `(Total messages: 300, shown: 200)`, with `at least` in front of the number where the queue changed meanwhile.
+/// Number of waiting messages from `(Total messages: 300, shown: 200)`; `at least` precedes the number if the
+/// queue changed meanwhile.
 fn total(line: &str) -> Option<u64> {
     let number = line.strip_prefix("(Total messages: ")?;
     number.strip_prefix("at least ").unwrap_or(number).split(',').next()?.parse().ok()
 }
 
-/// `Message 3: { when=-5003ms callback=a.B target=android.os.Handler }` (AOSP `android/os/Message.java`; recordings of earlier
-/// versions have `Looper.dump`'s lines as they were).
+/// Parses `Message 3: { when=-5003ms callback=a.B target=android.os.Handler }` (AOSP `android/os/Message.java`;
+/// recordings of earlier versions have `Looper.dump`'s lines unchanged).
 fn pending(line: &str, place: u64) -> Option<Pending> {
     let (_, inside) = line.split_once("{ when=")?;
     let inside = inside.trim_end().strip_suffix('}').unwrap_or(inside);
@@ -109,7 +110,7 @@ fn pending(line: &str, place: u64) -> Option<Pending> {
         let at = inside.find(key)? + key.len();
         inside[at..].split_whitespace().next()
     };
-    // An object's identity is no part of what a kind of message is called.
+    // An object's identity is not part of the name of a kind of message.
     let class = |text: &str| text.split('@').next().unwrap_or_default().to_owned();
     let target = value(" target=").map_or("Handler".to_owned(), class);
     let name = match (value(" callback="), value(" what="), value(" barrier=")) {
@@ -157,7 +158,7 @@ mod tests {
         ];
         assert_eq!((names, more), (wanted.to_vec(), 0));
         assert_eq!(memory(&s).collect::<Vec<_>>(), [("Java heap", 2 << 20)]);
-        let shown = Shown::of(&s);
+        let shown = SnapshotArgs::of(&s);
         let input = shown.args().into_iter().find(|a| a.key == "stage_input_ms").unwrap();
         assert_eq!(input.value, Value::Millis(1_500_000));
     }
@@ -173,7 +174,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_is_too_wild(text in "at=5\n((stage|message_since)=.{0,9}\n|\n|Message 0: \\{ when=.{0,20}\\}?\n){0,9}") {
-            prop_assert!(Shown::of(&of(&text)).args().len() >= 2);
+            prop_assert!(SnapshotArgs::of(&of(&text)).args().len() >= 2);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Starts on tracks of their own, in the form that Perfetto's `android.startup.startups` reads.
+//! Writes starts on tracks of their own, in the form that Perfetto's `android.startup.startups` reads.
 
 use trace_format::Source;
 
@@ -8,13 +8,13 @@ use super::thread::Shared;
 use crate::ExportError;
 use crate::facts::{StartKind, Startup};
 
-/// Slices that may overlap, one after the other on one track: what would leave its parent ends with it.
-struct Nest {
+/// Writes possibly overlapping slices on one track: a slice that would leave its parent ends with it.
+struct NestedSlices {
     open: Vec<u64>,
     now: u64,
 }
 
-impl Nest {
+impl NestedSlices {
     fn at<K: Sink>(start: u64, track: Track, sink: &mut K) -> Result<Self, ExportError> {
         sink.track(track)?;
         Ok(Self { open: Vec::new(), now: start })
@@ -48,8 +48,8 @@ impl Nest {
     }
 }
 
-/// Writes them, if there are any: on a lane of their own, and main's part under the names by which Perfetto's `android.startup`
-/// finds it.
+/// Writes the starts, if there are any: on a track of their own, and main's part under the names by which
+/// Perfetto's `android.startup` finds it.
 pub(crate) fn startup_tracks<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     starts: &[Startup],
@@ -60,23 +60,26 @@ pub(crate) fn startup_tracks<S: Source, K: Sink>(
         return Ok(());
     }
     let package = &shared.process.name;
-    let mut nest = Nest::at(shared.start, Track::Startup, sink)?;
+    let mut nest = NestedSlices::at(shared.start, Track::Startup, sink)?;
     tally.tracks += 1;
-    // What is launched ends before anything else begins, for a reader that looks for the end by name.
+    // A launch ends before anything else starts, for readers that search for the end by name.
     let mut launched: Vec<(u64, String)> = Vec::new();
-    let told =
-        |until: u64, launched: &mut Vec<(u64, String)>, nest: &mut Nest, tally: &mut Tally, sink: &mut K| {
-            while let Some((at, name)) = launched.first().filter(|(at, _)| *at <= until).cloned() {
-                launched.remove(0);
-                nest.close_until(at, sink)?;
-                nest.now = nest.now.max(at);
-                tally.instants += 1;
-                sink.instant(nest.now, Name::Text(&name), &[])?;
-            }
-            Ok::<(), ExportError>(())
-        };
+    let write_launches = |until: u64,
+                          launched: &mut Vec<(u64, String)>,
+                          nest: &mut NestedSlices,
+                          tally: &mut Tally,
+                          sink: &mut K| {
+        while let Some((at, name)) = launched.first().filter(|(at, _)| *at <= until).cloned() {
+            launched.remove(0);
+            nest.close_until(at, sink)?;
+            nest.now = nest.now.max(at);
+            tally.instants += 1;
+            sink.instant(nest.now, Name::Text(&name), &[])?;
+        }
+        Ok::<(), ExportError>(())
+    };
     for (i, start) in starts.iter().enumerate() {
-        told(start.begin, &mut launched, &mut nest, tally, sink)?;
+        write_launches(start.begin, &mut launched, &mut nest, tally, sink)?;
         let number = i + 1;
         let name = match start.kind {
             kind if is_launch(kind) => format!("launchingActivity#{number}"),
@@ -90,7 +93,7 @@ pub(crate) fn startup_tracks<S: Source, K: Sink>(
             launched.sort();
         }
     }
-    told(u64::MAX, &mut launched, &mut nest, tally, sink)?;
+    write_launches(u64::MAX, &mut launched, &mut nest, tally, sink)?;
     nest.close_until(u64::MAX, sink)?;
     phases(shared, starts, tally, sink)
 }
@@ -104,7 +107,7 @@ fn phases<S: Source, K: Sink>(
     if !starts.iter().any(|start| is_launch(start.kind)) || !shared.process.threads.iter().any(|t| t.main) {
         return Ok(());
     }
-    let mut nest = Nest::at(shared.start, Track::StartupPhases, sink)?;
+    let mut nest = NestedSlices::at(shared.start, Track::StartupPhases, sink)?;
     tally.tracks += 1;
     for start in starts.iter().filter(|start| is_launch(start.kind)) {
         let mut begin = start.begin;
@@ -112,7 +115,7 @@ fn phases<S: Source, K: Sink>(
             nest.slice((begin, end), "bindApplication", &[], tally, sink)?;
             begin = end;
         }
-        // What of it was the resume is not known: the system's name for the whole is given, and said to be one.
+        // Which part was the resume is unknown: the whole has the system's name and is marked as estimated.
         let estimated = [Arg::new("estimated", Value::Bool(true))];
         if start.kind != StartKind::Hot {
             nest.slice((begin, start.end), "activityStart", &estimated, tally, sink)?;

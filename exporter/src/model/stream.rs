@@ -1,4 +1,4 @@
-//! All recordings of a trace, in the order in which a sink wants them.
+//! Streams all recordings of a trace in the order that a sink needs.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -6,55 +6,56 @@ use std::path::Path;
 use trace_format::event::Clocks;
 use trace_format::{Recording, Source};
 
-use super::answered::Ask;
 use super::flows::Flows;
-use super::history::History;
 use super::identity::Identities;
 use super::incident_track::incident_track;
 use super::late_tracks::{queue_track, vsync_track};
 use super::locks::locks;
+use super::message_list::MessageList;
 use super::owners::Owners;
-use super::recorder_track::{processor_track, recorder_track};
-use super::samples::stacks;
+use super::recorder_track::{cpu_track, recorder_track};
 use super::sink::{ProcessInfo, Sink, Track};
+use super::stacks::stacks;
 use super::startup::startup_tracks;
 use super::thread::{Found, Shared, ThreadPass};
+use super::trace_answer::AnswerSource;
 use super::{Names, Tally};
 use crate::facts::{Facts, LockWait, MAX_TIME, OpenStack, Survey, SystemInfo};
 use crate::{ExportError, Warning};
 
-/// Who waits for a lock, or does one thing, for so long hangs, ns.
-const HUNG: u64 = trace_format::android::ANR_LIMIT_NS;
+/// Duration of a wait or other item from which a thread counts as hung, ns.
+const HUNG_TIME: u64 = trace_format::android::ANR_LIMIT_NS;
 
-/// One recording and the names of its methods.
+/// A recording and the names of its methods.
 #[derive(Debug)]
 pub struct Input<'a, S> {
-    /// Where it came from, for errors.
+    /// Its file name, for errors.
     pub file: &'a Path,
     /// The recording.
     pub recording: &'a Recording<S>,
-    /// Its methods' names.
+    /// The names of its methods.
     pub names: Names<'a>,
-    /// Who knows why it hung, if it did.
-    pub answer: Ask<'a>,
+    /// How to obtain the answer, if it hung.
+    pub answer: AnswerSource<'a>,
 }
 
-/// What became of recordings, and what else there is to say of them.
+/// The result of streaming.
 #[derive(Debug, Default)]
 pub(crate) struct Streamed {
     pub(crate) counts: Tally,
-    /// The system of the first recording that says something of it.
+    /// The system of the first recording that has one.
     pub(crate) system: Option<SystemInfo>,
-    /// The first ANR of the first recording that has one: since when main was blocked, and when it was detected.
+    /// The first ANR of the first recording that has one: since when main was blocked, and when it was
+    /// detected.
     pub(crate) anr: Option<(u64, u64)>,
-    /// The last moment of all.
+    /// The last moment of all recordings.
     pub(crate) last: u64,
-    /// What of each could not be read.
+    /// What could not be read, by recording.
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// Streams all recordings into `sink` and says what was read; [`Sink::finish`] is left to the caller,
-/// who knows what else to say of the trace.
+/// Streams all recordings into `sink` and returns the counts. [`Sink::finish`] is left to the caller, which has
+/// more metadata.
 ///
 /// # Errors
 /// If a recording cannot be read any further, or the sink fails.
@@ -62,14 +63,14 @@ pub fn stream<S: Source, K: Sink>(inputs: &[Input<'_, S>], sink: &mut K) -> Resu
     Ok(streamed(inputs, sink)?.counts)
 }
 
-/// The same, with what else there is to say.
+/// As [`stream`], with further results.
 pub(crate) fn streamed<S: Source, K: Sink>(
     inputs: &[Input<'_, S>],
     sink: &mut K,
 ) -> Result<Streamed, ExportError> {
     let mut clocks = Vec::new();
     for input in inputs {
-        clocks.extend(placed(input, input.recording.clocks())?);
+        clocks.extend(input.recording.clocks().map_err(ExportError::reading(input.file))?);
     }
     let start = first_moment(inputs);
     sink.head(start, &usable_clocks(clocks))?;
@@ -86,33 +87,19 @@ pub(crate) fn streamed<S: Source, K: Sink>(
     Ok(found)
 }
 
-/// Whether there is anything to ask why of: an ANR, a dump, a lock that a thread waits for at the end, or a main that said nothing
-/// for long before the end.
+/// Whether the recording may contain a hang: an ANR, a dump, a lock that a thread waits for at the end, or a
+/// main thread that recorded nothing for long before the end.
 fn may_have_hung<S: Source>(facts: &Facts<'_, S>, survey: &Survey, main: Option<usize>) -> bool {
-    let for_long = |since: u64| survey.end.saturating_sub(since) >= HUNG;
-    let stuck = |wait: &LockWait| wait.duration == u64::MAX && for_long(wait.begun);
+    let for_long = |since: u64| survey.end.saturating_sub(since) >= HUNG_TIME;
+    let waiting = |wait: &LockWait| wait.duration == u64::MAX && for_long(wait.begun);
     !facts.incidents.anrs.is_empty()
         || !facts.incidents.captures.is_empty()
         || facts.has_dumps()
-        || survey.waits.iter().any(stuck)
+        || survey.waits.iter().any(waiting)
         || main.is_some_and(|main| survey.last[main] > 0 && for_long(survey.last[main]))
 }
 
-fn placed<S, T>(input: &Input<'_, S>, result: Result<T, trace_format::ReadError>) -> Result<T, ExportError> {
-    result.map_err(|source| ExportError::Recording { file: input.file.to_owned(), source })
-}
-
-/// Names the file in an error that a deeper level could not place.
-fn place<S>(input: &Input<'_, S>, error: ExportError) -> ExportError {
-    match error {
-        ExportError::Recording { source, .. } => {
-            ExportError::Recording { file: input.file.to_owned(), source }
-        }
-        other => other,
-    }
-}
-
-/// The earliest time of any thread. It is never 0, which some readers take for "unset".
+/// The earliest time of any thread. Never 0, which some readers treat as unset.
 pub(crate) fn first_moment<S: Source>(inputs: &[Input<'_, S>]) -> u64 {
     let of_one = |input: &Input<'_, S>| {
         let recording = input.recording;
@@ -123,8 +110,8 @@ pub(crate) fn first_moment<S: Source>(inputs: &[Input<'_, S>]) -> u64 {
     inputs.iter().filter_map(of_one).min().unwrap_or(1).min(MAX_TIME)
 }
 
-/// Clock triples by rising BOOTTIME. One that runs back on any axis (the user set the clock, or another
-/// boot) is left out: the engine would distrust that whole clock.
+/// Clock triples by rising BOOTTIME. One that runs back on any axis (the user set the clock, or another boot)
+/// is omitted: the engine would distrust that whole clock.
 fn usable_clocks(mut clocks: Vec<Clocks>) -> Vec<Clocks> {
     clocks.retain(|c| c.realtime > 0 && c.boottime.max(c.monotonic).max(c.realtime) < MAX_TIME);
     clocks.sort_by_key(|c| c.boottime);
@@ -155,19 +142,20 @@ fn one<S: Source, K: Sink>(
     let header = recording.header();
     let (faults, more_faults) = recording.faults();
     let mut tally = Tally {
-        // What a damaged header says must leave room to count on.
+        // A damaged header's value must leave room for counting.
         clamped: header.clamped.min(u64::MAX / 2),
         dropped: header.dropped,
         overwritten: recording.threads().iter().fold(0, |sum, t| sum.saturating_add(t.overwritten())),
         faults: faults.len() as u64 + more_faults,
         ..Tally::default()
     };
-    let mut facts = placed(input, Facts::of(recording))?;
+    let failed = ExportError::reading(input.file);
+    let mut facts = Facts::of(recording).map_err(failed)?;
     tally.skipped = facts.skipped().total();
-    let survey = placed(input, facts.survey())?;
+    let survey = facts.survey().map_err(failed)?;
     tally.skipped += survey.frames.more;
     let facts = facts;
-    let owners = placed(input, Owners::of(&facts, &survey.waits, flows))?;
+    let owners = Owners::of(&facts, &survey.waits, flows).map_err(failed)?;
     let anrs = &facts.incidents.anrs;
     let system = facts.system();
     all.warnings.extend(Warning::of_skipped(input.file, facts.skipped()));
@@ -184,7 +172,7 @@ fn one<S: Source, K: Sink>(
         process.threads[thread].rank = u32::try_from(rank).unwrap_or(u32::MAX);
     }
     sink.process(&process)?;
-    let answer = if may_have_hung(&facts, &survey, main) { input.answer.told()? } else { None };
+    let answer = if may_have_hung(&facts, &survey, main) { input.answer.get()? } else { None };
     if let Some(answer) = &answer {
         answer.log(start, sink)?;
     }
@@ -192,6 +180,7 @@ fn one<S: Source, K: Sink>(
     let pauses = facts.recorder.pauses();
     let (names, survey) = (input.names, &survey);
     let shared = Shared {
+        file: input.file,
         recording,
         names,
         process: &process,
@@ -204,8 +193,8 @@ fn one<S: Source, K: Sink>(
         start,
     };
     let mut found = Found {
-        asked: anrs.iter().map(|anr| (anr.since, None)).collect(),
-        history: History::before(anrs),
+        wanted_names: anrs.iter().map(|anr| (anr.since, None)).collect(),
+        history: MessageList::before(anrs),
         ..Found::default()
     };
     for (i, thread) in recording.threads().iter().enumerate() {
@@ -214,12 +203,10 @@ fn one<S: Source, K: Sink>(
         }
         sink.track(Track::Thread(i))?;
         tally.tracks += 1;
-        // A thread that ended has nothing open any more, whatever was lost of its last words.
+        // A thread that ended has nothing open, even if its last words were lost.
         let ended = thread.ended;
         let end = if ended >= survey.last[i] && ended > 0 { ended.min(survey.end) } else { survey.end };
-        ThreadPass::new(&shared, sink, stack, &mut tally, &mut found, i)
-            .run(end)
-            .map_err(|error| place(input, error))?;
+        ThreadPass::new(&shared, sink, stack, &mut tally, &mut found, i).run(end)?;
     }
     incident_track(&shared, &found, &mut tally, sink)?;
     found.history.write(&mut tally, sink)?;
@@ -227,8 +214,8 @@ fn one<S: Source, K: Sink>(
     vsync_track(&shared, &mut found.late.vsyncs, &mut tally, sink)?;
     startup_tracks(&shared, &facts.sections.starts, &mut tally, sink)?;
     recorder_track(&shared, survey, &mut tally, sink)?;
-    processor_track(&shared, &mut tally, sink)?;
-    let dumped = stacks(&shared, &mut tally, sink).map_err(|error| place(input, error))?;
+    cpu_track(&shared, &mut tally, sink)?;
+    let dumped = stacks(&shared, &mut tally, sink)?;
     locks(&shared, &dumped, &mut tally, sink)?;
     all.counts += tally;
     Ok(())

@@ -1,36 +1,39 @@
-//! One thread: words in, balanced slices out.
+//! Converts one thread's events to balanced slices.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use trace_format::event::{Folded, types};
 use trace_format::{Event, Recording, Source, ids};
 
-use super::answered::Told;
-use super::flows::{Flows, Late};
+use super::flows::{Flows, LateEvents};
 use super::folded::ShortCalls;
 use super::frames::Frames;
-use super::history::History;
 use super::labels::{self, text};
 use super::log_form;
 use super::measured_stages::MeasuredStages;
+use super::message_list::MessageList;
 use super::owners::Owners;
 use super::sink::{Arg, LogLine, LogSource, Name, ProcessInfo, Sink, Unit, Value};
+use super::trace_answer::TraceAnswer;
 use crate::ExportError;
-use crate::facts::{Facts, MAX_TIME, Open, OpenStack, Pause, Processor, Step, Survey, name_before, typed};
+use crate::facts::{Facts, MAX_TIME, Open, OpenStack, Pause, PolledCpu, Step, Survey, name_before, typed};
 use crate::names::Names;
 use crate::tally::Tally;
 
-/// The deepest nesting that is shown. The engine drops deeper slices but not their ends, which would
-/// then close the wrong ones, so both are cut here.
+/// Maximum nesting that is displayed. The engine drops deeper slices but not their ends, which would then close
+/// the wrong ones, so both are cut here.
 pub const MAX_DEPTH: usize = 512;
 
-/// What the counters of short calls are called, behind their thread.
+/// The suffix of a short-call counter, after its thread.
 pub(super) const SHORT_CALLS: &str = ": short calls a second";
-/// Threads of a process with a counter of their short calls: the first ones, main among them.
+/// Maximum number of threads per process with a counter of short calls: the first ones, including main.
 const MAX_SHORT_COUNTERS: usize = 32;
 
 /// What all threads of a recording share.
 pub(crate) struct Shared<'a, S> {
+    /// The recording's file name, for errors.
+    pub(crate) file: &'a Path,
     pub(crate) recording: &'a Recording<S>,
     pub(crate) names: Names<'a>,
     pub(crate) process: &'a ProcessInfo,
@@ -38,27 +41,27 @@ pub(crate) struct Shared<'a, S> {
     pub(crate) flows: &'a Flows,
     pub(crate) facts: &'a Facts<'a, S>,
     pub(crate) survey: &'a Survey,
-    /// Why it hung, if it did.
-    pub(crate) answer: Option<Told>,
+    /// The answer, if it hung.
+    pub(crate) answer: Option<TraceAnswer>,
     pub(crate) pauses: Vec<Pause>,
-    /// The trace's first moment: nothing is shown earlier.
+    /// The trace's first moment: nothing is displayed earlier.
     pub(crate) start: u64,
 }
 
-/// What the passes over the threads find for the tracks that come behind them.
+/// What the passes over the threads collect for the tracks after them.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// Names of main's messages and other units that began at these moments.
-    pub(crate) asked: HashMap<u64, Option<String>>,
-    /// What was late.
-    pub(crate) late: Late,
+    /// Names of main's messages and other units that started at these moments.
+    pub(crate) wanted_names: HashMap<u64, Option<String>>,
+    /// Late events.
+    pub(crate) late: LateEvents,
     /// Main's messages before its ANRs.
-    pub(crate) history: History,
-    /// How many threads have a counter of their short calls.
+    pub(crate) history: MessageList,
+    /// Number of threads with a counter of short calls.
     pub(super) short_counters: usize,
 }
 
-/// Turns one thread's words into calls of a sink.
+/// Converts one thread's events to calls of a sink.
 pub(crate) struct ThreadPass<'a, S, K> {
     pub(super) shared: &'a Shared<'a, S>,
     pub(super) sink: &'a mut K,
@@ -68,30 +71,30 @@ pub(crate) struct ThreadPass<'a, S, K> {
     pub(super) frames: Frames,
     /// The bounds of the open frame's stages, if the system measured them.
     pub(super) measured: Option<MeasuredStages>,
-    /// What is open began as a frame and was none: it is not shown.
+    /// Whether the open frame was skipped: it is not displayed.
     skipping: bool,
     pub(super) thread: usize,
     pub(super) main: bool,
-    /// The name of the message that is open, where it will be listed.
+    /// The name of the open message, if it will be listed.
     pub(super) message: String,
-    /// How far below the deepest shown slice the stack went since that slice began.
+    /// How far below the deepest displayed slice the stack went since that slice started.
     cut: usize,
     pub(super) waits: u64,
-    /// Waits whose owner is known that are open: since when, and the arrow from the release.
+    /// Open waits with a known owner: since when, and the arrow from the release.
     pub(super) waiting: Vec<(u64, u64)>,
-    /// Calls that left nothing, by the depth of the slice that they were in, innermost last.
+    /// Short calls, by the depth of the enclosing slice, innermost last.
     short: Vec<(usize, ShortCalls)>,
-    /// The counter of such calls, and up to when it is true.
+    /// The counter of short calls, and the time until which it is valid.
     short_counter: Option<(String, u64)>,
     pub(super) now: u64,
     /// Whether the thread has had an event.
     begun: bool,
-    /// The pauses that are not over yet.
+    /// The upcoming and current pauses.
     pauses: &'a [Pause],
-    /// The next time at which something goes between the thread's own events.
+    /// The next time at which something is inserted between the thread's own events.
     between: u64,
-    /// The moments, by time and the last one first, at which a unit of main's began whose name is wanted.
-    asked: Vec<u64>,
+    /// The moments, latest first, at which a unit of main started whose name is wanted.
+    wanted_names: Vec<u64>,
 }
 
 impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
@@ -125,11 +128,11 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
             begun: false,
             pauses: &shared.pauses,
             between: 0,
-            asked: Vec::new(),
+            wanted_names: Vec::new(),
         };
         if pass.main {
-            pass.asked.extend(pass.found.asked.keys());
-            pass.asked.sort_unstable_by(|a, b| b.cmp(a));
+            pass.wanted_names.extend(pass.found.wanted_names.keys());
+            pass.wanted_names.sort_unstable_by(|a, b| b.cmp(a));
         }
         pass.look_ahead();
         pass
@@ -139,7 +142,7 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
         self.between = self.pauses.first().map_or(u64::MAX, |pause| pause.begin);
     }
 
-    /// Shows what lies between the last event and one at `at`.
+    /// Inserts what is due between the last event and one at `at`.
     #[cold]
     fn between(&mut self, at: u64) -> Result<(), ExportError> {
         self.paused_until(at)?;
@@ -149,9 +152,9 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
 
     /// Streams the thread; what is still open is closed at `end`.
     pub(crate) fn run(mut self, end: u64) -> Result<(), ExportError> {
-        let recording = self.shared.recording;
+        let (recording, failed) = (self.shared.recording, ExportError::reading(self.shared.file));
         for step in self.shared.facts.steps(&recording.threads()[self.thread]) {
-            match step.map_err(unplaced)? {
+            match step.map_err(failed)? {
                 Step::Event { time, event } => {
                     let at = self.reach(time)?;
                     self.event(at, &event)?;
@@ -190,8 +193,8 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
         Ok(())
     }
 
-    /// Calls that left nothing: their number a second is a counter, and the innermost slice around all of them says in the end how many
-    /// they were, and whose.
+    /// Handles calls that left no slice: their rate is a counter, and the innermost slice around all of them
+    /// gets their number and methods at its end.
     fn folded(&mut self, at: u64, folded: &Folded) -> Result<(), ExportError> {
         let since = folded.since.max(self.shared.start);
         if since >= at || folded.calls == 0 {
@@ -227,10 +230,10 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
         Ok(())
     }
 
-    /// Shows what comes before an event at `time`, and says when that is shown.
+    /// Inserts what precedes an event at `time`; returns the time at which the event is displayed.
     #[inline]
     fn reach(&mut self, time: u64) -> Result<u64, ExportError> {
-        // Times rise, so that one beyond the limits stays at the limit.
+        // Times rise, so one beyond the limits stays at the limit.
         let at = time.clamp(self.now, MAX_TIME);
         self.tally.clamped += u64::from(at != time);
         if self.between < at {
@@ -244,7 +247,7 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
         Ok(at)
     }
 
-    /// What is open since before the record is shown from its first moment on.
+    /// Shows an item that was open before the record from its first moment on.
     fn before(&mut self, at: u64, key: u32) -> Result<(), ExportError> {
         let args = [Arg::new("began_before", Value::Bool(true))];
         self.tally.began_before += 1;
@@ -259,8 +262,8 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
         self.push(at, key, Name::Text(name), &args)
     }
 
-    /// Shows the pauses between the last event and `at`, so that nobody takes the gap for idle time. Some events may lie
-    /// inside of a pause: what was under way when it began was still recorded.
+    /// Shows the pauses between the last event and `at`, so that the gap is not mistaken for idle time. Some
+    /// events may be inside a pause: what was under way at its start was still recorded.
     fn paused_until(&mut self, at: u64) -> Result<(), ExportError> {
         while let Some(pause) = self.pauses.first().filter(|pause| pause.begin < at) {
             let (begin, end) = (pause.begin.max(self.now), pause.end.unwrap_or(at).min(at));
@@ -325,7 +328,7 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
                 self.close(at, typed(types::FRAME))
             }
             Event::StageEnd(stage) => self.close(at, typed(stage as u8)),
-            // The first pass took them to their frames.
+            // The first pass assigned them to their frames.
             Event::FrameMetrics(_) | Event::InputEvents(_) => Ok(()),
             Event::WaitEnd => self.close(at, typed(types::WAIT)),
             Event::SpanEnd => self.close(at, typed(types::SPAN)),
@@ -349,7 +352,7 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
                 self.sink.counter(at, &name, labels::unit_of(&name), value)
             }
             Event::Folded(folded) => self.folded(at, &folded),
-            // What is open is known by then.
+            // What is open is already known.
             Event::Time(_) | Event::OpenCalls(_) => Ok(()),
             _ => {
                 self.tally.skipped += 1;
@@ -377,8 +380,8 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
 
     #[inline]
     fn push(&mut self, at: u64, key: u32, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {
-        if self.asked.last().is_some_and(|asked| *asked <= at) {
-            self.name_asked(at, &name);
+        if self.wanted_names.last().is_some_and(|wanted_names| *wanted_names <= at) {
+            self.keep_wanted_name(at, &name);
         }
         let depth = self.stack.depth();
         let remembered = self.stack.push(key, at);
@@ -391,16 +394,16 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
         self.sink.begin(at, name, args)
     }
 
-    /// Keeps the name of what begins at `at`, if that is wanted: of several the outermost, which comes first.
+    /// Keeps the name of what starts at `at`, if it is wanted: of several the outermost, which comes first.
     #[cold]
-    fn name_asked(&mut self, at: u64, name: &Name<'_>) {
-        while self.asked.last().is_some_and(|asked| *asked < at) {
-            self.asked.pop();
+    fn keep_wanted_name(&mut self, at: u64, name: &Name<'_>) {
+        while self.wanted_names.last().is_some_and(|wanted_names| *wanted_names < at) {
+            self.wanted_names.pop();
         }
-        if self.asked.last() == Some(&at)
-            && let Some(asked) = self.found.asked.get_mut(&at)
+        if self.wanted_names.last() == Some(&at)
+            && let Some(wanted_names) = self.found.wanted_names.get_mut(&at)
         {
-            asked.get_or_insert_with(|| name.text().into_owned());
+            wanted_names.get_or_insert_with(|| name.text().into_owned());
         }
     }
 
@@ -430,7 +433,7 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
                 self.sink.end(at, &[])?;
                 continue;
             }
-            let processor = typed_event.and_then(|closed| self.processor(&closed, at));
+            let cpu = typed_event.and_then(|closed| self.cpu(&closed, at));
             let mut args = Vec::new();
             if let Some(closed) = typed_event {
                 self.closed(&closed, at, &mut args)?;
@@ -447,8 +450,8 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
                 args.push(Arg::new("truncated_depth", Value::Uint(self.cut as u64)));
                 self.cut = 0;
             }
-            if let Some(processor) = &processor {
-                args.extend(labels::processor_args(processor));
+            if let Some(cpu) = &cpu {
+                args.extend(labels::cpu_args(cpu));
             }
             self.sink.end(at, &args)?;
             if let Some(wait) = typed_event.filter(|closed| closed.key == typed(types::WAIT) && !incomplete) {
@@ -458,22 +461,13 @@ impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
         Ok(())
     }
 
-    /// What main used of the processor in a message that ends at `at`, if it was looked at: only late ones are.
+    /// Main's CPU time in a message that ends at `at`, if it was polled: only late ones are.
     #[inline]
-    fn processor(&self, closed: &Open, at: u64) -> Option<Processor> {
+    fn cpu(&self, closed: &Open, at: u64) -> Option<PolledCpu> {
         let message = closed.key == ids::DISPATCH || closed.key == typed(types::MESSAGE);
         if !message || !self.shared.facts.recorder.has_usage() {
             return None;
         }
-        self.shared.facts.recorder.processor(
-            self.shared.recording.threads()[self.thread].tid,
-            closed.begun,
-            at,
-        )
+        self.shared.facts.recorder.cpu(self.shared.recording.threads()[self.thread].tid, closed.begun, at)
     }
-}
-
-/// A reader's error before it is known which file it is about.
-pub(crate) fn unplaced(source: trace_format::ReadError) -> ExportError {
-    ExportError::Recording { file: std::path::PathBuf::new(), source }
 }

@@ -1,4 +1,4 @@
-//! What the typed events of a thread become: messages, frames, stages and waits with all that is known of them.
+//! Typed events of a thread: messages, frames, stages and waits with their arguments.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use trace_format::Source;
 use trace_format::event::{Frame, Message, Stage, Wait, WaitKind, types};
 
 use super::categories;
-use super::flows::LATE_MESSAGE;
+use super::flows::MIN_MESSAGE_DELAY;
 use super::labels::{self, known};
 use super::measured_stages::MeasuredStages;
 use super::sink::{Arg, Name, Sink, Value};
@@ -19,8 +19,8 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
         let texts = self.shared.recording.texts();
         let name = labels::message_name(texts, message);
         if self.main {
-            if let Some(asked) = self.found.asked.get_mut(&at) {
-                *asked = Some(name.clone());
+            if let Some(wanted_names) = self.found.wanted_names.get_mut(&at) {
+                *wanted_names = Some(name.clone());
             }
             if self.found.history.is_kept() && self.stack.find(typed(types::MESSAGE)).is_none() {
                 self.message.clone_from(&name);
@@ -38,13 +38,13 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
             args.push(Arg::new("queued", Value::Bool(false)));
         }
         if message.handler > 0 && message.is_queued() {
-            // The system writes identity hash codes so, and a number would look like a count.
+            // The system writes identity hash codes in this form, and a number would look like a count.
             args.push(Arg::new("handler", Value::Text(&handler)));
         }
         if message.due > 0 {
             let late = at.saturating_sub(message.due);
             args.push(Arg::new("queue_delay_ms", Value::Millis(late)));
-            if late >= LATE_MESSAGE {
+            if late >= MIN_MESSAGE_DELAY {
                 let flow = self.found.late.message(self.shared.flows, message.due, late, &name);
                 args.extend(flow.map(Arg::flow));
             }
@@ -74,7 +74,7 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
             args.push(Arg::new("interval_ms", Value::Millis(frame.interval)));
         }
         let bounds = self.shared.survey.frames.bounds(at, frame).filter(|_| frame.estimated);
-        // Nothing of it is estimated then.
+        // Then nothing of it is estimated.
         self.frames.begin(at, Frame { estimated: frame.estimated && bounds.is_none(), ..*frame });
         self.open(at, typed(types::FRAME), Name::Once(&name), &args)?;
         self.measured = bounds.map(|bounds| MeasuredStages::new(bounds, self.stack.depth()));
@@ -119,7 +119,7 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
             args.push(Arg::new("lock_class", Value::Text(class)));
         }
         self.open(at, typed(types::WAIT), Name::Text(&name), &args)?;
-        // A viewer draws an arrow from the end of what it begins at, so that it begins at something without length.
+        // Viewers draw an arrow from the end of its source, so it starts at an event without duration.
         if let Some((flow, release)) = flows.filter(|_| self.stack.depth() <= MAX_DEPTH) {
             self.waiting.push((at, release));
             self.instant(at, &labels::waits_for(owner_name), &[Arg::flow(flow)])?;
@@ -127,7 +127,7 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
         Ok(())
     }
 
-    /// A wait has ended, and what it was for is had.
+    /// Handles the end of a wait.
     pub(super) fn granted(&mut self, wait: &Open, at: u64) -> Result<(), ExportError> {
         while let Some((begun, release)) = self.waiting.pop_if(|(begun, _)| *begun >= wait.begun) {
             if begun == wait.begun && at > begun {
@@ -150,7 +150,7 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
         self.open(at, typed(stage as u8), Name::Text(name), &args)
     }
 
-    /// What is told when something that is no method has ended.
+    /// The arguments at the end of something that is not a method.
     pub(super) fn closed(
         &mut self,
         closed: &Open,
@@ -165,7 +165,7 @@ impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
             }
         } else if closed.key == typed(types::MESSAGE)
             && self.main
-            // One in a loop within a message is part of that message.
+            // In a loop within a message it is part of that message.
             && self.stack.find(typed(types::MESSAGE)).is_none()
         {
             if self.found.history.is_kept() {

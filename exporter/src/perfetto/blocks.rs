@@ -1,4 +1,4 @@
-//! Collects packets into blocks, and writes those plain or compressed.
+//! Collects packets into blocks, and writes the blocks plain or compressed.
 
 use std::io::{self, Write};
 
@@ -6,16 +6,16 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 
 use super::wire::put_varint;
 
-/// A block is closed when it passes this. The engine wants less than 512 kB.
-const BLOCK: usize = 400 << 10;
+/// Size from which a block is closed, in bytes. The engine requires less than 512 kB.
+const MAX_BLOCK: usize = 400 << 10;
 
-/// Room for a short packet.
-pub(crate) const SHORT: usize = 48;
+/// Size of the buffer for a short packet.
+pub(crate) const SHORT_PACKET: usize = 48;
 
 /// TracePacket.compressed_packets, with its wire type.
 const COMPRESSED_PACKETS: u64 = 50 << 3 | 2;
 
-/// A writer of whole packets.
+/// Writes complete packets.
 pub(crate) struct Blocks<W> {
     out: W,
     block: Vec<u8>,
@@ -25,11 +25,11 @@ pub(crate) struct Blocks<W> {
 }
 
 impl<W: Write> Blocks<W> {
-    /// Level 0 writes packets as they are.
+    /// Level 0 writes packets uncompressed.
     pub(crate) fn new(out: W, level: u32) -> Self {
         Self {
             out,
-            block: Vec::with_capacity(BLOCK + (64 << 10)),
+            block: Vec::with_capacity(MAX_BLOCK + (64 << 10)),
             zlib: (level > 0).then(|| Compress::new(Compression::new(level.min(9)), true)),
             squeezed: Vec::new(),
             written: 0,
@@ -47,10 +47,10 @@ impl<W: Write> Blocks<W> {
         self.flush_if_full()
     }
 
-    /// Adds a short packet, tag and length and all: the first `length` bytes of `packet`.
+    /// Adds a short packet including tag and length: the first `length` bytes of `packet`.
     #[inline]
-    pub(crate) fn short(&mut self, packet: &[u8; SHORT], length: usize) -> io::Result<()> {
-        // Copying a fixed length and cutting it is a few moves; copying a variable one is a call.
+    pub(crate) fn short(&mut self, packet: &[u8; SHORT_PACKET], length: usize) -> io::Result<()> {
+        // Copying a fixed length and truncating takes a few moves; copying a variable length is a call.
         let end = self.block.len() + length;
         self.block.extend_from_slice(packet);
         self.block.truncate(end);
@@ -59,10 +59,10 @@ impl<W: Write> Blocks<W> {
 
     #[inline]
     fn flush_if_full(&mut self) -> io::Result<()> {
-        if self.block.len() < BLOCK { Ok(()) } else { self.flush_block() }
+        if self.block.len() < MAX_BLOCK { Ok(()) } else { self.flush_block() }
     }
 
-    /// Writes what has been collected, uncompressed: for what readers look at first.
+    /// Writes what has been collected uncompressed, for packets that readers need first.
     pub(crate) fn flush_plain(&mut self) -> io::Result<()> {
         self.out.write_all(&self.block)?;
         self.written += self.block.len() as u64;
@@ -77,7 +77,7 @@ impl<W: Write> Blocks<W> {
         let Some(zlib) = &mut self.zlib else { return self.flush_plain() };
         zlib.reset();
         self.squeezed.clear();
-        // zlib's own bound for data that cannot be compressed, generously.
+        // zlib's own bound for incompressible data, rounded up.
         self.squeezed.reserve(self.block.len() + self.block.len() / 1000 + 1024);
         let status = zlib.compress_vec(&self.block, &mut self.squeezed, FlushCompress::Finish);
         if !matches!(status, Ok(Status::StreamEnd)) {
@@ -97,7 +97,7 @@ impl<W: Write> Blocks<W> {
         Ok(())
     }
 
-    /// Writes all there is left, and says how many bytes it were in all.
+    /// Writes the rest; returns the total number of bytes.
     pub(crate) fn finish(&mut self) -> io::Result<u64> {
         self.flush_block()?;
         self.out.flush()?;

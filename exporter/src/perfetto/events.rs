@@ -1,8 +1,8 @@
-//! The packets of events: the short form that nearly all have, and the one with whatever an event needs.
+//! Encodes events: the short form of nearly all packets, and the full form.
 
 use std::io::{self, Write};
 
-use super::blocks::SHORT;
+use super::blocks::SHORT_PACKET;
 use super::interning::{annotation, category, named};
 use super::packets::{self, event, packet};
 use super::wire::put_varint;
@@ -10,7 +10,7 @@ use super::writer::PerfettoWriter;
 use crate::model::{Arg, Name, Value};
 
 impl<W: Write> PerfettoWriter<W> {
-    /// Time since the packet before; the private clock moves on.
+    /// Time since the previous packet; advances the private clock.
     #[inline]
     pub(super) fn elapsed(&mut self, at: u64) -> u64 {
         let at = at.max(self.sequence.now);
@@ -19,13 +19,13 @@ impl<W: Write> PerfettoWriter<W> {
         since
     }
 
-    /// A packet whose event is the first `length` bytes of `body`: the form of nearly all packets, so it
-    /// is put together in place.
+    /// A packet whose event is the first `length` bytes of `body`: the form of nearly all packets, so it is
+    /// assembled in place.
     #[inline]
     pub(super) fn short(&mut self, at: u64, body: [u8; 8], length: usize) -> io::Result<()> {
         let since = self.elapsed(at);
         let (middle, middle_length) = self.sequence.middle;
-        let mut packet = [0; SHORT];
+        let mut packet = [0; SHORT_PACKET];
         packet[0] = 0x0A;
         packet[2] = (packet::TIMESTAMP << 3) as u8;
         let mut n = 3 + put_varint(&mut packet[3..13], since);
@@ -38,7 +38,7 @@ impl<W: Write> PerfettoWriter<W> {
         self.blocks.short(&packet, n)
     }
 
-    /// A packet with whatever the event needs.
+    /// A packet in the full form.
     pub(super) fn long(
         &mut self,
         at: u64,
@@ -88,7 +88,7 @@ impl<W: Write> PerfettoWriter<W> {
         self.write()
     }
 
-    /// The wall clock's time at a moment, if any triple of clocks is known.
+    /// The wall-clock time of a moment, if any clock triple is known.
     pub(super) fn realtime(&self, at: u64) -> Option<u64> {
         let after = self.clocks.partition_point(|c| c.boottime <= at);
         let c = self.clocks.get(after.saturating_sub(1))?;
@@ -99,8 +99,8 @@ impl<W: Write> PerfettoWriter<W> {
         })
     }
 
-    /// A sample of a counter, with its full time, which leaves the private clock alone: it may lie before the track's last event,
-    /// or before a slice that is held back.
+    /// A counter sample with an absolute time, independent of the private clock: it may be before the track's
+    /// last event, or before a slice that is held back.
     pub(super) fn absolute_sample(&mut self, at: u64, track: u64, value: f64) -> io::Result<()> {
         let message = &mut self.message;
         message.uint(packet::TIMESTAMP, at).uint(packet::TIMESTAMP_CLOCK, packets::BOOTTIME);

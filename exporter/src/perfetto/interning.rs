@@ -1,4 +1,4 @@
-//! Numbers for names, one numbering a sequence; and what has a name, written with its number.
+//! Interns names, with one numbering per sequence, and writes what has a name.
 
 use std::collections::HashMap;
 
@@ -6,30 +6,30 @@ use super::packets::event;
 use super::wire::Message;
 use crate::model::{Arg, CATEGORIES, Value};
 
-/// Bytes of names that one sequence remembers. Beyond that names are written out where they are used:
-/// larger, but memory stays flat.
+/// Maximum size of the interned names of a sequence, in bytes. Further names are written inline: larger, but
+/// memory stays bounded.
 const MAX_BYTES: usize = 16 << 20;
 
-/// Texts of one kind.
+/// Interned texts of one kind.
 #[derive(Debug, Default)]
 struct Texts {
     numbers: HashMap<Box<str>, u32>,
     bytes: usize,
 }
 
-/// What became of a text.
+/// The result of interning a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Interned {
-    /// It has this number already.
+    /// It already has this number.
     Known(u32),
-    /// It has this number from now on: say so in this packet.
+    /// It gets this number, which this packet must declare.
     New(u32),
-    /// There is no more room.
+    /// The limit is reached.
     Full,
 }
 
 impl Texts {
-    /// The number of `text`; `next` gives a fresh one.
+    /// The number of `text`; `next` provides a new one.
     fn number(&mut self, text: &str, next: &mut u32) -> Interned {
         if let Some(number) = self.numbers.get(text) {
             return Interned::Known(*number);
@@ -50,25 +50,25 @@ impl Texts {
     }
 }
 
-/// All names of the sequence in hand. Numbers start at 1: 0 means "not set".
+/// All interned names of the current sequence. Numbers start at 1: 0 means unset.
 #[derive(Debug, Default)]
 pub(crate) struct Interning {
-    /// Event names that are no methods; they share the methods' numbers.
+    /// Event names other than methods; they share the methods' numbers.
     names: Texts,
     next_name: u32,
     keys: Texts,
     next_key: u32,
     values: Texts,
     next_value: u32,
-    /// By method id: in which round it got which number. Rounds save clearing it for each thread.
+    /// By method id: its number, and the round in which it got it. Rounds avoid clearing this for each thread.
     methods: Vec<(u32, u32)>,
     round: u32,
-    /// Which of the categories were told, by place.
+    /// Which categories have been declared, by index.
     categories: [bool; CATEGORIES.len()],
 }
 
 impl Interning {
-    /// Forgets all names: a new sequence begins.
+    /// Forgets all names: a new sequence starts.
     pub(crate) fn clear(&mut self) {
         self.names.clear();
         self.keys.clear();
@@ -84,7 +84,7 @@ impl Interning {
         self.methods.get(id as usize).filter(|(round, _)| *round == self.round).map(|(_, number)| *number)
     }
 
-    /// Gives a method's name a number.
+    /// Assigns a number to a method's name.
     pub(crate) fn add_method(&mut self, id: u32) -> u32 {
         if self.methods.len() <= id as usize {
             self.methods.resize(id as usize + 1, (0, 0));
@@ -95,7 +95,7 @@ impl Interning {
     }
 }
 
-/// Puts an event's name into its body, by number if there is room for one.
+/// Writes an event's name into its body, by number if the limit allows.
 pub(super) fn named<'m>(
     body: &'m mut Message,
     interned: &mut Message,
@@ -112,7 +112,7 @@ pub(super) fn named<'m>(
     }
 }
 
-/// Says what an event is about.
+/// Writes an event's category.
 pub(super) fn category<'m>(
     body: &'m mut Message,
     interned: &mut Message,
@@ -127,14 +127,14 @@ pub(super) fn category<'m>(
     body.uint(event::CATEGORY_IIDS, number)
 }
 
-/// An argument of an event.
+/// Writes an argument of an event.
 pub(super) fn annotation<'m>(
     m: &'m mut Message,
     interned: &mut Message,
     interning: &mut Interning,
     arg: &Arg<'_>,
 ) -> &'m mut Message {
-    // Keys are few and ours, so they always find room.
+    // Keys are few and constant, so they are always interned.
     match interning.keys.number(arg.key, &mut interning.next_key) {
         Interned::Known(number) => m.uint(1, number.into()),
         Interned::New(number) => {
@@ -157,7 +157,7 @@ pub(super) fn annotation<'m>(
             }
             Interned::Full => m.text(6, text),
         },
-        // They are no arguments.
+        // These are not arguments.
         Value::Flow(_) | Value::Group(_) | Value::Category(_) | Value::ThreadTime(_) => m,
     }
 }

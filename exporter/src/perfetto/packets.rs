@@ -1,4 +1,4 @@
-//! The packets that are written once: heads, clocks, descriptors, the system, log lines.
+//! Encodes the packets that occur once: heads, clocks, descriptors, the system, log lines.
 
 use trace_format::event::Clocks;
 
@@ -50,11 +50,11 @@ pub(crate) mod event {
 pub(crate) const REALTIME: u64 = 1;
 pub(crate) const MONOTONIC: u64 = 3;
 pub(crate) const BOOTTIME: u64 = 6;
-/// The sequence's own clock, told as differences.
+/// The sequence's own clock, encoded as differences.
 pub(crate) const PRIVATE: u64 = 64;
 
-/// The head of a sequence: nothing from before counts, `track` is where events go, and the private clock
-/// stands at 0 when BOOTTIME is `start`.
+/// The head of a sequence: resets the state; `track` is the default track, and the private clock is 0 at
+/// BOOTTIME `start`.
 pub(crate) fn head(m: &mut Message, sequence: u64, track: u64, start: u64, private_unit: u64) {
     m.uint(packet::SEQUENCE, sequence).uint(packet::SEQUENCE_FLAGS, 1);
     m.uint(packet::FIRST_ON_SEQUENCE, 1);
@@ -69,12 +69,12 @@ pub(crate) fn head(m: &mut Message, sequence: u64, track: u64, start: u64, priva
     });
 }
 
-/// The head of a sequence of stacks, whose times are full ones.
+/// The head of a sequence of stacks, which have absolute times.
 pub(crate) fn stacks_head(m: &mut Message, sequence: u64) {
     m.uint(packet::SEQUENCE, sequence).uint(packet::SEQUENCE_FLAGS, 1).uint(packet::FIRST_ON_SEQUENCE, 1);
     m.message(packet::DEFAULTS, |m| {
         m.uint(packet::TIMESTAMP_CLOCK, BOOTTIME);
-        // Else the samples would be said to be those of a processor's clock.
+        // Otherwise the samples would be attributed to a CPU's clock.
         m.message(12, |m| m.message(1, |m| m.text(10, "stacks of threads")))
     });
 }
@@ -89,7 +89,7 @@ pub(crate) fn clocks(m: &mut Message, c: &Clocks) {
     });
 }
 
-/// Processes and threads by the ranks that their descriptors say (Perfetto 57 and later).
+/// Sorts processes and threads by the ranks in their descriptors (Perfetto 57 and later).
 const EXPLICIT_RANKS: u64 = 1;
 
 /// What a descriptor describes.
@@ -104,7 +104,7 @@ pub(crate) enum Described<'a> {
         pid: u32,
         tid: u32,
         name: Option<&'a str>,
-        /// Its place among the threads.
+        /// Its position among the threads.
         rank: u32,
     },
     Counter {
@@ -112,7 +112,7 @@ pub(crate) enum Described<'a> {
         parent: u64,
         unit: Unit,
     },
-    /// What a thread has spent on processors; readers know it by its name and type.
+    /// A thread's CPU time; readers know it by its name and type.
     ThreadTime {
         thread: u64,
     },
@@ -120,14 +120,14 @@ pub(crate) enum Described<'a> {
         name: &'a str,
         parent: u64,
         description: &'a str,
-        /// Its place among its siblings.
+        /// Its position among its siblings.
         rank: u32,
-        /// Whether others are in it, which then have their own places.
+        /// Whether it contains other tracks, which then have their own positions.
         group: bool,
     },
-    /// The root of all, whose processes and threads are in the order of their ranks.
+    /// The root of all tracks, whose processes and threads are sorted by their ranks.
     Root,
-    /// A row beside a thread; those of one name are shown as one.
+    /// A track beside a thread; tracks of the same name are displayed as one.
     Beside {
         name: &'a str,
         thread: u64,
@@ -135,8 +135,8 @@ pub(crate) enum Described<'a> {
     },
 }
 
-/// A track. It is on no sequence, so its time is absolute: on one it would move the private clock, and
-/// a thread's would cling to all counters of the sequence.
+/// A track descriptor. It is on no sequence, so its time is absolute: on one it would advance the private
+/// clock, and a thread's descriptor would affect all counters of the sequence.
 pub(crate) fn descriptor(m: &mut Message, uuid: u64, start: u64, described: &Described<'_>) {
     m.uint(packet::TIMESTAMP, start);
     m.message(packet::TRACK_DESCRIPTOR, |m| {
@@ -166,7 +166,7 @@ pub(crate) fn descriptor(m: &mut Message, uuid: u64, start: u64, described: &Des
             Described::ThreadTime { thread } => {
                 m.text(2, "thread_time").uint(5, thread).message(8, |m| m.uint(1, 1).uint(4, 1))
             }
-            // Tracks of one name are merged unless they ask not to be.
+            // Tracks with equal names are merged unless they opt out.
             Described::Plain { name, parent, description, rank, group } => {
                 m.text(2, name).uint(5, parent);
                 if group {
@@ -181,7 +181,7 @@ pub(crate) fn descriptor(m: &mut Message, uuid: u64, start: u64, described: &Des
     });
 }
 
-/// What the trace's readers show of the system.
+/// The system as displayed by the trace's readers.
 pub(crate) fn system(m: &mut Message, system: &SystemInfo) {
     m.message(packet::SYSTEM_INFO, |m| {
         let uname = [(1, &system.kernel), (2, &system.version), (3, &system.release), (4, &system.machine)];
@@ -205,7 +205,7 @@ pub(crate) fn system(m: &mut Message, system: &SystemInfo) {
     });
 }
 
-/// Whose a process is, which its descriptor cannot say.
+/// A process's parent and user, which its descriptor cannot have.
 pub(crate) fn process_tree(m: &mut Message, at: u64, pid: u32, uid: u32, name: &str, parent: Option<u32>) {
     m.uint(packet::TIMESTAMP, at);
     m.message(packet::PROCESS_TREE, |m| {
@@ -219,7 +219,7 @@ pub(crate) fn process_tree(m: &mut Message, at: u64, pid: u32, uid: u32, name: &
     });
 }
 
-/// One line of the log. `realtime` is on the wall clock, as Android's log is.
+/// One log line. `realtime` is wall-clock time, as in Android's log.
 pub(crate) struct Log<'a> {
     pub(crate) at: u64,
     pub(crate) realtime: u64,
@@ -241,7 +241,7 @@ pub(crate) fn log(m: &mut Message, line: &Log<'_>) {
     });
 }
 
-/// Facts about the trace. Readers from before version 55 skip them.
+/// Metadata of the trace. Readers before version 55 ignore it.
 pub(crate) fn attributes(m: &mut Message, facts: &[(String, String)]) {
     m.message(packet::TRACE_ATTRIBUTES, |m| {
         for (key, value) in facts {
@@ -251,7 +251,7 @@ pub(crate) fn attributes(m: &mut Message, facts: &[(String, String)]) {
     });
 }
 
-/// What the frame timeline says of a frame's end: present type, on time, jank type, severity.
+/// The frame timeline's fields at a frame's end: present type, on time, jank type, severity.
 fn judged(jank: Jank) -> (u64, u64, u64, u64) {
     const ON_TIME: u64 = 1;
     const LATE: u64 = 2;
@@ -264,7 +264,8 @@ fn judged(jank: Jank) -> (u64, u64, u64, u64) {
     }
 }
 
-/// The packets of a frame on the frame timeline, one after the other through `write`. `cookie` is the last one that was used.
+/// The packets of a frame on the frame timeline, passed to `write` one after another. `cookie` is the last one
+/// used.
 pub(crate) fn frame<E>(
     m: &mut Message,
     row: &FrameRow,
@@ -272,7 +273,7 @@ pub(crate) fn frame<E>(
     cookie: &mut u64,
     mut write: impl FnMut(&mut Message) -> Result<(), E>,
 ) -> Result<(), E> {
-    // The display's frame is another number than ours, and any will do.
+    // The display's frame has a different number; any will do.
     let display = row.token.wrapping_add(1);
     let mut begin_and_end = |at: u64, end: u64, kind: u32, fill: &dyn Fn(&mut Message)| {
         *cookie += 1;
@@ -294,7 +295,7 @@ pub(crate) fn frame<E>(
         begin_and_end(begin, end, 3, &|_| ())?;
     }
     let (present, on_time, jank, severity) = judged(row.jank);
-    // 1: the vsync was predicted; 3: nobody told us which one it was for.
+    // 1: the vsync was predicted; 3: the vsync is unknown.
     let prediction = if row.expected.is_some() { 1 } else { 3 };
     begin_and_end(row.actual.0, row.actual.1, 4, &|m| {
         m.uint(6, present).uint(7, on_time).uint(8, 0).uint(9, jank).uint(10, prediction).uint(12, severity);

@@ -1,4 +1,4 @@
-//! Stacks as samples of a profiler: each frame is told once, each stack too.
+//! Encodes stacks as samples of a profiler: each frame and each stack is declared once.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,7 +8,7 @@ use super::packets::{event, packet};
 use super::wire::Message;
 use crate::model::{StackFrame, StackRow, ThreadState};
 
-/// Different texts, frames and stacks that one sequence remembers. Beyond that a new one begins.
+/// Maximum number of distinct texts, frames and stacks per sequence. Beyond it a new sequence starts.
 const MAX_KNOWN: usize = 1 << 17;
 
 /// Fields of InternedData.
@@ -19,7 +19,7 @@ const MAPPING_PATHS: u32 = 17;
 const SOURCES: u32 = 18;
 const MAPPINGS: u32 = 19;
 
-/// Numbers of one kind of thing, from 1.
+/// Numbers things of one kind, from 1.
 #[derive(Debug)]
 struct Numbers<T>(HashMap<T, u64>);
 
@@ -38,7 +38,7 @@ impl<T: Eq + Hash> Numbers<T> {
     }
 }
 
-/// What one sequence has told.
+/// What one sequence has declared.
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
     functions: Numbers<Box<str>>,
@@ -47,12 +47,12 @@ pub(crate) struct Stacks {
     /// Function, mapping, source and line.
     frames: Numbers<(u64, u64, u64, u32)>,
     stacks: Numbers<Vec<u64>>,
-    /// Of the states' arguments.
+    /// For the arguments of states.
     texts: Interning,
 }
 
 impl Stacks {
-    /// Whether it is time for a new sequence.
+    /// Whether a new sequence is due.
     pub(crate) fn is_full(&self) -> bool {
         self.functions.0.len() + self.frames.0.len() + self.stacks.0.len() > MAX_KNOWN
     }
@@ -71,7 +71,7 @@ impl Stacks {
         let known = self.paths.0.len();
         let mapping = Self::text(&mut self.paths, MAPPING_PATHS, frame.mapping, interned);
         if self.paths.0.len() > known {
-            // Each path is one mapping, of any size: nothing is looked up in it.
+            // Each path is one mapping of any size: nothing is looked up in it.
             interned.message(MAPPINGS, |m| m.uint(1, mapping).uint(5, 1 << 40).uint(7, mapping));
         }
         let (source, line) = frame
@@ -80,7 +80,7 @@ impl Stacks {
         let (number, new) = self.frames.of((function, mapping, source, line));
         if new {
             interned.message(FRAMES, |m| {
-                // The place in the mapping tells frames apart, so it has to be their own.
+                // Frames are distinguished by their offset in the mapping, so it must be unique.
                 m.uint(1, number).uint(2, function).uint(3, mapping).uint(4, number);
                 if source > 0 { m.uint(5, source).uint(6, line.into()) } else { m }
             });
@@ -88,7 +88,7 @@ impl Stacks {
         number
     }
 
-    /// The number of a stack; what of it is new goes into `interned`.
+    /// The number of a stack; declares new parts in `interned`.
     fn stack(&mut self, frames: &[StackFrame<'_>], interned: &mut Message) -> u64 {
         let frames: Vec<u64> = frames.iter().map(|frame| self.frame(frame, interned)).collect();
         let (stack, new) = self.stacks.of(frames.clone());
@@ -104,7 +104,7 @@ impl Stacks {
         stack
     }
 
-    /// The packet of a sample, but for its sequence.
+    /// The packet of a sample, without its sequence.
     pub(crate) fn sample(&mut self, m: &mut Message, row: &StackRow<'_>, pid: u32, interned: &mut Message) {
         interned.clear();
         let stack = self.stack(row.frames, interned);
@@ -118,7 +118,7 @@ impl Stacks {
         });
     }
 
-    /// The packet of a state, but for its sequence: an instant on `track`, with this stack beside it.
+    /// The packet of a state, without its sequence: an instant on `track` with this stack.
     pub(crate) fn state(
         &mut self,
         m: &mut Message,

@@ -1,6 +1,6 @@
-//! Protobuf's wire format, as much of it as a trace needs.
+//! Protobuf's wire format, as far as a trace needs it.
 
-/// Bytes under construction.
+/// A message under construction.
 #[derive(Debug, Default)]
 pub(crate) struct Message {
     bytes: Vec<u8>,
@@ -10,7 +10,7 @@ const VARINT: u32 = 0;
 const FIXED64: u32 = 1;
 const LENGTH: u32 = 2;
 
-/// Writes a varint to the front of `out`, which must have room for ten bytes, and says how long it is.
+/// Writes a varint to the front of `out`, which must have room for ten bytes; returns its length.
 #[inline]
 pub(crate) fn put_varint(out: &mut [u8], mut value: u64) -> usize {
     let mut n = 0;
@@ -80,7 +80,7 @@ impl Message {
         self.data(field, value.as_bytes())
     }
 
-    /// A message inside of this one. Its length goes in front of it when it is known.
+    /// Adds a nested message, with its length in front.
     pub(crate) fn message(&mut self, field: u32, fill: impl FnOnce(&mut Self) -> &mut Self) -> &mut Self {
         self.tag(field, LENGTH);
         let start = self.bytes.len();

@@ -16,17 +16,17 @@ use crate::model::{
     is_recorders_counter, locks_name,
 };
 
-/// A pid for the process that carries ANR records; Android's pids end below it.
+/// The pid of the process that carries ANR records; Android's pids end below it.
 const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;
-/// Threads that only a dump knows come behind all that were recorded.
-const LAST_THREADS: u32 = 1 << 30;
+/// Rank of threads that only a dump has: after all recorded ones.
+const DUMPED_THREAD_RANK: u32 = 1 << 30;
 const SYSTEM_SERVER: &str = "system_server";
-/// The first version that takes a stack with an event. Older ones count an error for each.
+/// The first version that accepts a stack with an event. Older ones count an error for each.
 const WITH_CALLSTACKS: u32 = 53;
-/// Sequences are numbered by 32 bits, of which the system's own tracers use the lowest numbers.
+/// Sequence numbers have 32 bits, and the system's own tracers use the lowest ones.
 const MAX_SEQUENCE_BASE: u64 = (1 << 28) - 1;
 
-/// The process in hand.
+/// The current process.
 #[derive(Debug, Default)]
 struct Process {
     pid: u32,
@@ -34,26 +34,26 @@ struct Process {
     name: String,
     uuid: u64,
     threads: Vec<u64>,
-    /// That of main, if there is one.
+    /// The track of main, if there is one.
     main: Option<u64>,
-    /// All that were described, those of stacks too.
+    /// All described threads, including those of stacks.
     by_tid: HashMap<u32, u64>,
-    /// Of those tracks that are none of a thread.
+    /// Tracks that are not threads.
     plain: [Option<u64>; Track::PLAIN.len()],
     counters: HashMap<Box<str>, u64>,
 }
 
-/// The sequence in hand.
+/// The current sequence.
 #[derive(Debug, Default)]
 pub(super) struct Sequence {
-    /// What lies between the time and the event in each of its packets, and how long that is: the
-    /// sequence's number and TrackEvent's tag.
+    /// The bytes between the time and the event in each of its packets, and their number: the sequence's number
+    /// and TrackEvent's tag.
     pub(super) middle: ([u8; 8], usize),
     pub(super) now: u64,
     pub(super) interning: Interning,
 }
 
-/// Writes a trace.
+/// Writes a Perfetto trace.
 pub(crate) struct PerfettoWriter<W> {
     pub(super) blocks: Blocks<W>,
     pub(super) message: Message,
@@ -65,29 +65,29 @@ pub(crate) struct PerfettoWriter<W> {
     pub(super) next_sequence: u64,
     process: Process,
     pub(super) sequence: Sequence,
-    /// The track whose sequence has its head and nothing else yet.
+    /// The track whose sequence has only its head so far.
     fresh: Option<u64>,
     stdlib_anr: bool,
     system_server: Option<u64>,
-    /// Of the last frame on the frame timeline.
+    /// The cookie of the last frame on the frame timeline.
     cookie: u64,
-    /// Of the sequence of stacks, if that is the one in hand, and its number.
+    /// The current sequence of stacks, if any, with its number.
     stacks: Option<(u64, Stacks)>,
-    /// The counter of what main has spent on processors, once there is one.
+    /// The counter of main's CPU time, once it exists.
     pub(super) thread_time: Option<u64>,
-    system_told: bool,
-    /// The oldest reader that must take it without a complaint, as Perfetto's major version.
+    system_written: bool,
+    /// The oldest Perfetto, by major version, that must accept the trace without errors.
     min_perfetto: u32,
-    /// Processes whose parent and user another trace has.
+    /// Processes whose parent and user are in another trace.
     known_processes: Vec<u32>,
-    /// What is added to the numbers of arrows and frames.
+    /// Offset of the numbers of arrows and frames.
     pub(super) base: u64,
     bytes: u64,
 }
 
 impl<W: Write> PerfettoWriter<W> {
-    /// `base` is added to the numbers of tracks, arrows and frames, and what fits of it to those of sequences; 0 makes the
-    /// smallest trace, and anything else one that can be joined with others.
+    /// `base` is added to the numbers of tracks, arrows and frames, and as far as it fits to those of
+    /// sequences; 0 makes the smallest trace, any other value one that can be merged with others.
     pub(crate) fn new(out: W, level: u32, stdlib_anr: bool, base: u64, min_perfetto: u32) -> Self {
         Self {
             blocks: Blocks::new(out, level),
@@ -106,7 +106,7 @@ impl<W: Write> PerfettoWriter<W> {
             cookie: base,
             stacks: None,
             thread_time: None,
-            system_told: false,
+            system_written: false,
             min_perfetto,
             known_processes: Vec::new(),
             base,
@@ -114,12 +114,12 @@ impl<W: Write> PerfettoWriter<W> {
         }
     }
 
-    /// Says nothing of the parents and users of these processes.
+    /// Omits the parents and users of these processes.
     pub(crate) fn leave_out_trees(&mut self, processes: &[u32]) {
         self.known_processes = processes.to_vec();
     }
 
-    /// Bytes written, once the trace is finished.
+    /// Number of bytes written; valid once the trace is finished.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -147,7 +147,7 @@ impl<W: Write> PerfettoWriter<W> {
         Ok(uuid)
     }
 
-    /// The group at the end of the process, with what is the recorder's own.
+    /// The group at the end of the process, for the recorder's own tracks.
     fn recorders_group(&mut self) -> io::Result<u64> {
         let track = Track::Recorder;
         let (Some(place), Some((name, description))) = (track.plain(), track.described()) else {
@@ -162,7 +162,7 @@ impl<W: Write> PerfettoWriter<W> {
         Ok(uuid)
     }
 
-    /// Begins a sequence whose events belong to `track`.
+    /// Starts a sequence whose events belong to `track`.
     fn sequence_head(&mut self, track: u64) -> io::Result<()> {
         self.next_sequence += 1;
         packets::head(&mut self.message, self.next_sequence, track, self.start, 1);
@@ -190,7 +190,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
         let (pid, first) = (info.pid, self.is_empty());
         self.stacks = None;
         if first {
-            // Tracks are numbered in the order in which they are described: the process follows its head.
+            // Tracks are numbered in the order of their description: the process follows its head.
             let process = self.next_uuid + 1;
             let track = if info.threads.is_empty() { process } else { process + 1 };
             self.sequence_head(track)?;
@@ -209,7 +209,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             description,
         })?;
         if first && self.base == 0 {
-            // A trace to be joined with others leaves their order alone.
+            // A trace to be merged with others does not change their order.
             packets::descriptor(&mut self.message, 0, self.start, &Described::Root);
             self.write()?;
         }
@@ -230,7 +230,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             );
             self.write()?;
         }
-        if info.system.is_known() && !std::mem::replace(&mut self.system_told, true) {
+        if info.system.is_known() && !std::mem::replace(&mut self.system_written, true) {
             packets::system(&mut self.message, &info.system);
             self.write()?;
         }
@@ -255,8 +255,8 @@ impl<W: Write> Sink for PerfettoWriter<W> {
     fn track(&mut self, track: Track) -> Result<(), ExportError> {
         self.stacks = None;
         let process = self.process.uuid;
-        if let (Track::Processor, None, Some(thread)) = (track, self.thread_time, self.process.main) {
-            // Its slices say what main spent on processors, which is a counter of that thread.
+        if let (Track::Cpu, None, Some(thread)) = (track, self.thread_time, self.process.main) {
+            // Its slices carry main's CPU time, which is a counter of that thread.
             self.thread_time = Some(self.describe(&Described::ThreadTime { thread })?);
         }
         let uuid = match (track, track.plain().zip(track.described())) {
@@ -284,7 +284,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             Some(thread) => *thread,
             None => {
                 let pid = self.process.pid;
-                let rank = LAST_THREADS;
+                let rank = DUMPED_THREAD_RANK;
                 let thread = self.describe(&Described::Thread { pid, tid, name: Some(name), rank })?;
                 self.process.by_tid.insert(tid, thread);
                 thread
@@ -334,7 +334,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
     }
 
     fn frame(&mut self, row: &FrameRow) -> Result<(), ExportError> {
-        // On no sequence: their times lie before and behind those of the thread in hand.
+        // On no sequence: their times may be before and after those of the current thread.
         let Self { message, blocks, cookie, process, .. } = self;
         let write = |m: &mut Message| {
             blocks.packet(m.bytes())?;
@@ -349,7 +349,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             Some(track) => *track,
             None => {
                 let pid = self.process.pid;
-                let rank = LAST_THREADS;
+                let rank = DUMPED_THREAD_RANK;
                 let track = self.describe(&Described::Thread { pid, tid: row.tid, name: row.name, rank })?;
                 self.process.by_tid.insert(row.tid, track);
                 track
@@ -383,7 +383,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
     }
 
     fn log(&mut self, line: &LogLine<'_>) -> Result<(), ExportError> {
-        // Without the wall clock the engine could not place the line.
+        // The engine could not place the line without the wall clock.
         let Some(realtime) = self.realtime(line.at) else { return Ok(()) };
         let priority = match line.level {
             Level::Verbose => 2,
@@ -424,7 +424,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
         for counter in [error, subject] {
             let unit = Unit::Count;
             let track = self.describe(&Described::Counter { name: &counter, parent: server, unit })?;
-            // This time may lie before or behind that of the track in hand.
+            // This time may be before or after that of the current track.
             self.absolute_sample(row.at, track, 1.0)?;
         }
         Ok(())
@@ -432,7 +432,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
 
     fn finish(&mut self, facts: &[(String, String)]) -> Result<(), ExportError> {
         if self.is_empty() {
-            // Not a single process: still a trace, if an empty one.
+            // Without any process it is still a valid, empty trace.
             self.sequence_head(0)?;
         }
         if !facts.is_empty() {
@@ -444,7 +444,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
     }
 }
 
-/// The reader of `ErrorId:` cuts the name at spaces and `#`.
+/// The parser of `ErrorId:` splits the name at spaces and `#`.
 fn one_word(name: &str) -> String {
     name.replace([' ', '#'], "_")
 }

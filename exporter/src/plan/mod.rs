@@ -1,98 +1,101 @@
-//! Which methods a build need not record: those that real runs show to be called often and to be over at once.
+//! Plans which methods a build need not record: those that are called often in real runs and return
+//! immediately.
 //!
-//! The evidence is what recordings hold ([`Evidence`]): calls with their begin and end, the counts of calls that were so short
-//! that they left nothing, and what the recorder switched off because it was too frequent. A method's mean is all its recorded
-//! time over all its calls, and that also holds where time is coarse: a call that no tick falls into counts as 0, one that a
-//! tick falls into as a whole tick, and on average that is its length.
+//! The evidence comes from recordings ([`RecordedCalls`]): calls with their start and end, the counts of calls too
+//! short to leave a slice, and methods that the recorder switched off because they were too frequent. A
+//! method's mean is its total recorded time over its number of calls. This also holds for coarse time: a call
+//! without a tick inside counts as 0, one with a tick as a whole tick, and on average that is its duration.
 //!
-//! What ever lasted is kept ([`Limits::fits`]), and so is a method that waits itself: a plan must not hide a hang.
+//! Methods that ever took long are kept ([`Thresholds::fits`]), as are methods that wait themselves: a plan must
+//! not hide a hang.
 
-mod evidence;
+mod calls;
 
-pub use evidence::{Evidence, MethodName, Use};
+pub use calls::{CallStats, MethodName, RecordedCalls};
 
 use serde_json::{Value, json};
 
-/// A call that takes longer than this counts as one that lasted, ns. A few ticks of the coarse clock: one tick says nothing
-/// about a call.
-pub const LASTS: u64 = 5_000_000;
-/// A method of which one call took this long is kept, however many others did not, ns.
-pub const TOO_LONG: u64 = 100_000_000;
-/// One call in so many may last: the system takes a thread's processor away at any time.
-pub const RARELY: u64 = 10_000;
+/// Duration from which a call counts as long, ns. A few ticks of the coarse clock, since one tick is no measure
+/// of a call.
+pub const LONG_CALL: u64 = 5_000_000;
+/// Duration of a single call from which a method is always kept, ns.
+pub const MAX_CALL: u64 = 100_000_000;
+/// One call in this many may be long: any thread can lose its CPU.
+pub const CALLS_PER_LONG_CALL: u64 = 10_000;
 
-/// What a method must be like to be left out.
+/// The conditions for excluding a method.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Limits {
-    /// Least calls.
+pub struct Thresholds {
+    /// Minimum number of calls.
     pub calls: u64,
-    /// Least share of all calls, in 1,000,000.
+    /// Minimum share of all calls, in millionths.
     pub share: u64,
-    /// Longest mean, ns.
+    /// Maximum mean duration, ns.
     pub mean: u64,
-    /// Most methods; those with the most calls are taken.
+    /// Maximum number of methods; those with the most calls are chosen.
     pub methods: usize,
 }
 
-impl Default for Limits {
+impl Default for Thresholds {
     fn default() -> Self {
         Self { calls: 1_000, share: 50, mean: 20_000, methods: 2_000 }
     }
 }
 
-impl Limits {
-    /// Whether a method with this use is left out, where there were `all` calls of all methods.
+impl Thresholds {
+    /// Whether to exclude a method with these calls; `all` is the number of calls of all methods.
     #[must_use]
-    pub fn fits(&self, used: &Use, all: u64) -> bool {
+    pub fn fits(&self, used: &CallStats, all: u64) -> bool {
         used.calls >= self.calls.max(1)
             && u128::from(used.calls) * 1_000_000 >= u128::from(self.share) * u128::from(all)
             && used.mean() <= self.mean
-            && used.longest < TOO_LONG
-            && used.lasted <= used.calls / RARELY
+            && used.longest < MAX_CALL
+            && used.long_calls <= used.calls / CALLS_PER_LONG_CALL
             && !used.waits
     }
 }
 
-/// A method that is left out.
+/// An excluded method.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
-    /// Which.
+    /// The method.
     pub method: MethodName,
-    /// What is known of its calls.
-    pub used: Use,
+    /// Its calls.
+    pub used: CallStats,
 }
 
-/// The methods that are left out, and what of all calls they are.
+/// The excluded methods, and their share of all calls.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct Plan {
-    /// Those with the most calls first.
+    /// The excluded methods, most calls first.
     pub rows: Vec<Row>,
-    /// Calls of all methods in all recordings.
+    /// Number of calls of all methods in all recordings.
     pub calls: u64,
-    /// Methods that were called.
+    /// Number of methods that were called.
     pub methods: usize,
-    /// Methods that fit but whose names no rule can hold.
+    /// Number of methods that fit, but whose names a rule cannot express.
     pub unwritable: usize,
-    /// Recordings that were read.
+    /// Number of recordings read.
     pub recordings: u64,
 }
 
 impl Plan {
-    /// The plan for what was found.
+    /// Plans from the evidence.
     #[must_use]
-    pub fn of(evidence: &Evidence, limits: &Limits) -> Self {
-        let calls = evidence.calls();
-        let fitting = evidence.methods().filter(|(_, used)| limits.fits(used, calls));
+    pub fn of(recorded: &RecordedCalls, limits: &Thresholds) -> Self {
+        let calls = recorded.calls();
+        let fitting = recorded.methods().filter(|(_, used)| limits.fits(used, calls));
         let (writable, others): (Vec<_>, Vec<_>) = fitting.partition(|(method, _)| method.fits_a_rule());
         let mut rows: Vec<Row> =
             writable.into_iter().map(|(method, used)| Row { method: method.clone(), used: *used }).collect();
         rows.sort_by(|a, b| b.used.calls.cmp(&a.used.calls).then_with(|| a.method.cmp(&b.method)));
         rows.truncate(limits.methods);
-        let (methods, recordings) = (evidence.methods().count(), evidence.recordings);
+        let (methods, recordings) = (recorded.methods().count(), recorded.recordings);
         Self { rows, calls, methods, unwritable: others.len(), recordings }
     }
 
-    /// Calls of the methods that are left out.
+    /// Number of calls of the excluded methods.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.rows.iter().fold(0, |sum, row| sum.saturating_add(row.used.calls))
@@ -112,7 +115,7 @@ impl Plan {
     }
 }
 
-/// `part` of `all` in percent; 0 of nothing.
+/// `part` of `all` in percent; 0 if `all` is 0.
 #[must_use]
 pub fn percent(part: u64, all: u64) -> f64 {
     if all == 0 { 0.0 } else { part as f64 * 100.0 / all as f64 }

@@ -1,8 +1,9 @@
-//! Where the time went: per thread the heaviest path of calls, the methods with most time of their own, and the waits.
+//! Profiles a recording: per thread the heaviest path of calls, the methods with the most self time, and the
+//! waits.
 //!
-//! Everything comes from the recorded calls. Between two events the time is that of the innermost open call, so the profile has
-//! the resolution of the recording's clock, and a call that was too short to be recorded counts for its caller. Times are wall-clock
-//! times: of a thread that sleeps as of one that computes.
+//! The profile comes from the recorded calls. The time between two events is that of the innermost open call,
+//! so the profile has the resolution of the recording's clock, and a call too short to be recorded counts for
+//! its caller. Times are wall-clock times, whether a thread computes or sleeps.
 
 mod text;
 mod tree;
@@ -17,70 +18,71 @@ use crate::facts::{Facts, OpenStack, typed};
 use crate::method_map::{Fit, MethodMap};
 use crate::model::{Names, wait_name};
 use tree::{CallTree, ROOT};
-use walk::{Walked, walk};
+use walk::{ThreadTime, walk};
 
 pub use text::{share, time};
 
-/// How many methods are listed by their own time.
-const HOTTEST: usize = 3;
+/// Number of methods listed by self time.
+const MAX_HOTTEST: usize = 3;
 
-/// The path ends where the next call has less than one in so many parts of the thread's time.
+/// The path ends if the next call has less than one in this many parts of the thread's time.
 const PATH_ENDS: u64 = 4;
 
-/// What a recording says about where the time went.
+/// The profile of a recording.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Profile {
-    /// Threads with recorded calls; those that did most besides waiting come first.
+    /// Threads with recorded calls; most time outside of waits first.
     pub threads: Vec<ThreadProfile>,
-    /// When recording began, BOOTTIME ns.
+    /// Start of the recording, BOOTTIME ns.
     pub begin: u64,
     /// The last moment recorded, BOOTTIME ns.
     pub end: u64,
-    /// Events that are in the recording.
+    /// Number of events present.
     pub events: u64,
-    /// Words that were overwritten by newer ones, lost, or found no room.
+    /// Number of words that were overwritten, lost, or found no free block.
     pub missing: u64,
 }
 
-/// Where the time of one thread went. Times are in ns.
+/// The profile of one thread. Times are in ns.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ThreadProfile {
-    /// Its name, empty if it is not known.
+    /// Its name, empty if unknown.
     pub name: String,
-    /// The kernel's number of it.
+    /// Its kernel thread id.
     pub tid: u32,
-    /// From its first event, whether that is left or not, to its end.
+    /// From its first event, whether present or not, to its end.
     pub lifetime: u64,
-    /// The part of [`ThreadProfile::lifetime`] that the events which are left tell of.
+    /// The part of [`ThreadProfile::lifetime`] that the present events cover.
     pub covered: u64,
-    /// Time in recorded calls, waits included.
+    /// Time in recorded calls, including waits.
     pub in_calls: u64,
     /// Time in recorded waits.
     pub waited: u64,
-    /// Calls that were too short to be recorded, about.
+    /// Approximate number of calls too short to be recorded.
     pub too_short: u64,
-    /// The heaviest path, outermost call first. A method that calls itself stands there once.
-    pub path: Vec<Step>,
-    /// The methods with most time of their own, and that time.
+    /// The heaviest path, outermost call first. A recursive method occurs once.
+    pub path: Vec<PathCall>,
+    /// The methods with the most self time, and that time.
     pub hottest: Vec<(String, u64)>,
 }
 
 /// One call of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Step {
-    /// The method, or what was waited for.
+pub struct PathCall {
+    /// The method, or what it waited for.
     pub name: String,
-    /// Time in it and in what it called, ns.
+    /// Total time, including callees, ns.
     pub total: u64,
-    /// Time in it alone, ns.
+    /// Self time, ns.
     pub own: u64,
 }
 
 impl Profile {
-    /// Reads a recording once. `map` gives the names if it belongs to the recording.
+    /// Reads a recording once. `map` provides the names if it belongs to the recording.
     ///
     /// # Errors
-    /// If the device fails.
+    /// If reading fails.
     pub fn build<S: Source>(recording: &Recording<S>, map: &MethodMap) -> Result<Self, ReadError> {
         let fits = map.fit(recording.header().map_id) != Fit::OtherBuild;
         let names = Names::new(fits.then_some(map));
@@ -102,7 +104,7 @@ impl Profile {
             found.finish(ended);
             events += found.events;
             missing = missing.saturating_add(thread.overwritten()).saturating_add(found.lost);
-            // A thread starts a little before its first event is written; that is no event that is missing.
+            // A thread starts a little before its first event is written; that is not a missing event.
             let all = thread.overwritten() == 0 || thread.started == 0;
             let began = if all { found.first } else { thread.started.min(found.first) };
             let lifetime = found.now.saturating_sub(began);
@@ -113,7 +115,7 @@ impl Profile {
         Ok(Self { threads, begin: recording.header().start.boottime, end, events, missing })
     }
 
-    /// The part of all threads' lifetimes that the events which are left tell of, 0 to 1; 1 if there is no thread.
+    /// The part of all threads' lifetimes that the present events cover, 0 to 1; 1 if there are no threads.
     #[must_use]
     pub fn coverage(&self) -> f64 {
         let sum = |of: fn(&ThreadProfile) -> u64| self.threads.iter().map(|t| of(t) as f64).sum::<f64>();
@@ -122,7 +124,7 @@ impl Profile {
     }
 }
 
-fn of_thread(walked: &Walked, names: &Names<'_>, name: String, tid: u32, lifetime: u64) -> ThreadProfile {
+fn of_thread(walked: &ThreadTime, names: &Names<'_>, name: String, tid: u32, lifetime: u64) -> ThreadProfile {
     let tree = &walked.tree;
     let totals = tree.totals();
     let in_calls = totals[ROOT as usize] - tree.own(ROOT);
@@ -137,10 +139,10 @@ fn of_thread(walked: &Walked, names: &Names<'_>, name: String, tid: u32, lifetim
         }
     }
     let mut hottest: Vec<(u32, u64)> = own.into_iter().filter(|(_, own)| *own > 0).collect();
-    // By number where times are equal: the order of a hash table is another one each time.
+    // Equal times are sorted by number: the order of a hash table varies.
     hottest.sort_unstable_by_key(|(key, own)| (std::cmp::Reverse(*own), *key));
-    hottest.truncate(HOTTEST);
-    let step = |node: u32| Step {
+    hottest.truncate(MAX_HOTTEST);
+    let step = |node: u32| PathCall {
         name: name_of(names, tree.key(node)),
         total: totals[node as usize],
         own: tree.own(node),
@@ -158,7 +160,8 @@ fn of_thread(walked: &Walked, names: &Names<'_>, name: String, tid: u32, lifetim
     }
 }
 
-/// From the outermost call inwards, always the child with most time, until that is little, or less than the call's own time.
+/// From the outermost call inwards, always the child with the most time, until that is small, or less than the
+/// call's self time.
 fn heaviest_path(tree: &CallTree, totals: &[u64]) -> Vec<u32> {
     let mut heaviest: Vec<Option<u32>> = vec![None; totals.len()];
     for node in tree.nodes().filter(|node| *node != ROOT) {

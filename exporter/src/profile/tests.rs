@@ -46,7 +46,7 @@ fn the_heaviest_path_leads_to_where_the_time_went() {
 
 #[test]
 fn a_path_ends_where_the_time_is_spread_or_spent() {
-    // Ten calls of a tenth each.
+    // Ten calls with a tenth each.
     let spread = main_of(|t| {
         t.enter(0, 1);
         for n in 0..9 {
@@ -55,7 +55,7 @@ fn a_path_ends_where_the_time_is_spread_or_spent() {
         t.exit(9 * MS, 1);
     });
     assert_eq!(names(&spread), ["m1"]);
-    // Most is its own.
+    // Mostly self time.
     let spent = main_of(|t| {
         t.enter(0, 1).enter(MS, 2).exit(5 * MS, 2).exit(10 * MS, 1);
     });
@@ -79,7 +79,7 @@ fn recursion_is_one_step_and_counts_once() {
 }
 
 #[test]
-fn waits_are_told_apart_from_work_and_the_busy_thread_comes_first() {
+fn waits_are_separate_from_work_and_the_busy_thread_comes_first() {
     let wait = Wait { kind: WaitKind::Sleep, owner: 0, lock: 0, class: TextId(0) };
     let profile = profile(
         RecordingBuilder::new(1, "p")
@@ -128,14 +128,14 @@ fn what_is_open_at_the_end_goes_on_until_then() {
 }
 
 #[test]
-fn callers_whose_begin_is_overwritten_are_known_from_the_list_of_open_calls() {
+fn callers_whose_start_is_overwritten_are_known_from_the_list_of_open_calls() {
     let thread = main_of(|t| {
         t.overwritten(10).event(1_000 * MS, Event::OpenCalls(OpenCalls::new(5, 0, &[1, 2])));
         t.event(1_000 * MS, Event::OpenCalls(OpenCalls::new(5, 3, &[4, 5])));
         t.exit(1_300 * MS, 5).enter(1_300 * MS, 6).exit(1_310 * MS, 6);
-        // A later block's list says nothing new.
+        // A later block's list adds nothing.
         t.event(1_310 * MS, Event::OpenCalls(OpenCalls::new(1, 0, &[9])));
-        // Out of a call whose name is not listed.
+        // Leaves a call whose name is not listed.
         t.exit(1_400 * MS, 4).exit(1_500 * MS, 7).exit(1_600 * MS, 2).exit(1_700 * MS, 1);
     });
     assert_eq!(names(&thread), ["m1", "m2", "(unknown)", "m4", "m5"]);
@@ -144,7 +144,7 @@ fn callers_whose_begin_is_overwritten_are_known_from_the_list_of_open_calls() {
 }
 
 #[test]
-fn a_gap_belongs_to_nobody() {
+fn a_gap_belongs_to_no_call() {
     let mut bytes = RecordingBuilder::new(1, "p")
         .main("main", |t| {
             t.enter(0, 1);
@@ -154,7 +154,7 @@ fn a_gap_belongs_to_nobody() {
             t.exit(3_500 * MS, 1);
         })
         .build();
-    // The header of the second block: the main ring is the first region, behind the header.
+    // The header of the second block: the main ring is the first region, after the header.
     bytes[4096 + 8192..4096 + 8192 + 64].fill(0);
     let recording = Recording::open(bytes).unwrap();
     let profile = Profile::build(&recording, &map()).unwrap();
@@ -181,7 +181,7 @@ fn names_of_another_build_are_not_used_and_many_threads_are_one_line() {
 }
 
 proptest! {
-    /// However they are nested, cut off or torn: the times add up.
+    /// However calls are nested, truncated or torn: the times add up.
     #[test]
     fn all_time_that_is_covered_is_somebodys(
         events in proptest::collection::vec((0_u64..50, 0_u32..6, any::<bool>()), 1..300),

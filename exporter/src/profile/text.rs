@@ -1,17 +1,18 @@
-//! The profile in lines for a terminal.
+//! Formats the profile for a terminal.
 
 use std::fmt::Write;
 
-use super::{Profile, Step, ThreadProfile};
+use super::{PathCall, Profile, ThreadProfile};
 
-/// Columns that a line may take.
+/// Maximum width of a line in columns.
 const WIDTH: usize = 120;
 
-/// Columns for a thread's name.
-const NAME: usize = 20;
+/// Width of the thread names in columns.
+const NAME_WIDTH: usize = 20;
 
 impl Profile {
-    /// A title and up to two lines for each of the first `threads` threads, and one for the others. Empty if nothing was recorded.
+    /// A title and up to two lines for each of the first `threads` threads, and one for the others. Empty if
+    /// nothing was recorded.
     #[must_use]
     pub fn lines(&self, threads: usize) -> Vec<String> {
         let shown: Vec<&ThreadProfile> = self.threads.iter().filter(|t| t.in_calls > 0).collect();
@@ -20,7 +21,7 @@ impl Profile {
         }
         let mut lines =
             vec!["where the time went, by thread (wall-clock time in traced methods):".to_owned()];
-        // The one more that fits into the line for the others.
+        // One more thread fits into the line for the others.
         let listed = if shown.len() == threads + 1 { threads + 1 } else { threads };
         for thread in shown.iter().take(listed) {
             lines.push(of_thread(thread));
@@ -42,7 +43,7 @@ fn of_thread(thread: &ThreadProfile) -> String {
         "" => format!("tid {}", thread.tid),
         name => name.to_owned(),
     };
-    let mut line = format!("  {:<NAME$} {:>8}", cut(&name, NAME), time(thread.in_calls));
+    let mut line = format!("  {:<NAME_WIDTH$} {:>8}", cut(&name, NAME_WIDTH), time(thread.in_calls));
     line.push_str(&waiting(thread.waited));
     if thread.covered < thread.lifetime / 100 * 99 {
         let _ = write!(line, ", of the last {} of {}", time(thread.covered), time(thread.lifetime));
@@ -62,8 +63,8 @@ fn waiting(waited: u64) -> String {
     if waited == 0 { String::new() } else { format!(", of it waiting {}", time(waited)) }
 }
 
-/// Total time of the innermost call, the calls, and what of the time is its own.
-fn path(steps: &[Step]) -> Option<String> {
+/// Total time of the innermost call, the calls, and the share of self time.
+fn path(steps: &[PathCall]) -> Option<String> {
     const BETWEEN: &str = " > ";
     let last = steps.last()?;
     let own = format!(" (self {})", time(last.own));
@@ -74,7 +75,7 @@ fn path(steps: &[Step]) -> Option<String> {
     if length(&names) <= room + BETWEEN.len() {
         line.push_str(&names.join(BETWEEN));
     } else {
-        // The outermost call says what the thread is for, the innermost ones what it does.
+        // The outermost call shows the thread's purpose, the innermost ones its activity.
         let outermost = format!("{}{BETWEEN}...", names[0]);
         let fits = |from: &usize| columns(&outermost) + length(&names[*from..]) <= room;
         let from = (1..names.len()).find(fits).unwrap_or(names.len() - 1);
@@ -88,7 +89,7 @@ fn columns(text: &str) -> usize {
     text.chars().count()
 }
 
-/// At most `columns` characters of a name.
+/// The name, truncated to `columns` characters.
 fn cut(name: &str, columns: usize) -> String {
     if name.chars().count() <= columns {
         return name.to_owned();
@@ -98,19 +99,19 @@ fn cut(name: &str, columns: usize) -> String {
     cut
 }
 
-/// `Class.method` of `com.example.Class.method`. What has no package stays.
+/// `Class.method` of `com.example.Class.method`. Names without a package are unchanged.
 fn short(method: &str) -> &str {
     let Some((class, _)) = method.rsplit_once('.') else { return method };
     let at = class.rfind('.').map_or(0, |dot| dot + 1);
     &method[at..]
 }
 
-/// `8.03 s`, `310 ms`, `0.4 ms`: a time in ns as one reads it.
+/// `8.03 s`, `310 ms`, `0.4 ms`: a time in ns for people.
 #[must_use]
 pub fn time(ns: u64) -> String {
     let ms = ns as f64 / 1e6;
     match ms {
-        // Rounded it would be one digit longer.
+        // Rounding would add a digit.
         _ if ms >= 99_950.0 => format!("{:.0} s", ms / 1e3),
         _ if ms >= 9_995.0 => format!("{:.1} s", ms / 1e3),
         _ if ms >= 999.5 => format!("{:.2} s", ms / 1e3),
@@ -119,7 +120,7 @@ pub fn time(ns: u64) -> String {
     }
 }
 
-/// `100 %`, `98 %`, `0.2 %`: a part of 1. What is not all is not called so.
+/// `100 %`, `98 %`, `0.2 %`: a share of 1. Only the whole is 100 %.
 #[must_use]
 pub fn share(part: f64) -> String {
     let percent = part * 100.0;
@@ -150,12 +151,12 @@ mod tests {
 
     #[test]
     fn a_long_path_keeps_its_ends() {
-        let step = |name: &str| Step { name: name.into(), total: 2_000_000_000, own: 5_000_000 };
+        let step = |name: &str| PathCall { name: name.into(), total: 2_000_000_000, own: 5_000_000 };
         assert_eq!(path(&[]), None);
         let line = path(&[step("com.example.Main.main"), step("Foo.bar")]).unwrap();
         assert_eq!(line, "      2.00 s  Main.main > Foo.bar (self 5.0 ms)");
         let names: Vec<String> = (0..40).map(|n| format!("com.example.Class{n}.method{n}")).collect();
-        let steps: Vec<Step> = names.iter().map(|name| step(name)).collect();
+        let steps: Vec<PathCall> = names.iter().map(|name| step(name)).collect();
         let line = path(&steps).unwrap();
         assert!(line.contains("Class0.method0 > ... > Class3"), "{line}");
         assert!(line.ends_with(" > Class39.method39 (self 5.0 ms)") && line.len() <= WIDTH, "{line}");

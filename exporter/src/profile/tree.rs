@@ -1,23 +1,25 @@
-//! The calls of a thread, put together by who called whom.
+//! A call tree of a thread, by caller and callee.
 
 use std::collections::HashMap;
 
-/// The node of what lies in no call.
+/// The node of time outside of calls.
 pub(super) const ROOT: u32 = 0;
 
-/// Nodes of one thread. A program has tens of thousands of different paths; a hostile recording may have as many as events.
+/// Maximum number of nodes per thread. A program has tens of thousands of different paths; a hostile recording
+/// may have as many as events.
 const MAX_NODES: usize = 1 << 18;
-/// Pairs of caller and callee that are remembered.
+/// Maximum number of pairs of caller and callee remembered.
 const MAX_PAIRS: usize = 1 << 20;
-/// The longest path. Since a method stands once in a path, this is many different methods.
+/// Maximum length of a path. A method occurs once in a path, so this is many different methods.
 const MAX_DEPTH: u32 = 1024;
 
-/// A tree in which each node stands for all calls of one method by the same callers. Recursion leads back to the node of the outer
-/// call, so that a path has each method once, and so that the times of all nodes add up to the whole.
+/// A tree in which each node represents all calls of one method by the same callers. Recursion returns to the
+/// node of the outer call, so that each method occurs once in a path and the times of all nodes add up to the
+/// whole.
 #[derive(Debug)]
 pub(super) struct CallTree {
     nodes: Vec<Node>,
-    /// Where a call of a method leads from a node.
+    /// The node to which a call of a method leads.
     next: HashMap<(u32, u32), u32>,
 }
 
@@ -36,8 +38,8 @@ impl CallTree {
         Self { nodes: vec![root], next: HashMap::new() }
     }
 
-    /// The node of a call of `key` by `from`: a new one only if there is none on the way from the root. Where there is no room
-    /// for one more it is `from` itself.
+    /// The node of a call of `key` by `from`: a new one only if there is none on the path from the root. At the
+    /// limit it is `from` itself.
     pub(super) fn call(&mut self, from: u32, key: u32) -> u32 {
         if let Some(known) = self.next.get(&(from, key)) {
             return *known;
@@ -61,7 +63,7 @@ impl CallTree {
         node
     }
 
-    /// Adds time to a node of its own.
+    /// Adds self time to a node.
     pub(super) fn add(&mut self, node: u32, time: u64) {
         let own = &mut self.nodes[node as usize].own;
         *own = own.saturating_add(time);
@@ -79,12 +81,12 @@ impl CallTree {
         self.nodes[node as usize].own
     }
 
-    /// All nodes, callers before what they called.
+    /// All nodes, callers before callees.
     pub(super) fn nodes(&self) -> impl Iterator<Item = u32> + use<> {
         0..self.nodes.len() as u32
     }
 
-    /// By node: its own time and that of all below it.
+    /// By node: self time plus that of all descendants.
     pub(super) fn totals(&self) -> Vec<u64> {
         let mut totals: Vec<u64> = self.nodes.iter().map(|node| node.own).collect();
         for (at, node) in self.nodes.iter().enumerate().skip(1).rev() {

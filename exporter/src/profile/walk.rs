@@ -1,4 +1,4 @@
-//! One thread's events, turned into time.
+//! Converts one thread's events to time in a call tree.
 
 use trace_format::event::{OpenCalls, types};
 use trace_format::{Event, Events, Item, ReadError, Source};
@@ -7,32 +7,32 @@ use super::tree::{CallTree, ROOT};
 use super::wait_key;
 use crate::facts::{OpenStack, typed};
 
-/// The key of a call of which only its depth is known. No method has this id.
+/// The key of a call of which only the depth is known. No method has this id.
 pub(super) const UNKNOWN: u32 = 0;
 
-/// Open calls that are taken from a block's list. A damaged one may promise any number.
+/// Maximum number of open calls taken from a block's list. A damaged one may declare any number.
 const MAX_LISTED: u32 = 1 << 16;
 
-/// What a thread's events say.
+/// The result for a thread.
 #[derive(Debug)]
-pub(super) struct Walked {
+pub(super) struct ThreadTime {
     pub(super) tree: CallTree,
     pub(super) events: u64,
-    /// Words that are missing in the middle.
+    /// Number of words missing between others.
     pub(super) lost: u64,
-    /// Time of the first event that is left.
+    /// Time of the first present event.
     pub(super) first: u64,
-    /// Time up to which the tree tells.
+    /// Time up to which the tree is complete.
     pub(super) now: u64,
-    /// Time of which the events tell.
+    /// Time that the events cover.
     pub(super) covered: u64,
     pub(super) too_short: u64,
     /// The node of the innermost open call.
     at: u32,
 }
 
-impl Walked {
-    /// Nothing more came up to `end`: what is open goes on until then.
+impl ThreadTime {
+    /// Ends at `end`: open calls continue until then.
     pub(super) fn finish(&mut self, end: u64) {
         let rest = end.saturating_sub(self.now);
         self.tree.add(self.at, rest);
@@ -41,29 +41,30 @@ impl Walked {
     }
 }
 
-/// Reads a thread once. `stack` is room to work in.
-pub(super) fn walk<S: Source>(events: Events<'_, S>, stack: &mut OpenStack) -> Result<Walked, ReadError> {
+/// Reads a thread once. `stack` is working memory.
+pub(super) fn walk<S: Source>(events: Events<'_, S>, stack: &mut OpenStack) -> Result<ThreadTime, ReadError> {
     stack.clear();
     let tree = CallTree::new();
-    let mut found = Walked { tree, events: 0, lost: 0, first: 0, now: 0, covered: 0, too_short: 0, at: ROOT };
-    // The nodes of what is open, one for each entry of the stack.
+    let mut found =
+        ThreadTime { tree, events: 0, lost: 0, first: 0, now: 0, covered: 0, too_short: 0, at: ROOT };
+    // The nodes of the open items, one for each stack entry.
     let mut nodes: Vec<u32> = Vec::new();
-    // Whether the calls at a block's begin say more than is known: at the first block, and behind a gap.
-    let mut wanted = true;
-    // Whether one of them has been read.
+    // Whether the calls listed at a block's start are needed: at the first block, and after a gap.
+    let mut needs_list = true;
+    // Whether one of the lists has been read.
     let mut listed = false;
-    // Whether the next event ends a stretch of which nothing is known.
+    // Whether the next event ends a gap.
     let mut gap = true;
     for item in events {
         let (time, event) = match item? {
             Item::Event { time, event } => (time, event),
             Item::Lost { words } => {
                 found.lost = found.lost.saturating_add(words);
-                (gap, wanted, listed) = (true, true, false);
+                (gap, needs_list, listed) = (true, true, false);
                 continue;
             }
             Item::Fault(_) => {
-                (gap, wanted, listed) = (true, true, false);
+                (gap, needs_list, listed) = (true, true, false);
                 continue;
             }
         };
@@ -80,7 +81,7 @@ pub(super) fn walk<S: Source>(events: Events<'_, S>, stack: &mut OpenStack) -> R
         found.now = time;
         match event {
             Event::OpenCalls(open) => {
-                if wanted {
+                if needs_list {
                     if !std::mem::replace(&mut listed, true) {
                         stack.clear();
                     }
@@ -92,7 +93,7 @@ pub(super) fn walk<S: Source>(events: Events<'_, S>, stack: &mut OpenStack) -> R
             Event::Folded(folded) => found.too_short = found.too_short.saturating_add(folded.calls),
             _ => {}
         }
-        wanted = false;
+        needs_list = false;
         match change(&event) {
             Change::Open(stack_key, tree_key) => {
                 if stack.push(stack_key, time) {
@@ -100,7 +101,7 @@ pub(super) fn walk<S: Source>(events: Events<'_, S>, stack: &mut OpenStack) -> R
                 }
             }
             Change::Close(key) => {
-                // Its begin may be gone. Of calls whose names are gone it may have been any.
+                // Its start may be lost. It may have been any of the calls without a name.
                 let depth = stack.find(key).or_else(|| {
                     stack.frames().last().filter(|open| open.key == UNKNOWN).map(|_| stack.depth() - 1)
                 });
@@ -116,7 +117,7 @@ pub(super) fn walk<S: Source>(events: Events<'_, S>, stack: &mut OpenStack) -> R
     Ok(found)
 }
 
-/// Takes the calls that were open when a block began, beside those that an earlier list of the same block has named.
+/// Adds the calls that were open when a block started, except those that an earlier list of the same block has.
 fn list(open: &OpenCalls, stack: &mut OpenStack, nodes: &mut Vec<u32>, tree: &mut CallTree) {
     let depth = open.depth.min(MAX_LISTED) as usize;
     let mut keys: Vec<u32> = stack.frames().iter().map(|open| open.key).collect();
@@ -137,7 +138,7 @@ fn list(open: &OpenCalls, stack: &mut OpenStack, nodes: &mut Vec<u32>, tree: &mu
 
 enum Change {
     None,
-    /// The key by which the end finds it, and that of the tree.
+    /// The key by which the end finds it, and its key in the tree.
     Open(u32, u32),
     Close(u32),
 }

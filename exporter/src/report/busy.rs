@@ -1,62 +1,62 @@
-//! Where main spent a hang: the method that was open for nearly all of it, and what that called again and again.
+//! Finds where main spent a hang: the method that was open for nearly all of it, and what it called repeatedly.
 
 use std::collections::HashMap;
 
 use trace_format::{Event, ReadError, Source, Thread, ids};
 
-use super::frame::{Frame, FrameKind};
+use super::open_item::{OpenItem, OpenItemKind};
 use crate::facts::{Facts, OpenStack, Restored, Step};
 use crate::model::{Names, ShortCalls};
 
-/// Calls around the method that are told.
+/// Maximum number of enclosing calls listed.
 const MAX_CHAIN: usize = 512;
-/// Methods below it that are told apart, and that are told.
+/// Maximum number of callees distinguished, and number listed.
 const MAX_CALLEES: usize = 4096;
-const LISTED: usize = 4;
-/// What is counted of short calls is written this long after them at most, ns.
-const COUNTED_AFTER: u64 = 2_000_000_000;
+const MAX_LISTED: usize = 4;
+/// Maximum delay from short calls to the event with their count, ns.
+const MAX_COUNT_DELAY: u64 = 2_000_000_000;
 
 /// Where main spent a hang.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Busy {
-    /// The part of the hang that is recorded: begin and end, BOOTTIME ns.
+    /// The recorded part of the hang: start and end, BOOTTIME ns.
     pub span: (u64, u64),
-    /// The methods that were open for more than half of that, outermost first: the last one is where the loop is.
-    pub chain: Vec<Frame>,
+    /// The methods that were open for more than half of it, outermost first: the last one contains the loop.
+    pub chain: Vec<OpenItem>,
     /// How long the last of them was open in it, ns.
     pub open: u64,
-    /// What that called, by what was recorded: the methods with the most time, at most four.
+    /// Its recorded callees with the most time, at most four.
     pub callees: Vec<Callee>,
-    /// About how many calls of main were too short to be recorded meanwhile.
+    /// Approximate number of main's calls meanwhile that were too short to be recorded.
     pub short_calls: u64,
-    /// Whose these were mostly, and their share in percent; at most four.
+    /// The methods with most of these, and their share in percent; at most four.
     pub hot: Vec<(String, u64)>,
-    /// When the last of them was counted; 0 if none was.
+    /// Time of the last count; 0 if there was none.
     pub counted: u64,
 }
 
-/// A method that the loop called.
+/// A method called by the loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Callee {
     /// Its name.
     pub name: String,
-    /// How many calls of it are recorded.
+    /// Number of recorded calls.
     pub calls: u64,
-    /// How long they took, ns.
+    /// Total duration, ns.
     pub total: u64,
 }
 
 impl Busy {
-    /// The method whose loop main was in.
+    /// The method that contained the loop.
     #[must_use]
-    pub fn method(&self) -> Option<&Frame> {
+    pub fn method(&self) -> Option<&OpenItem> {
         self.chain.last()
     }
 }
 
 /// A call that was open for long.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Long {
+struct LongCall {
     depth: usize,
     id: u32,
     begun: u64,
@@ -68,7 +68,7 @@ fn overlap((a, b): (u64, u64), (from, to): (u64, u64)) -> u64 {
     b.min(to).saturating_sub(a.max(from))
 }
 
-/// Where `main` spent the time from `since` to `until`; `None` if nothing recorded says so.
+/// Where `main` spent the time from `since` to `until`; `None` if the recording does not show it.
 pub(super) fn busy<'a, S: Source>(
     facts: &Facts<'a, S>,
     names: &Names<'_>,
@@ -88,9 +88,9 @@ pub(super) fn busy<'a, S: Source>(
         .collect();
     callees
         .sort_by(|a, b| b.total.cmp(&a.total).then(b.calls.cmp(&a.calls)).then_with(|| a.name.cmp(&b.name)));
-    callees.truncate(LISTED);
-    let frame = |call: &Long| Frame {
-        kind: FrameKind::Method,
+    callees.truncate(MAX_LISTED);
+    let frame = |call: &LongCall| OpenItem {
+        kind: OpenItemKind::Method,
         name: names.method(call.id).into_owned(),
         since: call.begun,
         began_before: call.before,
@@ -102,27 +102,36 @@ pub(super) fn busy<'a, S: Source>(
         chain: chain.iter().map(frame).collect(),
         callees,
         short_calls: short.calls,
-        hot: short.hot().take(LISTED).map(|(id, percent)| (names.method(id).into_owned(), percent)).collect(),
+        hot: short
+            .hot()
+            .take(MAX_LISTED)
+            .map(|(id, percent)| (names.method(id).into_owned(), percent))
+            .collect(),
         counted,
     }))
 }
 
-/// A part of a hang, and calls in it.
-type Found = ((u64, u64), Vec<Long>);
+/// The recorded part of a hang, and calls in it.
+type LongCalls = ((u64, u64), Vec<LongCall>);
 
-/// The part of the time that is recorded, and the calls of methods that were open for more than half of it, outermost first: of two phases one at most is.
-fn long_calls<S: Source>(steps: Restored<'_, S>, since: u64, until: u64) -> Result<Option<Found>, ReadError> {
+/// The recorded part of the time, and the method calls that were open for more than half of it, outermost
+/// first: of two consecutive calls at most one qualifies.
+fn long_calls<S: Source>(
+    steps: Restored<'_, S>,
+    since: u64,
+    until: u64,
+) -> Result<Option<LongCalls>, ReadError> {
     let mut stack = OpenStack::new();
     let mut span = None;
-    let mut long: Vec<Long> = Vec::new();
-    let close = |stack: &mut OpenStack, depth: usize, at: u64, span: (u64, u64), long: &mut Vec<Long>| {
+    let mut long: Vec<LongCall> = Vec::new();
+    let close = |stack: &mut OpenStack, depth: usize, at: u64, span: (u64, u64), long: &mut Vec<LongCall>| {
         let least = (span.1 - span.0) / 2 + 1;
         while stack.depth() > depth {
             let Some(open) = stack.pop() else { break };
             let spent = overlap((open.begun, at), span);
             if ids::is_method(open.key) && spent >= least && long.len() < MAX_CHAIN {
                 let depth = stack.depth();
-                long.push(Long { depth, id: open.key, begun: open.begun, before: open.before, spent });
+                long.push(LongCall { depth, id: open.key, begun: open.begun, before: open.before, spent });
             }
         }
     };
@@ -148,14 +157,15 @@ fn long_calls<S: Source>(steps: Restored<'_, S>, since: u64, until: u64) -> Resu
     Ok(Some((span, long)))
 }
 
-/// By method: how many calls and how long they took, ns.
+/// By method: number of calls and their total duration, ns.
 type Callees = HashMap<u32, (u64, u64)>;
 
-/// What `caller` called in `span`, by what was recorded, the calls of main that left nothing, and when they were counted last.
+/// The recorded callees of `caller` in `span`, the calls of main too short to be recorded, and when they were
+/// last counted.
 fn called<S: Source>(
     steps: Restored<'_, S>,
     span: (u64, u64),
-    caller: Option<&Long>,
+    caller: Option<&LongCall>,
 ) -> Result<(Callees, ShortCalls, u64), ReadError> {
     let mut stack = OpenStack::new();
     let (mut callees, mut short, mut counted) = (Callees::new(), ShortCalls::default(), 0);
@@ -187,7 +197,7 @@ fn called<S: Source>(
                 short.add_part(&folded, part, time - folded.since);
                 counted = time.min(span.1);
             }
-        } else if time > span.1.saturating_add(COUNTED_AFTER) {
+        } else if time > span.1.saturating_add(MAX_COUNT_DELAY) {
             break;
         } else if let Some(key) = begun {
             stack.push(key, time);
@@ -222,7 +232,7 @@ mod tests {
             .unwrap()
     }
 
-    fn names(frames: &[Frame]) -> Vec<&str> {
+    fn names(frames: &[OpenItem]) -> Vec<&str> {
         frames.iter().map(|frame| frame.name.as_str()).collect()
     }
 
@@ -247,7 +257,7 @@ mod tests {
     #[test]
     fn of_a_hang_that_began_before_the_record_what_is_left_counts() {
         let found = of(1_000, 9_000, |t| {
-            // The outer one is known by its end, which comes after the hang.
+            // The outer one is known from its end, which is after the hang.
             t.overwritten(3).enter(5_000 * MS, 2).exit(8_800 * MS, 2).enter(8_850 * MS, 3);
             t.exit(8_860 * MS, 3).exit(9_500 * MS, 1);
         });

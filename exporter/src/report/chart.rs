@@ -1,49 +1,49 @@
-//! Slices of main's for a chart: those of the stall, and of the seconds before it.
+//! Collects main's slices for a chart: those of the stall, and of the seconds before it.
 
 use std::collections::{BinaryHeap, HashMap};
 
-use super::frame::FrameKind;
+use super::open_item::OpenItemKind;
 
-/// Slices of one chart.
+/// Maximum number of slices per chart.
 const MAX_SLICES: usize = 6_000;
-/// Rows of one chart. What is deeper is left out.
+/// Maximum number of rows per chart. Deeper slices are omitted.
 const MAX_DEPTH: usize = 64;
 
 /// A slice.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Slice {
-    /// Its row, 0 being the outermost.
+pub struct ChartSlice {
+    /// Its row; 0 is the outermost.
     pub depth: usize,
     /// When it began.
     pub begin: u64,
-    /// When it ended, or the chart's end.
+    /// When it ended, or the end of the chart.
     pub end: u64,
-    /// What it is.
-    pub kind: FrameKind,
-    /// Its name, in [`Chart::names`].
+    /// Its kind.
+    pub kind: OpenItemKind,
+    /// Index of its name in [`Chart::names`].
     pub name: usize,
-    /// Whether it never ended.
+    /// Whether it did not end.
     pub open: bool,
 }
 
-/// Slices between two moments.
+/// The slices between two moments.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Chart {
-    /// When it begins, BOOTTIME ns.
+    /// Start, BOOTTIME ns.
     pub from: u64,
-    /// When it ends.
+    /// End.
     pub to: u64,
     /// Names, each once.
     pub names: Vec<String>,
-    /// By begin, outer ones first.
-    pub slices: Vec<Slice>,
-    /// How many slices were too many or too deep: the shortest.
+    /// Sorted by start, outer slices first.
+    pub slices: Vec<ChartSlice>,
+    /// Number of slices omitted: the shortest and the deepest.
     pub left_out: u64,
 }
 
-/// A slice by its length, the shortest on top.
+/// Orders slices by duration, the shortest on top.
 #[derive(Debug, PartialEq, Eq)]
-struct Kept(Slice);
+struct Kept(ChartSlice);
 
 impl Kept {
     fn order(&self) -> (std::cmp::Reverse<u64>, u64, usize) {
@@ -63,7 +63,7 @@ impl Ord for Kept {
     }
 }
 
-/// Takes slices and keeps the longest.
+/// Collects slices and keeps the longest.
 #[derive(Debug)]
 pub(super) struct ChartBuilder {
     chart: Chart,
@@ -77,13 +77,13 @@ impl ChartBuilder {
         Self { chart, index: HashMap::new(), kept: BinaryHeap::new() }
     }
 
-    /// A slice, whose name is made only if it is kept.
+    /// Adds a slice; its name is only created if the slice is kept.
     pub(super) fn add(
         &mut self,
         depth: usize,
         (begin, end): (u64, u64),
         open: bool,
-        named: impl FnOnce() -> (FrameKind, String),
+        named: impl FnOnce() -> (OpenItemKind, String),
     ) {
         let Chart { from, to, .. } = self.chart;
         if end < from || begin > to {
@@ -106,7 +106,7 @@ impl ChartBuilder {
             self.chart.names.push(name.clone());
             next
         });
-        self.kept.push(Kept(Slice { depth, begin, end, kind, name, open }));
+        self.kept.push(Kept(ChartSlice { depth, begin, end, kind, name, open }));
     }
 
     pub(super) fn finish(mut self) -> Chart {
@@ -124,9 +124,9 @@ mod tests {
     fn the_longest_slices_stay_and_the_rest_is_counted() {
         let mut builder = ChartBuilder::new(100, 1_000_000);
         for i in 0..2 * MAX_SLICES as u64 {
-            builder.add(1, (200, 201 + i), false, || (FrameKind::Method, format!("m{}", i % 3)));
+            builder.add(1, (200, 201 + i), false, || (OpenItemKind::Method, format!("m{}", i % 3)));
         }
-        builder.add(0, (0, 2_000_000), true, || (FrameKind::Message, "outer".to_owned()));
+        builder.add(0, (0, 2_000_000), true, || (OpenItemKind::Message, "outer".to_owned()));
         builder.add(MAX_DEPTH, (200, 300), false, || unreachable!("it is not kept"));
         builder.add(0, (2, 3), false, || unreachable!("it is before"));
         let chart = builder.finish();

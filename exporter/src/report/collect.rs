@@ -1,4 +1,5 @@
-//! Gathers the facts of a report: the service ring, then main once, then the owners of the lock that it waits for.
+//! Builds a report from the facts: the service ring, one pass over main, then the owners of the lock that it
+//! waits for.
 
 use std::path::Path;
 
@@ -9,8 +10,8 @@ use trace_format::{Header, ReadError, Recording, Source, Thread};
 use super::busy::busy;
 use super::chart::{Chart, ChartBuilder};
 use super::findings::{Report, ThreadCoverage};
-use super::hang::{Hang, LONG_HANG, hang, in_order, middle, open_at_end, wait_sums, worst};
-use super::history::BEFORE;
+use super::hang::{Hang, MIN_ENDED_HANG, hang, in_order, middle, open_at_end, wait_sums, worst};
+use super::history::BEFORE_WINDOW;
 use super::owners;
 use super::recorder::recorder_report;
 use super::walk::{Counts, Walk};
@@ -23,11 +24,11 @@ use crate::text::clean;
 use crate::words::thread_name;
 use crate::{ExportError, MethodMap, Warning};
 
-/// A poll of main's CPU time this long after its hang still belongs to it, ns.
-const POLLED_AFTER: u64 = 50_000_000;
-/// A dump is asked for and written so long after an ANR at most, ns.
-const DUMPED_AFTER: u64 = 20_000_000_000;
-/// How far back a storm of messages is looked for, ns.
+/// Maximum delay after a hang of a poll of main's CPU time that still belongs to it, ns.
+const MAX_POLL_DELAY: u64 = 50_000_000;
+/// Maximum time from an ANR to the request of its dump, ns.
+const MAX_DUMP_DELAY: u64 = 20_000_000_000;
+/// Time range in which a storm of messages is searched, ns.
 const STORM_WINDOW: u64 = 5_000_000_000;
 
 pub(super) fn build<S: Source>(
@@ -35,7 +36,7 @@ pub(super) fn build<S: Source>(
     recording: &Recording<S>,
     map: &MethodMap,
 ) -> Result<Report, ExportError> {
-    let placed = |source| ExportError::Recording { file: file.to_owned(), source };
+    let placed = ExportError::reading(file);
     let (names, name_warning) = names_of(file, recording, map);
     let mut facts = Facts::of(recording).map_err(placed)?;
     let survey = facts.survey().map_err(placed)?;
@@ -43,22 +44,22 @@ pub(super) fn build<S: Source>(
     let incidents = &facts.incidents;
     let worst = worst(&incidents.anrs);
     let main = facts.main();
-    let asked = worst.map(|anr| anr.detected);
-    let end = last_moment(recording, survey.last.iter().copied().chain(asked));
-    // An ANR that is no hang, or another process's, is asked for too: what was main in then?
+    let requested = worst.map(|anr| anr.detected);
+    let end = last_moment(recording, survey.last.iter().copied().chain(requested));
+    // An ANR that is not a hang, or is another process's, needs an answer too: what was main in then?
     let others = incidents.captures.iter().find(|c| c.verdict.as_ref().is_some_and(of_others)).map(|c| c.at);
     let at = incidents.anrs.iter().map(|anr| anr.detected).next_back().or(others);
     let mut walk = Walk::new(&facts, &names);
     walk.at = at;
     if let Some(main) = main {
-        walk.run(main, asked).map_err(placed)?;
+        walk.run(main, requested).map_err(placed)?;
     }
     let ended = walk
-        .longest(LONG_HANG)
+        .longest(MIN_ENDED_HANG)
         .filter(|_| worst.is_none() && open_at_end(&walk, end, in_order(&facts)).is_none());
     let ended = ended.filter(|ended| at.is_none_or(|at| (ended.since..=ended.until).contains(&at)));
     if let (Some(ended), Some(main)) = (ended, main) {
-        // Known only now: once more, to what main was in then.
+        // Only known now: read main again, for what it was in then.
         let mut again = Walk::new(&facts, &names);
         again.at = at;
         again.run(main, Some(middle(ended))).map_err(placed)?;
@@ -76,9 +77,9 @@ pub(super) fn build<S: Source>(
     let open_at_the_end = walk.unit();
     let mut hang = hang(&facts, &names, &walk, worst, ended, end).map_err(placed)?;
     if let (Some(hang), Some(main)) = (&mut hang, main) {
-        // The last poll comes right after main went on.
-        let until = if hang.ended { hang.until.saturating_add(POLLED_AFTER) } else { hang.until };
-        hang.processor = recorder.processor(main.tid, hang.since, until);
+        // The last poll comes right after main recovered.
+        let until = if hang.ended { hang.until.saturating_add(MAX_POLL_DELAY) } else { hang.until };
+        hang.cpu = recorder.cpu(main.tid, hang.since, until);
         hang.busy = busy(&facts, &names, main, hang.since, hang.until).map_err(placed)?;
         hang.standstill = recorder.standstills.within(hang.since, hang.until);
     }
@@ -87,14 +88,12 @@ pub(super) fn build<S: Source>(
         || HungThread { name: "main".to_owned(), tid: None, main: true },
         |main| HungThread { name: thread_name(main), tid: Some(main.tid), main: true },
     );
-    if let (Some(hang), Some(main)) = (&hang, main)
-        && let Some(wait) = hang.open_wait
-    {
-        let chain = owners::chain(&facts, &names, main, wait, hang.at).map_err(placed)?;
+    if let Some(hang) = &mut hang {
+        let chain = std::mem::take(&mut hang.chain);
         (observed.owners, observed.cycle) = (chain.owners, chain.cycle);
         observed.cycle_reached = !observed.cycle.is_empty();
     }
-    // Of waits that have ended, the first one of those that took longest.
+    // Of waits that have ended, the first of the longest.
     let longest =
         observed.waits.iter().filter(|sum| sum.kind == WaitKind::Monitor).max_by_key(|sum| sum.total);
     if let (Some(sum), Some(main), true) = (longest, main, observed.owners.is_empty()) {
@@ -118,18 +117,19 @@ pub(super) fn build<S: Source>(
     let process = clean(&header.process_name).into_owned();
     let pid = Some(header.pid).filter(|pid| *pid > 0);
     let answer = Answer::of(&observed, Some(process), pid, thread, span);
-    let asked_why =
+    let has_question =
         hang.is_some() || !incidents.anrs.is_empty() || observed.others.is_some() || observed.hung;
-    let cause = asked_why.then(|| answer.cause.clone());
+    let cause = has_question.then(|| answer.cause.clone());
     let until = hang.as_ref().map_or(end, |h| h.since);
     let threads = recording.threads();
     let pauses = recorder.pauses();
-    let coverage = threads.iter().zip(&survey.covering).map(|(thread, covering)| ThreadCoverage {
-        name: thread_name(thread),
-        tid: thread.tid,
-        main: thread.main,
-        coverage: covering.finish(thread, end, &pauses),
-    });
+    let coverage =
+        threads.iter().zip(&survey.coverage_builder).map(|(thread, coverage_builder)| ThreadCoverage {
+            name: thread_name(thread),
+            tid: thread.tid,
+            main: thread.main,
+            coverage: coverage_builder.finish(thread, end, &pauses),
+        });
     let first = threads.iter().map(Thread::first_time).filter(|t| *t > 0).min().unwrap_or(end);
     let (from, to) = match (&hang, at) {
         (Some(hang), _) => (hang.since, hang.until),
@@ -145,7 +145,7 @@ pub(super) fn build<S: Source>(
         first,
         end,
         state: header.state,
-        before: walk.before(until.saturating_sub(BEFORE).max(first.min(until)), until),
+        before: walk.before(until.saturating_sub(BEFORE_WINDOW).max(first.min(until)), until),
         open: if at.is_some() { walk.at_unit.clone() } else { open_at_the_end },
         cause,
         answer,
@@ -182,11 +182,11 @@ pub(super) fn chart<S: Source>(
     map: &MethodMap,
     report: &Report,
 ) -> Result<Chart, ExportError> {
-    let placed = |source| ExportError::Recording { file: file.to_owned(), source };
+    let placed = ExportError::reading(file);
     let (names, _) = names_of(file, recording, map);
     let facts = Facts::of(recording).map_err(placed)?;
     let (since, to) = report.hang.as_ref().map_or((report.end, report.end), |h| (h.since, h.until));
-    let from = since.saturating_sub(BEFORE).max(report.first.min(since));
+    let from = since.saturating_sub(BEFORE_WINDOW).max(report.first.min(since));
     let mut walk = Walk::new(&facts, &names);
     walk.chart = Some(ChartBuilder::new(from, to));
     if let Some(main) = facts.main() {
@@ -195,7 +195,7 @@ pub(super) fn chart<S: Source>(
     Ok(walk.into_chart())
 }
 
-/// What is known of the hang, or of what the system asked for.
+/// The facts about the hang, or about the system's request.
 fn observed<S: Source>(
     recorded: &Facts<'_, S>,
     walk: &Walk<'_, S>,
@@ -210,33 +210,34 @@ fn observed<S: Source>(
     let detected = incidents.anrs.iter().map(|anr| anr.detected).next_back();
     let captured = incidents.captures.last().map(|capture| capture.at);
     let at = detected.or(others.as_ref().map(|(at, _)| *at)).or(captured);
-    let asked = hang.map(|h| h.at).or(at).unwrap_or(end);
+    let noticed = hang.map(|h| h.at).or(at).unwrap_or(end);
     let mut facts =
-        Observed { asked, since: asked, anr: !incidents.anrs.is_empty(), others, ..Observed::default() };
+        Observed { noticed, since: noticed, anr: !incidents.anrs.is_empty(), others, ..Observed::default() };
     if let Some(hang) = hang {
         hang.observe(&mut facts);
         facts.waits = wait_sums(recording, walk, hang);
     }
-    facts.before = walk.before(asked.saturating_sub(STORM_WINDOW), asked);
+    facts.before = walk.before(noticed.saturating_sub(STORM_WINDOW), noticed);
     facts.events = (walk.history.events, walk.history.last);
     // Main's CPU time counts for the whole hang, whenever it was noticed.
-    let until = hang.map_or(asked, |h| h.until).max(asked).saturating_add(POLLED_AFTER);
-    let usage = recorded.main().map_or_else(Vec::new, |main| recorded.recorder.looks(main.tid));
+    let until = hang.map_or(noticed, |h| h.until).max(noticed).saturating_add(MAX_POLL_DELAY);
+    let usage = recorded.main().map_or_else(Vec::new, |main| recorded.recorder.polls(main.tid));
     facts.cpu = cpu_time(&usage, facts.since, until);
     facts.slept = slept(&recorded.clocks, facts.since, until);
     let snapshot = sections.snapshot(facts.since, until);
     facts.state = snapshot.and_then(|snapshot| snapshot.state.clone());
     facts.cgroup = snapshot.and_then(|snapshot| snapshot.cgroup.clone());
     facts.sampled = sampled(sections.samples.within(facts.since, until), "");
-    facts.open = walk.at_unit.clone().or_else(|| Unit::seen_at(sections, asked));
+    facts.open = walk.at_unit.clone().or_else(|| Unit::seen_at(sections, noticed));
     let pid = Some(recording.header().pid).filter(|pid| *pid > 0);
     facts.came_back = hang.filter(|hang| hang.ended).and_then(|hang| {
         let later = incidents.anrs.iter().map(|anr| anr.detected).rfind(|at| *at >= hang.until)?;
         Some((hang.until, later))
     });
     let confirmed = incidents.anrs.iter().any(|anr| anr.verdict.is_some());
-    let until_dumped = facts.came_back.map_or(0, |(_, asked)| asked.saturating_add(DUMPED_AFTER)).max(until);
-    // A dump is written after it was asked for, and is of that moment.
+    let until_dumped =
+        facts.came_back.map_or(0, |(_, requested)| requested.saturating_add(MAX_DUMP_DELAY)).max(until);
+    // A dump is written after its request, and shows that moment.
     for dump in recorded.dumps() {
         let (at, dump) = dump?;
         if !(facts.since..=until_dumped).contains(&at) {
@@ -258,10 +259,10 @@ fn observed<S: Source>(
     Ok(facts)
 }
 
-/// Whether a dump is about another process than the recorded one, in words.
+/// Whether a dump is about a process other than the recorded one, in words.
 fn of_another(dump: &Dump, header: &Header) -> Option<String> {
-    let blamed = dump.blamed()?;
-    let ours = match (blamed.pid, &blamed.name) {
+    let anr_process = dump.anr_process()?;
+    let ours = match (anr_process.pid, &anr_process.name) {
         (Some(pid), _) => pid == header.pid,
         (None, Some(name)) => {
             let rest = header.process_name.strip_prefix(name.as_str());
@@ -269,7 +270,7 @@ fn of_another(dump: &Dump, header: &Header) -> Option<String> {
         }
         (None, None) => true,
     };
-    (!ours).then(|| format!("the dump is about {}", blamed.title()))
+    (!ours).then(|| format!("the dump is about {}", anr_process.title()))
 }
 
 /// The tid of the thread with this name.

@@ -1,19 +1,19 @@
-//! The details around the hang: why, what ran before, starts.
+//! Writes the details around the hang: the cause, what ran before, starts.
 
 use std::fmt::{self, Formatter};
 
 use super::findings::Report;
 use super::moments::moment;
 use crate::answer::Cause;
-use crate::facts::Before;
+use crate::facts::RecentWork;
 use crate::facts::confidence_name;
 use crate::text::clean;
 use crate::words::{seconds, times};
 
-/// Facts of a cause, kinds of messages and starts that are listed.
-const LISTED: usize = 5;
+/// Maximum number of facts, kinds of messages and starts listed.
+const MAX_LISTED: usize = 5;
 
-/// The rule that fired, and all facts.
+/// Writes the rule that fired, and all facts.
 pub(super) fn write_cause(r: &Report, cause: &Cause, f: &mut Formatter<'_>) -> fmt::Result {
     let (name, group) = (cause.id.name(), cause.kind.word());
     writeln!(f, "  cause       {name} ({}), of the group {group}", confidence_name(cause.confidence))?;
@@ -29,8 +29,8 @@ pub(super) fn write_cause(r: &Report, cause: &Cause, f: &mut Formatter<'_>) -> f
     writeln!(f, "              also possible: {}", also.join(", "))
 }
 
-/// What ran in the seconds before.
-pub(super) fn write_before(before: &Before, f: &mut Formatter<'_>) -> fmt::Result {
+/// Writes what ran in the seconds before.
+pub(super) fn write_before(before: &RecentWork, f: &mut Formatter<'_>) -> fmt::Result {
     if before.messages + before.not_queued == 0 {
         return Ok(());
     }
@@ -45,7 +45,7 @@ pub(super) fn write_before(before: &Before, f: &mut Formatter<'_>) -> fmt::Resul
         times(before.messages, "message"),
         seconds(before.busy)
     )?;
-    for kind in before.kinds.iter().take(LISTED) {
+    for kind in before.kinds.iter().take(MAX_LISTED) {
         writeln!(
             f,
             "  {:>10}  {} of {}, the longest {}",
@@ -58,13 +58,13 @@ pub(super) fn write_before(before: &Before, f: &mut Formatter<'_>) -> fmt::Resul
     Ok(())
 }
 
-/// How the process and its pages started.
+/// Writes how the process and its pages started.
 pub(super) fn write_starts(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     if r.starts.is_empty() {
         return Ok(());
     }
     writeln!(f, "\nSTARTS")?;
-    for start in r.starts.iter().take(LISTED * 2) {
+    for start in r.starts.iter().take(MAX_LISTED * 2) {
         let took = |to: u64| seconds(to.saturating_sub(start.begin));
         let application = start.application_end.map(|at| format!("application {}, ", took(at)));
         let drawn = start.first_draw.map(|at| format!("first draw {}, ", took(at)));
@@ -81,7 +81,7 @@ pub(super) fn write_starts(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
             start.grade.word()
         )?;
     }
-    if let Some(more) = r.starts.len().checked_sub(LISTED * 2).filter(|n| *n > 0) {
+    if let Some(more) = r.starts.len().checked_sub(MAX_LISTED * 2).filter(|n| *n > 0) {
         writeln!(f, "  and {more} more")?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What a recording tells, as every form of the report has it.
+//! The findings of a recording, for every form of the report.
 
 use trace_format::event::Clocks;
 use trace_format::layout::State;
@@ -11,11 +11,11 @@ use super::recorder::RecorderReport;
 use super::walk::{Counts, Slow};
 use crate::Warning;
 use crate::answer::{Answer, Cause};
-use crate::facts::Before;
+use crate::facts::RecentWork;
 use crate::facts::Unit;
 use crate::facts::{Anr, Capture, Coverage, Startup, SystemInfo};
 
-/// How much of a thread's time is recorded.
+/// The recorded part of a thread's time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ThreadCoverage {
     /// Its name.
@@ -24,69 +24,71 @@ pub struct ThreadCoverage {
     pub tid: u32,
     /// Whether it is the recorded main thread.
     pub main: bool,
-    /// How much.
+    /// The recorded part.
     pub coverage: Coverage,
 }
 
-/// What a recording tells. Times are BOOTTIME ns, durations ns.
+/// The findings of a recording. Times are BOOTTIME ns, durations ns.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Report {
-    /// The recording, as it was named.
+    /// The recording's file name.
     pub file: String,
     /// The process's name.
     pub process: String,
     /// Its pid.
     pub pid: u32,
-    /// The system that it ran on, as far as the recorder wrote it.
+    /// The system that it ran on, as far as it was recorded.
     pub system: SystemInfo,
-    /// Whether the app was in the foreground at the hang, or else at its last ANR, if that is known.
+    /// Whether the app was in the foreground at the hang, or else at its last ANR, if known.
     pub foreground: Option<bool>,
-    /// When recording began.
+    /// The clocks at the start of the recording.
     pub start: Clocks,
-    /// The first moment of which anything is left.
+    /// The first moment with events.
     pub first: u64,
-    /// The last moment at which the process is known to have lived.
+    /// The last moment at which the process is known to have been alive.
     pub end: u64,
     /// How the recording ended.
     pub state: Option<State>,
     /// The worst hang of the main thread, if there was one.
     pub hang: Option<Hang>,
-    /// What main was in when the system asked last, or at the end if it never did.
+    /// What main was in at the system's last request, or at the end if there was none.
     pub open: Option<Unit>,
     /// All ANRs, by time.
     pub anrs: Vec<Anr>,
-    /// SIGQUITs that were no ANR of this process.
+    /// SIGQUITs that were not ANRs of this process.
     pub captures: Vec<Capture>,
-    /// What the SIGQUIT sensor had done, where the recording says so.
+    /// The SIGQUIT sensor's counters, if recorded.
     pub signals: Option<Counters>,
-    /// What hung and why, in the form that dumps, fleets and traces have it in, too.
+    /// What hung and why, in the form shared with dumps, fleets and traces.
     pub answer: Answer,
-    /// Its cause, if main hung or the system asked.
+    /// Its cause, if main hung or the system requested a dump.
     pub cause: Option<Cause>,
-    /// What ran in the 10 s before the hang, or before the end.
-    pub before: Before,
+    /// The work in the 10 s before the hang, or before the end.
+    pub before: RecentWork,
     /// Starts and pages, by time.
     pub starts: Vec<Startup>,
-    /// Profiles of its ANRs that the platform left on the device.
+    /// ANR profiles that the platform left on the device.
     pub profiles: Vec<AnrProfile>,
     /// The slowest messages and frames that ended in the 10 s before the hang, or before the end.
     pub slowest: Vec<Slow>,
     /// The longest waits of main that ended, longest first; at most eight.
     pub waits: Vec<LongWait>,
-    /// How much of each thread's time is recorded, main first; threads of which nothing but the name is known are left out.
+    /// The recorded part of each thread's time, main first; threads of which only the name is known are
+    /// omitted.
     pub coverage: Vec<ThreadCoverage>,
-    /// How many events of which kind there are.
+    /// Numbers of events.
     pub counts: Counts,
-    /// What recording cost, and what was changed while it ran.
+    /// The cost of recording, and what was changed while it ran.
     pub recorder: RecorderReport,
-    /// What the recorder said of itself, with the time.
+    /// The recorder's notices with their times.
     pub notices: Vec<(u64, String)>,
-    /// What is missing or doubtful.
+    /// Missing or doubtful data.
     pub warnings: Vec<Warning>,
 }
 
 impl Report {
-    /// Main's time, if some of it is not recorded.
+    /// Main's coverage, if some of its time is not recorded.
     #[must_use]
     pub fn partial_main(&self) -> Option<&Coverage> {
         let main = self.coverage.iter().find(|thread| thread.main)?;

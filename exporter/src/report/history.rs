@@ -1,31 +1,32 @@
-//! What main did in the last seconds: its messages and the units in none, and in the one that is open its waits.
+//! Records what main did in the last seconds: its messages, the units outside of them, and the waits of the
+//! open one.
 
 use std::collections::{HashMap, VecDeque};
 
 use trace_format::event::{Event, Message, TextId, Wait};
 use trace_format::ids;
 
-use crate::facts::{Before, MessageKind};
+use crate::facts::{MessageKind, RecentWork};
 
-/// How far back "before" reaches, ns.
-pub(super) const BEFORE: u64 = 10_000_000_000;
-/// How far back is remembered, ns.
-const REMEMBERED: u64 = 30_000_000_000;
-/// Messages, and waits of one message, that are remembered.
+/// Length of the time range called "before", ns.
+pub(super) const BEFORE_WINDOW: u64 = 10_000_000_000;
+/// Length of the time range remembered, ns.
+const MEMORY_WINDOW: u64 = 30_000_000_000;
+/// Maximum number of messages, and of waits of one message, remembered.
 const MAX_MESSAGES: usize = 1 << 16;
 const MAX_WAITS: usize = 4096;
 
 /// What ran.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum What {
-    /// A message, or what the recorder saw begin in none.
+    /// A message, or a unit outside of messages that the recorder saw start.
     Message(Message),
-    /// Main's outermost call in no message: its key, and its text if it has one.
+    /// Main's outermost call outside of messages: its key, and its text if it has one.
     Call(u32, TextId),
 }
 
 impl What {
-    /// What makes it another kind: when it was due and which handler's it was does not.
+    /// The identity of its kind: without due time and handler instance.
     fn kind(&self) -> (u32, u32, i32, bool) {
         match self {
             Self::Message(m) => {
@@ -41,9 +42,9 @@ impl What {
     }
 }
 
-/// A message, or a unit in no message, that has ended.
+/// A message, or a unit outside of messages, that has ended.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Ran {
+struct EndedWork {
     since: u64,
     end: u64,
     what: What,
@@ -51,7 +52,7 @@ struct Ran {
 
 /// A wait that has ended.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Waited {
+pub(super) struct EndedWait {
     pub(super) wait: Wait,
     pub(super) since: u64,
     pub(super) end: u64,
@@ -59,12 +60,12 @@ pub(super) struct Waited {
 
 #[derive(Debug, Default)]
 pub(super) struct History {
-    ran: VecDeque<Ran>,
+    ran: VecDeque<EndedWork>,
     depth: u32,
     open: (u64, Message),
-    waits: Vec<Waited>,
+    waits: Vec<EndedWait>,
     wait: Option<(Wait, u64)>,
-    /// Events in the open message, and when the last one was.
+    /// Number of events in the open message, and the time of the last one.
     pub(super) events: u64,
     pub(super) last: u64,
 }
@@ -82,7 +83,7 @@ impl History {
                 if let Some((wait, since)) = self.wait.take()
                     && self.waits.len() < MAX_WAITS
                 {
-                    self.waits.push(Waited { wait, since, end: at });
+                    self.waits.push(EndedWait { wait, since, end: at });
                 }
             }
             _ => {}
@@ -107,40 +108,46 @@ impl History {
             }
         }
         self.depth = 0;
-        self.ran(Ran { since: self.open.0, end: at, what: What::Message(self.open.1) });
+        self.ran(EndedWork { since: self.open.0, end: at, what: What::Message(self.open.1) });
     }
 
-    /// Main's outermost call, in no message, is over.
+    /// Notes that main's outermost call, outside of messages, has ended.
     pub(super) fn call(&mut self, since: u64, end: u64, key: u32, text: TextId) {
-        self.ran(Ran { since, end, what: What::Call(key, text) });
+        self.ran(EndedWork { since, end, what: What::Call(key, text) });
     }
 
-    /// What was known of the open message or call is of one before.
+    /// Forgets the facts of the open message or call: they belong to an earlier one.
     pub(super) fn forget_open(&mut self) {
         self.waits.clear();
         self.wait = None;
         self.events = 0;
     }
 
-    fn ran(&mut self, ran: Ran) {
+    fn ran(&mut self, ran: EndedWork) {
         let at = ran.end;
         self.ran.push_back(ran);
-        let old = |ran: &Ran| at.saturating_sub(ran.end) > REMEMBERED;
+        let old = |ran: &EndedWork| at.saturating_sub(ran.end) > MEMORY_WINDOW;
         while self.ran.len() > MAX_MESSAGES || self.ran.front().is_some_and(old) {
             self.ran.pop_front();
         }
     }
 
-    /// The waits of the open message, closed at `at` where one is open.
-    pub(super) fn waits(&self, at: u64) -> impl Iterator<Item = Waited> {
-        let open = self.wait.map(|(wait, since)| Waited { wait, since, end: at.max(since) });
+    /// The waits of the open message; an open one is closed at `at`.
+    pub(super) fn waits(&self, at: u64) -> impl Iterator<Item = EndedWait> {
+        let open = self.wait.map(|(wait, since)| EndedWait { wait, since, end: at.max(since) });
         self.waits.iter().copied().chain(open)
     }
 
-    /// What ran between two moments, cut to them; calls in no message only if `calls` says so.
-    pub(super) fn between(&self, from: u64, to: u64, calls: bool, name: impl Fn(What) -> String) -> Before {
+    /// The work between two moments, cut to them; includes calls outside of messages only if `calls`.
+    pub(super) fn between(
+        &self,
+        from: u64,
+        to: u64,
+        calls: bool,
+        name: impl Fn(What) -> String,
+    ) -> RecentWork {
         let mut kinds: HashMap<(u32, u32, i32, bool), (What, MessageKind)> = HashMap::new();
-        let mut before = Before { from, to, ..Before::default() };
+        let mut before = RecentWork { from, to, ..RecentWork::default() };
         for ran in self.ran.iter().filter(|ran| ran.end > from && ran.since < to) {
             if !calls && matches!(ran.what, What::Call(..)) {
                 continue;

@@ -1,53 +1,53 @@
-//! The report as JSON. `docs/report-schema.json` says what every key means, and `docs/reports.md` what may change.
+//! The report as JSON. `docs/report-schema.json` describes every key, and `docs/reports.md` what may change.
 
 use serde_json::{Value, json};
 use trace_format::layout::State;
 
 use super::busy::Busy;
 use super::findings::{Report, ThreadCoverage};
-use super::frame::{Frame, FrameKind};
 use super::hang::Hang;
+use super::open_item::{OpenItem, OpenItemKind};
 use super::recorder::RecorderReport;
 use super::waits::WaitFact;
 use crate::answer::{Cause, Site};
-use crate::facts::Before;
+use crate::facts::RecentWork;
 use crate::facts::Unit;
-use crate::facts::{Anr, Detector, Startup, Why};
+use crate::facts::{Anr, Detector, OffReason, Startup};
 
-/// The version of the schema. Its first number changes when a key changes its meaning or goes.
+/// The version of the schema. The major version changes when a key changes its meaning or is removed.
 pub const SCHEMA_VERSION: &str = "1.5";
 
-/// Frames of a stack, and ANRs and captures, that are told.
+/// Maximum number of stack frames, and of ANRs and captures.
 const MAX_FRAMES: usize = 512;
 const MAX_LISTED: usize = 1024;
 
-fn kind(kind: FrameKind) -> &'static str {
+fn kind(kind: OpenItemKind) -> &'static str {
     match kind {
-        FrameKind::Method => "method",
-        FrameKind::Message => "message",
-        // The schema's words are closed within a major version: the hang's `unit` has its kind.
-        FrameKind::Unit => "span",
-        FrameKind::Frame => "frame",
-        FrameKind::Wait => "wait",
-        FrameKind::Span => "span",
+        OpenItemKind::Method => "method",
+        OpenItemKind::Message => "message",
+        // The set of values is closed within a major version: the hang's `unit` has its kind.
+        OpenItemKind::Unit => "span",
+        OpenItemKind::Frame => "frame",
+        OpenItemKind::Wait => "wait",
+        OpenItemKind::Span => "span",
     }
 }
 
-fn stack(frames: &[Frame]) -> Value {
-    let told = frames.iter().rev().take(MAX_FRAMES);
-    told.map(|f| json!({"kind": kind(f.kind), "name": f.name, "since_ns": f.since, "began_before": f.began_before})).collect()
+fn stack(frames: &[OpenItem]) -> Value {
+    let innermost = frames.iter().rev().take(MAX_FRAMES);
+    innermost.map(|f| json!({"kind": kind(f.kind), "name": f.name, "since_ns": f.since, "began_before": f.began_before})).collect()
 }
 
 fn wait(wait: &WaitFact) -> Value {
-    let holder = wait.holder.as_ref().map(|holder| {
-        json!({"name": holder.name, "tid": holder.tid, "stack": stack(&holder.stack), "last_left": holder.last_left,
-            "waits_for": holder.waits_for.as_ref().map(|(lock, owner)| json!({"lock": lock, "owner": owner}))})
+    let owner = wait.owner.as_ref().map(|owner| {
+        json!({"name": owner.name, "tid": owner.tid, "stack": stack(&owner.stack), "last_left": owner.last_left,
+            "waits_for": owner.waits_for.as_ref().map(|(lock, owner)| json!({"lock": lock, "owner": owner}))})
     });
     json!({"kind": wait.kind.word(), "since_ns": wait.since, "class": wait.class, "lock": lock_word(wait.lock),
-        "holder": holder})
+        "holder": owner})
 }
 
-/// A lock's identity; a number would lose bits on its way through JSON.
+/// A lock's identity; JSON would lose bits of a number.
 fn lock_word(lock: u64) -> Option<String> {
     (lock > 0).then(|| format!("0x{lock:x}"))
 }
@@ -80,9 +80,9 @@ fn off(recorder: &RecorderReport) -> Value {
     let all = recorder.off.iter().take(MAX_LISTED);
     let all = all.map(|(name, off)| {
         let (why, rate) = match off.why {
-            Why::Asked => ("asked", None),
-            Why::Budget(events) => ("budget", events),
-            Why::Cost(calls) => ("cost", Some(calls)),
+            OffReason::Asked => ("asked", None),
+            OffReason::Budget(events) => ("budget", events),
+            OffReason::Cost(calls) => ("cost", Some(calls)),
         };
         json!({"name": name, "since_ns": off.since, "until_ns": off.until, "why": why, "per_second": rate})
     });
@@ -90,8 +90,8 @@ fn off(recorder: &RecorderReport) -> Value {
 }
 
 fn hang(hang: &Hang) -> Value {
-    let processor = hang.processor.as_ref().map(|p| {
-        json!({"mostly": p.mostly(), "looked_ns": p.looked(), "ran_ns": p.ran, "waited_ns": p.waited,
+    let cpu = hang.cpu.as_ref().map(|p| {
+        json!({"mostly": p.mostly(), "looked_ns": p.polled(), "ran_ns": p.ran, "waited_ns": p.waited,
             "voluntary_switches": p.voluntary, "involuntary_switches": p.involuntary})
     });
     json!({
@@ -107,7 +107,7 @@ fn hang(hang: &Hang) -> Value {
         "wait": hang.wait.as_ref().map(wait),
         "busy": hang.busy.as_ref().map(busy),
         "standstill_ns": hang.standstill,
-        "processor": processor,
+        "processor": cpu,
     })
 }
 
@@ -142,7 +142,7 @@ fn anr(anr: &Anr) -> Value {
     })
 }
 
-fn before(before: &Before) -> Value {
+fn before(before: &RecentWork) -> Value {
     let kinds = before.kinds.iter();
     let kinds = kinds
         .map(|k| json!({"name": k.name, "count": k.count, "total_ns": k.total, "longest_ns": k.longest}));
@@ -157,7 +157,7 @@ fn start(start: &Startup) -> Value {
         "first_draw_ns": start.first_draw, "splash_end_ns": start.splash_end, "grade": start.grade.word()})
 }
 
-/// The answer's five sentences under the keys that version 1.0 had.
+/// The answer's five sentences under the keys of version 1.0.
 fn answers(report: &Report) -> Value {
     let answer = &report.answer;
     let what = answer.root.as_ref().map_or_else(|| answer.finding().to_owned(), Site::title);
@@ -165,7 +165,7 @@ fn answers(report: &Report) -> Value {
         Some(hang) => hang.unit.as_ref().map_or("not recorded", |unit| &unit.name),
         None => answer.message.as_deref().or(report.open.as_ref().map(|open| &*open.name)).unwrap_or("none"),
     };
-    let holder = match answer.owners.first() {
+    let owner = match answer.owners.first() {
         Some(owner) => {
             let lock = owner.lock.as_deref().unwrap_or("an object of unknown class");
             format!(
@@ -177,11 +177,11 @@ fn answers(report: &Report) -> Value {
         }
         None => "no owner of a lock is known".to_owned(),
     };
-    json!({"what": what, "how_long": report.headline(), "message": message, "holder": holder, "next": answer.advice()})
+    json!({"what": what, "how_long": report.headline(), "message": message, "holder": owner, "next": answer.advice()})
 }
 
 impl Report {
-    /// The report as JSON; `file` is what it is called there.
+    /// The report as JSON; `file` is the recording's name in it.
     #[must_use]
     pub fn to_json(&self, file: &str) -> Value {
         let state = match self.state {
@@ -196,7 +196,7 @@ impl Report {
             slowest.map(|s| json!({"name": s.name, "since_ns": s.since, "duration_ns": s.duration}));
         let waits = self.waits.iter().map(|w| {
             json!({"kind": w.kind.word(), "since_ns": w.since, "duration_ns": w.duration, "class": w.class,
-                "lock": lock_word(w.lock), "holder": w.holder, "method": w.method})
+                "lock": lock_word(w.lock), "holder": w.owner, "method": w.method})
         });
         let captures = self.captures.iter().take(MAX_LISTED);
         let captures = captures.map(|c| {

@@ -1,4 +1,4 @@
-//! What a message is called on the page.
+//! Names of messages on the page.
 
 use trace_format::Texts;
 use trace_format::event::Message;

@@ -1,11 +1,27 @@
-//! One page that says in words what hung.
+//! Reports what hung, on one page of text.
+//!
+//! ```
+//! use std::path::Path;
+//! use exporter::{MethodMap, Report, answer::Conclusion};
+//! use trace_format::{Recording, synth::RecordingBuilder};
+//!
+//! let bytes = RecordingBuilder::new(42, "com.example")
+//!     .main("main", |t| {
+//!         t.enter(2_000, 7).exit(3_000, 7);
+//!     })
+//!     .build();
+//! let recording = Recording::open(bytes).unwrap();
+//! let report = Report::build(Path::new("a.anrscope"), &recording, &MethodMap::empty())?;
+//! assert_eq!(report.answer.conclusion, Conclusion::NoHang);
+//! assert!(report.to_string().starts_with("No hang in com.example"));
+//! # Ok::<(), exporter::ExportError>(())
+//! ```
 
 mod busy;
 mod chart;
 mod collect;
 mod context;
 mod findings;
-mod frame;
 mod hang;
 mod history;
 mod html;
@@ -13,6 +29,7 @@ mod json;
 mod long_waits;
 mod messages;
 mod moments;
+mod open_item;
 mod owners;
 mod recorder;
 mod text;
@@ -27,21 +44,21 @@ use trace_format::{Recording, Source};
 use crate::{ExportError, MethodMap};
 
 pub use crate::answer::{Cause, CauseId, CauseKind, Evidence};
-pub use crate::facts::{Before, MessageKind, Unit, UnitKind};
+pub use crate::facts::{MessageKind, RecentWork, Unit, UnitKind};
 pub use busy::{Busy, Callee};
-pub use chart::{Chart, Slice};
+pub use chart::{Chart, ChartSlice};
 pub use findings::{Report, ThreadCoverage};
-pub use frame::{Frame, FrameKind};
 pub use hang::Hang;
 pub use html::MAX_EMBEDDED;
 pub use json::SCHEMA_VERSION;
 pub use long_waits::LongWait;
+pub use open_item::{OpenItem, OpenItemKind};
 pub use recorder::RecorderReport;
-pub use waits::{Holder, WaitFact};
+pub use waits::{LockOwner, WaitFact};
 pub use walk::{Counts, Slow};
 
 impl Report {
-    /// Reads a recording. `file` is for messages, and for the commands that the page names.
+    /// Reads a recording. `file` is used in messages, and in the commands that the page lists.
     ///
     /// # Errors
     /// If the recording cannot be read any further.
@@ -53,7 +70,7 @@ impl Report {
         collect::build(file, recording, map)
     }
 
-    /// What main did in the hang and in the 10 s before, or in the last 10 s, to be drawn.
+    /// A chart of what main did in the hang and the 10 s before it, or in the last 10 s.
     ///
     /// # Errors
     /// If the recording cannot be read any further.

@@ -1,8 +1,8 @@
-//! How moments are told.
+//! Formats moments.
 
 use super::findings::Report;
 
-/// A moment, as seconds since the recording began.
+/// A moment, in seconds since the start of the recording.
 pub(super) fn moment(report: &Report, at: u64) -> String {
     let start = report.start.boottime;
     if at >= start {
@@ -12,17 +12,17 @@ pub(super) fn moment(report: &Report, at: u64) -> String {
     }
 }
 
-/// A moment by the device's clock, as it stood when the recording began; nothing if that was not read.
+/// A moment as time of day by the device's clock at the start of the recording; `None` if that was not read.
 pub(super) fn time_of_day(report: &Report, at: u64) -> Option<String> {
     let start = report.start;
     (start.realtime > 0).then(|| utc(start.realtime.saturating_add(at).saturating_sub(start.boottime)))
 }
 
-/// Nanoseconds since 1970 as day and time.
+/// Nanoseconds since 1970 as date and time.
 fn utc(ns: u64) -> String {
     let seconds = ns / 1_000_000_000;
     let (days, of_day) = (seconds / 86_400, seconds % 86_400);
-    // Years are counted from the first of March of the year 0, so that a leap day is the last of its year.
+    // Years are counted from 1 March of the year 0, so that a leap day is the last of its year.
     let days = days + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn days_are_those_of_the_calendar() {
-        for (seconds, told) in [
+        for (seconds, expected) in [
             (0, "1970-01-01 00:00:00 UTC"),
             (951_782_399, "2000-02-28 23:59:59 UTC"),
             (951_782_400, "2000-02-29 00:00:00 UTC"),
@@ -54,7 +54,7 @@ mod tests {
             (1_735_689_599, "2024-12-31 23:59:59 UTC"),
             (4_107_542_400, "2100-03-01 00:00:00 UTC"),
         ] {
-            assert_eq!(utc(seconds * 1_000_000_000), told);
+            assert_eq!(utc(seconds * 1_000_000_000), expected);
         }
         assert!(utc(u64::MAX).starts_with("2554-"));
     }

@@ -1,44 +1,44 @@
-//! What recording cost, and what was changed while it ran.
+//! The cost of recording, and what was changed while it ran.
 
 use trace_format::{Recording, Source, Thread};
 
 use crate::facts::{
-    Cost, Off, Pause, RecorderFacts, SelfMeasurement, Standstills, estimate, first_event, percent,
+    Cost, MethodOff, Pause, RecorderFacts, SelfMeasurement, Standstills, estimate, first_event, percent,
 };
 use crate::model::Names;
 
-/// What recording cost, and what was changed while it ran.
+/// The cost of recording, and what was changed while it ran.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct RecorderReport {
-    /// What an event costs on the device, if that was measured.
+    /// The measured cost of an event on the device, if present.
     pub measurement: Option<SelfMeasurement>,
-    /// What recording cost as it was measured while it ran, if it was: the mean, percent of the threads' time, and the most.
+    /// The cost measured while recording: the mean, in percent of the threads' time, and the maximum.
     pub measured: Option<(f64, Cost)>,
-    /// What recording cost the main thread, estimated, in percent of its time since its first event.
+    /// Estimated cost to the main thread, in percent of its time since its first event.
     pub main_cost_percent: Option<f64>,
-    /// What it cost all threads together, estimated, in percent of one processor.
+    /// Estimated cost to all threads together, in percent of one CPU.
     pub all_cost_percent: Option<f64>,
-    /// Events of threads that found no room, which are missing.
+    /// Number of events missing because their threads found no free block.
     pub dropped: u64,
-    /// Times that were moved so that none runs back.
+    /// Number of times adjusted so that none runs back.
     pub clamped: u64,
-    /// When nothing was recorded.
+    /// The pauses.
     pub pauses: Vec<Pause>,
-    /// The methods that were switched off, with their names, those that were switched on again too.
-    pub off: Vec<(String, Off)>,
+    /// The methods that were switched off, with their names, including those switched on again.
+    pub off: Vec<(String, MethodOff)>,
     /// When coarse time stood still.
     pub standstills: Standstills,
 }
 
 impl RecorderReport {
-    /// How many methods were switched off when the recording ended.
+    /// Number of methods that were off when the recording ended.
     #[must_use]
     pub fn methods_off(&self) -> usize {
         self.off.iter().filter(|(_, off)| off.until.is_none()).count()
     }
 }
 
-/// `events`: of each thread.
+/// `events`: the number of each thread's events.
 pub(super) fn recorder_report<S: Source>(
     recording: &Recording<S>,
     facts: &RecorderFacts,

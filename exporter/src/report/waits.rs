@@ -1,90 +1,85 @@
-//! What main waited for, and who kept it waiting.
+//! What main waited for, and who owned it.
 
 use trace_format::event::{Wait, WaitKind};
-use trace_format::{ReadError, Recording, Source};
+use trace_format::{Recording, Source, Thread};
 
-use super::frame::{Frame, FrameKind};
-use super::walk::{stack_at, text};
+use super::open_item::{OpenItem, OpenItemKind};
+use super::walk::{StackItem, text};
 use crate::answer::{is_own, parts};
-use crate::facts::Facts;
-use crate::model::Names;
 use crate::words::thread_name;
 
-/// A wait, and who keeps it waiting.
+/// A wait and the owner of its lock.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct WaitFact {
-    /// What kind.
+    /// Its kind.
     pub kind: WaitKind,
-    /// When it began.
+    /// When it started.
     pub since: u64,
     /// The lock's class, or the name of the blocking call.
     pub class: Option<String>,
     /// The lock's identity, 0 if unknown.
     pub lock: u64,
-    /// Who holds the lock.
-    pub holder: Option<Holder>,
+    /// The lock's owner.
+    pub owner: Option<LockOwner>,
 }
 
-/// The thread that holds a lock.
+/// The owner of a lock.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Holder {
+#[non_exhaustive]
+pub struct LockOwner {
     /// Its name.
     pub name: String,
     /// Its tid.
     pub tid: u32,
-    /// What was open on it at the moment of the report, outermost first.
-    pub stack: Vec<Frame>,
-    /// The last method it left before that moment, for where nothing is open.
+    /// The open items on it at the moment of the report, outermost first.
+    pub stack: Vec<OpenItem>,
+    /// The last method that it left before that moment, if nothing is open.
     pub last_left: Option<String>,
-    /// The lock that it waits for in turn: its class or identity, and who holds that.
+    /// The lock that it waits for itself: class or identity, and owner.
     pub waits_for: Option<(String, Option<String>)>,
 }
 
-/// How people call a lock: by its class, else by its identity.
+/// The name of a lock for people: its class, else its identity.
 fn lock_name<S: Source>(recording: &Recording<S>, wait: &Wait) -> String {
     text(recording, wait.class).unwrap_or_else(|| format!("lock 0x{:x}", wait.lock))
 }
 
-/// The wait that began at `since`, as it was at the moment `at`.
-pub(super) fn wait_fact<S: Source>(
-    facts: &Facts<'_, S>,
-    names: &Names<'_>,
-    wait: &Wait,
-    since: u64,
-    at: u64,
-) -> Result<WaitFact, ReadError> {
-    let recording = facts.recording;
-    let find = |uid: u32| recording.threads().iter().find(|t| uid > 0 && t.uid == uid);
-    let mut holder = None;
-    if let Some(thread) = find(wait.owner) {
-        let (stack, last_left) = stack_at(facts, names, thread, at)?;
-        let waits_for = stack.last().and_then(|o| o.wait).filter(|w| w.kind == WaitKind::Monitor);
-        holder = Some(Holder {
+impl LockOwner {
+    /// `thread` with what is open on it, and the method that it left last.
+    pub(super) fn new<S: Source>(
+        recording: &Recording<S>,
+        thread: &Thread,
+        stack: &[StackItem],
+        last_left: Option<String>,
+    ) -> Self {
+        let find = |uid: u32| recording.threads().iter().find(|t| uid > 0 && t.uid == uid);
+        let wait = stack.last().and_then(|open| open.wait).filter(|wait| wait.kind == WaitKind::Monitor);
+        Self {
             name: thread_name(thread),
             tid: thread.tid,
+            stack: stack.iter().map(|open| open.item.clone()).collect(),
             last_left,
-            waits_for: waits_for.map(|w| (lock_name(recording, &w), find(w.owner).map(thread_name))),
-            stack: stack.into_iter().map(|o| o.frame).collect(),
-        });
+            waits_for: wait.map(|w| (lock_name(recording, &w), find(w.owner).map(thread_name))),
+        }
     }
-    Ok(WaitFact { kind: wait.kind, since, class: text(recording, wait.class), lock: wait.lock, holder })
 }
 
-/// The innermost method of the app's own.
-fn own_method(stack: &[Frame]) -> Option<&Frame> {
-    stack.iter().rev().find(|f| f.kind == FrameKind::Method && is_own(parts(&f.name).0))
+/// The innermost method in the app's own code.
+fn own_method(stack: &[OpenItem]) -> Option<&OpenItem> {
+    stack.iter().rev().find(|f| f.kind == OpenItemKind::Method && is_own(parts(&f.name).0))
 }
 
-/// What the holder does, in a few words.
-pub(super) fn doing(holder: &Holder) -> String {
-    if let Some((lock, owner)) = &holder.waits_for {
+/// What the owner does, in a few words.
+pub(super) fn activity(owner: &LockOwner) -> String {
+    if let Some((lock, owner)) = &owner.waits_for {
         let owner = owner.as_deref().map_or_else(String::new, |o| format!(", which \"{o}\" owns"));
         return format!("which itself waits for the lock of {lock}{owner}");
     }
-    match (holder.stack.last(), &holder.last_left) {
+    match (owner.stack.last(), &owner.last_left) {
         (Some(frame), _) => {
-            // A call of the platform says less than whose call it is.
-            let own = own_method(&holder.stack).filter(|own| own.name != frame.name);
+            // A call of the platform is less specific than its caller.
+            let own = own_method(&owner.stack).filter(|own| own.name != frame.name);
             let under = own.map_or_else(String::new, |own| format!(", under {}", own.name));
             format!("which was in {}{under}", frame.name)
         }

@@ -1,5 +1,5 @@
-//! One thread, read once with its stack: what was open at the moment that was asked for and at the end, what was slow, and
-//! how much there was.
+//! Reads one thread with its stack: what was open at the requested moment and at the end, what was slow, and
+//! the number of events.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,50 +8,52 @@ use trace_format::event::{Message, Wait, types};
 use trace_format::{Event, ReadError, Recording, Source, TextId, Thread, ids};
 
 use super::chart::{Chart, ChartBuilder};
-use super::frame::{Frame, FrameKind};
-use super::history::{BEFORE, History, What};
-use super::long_waits::{LongWaits, Named, SLOW};
+use super::history::{BEFORE_WINDOW, History, What};
+use super::long_waits::{LongWaits, MIN_SLOW, WaitNames};
 use super::messages::message_kind_name;
+use super::open_item::{OpenItem, OpenItemKind};
 use crate::facts::Unit;
-use crate::facts::{Before, Facts, Loops, OpenStack, Step, UnitKind, begins, is_message, name_before, typed};
+use crate::facts::{
+    Facts, Loops, OpenStack, RecentWork, Step, UnitKind, begins, is_message, name_before, typed,
+};
 use crate::model::{Names, message_name, stage_names, wait_name};
 use crate::text::clean;
 use crate::words::thread_name;
 
-/// How many slow things are listed.
-const SLOWEST: usize = 8;
-/// Slow things that are kept until it is known what "before" means.
-const KEPT: usize = 4096;
-/// Frames of a stack that are kept, from the inside.
+/// Number of slow items listed.
+const MAX_SLOWEST: usize = 8;
+/// Number of slow items kept until the time range called "before" is known.
+const MAX_SLOW: usize = 4096;
+/// Maximum number of frames kept per stack, from the innermost on.
 const MAX_STACK: usize = 512;
 
-/// The handlers that run while main's queue is empty; their class comes behind it.
+/// The handlers that run while main's queue is empty; their class follows it.
 const IDLE_HANDLER: &str = "android.os.MessageQueue$IdleHandler";
 
-/// What can be slow. A frame lies in its message.
+/// The kinds of slow items. A frame is inside its message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum SlowKind {
     Message,
-    /// In no message.
+    /// A call outside of messages.
     Call,
     Frame,
 }
 
-/// A message, a frame, or a call in no message that took long.
+/// A message, a frame, or a call outside of messages that took long.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Slow {
     /// Its name.
     pub name: String,
-    /// When it began.
+    /// When it started.
     pub since: u64,
     /// How long it took.
     pub duration: u64,
 }
 
-/// How much was recorded.
+/// Numbers of recorded items.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
-    /// Threads.
+    /// Number of threads.
     pub threads: u64,
     /// Words in the recording, and words overwritten by newer ones.
     pub words: u64,
@@ -59,7 +61,7 @@ pub struct Counts {
     pub overwritten: u64,
     /// Messages of the main thread.
     pub messages: u64,
-    /// Input events, idle handlers and the like of the main thread, in no message.
+    /// Input events, idle handlers and the like of the main thread, outside of messages.
     pub not_queued: u64,
     /// Frames of the main thread.
     pub frames: u64,
@@ -69,26 +71,26 @@ pub struct Counts {
     pub events: u64,
 }
 
-/// A text of the recording's, fit to be shown.
+/// A text of the recording, cleaned for display.
 pub(super) fn text<S: Source>(recording: &Recording<S>, id: TextId) -> Option<String> {
     recording.texts().get(id).filter(|t| !t.is_empty()).map(|t| clean(t).into_owned())
 }
 
-/// A frame of a snapshot, and the wait it stands for.
+/// An open item of a stack, with its wait if it is one.
 #[derive(Clone, Debug)]
-pub(super) struct OpenFrame {
-    pub(super) frame: Frame,
+pub(super) struct StackItem {
+    pub(super) item: OpenItem,
     pub(super) wait: Option<Wait>,
 }
 
-/// Something that main was in, from its begin to its end.
+/// Something that main was in, from start to end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Ended {
+pub(super) struct EndedUnit {
     pub(super) since: u64,
     pub(super) until: u64,
 }
 
-/// Payloads of what is open, so that a snapshot can name it.
+/// Payloads of open items, needed to name them.
 #[derive(Clone, Copy, Debug)]
 enum Detail {
     Message(Message),
@@ -103,29 +105,29 @@ pub(super) struct Walk<'a, S> {
     recording: &'a Recording<S>,
     names: &'a Names<'a>,
     stack: OpenStack,
-    /// By depth, of those frames that have a payload.
+    /// By depth, for items with a payload.
     details: Vec<(usize, Detail)>,
     pub(super) now: u64,
     pub(super) history: History,
     pub(super) chart: Option<ChartBuilder>,
     pub(super) counts: Counts,
     pub(super) lost: u64,
-    /// The stack at the moment that was asked for, if the thread went on after it.
-    pub(super) asked: Option<Vec<OpenFrame>>,
+    /// The stack at the requested moment, if the thread continued after it.
+    pub(super) requested: Option<Vec<StackItem>>,
     /// The unit that was open at that moment, and its depth.
-    pub(super) asked_unit: Option<Unit>,
-    asked_depth: usize,
-    /// When the unit that was open at that moment ended.
+    pub(super) unit_at_request: Option<Unit>,
+    requested_depth: usize,
+    /// When that unit ended.
     pub(super) left: Option<u64>,
-    /// Another moment at which it is wanted what main was in, and that.
+    /// Another moment at which the unit is requested, and that unit.
     pub(super) at: Option<u64>,
     pub(super) at_unit: Option<Unit>,
-    /// The longest message that ended, and the longest call in no message.
-    longest: [Option<Ended>; 2],
+    /// The longest message that ended, and the longest call outside of messages.
+    longest: [Option<EndedUnit>; 2],
     loops: Loops,
-    /// The last method left before the moment that was asked for.
+    /// The last method left before the requested moment.
     pub(super) last_left: Option<u32>,
-    /// By length: when it began, what it is, and its name.
+    /// By duration: start, kind and name.
     slow: BinaryHeap<Reverse<(u64, u64, SlowKind, String)>>,
     pub(super) waits: LongWaits,
 }
@@ -143,9 +145,9 @@ impl<'a, S: Source> Walk<'a, S> {
             chart: None,
             counts: Counts::default(),
             lost: 0,
-            asked: None,
-            asked_unit: None,
-            asked_depth: 0,
+            requested: None,
+            unit_at_request: None,
+            requested_depth: 0,
             left: None,
             at: None,
             at_unit: None,
@@ -157,7 +159,7 @@ impl<'a, S: Source> Walk<'a, S> {
         }
     }
 
-    pub(super) fn run(&mut self, thread: &'a Thread, asked: Option<u64>) -> Result<(), ReadError> {
+    pub(super) fn run(&mut self, thread: &'a Thread, requested: Option<u64>) -> Result<(), ReadError> {
         for step in self.facts.steps(thread) {
             let step = step?;
             let (time, begun) = match step {
@@ -173,17 +175,17 @@ impl<'a, S: Source> Walk<'a, S> {
                 }
                 Step::Fault(_) => continue,
             };
-            if asked.is_some_and(|at| at < time) && self.asked.is_none() {
-                self.asked = Some(self.snapshot());
-                self.asked_depth = self.loops.unit(self.stack.frames()).unwrap_or(0);
-                self.asked_unit = self.unit();
+            if requested.is_some_and(|at| at < time) && self.requested.is_none() {
+                self.requested = Some(self.snapshot());
+                self.requested_depth = self.loops.unit(self.stack.frames()).unwrap_or(0);
+                self.unit_at_request = self.unit();
             }
             if self.at.is_some_and(|at| at < time) {
                 self.at_unit = self.unit();
                 self.at = None;
             }
             self.now = time;
-            if self.asked.is_none() && begun.is_some_and(|key| self.is_new_unit(key)) {
+            if self.requested.is_none() && begun.is_some_and(|key| self.is_new_unit(key)) {
                 self.history.forget_open();
             }
             if let Some(key) = begun {
@@ -191,7 +193,7 @@ impl<'a, S: Source> Walk<'a, S> {
             }
             match step {
                 Step::Event { event, .. } => {
-                    if self.asked.is_none() {
+                    if self.requested.is_none() {
                         self.history.event(time, &event);
                     }
                     self.event(time, event);
@@ -208,41 +210,41 @@ impl<'a, S: Source> Walk<'a, S> {
         Ok(())
     }
 
-    /// Whether something with `key` is a unit in no message.
+    /// Whether something with `key` is a new unit outside of messages.
     fn is_new_unit(&self, key: u32) -> bool {
         !is_message(key) && self.loops.unit(self.stack.frames()).is_none()
     }
 
-    /// Whether main runs messages at all. A program's main thread that does not is in one call for good.
+    /// Whether main runs messages at all. A main thread without them stays in one call.
     pub(super) fn has_messages(&self) -> bool {
         self.counts.messages + self.counts.not_queued > 0
     }
 
-    /// What main is in now. Of a main without messages only those of an ANR may be asked.
+    /// What main is in now. Without messages, only an ANR may ask for it.
     pub(super) fn unit(&self) -> Option<Unit> {
         let depth = self.loops.unit(self.stack.frames())?;
-        let Frame { kind, name, since, began_before, .. } = self.frame(depth).frame;
+        let OpenItem { kind, name, since, began_before, .. } = self.stack_item(depth).item;
         let kind = match kind {
-            FrameKind::Message => UnitKind::Message,
-            FrameKind::Unit => UnitKind::NotQueued,
+            OpenItemKind::Message => UnitKind::Message,
+            OpenItemKind::Unit => UnitKind::NotQueued,
             _ => UnitKind::Call,
         };
-        // As the recorder calls it where it sees one begin.
+        // The same name as the recorder uses if it sees one start.
         let is_idle =
             self.stack.frames().get(depth).is_some_and(|open| open.key == typed(types::IDLE) && !open.before);
         let name = if is_idle { format!("{IDLE_HANDLER}: {name}") } else { name };
         Some(Unit { kind, name, since, began_before })
     }
 
-    /// The longest message, or call in no message, that ended and took `least`.
-    pub(super) fn longest(&self, least: u64) -> Option<Ended> {
+    /// The longest message, or call outside of messages, that ended and took `least` or longer.
+    pub(super) fn longest(&self, least: u64) -> Option<EndedUnit> {
         let [message, call] = self.longest;
         let all = message.into_iter().chain(call.filter(|_| self.has_messages()));
         all.filter(|ended| ended.until - ended.since >= least).max_by_key(|ended| ended.until - ended.since)
     }
 
-    /// What ran between two moments.
-    pub(super) fn before(&self, from: u64, to: u64) -> Before {
+    /// The work between two moments.
+    pub(super) fn before(&self, from: u64, to: u64) -> RecentWork {
         self.history.between(from, to, self.has_messages(), |what| match what {
             What::Message(message) => message_kind_name(self.recording.texts(), &message),
             What::Call(key, id) => {
@@ -256,7 +258,7 @@ impl<'a, S: Source> Walk<'a, S> {
         })
     }
 
-    /// What has no text of its own.
+    /// The name of an item without a text of its own.
     fn key_name(&self, key: u32) -> String {
         match stage_of(key) {
             Some(stage) => stage.to_owned(),
@@ -275,7 +277,7 @@ impl<'a, S: Source> Walk<'a, S> {
                 self.stack.push(id, at);
             }
             Event::Exit(id) => {
-                if self.asked.is_none() && ids::is_method(id) {
+                if self.requested.is_none() && ids::is_method(id) {
                     self.last_left = Some(id);
                 }
                 self.close(at, id);
@@ -322,12 +324,14 @@ impl<'a, S: Source> Walk<'a, S> {
         let Some(depth) = self.stack.find(key) else { return };
         let begun = self.stack.frames()[depth].begun;
         let kind = kind_of(key);
-        if depth <= self.asked_depth && self.asked_unit.as_ref().is_some_and(|unit| unit.since >= begun) {
+        if depth <= self.requested_depth
+            && self.unit_at_request.as_ref().is_some_and(|unit| unit.since >= begun)
+        {
             self.left.get_or_insert(at);
         }
-        // A stage belongs to its frame.
+        // A stage is part of its frame.
         let slow = match kind {
-            FrameKind::Message => Some(SlowKind::Message),
+            OpenItemKind::Message => Some(SlowKind::Message),
             _ if key == typed(types::FRAME) => Some(SlowKind::Frame),
             _ if self.loops.is_call(self.stack.frames(), depth) => Some(SlowKind::Call),
             _ => None,
@@ -335,7 +339,7 @@ impl<'a, S: Source> Walk<'a, S> {
         if let Some(slow) = slow {
             self.ended(depth, (begun, at), slow);
         }
-        if kind == FrameKind::Wait {
+        if kind == OpenItemKind::Wait {
             self.waited(depth, at - begun);
         }
         if let Some(mut chart) = self.chart.take() {
@@ -352,7 +356,7 @@ impl<'a, S: Source> Walk<'a, S> {
         }
     }
 
-    /// A message, a frame or a call in no message ends.
+    /// Handles the end of a message, a frame or a call outside of messages.
     fn ended(&mut self, depth: usize, (begun, at): (u64, u64), kind: SlowKind) {
         let duration = at - begun;
         let longest = match kind {
@@ -361,26 +365,26 @@ impl<'a, S: Source> Walk<'a, S> {
             SlowKind::Frame => None,
         };
         if let Some(longest) = longest.filter(|l| l.is_none_or(|l| l.until - l.since < duration)) {
-            *longest = Some(Ended { since: begun, until: at });
+            *longest = Some(EndedUnit { since: begun, until: at });
         }
-        if kind == SlowKind::Call && self.asked.is_none() {
+        if kind == SlowKind::Call && self.requested.is_none() {
             let id = match self.detail(depth) {
                 Some(Detail::Text(id)) => id,
                 _ => TextId::default(),
             };
             self.history.call(begun, at, self.stack.frames()[depth].key, id);
         }
-        let room = self.slow.len() < KEPT || self.slow.peek().is_some_and(|s| s.0.0 < duration);
-        if duration >= SLOW && room {
-            let name = self.frame(depth).frame.name;
+        let room = self.slow.len() < MAX_SLOW || self.slow.peek().is_some_and(|s| s.0.0 < duration);
+        if duration >= MIN_SLOW && room {
+            let name = self.stack_item(depth).item.name;
             self.slow.push(Reverse((duration, begun, kind, name)));
-            if self.slow.len() > KEPT {
+            if self.slow.len() > MAX_SLOW {
                 self.slow.pop();
             }
         }
     }
 
-    /// A wait at this depth ends. What it is made of inside is not told again.
+    /// Handles the end of a wait at this depth. Its inner waits do not count again.
     fn waited(&mut self, depth: usize, duration: u64) {
         let (outside, Some(own)) = (&self.stack.frames()[..depth], self.stack.frames().get(depth)) else {
             return;
@@ -391,18 +395,18 @@ impl<'a, S: Source> Walk<'a, S> {
         }
         self.waits.offer(wait, own.begun, duration, || {
             let method = outside.iter().rev().find(|open| ids::is_method(open.key));
-            let holder = self.recording.threads().iter().find(|t| wait.owner > 0 && t.uid == wait.owner);
-            Named {
+            let owner = self.recording.threads().iter().find(|t| wait.owner > 0 && t.uid == wait.owner);
+            WaitNames {
                 class: text(self.recording, wait.class),
-                holder: holder.map(thread_name),
+                owner: owner.map(thread_name),
                 method: method.map(|open| self.names.method(open.key).into_owned()),
             }
         });
     }
 
-    fn kind_and_name(&self, depth: usize) -> (FrameKind, String) {
-        let frame = self.frame(depth).frame;
-        (frame.kind, frame.name)
+    fn kind_and_name(&self, depth: usize) -> (OpenItemKind, String) {
+        let item = self.stack_item(depth).item;
+        (item.kind, item.name)
     }
 
     fn detail(&self, depth: usize) -> Option<Detail> {
@@ -410,7 +414,7 @@ impl<'a, S: Source> Walk<'a, S> {
         at.ok().map(|i| self.details[i].1)
     }
 
-    fn frame(&self, depth: usize) -> OpenFrame {
+    fn stack_item(&self, depth: usize) -> StackItem {
         let open = self.stack.frames()[depth];
         let detail = self.detail(depth);
         let texts = self.recording.texts();
@@ -429,15 +433,15 @@ impl<'a, S: Source> Walk<'a, S> {
         };
         let wait = if let Some(Detail::Wait(w)) = detail { Some(w) } else { None };
         let kind = match detail {
-            Some(Detail::Message(m)) if !m.is_queued() => FrameKind::Unit,
+            Some(Detail::Message(m)) if !m.is_queued() => OpenItemKind::Unit,
             _ => kind_of(open.key),
         };
-        let source = if kind == FrameKind::Method { self.names.source(open.key) } else { None };
-        let frame = Frame { kind, name, since: open.begun, began_before: open.before, source };
-        OpenFrame { frame, wait }
+        let source = if kind == OpenItemKind::Method { self.names.source(open.key) } else { None };
+        let item = OpenItem { kind, name, since: open.begun, began_before: open.before, source };
+        StackItem { item, wait }
     }
 
-    /// The chart that it was to fill, with what is still open.
+    /// The collected chart, with what is still open.
     pub(super) fn into_chart(mut self) -> Chart {
         let Some(mut chart) = self.chart.take() else { return Chart::default() };
         for depth in 0..self.stack.depth() {
@@ -447,50 +451,50 @@ impl<'a, S: Source> Walk<'a, S> {
         chart.finish()
     }
 
-    /// What is open now, outermost first.
-    pub(super) fn snapshot(&self) -> Vec<OpenFrame> {
+    /// The open items, outermost first.
+    pub(super) fn snapshot(&self) -> Vec<StackItem> {
         let depth = self.stack.depth();
-        (depth.saturating_sub(MAX_STACK)..depth).map(|d| self.frame(d)).collect()
+        (depth.saturating_sub(MAX_STACK)..depth).map(|d| self.stack_item(d)).collect()
     }
 
-    /// The slowest of what ended in the time before `until`, slowest first. A message that a frame took nearly all of is
-    /// told as that frame.
+    /// The slowest items that ended before `until`, slowest first. A message that consists almost entirely of
+    /// one frame is listed as that frame.
     pub(super) fn slowest(&self, until: u64) -> Vec<Slow> {
         let end = |since: u64, duration: u64| since.saturating_add(duration);
         let mut found: Vec<_> = self.slow.iter().map(|Reverse(slow)| slow).collect();
         found.retain(|(duration, since, ..)| {
-            (until.saturating_sub(BEFORE)..=until).contains(&end(*since, *duration))
+            (until.saturating_sub(BEFORE_WINDOW)..=until).contains(&end(*since, *duration))
         });
         let calls = self.has_messages();
         found.retain(|(_, _, kind, _)| calls || *kind != SlowKind::Call);
         found.sort_by_key(|(duration, since, kind, _)| (Reverse(*duration), *since, *kind));
-        let told_within = |i: usize| {
+        let within_listed = |i: usize| {
             let (whole, since, ..) = found[i];
             let shorter = found[i + 1..].iter().take_while(|(part, ..)| *part >= whole - whole / 10);
             shorter
                 .into_iter()
                 .any(|(part, from, ..)| *from >= *since && end(*from, *part) <= end(*since, *whole))
         };
-        let told = (0..found.len()).filter(|i| !told_within(*i)).take(SLOWEST);
+        let listed = (0..found.len()).filter(|i| !within_listed(*i)).take(MAX_SLOWEST);
         let slow = |(duration, since, _, name): &(u64, u64, SlowKind, String)| Slow {
             name: name.clone(),
             since: *since,
             duration: *duration,
         };
-        told.map(|i| slow(found[i])).collect()
+        listed.map(|i| slow(found[i])).collect()
     }
 }
 
-/// What was open on `thread` at the moment `at`, outermost first, and the last method that it left before.
+/// The open items on `thread` at the moment `at`, outermost first, and the last method that it left before.
 pub(super) fn stack_at<'a, S: Source>(
     facts: &'a Facts<'a, S>,
     names: &'a Names<'a>,
     thread: &'a Thread,
     at: u64,
-) -> Result<(Vec<OpenFrame>, Option<String>), ReadError> {
+) -> Result<(Vec<StackItem>, Option<String>), ReadError> {
     let mut walk = Walk::new(facts, names);
     walk.run(thread, Some(at))?;
-    let stack = walk.asked.take().unwrap_or_else(|| walk.snapshot());
+    let stack = walk.requested.take().unwrap_or_else(|| walk.snapshot());
     Ok((stack, walk.last_left.map(|id| names.method(id).into_owned())))
 }
 
@@ -499,13 +503,13 @@ fn stage_of(key: u32) -> Option<&'static str> {
     stages.iter().copied().find(|s| typed(*s as u8) == key).map(|s| stage_names(s).1)
 }
 
-fn kind_of(key: u32) -> FrameKind {
+fn kind_of(key: u32) -> OpenItemKind {
     match key {
-        ids::DISPATCH => FrameKind::Message,
-        key if key == typed(types::MESSAGE) => FrameKind::Message,
-        key if key == typed(types::WAIT) => FrameKind::Wait,
-        key if key == typed(types::FRAME) || stage_of(key).is_some() => FrameKind::Frame,
-        key if ids::is_method(key) => FrameKind::Method,
-        _ => FrameKind::Span,
+        ids::DISPATCH => OpenItemKind::Message,
+        key if key == typed(types::MESSAGE) => OpenItemKind::Message,
+        key if key == typed(types::WAIT) => OpenItemKind::Wait,
+        key if key == typed(types::FRAME) || stage_of(key).is_some() => OpenItemKind::Frame,
+        key if ids::is_method(key) => OpenItemKind::Method,
+        _ => OpenItemKind::Span,
     }
 }

@@ -1,38 +1,39 @@
-//! The rows of one method, found by a line without a walk through all of them.
+//! Indexes the rows of a method by line.
 //!
-//! Stacks of rows (see [`super`]) are kept by their first line, and above them a tree of the greatest last lines: those that have a line
-//! are found in a time that grows with their number and with the logarithm of all. Ranges overlap where a method was inlined in several
-//! places, and a hostile mapping may have any.
+//! Stacks of rows (see [`super`]) are sorted by their first line, with a tree of the maximum last lines above
+//! them. A lookup takes time proportional to the number of matches and the logarithm of the total. Ranges
+//! overlap if a method was inlined in several places, and a hostile mapping may have any.
 
 use super::lookup::stacks;
 use super::mapping::Row;
 
-/// Stacks with one line, or rows, that are looked at: of more than [`super::lookup::MEANINGS`] distinct ones nothing is reported.
-const MOST: usize = 256;
+/// Maximum number of stacks examined for a line, or of rows: results beyond [`super::lookup::MAX_MEANINGS`]
+/// distinct ones are not returned anyway.
+const MAX_STACKS: usize = 256;
 
-/// One stack.
+/// A stack of rows.
 #[derive(Clone, Copy, Debug)]
 struct Stack {
     from: u32,
     to: u32,
-    /// Its rows.
+    /// Range of its rows.
     rows: (u32, u32),
 }
 
 /// An index of a method's rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index {
-    /// Those with a range, by its first line.
+    /// Those with a line range, by its first line.
     stacks: Vec<Stack>,
-    /// A complete binary tree: the greatest last line below each node; the root has number 1.
+    /// A complete binary tree: the maximum last line below each node; the root has number 1.
     greatest: Vec<u32>,
-    /// The first rows without a range.
+    /// The first rows without a line range.
     pub(super) unranged: Vec<u32>,
     /// The outermost rows of the first stacks.
     pub(super) outermost: Vec<u32>,
     /// The first rows that call an outline.
     pub(super) callers: Vec<u32>,
-    /// Whether a row is an outline's.
+    /// Whether a row belongs to an outline.
     pub(super) outline: bool,
 }
 
@@ -49,16 +50,16 @@ impl Index {
             let end = first + stack.len();
             match stack[0].range {
                 Some((from, to)) => index.stacks.push(Stack { from, to, rows: (number(first), number(end)) }),
-                None if index.unranged.len() < MOST => index.unranged.push(number(first)),
+                None if index.unranged.len() < MAX_STACKS => index.unranged.push(number(first)),
                 None => {}
             }
-            if index.outermost.len() < MOST {
+            if index.outermost.len() < MAX_STACKS {
                 index.outermost.push(number(end - 1));
             }
             first = end;
         }
         let callers = rows.iter().enumerate().filter(|(_, row)| !row.calls.is_empty());
-        index.callers = callers.take(MOST).map(|(row, _)| number(row)).collect();
+        index.callers = callers.take(MAX_STACKS).map(|(row, _)| number(row)).collect();
         index.stacks.sort_by_key(|stack| stack.from);
         let width = index.stacks.len().next_power_of_two();
         index.greatest = vec![0; 2 * width];
@@ -71,20 +72,20 @@ impl Index {
         index
     }
 
-    /// The rows of the stacks that have `line`, in the file's order, and how many nodes were looked at.
+    /// The rows of the stacks that contain `line`, in the file's order, and the number of visited nodes.
     pub(super) fn at(&self, line: u32) -> (Vec<(u32, u32)>, usize) {
-        let (mut found, mut looked) = (Vec::new(), 0);
+        let (mut found, mut visited) = (Vec::new(), 0);
         let begun = self.stacks.partition_point(|stack| stack.from <= line);
         let width = self.greatest.len() / 2;
         let mut nodes = vec![(1, 0, width)];
         while let Some((node, first, length)) = nodes.pop() {
-            looked += 1;
+            visited += 1;
             if first >= begun || self.greatest.get(node).is_none_or(|to| *to < line) {
                 continue;
             }
             if length == 1 {
                 found.push(self.stacks[first].rows);
-                if found.len() >= MOST {
+                if found.len() >= MAX_STACKS {
                     break;
                 }
                 continue;
@@ -94,7 +95,7 @@ impl Index {
             nodes.push((2 * node, first, half));
         }
         found.sort_unstable();
-        (found, looked)
+        (found, visited)
     }
 }
 
@@ -126,27 +127,27 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_looks_at_a_few_of_many_rows() {
+    fn a_lookup_visits_few_of_many_rows() {
         let ranges: Vec<(u32, u32)> = (0..200_000).map(|n| (n * 3 + 1, n * 3 + 3)).collect();
         let index = Index::of(&rows(&ranges));
-        let looked: usize = (0..3_000).map(|n| index.at(n * 199 + 1).1).sum();
-        assert!(looked < 3_000 * 64, "{looked} of {} rows", 3_000_u64 * 200_000);
-        // One range over all of them is found beside each, and changes nothing.
+        let visited: usize = (0..3_000).map(|n| index.at(n * 199 + 1).1).sum();
+        assert!(visited < 3_000 * 64, "{visited} of {} rows", 3_000_u64 * 200_000);
+        // A range over all of them is found with each, and changes nothing.
         let over: Vec<(u32, u32)> = std::iter::once((1, 900_000)).chain(ranges).collect();
         let index = Index::of(&rows(&over));
-        let (found, looked) = index.at(300_001);
+        let (found, visited) = index.at(300_001);
         assert_eq!((found.len(), found[0]), (2, (0, 1)));
-        assert!(looked < 100, "{looked}");
+        assert!(visited < 100, "{visited}");
     }
 
     #[test]
-    fn of_rows_that_all_have_the_line_a_bounded_number_is_looked_at() {
+    fn a_bounded_number_of_overlapping_rows_is_visited() {
         let index = Index::of(&rows(
             &vec![(1, 9); 100_000].iter().enumerate().map(|(n, r)| (r.0, r.1 + n as u32)).collect::<Vec<_>>(),
         ));
-        let (found, looked) = index.at(5);
-        assert_eq!(found.len(), MOST);
-        assert!(looked < 8 * MOST, "{looked}");
+        let (found, visited) = index.at(5);
+        assert_eq!(found.len(), MAX_STACKS);
+        assert!(visited < 8 * MAX_STACKS, "{visited}");
     }
 
     proptest! {

@@ -1,32 +1,32 @@
-//! Looking names up in a mapping.
+//! Looks names up in a mapping.
 
 use std::collections::HashMap;
 
 use super::mapping::{Class, Mapping, Method, Row};
 
-/// Meanings of one frame that are told: more say no more.
-const MEANINGS: usize = 16;
-/// Frames of one inlined stack.
-const INLINED: usize = 256;
+/// Maximum number of meanings per frame.
+const MAX_MEANINGS: usize = 16;
+/// Maximum number of frames per inlined stack.
+const MAX_INLINED: usize = 256;
 
-/// A frame under the names of the source.
+/// A frame with its original names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FrameName {
     /// The class, with dots.
     pub class: String,
     /// The method.
     pub method: String,
-    /// The line of the source, if it is known.
+    /// The source line, if known.
     pub line: Option<u32>,
-    /// Whether the compiler made it up.
+    /// Whether the compiler generated it.
     pub synthesized: bool,
-    /// The source file, where the mapping tells it.
+    /// The source file, if the mapping has it.
     source_file: Option<String>,
 }
 
 impl FrameName {
-    /// The source file, or one that has the class's name; `seen` is what the build calls it, which is the
-    /// file's name only as long as R8 leaves it alone.
+    /// The source file, or one derived from the class name; `seen` is its name in the build, which is the
+    /// file's name unless R8 changed it.
     #[must_use]
     pub fn file(&self, seen: Option<&str>) -> String {
         if let Some(file) = &self.source_file {
@@ -40,20 +40,20 @@ impl FrameName {
 }
 
 impl Mapping {
-    /// The name of a class.
+    /// The original name of a class.
     #[must_use]
     pub fn class(&self, name: &str) -> Option<&str> {
         self.classes.get(name).map(|class| &*class.original)
     }
 
-    /// Whether a method is code that R8 took out of others.
+    /// Whether a method is code that R8 extracted from others.
     #[must_use]
     pub fn is_outline(&self, class: &str, method: &str) -> bool {
         self.rows(class, method).is_some_and(|(_, method)| method.index.outline)
     }
 
     /// The meanings of a frame, the likeliest first, each as a stack of inlined frames, innermost first; the
-    /// last frame of each is the method that the code is in. Nothing if the class is not mapped.
+    /// last frame of each is the method that contains the code. Empty if the class is not mapped.
     ///
     /// `outline` is the line of the outline that the frame called, if it called one.
     #[must_use]
@@ -76,7 +76,7 @@ impl Mapping {
         if let Some(line) = line {
             for (first, end) in index.at(line).0 {
                 let stack = rows.get(first as usize..end as usize).unwrap_or_default();
-                let names = stack.iter().take(INLINED).map(|row| self.name(own, row, Some(line)));
+                let names = stack.iter().take(MAX_INLINED).map(|row| self.name(own, row, Some(line)));
                 add(&mut found, names.collect());
             }
         }
@@ -97,8 +97,8 @@ impl Mapping {
         found
     }
 
-    /// The method with this name and descriptor in the build; `None` if the mapping does not know it, or
-    /// has several that it may be.
+    /// The original method for this name and descriptor of the build; `None` if the mapping does not have it,
+    /// or if it is ambiguous.
     #[must_use]
     pub fn method(&self, class: &str, method: &str, descriptor: &str) -> Option<(String, String)> {
         let (own, method) = self.rows(class, method)?;
@@ -112,7 +112,7 @@ impl Mapping {
             if place == candidates.len() {
                 candidates.push(row);
             } else if candidates[place].residual.is_none() {
-                // R8 tells the residual signature behind the last row of a method.
+                // R8 writes the residual signature after the last row of a method.
                 candidates[place] = row;
             }
         }
@@ -131,7 +131,7 @@ impl Mapping {
         Some((name.class, name.method))
     }
 
-    /// The arguments of a descriptor with the classes' original names, as the mapping writes them.
+    /// The arguments of a descriptor with the original class names, as the mapping writes them.
     fn arguments(&self, descriptor: &str) -> Option<String> {
         let mut rest = descriptor.strip_prefix('(')?;
         let mut out = String::new();
@@ -184,7 +184,7 @@ impl Mapping {
     }
 
     fn name(&self, own: &Class, row: &Row, line: Option<u32>) -> FrameName {
-        // A method from another class: its file is told where that class is mapped.
+        // A method from another class: its file is in that class's mapping.
         let class = row.class.as_deref().unwrap_or(&own.original);
         let file = if row.class.is_none() {
             real_file(own)
@@ -201,42 +201,42 @@ impl Mapping {
     }
 }
 
-/// A source file, unless R8 made the class up.
+/// The source file, unless R8 generated the class.
 fn real_file(class: &Class) -> Option<String> {
     class.file.as_deref().filter(|file| *file != "R8$$SyntheticClass").map(str::to_owned)
 }
 
-/// The line of the source that a row has for a line of the build.
+/// The source line of a row for a line of the build.
 fn source_line(row: &Row, line: Option<u32>) -> Option<u32> {
     let Some((from, to)) = row.source else {
-        // A row without lines of its own leaves them as they were.
+        // A row without source lines leaves them unchanged.
         return line;
     };
     let moved = match (row.range, line, to) {
         (Some((begin, _)), Some(line), Some(end)) if end > from => {
             from.checked_add(line.checked_sub(begin)?)?
         }
-        // Several lines, and nothing tells which.
+        // Several lines, and which one is unknown.
         (None, _, Some(end)) if end > from => return None,
         _ => from,
     };
     (moved > 0).then_some(moved)
 }
 
-/// Rows that are frames of one inlined stack.
+/// Splits rows into stacks of inlined frames.
 pub(super) fn stacks(rows: &[Row]) -> impl Iterator<Item = &[Row]> {
     rows.chunk_by(|a, b| a.range.is_some() && a.range == b.range && !ends_stack(a, b))
 }
 
-/// Whether two rows of one range are the same code told twice rather than a frame in a frame: then neither
-/// stands for a line, and both are methods of this class (R8 merges methods with the same code).
+/// Whether two rows of one range are alternatives rather than nested frames: then neither has a source line,
+/// and both are methods of this class (R8 merges methods with the same code).
 fn ends_stack(a: &Row, b: &Row) -> bool {
     a.source.is_none() && b.source.is_none() && a.class.is_none() && b.class.is_none()
 }
 
-/// Adds a meaning that is not there yet.
+/// Adds a meaning unless it exists.
 fn add(found: &mut Vec<Vec<FrameName>>, frames: Vec<FrameName>) {
-    if !frames.is_empty() && found.len() < MEANINGS && !found.contains(&frames) {
+    if !frames.is_empty() && found.len() < MAX_MEANINGS && !found.contains(&frames) {
         found.push(frames);
     }
 }

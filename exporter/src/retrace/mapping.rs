@@ -1,19 +1,19 @@
-//! What a mapping holds.
+//! The content of a mapping.
 
 use std::collections::HashMap;
 
 use super::index::Index;
 
-/// A mapping.
+/// A parsed mapping.
 #[derive(Clone, Debug, Default)]
 pub struct Mapping {
     /// By the name in the build.
     pub(super) classes: HashMap<Box<str>, Class>,
-    /// Source files by the original class, where the mapping tells them.
+    /// Source files by original class, if the mapping has them.
     pub(super) files: HashMap<Box<str>, Box<str>>,
     /// R8's `pg_map_id` and `pg_map_hash`.
     pub(super) ids: Vec<String>,
-    /// Lines that are none of a mapping, and the first of them, from 1.
+    /// Number of lines that are not part of a mapping, and the first of them, from 1.
     pub(super) unread: (usize, Option<usize>),
     pub(super) lines: usize,
 }
@@ -27,55 +27,56 @@ pub(super) struct Class {
     pub(super) methods: HashMap<Box<str>, Method>,
 }
 
-/// All methods that have one name in the build.
+/// All methods with one name in the build.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Method {
     /// In the file's order.
     pub(super) rows: Vec<Row>,
-    /// Made when all rows are there.
+    /// Built when all rows are present.
     pub(super) index: Index,
 }
 
 /// One line of a method.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
-    /// Lines in the build; `None` if the row has no range, or one that stands for none (0:0).
+    /// Lines in the build; `None` if the row has no range, or an empty one (0:0).
     pub(super) range: Option<(u32, u32)>,
-    /// The class that the method comes from, if that is another one.
+    /// The class that the method comes from, if it is a different one.
     pub(super) class: Option<Box<str>>,
     pub(super) method: Box<str>,
     pub(super) arguments: Box<str>,
     /// Lines of the source.
     pub(super) source: Option<(u32, Option<u32>)>,
-    /// The descriptor in the build, where R8 tells it.
+    /// The descriptor in the build, if R8 writes it.
     pub(super) residual: Option<Box<str>>,
     pub(super) synthesized: bool,
     pub(super) outline: bool,
-    /// For a call of an outline: the outline's line and the line here, in the build, by the outline's line.
+    /// For a call of an outline: the outline's line and the line here, in the build, sorted by the outline's
+    /// line.
     pub(super) calls: Vec<(u32, u32)>,
 }
 
 impl Mapping {
-    /// How many lines are none of a mapping, and the first of them, from 1.
+    /// Number of lines that are not part of a mapping, and the first of them, from 1.
     #[must_use]
     pub fn unread(&self) -> (usize, Option<usize>) {
         self.unread
     }
 
-    /// How many classes are mapped.
+    /// Number of mapped classes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.classes.len()
     }
 
-    /// Whether none is.
+    /// Whether no class is mapped.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.classes.is_empty()
     }
 
-    /// Whether this is the mapping of a build whose source files say `r8-map-id-ID`. `None` if the mapping
-    /// does not say which one it is.
+    /// Whether this mapping belongs to a build whose source files are named `r8-map-id-ID`. `None` if the
+    /// mapping has no id.
     #[must_use]
     pub fn is_of(&self, id: &str) -> Option<bool> {
         let same = |own: &String| !id.is_empty() && (own.starts_with(id) || id.starts_with(own.as_str()));

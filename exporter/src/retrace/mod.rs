@@ -1,20 +1,30 @@
-//! Names from before ProGuard or R8: of classes, of methods, and of frames with their lines.
+//! Restores the original names from before ProGuard or R8: of classes, of methods, and of frames with their lines.
 //!
-//! The lines of a `mapping.txt` are read by the `proguard` crate. What is kept differs from that crate's own
-//! retracing: frames that were inlined are told from frames that are ambiguous, no number of a line can make
-//! it count out every line of a range, and no number can overflow.
+//! The lines of a `mapping.txt` are read by the `proguard` crate. The data structure differs from that crate's
+//! own retracing: it distinguishes inlined frames from ambiguous ones, never enumerates the lines of a range,
+//! and no number can overflow.
 //!
 //! A frame is looked up by class, method and line:
 //! 1. rows of one method name that follow each other with one range of lines are one stack of inlined code,
-//!    innermost first. Of the stacks whose range has the line, each is a meaning of the frame;
-//! 2. where no range has it, the rows without a range are; each distinct method of them is a meaning;
+//!    innermost first. Each stack whose range contains the line is a meaning of the frame;
+//! 2. if no range contains it, each distinct method of the rows without a range is a meaning;
 //! 3. without a line, the rows without a range come first; else the outermost method of each stack, since
-//!    what was inlined can not be told;
-//! 4. an outline (code that R8 took out of several methods) is not shown: its line goes to the caller's
-//!    row, which has the place for it;
-//! 5. a class that is known without such a method is renamed, its method is not.
+//!    the inlined frame is unknown;
+//! 4. an outline (code that R8 extracted from several methods) is omitted: the caller's row maps its line;
+//! 5. if the class is known but the method is not, only the class is renamed.
 //!
 //! R8's rewriteFrame rules are for the first frame of an exception, and a dump has none.
+//!
+//! ```
+//! use exporter::retrace::{MappedText, Mapping};
+//!
+//! let text = b"com.example.Main -> a.b:\n    1:3:void run():10:12 -> a\n";
+//! let mapping = Mapping::parse("mapping.txt".as_ref(), text)?;
+//! assert_eq!(mapping.class("a.b"), Some("com.example.Main"));
+//! let retraced = MappedText { mapping: Some(&mapping), methods: None };
+//! assert_eq!(retraced.line("  at a.b.a(SourceFile:2)"), ["  at com.example.Main.run(Main.java:11)"]);
+//! # Ok::<(), exporter::retrace::MappingError>(())
+//! ```
 
 mod index;
 mod lookup;
@@ -27,7 +37,7 @@ pub use mapping::Mapping;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The longest mapping that is read. Those of large apps have about 200 MB.
+/// Maximum length of a mapping in bytes. Those of large apps have about 200 MB.
 const MAX_LENGTH: u64 = 1 << 30;
 
 /// Why a mapping cannot be used.
@@ -35,27 +45,27 @@ const MAX_LENGTH: u64 = 1 << 30;
 #[non_exhaustive]
 pub enum MappingError {
     /// It cannot be opened or read.
-    #[error("{}: {source}", file.display())]
+    #[error("cannot read {}: {source}", file.display())]
     Read {
         /// The mapping.
         file: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// No class is mapped in it.
-    #[error("{}:{line}: no class is mapped in this file; give the mapping.txt that ProGuard or R8 wrote with this build", file.display())]
+    /// The file maps no class.
+    #[error("cannot read {}:{line}: no class is mapped in this file; pass the mapping.txt that ProGuard or R8 wrote with this build", file.display())]
     NoClass {
         /// The mapping.
         file: PathBuf,
-        /// The first line that is none of a mapping, or the last one.
+        /// The first line that is not part of a mapping, or the last one.
         line: usize,
     },
-    /// It is longer than any mapping.
-    #[error("{}: more than {limit} bytes: is it the right file?", file.display())]
+    /// The mapping exceeds the maximum length.
+    #[error("cannot read {}: it has more than {limit} bytes: is it the right file?", file.display())]
     TooLarge {
         /// The mapping.
         file: PathBuf,
-        /// The longest that is read.
+        /// The maximum length.
         limit: u64,
     },
 }
@@ -68,7 +78,7 @@ impl Mapping {
     pub fn load(path: &Path) -> Result<Self, MappingError> {
         let failed = |source| MappingError::Read { file: path.to_owned(), source };
         let mut bytes = Vec::new();
-        // By what is there, not by what the metadata says: it may grow.
+        // By content, not by metadata: the file may grow.
         let file = crate::regular_file::open(path).map_err(failed)?;
         let length = file.take(MAX_LENGTH + 1).read_to_end(&mut bytes).map_err(failed)?;
         if length as u64 > MAX_LENGTH {
@@ -77,8 +87,8 @@ impl Mapping {
         Self::parse(path, &bytes)
     }
 
-    /// Reads the bytes of a mapping; `file` is for errors only. Lines that are none of a mapping are counted
-    /// ([`Mapping::unread`]), not refused: tools put their own in.
+    /// Parses the bytes of a mapping; `file` is used in errors only. Lines that are not part of a mapping are
+    /// counted ([`Mapping::unread`]), not rejected: tools add their own.
     ///
     /// # Errors
     /// If no class is mapped.

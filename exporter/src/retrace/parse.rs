@@ -1,4 +1,4 @@
-//! Reading a mapping.
+//! Parses a mapping.
 
 use proguard::ProguardRecord;
 use serde_json::Value;
@@ -6,12 +6,12 @@ use serde_json::Value;
 use super::index::Index;
 use super::mapping::{Class, Mapping, Row};
 
-/// Lines above this are none: no class file can have them, and sums of them cannot overflow.
+/// Maximum line number: no class file can exceed it, and sums cannot overflow.
 const MAX_LINE: usize = 1 << 30;
 
 pub(crate) fn parse(bytes: &[u8]) -> Mapping {
     let mut mapping = Mapping::default();
-    // The open class, by its name in the build, and the method whose row came last.
+    // The open class, by its name in the build, and the method of the last row.
     let mut open: Option<(Box<str>, Class)> = None;
     let mut method: Option<Box<str>> = None;
     for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
@@ -49,7 +49,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Mapping {
                 };
                 if let Some(lines) = line_mapping {
                     let range = lines.startline.and_then(number).zip(lines.endline.and_then(number));
-                    // 0:0 is how R8 writes that there is no line.
+                    // R8 writes 0:0 for a missing line.
                     row.range = range.filter(|&(from, to)| from <= to && to > 0);
                     let end = lines.original_endline.and_then(number);
                     row.source = lines.original_startline.and_then(number).map(|from| (from, end));
@@ -57,7 +57,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Mapping {
                 class.methods.entry(obfuscated.into()).or_default().rows.push(row);
                 method = Some(obfuscated.into());
             }
-            // The comment behind it is of the field.
+            // The comment after it belongs to the field.
             Ok(ProguardRecord::Field { .. }) => method = None,
             Ok(_) => {}
             Err(_) => {
@@ -74,7 +74,7 @@ fn put(mapping: &mut Mapping, class: Option<(Box<str>, Class)>) {
     if let Some((name, mut class)) = class {
         for method in class.methods.values_mut() {
             for row in &mut method.rows {
-                // The first of one line counts.
+                // The first entry of a line counts.
                 row.calls.sort_by_key(|(from, _)| *from);
                 row.calls.dedup_by_key(|(from, _)| *from);
             }
@@ -83,12 +83,12 @@ fn put(mapping: &mut Mapping, class: Option<(Box<str>, Class)>) {
         if let Some(file) = class.file.clone().filter(|file| &**file != "R8$$SyntheticClass") {
             mapping.files.insert(class.original.clone(), file);
         }
-        // The first one stays, as in R8.
+        // The first class stays, as in R8.
         mapping.classes.entry(name).or_insert(class);
     }
 }
 
-/// `# pg_map_id: 5b46fdc`, or R8's JSON about the class or row before.
+/// Parses `# pg_map_id: 5b46fdc`, or R8's JSON about the preceding class or row.
 fn comment_line(
     text: &[u8],
     ids: &mut Vec<String>,

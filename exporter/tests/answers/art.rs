@@ -1,19 +1,24 @@
-//! Writes a thread dump of ART as a version of Android does, out of a short description (`tests/data/answers/README.md`).
+//! Writes a thread dump like ART on a version of Android, from a short description (`tests/data/answers/README.md`).
 //!
 //! What differs by version, from AOSP:
-//! * `art/runtime/thread.cc`, `Thread::DumpState`: `sCount dsCount obj` to API 25, `flags` from 26, `ucsCount` for `dsCount` from 31.
+//! * `art/runtime/thread.cc`, `Thread::DumpState`: `sCount dsCount obj` to API 25, `flags` from 26, `ucsCount`
+//! for `dsCount` from 31.
 //! * `art/runtime/signal_catcher.cc`, `SignalCatcher::HandleSigQuit`: nanoseconds in the time from API 31.
 //! * `art/runtime/runtime.cc`, `Runtime::DumpForSigQuit`: threads come before classes and heap from API 34.
-//! * `art/runtime/native_stack_dump.cc`: mangled names to API 25, `BuildId` from 33, no parameters and short addresses from 34.
+//! * `art/runtime/native_stack_dump.cc`: mangled names to API 25, `BuildId` from 33, no parameters and short
+//! addresses from 34.
 //! * `art/runtime/thread_list.cc`: `DumpLatencyMs` below each thread from API 35.
-//! * `art/runtime/thread.cc`, `ShouldShowNativeStack`: native frames only where the current method is native or ART itself waits. The
+//! * `art/runtime/thread.cc`, `ShouldShowNativeStack`: native frames only where the current method is native or
+//! ART itself waits. The
 //!   cases keep to it.
-//! * `libcore` `Thread.parkFor$` below `Unsafe.park` to API 28, `jdk.internal.misc.Unsafe` from 33; `!` marks fast natives to API 25.
-//! * `services/core/.../StackTracesDumpHelper.java`: subject and critical events from API 31, memory from 33, `dumping pid` from 34.
+//! * `libcore` `Thread.parkFor$` below `Unsafe.park` to API 28, `jdk.internal.misc.Unsafe` from 33; `!` marks
+//! fast natives to API 25.
+//! * `services/core/.../StackTracesDumpHelper.java`: subject and critical events from API 31, memory from 33,
+//! `dumping pid` from 34.
 
 use std::fmt::Write as _;
 
-/// Process id of every dump that is written.
+/// Process id of every written dump.
 pub(crate) const PID: u32 = 4242;
 
 /// A version of Android, with its API level.
@@ -42,13 +47,13 @@ const LEVELS: [(&str, u32); 16] = [
     ("17", 37),
 ];
 
-/// A dump as its case describes it.
+/// A dump and its facts.
 pub(crate) struct Art {
     /// The text.
     pub(crate) text: String,
     /// The process's name.
     pub(crate) process: String,
-    /// Whether main is in a message, as far as its stack tells: its Java frames hold no `nativePollOnce`.
+    /// Whether main is in a message, according to its stack: its Java frames do not include `nativePollOnce`.
     pub(crate) in_message: bool,
 }
 
@@ -132,7 +137,7 @@ fn time(version: Version) -> &'static str {
     if version.api >= 31 { "2026-01-01 11:00:00.456000000+0100" } else { "2026-01-01 11:00:00" }
 }
 
-/// What the system writes before the process's own text.
+/// The part that the system writes before the process's own text.
 fn head(version: Version, subject: Option<&str>, pressure: &[(&str, &str, &str)]) -> String {
     let mut out = String::new();
     if let Some(subject) = subject {
@@ -177,7 +182,7 @@ fn facts(version: Version, (free, used): (&str, &str), gc: Option<(&str, &str, &
     )
 }
 
-/// The threads of the case and those that every app has.
+/// The threads of the case and those of every app.
 fn stacks(version: Version, mut threads: Vec<Thread<'_>>) -> String {
     let mut catcher = thread(3, "Signal~Catcher", "Runnable", "R");
     catcher.line(version, "native", "libart.so art::DumpNativeStack(std::__1::basic_ostream<char>&, int)");
@@ -285,7 +290,7 @@ impl Thread<'_> {
                 self.push(line);
             }
             "at" => {
-                // The mark of a fast native is the runtime's, not the method's.
+                // The mark of a fast native method comes from the runtime, not the method.
                 let fast = version.api < 26
                     && [
                         "java.lang.Object.wait(",
@@ -318,7 +323,7 @@ impl Thread<'_> {
         }
     }
 
-    /// Frames of the platform, as the version has them.
+    /// Frames of the platform, in the version's form.
     fn platform(&mut self, version: Version, word: &str, rest: &str) {
         let api = version.api;
         match word {
@@ -539,7 +544,7 @@ impl Thread<'_> {
         }
     }
 
-    /// From pollOnce outwards.
+    /// The frames outside of pollOnce.
     fn poll_outer(&mut self, version: Version) {
         let names = if version.api < 26 {
             [
@@ -608,7 +613,7 @@ fn native(version: Version, number: u32, library: &str, function: &str) -> Strin
         _ => format!("/data/app/com.acme.shop-1/lib/arm64/{library}"),
     };
     let short = function.split_once('(').filter(|_| api >= 34).map_or(function, |(name, _)| name);
-    // An anonymous namespace is no list of parameters.
+    // An anonymous namespace is not a list of parameters.
     let function = if short.ends_with("::") { function } else { short };
     let function =
         if function == "???" { function.to_owned() } else { format!("{function}+{}", 28 + number * 4) };

@@ -1,4 +1,4 @@
-//! The answers that are judged, in the form of `Answer::to_json`.
+//! The answers to be judged, in the form of `Answer::to_json`.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use trace_format::Recording;
 
 /// Of a dump.
 pub(crate) fn of_dump(dump: &Dump) -> Value {
-    Answer::of_dump(dump).to_json()
+    Answer::from(dump).to_json()
 }
 
 /// Of a recording.

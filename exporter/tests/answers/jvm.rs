@@ -1,4 +1,4 @@
-//! Writes a thread dump of HotSpot out of a short description (`tests/data/answers/README.md`).
+//! Writes a thread dump like HotSpot, from a short description (`tests/data/answers/README.md`).
 //!
 //! The forms are those of `src/hotspot/share/runtime/thread.cpp` (`JavaThread::print_on`), `services/threadService.cpp`
 //! (`DeadlockCycle::print_on_with`) and `classes/java/lang/Thread.java` of JDK 8 to 25.
@@ -86,7 +86,7 @@ fn thread(out: &mut String, release: u32, lines: &[String], owns: bool) {
     out.push('\n');
 }
 
-/// What HotSpot says of the threads `names`, each of which waits for a monitor of the next one's.
+/// HotSpot's deadlock report for the threads `names`, each of which waits for a monitor of the next one.
 fn deadlock(out: &mut String, names: &[&str], lines: &[String]) {
     out.push_str("\nFound one Java-level deadlock:\n=============================\n");
     for (i, name) in names.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Answers of cases whose cause, root, owners and cycle are known: `tests/data/answers`. The labels say what a text means, not
-//! what the code makes of it. `scripts/prove answers` prints the table.
+//! Compares the answers of cases with their known cause, root, owners and cycle: `tests/data/answers`. The
+//! labels describe the text itself, not the code's result. `scripts/prove answers` prints the table.
 
 mod art;
 mod found;
@@ -33,7 +33,7 @@ const RECORDINGS: &str = include_str!("../data/answers/recordings.txt");
 const LABELS: &str = include_str!("../data/answers/labels.txt");
 const MADE: &str = include_str!("../data/causes.txt");
 
-/// What an answer is of.
+/// The source of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Of {
     Dump,
@@ -76,7 +76,7 @@ fn read(name: &str, text: &str) -> Dump {
     Dump::read(Path::new(name), text.as_bytes()).unwrap_or_else(|e| panic!("{name}: {e}\n{text}"))
 }
 
-/// The lines of `labels.txt` that begin with `word`: name and truth.
+/// The lines of `labels.txt` that start with `word`: name and truth.
 fn labels(word: &str) -> Vec<(String, Truth)> {
     let of_word = |words: &&Vec<String>| words[0] == word;
     let (_, lines) = scenario::cases(LABELS);
@@ -87,7 +87,7 @@ fn labels(word: &str) -> Vec<(String, Truth)> {
         .collect()
 }
 
-/// The dumps that are made, and those of `tests/data`.
+/// The generated dumps, and those of `tests/data`.
 fn dumps() -> Vec<Judged> {
     let mut judged = Vec::new();
     for case in art_cases() {
@@ -106,7 +106,7 @@ fn dumps() -> Vec<Judged> {
     judged
 }
 
-/// The recordings in words: those beside this test and those of the older table.
+/// The described recordings: those beside this test and those of `causes.txt`.
 fn recordings() -> Vec<Judged> {
     let mut labels: BTreeMap<String, Truth> = labels("made").into_iter().collect();
     let made = scenario::cases(MADE).0.into_iter().map(|case| {
@@ -126,7 +126,7 @@ fn recordings() -> Vec<Judged> {
     judged
 }
 
-/// The dumps of devices, where the corpus is named.
+/// The dumps of devices, if the corpus is given.
 fn corpus() -> Vec<Judged> {
     let Some(corpus) = std::env::var_os("ANRSCOPE_CORPUS").map(PathBuf::from) else { return Vec::new() };
     let judge = |(file, truth): (String, Truth)| {
@@ -138,14 +138,14 @@ fn corpus() -> Vec<Judged> {
     labels("real").into_iter().map(judge).collect()
 }
 
-/// Leaves a dump in the directory that `ANRSCOPE_ANSWERS` names, for a look at it or for `anrscope dump`.
+/// Writes a dump to the directory given by `ANRSCOPE_ANSWERS`, for inspection or for `anrscope dump`.
 fn write(name: &str, text: &str) {
     if let Some(directory) = std::env::var_os("ANRSCOPE_ANSWERS") {
         std::fs::write(Path::new(&directory).join(format!("{name}.txt")), text).unwrap();
     }
 }
 
-/// A recording that knows no more of an ANR than the dump of it does.
+/// A recording with the same facts of an ANR as the dump.
 fn recording_with(dump: &art::Art, elsewhere: bool) -> Recording<Vec<u8>> {
     Recording::open(recorded::with_dump(dump, elsewhere)).unwrap()
 }
@@ -179,7 +179,7 @@ fn the_dumps_that_are_made_are_read_without_a_warning() {
         let art = art::dump(&case.lines);
         let dump = read(&case.name, &art.text);
         let frozen = case.lines.iter().any(|line| line.starts_with("channels "));
-        // Of a process that does not respond and one that is meant by the subject a warning is due.
+        // A warning is due for a process that does not respond and one that the subject means.
         let warned = frozen || case.label == "other-process";
         assert!(warned || dump.warnings.is_empty(), "{}: {:?}\n{}", case.name, dump.warnings, art.text);
         versions.insert(case.lines.iter().find(|line| line.starts_with("android ")).unwrap().clone());

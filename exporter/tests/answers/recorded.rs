@@ -7,7 +7,8 @@ use trace_format::synth::RecordingBuilder;
 use crate::art;
 use crate::scenario;
 
-/// A recording that knows no more of an ANR than the dump of it does. `elsewhere` says that the system means another process.
+/// A recording with the same facts of an ANR as the dump. `elsewhere` is whether the system's subject names
+/// another process.
 pub(crate) fn with_dump(dump: &art::Art, elsewhere: bool) -> Vec<u8> {
     const S: u64 = 1_000_000_000;
     let (start, asked) = (100 * S, 107 * S);

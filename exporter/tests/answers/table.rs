@@ -20,7 +20,7 @@ fn cells(counts: [usize; 3]) -> String {
     counts.map(|n| if n == 0 { String::new() } else { n.to_string() }).join(" | ")
 }
 
-/// The table in Markdown, and below it each case that is not right, with what was found.
+/// The table in Markdown, followed by each case that is not right, with the actual result.
 pub(crate) fn markdown(judged: &[Judged]) -> String {
     let of: Vec<Of> = [Of::Dump, Of::Recording, Of::Corpus]
         .into_iter()
@@ -55,7 +55,7 @@ pub(crate) fn markdown(judged: &[Judged]) -> String {
     out
 }
 
-/// One line of the whole.
+/// The totals in one line.
 pub(crate) fn sum(judged: &[Judged]) -> String {
     let [right, vague, wrong] = counts(judged.iter());
     format!("{right} of {} cases answered right, {vague} vague, {wrong} wrong", judged.len())

@@ -1,11 +1,11 @@
-//! What is true of a case, and how far an answer agrees with it.
+//! The truth of a case, and how far an answer agrees with it.
 
 use std::fmt;
 
 use exporter::report::CauseId;
 use serde_json::Value;
 
-/// In these rows an answer must never be wrong.
+/// Rows in which an answer must never be wrong.
 pub(crate) const NEVER_WRONG: [&str; 4] = ["deadlock", "deadlock-elsewhere", "pool-deadlock", "idle"];
 
 const VERDICTS: [&str; 6] = ["anr", "hang", "recovered", "other-process", "no-hang", "unknown"];
@@ -15,7 +15,7 @@ fn kind(cause: &str) -> Option<&'static str> {
     CauseId::ALL.into_iter().find(|id| id.word() == cause).map(|id| id.kind().word())
 }
 
-/// The label of a case. `None` is a value that the facts do not settle.
+/// The label of a case. `None` is a value that the facts do not determine.
 pub(crate) struct Truth {
     /// Any of these is right; the case counts in the row of the first.
     pub(crate) causes: Vec<String>,
@@ -30,12 +30,12 @@ pub(crate) struct Truth {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     Right,
-    /// Less than what is known, but nothing false.
+    /// Less than is known, but nothing false.
     Vague,
     Wrong,
 }
 
-/// What of an answer is compared.
+/// The compared parts of an answer.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Compared {
     pub(crate) cause: String,
@@ -123,12 +123,12 @@ impl fmt::Display for Compared {
     }
 }
 
-/// As a label has them.
+/// In the form of a label.
 fn joined(names: &[String]) -> String {
     if names.is_empty() { "-".to_owned() } else { names.join(">") }
 }
 
-/// A cycle that main is in begins with main; another may begin anywhere.
+/// A cycle that main is in starts with main; another may start anywhere.
 fn same_cycle(label: &[String], found: &[String]) -> bool {
     if label.len() != found.len() || label.first().is_some_and(|first| first == "main") {
         return label == found;

@@ -1,5 +1,5 @@
-//! An app's recording with something of everything: a start, good and bad frames, a late message, a lock, an ANR with all that
-//! the app wrote of it.
+//! An app's recording with some of everything: a start, good and bad frames, a late message, a lock, an ANR
+//! with everything that the app records about it.
 
 use trace_format::event::{Frame, FrameMetrics, InputEvents, Message, Stage, Stall, Usage, Wait, WaitKind};
 use trace_format::section::SectionKind;
@@ -13,20 +13,20 @@ pub(crate) const START: u64 = 100 * S;
 pub(crate) const INTERVAL: u64 = 16_666_667;
 /// Intended vsync of the first frame.
 pub(crate) const FRAMES: u64 = 101 * S;
-/// Begin of the frame that dropped four.
+/// Start of the frame that dropped four.
 pub(crate) const LATE_FRAME: u64 = FRAMES + 20 * INTERVAL;
-/// Begin of the frame that froze.
+/// Start of the frozen frame.
 pub(crate) const FROZEN_FRAME: u64 = FRAMES + 30 * INTERVAL;
-/// Main takes a message that was due 300 ms before.
+/// Main dispatches a message that was due 300 ms before.
 pub(crate) const LATE_MESSAGE: u64 = 106 * S + 300 * MS;
 /// Main waits 400 ms for a lock.
 pub(crate) const LOCK: u64 = 107 * S;
 /// Main hangs from here on.
 pub(crate) const HANG: u64 = 108 * S;
-/// The system asks for a dump.
+/// The system requests a dump.
 pub(crate) const ASKED: u64 = HANG + 5 * S + 40 * MS;
 
-/// What the recorder says of the system.
+/// The recorder's process section.
 pub(crate) const PROCESS: &str = "name=com.example.app\nabi=aarch64\nos=android\nversion=0.1.0\nkernel=Linux\n\
     kernel_release=6.1.75-android14\nkernel_version=#1 SMP PREEMPT\nmachine=aarch64\npage_size=16384\n\
     parent_pid=812\nsdk=35\nfingerprint=acme/phone/phone:15/AP1A/1:user/release-keys\n";
@@ -77,7 +77,7 @@ pub(crate) const DUMP: &str = "Subject: Input dispatching timed out (4a1 com.exa
     \x20 - waiting to lock <0x0000001a> (a com.example.app.Store) held by thread 12\n\n\
     ----- end 4242 -----\n";
 
-/// A frame that public calls tell (`estimated`) has no vsync: that is in the system's figures.
+/// A frame known only from public calls (`estimated`) has no vsync: that is in the system's metrics.
 fn frame(t: &mut ThreadBuilder, message: Message, intended: u64, begin: u64, end: u64, estimated: bool) {
     let (number, told) = (intended / INTERVAL, if estimated { 0 } else { intended });
     let third = (end - begin) / 3;
@@ -112,7 +112,7 @@ fn metrics(intended: u64, delay: u64, total: u64) -> Event {
     })
 }
 
-/// All of it.
+/// The whole recording.
 pub(crate) fn app() -> RecordingBuilder {
     let mut b = RecordingBuilder::new(4242, "com.example.app").map_id(map().map_id()).start(clocks(START));
     let mut message = |target: &str, callback: &str, what| Message {
@@ -149,12 +149,12 @@ pub(crate) fn app() -> RecordingBuilder {
                     );
                 }
             }
-            // Something else was in the way, and the frame took long itself.
+            // Something else delayed the frame, and it took long itself.
             frame(t, vsync, LATE_FRAME, LATE_FRAME + 40 * MS, LATE_FRAME + 90 * MS, true);
             t.event(
                 LATE_FRAME + 90 * MS,
                 Event::InputEvents(InputEvents {
-                    // The vsync that frame callbacks are told.
+                    // The vsync that frame callbacks receive.
                     intended: LATE_FRAME + MS / 2,
                     oldest: LATE_FRAME - 5 * MS,
                     newest: LATE_FRAME,
@@ -210,7 +210,7 @@ pub(crate) fn app() -> RecordingBuilder {
         })
         .service(|t| {
             t.event(START, Event::Clock(clocks(START)));
-            // Main is looked at while its message is late.
+            // Main is polled while its message is late.
             for (i, ran) in [(0, 300 * MS), (1, 740 * MS), (2, 750 * MS)] {
                 let waited = i * 20 * MS;
                 let usage = Usage { tid: 4242, state: b'R', ran, waited, ..Usage::default() };

@@ -1,8 +1,8 @@
-//! A sink that keeps the model, to compare traces with.
+//! A sink that keeps the model, for comparison with traces.
 
 use exporter::model::{
-    AnrRow, Arg, Ask, Filter, FrameRow, Input, LogLine, Name, Names, ProcessInfo, Sink, StackRow, Tally,
-    Track, Unit, Value, stream,
+    AnrRow, AnswerSource, Arg, Filter, FrameRow, Input, LogLine, Name, Names, ProcessInfo, Sink, StackRow,
+    Tally, Track, Unit, Value, stream,
 };
 use exporter::{ExportError, MethodMap, Selection};
 use trace_format::Recording;
@@ -10,22 +10,22 @@ use trace_format::event::Clocks;
 
 /// A slice: where, when, how long, how deep, its name, and its arguments.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Slice {
-    /// A tid, or the name of a track that is none of a thread.
+pub(crate) struct ChartSlice {
+    /// A tid, or the name of a track that is not a thread.
     pub(crate) place: String,
     pub(crate) ts: u64,
     pub(crate) dur: u64,
     pub(crate) depth: u64,
     pub(crate) name: String,
     pub(crate) incomplete: bool,
-    /// Its arguments as the engine tells them, by key.
+    /// Its arguments as the engine returns them, by key.
     pub(crate) args: Args,
 }
 
 /// Arguments by key.
 type Args = Vec<(String, String)>;
 
-/// An argument as the engine shows it: numbers as numbers are written, and nothing of links.
+/// An argument as the engine shows it: numbers in the engine's format, without links.
 fn shown(args: &[Arg<'_>]) -> Args {
     let mut shown = Vec::new();
     for arg in args.iter().filter(|arg| arg.is_argument()) {
@@ -44,33 +44,33 @@ fn shown(args: &[Arg<'_>]) -> Args {
     shown
 }
 
-/// A number with a fraction, as far as all readers agree on it.
+/// A number with a fraction, to the precision on which all readers agree.
 pub(crate) fn number(n: f64) -> String {
     let text = format!("{n:.6}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A frame on the frame timeline: begin and end, expected begin, and how bad.
+/// A frame on the frame timeline: start and end, expected start, and jank.
 pub(crate) type FrameFact = (u64, u64, Option<u64>, exporter::model::Jank);
 
-/// A line of the log: when, by whom of the app (tid and tag), and what.
+/// A log line: time, the app's tid and tag, and text.
 pub(crate) type LogFact = (u64, Option<(u32, String)>, String);
 
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     pub(crate) start: u64,
     pub(crate) process: Option<ProcessInfo>,
-    pub(crate) slices: Vec<Slice>,
+    pub(crate) slices: Vec<ChartSlice>,
     pub(crate) instants: Vec<(String, u64, String)>,
-    /// Of instants, in their order.
+    /// The arguments of instants, in their order.
     pub(crate) instant_args: Vec<Args>,
     pub(crate) counters: Vec<(u64, String, f64)>,
     pub(crate) frames: Vec<FrameFact>,
-    /// When, whose, and the functions outermost first.
+    /// Time, tid, and the functions outermost first.
     pub(crate) stacks: Vec<(u64, u32, Vec<String>)>,
     /// Arrows: their number, and the time of each end.
     pub(crate) flows: Vec<(u64, u64)>,
-    /// What main had spent on processors: when, and how much, ns.
+    /// Main's CPU time: when, and how much, ns.
     pub(crate) thread_times: Vec<(u64, u64)>,
     pub(crate) logs: Vec<LogFact>,
     pub(crate) anrs: Vec<(u64, String)>,
@@ -147,7 +147,7 @@ impl Sink for Collected {
         all.sort();
         assert!(all.windows(2).all(|w| w[0].0 != w[1].0), "an argument twice: {all:?}");
         let (place, depth) = (self.place.clone(), self.open.len() as u64);
-        self.slices.push(Slice { place, ts, dur: at - ts, depth, name, incomplete, args: all });
+        self.slices.push(ChartSlice { place, ts, dur: at - ts, depth, name, incomplete, args: all });
         Ok(())
     }
 
@@ -212,7 +212,7 @@ pub(crate) fn collect_part(bytes: &[u8], map: &MethodMap, selection: &Selection)
     let mut collected = Collected::default();
     let file = std::path::Path::new("test.anrscope");
     let answer = || exporter::Report::build(file, &recording, map).map(|report| report.answer);
-    let inputs = [Input { file, recording: &recording, names, answer: Ask::of(&answer) }];
+    let inputs = [Input { file, recording: &recording, names, answer: AnswerSource::of(&answer) }];
     let tally = if selection.is_all() {
         stream(&inputs, &mut collected).unwrap()
     } else {

@@ -18,7 +18,7 @@ use trace_format::{Event, Recording};
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const S: u64 = 1_000 * MS;
 
-/// A file in the temporary folder, gone when dropped.
+/// A file in the temporary directory, deleted on drop.
 pub(crate) struct TempFile(pub(crate) PathBuf);
 
 impl TempFile {
@@ -46,14 +46,14 @@ pub(crate) fn map() -> MethodMap {
     map
 }
 
-/// All forms of a trace that must say the same.
+/// All forms of a trace that must have the same content.
 pub(crate) const FORMS: [ExportOptions; 3] = [
     for_engine(ExportOptions::new(Format::Perfetto, 6)),
     for_engine(ExportOptions::new(Format::Perfetto, 0)),
     for_engine(ExportOptions::new(Format::ChromeJson, 0)),
 ];
 
-/// The engine of the tests is Perfetto 52, which counts an error for each stack beside an event.
+/// The tests use the engine of Perfetto 52, which counts an error for each stack beside an event.
 pub(crate) const fn for_engine(mut options: ExportOptions) -> ExportOptions {
     options.min_perfetto = 52;
     options
@@ -78,12 +78,12 @@ pub(crate) fn export_with(
     (file, summary)
 }
 
-/// A triple of clocks.
+/// A clock triple.
 pub(crate) fn clocks(boottime: u64) -> Clocks {
     Clocks { boottime, monotonic: boottime - 5 * S, realtime: 1_700_000_000 * S + boottime }
 }
 
-/// 60 Hz frames, then main hangs on a lock that a worker holds; the system asks for a dump after 5 s.
+/// 60 Hz frames, then main hangs on a lock that a worker owns; the system requests a dump after 5 s.
 pub(crate) fn stalled() -> RecordingBuilder {
     let start = 100 * S;
     let hang = start + 2 * S;
@@ -160,7 +160,7 @@ pub(crate) fn sigquit(sensed: u64, stuck_since: u64) -> Sigquit {
     Sigquit { sensed, si_code: 0, si_pid: 1234, si_uid: 1000, forward: Forward::Catcher, stuck_since }
 }
 
-/// What the process said of [`stalled`]'s signal.
+/// The process's verdict on [`stalled`]'s signal.
 pub(crate) fn verdict(outcome: Outcome, reconsidered: bool) -> Verdict {
     let reason = |code: &str, text: &str| Reason { code: code.to_owned(), text: text.to_owned() };
     let hang = 102 * S;

@@ -1,4 +1,4 @@
-//! Recordings that earlier versions wrote; `old_versions.rs` says what is in them.
+//! Recordings written by earlier versions; `old_versions.rs` describes them.
 
 use std::io::Read;
 use std::path::Path;

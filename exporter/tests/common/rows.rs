@@ -1,17 +1,18 @@
-//! All slices of a trace as the engine has them, to be compared with the model's.
+//! All slices of a trace as the engine has them, for comparison with the model.
 
 use exporter::model::Track;
 use serde_json::Value;
 
-use super::collect::{Collected, Slice};
+use super::collect::{ChartSlice, Collected};
 
-/// Between the fields of a slice, and between its arguments: no name of ours has them.
+/// Separators between the fields of a slice, and between its arguments: the project's names do not contain
+/// them.
 const FIELD: char = '\u{1f}';
 const ARGUMENT: char = '\u{1e}';
 
-/// Asks for all slices but those of the frame timeline, a thousand to a row: a million rows of their own would not fit.
+/// Queries all slices but those of the frame timeline, a thousand per row: a million rows would not fit.
 pub(crate) fn query() -> String {
-    // A JSON trace has threads of these names for the tracks that are no thread's.
+    // A JSON trace has threads of these names for the tracks that are not threads.
     let plain = Track::PLAIN.map(|track| format!("'{}'", track.described().expect("it has a name").0));
     "with texts as (
        select arg_set_id, group_concat(substr(key, instr(key, '.') + 1) || '=' ||
@@ -30,10 +31,10 @@ pub(crate) fn query() -> String {
         .replace("PLAIN", &plain.join(","))
 }
 
-/// The slices of that query's answer, sorted.
-pub(crate) fn parse(rows: &[Value]) -> Vec<Slice> {
+/// The slices in that query's answer, sorted.
+pub(crate) fn parse(rows: &[Value]) -> Vec<ChartSlice> {
     let lines = rows.iter().flat_map(|row| row["lines"].as_str().expect("text").lines());
-    let mut slices: Vec<Slice> = lines
+    let mut slices: Vec<ChartSlice> = lines
         .map(|line| {
             let fields: Vec<&str> = line.split(FIELD).collect();
             let [place, ts, dur, depth, name, args] = fields[..] else { panic!("{line:?}") };
@@ -41,7 +42,7 @@ pub(crate) fn parse(rows: &[Value]) -> Vec<Slice> {
             let args = args.split(ARGUMENT).filter_map(|arg| arg.split_once('='));
             let mut args: Vec<_> = args.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
             args.sort();
-            Slice {
+            ChartSlice {
                 place: place.to_owned(),
                 ts: number(ts),
                 dur: number(dur),
@@ -56,8 +57,8 @@ pub(crate) fn parse(rows: &[Value]) -> Vec<Slice> {
     slices
 }
 
-/// Whether a form tells how deep every slice is. JSON may lose the depth of one without length where another begins at the
-/// same time, which a recording with coarse times has many of.
+/// Whether a form has the depth of every slice. JSON may lose that of a slice without duration if another
+/// starts at the same time, which is frequent with coarse times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Depths {
     Told,
@@ -65,12 +66,12 @@ pub(crate) enum Depths {
 }
 
 /// Compares every row.
-pub(crate) fn same(model: Collected, mut found: Vec<Slice>, depths: Depths, what: &str) {
+pub(crate) fn same(model: Collected, mut found: Vec<ChartSlice>, depths: Depths, what: &str) {
     let mut wanted = model.slices;
     let instants = model.instants.into_iter().zip(model.instant_args);
-    // An instant's depth is not ours to say.
-    let instants: Vec<Slice> = instants
-        .map(|((place, ts, name), args)| Slice {
+    // The depth of an instant is up to the engine.
+    let instants: Vec<ChartSlice> = instants
+        .map(|((place, ts, name), args)| ChartSlice {
             place,
             ts,
             dur: 0,

@@ -1,5 +1,5 @@
-//! Real dumps of others, which are not ours to keep here: a folder of them with an index is named by the
-//! environment variable ANRSCOPE_CORPUS. `anr/index.jsonl` holds what was counted in each file by other means.
+//! Real dumps, which are not part of the repository: the environment variable ANRSCOPE_CORPUS names a directory
+//! with an index. `anr/index.jsonl` has independent counts for each file.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ fn index(path: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What the index counts: threads with a whole first line of ART, Dalvik or debuggerd.
+/// The threads that the index counts: those with a complete first line of ART, Dalvik or debuggerd.
 fn counted(dump: &Dump) -> Vec<&Thread> {
     let threads = dump.sections.iter().flat_map(|section| &section.threads);
     threads.filter(|thread| matches!(thread.form, ThreadForm::Art | ThreadForm::Native)).collect()
@@ -38,9 +38,9 @@ fn seen(dump: &Dump) -> BTreeMap<&'static str, Value> {
     let names: std::collections::BTreeSet<_> = threads.iter().filter_map(|t| t.name.as_deref()).collect();
     let waits: Vec<_> =
         threads.iter().flat_map(|t| &t.locks).filter(|lock| lock.kind == LockKind::WaitingToLock).collect();
-    let with_holder = waits.iter().filter(|lock| lock.holder.is_some()).count();
+    let with_holder = waits.iter().filter(|lock| lock.owner.is_some()).count();
     let unknown = waits.iter().filter(|lock| lock.address.is_none()).count();
-    let graphs = dump.sections.iter().map(|section| (section, LockGraph::of(section)));
+    let graphs = dump.sections.iter().map(|section| (section, LockGraph::from(section)));
     let edges: usize = graphs.clone().map(|(_, g)| g.edges.iter().filter(|e| !e.inferred).count()).sum();
     assert_eq!(edges, with_holder);
     let cycles: Vec<Value> = graphs
@@ -84,13 +84,13 @@ fn seen(dump: &Dump) -> BTreeMap<&'static str, Value> {
     ])
 }
 
-/// What `anrscope dump --json` says is what was read.
+/// `anrscope dump --json` agrees with what was read.
 fn json_says_the_same(dump: &Dump) {
     let document = dump.to_json("x");
     let sections = document["sections"].as_array().unwrap();
     assert_eq!(sections.len(), dump.sections.len());
     for (json, section) in sections.iter().zip(&dump.sections) {
-        let graph = LockGraph::of(section);
+        let graph = LockGraph::from(section);
         let stated = graph.edges.iter().filter(|edge| !edge.inferred);
         let stated: Vec<Value> = stated.map(|edge| serde_json::json!([edge.from, edge.to])).collect();
         let edges = json["lock_edges"].as_array().unwrap().iter();
@@ -106,7 +106,7 @@ fn json_says_the_same(dump: &Dump) {
     }
 }
 
-/// Excerpts in forms that the index leaves uncounted on purpose: threads, frames, lock lines, counted by hand.
+/// Excerpts in forms that the index deliberately does not count: threads, frames, lock lines, counted by hand.
 const EXCERPTS: [(&str, [usize; 3]); 6] = [
     ("58-", [1, 12, 1]),
     ("59-", [1, 4, 0]),

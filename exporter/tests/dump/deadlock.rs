@@ -1,5 +1,5 @@
-//! The deadlock finder of Matrix (SignalAnrTracer's trace file), whose answers on seven dumps are vectors
-//! made for this project by running it: `tests/data/deadlock`.
+//! Matrix's deadlock finder (SignalAnrTracer's trace file): its answers on seven dumps are test vectors,
+//! created by running it: `tests/data/deadlock`.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::path::Path;
 use exporter::dump::{Dump, LockGraph, Thread};
 use serde_json::Value;
 
-/// A thread's lines, as they stand in the text.
+/// A thread's lines as in the text.
 fn text(lines: &[&str], thread: &Thread) -> String {
     let (first, last) = (thread.lines.0 as usize, thread.lines.1 as usize);
     lines[first - 1..last].iter().map(|line| format!("{line}\n")).collect()
@@ -25,10 +25,10 @@ fn the_answers_are_those_of_the_vectors() {
         let lines: Vec<&str> = whole.lines().collect();
         let dump = Dump::open(&file).unwrap();
         let section = &dump.sections[0];
-        let graph = LockGraph::of(section);
+        let graph = LockGraph::from(section);
         let cycle = graph.deadlocks.first();
         assert_eq!(cycle.is_some(), expected["deadlock"].as_bool().unwrap(), "{line}");
-        // Matrix gives main's text only where main waits for a lock that is held.
+        // Matrix has main's text only if main waits for an owned lock.
         let main = section.main().filter(|main| graph.edge_from(main.tid.unwrap()).is_some());
         let main = main.map(|main| text(&lines, main)).unwrap_or_default();
         assert_eq!(main, expected["main"].as_str().unwrap(), "{line}");

@@ -60,7 +60,7 @@ fn a_dump_of_art_with_its_exit_information_is_read_whole() {
     assert_eq!(section.threads[3].remarks, ["couldn't read /proc/self/task/4270/stack"]);
     assert!(section.threads[4].starting && !section.threads[5].attached);
 
-    let graph = LockGraph::of(section);
+    let graph = LockGraph::from(section);
     assert_eq!(graph.deadlocks, [[1, 12]]);
     let edge = |from, to, address, class: &str| Edge {
         from,
@@ -87,7 +87,7 @@ fn a_dump_of_art_with_its_exit_information_is_read_whole() {
         "com.acme.shop (pid 4242), 2026-01-01 11:00:00.456000000+0100: 6 threads",
         "MAIN \"main\" (tid 1, sysTid 4242) is Blocked: it waits for the lock of com.acme.shop.PriceStore (0x0a11ce01)",
         "    at com.acme.shop.PriceStore.priceOf(PriceStore.kt:41)",
-        "The lock of com.acme.shop.PriceStore (0x0a11ce01) is held by",
+        "The lock of com.acme.shop.PriceStore (0x0a11ce01) is owned by",
         "\"SyncWorker\" (tid 12, sysTid 4261) is Blocked",
         "\"main\" (tid 1, sysTid 4242): a deadlock",
         "DEADLOCK of 2 threads",
@@ -97,29 +97,26 @@ fn a_dump_of_art_with_its_exit_information_is_read_whole() {
         "THE SYSTEM'S CRITICAL EVENTS",
     ];
     assert!(order.iter().map(|line| begin(line)).is_sorted(), "{page}");
-    assert!(
-        page.contains("in the kernel at futex_wait") && page.contains("0.25 s ready without a CPU"),
-        "{page}"
-    );
+    assert!(page.contains("in the kernel at futex_wait") && page.contains("0.25 s runnable"), "{page}");
 }
 
 #[test]
-fn a_holder_that_is_not_named_is_the_one_that_entered_and_does_not_wait() {
+fn an_owner_that_is_not_named_is_the_thread_that_entered_and_does_not_wait() {
     let dump = open("art8-holder-not-named.txt");
-    let graph = LockGraph::of(&dump.sections[0]);
+    let graph = LockGraph::from(&dump.sections[0]);
     let class = Some("com.android.server.Store".to_owned());
     assert_eq!(graph.edges, [Edge { from: 1, to: 9, address: Some(0x0f09_84ff), class, inferred: true }]);
     assert!(graph.deadlocks.is_empty() && graph.possible_deadlocks.is_empty());
     let page = page(&dump);
     for text in [
-        "is held, as it seems from its \"locked\" line, by\n\"Writer\" (tid 9, sysTid 909) is Native",
+        "is owned, as inferred from its \"locked\" line, by\n\"Writer\" (tid 9, sysTid 909) is Native",
         "in the kernel where nothing interrupts it",
         "waits for the lock of an object that ART does not name",
         "OTHER PROCESSES (1; --all for their threads)\n  com.acme.other (pid 1000): 1 threads; main is Native: it is idle",
     ] {
         assert!(page.contains(text), "{text:?} is not in\n{page}");
     }
-    // The first process says 4 and has 4; the second one's end is missing.
+    // The first process declares 4 and has 4; the second one's end is missing.
     assert_eq!(dump.warnings.len(), 1);
     assert!(
         dump.warnings[0].contains("the text ends within com.acme.other (pid 1000)"),
@@ -134,7 +131,7 @@ fn dalvik_native_and_foreign_forms_are_read() {
     let threads = &dalvik.sections[0].threads;
     let names: Vec<_> = threads.iter().map(|t| t.name.as_deref().unwrap()).collect();
     assert_eq!(names, ["main", "worker", "Binder_1", "AudioTrack"]);
-    assert_eq!(LockGraph::of(&dalvik.sections[0]).edges[0].to, 9);
+    assert_eq!(LockGraph::from(&dalvik.sections[0]).edges[0].to, 9);
     assert_eq!(
         (threads[3].form, threads[3].nice, threads[2].frames.len()),
         (ThreadForm::Native, Some(-16), 2)
@@ -161,7 +158,7 @@ fn dalvik_native_and_foreign_forms_are_read() {
     let section = &play.sections[0];
     assert!(section.threads.iter().all(|t| t.form == ThreadForm::PlayConsole));
     assert_eq!((section.threads[0].frames.len(), section.threads[1].frames.len()), (3, 2));
-    assert_eq!(LockGraph::of(section).edges[0].to, 12);
+    assert_eq!(LockGraph::from(section).edges[0].to, 12);
 
     let crashlytics = open("crashlytics.txt");
     let section = &crashlytics.sections[0];
@@ -185,7 +182,7 @@ fn dalvik_native_and_foreign_forms_are_read() {
 }
 
 #[test]
-fn a_frozen_process_and_a_cut_text_say_so() {
+fn a_frozen_process_and_a_truncated_text_are_reported() {
     let frozen = open("frozen.txt");
     assert_eq!(frozen.warnings.len(), 2, "{:?}", frozen.warnings);
     assert!(frozen.warnings[1].contains("did not respond, are not in this text"), "{:?}", frozen.warnings);
@@ -217,12 +214,12 @@ fn long_running_methods_are_read() {
     assert!(dump.sections[0].ended);
     let page = page(&dump);
     assert!(page.contains("main 12:   com.acme.Main.parse (500.0 ms)"), "{page}");
-    assert!(page.contains("main 12: com.acme.Main.work (not left)"), "{page}");
+    assert!(page.contains("main 12: com.acme.Main.work (still running)"), "{page}");
 }
 
-/// The form of newer builds, which leaves the names of threads to the dump; and the one in between.
+/// The form of newer builds, which leaves the thread names to the dump; and the intermediate one.
 #[test]
-fn long_running_methods_in_base64_are_read_and_raw_ones_are_told() {
+fn long_running_methods_in_base64_are_read_and_raw_ones_are_skipped_with_a_warning() {
     let dump = open("art17-long-methods-base64.txt");
     let long = dump.sections[0].long_methods.as_ref().unwrap();
     let runs: Vec<_> =
@@ -278,7 +275,7 @@ fn what_is_no_dump_is_refused_by_file_and_offset() {
 }
 
 #[test]
-fn one_thread_can_be_asked_for_and_all_of_them_too() {
+fn one_thread_or_all_of_them_can_be_selected() {
     let dump = open("art14-deadlock.txt");
     let written = |options: &PageOptions| {
         let mut page = String::new();

@@ -1,4 +1,4 @@
-//! What is done with any bytes: it may find nothing, but it may not panic, and what it gives is bounded.
+//! Operations on arbitrary bytes: they may find nothing, but must not panic, and their results are bounded.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub(crate) fn dump(bytes: &[u8]) {
     assert!(dump.to_json("x")["sections"].is_array());
 }
 
-/// Reads bytes as a mapping, and looks everything up that is in it.
+/// Reads bytes as a mapping, and looks up everything in it.
 pub(crate) fn mapping(bytes: &[u8]) {
     let Ok(mapping) = Mapping::parse(Path::new("m"), bytes) else { return };
     let text = String::from_utf8_lossy(bytes);

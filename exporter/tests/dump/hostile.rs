@@ -1,4 +1,4 @@
-//! Cut, mutated and made-up texts.
+//! Truncated, mutated and synthetic texts.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn every_sample_cut_anywhere_is_read_or_refused() {
                 let _ = Dump::read(Path::new("x"), &text[..end]);
             }
         }
-        // Everything that the program does with it costs more: at each line.
+        // The program's other operations cost more: run them at each line.
         let ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
         for end in ends.step_by(3) {
             if is_mapping { fuzz_body::mapping(&text[..end]) } else { fuzz_body::dump(&text[..end]) }
@@ -29,7 +29,7 @@ fn every_sample_cut_anywhere_is_read_or_refused() {
 
 #[test]
 fn what_is_kept_is_bounded() {
-    // One thread of more frames than are kept.
+    // One thread with more frames than the limit.
     let mut text = String::from("\"deep\" prio=5 tid=1 Runnable\n");
     for line in 0..limits::FRAMES + 10 {
         let _ = writeln!(text, "  at a.B.c(D.java:{line})");
@@ -37,13 +37,13 @@ fn what_is_kept_is_bounded() {
     let dump = Dump::read(Path::new("x"), text.as_bytes()).unwrap();
     let thread = &dump.sections[0].threads[0];
     assert_eq!((thread.frames.len(), thread.cut_frames), (limits::FRAMES, 10));
-    // More threads than fit: long names, so that few of them do.
+    // More threads than fit: long names, so that few suffice.
     let name = "n".repeat(limits::LINE - 64);
-    let threads = limits::KEPT / limits::LINE + 100;
+    let threads = limits::MEMORY / limits::LINE + 100;
     let text: String = (0..threads).map(|tid| format!("\"{name}\" prio=5 tid={tid} Native\n\n")).collect();
     let dump = Dump::read(Path::new("x"), text.as_bytes()).unwrap();
     let kept = dump.sections[0].threads.len();
-    assert!(kept < threads && kept * limits::LINE <= limits::KEPT + limits::LINE, "{kept} of {threads}");
+    assert!(kept < threads && kept * limits::LINE <= limits::MEMORY + limits::LINE, "{kept} of {threads}");
     assert!(dump.warnings.iter().any(|w| w.contains("were left out")), "{:?}", dump.warnings);
 }
 
@@ -68,7 +68,7 @@ fn what_a_line_makes_is_counted_as_what_it_makes() {
         Frame::Java(java) => java.or.iter().map(String::len).sum::<usize>(),
         Frame::Native(_) | Frame::Kernel(_) => 0,
     });
-    assert!(or.sum::<usize>() <= limits::KEPT);
+    assert!(or.sum::<usize>() <= limits::MEMORY);
     assert!(dump.warnings.iter().any(|w| w.contains("were left out")), "{:?}", dump.warnings);
     let dump = read(runs);
     let long = dump.sections[0].long_methods.as_ref().unwrap();
@@ -88,9 +88,9 @@ fn a_chain_of_a_hundred_thousand_threads_is_followed() {
         );
     }
     let dump = Dump::read(Path::new("x"), text.as_bytes()).unwrap();
-    let graph = exporter::dump::LockGraph::of(&dump.sections[0]);
+    let graph = exporter::dump::LockGraph::from(&dump.sections[0]);
     assert_eq!((graph.deadlocks.len(), graph.deadlocks[0].len()), (1, threads));
-    // The page of it is short, and does not look for each thread among all of them.
+    // The page is short, and does not search all threads for each one.
     assert!(super::page(&dump).lines().count() < 1000);
     assert_eq!(graph.chain(1, usize::MAX).len(), threads);
 }

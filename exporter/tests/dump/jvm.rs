@@ -1,5 +1,5 @@
-//! Dumps of a JVM: those that JDK 17 and 25 wrote of `tests/data/java/Dumped.java`, two forms written for the test, and
-//! those that the JDKs of this machine write while the test runs.
+//! Dumps of a JVM: those that JDK 17 and 25 wrote of `tests/data/java/Dumped.java`, two forms written for the
+//! test, and those that the installed JDKs write while the test runs.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -27,11 +27,11 @@ fn cycles(section: &Section, cycles: &[Vec<u32>]) -> Vec<Vec<String>> {
     cycles
 }
 
-/// What every dump of `Dumped` with HotSpot's own form says.
+/// Checks a dump of `Dumped` in HotSpot's own form.
 fn assert_deadlocks(dump: &Dump) {
     let section = &dump.sections[0];
     assert!(dump.warnings.is_empty() && section.ended, "{:?}", dump.warnings);
-    let graph = LockGraph::of(section);
+    let graph = LockGraph::from(section);
     assert_eq!(
         cycles(section, &graph.deadlocks),
         [vec!["Left \"quoted\"", "Right"], vec!["SyncWorker", "main"]],
@@ -46,7 +46,7 @@ fn assert_deadlocks(dump: &Dump) {
     assert!(thread(section, "Waiter").daemon && !thread(section, "VM Thread").attached);
     let worker = &thread(section, "SyncWorker").locks;
     assert_eq!((worker[0].kind, worker[1].kind), (LockKind::WaitingToLock, LockKind::Locked));
-    assert_eq!(worker[0].holder, main.tid);
+    assert_eq!(worker[0].owner, main.tid);
     let page = page(dump);
     let lines = [
         "MAIN \"main\" (tid ",
@@ -58,15 +58,15 @@ fn assert_deadlocks(dump: &Dump) {
     for text in lines {
         assert!(page.contains(text), "{text:?} is not in\n{page}");
     }
-    // What HotSpot repeats of the stacks behind its deadlocks is no second thread.
+    // HotSpot repeats stacks after its deadlocks; they are not further threads.
     assert_eq!(section.threads.iter().filter(|t| t.name.as_deref() == Some("main")).count(), 1);
 }
 
-/// What every dump of `Dumped` by `Thread.dump_to_file` says.
+/// Checks a dump of `Dumped` by `Thread.dump_to_file`.
 fn assert_possible_deadlock(dump: &Dump) {
     let section = &dump.sections[0];
-    let graph = LockGraph::of(section);
-    // The threads were read one after the other, so that the cycle is possible and not certain.
+    let graph = LockGraph::from(section);
+    // The threads were read one after another, so the cycle is possible but not certain.
     assert!(graph.deadlocks.is_empty());
     assert_eq!(cycles(section, &graph.possible_deadlocks), [vec!["SyncWorker", "main"]]);
     assert!(section.pid.is_some() && section.time.is_some() && section.threads.iter().any(|t| t.is_virtual));
@@ -107,7 +107,7 @@ fn dumps_that_jdk_25_wrote_are_read() {
     let stacks = |dump: &Dump| -> Vec<(Option<String>, Option<u32>, usize)> {
         dump.sections[0].threads.iter().map(|t| (t.name.clone(), t.tid, t.frames.len())).collect()
     };
-    // They were written one after the other: what writes them differs.
+    // They were written one after another, and the writing threads differ.
     let others = |dump: &Dump| -> Vec<_> {
         stacks(dump).into_iter().filter(|(name, ..)| name.as_deref() != Some("Attach Listener")).collect()
     };
@@ -124,8 +124,8 @@ fn jdk_8_and_21_and_android_studio_are_read() {
     // It was notified and waits to enter the monitor again: it does not own it.
     let kinds: Vec<_> = thread(section, "waiter").locks.iter().map(|lock| lock.kind).collect();
     assert_eq!(kinds, [LockKind::WaitingOn, LockKind::WaitingToLock, LockKind::Locked]);
-    let graph = LockGraph::of(section);
-    // Which thread owns the lock is in the list of synchronizers alone.
+    let graph = LockGraph::from(section);
+    // Only the list of synchronizers shows which thread owns the lock.
     assert_eq!((graph.edges.len(), graph.edges[0].from, graph.edges[0].to), (1, 10, 1));
     assert!(!graph.edges[0].inferred);
     assert!(page(&dump).contains("it reads from a socket"), "{}", page(&dump));
@@ -140,11 +140,11 @@ fn jdk_8_and_21_and_android_studio_are_read() {
     let dump = open("android-studio.txt");
     let section = &dump.sections[0];
     assert!(section.threads.iter().all(|t| t.form == ThreadForm::AndroidStudio));
-    assert_eq!(cycles(section, &LockGraph::of(section).deadlocks), [["SyncWorker", "main"]]);
+    assert_eq!(cycles(section, &LockGraph::from(section).deadlocks), [["SyncWorker", "main"]]);
     assert_eq!(section.main().unwrap().frames.len(), 4);
 }
 
-/// The homes of the JDKs of this machine: that of `JAVA_HOME` or the search path, and those of Linux distributions.
+/// The installed JDKs: that of `JAVA_HOME` or the search path, and those of Linux distributions.
 fn homes() -> Vec<PathBuf> {
     let mut homes: Vec<PathBuf> = std::env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().collect();
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -160,7 +160,7 @@ fn homes() -> Vec<PathBuf> {
     homes
 }
 
-/// `Dumped`, running; it ends with the value.
+/// `Dumped`, running; killed on drop.
 struct Running(Child);
 
 impl Drop for Running {
@@ -227,7 +227,7 @@ fn the_jdks_of_this_machine_write_what_is_read() {
                 let format = format!("-format={form}");
                 output(tool("jcmd").args([&pid, "Thread.dump_to_file", "-overwrite", &format]).arg(&file));
                 let dump = Dump::open(&file).unwrap();
-                // JDK 21 to 24 say nothing of locks there.
+                // JDK 21 to 24 do not write locks there.
                 if version >= 25 {
                     assert_possible_deadlock(&dump);
                 }

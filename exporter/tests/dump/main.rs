@@ -1,4 +1,4 @@
-//! Dumps in every form, and mappings: what is read is what is there; whatever else is in a text is survived.
+//! Dumps in every form, and mappings: they are read correctly, and any other text is tolerated.
 
 mod archive;
 mod corpus;

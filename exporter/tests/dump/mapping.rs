@@ -1,4 +1,4 @@
-//! Looking names up in a mapping, beside the `proguard` crate's own retracing.
+//! Looks names up in a mapping, compared with the `proguard` crate's own retracing.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,12 +26,12 @@ fn inlined_ambiguous_outlined_and_unknown_frames() {
     // No line: one of three, none of them the inlined one.
     let names: Vec<String> = frame("a.b", "c", None).into_iter().flatten().map(|(name, _)| name).collect();
     assert_eq!(names, ["PriceStore.cached", "PriceStore.priceOf", "PriceStore.refresh"]);
-    // A line that no row has, a method that no row has, and a class that is not there.
+    // A line that no row has, a method that no row has, and a class that does not exist.
     assert_eq!(frame("a.b", "c", Some(99)), one("PriceStore.c", Some(99)));
     assert_eq!(frame("a.b", "z", Some(9)), one("PriceStore.z", Some(9)));
     assert_eq!(frame("x.y", "z", Some(9)), Vec::<Vec<(String, Option<u32>)>>::new());
     assert_eq!(frame("a.b", "g", Some(5)).len(), 2);
-    // An outline's line goes to the row of its caller.
+    // An outline's line is mapped by its caller's row.
     assert!(mapping.is_outline("a.o", "a") && !mapping.is_outline("a.b", "c"));
     assert_eq!(told(&mapping.frame("a.d", "f", Some(24), Some(2))), one("CartActivity.onClick", Some(57)));
     assert_eq!(told(&mapping.frame("a.d", "f", Some(24), Some(9))), one("CartActivity.onClick", Some(59)));
@@ -40,7 +40,7 @@ fn inlined_ambiguous_outlined_and_unknown_frames() {
 }
 
 #[test]
-fn methods_are_told_apart_by_their_descriptors() {
+fn methods_are_distinguished_by_their_descriptors() {
     let mapping = r8();
     let method =
         |method: &str, descriptor: &str| mapping.method("a.b", method, descriptor).map(|(_, name)| name);
@@ -53,7 +53,7 @@ fn methods_are_told_apart_by_their_descriptors() {
 }
 
 #[test]
-fn a_mapping_says_which_one_it_is_and_what_is_none_is_refused() {
+fn a_mapping_has_its_id_and_other_files_are_rejected() {
     let mapping = r8();
     assert_eq!(
         (mapping.is_of("5eed5eed0011"), mapping.is_of("0bad"), mapping.is_of("")),
@@ -67,22 +67,22 @@ fn a_mapping_says_which_one_it_is_and_what_is_none_is_refused() {
     assert!(matches!(error, MappingError::NoClass { line: 2, .. }));
 }
 
-/// What came of comparing a mapping with the crate.
+/// The result of comparing a mapping with the crate.
 #[derive(Debug, Default)]
 struct Compared {
     frames: usize,
     /// Of those, with several meanings.
     several: usize,
-    /// The crate tells a meaning once for each overload, we once.
+    /// The crate returns a meaning once per overload, this one only once.
     repeats: usize,
-    /// No row has the line, and rows without a line have the name: the crate keeps the name of the build, we
-    /// tell those rows as what it may be.
+    /// No row has the line, and rows without a line have the name: the crate keeps the name of the build, this
+    /// one returns those rows as alternatives.
     kept: usize,
     wrong: Vec<String>,
 }
 
-/// Compares each line of each row of a mapping with the crate. Both are asked about one frame; where the
-/// crate gives the frames of several meanings in a row, ours are put in a row too.
+/// Compares each line of each row of a mapping with the crate, one frame at a time; where the crate returns the
+/// frames of several meanings in a row, these are flattened, too.
 fn compare(text: &[u8]) -> Compared {
     let mapping = Mapping::parse(Path::new("m"), text).unwrap();
     let mapper = ProguardMapper::new(ProguardMapping::new(text));

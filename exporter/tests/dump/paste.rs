@@ -1,4 +1,4 @@
-//! Texts that copying has changed: each sample must be read as before, or be refused with a sentence.
+//! Texts that copying has changed: each sample must be read as before, or be rejected with an explanation.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn read(bytes: &[u8]) -> Dump {
     Dump::read(Path::new("x"), bytes).unwrap_or_else(|e| panic!("{e}:\n{}", String::from_utf8_lossy(bytes)))
 }
 
-/// What must survive: the threads with their frames and locks, and the deadlocks.
+/// What must be preserved: the threads with their frames and locks, and the deadlocks.
 fn seen(dump: &Dump) -> Vec<(String, Option<String>, Vec<String>, usize)> {
     let threads = dump.sections.iter().flat_map(|section| &section.threads);
     threads
@@ -31,7 +31,7 @@ fn assert_same(changed: &[u8], original: &str, how: &str) {
         "{how}"
     );
     let deadlocks =
-        |dump: &Dump| dump.sections.iter().map(|s| LockGraph::of(s).deadlocks).collect::<Vec<_>>();
+        |dump: &Dump| dump.sections.iter().map(|s| LockGraph::from(s).deadlocks).collect::<Vec<_>>();
     assert_eq!(deadlocks(&changed), deadlocks(&original), "{how}");
 }
 
@@ -55,7 +55,7 @@ fn a_page_of_html_is_read() {
         // A browser shows an empty line as nothing, which ends a thread all the same.
         let dump = read(spans.as_bytes());
         assert_eq!(seen(&dump).len(), seen(&read(text.as_bytes())).len(), "{name}");
-        // Tags alone; the address in angle brackets is none.
+        // Only tags; the address in angle brackets is not one.
         let bare = text.replace('\n', "<br>\n");
         assert_same(bare.as_bytes(), &text, name);
     }
@@ -72,7 +72,7 @@ fn a_text_that_lost_its_line_ends_is_read() {
             (main.title(), main.frames.len(), main.locks.len())
         };
         assert_eq!(main(&dump), main(&original), "{name}");
-        let deadlocks = |dump: &Dump| dump.answer().map(|section| LockGraph::of(section).deadlocks);
+        let deadlocks = |dump: &Dump| dump.answer().map(|section| LockGraph::from(section).deadlocks);
         assert_eq!(deadlocks(&dump), deadlocks(&original), "{name}");
         assert!(dump.warnings.iter().any(|warning| warning.contains("copying changed this text")));
     }
@@ -114,7 +114,7 @@ fn stacks_without_threads_are_shown_as_mains() {
         "{:?}",
         dump.warnings
     );
-    // A dump that has threads is read by them alone.
+    // A text with threads is read by these alone.
     let both = format!("{sentry}\n\"main\" prio=5 tid=1 Native\n  at a.B.c(D.java:1)\n");
     assert_eq!(read(both.as_bytes()).sections[0].threads.len(), 1);
 }
@@ -131,7 +131,7 @@ fn what_cannot_be_restored_is_refused_and_never_empty() {
             "the subject of an ANR and no thread",
         ),
         ("ANRSCOPE\u{1}\u{2}", "it is a recording"),
-        ("<p>Hello</p>", "no line of it is one of a dump"),
+        ("<p>Hello</p>", "none of its lines belongs to a dump"),
         ("{\"threadDump\": {\"threadContainers\": []}}", "it has no thread"),
         ("{\"threadDump\": {\"thr", "jcmd PID Thread.dump_to_file"),
     ] {

@@ -1,4 +1,4 @@
-//! Which process a text is about, and what the system says of it.
+//! Which process a text is about, and what the system reports about it.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use super::{open, page};
 #[test]
 fn another_process_is_not_shown_for_one_whose_stacks_are_missing() {
     let dump = open("system-ui-without-stacks.txt");
-    let blamed = dump.blamed().unwrap();
-    assert_eq!((blamed.pid, blamed.name.as_deref()), (Some(21479), Some("com.android.systemui")));
+    let anr_process = dump.anr_process().unwrap();
+    assert_eq!((anr_process.pid, anr_process.name.as_deref()), (Some(21479), Some("com.android.systemui")));
     assert_eq!(dump.answer(), None);
     let page = page(&dump);
     assert!(!page.contains("MAIN"), "{page}");
@@ -55,7 +55,7 @@ fn the_process_of_the_subject_is_shown_wherever_it_stands() {
     }
     // Without a subject it is the first one.
     assert_eq!(read(format!("{other}{shop}")).answer().and_then(|section| section.pid), Some(7));
-    // A text that has no head is of the subject's process.
+    // A text without a head belongs to the subject's process.
     let text = "Subject: executing service com.acme/.S\n\"main\" prio=5 tid=1 Native\n  at a.B.c(D.java:1)\n";
     assert!(read(text.to_owned()).answer().is_some());
 }

@@ -1,4 +1,4 @@
-//! A dump under the names of the source.
+//! A retraced dump.
 
 use exporter::dump::Frame;
 

@@ -11,16 +11,16 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde_json::{Value, json};
 
-/// What the engine said of a trace.
+/// The engine's result for a trace.
 pub(crate) struct Answer {
-    /// What is wrong with it, each with a count; empty for a good trace.
+    /// The problems, each with a count; empty for a good trace.
     pub(crate) problems: Vec<Value>,
-    /// One array of rows for each query; a row is an object.
+    /// One array of rows per query; a row is an object.
     pub(crate) queries: Vec<Vec<Value>>,
 }
 
 struct Server {
-    /// It ends when its input does, which is when this process is gone.
+    /// It ends when its input does, that is, with this process.
     _process: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -43,7 +43,7 @@ fn start() -> Mutex<Server> {
 /// Loads `trace`, checks it and runs `queries`.
 ///
 /// # Panics
-/// If there is no engine, it cannot load the trace, or refuses a query.
+/// If there is no engine, it cannot load the trace, or rejects a query.
 pub(crate) fn ask(trace: &Path, queries: &[&str]) -> Answer {
     static SERVER: OnceLock<Mutex<Server>> = OnceLock::new();
     let mut line = String::new();
@@ -58,7 +58,8 @@ pub(crate) fn ask(trace: &Path, queries: &[&str]) -> Answer {
         panic!("{}: {error} (no engine? run scripts/test)", trace.display());
     }
     let rows = |v: &Value| v.as_array().cloned().unwrap_or_default();
-    // The program writes for Perfetto 53 by default. This engine is 52: it counts the fields that it does not know, and no more.
+    // The program writes for Perfetto 53 by default. This engine is 52: it counts the fields that it does not
+    // know, and no more.
     let by_the_program = env!("CARGO_PKG_NAME") == "cli";
     let newer = |problem: &Value| by_the_program && problem["name"] == "unknown_extension_fields";
     let problems = rows(&answer["check"]["problems"]).into_iter().filter(|problem| !newer(problem));

@@ -1,4 +1,4 @@
-//! What signals and stalls become, in all forms.
+//! How signals and stalls are represented, in all forms.
 
 use super::*;
 
@@ -83,7 +83,7 @@ fn a_stall_is_the_same_in_all_forms() {
 }
 
 #[test]
-fn a_dump_asked_of_an_idle_process_is_no_anr() {
+fn a_dump_request_to_an_idle_process_is_not_an_anr() {
     let bytes = RecordingBuilder::new(77, "com.example.idle")
         .start(common::clocks(50 * S))
         .main("main", |t| {
@@ -105,7 +105,7 @@ fn a_dump_asked_of_an_idle_process_is_no_anr() {
 }
 
 #[test]
-fn what_the_process_said_of_a_signal_decides_what_is_shown() {
+fn the_verdict_of_the_process_decides_what_is_shown() {
     let anrs = "include perfetto module android.anrs; select * from android_anrs";
     let marks = "select name, dur, extract_arg(arg_set_id, 'debug.verdict') verdict,
         extract_arg(arg_set_id, 'debug.confidence') confidence, extract_arg(arg_set_id, 'debug.reasons') reasons,
@@ -117,7 +117,7 @@ fn what_the_process_said_of_a_signal_decides_what_is_shown() {
             bytes = bytes.section(SectionKind::Verdict, &verdict.encode());
         }
         let bytes = bytes.build();
-        // The same rows in all forms, and the arguments where they are easy to ask for.
+        // The same rows in all forms, and the arguments where they are easy to query.
         for options in &FORMS[1..] {
             same_as_model(&bytes, options);
         }
@@ -160,7 +160,7 @@ fn what_the_process_said_of_a_signal_decides_what_is_shown() {
     let [_, mark] = &rows[1][..] else { panic!("{rows:?}") };
     assert_eq!((&mark["name"], &mark["verdict"]), (&"SIGQUIT".into(), &"dump requested".into()));
 
-    // Without a verdict the rule decides, and says so.
+    // Without a verdict the rule decides, and is named.
     let rows = shown(&[]);
     assert_eq!(rows[0][0]["subject"], "main thread blocked 5040 ms (SIGQUIT)");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What the real Perfetto engine makes of our traces, compared with the model row by row.
+//! Compares what the real Perfetto engine reads from the traces with the model, row by row.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -15,7 +15,7 @@ mod whole;
 use std::path::Path;
 
 use common::app::app;
-use common::collect::{Slice, collect, collect_part};
+use common::collect::{ChartSlice, collect, collect_part};
 use common::{FORMS, MS, S, TempFile, export_to_file, export_with, map, rows, sigquit, stalled, verdict};
 use exporter::{
     ExportError, ExportInput, ExportOptions, ExportSummary, Format, MethodMap, Selection, export,
@@ -27,7 +27,7 @@ use trace_format::verdict::{Outcome, Verdict};
 use trace_format::{Event, Recording};
 
 /// All slices of a trace, which must be without a problem.
-fn rows_of(trace: &Path) -> Vec<Slice> {
+fn rows_of(trace: &Path) -> Vec<ChartSlice> {
     rows::parse(&engine::rows(trace, &rows::query()))
 }
 

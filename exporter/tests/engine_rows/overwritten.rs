@@ -1,4 +1,4 @@
-//! A thread whose oldest words were overwritten: what was open then is there, as the engine has it.
+//! A thread whose oldest words were overwritten: what was open then is present in the engine.
 
 use trace_format::event::{Change, Control, Folded, Message, Standstill};
 
@@ -19,11 +19,11 @@ fn overwritten() -> RecordingBuilder {
         t.enter(101 * S + MS, 1).enter(101 * S + 2 * MS, 2).enter(101 * S + 3 * MS, 5);
         t.new_block(103 * S).enter(103 * S + MS, 4).exit(103 * S + 9 * MS, 4);
         t.event(105 * S, folded(103 * S, 20_000_000)).event(107 * S, folded(105 * S, 10_000_000));
-        // What was innermost at the begin is left; the message goes on.
+        // The call that was innermost at the start ends; the message continues.
         t.exit(107 * S, 5).enter(107 * S + MS, 4).exit(107 * S + 3 * MS, 4).lose(0..1);
     })
     .thread("ended", 4250, |t| {
-        // A message of an older recording, whose blocks do not say what is open.
+        // A message of an older recording, whose blocks do not list what is open.
         t.overwritten(1)
             .enter(104 * S, 4)
             .exit(105 * S, 4)

@@ -10,7 +10,7 @@ use super::common::collect::collect;
 use super::common::{self, FORMS, MS, S, map};
 use super::{engine, same_as_model};
 
-/// A recording whose recorder measured itself, was paused, switched methods off and looked at a late main.
+/// A recording whose recorder measured itself, was paused, switched methods off and polled a late main.
 pub(super) fn controlled() -> Vec<u8> {
     let control = |change, method, rate| Event::Control(Control { change, method, rate });
     let usage = |state, ran, waited, voluntary| {

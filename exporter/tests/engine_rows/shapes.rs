@@ -1,4 +1,4 @@
-//! Recordings of odd shapes: too deep, too many, without length, damaged, cut.
+//! Recordings of unusual shapes: too deep, too many, without duration, damaged, truncated.
 
 use super::*;
 
@@ -59,7 +59,7 @@ fn extreme_shapes_are_kept_or_cut_as_the_model_says() {
 }
 
 #[test]
-fn the_deepest_slice_that_is_shown_says_how_much_is_below_it() {
+fn the_deepest_displayed_slice_has_the_number_of_levels_below_it() {
     let bytes = RecordingBuilder::new(501, "deep").main("main", |t| {
         (0..600).for_each(|i| {
             t.enter(S + i, 1);
@@ -114,7 +114,7 @@ fn without_length_json_may_lose_the_depth_and_nothing_else() {
         .build();
     same_as_model(&bytes, &FORMS[0]);
     let (file, _) = export_to_file(&bytes, &FORMS[2]);
-    let flat = |mut slices: Vec<Slice>| {
+    let flat = |mut slices: Vec<ChartSlice>| {
         slices.iter_mut().for_each(|s| s.depth = 0);
         slices.sort();
         slices

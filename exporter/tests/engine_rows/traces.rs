@@ -1,4 +1,4 @@
-//! What concerns a trace as a whole: several recordings, the map, the output, the number of slices.
+//! Properties of a trace as a whole: several recordings, the map, the output, the number of slices.
 
 use super::*;
 
@@ -50,7 +50,7 @@ fn several_recordings_are_several_processes_of_one_trace() {
 }
 
 #[test]
-fn a_map_of_another_build_is_told_in_the_trace_and_gives_no_name() {
+fn a_map_of_a_different_build_is_rejected_with_a_warning_in_the_trace() {
     let bytes = stalled().map_id(trace_format::MapId(0xbad)).build();
     let (file, summary) = export_to_file(&bytes, &FORMS[0]);
     assert!(matches!(summary.warnings[..], [exporter::Warning::MapOfOtherBuild { .. }]));
@@ -71,7 +71,7 @@ fn a_map_of_another_build_is_told_in_the_trace_and_gives_no_name() {
 }
 
 #[test]
-fn an_output_that_cannot_be_written_is_told() {
+fn an_output_that_cannot_be_written_is_an_error() {
     struct Full;
     impl std::io::Write for Full {
         fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
@@ -87,12 +87,12 @@ fn an_output_that_cannot_be_written_is_told() {
     let input = exporter::ExportInput { file: std::path::Path::new("a"), recording: &recording, map: &map };
     for options in &FORMS {
         let error = exporter::export(&[input], options, Full).unwrap_err();
-        assert_eq!(error.to_string(), "writing the output failed: no space left");
+        assert_eq!(error.to_string(), "cannot write the output: no space left");
     }
 }
 
 #[test]
-fn more_slices_than_a_browser_likes_are_told_with_a_part_that_is_worth_seeing() {
+fn too_many_slices_for_a_browser_give_a_warning_with_a_time_range() {
     let many = |b: RecordingBuilder| {
         b.map_id(map().map_id()).main("main", |t| {
             for i in 0..3_000_001 {

@@ -1,4 +1,4 @@
-//! Every row of whole traces, a large one and random ones, and of parts of them.
+//! Compares every row of whole traces, a large one and random ones, and of parts of them.
 
 use super::*;
 
@@ -44,7 +44,7 @@ fn every_row_of_a_trace_with_a_million_slices_is_the_models() {
     large_is_the_same(340_000);
 }
 
-/// Numbers that look random and are always the same.
+/// Pseudo-random numbers from a fixed seed.
 struct Dice(u64);
 
 impl Dice {
@@ -54,7 +54,7 @@ impl Dice {
     }
 }
 
-/// Threads that do whatever they like, with begins without ends and ends without begins.
+/// Threads with random events, with starts without ends and ends without starts.
 fn restless(seed: u64) -> Vec<u8> {
     let mut dice = Dice(seed);
     let mut b = RecordingBuilder::new(900 + seed as u32, "restless").start(common::clocks(50 * S));
@@ -102,7 +102,8 @@ fn restless(seed: u64) -> Vec<u8> {
 
 #[test]
 fn every_row_of_ten_small_traces_is_the_models() {
-    // Made by the builder: an ANR, the life of an app, a recorder that changes its mind, threads that do whatever they like.
+    // From the builder: an ANR, the life of an app, a recorder that changes its settings, threads with random
+    // events.
     let made = [stalled().build(), app().build(), recorder::controlled()];
     let made = made.into_iter().chain((0..5).map(restless)).map(|bytes| (bytes, map()));
     // Written by recorders, of earlier versions: the second on a JVM, with times that are coarse.

@@ -46,7 +46,7 @@ fn actual_and_expected_frame_timeline() {
     assert_eq!(late["jank_type"], "App Deadline Missed");
     assert_eq!((&late["severity"], &late["present"]), (&json!("Partial"), &json!("Late Present")));
     assert_eq!(at(FROZEN_FRAME + 2 * MS)["severity"], "Full");
-    // As many as the model says, to the nanosecond.
+    // As many as in the model, to the nanosecond.
     let (model, _) = collect(&app().build(), &map());
     let mut wanted: Vec<_> = model.frames.iter().map(|(begin, end, ..)| (*begin, end - begin)).collect();
     wanted.sort_unstable();
@@ -72,7 +72,7 @@ fn the_vsyncs_that_a_hang_missed_are_a_frozen_frame() {
     );
 }
 
-/// What a thread waits in, and what it did on the processor, can be asked for by kind.
+/// What a thread waits in, and its scheduling states, can be queried by kind.
 #[test]
 fn waits_and_states_have_their_categories() {
     let found = rows(

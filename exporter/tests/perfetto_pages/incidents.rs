@@ -130,7 +130,7 @@ fn a_deadlock_of_a_dump_is_a_ring_of_contention() {
         json!({"ts": since, "dur": at - since, "waiter": waiter, "owner": owner,
             "deadlock": "main > two > three > main"})
     };
-    // Main's own wait was recorded, which says more than the dump.
+    // Main's own wait was recorded, which is more precise than the dump.
     let stated: Vec<_> = ring.iter().filter(|row| !row["deadlock"].is_null()).cloned().collect();
     assert_eq!(stated, [row("three", "main"), row("two", "three")]);
     assert_eq!(ring.len(), 3);
@@ -160,7 +160,8 @@ fn chrome_json_has_starts_anrs_and_locks_too() {
     assert_eq!(counters, [json!({"n": 1})]);
 }
 
-/// Why it hung is where one looks: on the ANR, on the message that hung, and in the first lines of the log.
+/// The cause is where readers look first: on the ANR, on the message that hung, and in the first lines of the
+/// log.
 #[test]
 fn the_answer_is_on_the_anr_on_the_message_and_in_the_log() {
     let arg = |key: &str| format!("extract_arg(s.arg_set_id, 'debug.{key}') {key}");
@@ -194,7 +195,7 @@ fn the_answer_is_on_the_anr_on_the_message_and_in_the_log() {
     assert!(model.logs[0].2.starts_with("ANR in "), "{:?}", model.logs[0]);
 }
 
-/// The tracks say in which order they are to be shown, and the recorder's own are one group.
+/// The tracks define their order, and the recorder's own are one group.
 #[test]
 fn tracks_have_their_places() {
     let tracks = rows(

@@ -1,4 +1,4 @@
-//! Which of Perfetto's own tables and pages our traces fill, row by row; and the queries in docs/queries.
+//! Which of Perfetto's own tables and pages the traces fill, row by row; and the queries in docs/queries.
 //!
 //! The table in docs/evidence/status.md, "Perfetto's pages", has a line for each.
 

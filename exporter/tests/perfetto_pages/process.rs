@@ -53,7 +53,7 @@ fn the_log_has_our_lines_the_anr_and_the_apps_own() {
         "select l.ts, l.prio, l.tag, l.msg, t.tid, t.name thread from android_logs l left join thread t using (utid)
          order by l.ts, l.prio",
     );
-    // A mark in logcat's form is a line of the log, of its thread and under its tag; another mark is none.
+    // A mark in logcat's form is a log line of its thread with its tag; another mark is not.
     let of_app: Vec<_> = logs.iter().filter(|row| row["tag"] != "anrscope").collect();
     let line = json!({"ts": LOCK + 100 * MS, "prio": 5, "tag": "Store", "msg": "3 attempts so far", "tid": 4250,
         "thread": "worker-1"});

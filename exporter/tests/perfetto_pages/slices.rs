@@ -87,7 +87,7 @@ fn arrows_from_a_wait_to_the_owner_from_due_to_dispatch_and_from_vsync_to_frame(
     assert_eq!(flows.len(), 5);
 }
 
-/// Main is looked at while its message is late; what it used of the processor meanwhile is `thread_dur`.
+/// Main is polled while its message is late; its CPU time meanwhile is `thread_dur`.
 #[test]
 fn thread_dur_of_what_main_did_while_it_was_late() {
     let looks = rows(

@@ -1,4 +1,4 @@
-//! Stacks of samples and of dumps, and what dumps say of threads.
+//! Stacks of samples and of dumps, and thread states of dumps.
 
 use super::*;
 
@@ -59,7 +59,7 @@ fn the_flame_graph_of_all_samples() {
 }
 
 #[test]
-fn what_a_dump_says_of_its_threads_is_on_their_tracks() {
+fn the_thread_states_of_a_dump_are_on_their_tracks() {
     let query = |prefix: &str| {
         let arg = |key: &str| format!("extract_arg(s.arg_set_id, '{prefix}.{key}') {key}");
         let args = [

@@ -1,4 +1,4 @@
-//! Recordings told in words: the language of `data/causes.txt`, which explains it.
+//! Recordings from short descriptions, in the language of `data/causes.txt`, which explains it.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::collections::HashMap;
@@ -49,7 +49,7 @@ fn at(seconds: &str) -> u64 {
     START + (seconds * S).round() as u64
 }
 
-/// Begin of a message as an event tells it: 0 is none.
+/// Start of a message as an event has it: 0 for none.
 fn since(seconds: &str) -> u64 {
     if seconds == "0" { 0 } else { at(seconds) }
 }

@@ -25,10 +25,10 @@ told = [[e.json_path + ': ' + e.message[:300] for e in validator.iter_errors(d)]
 json.dump(told, sys.stdout)
 ";
 
-/// What is wrong with each document; nothing where it fits.
+/// The errors of each document; empty if it is valid.
 ///
 /// # Panics
-/// If there is no validator, or the schema is none.
+/// If there is no validator, or the schema is invalid.
 pub(crate) fn faults(schema: &Value, documents: &[Value]) -> Vec<Vec<String>> {
     let data = std::env::var_os("ANRSCOPE_TEST_DATA")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/test-data"), PathBuf::from);

@@ -1,4 +1,4 @@
-//! What HotSpot itself says of deadlocks, behind the threads:
+//! HotSpot's own deadlock report, after the threads:
 //!
 //! ```text
 //! Found one Java-level deadlock:
@@ -13,11 +13,11 @@
 //! Java stack information for the threads listed above:
 //! ```
 //! (HotSpot `services/threadService.cpp`, `DeadlockCycle::print_on_with`, JDK 8 to 25.) It is the only place where a dump
-//! without `-l` names the owner of a `java.util.concurrent` lock. Behind the second title the stacks are repeated.
+//! without `-l` names the owner of a `java.util.concurrent` lock. After the second title the stacks are repeated.
 
 use crate::dump::limits;
 
-/// Who waits for whom, by names.
+/// One thread that waits for another, by name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::dump) struct Wait {
     pub(in crate::dump) waiter: String,
@@ -25,7 +25,7 @@ pub(in crate::dump) struct Wait {
     pub(in crate::dump) owner: String,
 }
 
-/// Reads the block by line.
+/// Parses the report line by line.
 #[derive(Clone, Debug, Default)]
 pub(in crate::dump) struct Deadlocks {
     waiter: Option<String>,
@@ -33,13 +33,13 @@ pub(in crate::dump) struct Deadlocks {
     pub(in crate::dump) waits: Vec<Wait>,
 }
 
-/// Whether the block begins.
+/// Whether the report starts here.
 pub(in crate::dump) fn begins(text: &str) -> bool {
     text.starts_with("Found one Java-level deadlock") || text.starts_with("Found a total of ")
 }
 
 impl Deadlocks {
-    /// Takes a line in.
+    /// Takes a line.
     pub(in crate::dump) fn take(&mut self, text: &str) {
         if let Some(name) = text.strip_prefix('"').and_then(|text| text.strip_suffix("\":")) {
             self.waiter = Some(name.to_owned());

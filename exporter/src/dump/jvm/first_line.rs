@@ -1,24 +1,25 @@
-//! The first line of a thread, in the forms of the JVM's tools:
+//! Parses the first line of a thread, as the JVM's tools write it:
 //!
 //! ```text
-//! "main" #1 [3428] prio=5 os_prio=0 cpu=56.78ms elapsed=17.16s tid=0x00007ff69c02a8c0 nid=3428 waiting on condition  [0x00007f]
+//! "main" #1 [3428] prio=5 os_prio=0 cpu=56.78ms elapsed=17.16s tid=0x00007ff69c02a8c0 nid=3428 waiting on
+//! condition  [0x00007f]
 //! "main" #1 prio=5 os_prio=0 tid=0x00007ff69c02a8c0 nid=0x1168 runnable [0x00007f]     (JDK 8)
 //! "VM Thread" os_prio=0 cpu=0.85ms elapsed=1.46s tid=0x00007fc84c091c90 nid=0x117c runnable
 //! "main@1" prio=5 tid=0x1 nid=NA waiting for monitor entry                             (Android Studio)
 //! #29 "" virtual RUNNABLE 2026-11-23T09:45:13.512651099Z                               (Thread.dump_to_file)
 //! ```
 //! HotSpot: `runtime/thread.cpp`, `Thread::print_on`, and `javaThread.cpp`, `JavaThread::print_on`; JDK 8 has no `cpu=`
-//! and `elapsed=` (they came with 11), up to 18 `nid` is hexadecimal, from 21 on the kernel's id stands in brackets too.
+//! and `elapsed=` (they came with 11), up to 18 `nid` is hexadecimal, from 21 on the kernel's id is also in brackets.
 //! Android Studio: IntelliJ's `ThreadDumpAction.buildThreadStates`. To a file: the JDK's `jdk.internal.vm.ThreadDumper`;
 //! JDK 21 to 24 have neither state nor time.
 
 use crate::dump::facts;
 use crate::dump::model::{Thread, ThreadForm};
 
-/// Reads one of HotSpot's or Android Studio's.
+/// Parses HotSpot's or Android Studio's form.
 pub(in crate::dump) fn quoted(text: &str) -> Option<Thread> {
     let text = text.trim().strip_prefix('"')?;
-    // A name may hold quotes: the last one that a word of the line follows ends it.
+    // A name may contain quotes: it ends at the last quote followed by a known word.
     let end = memchr::memrchr_iter(b'"', text.as_bytes()).find(|&at| {
         let rest = &text[at + 1..];
         let word = rest.strip_prefix(' ').unwrap_or_default();
@@ -28,7 +29,7 @@ pub(in crate::dump) fn quoted(text: &str) -> Option<Thread> {
         (number || known) && rest.contains(" tid=0x")
     })?;
     let mut thread = Thread::new(Some(text[..end].to_owned()), ThreadForm::HotSpot);
-    // What is not one of Java has no number and no Java priority.
+    // Threads that are not Java threads have no number and no Java priority.
     thread.attached = false;
     let mut rest = text[end + 1..].trim_start();
     let mut native = None;
@@ -47,7 +48,7 @@ pub(in crate::dump) fn quoted(text: &str) -> Option<Thread> {
                 "elapsed" => thread.elapsed_ns = facts::time(value),
                 "tid" => native = value.strip_prefix("0x").and_then(|tid| u32::from_str_radix(tid, 16).ok()),
                 "nid" if value == "NA" => {
-                    // The IDE gives Java's own number where HotSpot has an address.
+                    // The IDE writes the Java thread id where HotSpot has an address.
                     thread.form = ThreadForm::AndroidStudio;
                     thread.tid = native;
                 }
@@ -57,7 +58,7 @@ pub(in crate::dump) fn quoted(text: &str) -> Option<Thread> {
         } else if word == "daemon" {
             thread.daemon = true;
         } else if word.starts_with('[') && word.ends_with(']') && thread.cpu_ns.is_none() {
-            // The kernel's id once more.
+            // The kernel's thread id again.
         } else {
             break;
         }
@@ -75,7 +76,7 @@ fn native_id(text: &str) -> Option<u32> {
     }
 }
 
-/// Reads one of `Thread.dump_to_file`.
+/// Parses the form of `Thread.dump_to_file`.
 pub(in crate::dump) fn numbered(text: &str) -> Option<Thread> {
     let (number, rest) = text.trim().strip_prefix('#')?.split_once(" \"")?;
     let tid = number.parse().ok()?;
@@ -95,7 +96,7 @@ pub(in crate::dump) fn numbered(text: &str) -> Option<Thread> {
     Some(thread)
 }
 
-/// Reads `Mounted virtual thread #29`, behind which the frames of that thread stand (JDK 24 and later).
+/// Parses `Mounted virtual thread #29`, which precedes the frames of that thread (JDK 24 and later).
 pub(in crate::dump) fn mounted(text: &str) -> Option<Thread> {
     let number = text.strip_prefix("Mounted virtual thread #")?;
     let mut thread = Thread::new(Some(format!("virtual thread #{number}")), ThreadForm::HotSpot);

@@ -6,19 +6,20 @@ pub(super) mod first_line;
 pub(super) mod owners;
 pub(super) mod to_file;
 
-/// Reads `java.lang.Thread.State: BLOCKED (on object monitor)`, the second line of a thread (HotSpot's
+/// Parses `java.lang.Thread.State: BLOCKED (on object monitor)`, the second line of a thread (HotSpot's
 /// `vmClasses`/`javaThread.cpp`, `java_lang_Thread::thread_status_name`, JDK 6 to 25).
 pub(super) fn state(text: &str) -> Option<&str> {
     text.strip_prefix("java.lang.Thread.State: ").map(str::trim).filter(|state| !state.is_empty())
 }
 
-/// Reads `Full thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode, sharing):`, the first line of a dump
-/// (HotSpot `runtime/vmOperations.cpp`, `VM_PrintThreads`, and `threads.cpp`, `Threads::print_on`): the name of the VM.
+/// Parses `Full thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode, sharing):`, the first line of a
+/// dump (HotSpot `runtime/vmOperations.cpp`, `VM_PrintThreads`, and `threads.cpp`, `Threads::print_on`):
+/// returns the VM's name.
 pub(super) fn title(text: &str) -> Option<&str> {
     text.strip_prefix("Full thread dump").map(|rest| rest.trim().trim_end_matches(':'))
 }
 
-/// Whether a line is a time alone, which stands before a dump: `2026-01-01 10:00:00`, or as ISO 8601 in UTC.
+/// Whether a line is only a time, as it precedes a dump: `2026-01-01 10:00:00`, or ISO 8601 in UTC.
 pub(super) fn is_time(text: &str) -> bool {
     let bytes = text.as_bytes();
     let shape = |at: usize, byte: u8| bytes.get(at) == Some(&byte);
@@ -31,7 +32,7 @@ pub(super) fn is_time(text: &str) -> bool {
         && bytes.iter().all(|b| b.is_ascii_digit() || b"-:. T+Z".contains(b))
 }
 
-/// Whether a line is a process id alone: `1234:` of jcmd, `1234` of `Thread.dump_to_file`.
+/// Whether a line is only a process id: `1234:` from jcmd, `1234` from `Thread.dump_to_file`.
 pub(super) fn pid(text: &str) -> Option<u32> {
     text.strip_suffix(':').unwrap_or(text).parse().ok()
 }

@@ -1,8 +1,8 @@
-//! Who owns the locks that the threads of a JVM wait for.
+//! Finds the owners of the locks that the threads of a JVM wait for.
 //!
-//! HotSpot stops all threads before it dumps them (`VM_PrintThreads` is a safepoint operation), so that a `locked` line is
-//! the owner at that very moment, and what follows from it is stated, not inferred. `Thread.dump_to_file` takes one thread
-//! after the other: there only an owner that the text names is stated.
+//! HotSpot stops all threads before it dumps them (`VM_PrintThreads` is a safepoint operation), so a `locked`
+//! line shows the owner at that very moment: such an owner is stated, not inferred. `Thread.dump_to_file`
+//! visits one thread after another: only owners that the text names are stated.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,12 +10,12 @@ use super::deadlock::Wait;
 use crate::dump::lock_line::LockKind;
 use crate::dump::model::{Section, Thread, ThreadForm};
 
-/// Numbers the threads that have no number, and names the owners in the lock lines.
+/// Numbers the threads that have no number, and puts the owners into the lock lines.
 pub(in crate::dump) fn resolve(section: &mut Section, waits: &[Wait], named: &[Wait]) {
     number(section);
     let mut by_name: HashMap<&str, Option<u32>> = HashMap::new();
     for thread in section.threads.iter().filter(|thread| thread.form != ThreadForm::HotSpotFile) {
-        // Two threads of one name: which of them is meant is not said.
+        // Two threads have this name: which one is meant is unknown.
         if let Some(name) = thread.name.as_deref() {
             by_name.entry(name).and_modify(|tid| *tid = None).or_insert(thread.tid);
         }
@@ -30,13 +30,13 @@ pub(in crate::dump) fn resolve(section: &mut Section, waits: &[Wait], named: &[W
     let owners = owners(section);
     for thread in section.threads.iter_mut().filter(|thread| is_of_jvm(thread)) {
         let (Some(tid), form) = (thread.tid, thread.form) else { continue };
-        for lock in thread.locks.iter_mut().filter(|lock| lock.holder.is_none()) {
+        for lock in thread.locks.iter_mut().filter(|lock| lock.owner.is_none()) {
             let Some(address) = lock.address else { continue };
             if !matches!(lock.kind, LockKind::WaitingToLock | LockKind::ParkingFor) {
                 continue;
             }
             let by_line = owners.get(&address).copied().flatten().filter(|_| form != ThreadForm::HotSpotFile);
-            lock.holder = stated.get(&(tid, address)).copied().or(by_line.filter(|owner| *owner != tid));
+            lock.owner = stated.get(&(tid, address)).copied().or(by_line.filter(|owner| *owner != tid));
         }
         if thread.form == ThreadForm::AndroidStudio
             && let Some(name) = &mut thread.name
@@ -44,7 +44,7 @@ pub(in crate::dump) fn resolve(section: &mut Section, waits: &[Wait], named: &[W
             && !id.is_empty()
             && id.bytes().all(|b| b.is_ascii_digit())
         {
-            // The object's id in the debugger, which makes the name unique, is no part of it.
+            // Strip the debugger's object id, which only makes the name unique.
             *name = bare.to_owned();
         }
     }
@@ -54,7 +54,7 @@ fn is_of_jvm(thread: &Thread) -> bool {
     matches!(thread.form, ThreadForm::HotSpot | ThreadForm::HotSpotFile | ThreadForm::AndroidStudio)
 }
 
-/// JDK 7 and Android have no number in the first line, or none that is unique: the graph needs one.
+/// JDK 7 and Android have no number in the first line, or no unique one, but the graph needs it.
 fn number(section: &mut Section) {
     let mut next = section.threads.iter().filter_map(|thread| thread.tid).max().unwrap_or(0);
     for thread in section.threads.iter_mut().filter(|thread| is_of_jvm(thread) && thread.attached) {
@@ -65,7 +65,8 @@ fn number(section: &mut Section) {
     }
 }
 
-/// The only thread that has entered a monitor and does not wait on it, or owns a synchronizer; `None` where there are two.
+/// The only thread that has entered a monitor and does not wait on it, or owns a synchronizer; `None` if there
+/// are two.
 fn owners(section: &Section) -> HashMap<u64, Option<u32>> {
     let mut owners: HashMap<u64, Option<u32>> = HashMap::new();
     for thread in &section.threads {

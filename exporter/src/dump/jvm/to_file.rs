@@ -1,5 +1,5 @@
-//! `jcmd PID Thread.dump_to_file -format=json`, JDK 21 to 25 (`jdk.internal.vm.ThreadDumper`), read thread by thread and
-//! given on as the lines of the same dump as text, so that one reader serves both:
+//! `jcmd PID Thread.dump_to_file -format=json`, JDK 21 to 25 (`jdk.internal.vm.ThreadDumper`), read thread by
+//! thread and converted to the lines of the text form, so that one reader serves both:
 //!
 //! ```text
 //! {"threadDump": {"processId": "3403", "time": "2026-11-23T09:45:13.93Z", "runtimeVersion": "25.0.3+9-LTS",
@@ -8,7 +8,7 @@
 //!     "parkBlocker": {"object": "..", "owner": "12"}, "stack": ["Dumped.total(Dumped.java:19)"],
 //!     "monitorsOwned": [{"depth": 1, "locks": ["java.lang.Object@338f7039"]}]}]}]}}
 //! ```
-//! JDK 21 to 24 have `tid`, `name` and `stack` alone.
+//! JDK 21 to 24 have only `tid`, `name` and `stack`.
 
 use std::cell::Cell;
 use std::fmt;
@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::dump::limits;
 
-/// Counts the lines and bytes that were read, and ends what is larger than [`limits::JSON`].
+/// Counts lines and bytes, and stops after [`limits::JSON`] bytes.
 struct Counted<'a, R> {
     input: R,
     lines: &'a Cell<u32>,
@@ -28,7 +28,7 @@ struct Counted<'a, R> {
 
 impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // One byte at a time is what serde_json asks for.
+        // serde_json reads one byte at a time.
         let room = buffer.len().min(1);
         let read = self.input.read(&mut buffer[..room])?;
         self.left = self.left.checked_sub(read as u64).ok_or_else(|| {
@@ -44,10 +44,10 @@ impl<R: Read> Read for Counted<'_, R> {
     }
 }
 
-/// Reads the document, and gives `line` each line of the text that says the same, with the number of the JSON's line.
+/// Reads the document and passes each line of the equivalent text to `line`, with the line number in the JSON.
 ///
 /// # Errors
-/// If it cannot be read or is no JSON; the lines up to there were given.
+/// If it cannot be read or is not JSON; the lines up to there were passed on.
 pub(in crate::dump) fn read(input: impl Read, mut line: impl FnMut(&str, u32)) -> serde_json::Result<()> {
     let lines = Cell::new(1);
     let counted = Counted { input, lines: &lines, left: limits::JSON };
@@ -56,13 +56,13 @@ pub(in crate::dump) fn read(input: impl Read, mut line: impl FnMut(&str, u32)) -
     Part::Top(&mut give).deserialize(&mut json)
 }
 
-/// Where in the document we are; each has who takes the lines.
+/// The position in the document; each variant has the consumer of the lines.
 enum Part<'a> {
-    /// The document, the dump, a container: what has keys.
+    /// The document, the dump, or a container: objects.
     Top(&'a mut dyn FnMut(&str)),
-    /// The containers.
+    /// The list of containers.
     Containers(&'a mut dyn FnMut(&str)),
-    /// The threads of one.
+    /// The threads of one container.
     Threads(&'a mut dyn FnMut(&str)),
 }
 
@@ -148,7 +148,7 @@ fn give_thread(thread: &Value, give: &mut dyn FnMut(&str)) {
     let owned = list(thread.get("monitorsOwned"));
     for (depth, frame) in list(thread.get("stack")).iter().enumerate() {
         give(&format!("    at {}", text(frame)));
-        // What it waits for stands below the innermost frame.
+        // The lock lines go below the innermost frame.
         above.drain(..).for_each(|line| give(&format!("    {line}")));
         let here =
             owned.iter().filter(|owned| owned.get("depth").and_then(Value::as_u64) == Some(depth as u64));
@@ -194,7 +194,7 @@ mod tests {
             "5 ",
         ];
         assert_eq!(lines(json), (expected.map(str::to_owned).to_vec(), true));
-        // What is cut gives the threads up to there.
+        // A truncated document yields the threads before the cut.
         let (some, whole) = lines(&json[..json.find("{\"tid\": 4").unwrap()]);
         assert!(!whole && some.len() == 9, "{some:?}");
         for wrong in

@@ -1,9 +1,9 @@
-//! A text within a JSON or source string: `\n`, `\t` and `\"` instead of the characters.
+//! Restores a text inside a JSON or source string: `\n`, `\t` and `\"` instead of the characters.
 
-/// Line ends that are escaped in one line, above which a text is seen as escaped.
-const MANY: usize = 3;
+/// Number of escaped line ends in one line from which a text counts as escaped.
+const MIN_ESCAPES: usize = 3;
 
-/// Whether a line of the text has several escaped line ends with lines of a dump behind them.
+/// Whether a line of the text has several escaped line ends followed by lines of a dump.
 pub(in crate::dump) fn is_in(text: &str) -> bool {
     let behind = |line: &str| {
         line.split("\\n")
@@ -16,10 +16,10 @@ pub(in crate::dump) fn is_in(text: &str) -> bool {
             })
             .count()
     };
-    text.lines().any(|line| line.contains("\\n") && behind(line) >= MANY)
+    text.lines().any(|line| line.contains("\\n") && behind(line) >= MIN_ESCAPES)
 }
 
-/// The text without escapes.
+/// The text with its escapes decoded.
 pub(in crate::dump) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();

@@ -1,9 +1,9 @@
-//! A text that lost its line ends: a form field, a spreadsheet's cell or a chat made one line of it.
+//! Restores a text that lost its line ends: a form field, a spreadsheet cell or a chat joined it into one line.
 //!
-//! What begins a line in a dump is known; before each of these within a line, the line ends.
+//! The beginnings of a dump's lines are known; the line is split before each of them.
 
-/// What begins a line of a thread, of a head or of a report.
-const BEGINS: [&str; 37] = [
+/// How lines of a thread, of a head or of a report begin.
+const LINE_BEGINNINGS: [&str; 37] = [
     "- waiting to lock ",
     "- waiting on ",
     "- waiting to re-lock ",
@@ -42,17 +42,17 @@ const BEGINS: [&str; 37] = [
     "Full thread dump ",
     "Found one Java-level deadlock:",
 ];
-/// Beginnings within one line, above which the line is one of several.
-const MANY: usize = 3;
-/// Bytes of a name, of a thread or of a method, that are looked at.
-const NAME: usize = 512;
+/// Number of such beginnings in one line from which it counts as several.
+const MIN_BEGINNINGS: usize = 3;
+/// Maximum length examined of a thread or method name, in bytes.
+const MAX_NAME: usize = 512;
 
-/// Whether a line of the text is several.
+/// Whether a line of the text consists of several.
 pub(in crate::dump) fn is_in(text: &str) -> bool {
-    text.lines().any(|line| line.len() > 64 && starts(line).take(MANY).count() == MANY)
+    text.lines().any(|line| line.len() > 64 && starts(line).take(MIN_BEGINNINGS).count() == MIN_BEGINNINGS)
 }
 
-/// The text with a line for each.
+/// Splits the text into its lines.
 pub(in crate::dump) fn split(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 32);
     for line in text.lines() {
@@ -74,13 +74,13 @@ pub(in crate::dump) fn split(text: &str) -> String {
     out
 }
 
-/// Where lines begin within a line, behind a blank.
+/// Offsets within a line, after a space, at which lines start.
 fn starts(line: &str) -> impl Iterator<Item = usize> {
     let bytes = line.as_bytes();
     let word = move |at: &usize| *at > 0 && matches!(bytes[at - 1], b' ' | b'\t') && begins(&line[*at..]);
-    // `native: #00 pc` is one line.
+    // `native: #00 pc` is a single line.
     let of_native = move |at: usize| bytes[at] == b'#' && line[..at].trim_end().ends_with("native:");
-    // Every beginning is ASCII, so that each is at the border of a character.
+    // Every beginning is ASCII, so each is at a character boundary.
     memchr::memchr2_iter(b' ', b'\t', bytes)
         .map(|blank| blank + 1)
         .filter(move |at| *at < bytes.len() && line.is_char_boundary(*at) && word(at) && !of_native(*at))
@@ -94,7 +94,7 @@ fn begins(text: &str) -> bool {
             let digits = text[1..].bytes().take_while(u8::is_ascii_digit).count();
             digits > 0 && text[1 + digits..].trim_start().starts_with("pc ")
         }
-        _ => BEGINS.iter().any(|begin| text.starts_with(begin)),
+        _ => LINE_BEGINNINGS.iter().any(|begin| text.starts_with(begin)),
     }
 }
 
@@ -114,7 +114,7 @@ fn is_first_line(text: &str) -> bool {
 }
 
 fn head(text: &str) -> &str {
-    &text[..text.floor_char_boundary(NAME)]
+    &text[..text.floor_char_boundary(MAX_NAME)]
 }
 
 #[cfg(test)]

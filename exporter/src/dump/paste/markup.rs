@@ -1,13 +1,14 @@
-//! HTML: tags and entities, as the Play Console's page, issue trackers and mail have them.
+//! Converts HTML to text: tags and entities, as in the Play Console's page, issue trackers and mail.
 //!
-//! A dump has `<` of its own: `<0x0b7a434d>`, `<init>`, `java.lang.Class<a.b>`. So only tags of HTML are taken off.
+//! Dumps contain `<` themselves: `<0x0b7a434d>`, `<init>`, `java.lang.Class<a.b>`. So only HTML's own tags are
+//! removed.
 
-/// Tags behind or before which a line ends.
-const BLOCKS: [&str; 16] = [
+/// Tags that end a line.
+const BLOCK_TAGS: [&str; 16] = [
     "br", "p", "div", "pre", "li", "ul", "ol", "tr", "td", "table", "body", "html", "head", "h1", "h2", "h3",
 ];
 /// Tags within a line.
-const INLINE: [&str; 18] = [
+const INLINE_TAGS: [&str; 18] = [
     "span",
     "code",
     "b",
@@ -27,20 +28,20 @@ const INLINE: [&str; 18] = [
     "script",
     "blockquote",
 ];
-/// What shows that a text is HTML.
+/// Signs that a text is HTML.
 const SIGNS: [&str; 10] =
     ["<br", "</p>", "</div>", "</span>", "</pre>", "<!doctype html", "<html", "&lt;", "&quot;", "&nbsp;"];
 
-/// Bytes of a tag or comment.
-const TAG: usize = 1 << 10;
+/// Maximum length of a tag or comment, in bytes.
+const MAX_TAG: usize = 1 << 10;
 
-/// Whether a text is HTML, or a part of a page.
+/// Whether a text is HTML or a fragment of it.
 pub(in crate::dump) fn is_in(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     SIGNS.iter().any(|sign| lower.contains(sign))
 }
 
-/// The text that a browser shows.
+/// The text as a browser displays it.
 pub(in crate::dump) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -50,14 +51,14 @@ pub(in crate::dump) fn plain(text: &str) -> String {
         let (taken, shown) = if from.starts_with('<') { tag(from, before) } else { entity(from) };
         rest = &from[taken..];
         match shown {
-            Some(Shown::Line) if !out.ends_with('\n') || from[..taken].starts_with("<br") => {
+            Some(Rendered::Line) if !out.ends_with('\n') || from[..taken].starts_with("<br") => {
                 out.push('\n');
-                // The line end of the source behind it is the same one.
+                // The source's line end after it is the same one.
                 let behind = rest.strip_prefix('\r').unwrap_or(rest);
                 rest = behind.strip_prefix('\n').unwrap_or(rest);
             }
-            Some(Shown::Character(c)) => out.push(c),
-            Some(Shown::Line | Shown::Nothing) => {}
+            Some(Rendered::Character(c)) => out.push(c),
+            Some(Rendered::Line | Rendered::Nothing) => {}
             None => out.push_str(&from[..taken]),
         }
     }
@@ -65,19 +66,21 @@ pub(in crate::dump) fn plain(text: &str) -> String {
     out
 }
 
-/// What a tag or entity shows.
+/// What a tag or entity displays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Shown {
+enum Rendered {
     Line,
     Nothing,
     Character(char),
 }
 
-/// The length of the tag that a text begins with, and what it shows; 1 and nothing if it begins with something else.
-fn tag(from: &str, before: &str) -> (usize, Option<Shown>) {
+/// The length of the tag at the start of a text, and what it displays; 1 and `None` if there is no tag.
+fn tag(from: &str, before: &str) -> (usize, Option<Rendered>) {
     if from.starts_with("<!--") {
-        let near = &from[..from.floor_char_boundary(TAG)];
-        return near.find("-->").map_or((4, Some(Shown::Nothing)), |end| (end + 3, Some(Shown::Nothing)));
+        let near = &from[..from.floor_char_boundary(MAX_TAG)];
+        return near
+            .find("-->")
+            .map_or((4, Some(Rendered::Nothing)), |end| (end + 3, Some(Rendered::Nothing)));
     }
     let name = from[1..].trim_start_matches(['/', '!']);
     let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
@@ -86,22 +89,22 @@ fn tag(from: &str, before: &str) -> (usize, Option<Shown>) {
     if before.ends_with("Class") || from[1..].starts_with(char::is_whitespace) {
         return (1, None);
     }
-    let shown = if BLOCKS.contains(&name.as_str()) {
-        Shown::Line
-    } else if INLINE.contains(&name.as_str()) || name == "doctype" {
-        Shown::Nothing
+    let shown = if BLOCK_TAGS.contains(&name.as_str()) {
+        Rendered::Line
+    } else if INLINE_TAGS.contains(&name.as_str()) || name == "doctype" {
+        Rendered::Nothing
     } else {
         return (1, None);
     };
-    // The end of a tag is on its line, or the `<` is no tag's.
-    match from[..from.floor_char_boundary(TAG)].find(['>', '\n']) {
+    // A tag ends on its line; otherwise the `<` is not a tag.
+    match from[..from.floor_char_boundary(MAX_TAG)].find(['>', '\n']) {
         Some(end) if from[end..].starts_with('>') => (end + 1, Some(shown)),
         _ => (1, None),
     }
 }
 
-/// The length of the entity that a text begins with, and its character; 1 and nothing if it begins with something else.
-fn entity(from: &str) -> (usize, Option<Shown>) {
+/// The length of the entity at the start of a text, and its character; 1 and `None` if there is no entity.
+fn entity(from: &str) -> (usize, Option<Rendered>) {
     let end = from.bytes().take(12).position(|byte| byte == b';');
     let Some(name) = end.and_then(|end| from.get(1..end)) else { return (1, None) };
     let number = |text: &str, radix| u32::from_str_radix(text, radix).ok().and_then(char::from_u32);
@@ -119,7 +122,7 @@ fn entity(from: &str) -> (usize, Option<Shown>) {
         },
     };
     let character = character.map(|c| if c == '\u{a0}' { ' ' } else { c });
-    character.map_or((1, None), |c| (name.len() + 2, Some(Shown::Character(c))))
+    character.map_or((1, None), |c| (name.len() + 2, Some(Rendered::Character(c))))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What copying does to a text: UTF-16, HTML, escapes, lost line ends. Each is recognised by the text's begin and undone
-//! before the text is read by line.
+//! Undoes what copying does to a text: UTF-16, HTML, escapes, lost line ends. Each is recognised by the
+//! beginning of the text and undone before the text is parsed.
 
 pub(super) mod escaped;
 pub(super) mod joined;
@@ -8,7 +8,7 @@ pub(super) mod utf16;
 
 use std::borrow::Cow;
 
-/// The text as it was before it was copied, where its begin shows what was done to it.
+/// The original text, if the beginning shows how it was changed.
 pub(super) fn restored(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
     if markup::is_in(&text) {
@@ -23,7 +23,7 @@ pub(super) fn restored(text: &str) -> Cow<'_, str> {
     text
 }
 
-/// Whether [`restored`] has anything to do, by the begin of a text.
+/// Whether [`restored`] would change a text with this beginning.
 pub(super) fn is_damaged(begin: &str) -> bool {
     markup::is_in(begin) || escaped::is_in(begin) || joined::is_in(begin)
 }

@@ -1,8 +1,9 @@
-//! UTF-16, which PowerShell's `>` and Notepad write.
+//! Decodes UTF-16, which PowerShell's `>` and Notepad write.
 
 use std::io::{self, Read};
 
-/// The order of the bytes, if a text that begins so is UTF-16: by its byte order mark, or by the NULs beside its first letters.
+/// The byte order if a text with this beginning is UTF-16: from its byte order mark, or from the NULs beside
+/// its first letters.
 pub(in crate::dump) fn order(begin: &[u8]) -> Option<Order> {
     match begin {
         [0xff, 0xfe, ..] => Some(Order::Little),
@@ -25,21 +26,21 @@ pub(in crate::dump) fn order(begin: &[u8]) -> Option<Order> {
 /// The order of the two bytes of a unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::dump) enum Order {
-    /// The lower byte first, which Windows writes.
+    /// The lower byte first, as on Windows.
     Little,
     /// The higher byte first.
     Big,
 }
 
-/// Reads UTF-16 as UTF-8 without its byte order mark; what is no character becomes U+FFFD.
+/// Reads UTF-16 as UTF-8 without its byte order mark; invalid units become U+FFFD.
 #[derive(Debug)]
 pub(in crate::dump) struct Utf8<R> {
     input: R,
     order: Order,
-    /// Units whose second byte or second unit was not read yet.
+    /// A byte or unit whose second half has not been read yet.
     byte: Option<u8>,
     high: Option<u16>,
-    /// What was made and not given yet.
+    /// Output that has not been returned yet.
     made: Vec<u8>,
     given: usize,
     ended: bool,
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_is_seen_at_the_begin() {
+    fn the_byte_order_is_recognised_at_the_start() {
         let bytes =
             |order: fn(u16) -> [u8; 2]| "Subject: x".encode_utf16().flat_map(order).collect::<Vec<u8>>();
         assert_eq!(order(&bytes(u16::to_le_bytes)), Some(Order::Little));

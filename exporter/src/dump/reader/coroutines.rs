@@ -1,4 +1,4 @@
-//! The lines of a dump of coroutines.
+//! Parses the lines of a coroutine dump.
 
 use super::Reader;
 use crate::dump::facts::{self, FactValue};
@@ -6,7 +6,7 @@ use crate::dump::model::{Section, ThreadForm};
 use crate::dump::{coroutine, frame};
 
 impl Reader {
-    /// Takes a line of a dump of coroutines; says whether it was one.
+    /// Takes a line; returns whether it belongs to a coroutine dump.
     pub(super) fn of_coroutine(&mut self, text: &str) -> bool {
         if let Some(time) = coroutine::title(text) {
             self.end_section(false);
@@ -16,7 +16,7 @@ impl Reader {
                 facts::push(&mut section.facts, "vm", FactValue::Text("coroutines".to_owned()));
                 self.dump.sections.push(section);
                 self.in_section = true;
-                // Nothing ends such a dump.
+                // Such a dump has no end marker.
                 self.jvm.complete = true;
             }
             return true;
@@ -38,7 +38,7 @@ impl Reader {
             return false;
         }
         let kept = self.thread.as_ref().map_or(0, |thread| thread.remarks.len());
-        if kept < coroutine::CREATION {
+        if kept < coroutine::MAX_CREATION_FRAMES {
             self.add_remark(format!("created {text}"));
         }
         true

@@ -1,4 +1,4 @@
-//! The lines of a section's head, and what stands before the first section.
+//! Parses the lines of a section's head, and those before the first section.
 
 use super::Reader;
 use crate::dump::facts::{self, FactValue};
@@ -7,7 +7,7 @@ use crate::dump::subject::Subject;
 use crate::dump::{limits, long_binary, long_methods, section};
 
 impl Reader {
-    /// Lines of the head; says whether it was one.
+    /// Takes a line of the head; returns whether it was one.
     pub(super) fn of_section(&mut self, text: &str) -> bool {
         if let Some(count) = section::thread_list(text) {
             if let Some(section) = self.section() {
@@ -48,7 +48,7 @@ impl Reader {
                 Ok(long) => self.add_long(long),
                 Err(why) => self.warn(format!("line {}: ART's long running methods {why}", self.number)),
             }
-        } else if self.kept < limits::KEPT {
+        } else if self.kept < limits::MEMORY {
             let facts = match self.dump.sections.last_mut().filter(|_| self.in_section) {
                 Some(section) => &mut section.facts,
                 None => &mut self.dump.facts,

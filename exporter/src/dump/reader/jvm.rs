@@ -1,4 +1,4 @@
-//! The lines that only a JVM's dumps have.
+//! Parses the lines that only a JVM's dumps have.
 
 use super::Reader;
 use crate::dump::facts::{self, FactValue};
@@ -8,25 +8,25 @@ use crate::dump::jvm::{self, first_line, owners};
 use crate::dump::model::{Section, Thread, ThreadForm};
 use crate::dump::{limits, lock_line, section};
 
-/// What was read of a JVM's dump beside its threads.
+/// State of a JVM's dump besides its threads.
 #[derive(Debug, Default)]
 pub(super) struct Jvm {
-    /// A process id, a time and a version that stood before the dump.
+    /// Process id, time and version that preceded the dump.
     pid: Option<u32>,
     time: Option<(String, u32)>,
     version: Option<String>,
-    /// HotSpot's own deadlocks, while their lines come and until the section ends.
+    /// HotSpot's own deadlock report, until the section ends.
     deadlocks: Option<Deadlocks>,
     /// Owners that Android Studio names.
     named: Vec<Wait>,
-    /// Whether the synchronizers are listed that the last thread owns.
+    /// Whether the following lines list the synchronizers that the last thread owns.
     owned: bool,
-    /// Whether the last line of the dump was read, or its form has none.
+    /// Whether the dump's last line was read, or its format has none.
     pub(super) complete: bool,
 }
 
 impl Reader {
-    /// Takes a line of a JVM's dump; says whether it was one.
+    /// Takes a line; returns whether it belongs to a JVM's dump.
     pub(super) fn of_jvm(&mut self, text: &str) -> bool {
         if let Some(block) = &mut self.jvm.deadlocks {
             let ends = jvm::title(text).is_some()
@@ -38,7 +38,7 @@ impl Reader {
                     self.jvm.time = Some((text.to_owned(), self.number));
                 } else if let Some(pid) = jvm::pid(text) {
                     self.jvm.pid = Some(pid);
-                } else if self.kept < limits::KEPT {
+                } else if self.kept < limits::MEMORY {
                     let before = block.waits.len();
                     block.take(text);
                     self.kept += (block.waits.len() - before) * (size_of::<Wait>() + 2 * text.len());
@@ -94,7 +94,7 @@ impl Reader {
         }
     }
 
-    /// Lines before a dump: a process id, a time, a version.
+    /// Parses lines before a dump: process id, time, version.
     fn before_jvm(&mut self, text: &str) -> bool {
         if jvm::is_time(text) {
             self.jvm.time = Some((text.to_owned(), self.number));
@@ -146,7 +146,7 @@ impl Reader {
         }
     }
 
-    /// A synchronizer that the thread owns; an empty line stands between the two.
+    /// A synchronizer that the thread owns; an empty line separates two of them.
     fn owned(&mut self, text: &str) {
         let Some(lock) = lock_line::owned(text) else { return };
         if self.keep(size_of_val(&lock) + text.len()) {
@@ -162,7 +162,7 @@ impl Reader {
         self.jvm.owned = false;
     }
 
-    /// Names the owners in a section of a JVM that ends; says whether its end was there.
+    /// Fills in the owners when a JVM's section ends; returns whether its end was present.
     pub(super) fn end_jvm(&mut self) -> bool {
         let jvm = &mut self.jvm;
         let waits = jvm.deadlocks.take().unwrap_or_default().waits;

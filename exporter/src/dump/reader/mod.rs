@@ -1,4 +1,4 @@
-//! Puts a dump together, line by line.
+//! Assembles a dump line by line.
 
 mod coroutines;
 mod head;
@@ -25,20 +25,20 @@ pub(super) struct Reader {
     log: EventLog,
     reports: AnrReports,
     pressure: Pressure,
-    /// Whether the last section is open.
+    /// Whether a section is open.
     in_section: bool,
-    /// The thread whose lines are coming. Behind an empty line it is put away.
+    /// The thread whose lines are being read. An empty line ends it.
     thread: Option<Thread>,
-    /// Frames of the kernel that stand before the thread that they belong to.
+    /// Kernel frames that precede the thread to which they belong.
     kernel: Option<(u32, Vec<KernelFrame>)>,
     long: Option<long_methods::Reader>,
-    /// ART's class loaders so far, within their list.
+    /// The number of ART's class loaders so far, within their list.
     loaders: Option<u64>,
     /// The process that is dumped next, and when.
-    asking: Option<(u32, Option<u64>)>,
+    announced: Option<(u32, Option<u64>)>,
     jvm: jvm::Jvm,
     stacks: stacks::Stacks,
-    /// Whether the frames that come are those of a coroutine's creation.
+    /// Whether the following frames are a coroutine's creation stack.
     in_creation: bool,
     number: u32,
     kept: usize,
@@ -66,13 +66,13 @@ impl Reader {
             return;
         }
         if self.of_jvm(text) || self.of_coroutine(text) {
-            // One of the lines that only a JVM or kotlinx.coroutines writes.
+            // A line that only a JVM or kotlinx.coroutines writes.
         } else if let Some(border) = section::border(text) {
             self.border(border);
         } else if !self.in_section && self.log.take(text) {
-            // It is counted by its own bound.
+            // Reports have a limit of their own.
         } else if self.reports.take(text, number) {
-            // So is it.
+            // So do these.
         } else if let Some(thread) = thread_line::parse(bare.text) {
             self.begin_thread(thread);
         } else if let Some((thread, pid, process)) = thread_line::tombstone(text) {
@@ -84,7 +84,7 @@ impl Reader {
 
     /// Whether `bytes` more may be kept.
     fn keep(&mut self, bytes: usize) -> bool {
-        let fits = self.kept.saturating_add(bytes) <= limits::KEPT;
+        let fits = self.kept.saturating_add(bytes) <= limits::MEMORY;
         if fits {
             self.kept += bytes;
         } else {
@@ -113,23 +113,23 @@ impl Reader {
                         line: self.number,
                         ..Section::default()
                     };
-                    if let Some((_, Some(at))) = self.asking.take_if(|(asked, _)| *asked == pid) {
+                    if let Some((_, Some(at))) = self.announced.take_if(|(next, _)| *next == pid) {
                         facts::push(&mut section.facts, "dump_uptime_ms", FactValue::Number(at));
                     }
-                    self.dump.first_asked.get_or_insert(pid);
+                    self.dump.first_dumped.get_or_insert(pid);
                     self.dump.sections.push(section);
                     self.in_section = true;
                 }
             }
-            Border::Asking(pid, at) => {
-                self.dump.first_asked.get_or_insert(pid);
-                self.asking = Some((pid, at));
+            Border::Announced(pid, at) => {
+                self.dump.first_dumped.get_or_insert(pid);
+                self.announced = Some((pid, at));
             }
             Border::End => {}
         }
     }
 
-    /// The section that lines belong to; one without a head begins by itself.
+    /// The section of the current line; a text without a head starts one implicitly.
     fn section(&mut self) -> Option<&mut Section> {
         if !self.in_section {
             if !self.keep(size_of::<Section>()) {
@@ -142,7 +142,7 @@ impl Reader {
     }
 
     fn begin_thread(&mut self, mut thread: Thread) {
-        // Some exports give a thread's first line twice.
+        // Some exports repeat a thread's first line.
         let again = |open: &Thread| {
             open.frames.is_empty()
                 && open.sys_tid.is_none()
@@ -188,7 +188,7 @@ impl Reader {
         }
     }
 
-    /// Newer builds leave it to the threads of the dump to name those of the long running methods.
+    /// Newer builds omit the thread names of the long running methods: take them from the dump.
     fn name_long(&mut self) {
         let Some(section) = self.dump.sections.last_mut() else { return };
         let Some(long) = &mut section.long_methods else { return };
@@ -196,7 +196,7 @@ impl Reader {
         let names: HashMap<u32, &String> = named.collect();
         for run in long.runs.iter_mut().filter(|run| run.thread.is_none()) {
             let Some(name) = names.get(&run.sys_tid) else { continue };
-            if self.kept.saturating_add(name.len()) > limits::KEPT {
+            if self.kept.saturating_add(name.len()) > limits::MEMORY {
                 return;
             }
             self.kept += name.len();
@@ -235,7 +235,7 @@ impl Reader {
         }
     }
 
-    /// Whether anything was of a dump. Mail has subjects too.
+    /// Whether anything of a dump was found. Mail has subjects, too.
     pub(super) fn found(&self) -> bool {
         let section = |s: &Section| s.pid.is_some() || !s.threads.is_empty() || s.declared_threads.is_some();
         self.has_stack()
@@ -245,7 +245,7 @@ impl Reader {
             || self.dump.sections.iter().any(section)
     }
 
-    /// What a text without a dump seems to be, by its begin, and what to give instead.
+    /// What a text without a dump seems to be, by its beginning, and what to provide instead.
     pub(super) fn hint(&self, begin: &str) -> &'static str {
         if self.dump.subject.as_ref().is_some_and(|subject| subject.kind != AnrKind::Other) {
             "it has the subject of an ANR and no thread: the stacks are missing, or their lines are in a form that is not \
@@ -287,7 +287,7 @@ impl Reader {
         if self.dropped > 0 {
             self.warn(format!(
                 "more than {} bytes of threads: {} lines were left out",
-                limits::KEPT,
+                limits::MEMORY,
                 self.dropped
             ));
         }
@@ -302,11 +302,11 @@ impl Reader {
         self.dump
     }
 
-    /// Warns where the stacks of the process that did not respond are missing.
+    /// Warns if the stacks of the process that did not respond are missing.
     fn missing(&mut self) {
-        let Some(blamed) = self.dump.blamed() else { return };
+        let Some(anr_process) = self.dump.anr_process() else { return };
         if self.dump.answer().is_none() {
-            let why = if self.dump.channels_of(&blamed).next().is_some() {
+            let why = if self.dump.channels_of(&anr_process).next().is_some() {
                 "the system could not dump it, and only where its threads wait in the kernel is here"
             } else if self.dump.sections.is_empty() {
                 "take them from /data/anr or from `adb bugreport`"
@@ -315,17 +315,17 @@ impl Reader {
             };
             let warning = format!(
                 "the stacks of {}, which did not respond, are not in this text: {why}",
-                blamed.title()
+                anr_process.title()
             );
             self.warn(warning);
         }
     }
 
-    /// Warns where threads have been found and none has a stack.
+    /// Warns if there are threads but no stacks.
     fn no_frames(&mut self) {
         let threads = || self.dump.sections.iter().flat_map(|section| &section.threads);
         let is_bare = |thread: &Thread| thread.frames.is_empty() && thread.remarks.is_empty();
-        // One that ends too early has its warning.
+        // A truncated text has its own warning.
         if self.dump.warnings.is_empty() && threads().next().is_some() && threads().all(is_bare) {
             self.warn(
                 "no thread has a stack: the frames are missing, or in a form that is not known".to_owned(),

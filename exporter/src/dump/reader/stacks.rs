@@ -1,18 +1,18 @@
-//! Stacks without a thread's first line: an exception's text, and what Sentry, Bugsnag and Crashlytics show of an ANR. They
-//! count only where the text has no dump.
+//! Parses stacks without a thread's first line: an exception's text, and ANRs as Sentry, Bugsnag and
+//! Crashlytics show them. They count only if the text has no dump.
 
 use super::Reader;
 use crate::dump::frame::{self, Frame};
 use crate::dump::limits::{self, cut};
 use crate::dump::model::{Section, Thread, ThreadForm};
 
-/// Bytes of the line above a stack that are kept.
-const TITLE: usize = 1 << 10;
+/// Maximum length of the line above a stack, in bytes.
+const MAX_TITLE: usize = 1 << 10;
 
-/// What was found of them.
+/// The stacks found so far.
 #[derive(Debug, Default)]
 pub(super) struct Stacks {
-    /// The last line that is no frame.
+    /// The last line that is not a frame.
     title: String,
     threads: Vec<Thread>,
     /// Whether the last line was a frame.
@@ -28,7 +28,7 @@ impl Reader {
         let Some(java) = frame::java(text) else {
             self.stacks.open = false;
             self.stacks.title.clear();
-            self.stacks.title.push_str(cut(text, TITLE));
+            self.stacks.title.push_str(cut(text, MAX_TITLE));
             return;
         };
         if !self.keep(size_of::<Frame>() + text.len()) {
@@ -57,7 +57,7 @@ impl Reader {
         self.stacks.threads.iter().any(|thread| thread.frames.len() > 1)
     }
 
-    /// Makes a section of the stacks, where the text has nothing else.
+    /// Turns the stacks into a section if the text has nothing else.
     pub(super) fn end_stacks(&mut self) {
         let threads = std::mem::take(&mut self.stacks.threads);
         let nothing = self.dump.sections.is_empty() && self.reports.reports.is_empty();
@@ -70,7 +70,7 @@ impl Reader {
     }
 }
 
-/// A thread of the name that stands above its stack, or with that line as a remark.
+/// A thread with the name above its stack, or with that line as a remark.
 fn begin(title: &str, line: u32) -> Thread {
     let word = title.trim().trim_end_matches(':');
     let word = word

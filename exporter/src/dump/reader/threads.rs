@@ -1,4 +1,4 @@
-//! The lines below a thread's first one: frames, attributes, lock lines, remarks.
+//! Parses the lines below a thread's first one: frames, attributes, lock lines, remarks.
 
 use super::Reader;
 use crate::dump::frame::{self, Frame, JavaFrame};
@@ -6,10 +6,10 @@ use crate::dump::model::{Thread, ThreadForm};
 use crate::dump::{attributes, limits, lock_line, native_frame};
 
 impl Reader {
-    /// Lines below a thread's first one.
+    /// Takes a line below a thread's first one; returns whether it was one.
     pub(super) fn of_thread(&mut self, text: &str) -> bool {
         if self.thread.is_none() {
-            // A part of a dump may begin behind a thread's first line.
+            // An excerpt of a dump may start after a thread's first line.
             if ["| group=", "| sysTid=", "| state=", "| held mutexes="]
                 .iter()
                 .any(|begin| text.starts_with(begin))
@@ -46,7 +46,7 @@ impl Reader {
         true
     }
 
-    /// What stands for a frame is its size and its texts, which are no longer than the line of `bytes`.
+    /// Counts a frame's size and its texts, which are no longer than the line of `bytes`.
     pub(super) fn add_frame(&mut self, frame: Frame, bytes: usize) {
         let fits = self.keep(size_of::<Frame>() + bytes);
         if let Some(thread) = &mut self.thread {
@@ -85,7 +85,7 @@ impl Reader {
             return true;
         }
         if let Some(name) = frame::alternative(text) {
-            // `.other` is of the same class.
+            // `.other` belongs to the same class.
             let class =
                 if name.starts_with('.') { self.last_java().map(|java| java.class.clone()) } else { None };
             let name = class.unwrap_or_default() + name;
@@ -117,7 +117,8 @@ impl Reader {
         true
     }
 
-    /// `KERNEL SPACE BACKTRACE, sysTid=12` and its frames, which some vendors put before a native thread.
+    /// Parses `KERNEL SPACE BACKTRACE, sysTid=12` and its frames, which some vendors write before a native
+    /// thread.
     fn of_kernel(&mut self, text: &str) -> bool {
         if let Some(tid) = text.strip_prefix("KERNEL SPACE BACKTRACE, sysTid=") {
             self.kernel = tid.trim().parse().ok().map(|tid| (tid, Vec::new()));

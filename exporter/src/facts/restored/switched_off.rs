@@ -1,7 +1,8 @@
-//! Calls that were open when their method was switched off.
+//! Ends calls that were open when their method was switched off.
 //!
-//! Their ends are not recorded. Such a call ends where nothing is left open inside of it, for a reader: at the moment of the switch, or where what it had
-//! called ends. Left open, it would hide the caller whose loop goes on, and take the calls that the caller makes from then on for its own.
+//! Their ends are not recorded. For a reader, such a call ends when nothing inside it is open: at the switch,
+//! or when the call inside it ends. If it stayed open, it would hide the caller, whose loop goes on, and take
+//! over the caller's later calls.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -9,17 +10,17 @@ use super::Step;
 use crate::facts::recorder::Switch;
 use crate::facts::stack::OpenStack;
 
-/// Adds the ends of such calls to a thread's steps.
+/// Adds the missing ends to a thread's steps.
 #[derive(Debug)]
 pub(super) struct SwitchedOff<'a> {
-    /// Switches that are still to come, by time.
+    /// Upcoming switches, by time.
     to_come: std::slice::Iter<'a, Switch>,
-    /// What is off, and since when.
+    /// Methods that are off, and since when.
     off: HashMap<u32, u64>,
     stack: OpenStack,
-    /// Time of the last step, or of the last end that was added.
+    /// Time of the last step, or of the last added end.
     last: u64,
-    /// Steps to be handed on.
+    /// Steps to be returned.
     due: VecDeque<Step>,
 }
 
@@ -35,16 +36,16 @@ impl<'a> SwitchedOff<'a> {
         })
     }
 
-    /// The next step to be handed on.
+    /// The next step to return.
     pub(super) fn next(&mut self) -> Option<Step> {
         self.due.pop_front()
     }
 
-    /// A step of the thread.
+    /// Takes a step of the thread.
     pub(super) fn step(&mut self, step: Step) {
         if let Some((time, begun, ended)) = step.change() {
             self.switch_until(time);
-            // The thread may have seen the switch too late for its call to be cut off.
+            // The thread may have seen the switch too late to lose the end of its call.
             let innermost = self.stack.frames().last().map(|open| open.key);
             if begun.is_some() || ended.is_some() && ended != innermost {
                 self.end_what_is_off();
@@ -59,7 +60,7 @@ impl<'a> SwitchedOff<'a> {
         self.due.push_back(step);
     }
 
-    /// The thread has no more steps.
+    /// Ends the thread's steps.
     pub(super) fn end(&mut self) {
         self.switch_until(u64::MAX);
         self.end_what_is_off();
@@ -91,17 +92,17 @@ mod tests {
     use trace_format::Event;
 
     use super::*;
-    use crate::facts::recorder::Why;
+    use crate::facts::recorder::OffReason;
 
     fn off(at: u64, method: u32) -> Switch {
-        Switch { at, method, off: Some(Why::Asked) }
+        Switch { at, method, off: Some(OffReason::Asked) }
     }
 
     fn on(at: u64, method: u32) -> Switch {
         Switch { at, method, off: None }
     }
 
-    /// Begins (`+7`) and ends (`-7`) of methods at their times, with what is added: `~7` is an end.
+    /// Starts (`+7`) and ends (`-7`) of methods at their times, with the added ends as `~7`.
     fn with(switches: &[Switch], steps: &str) -> String {
         let mut ends = SwitchedOff::new(switches).unwrap();
         for step in steps.split(' ') {
@@ -111,32 +112,32 @@ mod tests {
             ends.step(Step::Event { time, event });
         }
         ends.end();
-        let mut told = Vec::new();
+        let mut steps_text = Vec::new();
         while let Some(step) = ends.next() {
-            told.push(match step {
+            steps_text.push(match step {
                 Step::Event { time, event: Event::Enter(id) } => format!("{time}:+{id}"),
                 Step::Event { time, event: Event::Exit(id) } => format!("{time}:-{id}"),
                 Step::Ended { time, key } => format!("{time}:~{key}"),
                 other => panic!("{other:?}"),
             });
         }
-        told.join(" ")
+        steps_text.join(" ")
     }
 
     #[test]
     fn a_recursion_that_is_switched_off_leaves_its_caller_on_top() {
-        let told = with(&[off(50, 2)], "10:+1 20:+2 30:+2 40:+2 90:+3 95:-3");
-        assert_eq!(told, "10:+1 20:+2 30:+2 40:+2 50:~2 50:~2 50:~2 90:+3 95:-3");
+        let steps_text = with(&[off(50, 2)], "10:+1 20:+2 30:+2 40:+2 90:+3 95:-3");
+        assert_eq!(steps_text, "10:+1 20:+2 30:+2 40:+2 50:~2 50:~2 50:~2 90:+3 95:-3");
         assert_eq!(with(&[off(50, 2)], "10:+1 20:+2"), "10:+1 20:+2 50:~2", "nothing comes behind it");
     }
 
     #[test]
     fn a_call_ends_behind_what_it_had_called() {
-        let told = with(&[off(50, 2)], "10:+1 20:+2 30:+3 70:-3 80:-1");
-        assert_eq!(told, "10:+1 20:+2 30:+3 70:-3 70:~2 80:-1");
-        // Ends stay in order of time, whichever was switched off first.
-        let told = with(&[off(40, 2), off(60, 3)], "10:+1 20:+2 30:+3 80:-1");
-        assert_eq!(told, "10:+1 20:+2 30:+3 60:~3 60:~2 80:-1");
+        let steps_text = with(&[off(50, 2)], "10:+1 20:+2 30:+3 70:-3 80:-1");
+        assert_eq!(steps_text, "10:+1 20:+2 30:+3 70:-3 70:~2 80:-1");
+        // Ends are sorted by time, whichever method was switched off first.
+        let steps_text = with(&[off(40, 2), off(60, 3)], "10:+1 20:+2 30:+3 80:-1");
+        assert_eq!(steps_text, "10:+1 20:+2 30:+3 60:~3 60:~2 80:-1");
     }
 
     #[test]

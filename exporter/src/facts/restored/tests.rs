@@ -1,4 +1,4 @@
-//! What is put back is compared with the same thread before anything of it was lost.
+//! Compares what is restored with the same thread before anything was lost.
 
 use std::ops::Range;
 
@@ -14,23 +14,24 @@ const MESSAGE: u32 = typed(types::MESSAGE);
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Begin(u32),
-    /// Ends what is innermost.
+    /// Ends the innermost item.
     End,
     NewBlock,
 }
 
-/// A slice: key, begin, whether it began before that, end, depth.
+/// A slice: key, start, whether it started before that, end, depth.
 type Slice = (u32, u64, bool, Option<u64>, usize);
 
 /// A thread with the block and time of each event.
 struct Made {
     bytes: Vec<u8>,
     events: Vec<(usize, u64, Option<u32>)>,
-    /// When each block began.
+    /// When each block started.
     begun: Vec<u64>,
 }
 
-/// Writes `ops`; of each block the `named` outermost calls are told, and the blocks `lost` are not in the file.
+/// Writes `ops`; each block lists its `named` outermost calls, and the blocks in `lost` are missing from the
+/// file.
 fn made(ops: &[(Op, u64)], named: Option<usize>, lost: &[Range<usize>]) -> Made {
     let mut events = Vec::new();
     let mut begun = Vec::new();
@@ -69,7 +70,7 @@ fn made(ops: &[(Op, u64)], named: Option<usize>, lost: &[Range<usize>]) -> Made 
     Made { bytes: bytes.build(), events, begun }
 }
 
-/// The slices that the steps of main give.
+/// The slices from main's steps.
 fn read(bytes: &[u8]) -> Vec<Slice> {
     let recording = Recording::open(bytes).unwrap();
     let Some(main) = recording.threads().first() else { return Vec::new() };
@@ -89,7 +90,8 @@ fn read(bytes: &[u8]) -> Vec<Slice> {
     slices
 }
 
-/// What is known of a thread of which the first `lost` blocks are gone, if blocks name so many open calls (`None`: say nothing).
+/// What is known of a thread whose first `lost` blocks are missing, if blocks list this many open calls
+/// (`None`: no lists).
 fn known(made: &Made, named: Option<usize>, lost: usize) -> Vec<Slice> {
     let mut slices: Vec<Slice> = Vec::new();
     let first = match named {
@@ -97,7 +99,7 @@ fn known(made: &Made, named: Option<usize>, lost: usize) -> Vec<Slice> {
         None => made.events.iter().find(|(block, ..)| *block >= lost).map(|(_, time, _)| *time),
     };
     let Some(first) = first else { return slices };
-    // Each with how many calls of methods are outside of it, and whether its begin is there.
+    // Each with its number of enclosing method calls, and whether its start is present.
     let mut open: Vec<(Slice, usize, bool)> = Vec::new();
     for (block, time, key) in &made.events {
         let here = *block >= lost;
@@ -125,7 +127,7 @@ fn known(made: &Made, named: Option<usize>, lost: usize) -> Vec<Slice> {
     slices
 }
 
-/// The same slices without their depths, which are right if the slices nest.
+/// The slices without depths, which are right if the slices nest.
 fn flat(slices: &[Slice]) -> Vec<(u32, u64, bool, Option<u64>)> {
     let mut flat: Vec<_> =
         slices.iter().map(|(key, begin, before, end, _)| (*key, *begin, *before, *end)).collect();
@@ -139,11 +141,11 @@ fn ops(ids: Range<u32>, messages: bool) -> impl Strategy<Value = Vec<(Op, u64)>>
     prop::collection::vec((op, 1..100_u64), 0..200)
 }
 
-/// What must be known if words are lost anywhere, every call has an id of its own, and blocks name all that is open.
+/// What must be known for gaps anywhere, if every call has a distinct id and blocks list all open calls.
 fn known_in_between(made: &Made, lost: &[Range<usize>]) -> Vec<(u32, u64, bool, Option<u64>)> {
     let is_lost = |block: usize| lost.iter().any(|range| range.contains(&block));
     let (mut slices, mut last, mut missing) = (Vec::new(), 0, false);
-    // What is open by the words that are there, and in truth.
+    // What is open according to the present words, and in truth.
     let mut open: Vec<(u32, u64, bool)> = Vec::new();
     let mut truth: Vec<u32> = Vec::new();
     let mut events = made.events.iter().peekable();
@@ -197,7 +199,7 @@ proptest! {
         let found = read(&made.bytes);
         let known = if lost >= made.begun.len() { Vec::new() } else { known(&made, named, lost) };
         prop_assert_eq!(flat(&found), flat(&known));
-        // Everything of one depth follows one another, and lies in something of the depth above.
+        // Slices of one depth follow each other, each inside one of the depth above.
         for (i, (_, begin, _, end, depth)) in found.iter().enumerate() {
             let end = end.unwrap_or(u64::MAX);
             let around = found.iter().filter(|(_, b, _, e, d)| {
@@ -229,7 +231,7 @@ proptest! {
 #[test]
 fn nothing_is_put_back_where_nothing_is_lost() {
     let bytes = RecordingBuilder::new(1, "p").main("main", |t| {
-        // A method that was switched on while it was open, and one that was off when its block began.
+        // A method that was switched on while it was open, and one that was off when its block started.
         t.enter(1, 1).exit(2, 9).exit(3, 1);
         t.event(4, Event::OpenCalls(OpenCalls::new(2, 0, &[4, 5]))).exit(5, 5).enter(6, 2);
     });
@@ -237,10 +239,10 @@ fn nothing_is_put_back_where_nothing_is_lost() {
 }
 
 #[test]
-fn a_block_that_says_something_else_than_the_words_before_it_is_not_believed() {
+fn a_block_list_that_contradicts_the_preceding_words_is_ignored() {
     let bytes = RecordingBuilder::new(1, "p").main("main", |t| {
         t.overwritten(1).event(10, Event::OpenCalls(OpenCalls::new(2, 0, &[4, 5]))).enter(11, 6);
-        // Says that four calls were open around the one that was entered, or none, or others.
+        // Lists four calls around the entered one, or none, or others.
         for (depth, calls) in [(5, &[4, 5, 7, 8, 6][..]), (0, &[]), (3, &[8, 9, 6])] {
             t.event(12, Event::OpenCalls(OpenCalls::new(depth, 0, calls)));
         }

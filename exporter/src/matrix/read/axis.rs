@@ -1,13 +1,13 @@
-//! From Matrix's milliseconds to the recording's axis.
+//! Converts Matrix's milliseconds to the recording's time axis.
 
-/// Where the first word is put on the recording's axis, ns: 0 would mean "not known".
+/// Time of the first word on the recording's axis, ns: 0 would mean "unknown".
 pub(super) const BASE: u64 = 1_000_000_000;
 /// A millisecond, ns.
 pub(super) const MS: u64 = 1_000_000;
-/// The last millisecond that is believed: ten years. What lies beyond is put there.
+/// The maximum plausible millisecond: ten years. Later values are clamped.
 pub(super) const MAX_MS: u64 = 10 * 365 * 86_400_000;
 
-/// A moment on the recording's axis.
+/// Converts to the recording's axis.
 pub(super) fn at(ms: u64) -> u64 {
     BASE + ms.min(MAX_MS) * MS
 }

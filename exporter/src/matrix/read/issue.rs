@@ -1,4 +1,4 @@
-//! Reports of Matrix's, each a stretch of main's time with its calls.
+//! Reads Matrix's reports, each a stretch of main's time with its calls.
 
 use serde_json::Value;
 use trace_format::event::{Clocks, Event, Stall};
@@ -11,11 +11,13 @@ use super::axis::{BASE, MAX_MS, MS, at};
 use super::json::Document;
 use super::layout::{self, Placed};
 
-/// Reports of one file that are read.
+/// Maximum number of reports read per file.
 const MAX_ISSUES: usize = 16_384;
-/// Calls of one file that lines for several calls are taken apart into: each is two words of the recording that is made.
+/// Maximum number of calls per file into which multi-call lines are split: each becomes two words of the
+/// resulting recording.
 const MAX_CALLS: u64 = 1 << 20;
-/// A call on the last path of an ANR with this share of its cost was open when the report was made: Matrix's share of a key.
+/// A call on the last path of an ANR with this share of its cost was open when the report was made: Matrix's
+/// share of a key.
 const OPEN_SHARE: f64 = 0.3;
 
 type Bad = (String, &'static str);
@@ -27,10 +29,10 @@ struct Issue {
     detail: String,
     scene: String,
     process: String,
-    /// When it was made, ms since 1970; 0 if it does not say.
+    /// When it was made, ms since 1970; 0 if unknown.
     time: u64,
     calls: Vec<Placed>,
-    /// How long what it tells of took, ms.
+    /// Duration of what it reports, ms.
     cost: u64,
 }
 
@@ -81,7 +83,7 @@ fn issue(value: Value, number: usize, room: &mut u64) -> Result<Issue, Bad> {
         (format!("report {number}, line {line} of its stack"), what)
     })?;
     let calls = layout::place(&lines, room);
-    let told = ["cost", "startup_duration"].iter().find_map(|key| value[*key].as_u64()).unwrap_or(0);
+    let cost = ["cost", "startup_duration"].iter().find_map(|key| value[*key].as_u64()).unwrap_or(0);
     let own = calls.iter().map(|call| call.end).max().unwrap_or(0);
     let time = value["time"].as_u64().or_else(|| value["time"].as_str()?.parse().ok()).unwrap_or(0);
     Ok(Issue {
@@ -90,7 +92,7 @@ fn issue(value: Value, number: usize, room: &mut u64) -> Result<Issue, Bad> {
         scene: text("scene"),
         process: text("process"),
         time: time.min(MAX_MS * 10),
-        cost: told.min(MAX_MS).max(own),
+        cost: cost.min(MAX_MS).max(own),
         calls,
         json: value.to_string(),
     })
@@ -112,7 +114,7 @@ fn build(issues: &[Issue]) -> Vec<u8> {
         "made of {} reports of Matrix's: a call's length is told there, its place within its caller is not",
         issues.len()
     ));
-    // One after the other: two reports of one stretch do not fit into one thread.
+    // One after another: two reports of one stretch do not fit into one thread.
     let mut free = 0;
     let mut places = Vec::new();
     for issue in issues {
@@ -129,7 +131,7 @@ fn build(issues: &[Issue]) -> Vec<u8> {
                 continue;
             }
             t.event(at(*from), Event::SpanBegin(names[n]));
-            // Its message went on when the report was made.
+            // Its message was still running when the report was made.
             let last = n + 1 == issues.len();
             let open = if issue.detail == "ANR" && last { open_at_the_end(issue) } else { Vec::new() };
             let message = write_calls(t, issue, *from, &open);
@@ -155,7 +157,7 @@ fn build(issues: &[Issue]) -> Vec<u8> {
     b.last_alive(end).build()
 }
 
-/// The calls of an ANR that were open: the last one under each caller, as long as it is long enough.
+/// The calls of an ANR that were still open: the last one under each caller, if it is long enough.
 fn open_at_the_end(issue: &Issue) -> Vec<usize> {
     let least = (issue.cost as f64 * OPEN_SHARE) as u64;
     let mut last_of: Vec<Option<usize>> = vec![None; issue.calls.len()];
@@ -174,13 +176,13 @@ fn open_at_the_end(issue: &Issue) -> Vec<usize> {
     open
 }
 
-/// Writes the calls, those in `open` without their end. When the first message among them began.
+/// Writes the calls, those in `open` without their end. Returns when the first message among them started.
 fn write_calls(t: &mut ThreadBuilder, issue: &Issue, from: u64, open: &[usize]) -> Option<u64> {
     let time = |ms: u64| at(from.saturating_add(ms));
     let mut message = None;
     let mut entered: Vec<usize> = Vec::new();
     let close = |t: &mut ThreadBuilder, i: usize| {
-        // They rise from caller to called.
+        // Sorted from caller to callee.
         if open.binary_search(&i).is_err() {
             t.exit(time(issue.calls[i].end), issue.calls[i].id);
         }

@@ -1,4 +1,5 @@
-//! JSON with a bound on what it becomes: `[1,1,1` has two bytes a value, which take sixteen times as much in memory.
+//! Parses JSON with a limit on its size in memory: `[1,1,1` has two bytes per value but takes sixteen times as
+//! much in memory.
 
 use std::cell::Cell;
 use std::fmt;
@@ -6,7 +7,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Values of one document, those inside of others included: 16,384 reports have some 400,000.
+/// Maximum number of values per document, including nested ones: 16,384 reports have some 400,000.
 const MAX_VALUES: usize = 1 << 20;
 
 /// A document.
@@ -20,7 +21,7 @@ impl<'de> serde::Deserialize<'de> for Document {
     }
 }
 
-/// Reads a value as long as there is room.
+/// Parses a value while the limit allows.
 #[derive(Clone, Copy)]
 struct Bounded<'r>(&'r Cell<usize>);
 

@@ -1,19 +1,20 @@
-//! From the lines of a stack (`depth,methodId,count,costMs`, in the order in which the calls began) to calls with times.
+//! Converts the lines of a stack (`depth,methodId,count,costMs`, in the order in which the calls started) to
+//! calls with times.
 //!
-//! The lines say how long, not when. So a call begins where the one before it under the same caller ended, the first with its
-//! caller: the order is true, the gaps are not. Where a line's calls are longer than it, as rounding and trimmed callers make
-//! them, it is as long as they are.
+//! The lines have durations but no times. So a call starts where the previous one of the same caller ended, the
+//! first one with its caller: the order is true, the gaps are not. If a line's calls are longer than the line,
+//! as rounding and trimmed callers make them, the line is extended.
 
 use trace_format::ids;
 
 use super::axis::MAX_MS;
 
-/// Lines of one report that are read.
+/// Maximum number of lines read per report.
 const MAX_LINES: usize = 100_000;
-/// A line of so many calls that called nothing becomes that many; more become one.
+/// A leaf line with up to this many calls becomes that many calls; one with more becomes one.
 const MAX_CALLS: u64 = 100;
 
-/// A line.
+/// A line of a stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Line {
     pub(super) depth: i64,
@@ -22,7 +23,7 @@ pub(super) struct Line {
     pub(super) ms: u64,
 }
 
-/// The lines of a report's `stack`; else the number of the line that is none, from 1.
+/// Parses the lines of a report's `stack`; the error is the number of the invalid line, from 1.
 pub(super) fn parse(stack: &str) -> Result<Vec<Line>, usize> {
     let mut lines = Vec::new();
     for (n, text) in stack.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
@@ -41,20 +42,20 @@ pub(super) fn parse(stack: &str) -> Result<Vec<Line>, usize> {
     Ok(lines)
 }
 
-/// A call, or several, in milliseconds since the slice began.
+/// One or several calls, in milliseconds since the slice started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Placed {
     pub(super) id: u32,
-    /// How many calls of equal length it stands for.
+    /// Number of calls of equal length that it represents.
     pub(super) calls: u64,
     pub(super) begin: u64,
     pub(super) end: u64,
-    /// The line of the caller.
+    /// Index of the caller's line.
     pub(super) caller: Option<usize>,
 }
 
-/// Gives each line its place; a caller stands before its calls. `room` is how many calls may be made of lines that stand for
-/// several; where it is used up, a line becomes one.
+/// Assigns times to the lines; a caller comes before its calls. `room` is how many calls lines with several
+/// calls may be split into; once it is used up, a line becomes one call.
 pub(super) fn place(lines: &[Line], room: &mut u64) -> Vec<Placed> {
     let mut callers: Vec<Option<usize>> = Vec::with_capacity(lines.len());
     let mut open: Vec<(i64, usize)> = Vec::new();
@@ -101,7 +102,7 @@ mod tests {
         let lines = parse("0,1048574,1,1006\n1,243,1,1000\n2,7,3,30\n2,8,1,20\n1,9,1,50\n").unwrap();
         let placed: Vec<_> =
             place(&lines, &mut 100).iter().map(|p| (p.id, p.begin, p.end, p.calls)).collect();
-        // The calls of the message are longer than it: it is as long as they are.
+        // The calls of the message are longer than it: it is extended.
         assert_eq!(
             placed,
             [(1048574, 0, 1050, 1), (243, 0, 1000, 1), (7, 0, 30, 3), (8, 30, 50, 1), (9, 1000, 1050, 1)]
@@ -117,12 +118,12 @@ mod tests {
         let mut room = 1_000;
         let calls: Vec<u64> = place(&lines, &mut room).iter().map(|p| p.calls).collect();
         assert_eq!((calls[..10].iter().sum::<u64>(), calls[10..].iter().sum::<u64>()), (1_000, 40));
-        // It is the room of all reports of a file.
+        // The room is shared by all reports of a file.
         assert_eq!(place(&lines[..1], &mut room)[0].calls, 1);
     }
 
     #[test]
-    fn a_line_that_is_none_is_named() {
+    fn an_invalid_line_is_named() {
         for (stack, line) in [
             ("0,1,1\n", 1),
             ("0,5,1,1\n0,0,1,1", 2),

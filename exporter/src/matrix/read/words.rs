@@ -1,4 +1,4 @@
-//! A raw `long[]`: bit 63 enter, 20 bits id, 43 bits milliseconds since the class was loaded.
+//! Reads a raw `long[]`: bit 63 enter, 20 bits id, 43 bits milliseconds since the class was loaded.
 
 use trace_format::event::{Clocks, Event};
 use trace_format::ids;
@@ -6,7 +6,8 @@ use trace_format::synth::RecordingBuilder;
 
 use super::axis::{BASE, at};
 
-/// Of neighbours in time so many in a hundred must be in order and less than a day apart, or these are no words of Matrix's.
+/// Percentage of neighbouring words that must be in order and less than a day apart for the data to be Matrix's
+/// words.
 const IN_ORDER: usize = 95;
 const DAY_MS: u64 = 86_400_000;
 
@@ -23,14 +24,14 @@ impl Word {
     }
 }
 
-/// The recording, or nothing if the bytes are no such words in either order.
+/// The recording; `None` if the bytes are not such words in either byte order.
 pub(super) fn recording(bytes: &[u8]) -> Option<Vec<u8>> {
     if bytes.is_empty() || !bytes.len().is_multiple_of(8) {
         return None;
     }
     let read = |of: fn([u8; 8]) -> u64| -> Vec<Word> {
         let words = bytes.chunks_exact(8).map(|chunk| Word(of(chunk.try_into().expect("8 bytes"))));
-        // A slot that was never written.
+        // Skip slots that were never written.
         words.filter(|word| word.0 != 0).collect()
     };
     let (big, little) = (read(u64::from_be_bytes), read(u64::from_le_bytes));
@@ -43,7 +44,7 @@ pub(super) fn recording(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(build(&words, order))
 }
 
-/// How many in a hundred neighbours are in order.
+/// The percentage of neighbours in order.
 fn in_order(words: &[Word]) -> usize {
     let entered = words.iter().any(|word| word.0 >> 63 == 1);
     let valid = |id| ids::is_method(id) || id == ids::DISPATCH;
@@ -56,11 +57,11 @@ fn in_order(words: &[Word]) -> usize {
     }
     let ordered =
         words.windows(2).filter(|w| w[0].ms() <= w[1].ms() && w[1].ms() - w[0].ms() < DAY_MS).count();
-    // A ring has one place at which it begins anew.
+    // A ring has one place at which it wraps.
     (ordered + 1) * 100 / words.len()
 }
 
-/// The oldest word first: in a ring that has wrapped it stands behind the newest.
+/// Rotates the oldest word to the front: in a ring that has wrapped it follows the newest.
 fn unwrap_ring(words: &mut [Word]) {
     let drop = |i: usize| words[i - 1].ms().saturating_sub(words[i].ms());
     let Some(seam) = (1..words.len()).max_by_key(|i| drop(*i)).filter(|i| drop(*i) > 0) else { return };
@@ -83,8 +84,8 @@ fn build(words: &[Word], order: &str) -> Vec<u8> {
     let notice = b.text(&format!(
         "made of {} words of Matrix's ring, {order}; its millisecond {first} is the first here{}{}",
         words.len(),
-        told(ran_back, "times ran back and stand still here"),
-        told(reserved, "words have ids that are no methods here and were left out"),
+        counted(ran_back, "times ran back and stand still here"),
+        counted(reserved, "words have ids that are no methods here and were left out"),
     ));
     let b = b.main("main", |t| {
         let mut last = BASE;
@@ -100,6 +101,6 @@ fn build(words: &[Word], order: &str) -> Vec<u8> {
     .build()
 }
 
-fn told(n: u64, what: &str) -> String {
+fn counted(n: u64, what: &str) -> String {
     if n > 0 { format!("; {n} {what}") } else { String::new() }
 }

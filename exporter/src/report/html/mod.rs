@@ -1,4 +1,4 @@
-//! The report as one page for a browser: self-contained, without network, light and dark.
+//! The report as a self-contained HTML page: no network access, light and dark.
 
 use std::fmt::Write as _;
 
@@ -6,21 +6,27 @@ use serde_json::json;
 
 use super::chart::Chart;
 use super::findings::Report;
-use super::frame::FrameKind;
+use super::open_item::OpenItemKind;
 
 const PAGE: &str = include_str!("page.html");
-/// A trace up to this length is put into the page, so that its button can hand it to Perfetto; a longer one is picked.
+/// Maximum length of a trace embedded in the page, so that its button can pass it to Perfetto; the user picks a
+/// longer one.
 pub const MAX_EMBEDDED: usize = 8 << 20;
 
 impl Report {
-    /// The page. `name` is what the trace is called, `trace` the trace itself if it is to be in the page.
+    /// The page. `name` is the name of the trace, `trace` its content if it is embedded.
     #[must_use]
     pub fn to_html(&self, name: &str, chart: &Chart, trace: Option<&[u8]>) -> String {
-        let kinds =
-            [FrameKind::Method, FrameKind::Message, FrameKind::Frame, FrameKind::Wait, FrameKind::Span];
+        let kinds = [
+            OpenItemKind::Method,
+            OpenItemKind::Message,
+            OpenItemKind::Frame,
+            OpenItemKind::Wait,
+            OpenItemKind::Span,
+        ];
         let slices = chart.slices.iter().map(|s| {
-            // What is in no message is drawn, and listed, as a message is.
-            let kind = if s.kind == FrameKind::Unit { FrameKind::Message } else { s.kind };
+            // Units outside of messages are drawn and listed like messages.
+            let kind = if s.kind == OpenItemKind::Unit { OpenItemKind::Message } else { s.kind };
             let kind = kinds.iter().position(|known| *known == kind).unwrap_or(0);
             json!([s.depth, s.begin - chart.from, s.end - chart.from, kind, s.name, u8::from(s.open)])
         });
@@ -39,7 +45,7 @@ impl Report {
             "trace": trace.filter(|trace| trace.len() <= MAX_EMBEDDED).map(base64),
             "name": name,
         });
-        // Nothing in a text may end the element that the data are in, or begin a comment there.
+        // Texts must not end the element that contains the data, or start a comment in it.
         PAGE.replacen("@DATA@", &data.to_string().replace('<', "\\u003c"), 1)
     }
 }

@@ -1,4 +1,4 @@
-//! The answer as rows: what main does, who owns the lock, under which message, and what to do.
+//! The answer as rows: what main does, who owns the lock, the message, and what to do.
 
 use super::super::findings::Report;
 use super::super::hang::Hang;
@@ -6,21 +6,21 @@ use super::super::moments::{moment, time_of_day};
 use super::super::waits::WaitFact;
 use super::names::Names;
 use super::wrap::Row;
-use crate::answer::{CauseId, Owner, Verdict};
+use crate::answer::{CauseId, Conclusion, Owner};
 use crate::facts::{Unit, UnitKind};
 use crate::text::clean;
 use crate::words::{about, rounded, seconds, times};
 
-/// Owners, and facts, that are listed.
-const OWNERS: usize = 8;
+/// Maximum number of owners, and of facts, listed.
+const MAX_OWNERS: usize = 8;
 const EVIDENCE: usize = 3;
 
 pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
-    if r.answer.verdict == Verdict::NoHang {
+    if r.answer.conclusion == Conclusion::NoHang {
         return no_hang(r, names);
     }
     let answer = &r.answer;
-    let wait = r.hang.as_ref().and_then(|hang| Some((hang, telling_wait(hang)?)));
+    let wait = r.hang.as_ref().and_then(|hang| Some((hang, main_wait(hang)?)));
     let mut rows =
         vec![(if answer.span.is_some() { "Main thread" } else { "Finding" }, main(r, wait, names))];
     if !answer.cycle.is_empty() {
@@ -28,10 +28,10 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
         let cycle: Vec<_> = answer.cycle.iter().chain(first).map(|name| format!("\"{name}\"")).collect();
         rows.push(("Deadlock", vec![cycle.join(" waits for ")]));
     }
-    for (at, owner) in answer.owners.iter().take(OWNERS).enumerate() {
+    for (at, owner) in answer.owners.iter().take(MAX_OWNERS).enumerate() {
         let label = if at == 0 { "Lock owner" } else { "Its owner" };
         let next = answer.owners.get(at + 1).map(|next| next.lock.clone());
-        let recorded = wait.and_then(|(_, wait)| wait.holder.as_ref()?.waits_for.as_ref());
+        let recorded = wait.and_then(|(_, wait)| wait.owner.as_ref()?.waits_for.as_ref());
         let recorded = recorded.filter(|_| at == 0).map(|(lock, _)| Some(lock.clone()));
         let of_cycle = answer.cycle.contains(&owner.thread).then_some(None);
         rows.push((label, vec![owns(owner, next.or(recorded).or(of_cycle), names)]));
@@ -69,7 +69,7 @@ fn main(r: &Report, wait: Option<(&Hang, &WaitFact)>, names: &mut Names) -> Vec<
             lines.push(format!("{root} {}", waits(wait)));
             let whole = hang.at.saturating_sub(hang.since).max(1);
             let part = u128::from(hang.at.saturating_sub(wait.since.max(hang.since)));
-            // A share of 99.9 % is all of it.
+            // A share of 99.9 % is displayed as 100 %.
             percent = Some(((part * 100 + u128::from(whole) / 2) / u128::from(whole)).min(100));
         }
         (None, Some(root)) if answer.span.is_some() => {
@@ -88,7 +88,7 @@ fn main(r: &Report, wait: Option<(&Hang, &WaitFact)>, names: &mut Names) -> Vec<
     lines
 }
 
-/// What the method whose loop main was in called.
+/// The callees of the method that contains the loop.
 fn calls(hang: &Hang, names: &mut Names) -> Option<String> {
     let busy = hang.busy.as_ref()?;
     if busy.short_calls > 0 {
@@ -112,12 +112,12 @@ fn calls(hang: &Hang, names: &mut Names) -> Option<String> {
 }
 
 /// The wait that main is in, if it takes half of the hang or more.
-fn telling_wait(hang: &Hang) -> Option<&WaitFact> {
+fn main_wait(hang: &Hang) -> Option<&WaitFact> {
     let half = hang.at.saturating_sub(hang.since) / 2;
     hang.wait.as_ref().filter(|wait| hang.at.saturating_sub(wait.since) >= half)
 }
 
-/// What main does in a wait, behind the method's name.
+/// What main waits for, following the method's name.
 fn waits(wait: &WaitFact) -> String {
     let class = clean(wait.class.as_deref().unwrap_or("an object of unknown class"));
     let phrases = wait.kind.phrases();
@@ -137,9 +137,9 @@ fn finding(r: &Report, names: &mut Names) -> String {
 
 /// The facts that no other row has.
 fn evidence(r: &Report, waits: bool, names: &mut Names) -> Vec<String> {
-    let cpu = r.hang.as_ref().is_some_and(|hang| hang.processor.is_some());
+    let cpu = r.hang.as_ref().is_some_and(|hang| hang.cpu.is_some());
     let finding = r.answer.finding();
-    let told = |text: &str| {
+    let listed = |text: &str| {
         let sampled = [text, finding].iter().all(|text| text.contains("samples of main's stack"));
         sampled && text.rsplit(' ').next() == finding.rsplit(' ').next()
             || text.contains("calls too short to record")
@@ -148,7 +148,7 @@ fn evidence(r: &Report, waits: bool, names: &mut Names) -> Vec<String> {
             || cpu && text.starts_with("main was running for ")
             || waits && text.ends_with("of the hang)")
     };
-    let facts = r.answer.cause.evidence.iter().skip(1).filter(|fact| !told(&fact.text));
+    let facts = r.answer.cause.evidence.iter().skip(1).filter(|fact| !listed(&fact.text));
     let lines = facts.take(EVIDENCE).map(|fact| {
         let at = fact.at.map_or_else(String::new, |at| format!("{}: ", moment(r, at)));
         format!("{at}{}", names.text(&clean(&fact.text)))
@@ -156,7 +156,7 @@ fn evidence(r: &Report, waits: bool, names: &mut Names) -> Vec<String> {
     lines.collect()
 }
 
-/// What an owner does with the lock; `waits`: the lock that it waits for itself, if that is known.
+/// What an owner does with the lock; `waits`: the lock that it waits for itself, if known.
 fn owns(owner: &Owner, waits: Option<Option<String>>, names: &mut Names) -> String {
     let who = format!("\"{}\" (tid {})", owner.thread, owner.tid);
     let place = owner.root.as_ref().map(|root| names.bare(&root.title()));
@@ -171,11 +171,11 @@ fn owns(owner: &Owner, waits: Option<Option<String>>, names: &mut Names) -> Stri
     let place = [place, inner].into_iter().flatten().collect::<Vec<_>>().join(" > ");
     let open = owner.stack.iter().find(|line| line.own).and_then(|line| line.open_ns);
     let open = open.map_or_else(String::new, |ns| format!(", for {} so far", rounded(ns)));
-    match (&*place, &*owner.doing) {
-        ("", doing) => format!("{who} owns it: {doing}"),
+    match (&*place, &*owner.activity) {
+        ("", activity) => format!("{who} owns it: {activity}"),
         (place, "running") => format!("{who} owns it while it runs {place}{open}"),
         (place, "unknown") => format!("{who} owns it while in {place}{open}"),
-        (place, doing) => format!("{who} owns it while in {place} ({doing}){open}"),
+        (place, activity) => format!("{who} owns it while in {place} ({activity}){open}"),
     }
 }
 
@@ -188,7 +188,7 @@ fn message(unit: &Unit, names: &mut Names) -> String {
     names.message(&name)
 }
 
-/// What was recorded where nothing hung.
+/// What was recorded if nothing hung.
 fn no_hang(r: &Report, names: &mut Names) -> Vec<Row> {
     let main = match (&r.open, r.counts.messages + r.counts.not_queued) {
         (Some(open), _) => {

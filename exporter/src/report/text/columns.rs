@@ -1,4 +1,4 @@
-//! Stacks, two beside each other: main's and the owner's.
+//! Writes stacks side by side: main's and the owner's.
 
 use std::fmt::{self, Formatter};
 
@@ -11,12 +11,12 @@ use crate::answer::{Owner, StackLine};
 use crate::text::clean;
 use crate::words::seconds;
 
-/// Lines of a stack that are shown; the middle of a longer one is left out.
-const LINES: usize = 24;
+/// Maximum number of lines displayed per stack; the middle of a longer one is omitted.
+const MAX_LINES: usize = 24;
 const OUTERMOST: usize = 4;
-/// Owners whose stacks are shown.
-const OWNERS: usize = 4;
-/// Spaces between two stacks.
+/// Maximum number of owners whose stacks are displayed.
+const MAX_OWNERS: usize = 4;
+/// Number of spaces between two stacks.
 const GAP: usize = 3;
 
 /// A thread's stack as lines of text, its title first.
@@ -72,7 +72,7 @@ fn sides(r: &Report, names: &mut Names) -> Vec<Side> {
         sides.push(side(title, wait, &answer.stack, answer.samples, names));
     }
     for (at, owner) in
-        answer.owners.iter().take(OWNERS).enumerate().filter(|(_, owner)| !owner.stack.is_empty())
+        answer.owners.iter().take(MAX_OWNERS).enumerate().filter(|(_, owner)| !owner.stack.is_empty())
     {
         let waits =
             (answer.owners.len() > at + 1 || answer.cycle.contains(&owner.thread)) && is_recorded(owner);
@@ -105,7 +105,7 @@ fn side(
     };
     let mut rows: Vec<(String, char, String)> = Vec::new();
     rows.extend(wait.map(|(amount, text)| (amount, ' ', text)));
-    let hidden = if stack.len() > LINES { LINES - OUTERMOST..stack.len() - OUTERMOST } else { 0..0 };
+    let hidden = if stack.len() > MAX_LINES { MAX_LINES - OUTERMOST..stack.len() - OUTERMOST } else { 0..0 };
     for (at, line) in stack.iter().enumerate() {
         if hidden.start == at && !hidden.is_empty() {
             rows.push((String::new(), ' ', format!("... {} more ...", hidden.len())));

@@ -1,4 +1,5 @@
-//! What stands behind the answer: ids, signals, stacks and waits as they were recorded, lists in full, what recording cost.
+//! Writes the details behind the answer: ids, signals, stacks and waits as recorded, full lists, the cost of
+//! recording.
 
 use std::fmt::{self, Formatter};
 
@@ -6,24 +7,24 @@ use trace_format::layout::State;
 
 use super::super::context::{write_before, write_cause, write_starts};
 use super::super::findings::Report;
-use super::super::frame::Frame;
 use super::super::hang::Hang;
 use super::super::moments::{moment, time_of_day};
-use super::super::waits::{WaitFact, doing};
+use super::super::open_item::OpenItem;
+use super::super::waits::{WaitFact, activity};
 use super::rows::forwarded;
 use crate::facts::Unit;
-use crate::facts::{Anr, Capture, Coverage, Detector, Processor, Why, reasons_text, verdict_name};
+use crate::facts::{Anr, Capture, Coverage, Detector, OffReason, PolledCpu, reasons_text, verdict_name};
 use crate::text::clean;
 use crate::words::{about, seconds, times, waited_for};
 
-/// Lines of a stack that are shown; the middle of a longer one is left out.
-const STACK_LINES: usize = 24;
+/// Maximum number of lines displayed per stack; the middle of a longer one is omitted.
+const MAX_STACK_LINES: usize = 24;
 
-/// Threads of which parts are missing that are listed.
-const COVERAGE_LISTED: usize = 4;
+/// Maximum number of incompletely recorded threads listed.
+const MAX_COVERAGE: usize = 4;
 
-/// Pauses, and methods that are off, that are listed.
-const LISTED: usize = 8;
+/// Maximum number of pauses, and of switched-off methods, listed.
+const MAX_LISTED: usize = 8;
 
 pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     let begun = time_of_day(r, r.first).map_or_else(String::new, |at| format!(", from {at}"));
@@ -61,9 +62,9 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "\nMAIN'S LONGEST WAITS")?;
         for w in &r.waits {
             let what = waited_for(w.kind, w.class.as_deref(), w.lock);
-            let holder = w.holder.as_ref().map_or_else(String::new, |name| format!(", owned by \"{name}\""));
+            let owner = w.owner.as_ref().map_or_else(String::new, |name| format!(", owned by \"{name}\""));
             let method = w.method.as_ref().map_or_else(String::new, |name| format!(", in {name}"));
-            writeln!(f, "  {:>10}  at {}  {what}{holder}{method}", seconds(w.duration), moment(r, w.since))?;
+            writeln!(f, "  {:>10}  at {}  {what}{owner}{method}", seconds(w.duration), moment(r, w.since))?;
         }
     }
     write_starts(r, f)?;
@@ -113,7 +114,7 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// How much of main's time is recorded.
+/// The recorded part of main's time.
 fn recorded(r: &Report) -> String {
     match r.partial_main() {
         Some(main) => format!("{} of main's {}", seconds(main.recorded), seconds(main.lived())),
@@ -138,8 +139,8 @@ fn write_hang(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
     if let Some(cause) = &r.cause {
         write_cause(r, cause, f)?;
     }
-    if let Some(processor) = &h.processor {
-        write_processor(processor, f)?;
+    if let Some(cpu) = &h.cpu {
+        write_cpu(cpu, f)?;
     }
     if let Some(anr) = &h.anr {
         write_verdict(anr, h.unit.as_ref(), f)?;
@@ -147,14 +148,14 @@ fn write_hang(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
     }
     writeln!(f, "\nMAIN'S STACK at {} (innermost first, with how long each was open)", moment(r, h.at))?;
     write_stack(&h.stack, h.at, h.standstill, f)?;
-    if let Some(holder) = h.wait.as_ref().and_then(|w| w.holder.as_ref()) {
-        writeln!(f, "\nSTACK OF THE OWNER, \"{}\" (tid {})", holder.name, holder.tid)?;
-        write_stack(&holder.stack, h.at, h.standstill, f)?;
+    if let Some(owner) = h.wait.as_ref().and_then(|w| w.owner.as_ref()) {
+        writeln!(f, "\nSTACK OF THE OWNER, \"{}\" (tid {})", owner.name, owner.tid)?;
+        write_stack(&owner.stack, h.at, h.standstill, f)?;
     }
     Ok(())
 }
 
-/// The method that main was in, and what that called.
+/// Writes the method that main was in, and its callees.
 fn write_method(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
     match h.main_method() {
         Some(method) => {
@@ -168,7 +169,7 @@ fn write_method(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
                 _ => writeln!(f)?,
             }
         }
-        // What began and ended meanwhile left nothing: something may have run.
+        // Calls that started and ended meanwhile left nothing: something may have run.
         None if h.standstill > 0 => writeln!(f, "  in method   (not recorded)")?,
         None => writeln!(f, "  in method   (no instrumented method was open)")?,
     }
@@ -201,11 +202,11 @@ fn write_method(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// Of which threads only a part is left.
+/// Lists threads of which only a part is recorded.
 fn write_coverage(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     let mut partial: Vec<_> = r.coverage.iter().filter(|t| !t.main && t.coverage.is_partial()).collect();
     partial.sort_by_key(|t| std::cmp::Reverse(t.coverage.lived() - t.coverage.recorded));
-    for thread in partial.iter().take(COVERAGE_LISTED) {
+    for thread in partial.iter().take(MAX_COVERAGE) {
         let Coverage { recorded, .. } = thread.coverage;
         let lived = seconds(thread.coverage.lived());
         writeln!(
@@ -216,7 +217,7 @@ fn write_coverage(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
             thread.tid
         )?;
     }
-    match partial.len().checked_sub(COVERAGE_LISTED).filter(|n| *n > 0) {
+    match partial.len().checked_sub(MAX_COVERAGE).filter(|n| *n > 0) {
         Some(more) => writeln!(f, "  and parts of {} more", times(more as u64, "thread")),
         None => Ok(()),
     }
@@ -225,20 +226,20 @@ fn write_coverage(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
 fn write_wait(r: &Report, wait: &WaitFact, f: &mut Formatter<'_>) -> fmt::Result {
     let what = waited_for(wait.kind, wait.class.as_deref(), wait.lock);
     writeln!(f, "  waiting     {what} (since {})", moment(r, wait.since))?;
-    if let Some(holder) = &wait.holder {
-        writeln!(f, "  owned by    thread \"{}\" (tid {}), {}", holder.name, holder.tid, doing(holder))?;
+    if let Some(owner) = &wait.owner {
+        writeln!(f, "  owned by    thread \"{}\" (tid {}), {}", owner.name, owner.tid, activity(owner))?;
     }
     Ok(())
 }
 
-/// Whether it computed, waited for a CPU, or for something else.
-fn write_processor(p: &Processor, f: &mut Formatter<'_>) -> fmt::Result {
+/// Writes whether main computed, waited for a CPU, or waited for something else.
+fn write_cpu(p: &PolledCpu, f: &mut Formatter<'_>) -> fmt::Result {
     writeln!(
         f,
         "  CPU         {}: of {} polled main ran for {} and was runnable for {}\n              \
          {} voluntary and {} involuntary context switches",
         p.mostly().replace("asleep", "sleeping").replace("waiting for a processor", "runnable"),
-        seconds(p.looked()),
+        seconds(p.polled()),
         seconds(p.ran),
         seconds(p.waited),
         p.voluntary,
@@ -246,7 +247,7 @@ fn write_processor(p: &Processor, f: &mut Formatter<'_>) -> fmt::Result {
     )
 }
 
-/// What recording cost, and what is missing on purpose.
+/// Writes the cost of recording, and what is missing on purpose.
 fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     let recorder = &r.recorder;
     if let Some((percent, worst)) = &recorder.measured {
@@ -282,7 +283,7 @@ fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     if recorder.clamped > 0 {
         writeln!(f, "  {} timestamps were moved so that time never runs back", recorder.clamped)?;
     }
-    for pause in recorder.pauses.iter().take(LISTED) {
+    for pause in recorder.pauses.iter().take(MAX_LISTED) {
         let end = pause.end.map_or_else(|| "the end".to_owned(), |end| moment(r, end));
         writeln!(
             f,
@@ -290,14 +291,14 @@ fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
             moment(r, pause.begin)
         )?;
     }
-    for (name, off) in recorder.off.iter().take(LISTED) {
+    for (name, off) in recorder.off.iter().take(MAX_LISTED) {
         let why = match off.why {
-            Why::Asked => "asked for".to_owned(),
-            Why::Budget(Some(rate)) => {
+            OffReason::Asked => "requested by the app".to_owned(),
+            OffReason::Budget(Some(rate)) => {
                 format!("its calls are short, and {rate} events a second were over the budget")
             }
-            Why::Budget(None) => "its calls are short, and they were over the budget".to_owned(),
-            Why::Cost(calls) => format!("{calls} calls a second cost more than they are worth"),
+            OffReason::Budget(None) => "its calls are short, and they were over the budget".to_owned(),
+            OffReason::Cost(calls) => format!("{calls} calls a second cost more than they are worth"),
         };
         let when = match off.until {
             Some(until) => format!("from {} to {}", moment(r, off.since), moment(r, until)),
@@ -306,14 +307,14 @@ fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "  not recorded {when}: {name} ({why})")?;
     }
     for (what, all) in [("pauses", recorder.pauses.len()), ("methods", recorder.off.len())] {
-        if all > LISTED {
-            writeln!(f, "  and {} more {what}", all - LISTED)?;
+        if all > MAX_LISTED {
+            writeln!(f, "  and {} more {what}", all - MAX_LISTED)?;
         }
     }
     Ok(())
 }
 
-/// The verdict on the signal, and its reasons.
+/// Writes the verdict on the signal, and its reasons.
 fn write_verdict(anr: &Anr, unit: Option<&Unit>, f: &mut Formatter<'_>) -> fmt::Result {
     if matches!(anr.detector, Detector::Watchdog) {
         return Ok(());
@@ -321,11 +322,13 @@ fn write_verdict(anr: &Anr, unit: Option<&Unit>, f: &mut Formatter<'_>) -> fmt::
     let Some(verdict) = &anr.verdict else {
         return writeln!(f, "  verdict     ANR by the 2 s rule: the recording has no verdict on this signal");
     };
-    let stuck = match anr.blocked() {
+    let blocked = match anr.blocked() {
         0 => String::new(),
-        ns => format!(": main stuck {} in {}", seconds(ns), unit.map_or("a message", |unit| &unit.name)),
+        ns => {
+            format!(": main blocked for {} in {}", seconds(ns), unit.map_or("a message", |unit| &unit.name))
+        }
     };
-    writeln!(f, "  verdict     {}{stuck}", verdict_name(verdict))?;
+    writeln!(f, "  verdict     {}{blocked}", verdict_name(verdict))?;
     for reason in &verdict.reasons {
         writeln!(f, "              {}", clean(&reason.text))?;
     }
@@ -363,20 +366,20 @@ fn write_anr(anr: &Anr, unit: Option<&Unit>, f: &mut Formatter<'_>) -> fmt::Resu
     }
 }
 
-fn write_stack(stack: &[Frame], at: u64, standstill: u64, f: &mut Formatter<'_>) -> fmt::Result {
+fn write_stack(stack: &[OpenItem], at: u64, standstill: u64, f: &mut Formatter<'_>) -> fmt::Result {
     if stack.is_empty() && standstill > 0 {
         return writeln!(f, "  (not recorded: coarse time stood still)");
     }
     if stack.is_empty() {
         return writeln!(f, "  (no recorded call was open)");
     }
-    let hidden = stack.len().saturating_sub(STACK_LINES);
+    let hidden = stack.len().saturating_sub(MAX_STACK_LINES);
     for (i, frame) in stack.iter().rev().enumerate() {
-        // The innermost frames say what it does, the outermost which message it is under.
-        if hidden > 0 && i == STACK_LINES - 4 {
+        // The innermost frames show what it does, the outermost ones the message that called it.
+        if hidden > 0 && i == MAX_STACK_LINES - 4 {
             writeln!(f, "              ... {hidden} more ...")?;
         }
-        if hidden > 0 && (STACK_LINES - 4..STACK_LINES - 4 + hidden).contains(&i) {
+        if hidden > 0 && (MAX_STACK_LINES - 4..MAX_STACK_LINES - 4 + hidden).contains(&i) {
             continue;
         }
         let least = if frame.began_before { "> " } else { "" };

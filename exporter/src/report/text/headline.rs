@@ -1,9 +1,9 @@
-//! The first line: what hung, for how long, and how it ended.
+//! Writes the first line: what hung, for how long, and how it ended.
 
 use trace_format::layout::State;
 
 use super::super::findings::Report;
-use crate::answer::{CauseId, Verdict};
+use crate::answer::{CauseId, Conclusion};
 use crate::words::rounded;
 
 impl Report {
@@ -20,42 +20,42 @@ impl Report {
         let took = answer.span.map(|span| {
             format!("{}{}", if span.at_least { "at least " } else { "" }, rounded(span.duration))
         });
-        match (answer.verdict, took) {
-            (Verdict::NoHang, _) => format!("No hang in {process}: {}{}", self.recorded(), self.closed()),
-            (Verdict::OtherProcess, None) => {
+        match (answer.conclusion, took) {
+            (Conclusion::NoHang, _) => format!("No hang in {process}: {}{}", self.recorded(), self.closed()),
+            (Conclusion::OtherProcess, None) => {
                 format!("No ANR of {process}: the system asked because of another process")
             }
-            (Verdict::OtherProcess, Some(took)) => format!(
+            (Conclusion::OtherProcess, Some(took)) => format!(
                 "No ANR of {process}: the system asked because of another process; {thread} was busy for {took}"
             ),
-            (Verdict::Recovered, None) => {
+            (Conclusion::Recovered, None) => {
                 format!("ANR in {process}: {thread} was not blocked when the system asked")
             }
-            (Verdict::Recovered, Some(took)) => {
+            (Conclusion::Recovered, Some(took)) => {
                 format!("ANR in {process}: {thread} blocked for {took}, and no longer when the system asked")
             }
-            (Verdict::Anr, None) if answer.cause.id == CauseId::MessageStorm => {
+            (Conclusion::Anr, None) if answer.cause.id == CauseId::MessageStorm => {
                 format!("ANR in {process}: {thread} busy with many short messages")
             }
-            (Verdict::Anr, None) if self.open.is_some() => {
+            (Conclusion::Anr, None) if self.open.is_some() => {
                 format!("ANR in {process}: {thread} was busy when the system asked, and not for long")
             }
-            (Verdict::Anr, None) if answer.cause.id.is_of_a_main_that_goes_on() => {
+            (Conclusion::Anr, None) if answer.cause.id.is_main_responsive() => {
                 format!("ANR in {process}: {thread} was not blocked when the system asked")
             }
-            (Verdict::Anr, None) => format!("ANR in {process}: {thread} was in no long message"),
-            (Verdict::Hang, None) if !answer.cycle.is_empty() => {
+            (Conclusion::Anr, None) => format!("ANR in {process}: {thread} was in no long message"),
+            (Conclusion::Hang, None) if !answer.cycle.is_empty() => {
                 format!("Deadlock in {process}: {thread} never came back")
             }
-            (Verdict::Hang, None) => format!("Hang in {process}: {thread} blocked"),
-            (verdict, Some(took)) => {
-                let what = if verdict == Verdict::Anr { "ANR" } else { "Hang" };
+            (Conclusion::Hang, None) => format!("Hang in {process}: {thread} blocked"),
+            (conclusion, Some(took)) => {
+                let what = if conclusion == Conclusion::Anr { "ANR" } else { "Hang" };
                 format!("{what} in {process}: {thread} blocked for {took}{}", self.then())
             }
         }
     }
 
-    /// What came after the hang.
+    /// What followed the hang.
     fn then(&self) -> &'static str {
         match self.state {
             _ if self.answer.span.is_some_and(|span| span.ended) => ", then it continued",

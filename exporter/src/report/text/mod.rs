@@ -1,5 +1,5 @@
-//! The report as a page of text: what hung and why, the stacks side by side, then one line for each thing that backs it up.
-//! The details stay behind `--verbose`.
+//! The report as a page of text: what hung and why, the stacks side by side, then one line for each supporting
+//! fact. `--verbose` adds the details.
 
 mod block;
 mod columns;
@@ -12,12 +12,12 @@ mod wrap;
 use std::fmt::{self, Display, Formatter};
 
 use super::findings::Report;
-use crate::answer::Verdict;
+use crate::answer::Conclusion;
 use crate::text::clean;
 use names::Names;
 use wrap::labelled;
 
-/// Columns of the page.
+/// Width of the page in columns.
 const WIDTH: usize = 100;
 
 /// The page with its details.
@@ -40,11 +40,11 @@ impl Report {
     }
 }
 
-/// The short page.
+/// Writes the short page.
 pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     let mut names = Names::of(&r.process);
     writeln!(f, "{}", r.headline())?;
-    if r.answer.verdict != Verdict::NoHang {
+    if r.answer.conclusion != Conclusion::NoHang {
         writeln!(f, "Cause: {}", r.answer.cause_title())?;
     }
     let block = block::rows(r, &mut names);
@@ -62,13 +62,13 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     write_next(r, f)
 }
 
-/// The commands that show more.
+/// Writes the commands that show more.
 fn write_next(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     let file = clean(&r.file);
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/+=:@,".contains(c);
     let file = if file.chars().all(plain) { file.into_owned() } else { format!("'{file}'") };
-    let open = match r.answer.verdict {
-        Verdict::NoHang => (format!("anrscope open {file}"), "(Perfetto)"),
+    let open = match r.answer.conclusion {
+        Conclusion::NoHang => (format!("anrscope open {file}"), "(Perfetto)"),
         _ if r.anrs.is_empty() => (format!("anrscope open {file}"), "(Perfetto)"),
         _ => (format!("anrscope open {file} --anr"), "(Perfetto, zoomed to the ANR)"),
     };

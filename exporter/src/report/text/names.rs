@@ -1,25 +1,25 @@
-//! Names with their packages the first time, and without them afterwards.
+//! Shortens names: with their packages at the first mention, without them afterwards.
 
 use std::collections::HashMap;
 
-/// The packages and classes that the page has named so far.
+/// The packages and classes that the page has mentioned so far.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// The package of each class by its simple name: two classes of one name keep their packages.
+    /// The package of each class by its simple name: two classes with the same name keep their packages.
     classes: HashMap<String, String>,
     packages: Vec<String>,
 }
 
-/// Packages that are remembered.
+/// Maximum number of packages remembered.
 const MAX_PACKAGES: usize = 1024;
 
 impl Names {
-    /// The process is named in the headline, and is mostly the app's package.
+    /// The headline has the process name, which is usually the app's package.
     pub(super) fn of(process: &str) -> Self {
         Self { packages: vec![process.to_owned()], classes: HashMap::new() }
     }
 
-    /// `text` with each qualified name in it shortened if its package was named before.
+    /// `text` with each qualified name in it shortened if its package was mentioned before.
     pub(super) fn text(&mut self, text: &str) -> String {
         self.replaced(text, false)
     }
@@ -29,7 +29,7 @@ impl Names {
         self.replaced(text, true)
     }
 
-    /// A message: `com.acme.Pay$Task (Handler callback)` of `android.os.Handler: com.acme.Pay$Task`.
+    /// A message: `com.acme.Pay$Task (Handler callback)` for `android.os.Handler: com.acme.Pay$Task`.
     pub(super) fn message(&mut self, name: &str) -> String {
         match name.split_once(": ") {
             Some((target, callback)) if !callback.starts_with('#') => {
@@ -53,7 +53,7 @@ impl Names {
                 continue;
             }
             let (word, after) = rest.split_at(length);
-            // A path is no name.
+            // A path is not a name.
             out.push_str(if before == '/' { word } else { self.word(word, bare) });
             before = word.chars().next_back().unwrap_or(' ');
             rest = after;
@@ -82,7 +82,7 @@ fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '.' | '_' | '$')
 }
 
-/// The package and the class with what follows it, of a name that has both.
+/// The package, and the class with what follows it, of a qualified name.
 fn parts(word: &str) -> Option<(&str, &str)> {
     let mut at = 0;
     for segment in word.split('.') {

@@ -1,4 +1,4 @@
-//! One line each for the system, main's CPU time, what ran before, and the recording.
+//! Writes one line each for the system, main's CPU time, what ran before, and the recording.
 
 use trace_format::event::Forward;
 
@@ -6,23 +6,23 @@ use super::super::findings::Report;
 use super::super::moments::moment;
 use super::names::Names;
 use super::wrap::Row;
-use crate::facts::{Anr, Detector, Processor, outcome_name};
+use crate::facts::{Anr, Detector, PolledCpu, outcome_name};
 use crate::model::forward_name;
 use crate::text::clean;
 use crate::words::{rounded, thousands, times, waited_for};
 
-/// Waits and starts that are listed.
-const LISTED: usize = 3;
+/// Maximum number of waits and starts listed.
+const MAX_LISTED: usize = 3;
 
 pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
     let mut rows = vec![("System", system(r))];
-    if let Some(processor) = r.hang.as_ref().and_then(|hang| hang.processor.as_ref()) {
-        rows.push(("CPU", vec![cpu(processor)]));
+    if let Some(cpu) = r.hang.as_ref().and_then(|hang| hang.cpu.as_ref()) {
+        rows.push(("CPU", vec![cpu_line(cpu)]));
     }
     rows.extend(before(r, names).map(|line| ("Before", vec![line])));
-    let waits = r.waits.iter().take(LISTED).map(|w| {
+    let waits = r.waits.iter().take(MAX_LISTED).map(|w| {
         let what = waited_for(w.kind, w.class.as_deref(), 0);
-        let owner = w.holder.as_ref().map_or_else(String::new, |name| format!(", owned by \"{name}\""));
+        let owner = w.owner.as_ref().map_or_else(String::new, |name| format!(", owned by \"{name}\""));
         let method = w.method.as_ref().map_or_else(String::new, |name| format!(", in {name}"));
         names.text(&clean(&format!(
             "{} at {} {what}{owner}{method}",
@@ -32,7 +32,7 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
     });
     let waits: Vec<String> = waits.collect();
     rows.push(("Long waits", waits));
-    let starts = r.starts.iter().take(LISTED).map(|start| {
+    let starts = r.starts.iter().take(MAX_LISTED).map(|start| {
         let activity =
             if start.activity.is_empty() { String::new() } else { format!(" of {}", clean(&start.activity)) };
         names.text(&format!(
@@ -44,14 +44,14 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
     });
     rows.push(("Starts", starts.collect()));
     rows.push(("Recording", recording(r)));
-    let notices = r.notices.iter().take(LISTED);
+    let notices = r.notices.iter().take(MAX_LISTED);
     rows.push(("Notice", notices.map(|(at, text)| format!("{text} (at {})", moment(r, *at))).collect()));
     rows.push(("Warning", r.warnings.iter().map(ToString::to_string).collect()));
     rows.retain(|(_, lines)| !lines.is_empty());
     rows
 }
 
-/// What the system asked, and what the process made of it.
+/// The system's request, and the process's verdict.
 fn system(r: &Report) -> Vec<String> {
     let shown = r.hang.as_ref().and_then(|hang| hang.anr.as_ref()).or(r.anrs.first());
     let mut lines: Vec<String> = shown.map(anr).into_iter().collect();
@@ -84,7 +84,7 @@ fn anr(anr: &Anr) -> String {
         }
         Detector::Sigquit(signal) => {
             let verdict = match &anr.verdict {
-                // Its reasons are among the details.
+                // Its reasons are in the details.
                 Some(verdict) => outcome_name(verdict.outcome).to_owned(),
                 None => "ANR by the 2 s rule (no verdict recorded)".to_owned(),
             };
@@ -94,18 +94,18 @@ fn anr(anr: &Anr) -> String {
 }
 
 /// `sleeping for 100 % of 6.7 s (ran 0.04 ms, runnable 2.2 ms)`.
-fn cpu(p: &Processor) -> String {
-    let asleep = p.looked().saturating_sub(p.ran).saturating_sub(p.waited);
+fn cpu_line(p: &PolledCpu) -> String {
+    let asleep = p.polled().saturating_sub(p.ran).saturating_sub(p.waited);
     let (state, part) = match p.mostly() {
         "running" => ("running", p.ran),
         "waiting for a processor" => ("runnable", p.waited),
         "asleep" => ("sleeping", asleep),
         other => (other, asleep),
     };
-    let percent = (u128::from(part) * 100 + u128::from(p.looked()) / 2) / u128::from(p.looked().max(1));
+    let percent = (u128::from(part) * 100 + u128::from(p.polled()) / 2) / u128::from(p.polled().max(1));
     format!(
         "{state} for {percent} % of {} (ran {}, runnable {})",
-        rounded(p.looked()),
+        rounded(p.polled()),
         rounded(p.ran),
         rounded(p.waited)
     )
@@ -136,7 +136,7 @@ fn short_message(name: &str, names: &mut Names) -> String {
     names.message(&bare)
 }
 
-/// How much was recorded, what is missing, and what it cost.
+/// How much was recorded, what is missing, and the cost.
 fn recording(r: &Report) -> Vec<String> {
     let (c, recorder) = (&r.counts, &r.recorder);
     let mut missing = Vec::new();
@@ -166,7 +166,7 @@ fn recording(r: &Report) -> Vec<String> {
     vec![format!("{}, {missing}, {events}, {threads}{cost}", r.recorded())]
 }
 
-/// Where the signal went.
+/// Where the signal was forwarded.
 pub(super) fn forwarded(forward: Forward) -> String {
     match forward {
         Forward::Catcher => "forwarded to the Signal Catcher".to_owned(),

@@ -1,4 +1,4 @@
-//! Rows of a label and text, wrapped to the page.
+//! Wraps rows of a label and text to the page's width.
 
 use std::fmt::{self, Formatter};
 
@@ -7,10 +7,10 @@ use super::WIDTH;
 /// A label and its lines.
 pub(super) type Row = (&'static str, Vec<String>);
 
-/// Columns in front of the text of a row.
+/// Number of columns before the text of a row.
 const INDENT: usize = 16;
 
-/// Writes a row: each line of it begins below the one before.
+/// Writes a row with its lines aligned.
 pub(super) fn labelled(label: &str, lines: &[String], f: &mut Formatter<'_>) -> fmt::Result {
     let mut label = label;
     for line in lines.iter().flat_map(|line| wrapped(line, WIDTH - INDENT)) {
@@ -20,7 +20,7 @@ pub(super) fn labelled(label: &str, lines: &[String], f: &mut Formatter<'_>) -> 
     Ok(())
 }
 
-/// `text` in lines of at most `width` characters, broken at spaces; a longer word has a line of its own.
+/// `text` in lines of at most `width` characters, broken at spaces; a longer word gets a line of its own.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut used = 0;

@@ -1,84 +1,12 @@
-//! What a thread does, read from its stack: the first row of a table that fits one of the frames between the innermost one and
-//! the app's own code.
-//!
-//! What is further out only called the app. The order of the rows is the precedence: what was asked for
-//! (`QueuedWork.waitToFinish`) says more than how it is done (`CountDownLatch.await`, which parks).
+//! The tables of [`super::classify`]: which method or function shows what a thread does. In each table the first row that
+//! matches a frame counts.
 
-use trace_format::android::{MESSAGE_QUEUE, POLL_METHODS};
+use crate::answer::id::CauseId;
 
-use super::id::CauseId;
-use super::own::{is_own, is_own_library};
-
-/// A frame of a stack.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Seen<'a> {
-    /// Of Java or Kotlin.
-    Java {
-        /// With its package.
-        class: &'a str,
-        /// Its name.
-        method: &'a str,
-        /// Whether it is implemented in native code.
-        native: bool,
-    },
-    /// Of native code.
-    Native {
-        /// The function; empty if it is not known.
-        symbol: &'a str,
-        /// The mapped file, with its path.
-        library: &'a str,
-    },
-    /// A function of the kernel.
-    Kernel(&'a str),
-}
-
-impl<'a> Seen<'a> {
-    /// Reads `a.b.C.d(C.java:7)`, as Java's `StackTraceElement` writes it; a recorded method's name has no parenthesis.
-    pub(crate) fn java(line: &'a str) -> Self {
-        let (name, place) = line.split_once('(').unwrap_or((line, ""));
-        let (class, method) = parts(name);
-        Self::Java { class, method, native: place.starts_with("Native") }
-    }
-}
-
-/// Class and method of `a.b.C.d`.
-pub(crate) fn parts(name: &str) -> (&str, &str) {
-    name.rsplit_once('.').unwrap_or(("", name))
-}
-
-/// What a thread does.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(crate) enum Doing {
-    /// One of the causes.
-    Of(CauseId),
-    /// A thread of a binder pool that waits for a call.
-    BinderPool,
-    /// Java code.
-    Java,
-    /// State and stack do not say.
-    Unclear,
-}
-
-impl Doing {
-    /// In words, as of a lock's owner.
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Self::Of(cause) => cause.name(),
-            Self::BinderPool => "waiting for binder calls",
-            Self::Java => "running",
-            Self::Unclear => "unclear",
-        }
-    }
-}
-
-/// Frames that are looked at.
-const DEPTH: usize = 128;
-/// Innermost native frames that say how it waits.
-const INNERMOST: usize = 6;
-
-/// Classes and methods of Java that say what a thread does: the class's start, the method's start. Names of AOSP's libcore and
-/// frameworks/base (Android 5 to 16), androidx.sqlite, Dalvik, OpenJDK 8 to 25 and kotlinx-coroutines 1.x.
-const JAVA: &[(CauseId, &[(&str, &str)])] = {
+/// Java classes and methods that show what a thread does: the class's start, the method's start. Names of
+/// AOSP's libcore and frameworks/base (Android 5 to 16), androidx.sqlite, Dalvik, OpenJDK 8 to 25 and
+/// kotlinx-coroutines 1.x.
+pub(super) const JAVA_METHODS: &[(CauseId, &[(&str, &str)])] = {
     use CauseId as C;
     &[
         (
@@ -292,7 +220,7 @@ const JAVA: &[(CauseId, &[(&str, &str)])] = {
         ),
         (C::BinderCall, &[("android.content.ContentResolver", ""), ("android.content.ContentProvider", "")]),
         (C::NetworkIo, &[("java.net.", "")]),
-        // A monitor, a condition or a future that none of the rows above names.
+        // A monitor, a condition or a future that no row above names.
         (
             C::FutureWait,
             &[
@@ -306,7 +234,7 @@ const JAVA: &[(CauseId, &[(&str, &str)])] = {
 };
 
 /// Engines by their classes and libraries.
-const ENGINES: &[(&str, &[&str])] = &[
+pub(super) const ENGINES: &[(&str, &[&str])] = &[
     ("Flutter", &["io.flutter.", "libflutter.so"]),
     ("Unity", &["com.unity3d.", "libunity.so", "libil2cpp.so", "libmonobdwgc", "libmain.so"]),
     (
@@ -334,22 +262,9 @@ const ENGINES: &[(&str, &[&str])] = &[
     ("Mono", &["mono.android.", "crc64", "libmonosgen", "libmonodroid", "libxamarin"]),
 ];
 
-/// The engine that a frame is of.
-pub(crate) fn engine(frame: Seen<'_>) -> Option<&'static str> {
-    let fits = |sign: &str| match frame {
-        Seen::Java { class, native, .. } => native && !sign.starts_with("lib") && class.starts_with(sign),
-        Seen::Native { library, .. } => {
-            sign.starts_with("lib")
-                && library.rsplit(['/', '!']).next().is_some_and(|name| name.starts_with(sign))
-        }
-        Seen::Kernel(_) => false,
-    };
-    ENGINES.iter().find(|(_, signs)| signs.iter().any(|sign| fits(sign))).map(|(name, _)| *name)
-}
-
-/// Parts of native functions that say what a thread does. AOSP: frameworks/native libs/binder and libs/input,
+/// Parts of native functions that show what a thread does. AOSP: frameworks/native libs/binder and libs/input,
 /// frameworks/base core/jni and libs/hwui, art/runtime (Android 5 to 16).
-const NATIVE: &[(CauseId, &[&str])] = {
+pub(super) const NATIVE_FUNCTIONS: &[(CauseId, &[&str])] = {
     use CauseId as C;
     &[
         (
@@ -396,8 +311,8 @@ const NATIVE: &[(CauseId, &[&str])] = {
     ]
 };
 
-/// Native functions by their whole names: those of bionic's system calls.
-const CALLS: &[(CauseId, &[&str])] = {
+/// Native functions by their full names: bionic's system calls.
+pub(super) const SYSTEM_CALLS: &[(CauseId, &[&str])] = {
     use CauseId as C;
     &[
         (C::Fsync, &["fsync", "fdatasync", "__fsync", "__fdatasync", "msync"]),
@@ -456,8 +371,8 @@ const CALLS: &[(CauseId, &[&str])] = {
     ]
 };
 
-/// Functions of the kernel.
-const KERNEL: &[(CauseId, &[&str])] = {
+/// Kernel functions.
+pub(super) const KERNEL_FUNCTIONS: &[(CauseId, &[&str])] = {
     use CauseId as C;
     &[
         (C::Frozen, &["do_freezer_trap", "refrigerator", "get_signal_to_deliver_freezer"]),
@@ -506,7 +421,7 @@ const KERNEL: &[(CauseId, &[&str])] = {
 };
 
 /// Native functions that wait for a mutex, a condition or a semaphore (bionic).
-const MUTEXES: &[&str] = &[
+pub(super) const MUTEX_FUNCTIONS: &[&str] = &[
     "pthread_mutex_lock",
     "MutexLockWithTimeout",
     "pthread_cond_",
@@ -523,8 +438,8 @@ const MUTEXES: &[&str] = &[
     "mutex::lock",
 ];
 
-/// What ART does with a thread that the dump, and nothing else, stops.
-const STOPPED: &[&str] = &[
+/// Frames of ART that stop a thread for the dump only.
+pub(super) const DUMP_FUNCTIONS: &[&str] = &[
     "FullSuspendCheck",
     "GoToRunnable",
     "TransitionFromSuspendedToRunnable",
@@ -538,167 +453,3 @@ const STOPPED: &[&str] = &[
     "RunCheckpointFunction",
     "WaitHoldingLocks",
 ];
-
-/// Reads the stack, innermost frame first, and the thread's state as the virtual machine writes it, if that is known.
-pub(crate) fn doing<'a>(frames: impl Iterator<Item = Seen<'a>>, state: &str) -> Doing {
-    let mut inner: Vec<Seen<'a>> = Vec::new();
-    let mut own = None;
-    let mut library = false;
-    for frame in frames.take(DEPTH) {
-        if let Seen::Java { class, .. } = frame
-            && is_own(class)
-        {
-            own = Some(frame);
-            break;
-        }
-        library |= matches!(frame, Seen::Native { library, .. } if is_own_library(library));
-        inner.push(frame);
-    }
-    if let Some(found) = by_state(state) {
-        return found;
-    }
-    let native = |parts: &[&str]| {
-        inner.iter().any(|frame| match frame {
-            Seen::Native { symbol, .. } => parts.iter().any(|part| symbol.contains(part)),
-            _ => false,
-        })
-    };
-    if native(&["joinThreadPool"]) {
-        return Doing::BinderPool;
-    }
-    let is_java = |frame: &&Seen<'_>| matches!(frame, Seen::Java { .. });
-    // Input and frames are dispatched from within the poll: only its innermost frame says that main waits there.
-    let polls = inner.iter().find(is_java).is_some_and(|frame| is_poll(*frame));
-    if let Some(cause) = in_java(&inner) {
-        // The kernel says more of a file that main waits for than the call.
-        let kernel = in_kernel(&inner, &[CauseId::Fsync, CauseId::UninterruptibleIo]);
-        return Doing::Of(kernel.filter(|_| cause == CauseId::DiskIo).unwrap_or(cause));
-    }
-    if !polls && inner.iter().chain(&own).any(|frame| engine(*frame).is_some()) {
-        return Doing::Of(CauseId::NativeEngine);
-    }
-    if let Some(cause) = in_kernel(&inner, &[CauseId::Frozen, CauseId::MemoryPressure, CauseId::BinderCall]) {
-        return Doing::Of(cause);
-    }
-    let found = NATIVE.iter().find(|(_, parts)| native(parts)).map(|(cause, _)| *cause);
-    if let Some(cause) = found.filter(|cause| polls || !matches!(cause, CauseId::Input | CauseId::Vsync)) {
-        return Doing::Of(cause);
-    }
-    if polls {
-        return Doing::Of(if native(STOPPED) { CauseId::StoppedByDump } else { CauseId::Idle });
-    }
-    if let Some(cause) = in_kernel(&inner, &[CauseId::Fsync, CauseId::NetworkIo]).or_else(|| in_call(&inner))
-    {
-        return Doing::Of(cause);
-    }
-    let natives = || inner.iter().filter(|frame| matches!(frame, Seen::Native { .. }));
-    let has_native = natives().next().is_some();
-    // Of the functions that main is in, not of those that brought it there.
-    let art = natives().take(INNERMOST).any(|frame| is_art(*frame));
-    if !art && natives().take(INNERMOST).any(|f| matches!(f, Seen::Native { symbol, .. } if is_mutex(symbol)))
-    {
-        return Doing::Of(CauseId::NativeLock);
-    }
-    let runs = ["runnable", "suspended"].iter().any(|word| state.eq_ignore_ascii_case(word));
-    let stopped = native(STOPPED);
-    let java = inner.iter().find(is_java).or(own.as_ref()).copied();
-    let is_native = state.eq_ignore_ascii_case("native");
-    let polled = |frame: &Seen<'_>| matches!(frame, Seen::Native { symbol, .. } if symbol.contains("epoll_"));
-    match java {
-        None if has_native && stopped && runs => Doing::Of(CauseId::StoppedByDump),
-        None if natives().next().is_some_and(polled) => Doing::Of(CauseId::Idle),
-        // A system call that nothing says the reason of.
-        None if natives()
-            .all(|frame| matches!(frame, Seen::Native { library, .. } if library.ends_with("libc.so"))) =>
-        {
-            Doing::Unclear
-        }
-        None => Doing::Of(CauseId::NativeCode),
-        // It returned from native code, where the dump stopped it.
-        Some(_) if stopped => Doing::Java,
-        Some(_) if (library || has_native && !art) && (is_native || has_native) => {
-            Doing::Of(CauseId::NativeCode)
-        }
-        // ART runs short native methods of the platform without leaving `Runnable`.
-        Some(Seen::Java { native: true, .. }) if state != "Runnable" => Doing::Of(CauseId::NativeCode),
-        Some(_) if is_native => Doing::Unclear,
-        _ => Doing::Java,
-    }
-}
-
-/// States of ART, Dalvik and HotSpot that say by themselves what the thread does (art/runtime/thread_state.h).
-fn by_state(state: &str) -> Option<Doing> {
-    let lower = state.to_ascii_lowercase();
-    let found = match lower.as_str() {
-        "blocked" | "monitor" => CauseId::LockWait,
-        "waitingforgctocomplete" | "waitingperforminggc" | "waitingforgcthreadflip" => CauseId::Gc,
-        "waitingforclassloading" => CauseId::ClassLoading,
-        lower if lower.starts_with("blocked (") => CauseId::LockWait,
-        lower if lower.starts_with("waiting for monitor entry") => CauseId::LockWait,
-        _ => return None,
-    };
-    Some(Doing::Of(found))
-}
-
-/// Whether a frame is the main queue's wait for its next message.
-pub(crate) fn is_poll(frame: Seen<'_>) -> bool {
-    matches!(frame, Seen::Java { class: MESSAGE_QUEUE, method, .. } if POLL_METHODS.contains(&method))
-}
-
-fn in_java(inner: &[Seen<'_>]) -> Option<CauseId> {
-    let fits = |frame: &Seen<'_>, (of, name): &(&str, &str)| matches!(frame, Seen::Java { class, method, .. } if class.starts_with(of) && method.starts_with(name));
-    JAVA.iter()
-        .find(|(_, rows)| inner.iter().any(|frame| rows.iter().any(|row| fits(frame, row))))
-        .map(|(cause, _)| *cause)
-}
-
-fn in_kernel(inner: &[Seen<'_>], wanted: &[CauseId]) -> Option<CauseId> {
-    let has = |parts: &[&str]| {
-        inner.iter().any(|frame| match frame {
-            Seen::Kernel(symbol) => parts.iter().any(|part| symbol.contains(part)),
-            _ => false,
-        })
-    };
-    KERNEL
-        .iter()
-        .filter(|(cause, _)| wanted.contains(cause))
-        .find(|(_, parts)| has(parts))
-        .map(|(cause, _)| *cause)
-}
-
-/// Whether the kernel's frames are of a wait for a disk, which nothing interrupts.
-pub(crate) fn is_uninterruptible<'a>(frames: impl Iterator<Item = Seen<'a>>) -> bool {
-    let inner: Vec<_> = frames.take(DEPTH).take_while(|frame| !matches!(frame, Seen::Java { .. })).collect();
-    in_kernel(&inner, &[CauseId::UninterruptibleIo]).is_some()
-}
-
-fn in_call(inner: &[Seen<'_>]) -> Option<CauseId> {
-    let called = |names: &[&str]| {
-        inner
-            .iter()
-            .take(INNERMOST)
-            .any(|frame| matches!(frame, Seen::Native { symbol, .. } if names.contains(symbol)))
-    };
-    CALLS.iter().find(|(_, names)| called(names)).map(|(cause, _)| *cause)
-}
-
-fn is_art(frame: Seen<'_>) -> bool {
-    matches!(frame, Seen::Native { symbol, library } if symbol.contains("art::") || symbol.starts_with("_ZN3art")
-        || library.ends_with("libart.so"))
-}
-
-fn is_mutex(symbol: &str) -> bool {
-    MUTEXES.iter().any(|part| symbol.contains(part))
-}
-
-/// `IPackageManager.getPackageInfo`, where a frame is the client's side of an interface that the AIDL compiler made.
-pub(crate) fn remote_call<'a>(frames: impl Iterator<Item = Seen<'a>>) -> Option<String> {
-    frames.take(DEPTH).find_map(|frame| match frame {
-        Seen::Java { class, method, .. } => {
-            let interface = class.strip_suffix("$Stub$Proxy")?;
-            let interface = interface.rsplit('.').next().unwrap_or(interface);
-            Some(format!("{interface}.{method}"))
-        }
-        _ => None,
-    })
-}

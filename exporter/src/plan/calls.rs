@@ -1,4 +1,4 @@
-//! What recordings say of each method's calls.
+//! Collects each method's calls from recordings.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -6,18 +6,18 @@ use std::path::Path;
 use trace_format::event::Event;
 use trace_format::{Events, Item, Recording, Source, ids};
 
-use super::LASTS;
+use super::LONG_CALL;
 use crate::facts::{Facts, OpenStack, Overhead};
 use crate::{ExportError, Fit, Method, MethodMap, Warning};
 
-/// A method by its name: ids differ from build to build.
+/// A method by name: ids differ between builds.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct MethodName {
-    /// With dots.
+    /// The class, with dots.
     pub class: String,
-    /// Its name.
+    /// The method's name.
     pub method: String,
-    /// With its parentheses; empty if the map has none.
+    /// The descriptor with its parentheses; empty if the map has none.
     pub descriptor: String,
 }
 
@@ -27,8 +27,8 @@ impl MethodName {
         Self { class: class.to_owned(), method: method.to_owned(), descriptor: descriptor.to_owned() }
     }
 
-    /// Whether a line of the instrumenter's rules can name exactly this method: there, blanks end a name, `*` is any text, and a
-    /// `(` begins a descriptor.
+    /// Whether a line of the instrumenter's rules can name exactly this method: there, a space ends a name, `*`
+    /// is a wildcard, and `(` starts a descriptor.
     pub(super) fn fits_a_rule(&self) -> bool {
         let fits =
             |name: &str| !name.contains(|c: char| c.is_whitespace() || c.is_control() || "*#".contains(c));
@@ -38,35 +38,35 @@ impl MethodName {
             && !self.method.contains(['(', '.', '/'])
     }
 
-    /// The rule that leaves it out.
+    /// The rule that excludes it.
     #[must_use]
     pub fn rule(&self) -> String {
         format!("exclude class-only {} method {}{}", self.class, self.method, self.descriptor)
     }
 }
 
-/// For how long a method that is switched off counts as called as often as before, ns.
-const OFF: u64 = 1_000_000_000;
+/// Time for which a method that is switched off counts as called as often as before, ns.
+const OFF_CREDIT: u64 = 1_000_000_000;
 
-/// What is known of the calls of a method.
+/// The calls of a method.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Use {
-    /// How many there were.
+pub struct CallStats {
+    /// Number of calls.
     pub calls: u64,
-    /// Of those, how many are known only from a sample.
+    /// The part of them that is known only from a sample.
     pub estimated: u64,
-    /// How long those that are recorded took together, with all that they called, ns.
+    /// Total duration of the recorded calls, with everything that they called, ns.
     pub total: u64,
-    /// The longest, ns.
+    /// Longest call, ns.
     pub longest: u64,
-    /// How many took longer than [`LASTS`].
-    pub lasted: u64,
-    /// Whether a call was seen to wait, not in something that it called.
+    /// Number of calls longer than [`LONG_CALL`].
+    pub long_calls: u64,
+    /// Whether a call itself was seen to wait.
     pub waits: bool,
 }
 
-impl Use {
-    /// Mean of all calls, ns.
+impl CallStats {
+    /// Mean duration of all calls, ns.
     #[must_use]
     pub fn mean(&self) -> u64 {
         self.total.checked_div(self.calls).unwrap_or(0)
@@ -76,7 +76,7 @@ impl Use {
         self.calls = self.calls.saturating_add(1);
         self.total = self.total.saturating_add(duration);
         self.longest = self.longest.max(duration);
-        self.lasted += u64::from(duration > LASTS);
+        self.long_calls += u64::from(duration > LONG_CALL);
     }
 
     fn estimate(&mut self, calls: u64) {
@@ -89,35 +89,35 @@ impl Use {
         self.estimated = self.estimated.saturating_add(other.estimated);
         self.total = self.total.saturating_add(other.total);
         self.longest = self.longest.max(other.longest);
-        self.lasted = self.lasted.saturating_add(other.lasted);
+        self.long_calls = self.long_calls.saturating_add(other.long_calls);
         self.waits |= other.waits;
     }
 }
 
-/// What a set of recordings says of each method.
+/// The calls of each method in a set of recordings.
 #[derive(Clone, Default, Debug)]
-pub struct Evidence {
-    by_name: BTreeMap<MethodName, Use>,
+pub struct RecordedCalls {
+    by_name: BTreeMap<MethodName, CallStats>,
     /// Calls that were counted, but not by method.
     others: u64,
-    /// Recordings that were read.
+    /// Number of recordings read.
     pub recordings: u64,
 }
 
-/// What one recording says, by id.
+/// The calls in one recording, by method id.
 #[derive(Default)]
 struct Found {
-    by_id: HashMap<u32, Use>,
+    by_id: HashMap<u32, CallStats>,
     others: u64,
-    /// When something was recorded last.
+    /// Time of the last event.
     last: u64,
 }
 
-impl Evidence {
-    /// Reads all threads of a recording. `file` is for messages only.
+impl RecordedCalls {
+    /// Adds all threads of a recording. `file` is used in messages only.
     ///
     /// # Errors
-    /// If the recording cannot be read any further, or the map is that of another build.
+    /// If the recording cannot be read any further.
     pub fn add<S: Source>(
         &mut self,
         file: &Path,
@@ -137,7 +137,7 @@ impl Evidence {
         };
         warnings.extend(Warning::of_recording(file, recording));
         self.recordings += 1;
-        let failed = |source| ExportError::Recording { file: file.to_owned(), source };
+        let failed = ExportError::reading(file);
         let mut found = Found { last: recording.header().last_alive, ..Found::default() };
         let facts = Facts::of(recording).map_err(failed)?;
         warnings.extend(Warning::of_skipped(file, facts.skipped()));
@@ -156,11 +156,11 @@ impl Evidence {
     }
 
     /// All methods that were called, by name.
-    pub fn methods(&self) -> impl Iterator<Item = (&MethodName, &Use)> {
+    pub fn methods(&self) -> impl Iterator<Item = (&MethodName, &CallStats)> {
         self.by_name.iter()
     }
 
-    /// Calls of all methods, those included of which the recordings do not say which method it was.
+    /// Number of calls of all methods, including those with unknown methods.
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.by_name.values().fold(self.others, |sum, used| sum.saturating_add(used.calls))
@@ -168,7 +168,7 @@ impl Evidence {
 }
 
 impl Found {
-    fn of(&mut self, id: u32) -> &mut Use {
+    fn of(&mut self, id: u32) -> &mut CallStats {
         self.by_id.entry(id).or_default()
     }
 
@@ -186,7 +186,7 @@ impl Found {
                     let Some(depth) = stack.find(id) else { continue };
                     self.close(&mut stack, depth, time);
                 }
-                // They began before what is left of the thread. At least from here on they are open.
+                // They started before what is left of the thread. They are open at least from here on.
                 Event::OpenCalls(open) if stack.depth() == open.first as usize => {
                     open.ids().filter(|id| ids::is_method(*id)).for_each(|id| {
                         stack.push(id, time);
@@ -214,7 +214,7 @@ impl Found {
         }
     }
 
-    /// Calls that left nothing, and what part of them each of these methods was, in 1,000,000.
+    /// Calls that left no slice, and the share of each of these methods, in millionths.
     fn folded(&mut self, calls: u64, hot: &[(u32, u32)]) {
         let mut left = calls;
         for &(id, share) in hot.iter().take_while(|(id, _)| ids::is_method(*id)) {
@@ -226,8 +226,8 @@ impl Found {
         self.others = self.others.saturating_add(left);
     }
 
-    /// What the recorder switched off: it goes on to be called until it is on again. How often is known from the time
-    /// before, which was a busy one, so that it counts for [`OFF`] at most.
+    /// Methods that the recorder switched off: they continue to be called. The rate is known from before, which
+    /// was a busy time, so it is applied for at most [`OFF_CREDIT`].
     fn switched_off(&mut self, overhead: &Overhead) {
         let mut off: HashMap<u32, (u64, u64)> = HashMap::new();
         let mut ended = Vec::new();
@@ -243,9 +243,9 @@ impl Found {
         let last = self.last;
         ended.extend(off.into_iter().map(|(id, (since, rate))| (id, rate, since, last)));
         for (id, rate, since, until) in ended {
-            let off = until.saturating_sub(since).min(OFF);
+            let off = until.saturating_sub(since).min(OFF_CREDIT);
             let calls = u128::from(rate) * u128::from(off) / 1_000_000_000;
-            // More than a call a nanosecond is no count.
+            // More than one call per nanosecond is not plausible.
             self.of(id).estimate(calls.min(u128::from(off)) as u64);
         }
     }

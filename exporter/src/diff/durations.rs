@@ -1,4 +1,4 @@
-//! What each method and message of the main thread took, in a set of recordings.
+//! The durations of each method and message of the main thread in a set of recordings.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -11,22 +11,22 @@ use crate::model::{Names, message_name};
 use crate::names::names_of;
 use crate::{ExportError, MethodMap, Warning};
 
-/// Durations of one name that are kept.
+/// Maximum number of durations kept per name.
 pub const MAX_SAMPLES: usize = 8192;
 
-/// What a row is of.
+/// The kind of a row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     /// A Looper message.
     Message,
     /// A method.
     Method,
-    /// An input event, an idle handler or the like, in no message.
+    /// An input event, an idle handler or the like, outside of messages.
     Unit,
 }
 
 impl Kind {
-    /// Its word.
+    /// The stable identifier.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -39,15 +39,15 @@ impl Kind {
 
 /// The durations of one name, ns.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Samples {
-    /// How many there were.
+pub struct Durations {
+    /// Their number.
     pub count: u64,
-    /// Their sum.
+    /// Their total.
     pub total: u64,
     kept: Vec<u64>,
 }
 
-impl Samples {
+impl Durations {
     fn add(&mut self, ns: u64, draw: &mut u64) {
         self.count += 1;
         self.total = self.total.saturating_add(ns);
@@ -55,7 +55,7 @@ impl Samples {
             self.kept.push(ns);
             return;
         }
-        // Algorithm R (Vitter 1985); the same recordings always draw the same (xorshift64).
+        // Algorithm R (Vitter 1985); the same recordings always draw the same sample (xorshift64).
         *draw ^= *draw << 13;
         *draw ^= *draw >> 7;
         *draw ^= *draw << 17;
@@ -65,7 +65,7 @@ impl Samples {
         }
     }
 
-    /// Those that are kept, in order once [`Tallies::finish`] was called.
+    /// The kept durations, sorted once [`DurationTable::finish`] has been called.
     #[must_use]
     pub fn sorted(&self) -> &[u64] {
         &self.kept
@@ -80,32 +80,32 @@ impl Samples {
 
 /// The durations of all names.
 #[derive(Clone, Debug)]
-pub struct Tallies {
-    by_name: BTreeMap<(Kind, String), Samples>,
+pub struct DurationTable {
+    by_name: BTreeMap<(Kind, String), Durations>,
     draw: u64,
-    /// Recordings that were read.
+    /// Number of recordings read.
     pub recordings: u64,
 }
 
-impl Default for Tallies {
+impl Default for DurationTable {
     fn default() -> Self {
         Self { by_name: BTreeMap::new(), draw: 0x9E37_79B9_7F4A_7C15, recordings: 0 }
     }
 }
 
-/// What is open, as far as it has a name of its own.
+/// An open message, method or unit with a name of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
     Method(u32),
     /// Target, callback, `what`.
     Message(TextId, TextId, i32),
-    /// What came out of no queue: target, callback.
+    /// A unit outside of messages: target, callback.
     Unit(TextId, TextId),
 }
 
-impl Tallies {
-    /// Reads a recording's main thread. Calls that did not end, and those whose begin was overwritten, do not count. `file` is
-    /// for messages only.
+impl DurationTable {
+    /// Adds a recording's main thread. Calls that did not end, or whose start was overwritten, do not count.
+    /// `file` is used in messages only.
     ///
     /// # Errors
     /// If the recording cannot be read any further.
@@ -119,12 +119,12 @@ impl Tallies {
         let mut warnings: Vec<Warning> = warning.into_iter().collect();
         warnings.extend(Warning::of_recording(file, recording));
         self.recordings += 1;
-        let placed = |source| ExportError::Recording { file: file.to_owned(), source };
+        let placed = ExportError::reading(file);
         let mut facts = Facts::of(recording).map_err(placed)?;
         facts.survey().map_err(placed)?;
         warnings.extend(Warning::of_skipped(file, facts.skipped()));
         let Some(main) = facts.main() else { return Ok(warnings) };
-        let mut found: HashMap<Key, Samples> = HashMap::new();
+        let mut found: HashMap<Key, Durations> = HashMap::new();
         let mut stack = OpenStack::new();
         let mut messages: Vec<Message> = Vec::new();
         for step in facts.steps(main) {
@@ -191,11 +191,11 @@ impl Tallies {
 
     fn merge<S: Source>(
         &mut self,
-        found: HashMap<Key, Samples>,
+        found: HashMap<Key, Durations>,
         names: &Names<'_>,
         recording: &Recording<S>,
     ) {
-        let mut named: Vec<((Kind, String), Samples)> = found
+        let mut named: Vec<((Kind, String), Durations)> = found
             .into_iter()
             .map(|(key, samples)| match key {
                 Key::Method(id) => ((Kind::Method, names.method(id).into_owned()), samples),
@@ -213,21 +213,21 @@ impl Tallies {
                 }
             })
             .collect();
-        // The order of a hash table must not decide what is drawn.
+        // The order of a hash table must not affect the sample.
         named.sort_by(|a, b| a.0.cmp(&b.0));
         for (name, samples) in named {
             let into = self.by_name.entry(name).or_default();
-            let Samples { count, total, kept } = samples;
+            let Durations { count, total, kept } = samples;
             let whole = (into.count + count, into.total.saturating_add(total));
             for ns in kept {
                 into.add(ns, &mut self.draw);
             }
-            // What was not kept was there too.
+            // Count durations that were not kept.
             (into.count, into.total) = whole;
         }
     }
 
-    /// To be called when all recordings are read.
+    /// Finishes; call this when all recordings are read.
     #[must_use]
     pub fn finish(mut self) -> Self {
         for samples in self.by_name.values_mut() {
@@ -243,7 +243,7 @@ impl Tallies {
 
     /// The durations of a name.
     #[must_use]
-    pub fn get(&self, kind: Kind, name: &str) -> Option<&Samples> {
+    pub fn get(&self, kind: Kind, name: &str) -> Option<&Durations> {
         self.by_name.get(&(kind, name.to_owned()))
     }
 }
@@ -254,7 +254,7 @@ fn open(stack: &mut OpenStack, messages: &mut Vec<Message>, at: u64, message: Me
     }
 }
 
-/// When it was due and which handler's it was makes it no other message.
+/// When a message was due, and which handler instance it has, does not make it a different message.
 fn key_of(message: &Message) -> Key {
     if !message.is_queued() {
         return Key::Unit(message.target, message.callback);

@@ -1,4 +1,4 @@
-//! Main's messages before an ANR, one after the other, as a list that is read at a glance.
+//! Main's messages before an ANR in sequence, as a compact list.
 
 use super::Tally;
 use super::sink::{Arg, Name, Sink, Track, Value};
@@ -6,39 +6,39 @@ use crate::ExportError;
 use crate::facts::Anr;
 use crate::text::clean;
 
-/// How far back the list goes, ns: what the system's own input timeout looks back on, twice.
-const BEFORE: u64 = 10_000_000_000;
-/// Messages shorter than a frame of 60 Hz are told together, ns.
-const SHORT: u64 = 16_666_667;
-/// Entries of all lists of a process.
+/// Length of the list, ns: twice the system's own input timeout.
+const LIST_LENGTH: u64 = 10_000_000_000;
+/// Messages shorter than a frame at 60 Hz are merged, ns.
+const SHORT_MESSAGE: u64 = 16_666_667;
+/// Maximum number of entries in all lists of a process.
 const MAX_ROWS: usize = 4096;
 
-/// One entry: a message, or short ones that followed each other.
+/// One entry: a message, or consecutive short ones.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Row {
     begin: u64,
     end: u64,
     name: String,
-    /// How many messages.
+    /// Number of messages.
     count: u64,
-    /// The time in them, ns.
+    /// Their duration, ns.
     wall: u64,
 }
 
 /// The lists of one process.
 #[derive(Debug, Default)]
-pub(crate) struct History {
-    /// Stretches of time that are listed, by time and apart from each other.
+pub(crate) struct MessageList {
+    /// Time ranges that are listed, disjoint and sorted.
     windows: Vec<(u64, u64)>,
     rows: Vec<Row>,
 }
 
-impl History {
-    /// What comes before these ANRs is listed.
+impl MessageList {
+    /// Lists what precedes these ANRs.
     pub(crate) fn before(anrs: &[Anr]) -> Self {
         let mut windows: Vec<(u64, u64)> = Vec::new();
         for anr in anrs {
-            let window = (anr.detected.saturating_sub(BEFORE).min(anr.since), anr.detected);
+            let window = (anr.detected.saturating_sub(LIST_LENGTH).min(anr.since), anr.detected);
             match windows.last_mut() {
                 Some(last) if window.0 <= last.1 => last.1 = last.1.max(window.1),
                 _ => windows.push(window),
@@ -52,7 +52,7 @@ impl History {
         !self.windows.is_empty()
     }
 
-    /// A message of main was dispatched from `begin` to `end`.
+    /// Adds a message of main that ran from `begin` to `end`.
     pub(crate) fn message(&mut self, begin: u64, end: u64, name: &str) {
         let next = self.windows.partition_point(|(_, to)| *to < begin);
         if self.windows.get(next).is_none_or(|(from, _)| *from > end) {
@@ -60,9 +60,9 @@ impl History {
         }
         let wall = end - begin;
         if let Some(last) = self.rows.last_mut()
-            && wall < SHORT
-            && last.wall / last.count < SHORT
-            && begin.saturating_sub(last.end) < BEFORE
+            && wall < SHORT_MESSAGE
+            && last.wall / last.count < SHORT_MESSAGE
+            && begin.saturating_sub(last.end) < LIST_LENGTH
         {
             last.end = end;
             last.count += 1;
@@ -74,12 +74,12 @@ impl History {
         }
     }
 
-    /// Writes the list, if there is one.
+    /// Writes the lists, if there are any.
     pub(crate) fn write<K: Sink>(&self, tally: &mut Tally, sink: &mut K) -> Result<(), ExportError> {
         if self.rows.is_empty() {
             return Ok(());
         }
-        sink.track(Track::History)?;
+        sink.track(Track::MessageList)?;
         tally.tracks += 1;
         for row in &self.rows {
             let together = format!("{} messages", row.count);
@@ -107,8 +107,8 @@ mod tests {
     }
 
     #[test]
-    fn short_messages_are_told_together_and_long_ones_apart_and_others_not() {
-        let mut history = History::before(&[anr(60_000 * MS, 65_000 * MS)]);
+    fn consecutive_short_messages_are_merged_and_long_ones_are_not() {
+        let mut history = MessageList::before(&[anr(60_000 * MS, 65_000 * MS)]);
         history.message(50_000 * MS, 50_001 * MS, "too early");
         for i in 0..5 {
             history.message((58_000 + 2 * i) * MS, (58_001 + 2 * i) * MS, "short");
@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn lists_of_anrs_that_meet_are_one_and_a_flood_is_cut() {
-        let mut history = History::before(&[anr(20_000 * MS, 25_000 * MS), anr(26_000 * MS, 31_000 * MS)]);
+        let mut history =
+            MessageList::before(&[anr(20_000 * MS, 25_000 * MS), anr(26_000 * MS, 31_000 * MS)]);
         assert_eq!(history.windows, [(15_000 * MS, 31_000 * MS)]);
         for i in 0..10_000 {
             history.message((15_000 + i) * MS, (15_000 + i) * MS + 17 * MS, "late");

@@ -1,29 +1,31 @@
-//! Stacks: samples of main while it was stuck, the one of each ANR's snapshot, and the threads of a dump with their states.
+//! Writes stacks: samples of main while it was blocked, the stack of each ANR's snapshot, and the threads of a
+//! dump with their states.
 
 use trace_format::Source;
 
 use super::Tally;
-use super::dumped::Dumped;
-use super::locks::{DumpedWait, Known, dumped_waits};
+use super::dumped_thread::DumpedThread;
+use super::locks::{DumpedWait, TraceThread, dumped_waits};
 use super::sink::{Sink, StackFrame, StackRow, ThreadState};
-use super::thread::{Shared, unplaced};
+use super::thread::Shared;
 use crate::ExportError;
 use crate::dump::{Dump, Frame, Place, Section, Thread};
 use crate::facts::{Detector, Incidents, MAX_TIME};
 use crate::text::clean;
 
-/// Frames of a stack that are shown, from the inside; behind them one frame says how many are missing.
+/// Maximum number of frames displayed per stack, from the innermost on; one more frame has the number of
+/// omitted ones.
 const MAX_FRAMES: usize = 1024;
-/// Stacks of a process that are shown.
+/// Maximum number of stacks displayed per process.
 const MAX_STACKS: usize = 1 << 16;
 
-/// Where the frames of each kind come from.
+/// The source of each kind of stack.
 const SAMPLES: &str = "Java (samples of main)";
 const SNAPSHOT: &str = "Java (main at an ANR)";
 const DUMP: &str = "Java (thread dump)";
 const KERNEL: &str = "[kernel]";
 
-/// A frame as Java's `StackTraceElement` writes it: `a.B.c(B.java:12)`, with or without `at ` in front.
+/// Parses a frame as Java's `StackTraceElement` writes it: `a.B.c(B.java:12)`, with or without leading `at `.
 fn java_frame<'t>(line: &'t str, mapping: &'t str) -> StackFrame<'t> {
     let line = line.strip_prefix("at ").unwrap_or(line);
     let (function, place) = line.split_once('(').unwrap_or((line, ""));
@@ -40,7 +42,7 @@ struct Stacks<'a, K> {
     left: usize,
     /// Main's tid.
     main: Option<u32>,
-    /// The waits that dumps state.
+    /// The waits in dumps.
     waits: Vec<DumpedWait>,
 }
 
@@ -51,7 +53,7 @@ impl<K: Sink> Stacks<'_, K> {
         tid: u32,
         name: Option<&str>,
         frames: &[StackFrame<'_>],
-        state: Option<&Dumped>,
+        state: Option<&DumpedThread>,
     ) -> Result<(), ExportError> {
         if frames.is_empty() && state.is_none() {
             return Ok(());
@@ -66,7 +68,7 @@ impl<K: Sink> Stacks<'_, K> {
         let at = at.max(self.start);
         let main = self.main == Some(tid);
         let sampled = main && !frames.is_empty();
-        let args = state.map(Dumped::args).unwrap_or_default();
+        let args = state.map(DumpedThread::args).unwrap_or_default();
         let state = state.map(|state| ThreadState { name: &state.name, args: &args });
         if frames.len() <= MAX_FRAMES {
             return self.sink.stack(&StackRow { at, tid, name, frames, sampled, state });
@@ -78,7 +80,7 @@ impl<K: Sink> Stacks<'_, K> {
     }
 }
 
-/// Writes all stacks of a recording, and says which waits its dumps state. Comes behind all of its tracks but those of locks.
+/// Writes all stacks of a recording; returns the waits in its dumps. Must follow all tracks but those of locks.
 pub(crate) fn stacks<S: Source, K: Sink>(
     shared: &Shared<'_, S>,
     tally: &mut Tally,
@@ -98,19 +100,19 @@ pub(crate) fn stacks<S: Source, K: Sink>(
         for snapshot in &facts.sections.snapshots {
             frames.clear();
             frames.extend(snapshot.frames().rev().map(|line| java_frame(line, SNAPSHOT)));
-            let state = snapshot.state.as_deref().map(Dumped::of_snapshot);
+            let state = snapshot.state.as_deref().map(DumpedThread::of_snapshot);
             out.write(snapshot.at, main, None, &frames, state.as_ref())?;
         }
     }
     for dump in facts.dumps() {
-        let (at, dump) = dump.map_err(unplaced)?;
+        let (at, dump) = dump.map_err(ExportError::reading(shared.file))?;
         let at = at.clamp(1, MAX_TIME);
         dump_stacks(shared, dumped_for(&facts.incidents, at), at, &dump, &mut out)?;
     }
     Ok(out.waits)
 }
 
-/// What the dump at `at` was made for, by the last signal before it.
+/// What the dump at `at` was made for, according to the last signal before it.
 fn dumped_for(incidents: &Incidents, at: u64) -> &'static str {
     let of_system = incidents.anrs.iter().filter(|anr| matches!(anr.detector, Detector::Sigquit(_)));
     let anrs = of_system.map(|anr| (anr.detected, "ANR"));
@@ -128,10 +130,10 @@ fn dump_stacks<S: Source, K: Sink>(
     dump: &Dump,
     out: &mut Stacks<'_, K>,
 ) -> Result<(), ExportError> {
-    // A text may tell of other processes too; those are not in this trace.
+    // A text may include other processes, which are not in this trace.
     let pid = shared.recording.header().pid;
     let ours = dump.sections.iter().filter(|section| section.pid.is_none_or(|p| p == pid));
-    // A thread that was recorded, or one that nobody else of the trace shares its tid with.
+    // A thread that was recorded, or one whose tid is unique in the trace.
     let known = |section: &Section, thread: &Thread| {
         let is_main = section.main().is_some_and(|main| std::ptr::eq(main, thread));
         shared.process.threads.iter().find(|t| {
@@ -143,10 +145,11 @@ fn dump_stacks<S: Source, K: Sink>(
     let named = |thread: &Thread| thread.name.as_deref().map_or("unknown".into(), clean).into_owned();
     for section in ours.clone() {
         let of = |thread: &Thread| match known(section, thread) {
-            Some(known) => {
-                Some(Known { tid: known.tid, name: known.name.clone().unwrap_or_else(|| named(thread)) })
-            }
-            None => stranger(thread).map(|tid| Known { tid, name: named(thread) }),
+            Some(known) => Some(TraceThread {
+                tid: known.tid,
+                name: known.name.clone().unwrap_or_else(|| named(thread)),
+            }),
+            None => stranger(thread).map(|tid| TraceThread { tid, name: named(thread) }),
         };
         dumped_waits(shared, at, section, of, &mut out.waits);
     }
@@ -164,7 +167,7 @@ fn dump_stacks<S: Source, K: Sink>(
             |other: &Thread| known(section, other).map(|known| known.tid).or_else(|| stranger(other));
         let texts: Vec<_> = texts(thread);
         let functions = texts.iter().map(|(function, ..)| function.as_str());
-        let state = Dumped::of(kind, section, thread, tid_of, functions);
+        let state = DumpedThread::of(kind, section, thread, tid_of, functions);
         let frames = texts.iter().rev().map(|(function, mapping, source)| StackFrame {
             function,
             mapping,

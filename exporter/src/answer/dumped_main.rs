@@ -1,56 +1,57 @@
-//! What a thread dump says of main: what it does, who owns its lock, and which threads wait for each other.
+//! What a thread dump shows of main: what it does, who owns its lock, and which threads wait for each other.
 
 use super::Owner;
-use super::doing::{self, Doing, remote_call};
+use super::activity::{self, Activity, remote_call};
 use super::stack::{self, StackLine};
 use crate::dump::{Channels, Dump, FactValue, LockGraph, LockKind, Section, SectionKind, Thread};
 
-/// Threads of a chain of owners.
-const CHAIN: usize = 32;
+/// Maximum length of a chain of owners.
+const MAX_CHAIN: usize = 32;
 
-/// Main, in a dump.
+/// The main thread in a dump.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(crate) struct Dumped {
+pub(crate) struct DumpedMain {
     /// Its name, and its id in the kernel.
     pub(crate) name: String,
     pub(crate) tid: Option<u32>,
     /// Its state, as the dump has it.
     pub(crate) state: String,
-    /// What it does; nothing if the dump has no main thread.
-    pub(crate) doing: Option<Doing>,
+    /// What it does; `None` if the dump has no main thread.
+    pub(crate) activity: Option<Activity>,
     /// Its stack, innermost first.
     pub(crate) stack: Vec<StackLine>,
-    /// The call to another process that it is in: `IFoo.bar`.
+    /// The call to another process that it is in, such as `IFoo.bar`.
     pub(crate) remote: Option<String>,
-    /// The engine that its stack is in.
+    /// The engine whose code is on its stack.
     pub(crate) engine: Option<&'static str>,
     /// The lock that it waits for: its class, if the dump names one.
     pub(crate) lock: Option<Option<String>>,
-    /// Who owns it, who owns the lock that that thread waits for, and so on.
+    /// The chain of owners: who owns its lock, who owns the lock that this thread waits for, and so on.
     pub(crate) owners: Vec<Owner>,
     /// The names of the threads of a deadlock that main is in, or waits for.
     pub(crate) cycle: Vec<String>,
-    /// Whether an owner of the cycle was inferred.
+    /// Whether an owner in the cycle was inferred.
     pub(crate) cycle_inferred: bool,
-    /// The names of the threads of a deadlock that main has no part in.
+    /// The names of the threads of a deadlock that main is not part of.
     pub(crate) other_cycle: Vec<String>,
     /// Threads that wait for a lock that main owns.
     pub(crate) waiters: Vec<String>,
-    /// The freezer holds it.
+    /// Whether the freezer holds the process.
     pub(crate) frozen: bool,
-    /// It is in uninterruptible sleep.
+    /// Whether it is in uninterruptible sleep.
     pub(crate) uninterruptible: bool,
     /// Where it waits in the kernel.
     pub(crate) channel: Option<String>,
     /// Heap: percent free.
     pub(crate) heap_free: Option<u64>,
-    /// Percent of the last 10 s in which all threads of the device waited for memory, and in which they waited for I/O.
+    /// Percentage of the last 10 s in which all threads of the device waited for memory, and for I/O.
     pub(crate) memory_pressure: Option<f64>,
     pub(crate) io_pressure: Option<f64>,
 }
 
-impl Dumped {
-    /// Of the process `pid`, if the dump has it, else of the one that the dump is about; nothing if its main thread is not in it.
+impl DumpedMain {
+    /// Main of process `pid` if the dump has it, else of the process that the dump is about; `None` if the dump
+    /// lacks that main thread.
     pub(crate) fn of(dump: &Dump, pid: Option<u32>) -> Option<Self> {
         let of_pid = |section: &&Section| {
             pid.is_some()
@@ -58,7 +59,7 @@ impl Dumped {
                 && section.kind == SectionKind::Threads
                 && section.main().is_some()
         };
-        // A system's dump holds the native stacks of the process, too.
+        // A dump by the system includes the native stacks of the process.
         let app = |section: &&Section| section.main().is_some_and(|main| main.state.is_some());
         let sections = || dump.sections.iter().filter(of_pid);
         let foreign = |section: &&Section| pid.is_none() || section.pid.is_none() || section.pid == pid;
@@ -66,7 +67,7 @@ impl Dumped {
             sections().find(app).or_else(|| sections().next()).or_else(|| dump.answer().filter(foreign));
         let pid = pid
             .or_else(|| section.and_then(|s| s.pid))
-            .or_else(|| dump.blamed().and_then(|blamed| blamed.pid));
+            .or_else(|| dump.anr_process().and_then(|anr_process| anr_process.pid));
         let frozen = dump.sections.iter().filter(|s| pid.is_none() || s.pid.is_none() || s.pid == pid).any(
             |section| {
                 let main = section.channels.iter().find(|channel| Some(channel.sys_tid) == section.pid);
@@ -81,7 +82,7 @@ impl Dumped {
         let channel = Channels::of(dump).get(section, main).map(str::to_owned);
         let mut found = Self::of_main(section, main);
         found.frozen |= frozen
-            || found.doing == Some(Doing::Of(super::CauseId::Frozen))
+            || found.activity == Some(Activity::Of(super::CauseId::Frozen))
             || channel.as_deref().is_some_and(is_freezer);
         found.channel = channel;
         let facts = || section.facts.iter().chain(&dump.facts);
@@ -92,7 +93,7 @@ impl Dumped {
             });
         let pressure = |of: &str| {
             let key = format!("pressure_{of}_full_avg10_percent");
-            // The system writes it again before each dump: the last one is this one's.
+            // The system writes this before each dump: the last one belongs to this dump.
             let fact = facts().rfind(|fact| fact.key == key)?;
             match &fact.value {
                 FactValue::Text(text) => text.parse().ok(),
@@ -108,38 +109,39 @@ impl Dumped {
         let mut found = Self {
             name: main.name.clone().unwrap_or_else(|| "main".to_owned()),
             tid: main.sys_tid.or(main.tid),
-            doing: (!main.frames.is_empty() || !state.is_empty())
-                .then(|| doing::doing(stack::seen(main), &state)),
+            activity: (!main.frames.is_empty() || !state.is_empty())
+                .then(|| activity::classify(stack::seen(main), &state)),
             stack: stack::of_thread(main),
             remote: remote_call(stack::seen(main)),
-            engine: stack::seen(main).take(CHAIN).find_map(doing::engine),
-            uninterruptible: main.native_state == Some('D') || doing::is_uninterruptible(stack::seen(main)),
+            engine: stack::seen(main).take(MAX_CHAIN).find_map(activity::engine),
+            uninterruptible: main.native_state == Some('D')
+                || activity::is_uninterruptible(stack::seen(main)),
             state,
             ..Self::default()
         };
-        // ART waits for another thread's <clinit> on the class itself, without a frame of `Object.wait`.
+        // ART waits on the class itself for another thread's <clinit>, without an `Object.wait` frame.
         let for_class = main.locks.iter().any(|lock| {
             lock.kind == LockKind::WaitingOn
                 && lock.frame == Some(0)
                 && lock.class.as_deref().is_some_and(|class| class.starts_with("java.lang.Class<"))
         });
-        if for_class && found.doing == Some(Doing::Java) {
-            found.doing = Some(Doing::Of(super::CauseId::ClassLoading));
+        if for_class && found.activity == Some(Activity::Java) {
+            found.activity = Some(Activity::Of(super::CauseId::ClassLoading));
         }
         found.locks(section, main);
         found
     }
 
     fn locks(&mut self, section: &Section, main: &Thread) {
-        let graph = LockGraph::of(section);
+        let graph = LockGraph::from(section);
         let named = |tid: u32| named(section, tid);
-        if let Some(wanted) = main.wanted() {
+        if let Some(wanted) = main.awaited_lock() {
             self.lock = Some(wanted.class.clone());
-        } else if self.doing == Some(Doing::Of(super::CauseId::LockWait)) && self.is_blocked() {
+        } else if self.activity == Some(Activity::Of(super::CauseId::LockWait)) && self.is_blocked() {
             self.lock = Some(None);
         }
         let Some(tid) = main.tid else { return };
-        let chain = graph.chain(tid, CHAIN);
+        let chain = graph.chain(tid, MAX_CHAIN);
         let mut passed = vec![tid];
         for edge in &chain {
             if passed.contains(&edge.to) {
@@ -174,25 +176,25 @@ impl Dumped {
         state == "monitor" || state.starts_with("blocked") || state.starts_with("waiting for monitor")
     }
 
-    /// The innermost frame, in words.
+    /// The name of the innermost frame.
     pub(crate) fn top(&self) -> Option<&str> {
         self.stack.first().map(|line| line.site.name.as_str())
     }
 }
 
-/// Whether a function of the kernel is where a frozen thread waits.
+/// Whether a kernel function is where a frozen thread waits.
 fn is_freezer(channel: &str) -> bool {
     channel.contains("freezer") || channel.contains("refrigerator")
 }
 
 /// The names of the threads of the first deadlock.
 fn cycle_of(section: &Section) -> Vec<String> {
-    let graph = LockGraph::of(section);
+    let graph = LockGraph::from(section);
     let cycle = graph.deadlocks.iter().chain(&graph.possible_deadlocks).next();
     cycle.map(|cycle| cycle.iter().map(|tid| named(section, *tid)).collect()).unwrap_or_default()
 }
 
-/// The name of a thread, or its number where it has none.
+/// A thread's name, or its number if it has none.
 fn named(section: &Section, tid: u32) -> String {
     section.thread(tid).and_then(|thread| thread.name.clone()).unwrap_or_else(|| format!("tid {tid}"))
 }
@@ -201,13 +203,13 @@ fn owner(thread: &Thread, lock: Option<String>) -> Owner {
     let state = thread.state.clone().unwrap_or_default();
     let stack = stack::of_thread(thread);
     let tid = thread.sys_tid.or(thread.tid).unwrap_or_default();
-    let doing = doing::doing(stack::seen(thread), &state).words().to_owned();
+    let activity = activity::classify(stack::seen(thread), &state).words().to_owned();
     Owner {
         thread: thread.name.clone().unwrap_or_else(|| format!("tid {tid}")),
         tid,
         lock,
         root: stack::root(&stack),
-        doing,
+        activity,
         stack,
     }
 }

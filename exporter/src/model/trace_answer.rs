@@ -1,61 +1,61 @@
-//! The answer in the trace: arguments of the ANR and of the message that hung, and the first lines of the log.
+//! The answer in the trace: arguments of the ANR and of the hung message, and the first lines of the log.
 
 use std::fmt;
 
 use super::sink::{Arg, Level, LogLine, Sink, Value};
 use crate::ExportError;
-use crate::answer::{Answer, Verdict};
+use crate::answer::{Answer, Conclusion};
 use crate::facts::confidence_name;
 use crate::text::{clean, short};
 
-/// Lines of the log; viewers show about so many without a click.
+/// Maximum number of log lines; viewers show about this many without a click.
 const MAX_LINES: usize = 6;
-/// Characters of the cause and its owners in a name.
+/// Maximum length of the cause and its owners in a name, in characters.
 const MAX_WHY: usize = 160;
-/// Keys of the evidence.
+/// Argument keys of the evidence.
 const EVIDENCE: [&str; 6] =
     ["evidence_0", "evidence_1", "evidence_2", "evidence_3", "evidence_4", "evidence_5"];
 
-/// How to get the answer of a recording, if there is a way: it costs another walk over main, so that only a recording in which
-/// something may have hung is asked about.
+/// How to obtain the answer of a recording, if possible. It costs another pass over main, so only recordings
+/// that may contain a hang are asked.
 #[derive(Clone, Copy, Default)]
-pub struct Ask<'a>(Option<&'a dyn Fn() -> Result<Answer, ExportError>>);
+pub struct AnswerSource<'a>(Option<&'a dyn Fn() -> Result<Answer, ExportError>>);
 
-impl fmt::Debug for Ask<'_> {
+impl fmt::Debug for AnswerSource<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "Ask(Some)" } else { "Ask(None)" })
     }
 }
 
-impl<'a> Ask<'a> {
-    /// This one knows.
+impl<'a> AnswerSource<'a> {
+    /// Takes the answer from here.
     #[must_use]
     pub fn of(answer: &'a dyn Fn() -> Result<Answer, ExportError>) -> Self {
         Self(Some(answer))
     }
 
     /// The answer, if there is one.
-    pub(super) fn told(self) -> Result<Option<Told>, ExportError> {
+    pub(super) fn get(self) -> Result<Option<TraceAnswer>, ExportError> {
         let Some(ask) = self.0 else { return Ok(None) };
-        Ok(Told::of(&ask()?))
+        Ok(TraceAnswer::of(&ask()?))
     }
 }
 
-/// An answer in the trace's words.
+/// An answer in the words of the trace.
 #[derive(Debug)]
-pub(crate) struct Told {
-    /// When the hang began, if that is known.
+pub(crate) struct TraceAnswer {
+    /// When the hang started, if known.
     pub(super) since: Option<u64>,
-    /// The cause and who or what is behind it, for a name: `LOCK WAIT, lock owner SyncWorker`.
+    /// The cause and the owner for a name: `LOCK WAIT, lock owner SyncWorker`.
     pub(super) why: String,
     args: Vec<(&'static str, String)>,
     lines: Vec<String>,
 }
 
-impl Told {
-    /// Empty where nothing hung.
+impl TraceAnswer {
+    /// `None` if nothing hung.
     fn of(answer: &Answer) -> Option<Self> {
-        if answer.verdict == Verdict::NoHang {
+        if answer.conclusion == Conclusion::NoHang {
             return None;
         }
         let text = |text: &str| clean(text).into_owned();
@@ -83,21 +83,21 @@ impl Told {
             (None, None) => name,
         };
         let why = text(&short(&why, MAX_WHY));
-        let told = answer.lines();
-        // What to do comes last and is never cut.
-        let (last, told) = told.split_last()?;
-        let told = told.iter().take(MAX_LINES - 2).chain([last]);
+        let get = answer.lines();
+        // The advice comes last and is never truncated.
+        let (last, get) = get.split_last()?;
+        let get = get.iter().take(MAX_LINES - 2).chain([last]);
         let mut lines = vec![text(&answer.headline())];
-        lines.extend(told.map(|(label, line)| text(&format!("{label}: {line}"))));
+        lines.extend(get.map(|(label, line)| text(&format!("{label}: {line}"))));
         Some(Self { since: answer.span.map(|span| span.since), why, args, lines })
     }
 
-    /// The answer, as arguments.
+    /// The answer as arguments.
     pub(super) fn args(&self) -> impl Iterator<Item = Arg<'_>> {
         self.args.iter().map(|(key, text)| Arg::new(key, Value::Text(text)))
     }
 
-    /// Writes the first lines of the log.
+    /// Writes the first log lines.
     pub(super) fn log<K: Sink>(&self, at: u64, sink: &mut K) -> Result<(), ExportError> {
         self.lines.iter().try_for_each(|line| sink.log(&LogLine::ours(at, Level::Error, line)))
     }

@@ -1,23 +1,23 @@
-//! What a thread dump says of a thread besides its stack, as arguments of an instant on that thread's track.
+//! A thread's state in a dump, besides its stack, as arguments of an instant on that thread's track.
 
 use super::sink::{Arg, Value};
-use crate::dump::{LockKind, Section, Thread, doing, state_name};
+use crate::dump::{LockKind, Section, Thread, in_words, state_name};
 use crate::text::clean;
 
-/// Locks of a thread that are told one by one.
+/// Maximum number of held locks listed per thread.
 const MAX_HELD: usize = 8;
 
-/// Frames of a stack that an argument lists, from the inside.
-const MAX_TOLD: usize = 24;
+/// Maximum number of frames in an argument, from the innermost on.
+const MAX_LISTED_FRAMES: usize = 24;
 
-/// An argument that owns its text.
+/// An argument with an owned value.
 #[derive(Debug)]
-enum Fact {
+enum OwnedValue {
     Text(String),
     Plain(Value<'static>),
 }
 
-impl Fact {
+impl OwnedValue {
     fn value(&self) -> Value<'_> {
         match self {
             Self::Text(text) => Value::Text(text),
@@ -26,17 +26,17 @@ impl Fact {
     }
 }
 
-/// The state of one thread, in its texts' own memory.
+/// The state of one thread, with owned texts.
 #[derive(Debug)]
-pub(super) struct Dumped {
+pub(super) struct DumpedThread {
     /// `dump: Blocked`.
     pub(super) name: String,
-    facts: Vec<(&'static str, Fact)>,
+    facts: Vec<(&'static str, OwnedValue)>,
 }
 
-impl Dumped {
-    /// Of a dump's thread. `kind` says what the dump was made for, and `tid_of` which tid of the trace a thread of the
-    /// virtual machine has. `stack` are the functions on its stack, innermost first.
+impl DumpedThread {
+    /// From a dumped thread. `kind` is what the dump was made for, and `tid_of` maps a VM thread to its tid in
+    /// the trace. `stack` has its functions, innermost first.
     pub(super) fn of<'s>(
         kind: &'static str,
         section: &Section,
@@ -44,11 +44,11 @@ impl Dumped {
         tid_of: impl Fn(&Thread) -> Option<u32>,
         stack: impl Iterator<Item = &'s str>,
     ) -> Self {
-        let mut facts = Facts(Vec::new());
+        let mut facts = ArgList(Vec::new());
         facts.plain("dump_kind", Some(Value::Text(kind)));
         let state = clean(state_name(thread)).into_owned();
         facts.text("state", Some(state.clone()));
-        facts.text("doing", Some(doing(thread, None)));
+        facts.text("doing", Some(in_words(thread, None)));
         facts.text("native_state", thread.native_state.map(String::from));
         facts.plain("vm_tid", thread.tid.map(|tid| Value::Uint(tid.into())));
         facts.plain("daemon", thread.daemon.then_some(Value::Bool(true)));
@@ -67,11 +67,11 @@ impl Dumped {
             facts.plain("runnable_ms", Some(Value::Millis(waited)));
         }
         facts.plain("core", thread.core.map(|core| Value::Uint(core.into())));
-        if let Some(wanted) = thread.wanted() {
+        if let Some(wanted) = thread.awaited_lock() {
             facts.text("waits_for_lock", Some(object(wanted.class.as_deref(), wanted.address)));
-            let holder = wanted.holder.and_then(|tid| section.thread(tid));
-            facts.text("held_by", holder.and_then(|holder| holder.name.clone()));
-            let tid = holder.and_then(tid_of);
+            let owner = wanted.owner.and_then(|tid| section.thread(tid));
+            facts.text("held_by", owner.and_then(|owner| owner.name.clone()));
+            let tid = owner.and_then(tid_of);
             facts.plain("held_by_tid", tid.map(|tid| Value::Uint(tid.into())));
         }
         let held = thread.locks.iter().filter(|lock| lock.kind == LockKind::Locked);
@@ -81,17 +81,17 @@ impl Dumped {
         let mutexes = thread.held_mutexes.iter().take(MAX_HELD).map(String::as_str).collect::<Vec<_>>();
         facts.text("holds_mutexes", (!mutexes.is_empty()).then(|| mutexes.join(", ")));
         let mut stack = stack.peekable();
-        let mut told = stack.by_ref().take(MAX_TOLD).collect::<Vec<_>>().join(" < ");
+        let mut listed = stack.by_ref().take(MAX_LISTED_FRAMES).collect::<Vec<_>>().join(" < ");
         if stack.peek().is_some() {
-            told.push_str(" < …");
+            listed.push_str(" < …");
         }
-        facts.text("stack", Some(told));
+        facts.text("stack", Some(listed));
         Self { name: format!("dump: {state}"), facts: facts.0 }
     }
 
-    /// Of main, as the app saw it when it found an ANR: `state` is Java's `Thread.State`.
+    /// From main as the app saw it when it detected an ANR: `state` is Java's `Thread.State`.
     pub(super) fn of_snapshot(state: &str) -> Self {
-        let mut facts = Facts(Vec::new());
+        let mut facts = ArgList(Vec::new());
         facts.plain("dump_kind", Some(Value::Text("ANR snapshot")));
         facts.text("state", Some(state.to_owned()));
         Self { name: format!("dump: {state}"), facts: facts.0 }
@@ -102,21 +102,21 @@ impl Dumped {
     }
 }
 
-/// Arguments under way.
-struct Facts(Vec<(&'static str, Fact)>);
+/// Collects arguments.
+struct ArgList(Vec<(&'static str, OwnedValue)>);
 
-impl Facts {
+impl ArgList {
     fn text(&mut self, key: &'static str, text: Option<String>) {
         let text = text.filter(|text| !text.is_empty());
-        self.0.extend(text.map(|text| (key, Fact::Text(clean(&text).into_owned()))));
+        self.0.extend(text.map(|text| (key, OwnedValue::Text(clean(&text).into_owned()))));
     }
 
     fn plain(&mut self, key: &'static str, value: Option<Value<'static>>) {
-        self.0.extend(value.map(|value| (key, Fact::Plain(value))));
+        self.0.extend(value.map(|value| (key, OwnedValue::Plain(value))));
     }
 }
 
-/// A monitor's object; ART does not name all.
+/// A monitor's object; ART does not name all of them.
 fn object(class: Option<&str>, address: Option<u64>) -> String {
     let class = class.unwrap_or("an unknown object");
     address.map_or_else(|| class.to_owned(), |address| format!("{class} (0x{address:08x})"))
