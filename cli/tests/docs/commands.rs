@@ -86,7 +86,7 @@ fn every_command_line_runs_and_prints_what_the_page_says() {
         if steps.is_empty() {
             continue;
         }
-        let folder = bench.furnished(&page.path);
+        let dir = bench.furnished(&page.path);
         for step in steps {
             let mut said = String::new();
             let mut any_ran = false;
@@ -95,10 +95,10 @@ fn every_command_line_runs_and_prints_what_the_page_says() {
                     continue;
                 }
                 let began = Instant::now();
-                let (output, status) = bench.run(&folder, command);
+                let (output, status) = bench.run(&dir, command);
                 // A page names files as they were typed, and a device's as they are there.
                 let phone = bench.phone.directory().root().display().to_string();
-                let output = output.replace(&format!("{}/", folder.display()), "").replace(&phone, "");
+                let output = output.replace(&format!("{}/", dir.display()), "").replace(&phone, "");
                 println!("{}: {command}: {:.1} s, {status}", page.path, began.elapsed().as_secs_f64());
                 let expected =
                     FAILS.iter().find(|(line, ..)| line == command).map_or(0, |(_, code, _)| *code);
@@ -151,18 +151,18 @@ fn commands_are_in_blocks_marked_as_sh() {
 struct Bench {
     adb: AdbServer,
     phone: Daemon,
-    folder: TempDir,
+    dir: TempDir,
 }
 
 impl Bench {
     fn new() -> Self {
-        let folder = TempDir::new();
-        let files = test_device::DeviceDirectory::create(&folder.path().join("phone")).unwrap();
+        let dir = TempDir::new();
+        let files = test_device::DeviceDirectory::create(&dir.path().join("phone")).unwrap();
         files.install(App { package: PACKAGE, debuggable: true, library: true }).unwrap();
         let phone = Daemon::start(files, Faults::default(), 0).unwrap();
-        let adb = AdbServer::start(&folder.path().join("adb"));
+        let adb = AdbServer::start(&dir.path().join("adb"));
         adb.connect(&phone);
-        let bench = Self { adb, phone, folder };
+        let bench = Self { adb, phone, dir };
         bench.bin();
         bench.demos();
         bench.builds();
@@ -171,7 +171,7 @@ impl Bench {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.dir.path().join(name)
     }
 
     /// Puts the program on PATH, and a fake browser that fetches the trace as the page would.
@@ -179,7 +179,7 @@ impl Bench {
         fs::create_dir_all(self.path("bin")).unwrap();
         symlink(env!("CARGO_BIN_EXE_anrscope"), self.path("bin/anrscope")).unwrap();
         let browser =
-            self.folder.file("bin/xdg-open", "#!/bin/sh\nprintf '%s' \"$1\" >\"$ANRSCOPE_TEST_PAGE\"\n");
+            self.dir.file("bin/xdg-open", "#!/bin/sh\nprintf '%s' \"$1\" >\"$ANRSCOPE_TEST_PAGE\"\n");
         fs::set_permissions(browser, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
@@ -197,8 +197,8 @@ impl Bench {
         let system = RecordingBuilder::new(1, "system").start(at(1_000_000_000)).main("main", |t| {
             t.enter(2_000_000_000, 1).exit(3_000_000_000, 1);
         });
-        let recording = self.folder.file("system.anrscope", system.build());
-        let trace = self.folder.name("system.pftrace");
+        let recording = self.dir.file("system.anrscope", system.build());
+        let trace = self.dir.name("system.pftrace");
         program::run(["export", &recording, "-o", &trace, "--merge-safe"]).ok(&["slice"]);
     }
 
@@ -242,8 +242,8 @@ impl Bench {
                         t.enter(begin + 2_000_000, 2).exit(begin + 2_000_000 + price, 2);
                     }
                 });
-            self.folder.file(&format!("runs/{build}/1.anrscope"), recording.build());
-            self.folder.file(&format!("runs/{build}/methodMapping.txt"), MAP.join("\n"));
+            self.dir.file(&format!("runs/{build}/1.anrscope"), recording.build());
+            self.dir.file(&format!("runs/{build}/methodMapping.txt"), MAP.join("\n"));
         }
     }
 
@@ -251,15 +251,15 @@ impl Bench {
     fn furnished(&self, page: &str) -> PathBuf {
         // Each page begins with a device that has no recording.
         let _ = fs::remove_dir_all(self.phone.directory().path(&format!("data/user/0/{PACKAGE}/no_backup")));
-        let folder = self.path(&format!("page-{}", page.replace('/', "-")));
+        let dir = self.path(&format!("page-{}", page.replace('/', "-")));
         let place = |from: &Path, to: &str| {
-            let to = folder.join(to);
+            let to = dir.join(to);
             fs::create_dir_all(to.parent().unwrap()).unwrap();
             fs::copy(from, &to).unwrap_or_else(|e| panic!("{}: {e}", from.display()));
         };
         for name in ["docs", "exporter", "scripts"] {
-            fs::create_dir_all(&folder).unwrap();
-            symlink(repository().join(name), folder.join(name)).unwrap();
+            fs::create_dir_all(&dir).unwrap();
+            symlink(repository().join(name), dir.join(name)).unwrap();
         }
         place(&test_data("closure/package/compiler.jar"), "compiler.jar");
         place(&test_data("lodash/package/lodash.js"), "lodash.js");
@@ -292,19 +292,19 @@ impl Bench {
         place(&self.path("library.aar"), "library.aar");
         place(&self.path("greeter/Greeter.class"), "build/classes/Greeter.class");
         for classes in ["classes", "activities"] {
-            symlink(self.path(classes), folder.join(classes)).unwrap();
+            symlink(self.path(classes), dir.join(classes)).unwrap();
         }
         if page == "docs/reports.md" {
             let issue = r#"{"tag":"Trace_EvilMethod","detail":"ANR","cost":1006,"process":"com.x","time":1700000000000,"stack":"0,1048574,1,1006\n1,243,1,1000\n"}"#;
-            fs::write(folder.join("issue.json"), issue).unwrap();
-            fs::write(folder.join("methodMapping.txt"), "243,1,a.Shop load ()V\n").unwrap();
+            fs::write(dir.join("issue.json"), issue).unwrap();
+            fs::write(dir.join("methodMapping.txt"), "243,1,a.Shop load ()V\n").unwrap();
         }
         // As the program prints absolute paths.
-        folder.canonicalize().unwrap()
+        dir.canonicalize().unwrap()
     }
 
     /// Runs a line in a shell with what it needs, and returns both streams and the exit status.
-    fn run(&self, folder: &Path, line: &str) -> (String, ExitStatus) {
+    fn run(&self, dir: &Path, line: &str) -> (String, ExitStatus) {
         let as_run = RUN_AS.iter().find(|(written, ..)| *written == line).map_or(line, |(_, run, _)| run);
         let own = format!("data/user/0/{PACKAGE}/no_backup/anrscope");
         let hung = || fs::read(self.path("hung/demo.anrscope")).unwrap();
@@ -322,7 +322,7 @@ impl Bench {
         let interrupted = INTERRUPTED.iter().find(|(written, _)| *written == line);
         // A shell that waits would end by the signal, even if the program handles it.
         let as_run = if interrupted.is_some() { format!("exec {as_run}") } else { as_run.to_owned() };
-        let mut running = Running::start(self, folder, &as_run);
+        let mut running = Running::start(self, dir, &as_run);
         if line.contains("--once") {
             running.wait_until_it_says("watching");
             // What is there at the first look is no news, and nobody sees when that was.
@@ -353,13 +353,13 @@ struct Running {
 }
 
 impl Running {
-    fn start(bench: &Bench, folder: &Path, line: &str) -> Self {
+    fn start(bench: &Bench, dir: &Path, line: &str) -> Self {
         let (output, page) = (bench.path("output"), bench.path("page"));
         let _ = fs::remove_file(&page);
         let file = fs::File::create(&output).unwrap();
         // Both streams in their order, as on a terminal.
         let mut shell = Command::new("sh");
-        shell.args(["-c", line]).current_dir(folder).stdin(Stdio::null());
+        shell.args(["-c", line]).current_dir(dir).stdin(Stdio::null());
         shell.stdout(file.try_clone().unwrap()).stderr(file).process_group(0);
         let path = std::env::var("PATH").unwrap();
         shell.env("PATH", format!("{}:{path}", bench.path("bin").display()));
