@@ -308,7 +308,7 @@ fn agree(bytes: &[u8]) -> Result<(), TestCaseError> {
 
 fn any_event() -> impl Strategy<Value = Event> {
     let text = || (0..4u32).prop_map(TextId);
-    let stage = || prop::sample::select(&Stage::ALL[..]);
+    let stage = || prop::sample::select(Stage::ALL);
     prop_oneof![
         8 => (1..8u32).prop_map(Event::Enter),
         8 => (1..8u32).prop_map(Event::Exit),

@@ -67,7 +67,7 @@ fn a_frame_a_line_and_an_idle_handler_allocate_nothing() {
             std::hint::black_box(lines.bound(u16::from(b'>')));
             stages.message_begin(0);
             stages.frame_begin(n * 1_000, n * 1_000 - 10, 0);
-            for (at, stage) in Stage::ALL.into_iter().enumerate() {
+            for (at, stage) in Stage::ALL.iter().enumerate() {
                 stages.stage(n * 1_000 + at as u64, *stage, n % 2 == 0);
             }
             frames += u64::from(stages.message_end(n * 1_000 + 9, 0).is_some());

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 fn any_event() -> impl Strategy<Value = Event> {
     let text = || any::<u32>().prop_map(TextId);
-    let stage = || prop::sample::select(&Stage::ALL[..]);
+    let stage = || prop::sample::select(Stage::ALL);
     prop_oneof![
         (1..=ids::METHOD_LAST).prop_map(Event::Enter),
         (1..=ids::METHOD_LAST).prop_map(Event::Exit),
