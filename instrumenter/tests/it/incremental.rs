@@ -287,7 +287,7 @@ fn touched_files_with_the_same_content_are_not_scanned_again() {
 fn another_option_or_base_map_or_a_damaged_cache_leads_to_a_full_rebuild() {
     let mut project = Project::new("incremental_options");
     let file = project.root.join("cache/instrument.cache");
-    let anew = |project: &Project, reason: &str| {
+    let full_rebuild = |project: &Project, reason: &str| {
         let summary = project.run();
         let reported = summary.warnings.iter().any(
             |(_, warning)| matches!(warning, Warning::CacheRejected { reason: reported } if reported.contains(reason)),
