@@ -87,7 +87,7 @@ impl App {
     pub fn new(device: Device, package: &str, user: u32) -> Result<Self, Error> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
         if package.is_empty() || package.starts_with('.') || !package.chars().all(plain) {
-            let expected = "letters, digits, dots and underscores";
+            let expected = "a package is letters, digits, dots and underscores";
             return Err(Error::BadName { kind: "a package", name: package.into(), expected });
         }
         Ok(Self { device, package: package.into(), user })

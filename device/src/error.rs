@@ -225,9 +225,8 @@ impl Error {
             Self::NoServer { .. } => "start one with `adb start-server`",
             Self::NoAdb => "install Android's platform tools and put them on PATH, or set ANDROID_HOME",
             Self::NotStarted { .. } => "run it by hand to see why",
-            Self::BadAddress { expected, .. } | Self::BadName { expected, .. } => {
-                return Some(format!("use {expected}").into());
-            }
+            Self::BadAddress { expected, .. } => return Some(format!("use {expected}").into()),
+            Self::BadName { expected, .. } => expected,
             Self::Link { fault, .. } => fault.cure()?,
             Self::NoDevice => {
                 "plug one in and allow USB debugging (Settings, Developer options), or `adb connect HOST:PORT`"

@@ -46,7 +46,7 @@ fn is_component(line: &str, package: &str) -> bool {
 /// If `am` fails, or the connection breaks.
 pub fn start(app: &App, component: &str, restart: bool) -> Result<Launch, Error> {
     if !is_component(component, app.package()) {
-        let expected = "PACKAGE/CLASS with the app's own package";
+        let expected = "an activity is PACKAGE/CLASS with the app's own package";
         return Err(Error::BadName { kind: "an activity of the app", name: component.into(), expected });
     }
     let restart = if restart { "-S " } else { "" };

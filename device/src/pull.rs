@@ -93,7 +93,7 @@ pub fn pull_at_most(
 ) -> Result<Pulled, Error> {
     // The fields of `Remote` are public.
     if !is_plain(&remote.name) {
-        let expected = "letters, digits, `.`, `_` and `-`, ending in .anrscope";
+        let expected = "a recording is letters, digits, `.`, `_` and `-`, and ends in .anrscope";
         return Err(Error::BadName { kind: "a recording", name: remote.name.clone(), expected });
     }
     fs::create_dir_all(directory).map_err(|source| Error::File { path: directory.into(), source })?;

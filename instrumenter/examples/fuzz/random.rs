@@ -1,15 +1,15 @@
-//! Where mutants come from, for every fuzzer of ours that is no library's.
+//! A pseudo-random generator for the hand-written fuzzer of dumps (`exporter/examples/fuzz_dump.rs`).
 
 /// Marsaglia's xorshift64: the same mutants for the same seed, everywhere.
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// Seeds that lie side by side give numbers that do not.
+    /// Creates a generator; similar seeds give unrelated numbers.
     pub(crate) fn seeded(seed: u64) -> Self {
         Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    /// Any number but 0.
+    /// Returns any number but 0.
     pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -17,7 +17,7 @@ impl Random {
         self.0
     }
 
-    /// A number below the limit; 0 where there is none.
+    /// Returns a number below the limit; 0 if the limit is 0.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit.max(1) as u64) as usize
     }

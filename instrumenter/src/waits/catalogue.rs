@@ -132,7 +132,7 @@ impl Catalogue {
         if kind == "off" {
             return Ok(());
         }
-        let kind = kind_named(kind).ok_or("the kind is none of wait, park, sleep, join, blocking, off")?;
+        let kind = kind_named(kind).ok_or("the kind is not wait, park, sleep, join, blocking or off")?;
         of_name.push(Entry { class, descriptor, kind, on });
         Ok(())
     }

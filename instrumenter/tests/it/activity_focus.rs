@@ -141,10 +141,10 @@ fn a_blocked_activity_does_not_change_and_an_unknown_super_class_is_reported() {
     let input = directory.join("unknown.jar");
     jar(&input, &[("a/Screen.class", &class.finish())]);
     let summary = instrument_one(&input, &directory.join("unknown-traced.jar"), &Options::default());
-    let told = summary.warnings.iter().any(|(_, warning)| {
+    let reported = summary.warnings.iter().any(|(_, warning)| {
         matches!(warning, Warning::UnknownActivity { super_class, .. } if super_class == "com/lib/BaseActivity")
     });
-    assert!(told, "{:?}", summary.warnings);
+    assert!(reported, "{:?}", summary.warnings);
 }
 
 /// Matrix's rules: a call at every level that has an override with an id, and a new method where there is no

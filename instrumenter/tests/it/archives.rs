@@ -221,7 +221,10 @@ fn unreadable_entries_are_copied_and_reported() {
         assert_eq!(summary.classes_changed, 1);
         let skips: Vec<_> =
             summary.skipped.iter().map(|skip| (skip.class.as_str(), skip.reason.to_string())).collect();
-        assert!(matches!(&skips[..], [("A.class", told)] if told.contains(reason)), "{reason}: {skips:?}");
+        assert!(
+            matches!(&skips[..], [("A.class", reported)] if reported.contains(reason)),
+            "{reason}: {skips:?}"
+        );
         assert!(matches!(summary.skipped[0].reason, SkipReason::Unreadable(_)));
         // The bytes and all metadata are unchanged.
         let mut output = ZipArchive::new(Cursor::new(output)).unwrap();
@@ -319,9 +322,9 @@ fn broken_archives_are_refused_with_the_offset() {
         // Both entries are the second one.
         (changed(central + 42, second as u8), "two entries overlap"),
     ] {
-        let told = place.refused(&bytes);
-        assert!(told.contains(reason) && told.contains("at byte "), "{reason}: {told}");
-        assert!(told.contains("in.jar") && told.contains("fetch it again"), "{told}");
+        let reported = place.refused(&bytes);
+        assert!(reported.contains(reason) && reported.contains("at byte "), "{reason}: {reported}");
+        assert!(reported.contains("in.jar") && reported.contains("fetch it again"), "{reported}");
     }
 }
 

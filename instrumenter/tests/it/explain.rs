@@ -87,10 +87,10 @@ fn the_deciding_rule_is_named() {
         let summary = instrument_one(&from, &directory.join("out.jar"), &options);
         std::fs::remove_file(directory.join("out.jar")).unwrap();
         let [class] = summary.explained.as_slice() else { panic!("{:?}", summary.explained) };
-        let told = |method: &ExplainedMethod| {
+        let reported = |method: &ExplainedMethod| {
             (method.name == "<init>", method.decision.clone(), method.rule.clone())
         };
-        class.methods.iter().map(told).collect::<Vec<_>>()
+        class.methods.iter().map(reported).collect::<Vec<_>>()
     };
     let methods = decided(Options {
         rules: Some(rules.clone()),
@@ -135,8 +135,9 @@ fn the_call_of_at_is_explained() {
     assert_eq!(focus("Empty", Options::default()), Some(FocusCall::Added));
     assert_eq!(focus("WithoutOverride", Options::default()), None);
     let waits = Options { waits: Some(Catalogue::default()), ..Options::default() };
-    let told = focus("Leaf", waits).unwrap().to_string();
+    let reported = focus("Leaf", waits).unwrap().to_string();
     assert!(
-        told.contains("calls at") && told.ends_with("calls super.onWindowFocusChanged-focus-Activities$Base")
+        reported.contains("calls at")
+            && reported.ends_with("calls super.onWindowFocusChanged-focus-Activities$Base")
     );
 }

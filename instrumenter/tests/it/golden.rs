@@ -80,10 +80,10 @@ fn compat_matrix_stops_where_matrix_stops_and_reports_it() {
         let run = run(&format!("golden-{jar}"), &extra.join(format!("{jar}.jar")), &Options::matrix());
         assert_eq!(run.methods, ONLY_DISPATCH, "{jar}");
         assert_eq!(run.ignored, "ignore methods:\n", "{jar}");
-        let told = run.summary.warnings.iter().any(
+        let reported = run.summary.warnings.iter().any(
             |(_, warning)| matches!(warning, Warning::MatrixStops { untouched: u, .. } if *u == untouched),
         );
-        assert!(told, "{:?}", run.summary.warnings);
+        assert!(reported, "{:?}", run.summary.warnings);
         assert_eq!((run.summary.traced, run.summary.classes_changed), (0, 0), "{jar}");
     }
     // The instrumenter reads both.

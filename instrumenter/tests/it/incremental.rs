@@ -76,11 +76,11 @@ impl Project {
             (summary.blocked, summary.excluded, summary.without_code, summary.focus, summary.unused_ids),
             (clean.blocked, clean.excluded, clean.without_code, clean.focus, clean.unused_ids)
         );
-        let told = |summary: &Summary| -> Vec<Warning> {
+        let reported = |summary: &Summary| -> Vec<Warning> {
             let all = summary.warnings.iter().map(|(_, warning)| warning.clone());
             all.filter(|warning| !matches!(warning, Warning::CacheRejected { .. })).collect()
         };
-        assert_eq!(told(summary), told(&clean));
+        assert_eq!(reported(summary), reported(&clean));
         let names = |to: &str| -> Vec<PathBuf> {
             files(&self.root.join(to)).into_iter().map(|(path, _)| path).collect()
         };
@@ -287,12 +287,12 @@ fn touched_files_with_the_same_content_are_not_scanned_again() {
 fn another_option_or_base_map_or_a_damaged_cache_leads_to_a_full_rebuild() {
     let mut project = Project::new("incremental_options");
     let file = project.root.join("cache/instrument.cache");
-    let anew = |project: &Project, reason: &str| {
+    let full_rebuild = |project: &Project, reason: &str| {
         let summary = project.run();
-        let told = summary.warnings.iter().any(
-            |(_, warning)| matches!(warning, Warning::CacheRejected { reason: told } if told.contains(reason)),
+        let reported = summary.warnings.iter().any(
+            |(_, warning)| matches!(warning, Warning::CacheRejected { reason: reported } if reported.contains(reason)),
         );
-        assert!(told, "{reason}: {:?}", summary.warnings);
+        assert!(reported, "{reason}: {:?}", summary.warnings);
         assert_eq!(summary.classes_cached, 0);
         project.is_right(&summary);
         assert!(!project.out("classes/leftover.class").exists());
@@ -301,13 +301,13 @@ fn another_option_or_base_map_or_a_damaged_cache_leads_to_a_full_rebuild() {
     project.run();
     fs::write(project.out("classes/leftover.class"), b"of an older run").unwrap();
     project.options.filter.block("fixture/Kinds");
-    anew(&project, "options");
+    full_rebuild(&project, "options");
     let base = project.root.join("base.txt");
     fs::write(&base, "900,1,fixture.Exits gone ()V\n").unwrap();
     project.options.base_map = Some(base.clone());
-    anew(&project, "options");
+    full_rebuild(&project, "options");
     fs::write(&base, "901,1,fixture.Exits gone ()V\n").unwrap();
-    anew(&project, "files that they name");
+    full_rebuild(&project, "files that they name");
     let good = fs::read(&file).unwrap();
     for (bytes, reason) in [
         (&good[..good.len() / 2], "damaged"),
@@ -315,7 +315,7 @@ fn another_option_or_base_map_or_a_damaged_cache_leads_to_a_full_rebuild() {
         (&b""[..], "not a cache"),
     ] {
         fs::write(&file, bytes).unwrap();
-        anew(&project, reason);
+        full_rebuild(&project, reason);
     }
     // A directory that no run created is kept.
     let foreign = project.root.join("foreign/classes");
@@ -463,6 +463,6 @@ fn a_change_that_affects_other_classes_unpacks_all_of_them() {
     project.write("a/Below.class", &class_of("Below", &[("one", false, PUBLIC)]));
     carried("its superclass is another", false);
     fs::write(project.out("classes/methodMapping.txt.lines"), "1,A.java,1\n").unwrap();
-    carried("somebody has touched a map", false);
+    carried("a map file was touched", false);
     carried("nothing, again", true);
 }

@@ -319,8 +319,8 @@ fn a_jar_among_class_files_is_copied_and_reported() {
     fs::write(input.join("Old.class"), old_class()).unwrap();
     jar(&input.join("lib.jar"), &[("fixture/Old.class", old_class())]);
     let summary = try_one(&input, &directory.join("out/classes")).unwrap();
-    let told = |(_, warning): &(PathBuf, Warning)| matches!(warning, Warning::JarInDirectory { entry } if entry == "lib.jar");
-    assert!(summary.warnings.iter().any(told), "{:?}", summary.warnings);
+    let reported = |(_, warning): &(PathBuf, Warning)| matches!(warning, Warning::JarInDirectory { entry } if entry == "lib.jar");
+    assert!(summary.warnings.iter().any(reported), "{:?}", summary.warnings);
     assert_eq!(
         fs::read(input.join("lib.jar")).unwrap(),
         fs::read(directory.join("out/classes/lib.jar")).unwrap()

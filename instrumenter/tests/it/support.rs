@@ -54,8 +54,8 @@ const BEAT: [&str; 4] = [
 
 /// Returns the fake runtime, compiled once.
 pub(crate) fn method_beat() -> &'static Path {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| {
+    static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
+    DIRECTORY.get_or_init(|| {
         let to = directory("shared-beat");
         javac(&to, &[], &BEAT);
         to
@@ -167,8 +167,8 @@ pub(crate) fn compile_fixture(to: &Path, flags: &[&str]) {
 
 /// Returns the fixture classes of Java 8 with debug information, compiled once. Do not write to them.
 pub(crate) fn fixture() -> &'static Path {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| {
+    static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
+    DIRECTORY.get_or_init(|| {
         let to = directory("shared-fixture");
         compile_fixture(&to, &["-g", "--release", "8"]);
         to
