@@ -265,7 +265,7 @@ fn the_page_has_the_cost_of_recording_and_what_is_missing_on_purpose() {
         "  paused from +2.000 s to +4.000 s: what is missing there is not idle time\n",
         "  not recorded since +5.000 s: com.example.List.draw (its calls are short, and 300000 events a second were over \
          the budget)\n",
-        "  not recorded since +6.000 s: com.example.Db.write (requested by the app)\n",
+        "  not recorded since +6.000 s: com.example.Db.write (asked for)\n",
     ] {
         assert!(page.contains(line), "{line:?} is not in\n{page}");
     }

@@ -264,7 +264,7 @@ fn what_is_no_dump_is_refused_by_file_and_offset() {
         let error = Dump::read(Path::new("a.txt"), text.as_bytes()).unwrap_err();
         let told = error.to_string();
         assert!(
-            told.starts_with(&format!("a.txt: offset {offset}: no thread dump"))
+            told.starts_with(&format!("cannot read a.txt: offset {offset}: no thread dump"))
                 && told.contains("give the text"),
             "{told}"
         );

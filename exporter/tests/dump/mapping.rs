@@ -63,7 +63,7 @@ fn a_mapping_has_its_id_and_other_files_are_rejected() {
     let no_id = Mapping::parse(Path::new("m"), b"a.B -> a:\nnonsense\n").unwrap();
     assert_eq!((no_id.is_of("1"), no_id.unread()), (None, (1, Some(2))));
     let error = Mapping::parse(Path::new("m.txt"), b"# x\nfirst line\n").unwrap_err();
-    assert!(error.to_string().starts_with("m.txt:2: no class is mapped"), "{error}");
+    assert!(error.to_string().starts_with("cannot read m.txt:2: no class is mapped"), "{error}");
     assert!(matches!(error, MappingError::NoClass { line: 2, .. }));
 }
 

@@ -293,7 +293,7 @@ fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     }
     for (name, off) in recorder.off.iter().take(MAX_LISTED) {
         let why = match off.why {
-            OffReason::Asked => "requested by the app".to_owned(),
+            OffReason::Asked => "asked for".to_owned(),
             OffReason::Budget(Some(rate)) => {
                 format!("its calls are short, and {rate} events a second were over the budget")
             }
