@@ -69,8 +69,8 @@ def sources(data, work):
 
 def kotlin_sources(work):
     """Generated source, the same each time."""
-    folder = work + "/kt"
-    os.makedirs(folder, exist_ok=True)
+    directory = work + "/kt"
+    os.makedirs(directory, exist_ok=True)
     for file in range(8):
         text = f"package made.f{file}\n"
         for n in range(6):
@@ -92,9 +92,9 @@ class Memory{n} : Store{n} {{
     }}
 }}
 """
-        with open(f"{folder}/F{file}.kt", "w") as out:
+        with open(f"{directory}/F{file}.kt", "w") as out:
             out.write(text)
-    return folder
+    return directory
 
 
 def java():
@@ -140,9 +140,9 @@ def prepared(anrscope, work, arguments):
     return started[-1], kept, seconds
 
 
-def coverage(tool, kept, folder):
+def coverage(tool, kept, directory):
     """The recording of the last run in numbers."""
-    file = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".anrscope")]
+    file = [os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".anrscope")]
     if len(file) != 1:
         raise SystemExit(f"recordings: {file}")
     shown = subprocess.run([tool, file[0], "--method-map", kept + "/methodMapping.txt"], check=True, stdout=subprocess.PIPE)
@@ -214,9 +214,9 @@ def own_top(recorded, name):
 def program(name, arguments, tools, data, work, pairs, ways):
     anrscope, tool = tools
     traced, kept, whole = prepared(anrscope, work, arguments)
-    folder, log, sampled = work + "/recordings", work + "/run.log", work + "/run.jfr"
+    directory, log, sampled = work + "/recordings", work + "/run.log", work + "/run.jfr"
     # The recording of each run has an empty directory of its own.
-    traced = [f"-Danrscope.dir={folder}" if word.startswith("-Danrscope.dir=") else word for word in traced]
+    traced = [f"-Danrscope.dir={directory}" if word.startswith("-Danrscope.dir=") else word for word in traced]
     commands = {}
     for way in ways:
         if way == "plain":
@@ -236,14 +236,14 @@ def program(name, arguments, tools, data, work, pairs, ways):
         # Each round starts with the next variant, so that none always follows the same one.
         order = ways[round % len(ways):] + ways[:round % len(ways)]
         for way in order:
-            shutil.rmtree(folder, ignore_errors=True)
-            os.makedirs(folder)
+            shutil.rmtree(directory, ignore_errors=True)
+            os.makedirs(directory)
             wall, cpu, code = run(commands[way], log)
             if codes.setdefault("all", code) != code:
                 raise SystemExit(f"{name}, {way}: exit status {code}, not {codes['all']}; {log}")
             times[way].append((wall, cpu))
             if WAYS[way] is not None and way not in ("off", "Matrix's way"):
-                recordings[way] = coverage(tool, kept, folder)
+                recordings[way] = coverage(tool, kept, directory)
     print(f"\n{name}: {pairs} rounds in turn; the whole `anrscope jvm` took {whole:.2f} s (instrumentation, run, export)")
     print(f"  {'way':<16} {'wall':>8} {'median':>7} {'worst':>6} {'CPU':>10} {'median':>7} {'worst':>6} {'words':>12} {'overwritten':>14}")
     missed = []

@@ -217,7 +217,7 @@ impl App {
         quote(&format!("content://{}.anrscope/recordings{path}", self.package))
     }
 
-    /// Returns the command that runs `script` in the directory of `place`; it exits with [`NO_DIRECTORY`] if there is none.
+    /// Returns the command that runs `script` in the directory of `place`; it exits with [`NO_DIRECTORY`] if that does not exist.
     pub(crate) fn in_place(&self, place: Place, script: &str) -> String {
         match place {
             Place::Private => {

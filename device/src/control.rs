@@ -45,8 +45,8 @@ pub struct Answer {
 
 /// Sends `command` to `app`, whose main process has to run, since a broadcast would start it.
 ///
-/// Returns the answer, or the reason why there is none: the build has neither the provider nor the receiver, or it is
-/// not debuggable.
+/// Returns the answer, or the reason why the app cannot answer: its build has neither the provider nor the receiver, or
+/// is not debuggable.
 ///
 /// # Errors
 /// If the connection breaks. The command is sent once and may have been carried out.

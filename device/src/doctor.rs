@@ -145,10 +145,10 @@ impl Checks {
         }
         let abis = device.property("ro.product.cpu.abilist")?;
         if abis.split(',').any(|abi| ABIS.contains(&abi)) {
-            self.good("processor", abis);
+            self.good("ABI", abis);
         } else {
             let cure = format!("use a device or an emulator image of {}", ABIS.join(", "));
-            self.add("processor", Outcome::Bad, abis, Some(&cure));
+            self.add("ABI", Outcome::Bad, abis, Some(&cure));
         }
         let pages = device.shell_again("getconf PAGE_SIZE")?;
         match pages.stdout.trim().parse::<u32>() {

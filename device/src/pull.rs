@@ -80,7 +80,7 @@ pub fn pull(
     pull_at_most(app, remote, directory, MAX_RECORDING, on_step)
 }
 
-/// [`pull`]s a recording of at most `limit` bytes, whatever length the device reports.
+/// [`pull`]s a recording of at most `limit` bytes, even if the device reports a smaller length.
 ///
 /// # Errors
 /// Those of [`pull`], and [`Error::TooLarge`].

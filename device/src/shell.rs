@@ -22,7 +22,7 @@ pub enum ShellPacket<'a> {
     Exit(u8),
 }
 
-/// Reads packets, holding at most 64 KiB of one whatever length it declares.
+/// Reads packets. It holds at most 64 KiB of a packet, even if the packet declares a greater length.
 #[derive(Debug)]
 pub struct ShellReader<R> {
     from: R,

@@ -135,7 +135,7 @@ fn main() {
     let events = calls.len() as f64;
     let spans = events / 2.0;
     println!(
-        "{} events ({} spans), {rounds} rounds in turn, processor time, from memory to memory, one core:",
+        "{} events ({} spans), {rounds} rounds in turn, CPU time, from memory to memory, one core:",
         calls.len(),
         calls.len() / 2
     );

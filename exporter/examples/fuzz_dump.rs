@@ -117,23 +117,23 @@ fn timed(is_mapping: bool, mutant: &[u8]) -> (bool, Duration) {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let parsed = match arguments.as_slice() {
-        [minutes, seed, folders @ ..] => {
-            minutes.parse::<f64>().ok().zip(seed.parse::<u64>().ok()).map(|(m, s)| (m, s, folders))
+        [minutes, seed, directories @ ..] => {
+            minutes.parse::<f64>().ok().zip(seed.parse::<u64>().ok()).map(|(m, s)| (m, s, directories))
         }
         _ => None,
     };
-    let Some((minutes, seed, folders)) = parsed else {
-        eprintln!("usage: fuzz_dump MINUTES SEED [FOLDER...]");
+    let Some((minutes, seed, directories)) = parsed else {
+        eprintln!("usage: fuzz_dump MINUTES SEED [DIRECTORY...]");
         return ExitCode::from(2);
     };
     let mut samples = Vec::new();
-    for folder in folders {
-        if let Err(error) = texts(Path::new(folder), &mut samples) {
-            eprintln!("cannot read {folder}: {error}");
+    for directory in directories {
+        if let Err(error) = texts(Path::new(directory), &mut samples) {
+            eprintln!("cannot read {directory}: {error}");
             return ExitCode::from(2);
         }
     }
-    if folders.is_empty() {
+    if directories.is_empty() {
         samples.extend(fuzz_body::samples());
     }
     samples.retain(|(_, sample)| !sample.is_empty());

@@ -9,15 +9,15 @@ use std::path::PathBuf;
 
 fn main() -> std::io::Result<()> {
     let mut arguments = std::env::args_os().skip(1);
-    let usage = "make_fleet FOLDER COUNT";
-    let folder = PathBuf::from(arguments.next().expect(usage));
+    let usage = "make_fleet DIRECTORY COUNT";
+    let directory = PathBuf::from(arguments.next().expect(usage));
     let count: usize = arguments.next().and_then(|n| n.into_string().ok()?.parse().ok()).expect(usage);
     let (cases, _) = scenario::cases(include_str!("../tests/data/causes.txt"));
     for n in 0..count {
         // The first ones occur more often, so that groups differ in size.
         let case = &cases[(n * n / 7) % (1 + n % cases.len())];
         let (bytes, map) = scenario::built(case);
-        let own = folder.join(&case.name);
+        let own = directory.join(&case.name);
         std::fs::create_dir_all(&own)?;
         std::fs::write(own.join("methodMapping.txt"), map)?;
         std::fs::write(own.join(format!("{n:05}.anrscope")), bytes)?;

@@ -23,16 +23,16 @@ const THREADS: usize = 40;
 const ADDED: usize = 3;
 
 fn main() -> std::io::Result<()> {
-    let folder = PathBuf::from(std::env::args_os().nth(1).expect("make_screens FOLDER"));
+    let directory = PathBuf::from(std::env::args_os().nth(1).expect("make_screens DIRECTORY"));
     let case = |text: &str, name: &str| {
         let found = scenario::cases(text).0.into_iter().find(|case| case.name == name);
         found.unwrap_or_else(|| panic!("there is no case {name}"))
     };
     let (busy, map) = scenario::built(&case(RECORDINGS, "folded-calls-of-one-method"));
-    std::fs::write(folder.join("busy.anrscope"), busy)?;
-    std::fs::write(folder.join("busy.methodMapping.txt"), map)?;
+    std::fs::write(directory.join("busy.anrscope"), busy)?;
+    std::fs::write(directory.join("busy.methodMapping.txt"), map)?;
     let write = |name: &str, lines: &[String]| {
-        std::fs::write(folder.join(name), recorded::with_dump(&art::dump(lines), false))
+        std::fs::write(directory.join(name), recorded::with_dump(&art::dump(lines), false))
     };
     write("deadlock.anrscope", &case(DUMPS, "deadlock-of-three-with-main").lines)?;
     let mut lines = case(DUMPS, "lock-owner-on-the-network").lines;

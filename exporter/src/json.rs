@@ -106,9 +106,9 @@ impl<W: Write> JsonWriter<W> {
         at.saturating_sub(self.base)
     }
 
-    /// Passes collected output on once there is enough.
+    /// Flushes the buffer once it holds a whole chunk.
     #[inline]
-    fn hand_on(&mut self) -> io::Result<()> {
+    fn flush_if_full(&mut self) -> io::Result<()> {
         if self.buffer.len() < CHUNK_LENGTH { Ok(()) } else { self.flush() }
     }
 
@@ -129,7 +129,7 @@ impl<W: Write> JsonWriter<W> {
         self.separate();
         let tid = tid.map_or_else(String::new, |tid| format!(",\"tid\":{tid}"));
         write!(self.buffer, "{{\"ph\":\"M\",\"pid\":{pid}{tid},\"name\":\"{name}\",\"args\":{{{args}}}}}")?;
-        self.hand_on()
+        self.flush_if_full()
     }
 
     /// Writes the line of a slice that has ended.
@@ -177,7 +177,7 @@ impl<W: Write> JsonWriter<W> {
             write!(self.buffer, ",\"args\":{{{}}}", String::from_utf8_lossy(&inside))?;
         }
         self.buffer.push(b'}');
-        self.hand_on()
+        self.flush_if_full()
     }
 
     fn counter_line(&mut self, pid: u32, at: u64, name: &str, key: &str, value: &str) -> io::Result<()> {
@@ -186,7 +186,7 @@ impl<W: Write> JsonWriter<W> {
         let at = self.shown(at);
         put_micros(&mut self.buffer, at);
         write!(self.buffer, ",\"name\":\"{}\",\"args\":{{\"{key}\":{value}}}}}", escaped(name))?;
-        self.hand_on()
+        self.flush_if_full()
     }
 }
 
@@ -362,7 +362,7 @@ impl<W: Write> Sink for JsonWriter<W> {
             buffer.append(&mut held);
         }
         self.buffer = buffer;
-        Ok(self.hand_on()?)
+        Ok(self.flush_if_full()?)
     }
 
     fn instant(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {

@@ -45,10 +45,10 @@ struct Run {
 impl Run {
     fn write(lines: &[u8], order: &[(Key, usize, usize)]) -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        let folder = std::env::temp_dir();
+        let directory = std::env::temp_dir();
         let (path, file) = loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let path = folder.join(format!("anrscope-sort-{}-{number}", std::process::id()));
+            let path = directory.join(format!("anrscope-sort-{}-{number}", std::process::id()));
             match File::options().read(true).write(true).create_new(true).open(&path) {
                 Ok(file) => break (path, file),
                 // Left by a process that was killed and had the same pid.

@@ -95,7 +95,7 @@ fn pretty(m: &Method<'_>) -> String {
     format!("{returns} {}.{}({parameters})", m.class, m.method.replace(' ', "_"))
 }
 
-/// Removes one type from the front of a descriptor; `None` if there is none.
+/// Removes one type from the front of a descriptor; `None` if the descriptor is empty or malformed.
 fn take_type(rest: &mut &str) -> Option<String> {
     let dimensions = rest.len() - rest.trim_start_matches('[').len();
     let element = &rest[dimensions..];

@@ -485,7 +485,7 @@ proptest! {
     }
 
     #[test]
-    fn a_part_is_what_lies_in_it_and_lasts_long_enough(
+    fn a_part_has_what_is_within_its_time_and_lasts_long_enough(
         bytes in any_recording(),
         from in 0..40_000u64,
         length in 0..40_000u64,

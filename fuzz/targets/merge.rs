@@ -10,9 +10,17 @@ use std::path::Path;
 #[path = "../../cli/src/merge/budget.rs"]
 #[allow(dead_code, reason = "only merge uses the rest")]
 mod budget;
+#[path = "../../cli/src/merge/copy.rs"]
+mod copy;
+#[path = "../../cli/src/merge/facts.rs"]
+#[allow(dead_code, reason = "only merge uses the rest")]
+mod facts;
 #[path = "../../cli/src/merge/packets.rs"]
 #[allow(dead_code, reason = "only merge uses the rest")]
 mod packets;
+#[path = "../../cli/src/merge/system_facts.rs"]
+#[allow(dead_code, reason = "only merge uses the rest")]
+mod system_facts;
 #[path = "../../cli/src/merge/wire.rs"]
 mod wire;
 
@@ -35,8 +43,8 @@ impl Write for Counted<'_> {
     }
 }
 
-impl packets::TakeBack for Counted<'_> {
-    fn take_back(&mut self, count: u64) -> io::Result<()> {
+impl copy::RemoveEnd for Counted<'_> {
+    fn remove_end(&mut self, count: u64) -> io::Result<()> {
         *self.0 -= count;
         Ok(())
     }

@@ -13,7 +13,7 @@ use crate::class::opcodes::{
 };
 use crate::error::Malformed;
 
-/// Classes that are never changed, whatever the options say: the runtime itself, and classes that only the boot class
+/// Classes that are never changed, regardless of the options: the runtime itself, and classes that only the boot class
 /// loader may define.
 const NEVER_TRACED: [&str; 2] = ["dev/anrscope", "java"];
 

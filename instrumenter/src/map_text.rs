@@ -9,8 +9,10 @@ pub(crate) struct Edit {
     pub(crate) text: String,
 }
 
-/// Returns the range of the line with this id, including its line end, in a text whose lines start with ascending ids and a comma. Returns the empty range where it would be inserted
-/// if there is none, and `None` if the text is not of that form.
+/// Returns the range of the line with this id, including its line end.
+///
+/// The lines of `text` start with ascending ids and a comma; returns `None` if they do not. If no line has this id, returns
+/// the empty range at which to insert it.
 pub(crate) fn line_of(text: &str, id: u32) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let end_of = |from: usize| -> Option<usize> {

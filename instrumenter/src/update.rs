@@ -319,7 +319,7 @@ fn block(text: &str, lines: &str) -> Option<core::ops::Range<usize>> {
     Some(start..start + lines.len())
 }
 
-/// Returns the lines of the last class before `name` that has some in the previous list; empty if there is none.
+/// Returns the lines of the last class before `name` that has some in the previous list; empty if no class has.
 fn lines_above(session: &Session<'_>, heads: &[Head<'_>], name: &str) -> Option<String> {
     let listed =
         heads.iter().filter(|head| head.tally.ignored + head.tally.blocked + head.tally.excluded > 0);

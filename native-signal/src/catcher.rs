@@ -13,7 +13,7 @@ pub(crate) const NAME: &str = "Signal Catcher";
 
 /// The thread to forward to: one of that name, preferably one that has SIGQUIT unblocked by bit test, never `refused`.
 ///
-/// An error does not mean that there is none: without a free file descriptor no thread can be looked up.
+/// An error does not mean that no such thread exists: without a free file descriptor no thread can be looked up.
 pub(crate) fn find(refused: i32) -> io::Result<Option<i32>> {
     let mut first = None;
     let waits = task::find(|tid| {

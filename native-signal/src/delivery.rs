@@ -23,7 +23,7 @@ struct Watch {
 /// What became of the signal.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// The thread consumed it, or there was none; the thread existed afterwards.
+    /// The thread consumed it, or had no pending signal; the thread existed afterwards.
     Consumed,
     /// It is still pending.
     Pending,

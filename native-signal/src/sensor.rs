@@ -104,7 +104,7 @@ fn install_and_listen(config: Config, on_sensed: Option<poller::Observer>) -> Re
         true => Action::current().ok().filter(|action| !action.is_handler()),
         false => Some(Action::current().map_err(os("sigaction"))?),
     };
-    // If a previous handler is called, our thread searches for the catcher later: on HotSpot there is none,
+    // If a previous handler is called, our thread searches for the catcher later: HotSpot has no Signal Catcher,
     // and every thread's name would have to be read.
     let catcher = match &previous {
         Some(previous)
@@ -307,7 +307,7 @@ impl Sensor {
 
     /// [`Sensor::displaced`] for frequent calls, such as at the end of each message: it makes a system call once a second
     /// by the caller's clock (`now_ns` must only grow), and is a load and a compare in between. Each
-    /// handler in front of ours is reported once.
+    /// handler that displaces our handler is reported once.
     ///
     /// On the leader it also blocks SIGQUIT again if other code has removed our handler: see [`Displaced`].
     pub fn check_displaced(&self, now_ns: u64) -> Option<Displaced> {

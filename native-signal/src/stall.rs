@@ -17,9 +17,9 @@
 //!
 //! # Why an old message is never taken for a new one
 //!
-//! The timer reads generation, begin, generation. The watched thread stores the generation before the begin (both
-//! released), and 0 before the next generation. If both reads of the generation agree on *k*, begin was read after
-//! message *k*'s generation was stored, so it is not an earlier message's, and a later message's begin would have
+//! The timer reads generation, `begin`, generation. The watched thread stores the generation before `begin` (both
+//! released), and 0 before the next generation. If both reads of the generation agree on *k*, `begin` was read after
+//! message *k*'s generation was stored, so it is not an earlier message's, and a later message's `begin` would have
 //! shown its generation to the second read. So `begin` belongs to message *k*, or is 0, or belongs to work that another thread found
 //! after it ([`StallTimer::work_began`]), which has another time.
 //!
@@ -406,7 +406,7 @@ impl Timer {
         }
     }
 
-    /// The open message: its generation and its start, 0 if there is none.
+    /// The open message: its generation and its start, 0 if no message is open.
     fn open_message(&self) -> (u32, u64) {
         loop {
             let generation = self.watched.generation.load(Ordering::Acquire);

@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signal_is_unblocked_if_its_bit_is_clear_whatever_the_other_bits_are() {
+    fn a_signal_is_unblocked_if_its_own_bit_is_clear() {
         let status = |mask: &str| {
             let text = format!("Name:\tx\nState:\tS (sleeping)\nSigPnd:\t4\nSigBlk:\t{mask}\n");
             parse_status(text.as_bytes()).unwrap()

@@ -79,7 +79,7 @@ fn vote(script: &str, policy: Policy) -> ErrorVote {
         "sibling" => ProcessInError { pid: 4400, uid: OWN.uid, not_responding: true },
         "other" => ProcessInError { pid: 6000, uid: 10_200, not_responding: true },
         "other-crashed" => ProcessInError { pid: 6000, uid: 10_200, not_responding: false },
-        other => panic!("nobody is called {other:?}"),
+        other => panic!("unknown process {other:?}"),
     };
     let answer = |poll: u32| -> Vec<ProcessInError> {
         let (script, from) = match script.split_once('@') {
@@ -200,8 +200,8 @@ fn a_suspicion_that_came_to_nothing_hides_nothing() {
     let mut judge = Judge::new(Policy::Anrscope, OWN);
     let mut evidence = Evidence { at_ns: 1, si_pid: 1234, si_uid: 1000, ..Evidence::default() };
     assert_eq!(judge.judge(&evidence).outcome, Outcome::SuspectedAnr);
-    evidence.errors = ErrorVote::SomebodyElses { pid: 6000, uid: 10_200 };
-    assert_eq!(judge.reconsider(&evidence).outcome, Outcome::SomebodyElses);
+    evidence.errors = ErrorVote::OtherProcess { pid: 6000, uid: 10_200 };
+    assert_eq!(judge.reconsider(&evidence).outcome, Outcome::OtherProcess);
     let next = Evidence { at_ns: 2, errors: ErrorVote::Nothing, ..evidence };
     assert_eq!(judge.judge(&next).outcome, Outcome::SuspectedAnr);
 }
@@ -222,7 +222,7 @@ fn words_for_people() {
     assert_eq!(
         judgement.to_string(),
         "ANR (high confidence): sent by the system (uid 1000); main has been in one message for 6012 ms: stuck \
-         (5000 ms or more); the system lists nobody as not responding; a native dump was asked for as well \
+         (5000 ms or more); the system lists no process as not responding; a native dump was asked for as well \
          (signal 35)"
     );
 }

@@ -34,7 +34,7 @@ fn pipe() -> (OwnedFd, OwnedFd) {
     let mut fds = [0; 2];
     // SAFETY: `fds` has room for the two.
     assert_eq!(unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) }, 0);
-    // SAFETY: both were just opened and belong to nobody else.
+    // SAFETY: both were just opened, and nothing else owns them.
     unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) }
 }
 
@@ -80,11 +80,11 @@ impl Library {
     }
 
     fn from_source(name: &str, source: &str, flags: &[&str]) -> Self {
-        let folder =
+        let directory =
             PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("trace_text.{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let code = folder.join(format!("{name}.c"));
-        let path = folder.join(format!("{name}.so"));
+        std::fs::create_dir_all(&directory).unwrap();
+        let code = directory.join(format!("{name}.c"));
+        let path = directory.join(format!("{name}.so"));
         std::fs::write(&code, source).unwrap();
         let done = Command::new("cc")
             .args(["-shared", "-fPIC", "-O1", "-o"])
@@ -129,7 +129,7 @@ impl Library {
 
 impl Drop for Library {
     fn drop(&mut self) {
-        // The library stays loaded; the folder may still be in use by another test.
+        // The library stays loaded; the directory may still be in use by another test.
         let _ = std::fs::remove_file(&self.path);
     }
 }
@@ -148,9 +148,9 @@ fn exact_bytes_of_several_writes_of_one_thread() {
             assert_eq!(write_by(libc::write, writer.as_raw_fd(), part), part.len() as isize);
         }
         assert_eq!(write_by(libc::write, file.as_raw_fd(), b"file"), 4);
-        // Neither what is no text, nor what fails, nor what somebody else writes. And errno is the original's.
+        // Not captured: writes to other kinds of files, failed writes, other threads' writes. errno is the original's.
         assert_eq!(write_by(libc::write, event.as_raw_fd(), &1_u64.to_ne_bytes()), 8);
-        assert_eq!(write_by(libc::write, -1, b"nobody"), -1);
+        assert_eq!(write_by(libc::write, -1, b"failed"), -1);
         assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(libc::EBADF));
         let other = writer.as_raw_fd();
         std::thread::spawn(move || assert_eq!(write_by(libc::write, other, b"other"), 5)).join().unwrap();
@@ -322,7 +322,7 @@ fn the_signal_catcher_is_found_by_its_name() {
 }
 
 #[test]
-fn hooked_and_unhooked_while_everybody_writes() {
+fn hooked_and_unhooked_while_other_threads_write() {
     let _alone = alone();
     let library = Library::build("libbusy", &["-Wl,-z,relro,-z,now"]);
     let (write, before) = (library.write, mappings(&library.path));
@@ -357,13 +357,13 @@ fn hooked_and_unhooked_while_everybody_writes() {
     assert_eq!(mappings(&library.path), before);
 }
 
-/// Somebody hooks after us: our hook stays, passes on, and no further capture is begun. In a process of its own, which
-/// keeps the mark.
+/// Other code hooks `write` after us: our hook stays and passes calls on, and no further capture starts. Runs in its own
+/// process, because the process keeps the mark.
 #[test]
-fn a_later_hook_of_somebody_else_is_left_alone() {
+fn a_later_hook_of_other_code_is_left_alone() {
     const CHILD: &str = "ANRSCOPE_TEST_DISPLACED";
     if std::env::var_os(CHILD).is_none() {
-        let test = ["a_later_hook_of_somebody_else_is_left_alone", "--exact", "--nocapture"];
+        let test = ["a_later_hook_of_other_code_is_left_alone", "--exact", "--nocapture"];
         let child =
             Command::new(std::env::current_exe().unwrap()).args(test).env(CHILD, "1").output().unwrap();
         assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stderr));
@@ -403,6 +403,6 @@ fn tempfile() -> OwnedFd {
     // SAFETY: a C string and plain arguments.
     let fd = unsafe { libc::memfd_create(c"trace_text".as_ptr(), libc::MFD_CLOEXEC) };
     assert!(fd >= 0);
-    // SAFETY: just opened, and nobody else's.
+    // SAFETY: just opened, and nothing else owns it.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }

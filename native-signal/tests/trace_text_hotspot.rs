@@ -18,12 +18,12 @@ const TEXT: &str = "ANRSCOPE_TEST_TEXT";
 
 /// The JDKs of this machine: where Debian puts them, and the one named by the environment.
 fn libjvms() -> Vec<PathBuf> {
-    let mut homes: Vec<PathBuf> = std::fs::read_dir("/usr/lib/jvm")
+    let mut jdks: Vec<PathBuf> = std::fs::read_dir("/usr/lib/jvm")
         .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
         .unwrap_or_default();
-    homes.extend(std::env::var_os("JAVA_HOME").map(PathBuf::from));
+    jdks.extend(std::env::var_os("JAVA_HOME").map(PathBuf::from));
     let mut found: Vec<PathBuf> =
-        homes.iter().filter_map(|home| home.join("lib/server/libjvm.so").canonicalize().ok()).collect();
+        jdks.iter().filter_map(|jdk| jdk.join("lib/server/libjvm.so").canonicalize().ok()).collect();
     found.sort();
     found.dedup();
     found

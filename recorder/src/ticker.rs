@@ -32,8 +32,7 @@ const LEASE_NS: u64 = 100_000_000;
 /// How long a heartbeat goes on after the last event, ns: longer than the longest of Android's ANR timeouts
 /// (20 s for a foreground service), so that a hang of that length is covered.
 const HEARTBEAT_AFTER_NS: u64 = 30_000_000_000;
-const FAULTED: &str =
-    "the recording's file was cut short or its device has failed: it is of no use from here on";
+const FAULTED: &str = "the recording's file was truncated or its storage device failed: nothing more is recorded in this process";
 /// Interval between comparisons of the clocks, ns.
 const CHECK_NS: u64 = clock::CHECK_MS as u64 * 1_000_000;
 

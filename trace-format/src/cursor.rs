@@ -33,7 +33,7 @@ impl Cursor {
     }
 
     /// Keeps a damaged time from reaching beyond its block. `limit` is the opening time of the thread's next
-    /// block, `u64::MAX` if there is none: nothing in this one was written after that.
+    /// block, `u64::MAX` if no block follows: nothing in this one was written after that.
     ///
     /// A wrong time field is far ahead of its neighbours or far behind, and as the field is
     /// cyclic the step back to the right time appears as one of hours, which a writer never leaves to the field

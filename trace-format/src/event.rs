@@ -48,7 +48,7 @@ pub mod types {
     pub const FRAME_METRICS: u8 = 0x0A;
     /// Input events that a frame handled. Its intended vsync, times of the oldest and the newest.
     pub const INPUT_EVENTS: u8 = 0x0B;
-    /// Calls that were open when the block began, at its begin: how many, the number of the first one named here, and up to 36 of
+    /// Calls that were open when the block began, recorded at the start of the block: how many, the number of the first one named here, and up to 36 of
     /// their ids, outermost first, three in a word; see [`super::OpenCalls`].
     pub const OPEN_CALLS: u8 = 0x0C;
     /// Calls that were too short to be recorded; see [`super::Folded`].

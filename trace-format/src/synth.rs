@@ -46,7 +46,7 @@ pub struct ThreadBuilder {
     blocks: Vec<(u64, Vec<u64>)>,
     /// Blocks that were written and are not in the file.
     lost: Vec<Range<usize>>,
-    /// How many open calls a block names at its begin, if it names any.
+    /// How many open calls are recorded at the start of each block; `None` to record none.
     checkpoints: Option<usize>,
     /// The method calls that are open, outermost first.
     open: Vec<u32>,

@@ -158,14 +158,14 @@ fn a_block_reused_after_the_index_was_read_is_lost_not_wrong() {
         .build();
     let recording = Recording::open(Changing(bytes.into())).unwrap();
     let main = recording.threads()[0].clone();
-    // The writer reuses the first block: the main ring lies right behind the header.
+    // The writer reuses the first block: the main ring follows the header directly.
     recording.source().0.borrow_mut()[4096 + 16] = 9;
     let items: Vec<_> = recording.events(&main).map(Result::unwrap).collect();
     assert!(matches!(items[0], Item::Lost { words: 1 }), "{items:?}");
     assert!(matches!(items[1], Item::Event { event: Event::Enter(2), .. }), "{items:?}");
 }
 
-/// Reads all there is; the result is of no interest, only that it ends and what lies before the damage.
+/// Reads everything. What matters is that reading ends, and what precedes the damage.
 fn read_all(bytes: &[u8]) -> Option<Vec<Vec<(u64, Event)>>> {
     let recording = Recording::open(bytes).ok()?;
     let _ = recording.clocks().unwrap();

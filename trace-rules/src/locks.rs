@@ -30,7 +30,7 @@ pub struct Waiting<'a> {
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Locks<'a> {
-    /// The first deadlock, from its smallest tid on; empty if there is none.
+    /// The first deadlock, from its smallest tid on; empty without a deadlock.
     pub cycle: Vec<Waiting<'a>>,
     /// Main's lines; empty if the dump lacks main.
     pub main: &'a str,
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn circles_are_found_once_and_without_their_tails() {
+    fn cycles_are_found_once_and_without_their_tails() {
         for (edges, expected) in [
             (&[(1, 2), (2, 1)][..], vec![vec![1, 2]]),
             (&[(9, 3), (3, 7), (7, 3)], vec![vec![3, 7]]),

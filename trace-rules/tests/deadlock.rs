@@ -1,4 +1,4 @@
-//! The dead-lock finder against Matrix's own answers on thread dumps made for this project; `ANRSCOPE_GOLDEN` names a folder with
+//! The deadlock finder against Matrix's own answers on thread dumps made for this project; `ANRSCOPE_GOLDEN` names a directory with
 //! `deadlock.jsonl` and `deadlock_traces/` for more of them.
 
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use trace_rules::locks::{Locks, cycles};
 
-/// Answers, and the folder that their dumps are in.
+/// Answers, and the directory that their dumps are in.
 fn vectors() -> Vec<(PathBuf, PathBuf)> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../exporter/tests/data/deadlock");
     let mut all = vec![(own.join("expected.jsonl"), own)];
@@ -22,12 +22,12 @@ fn vectors() -> Vec<(PathBuf, PathBuf)> {
 
 #[test]
 fn deadlocks_are_found_as_matrix_finds_them() {
-    for (answers, folder) in vectors() {
+    for (answers, directory) in vectors() {
         let answers = std::fs::read_to_string(&answers).unwrap();
         assert!(answers.lines().count() >= 7);
         for line in answers.lines() {
             let expected: Value = serde_json::from_str(line).unwrap();
-            let text = std::fs::read_to_string(folder.join(expected["file"].as_str().unwrap())).unwrap();
+            let text = std::fs::read_to_string(directory.join(expected["file"].as_str().unwrap())).unwrap();
             let locks = Locks::parse(&text);
             let tids: Vec<u32> = locks.cycle.iter().map(|one| one.tid).collect();
             assert_eq!(!tids.is_empty(), expected["deadlock"].as_bool().unwrap(), "{line}");
@@ -43,13 +43,13 @@ fn deadlocks_are_found_as_matrix_finds_them() {
                     assert_eq!(locks.cycle[at].text.trim_end(), expected[key].as_str().unwrap().trim_end());
                 }
             }
-            // Theirs cannot find it, because it looks at main's text only where main waits for a lock.
+            // Matrix's finder cannot find it: it reads main's text only where main waits for a lock.
             assert_eq!(locks.is_main_idle(), expected["file"] == "main_poll.txt", "{line}");
         }
     }
 }
 
-/// Circles by walking from each node as many steps as there are nodes.
+/// Cycles found by walking from each node as many steps as there are nodes.
 fn plainly(ways: &[(u32, u32)]) -> Vec<Vec<u32>> {
     let next = |node: u32| ways.iter().find(|way| way.0 == node).map(|way| way.1);
     let mut found: Vec<Vec<u32>> = Vec::new();
@@ -74,7 +74,7 @@ fn plainly(ways: &[(u32, u32)]) -> Vec<Vec<u32>> {
 
 proptest! {
     #[test]
-    fn circles_are_those_of_a_plain_walk(ways in proptest::collection::vec((0u32..12, 0u32..12), 0..14)) {
+    fn cycles_equal_those_of_a_plain_walk(ways in proptest::collection::vec((0u32..12, 0u32..12), 0..14)) {
         let (mut ours, mut plain) = (cycles(ways.iter().copied()), plainly(&ways));
         ours.sort();
         plain.sort();

@@ -1,4 +1,4 @@
-//! Frames a second against the truth: a display, a Choreographer and a main thread, played on synthetic vsyncs.
+//! Frames a second against the truth: a display, a Choreographer and a main thread, simulated on synthetic vsyncs.
 
 use proptest::prelude::*;
 use trace_rules::frame::matrix::{HeadFps, MidFps};
@@ -21,21 +21,21 @@ struct Part {
     pipeline: u64,
 }
 
-struct Played {
+struct Simulated {
     samples: Vec<Sample>,
     /// Frames, and the time of all vsync periods in which one was wanted.
     frames: u64,
     active_ns: u64,
 }
 
-impl Played {
+impl Simulated {
     fn truth(&self) -> f64 {
         self.frames as f64 * 1e9 / self.active_ns as f64
     }
 }
 
-fn play(parts: &[Part]) -> Played {
-    let mut played = Played { samples: Vec::new(), frames: 0, active_ns: 0 };
+fn simulate(parts: &[Part]) -> Simulated {
+    let mut simulated = Simulated { samples: Vec::new(), frames: 0, active_ns: 0 };
     // The display: every vsync of all parts, with its rate.
     let mut vsyncs: Vec<(u64, f32)> = Vec::new();
     let mut at = 1_000 * MS;
@@ -78,7 +78,7 @@ fn play(parts: &[Part]) -> Played {
             metrics[Metric::LayoutMeasure as usize] = cost as i64;
             metrics[Metric::CommandIssue as usize] = behind as i64;
             metrics[Metric::Total as usize] = (end + behind - intended) as i64;
-            played.samples.push(Sample {
+            simulated.samples.push(Sample {
                 scene: 1,
                 intended_ns: intended,
                 refresh_hz: hz,
@@ -103,11 +103,11 @@ fn play(parts: &[Part]) -> Played {
             }
             wanted[at] = true;
         }
-        played.frames += 1;
+        simulated.frames += 1;
     }
-    played.active_ns =
+    simulated.active_ns =
         (0..vsyncs.len() - 1).filter(|at| wanted[*at]).map(|at| vsyncs[at + 1].0 - vsyncs[at].0).sum();
-    played
+    simulated
 }
 
 fn measured(samples: &[Sample]) -> f64 {
@@ -149,15 +149,15 @@ proptest! {
         first_ms in 3_000..5_000u64,
     ) {
         parts[0].animate_ms = first_ms;
-        let played = play(&parts);
-        let (truth, measured) = (played.truth(), measured(&played.samples));
+        let simulated = simulate(&parts);
+        let (truth, measured) = (simulated.truth(), measured(&simulated.samples));
         prop_assert!((measured / truth - 1.0).abs() <= 0.01, "{measured} instead of {truth:.2}");
     }
 
     /// Windows lose no time between them.
     #[test]
     fn the_windows_of_a_trace_add_up(parts in prop::collection::vec(part(), 1..5), window in 10..200usize) {
-        let samples = play(&parts).samples;
+        let samples = simulate(&parts).samples;
         let (mut whole, mut windowed) = (FpsMeter::default(), FpsMeter::default());
         let (mut frames, mut active_ns) = (0, 0i128);
         for (n, sample) in samples.iter().enumerate() {
@@ -173,7 +173,7 @@ proptest! {
         frames += windowed.frames();
         active_ns += i128::from(windowed.active_ns());
         prop_assert_eq!(frames, whole.frames());
-        // A window cannot be shorter than nothing: where the frame that it begins with was told longer than it was, a rest.
+        // No window is shorter than 0: a remainder stays if its first frame was reported longer than it was.
         let off = (active_ns - i128::from(whole.active_ns())).unsigned_abs();
         prop_assert!(off <= u128::from(whole.active_ns()) / 50, "{off} ns of {}", whole.active_ns());
     }
@@ -186,11 +186,11 @@ fn smooth(hz: f32, pipeline: u64) -> Part {
 #[test]
 fn a_static_page_and_a_pipeline_are_not_slow() {
     for (hz, pipeline) in [(60.0, 0), (60.0, 2), (90.0, 1), (120.0, 2)] {
-        let played = play(&[smooth(hz, pipeline), smooth(hz, pipeline)]);
-        let fps = measured(&played.samples);
+        let simulated = simulate(&[smooth(hz, pipeline), smooth(hz, pipeline)]);
+        let fps = measured(&simulated.samples);
         assert!((fps / f64::from(hz) - 1.0).abs() < 0.01, "{fps} at {hz} Hz");
         let (mut mid, mut head) = (MidFps::default(), HeadFps::default());
-        for sample in &played.samples {
+        for sample in &simulated.samples {
             mid.frame(sample.total_ns() as i64, sample.interval_ns() as i64);
             head.frame(sample.total_ns(), sample.refresh_hz);
         }
@@ -204,18 +204,18 @@ fn a_static_page_and_a_pipeline_are_not_slow() {
 #[test]
 fn a_slow_message_between_frames_lowers_the_frame_rate() {
     let stuck = Part { slow: vec![(1_000, 1_000)], idle_ms: 0, ..smooth(60.0, 0) };
-    let played = play(&[stuck]);
+    let simulated = simulate(&[stuck]);
     // A second of five is lost.
-    let fps = measured(&played.samples);
+    let fps = measured(&simulated.samples);
     assert!((fps - 48.0).abs() < 1.0, "{fps}");
     // The same message while nothing is wanted costs nothing.
     let idle = Part { slow: vec![(6_000, 1_000)], ..smooth(60.0, 0) };
-    assert!((measured(&play(&[idle]).samples) - 60.0).abs() < 0.6);
+    assert!((measured(&simulate(&[idle]).samples) - 60.0).abs() < 0.6);
 }
 
 #[test]
 fn two_windows_of_one_vsync_are_one_frame() {
-    let samples = play(&[smooth(60.0, 0)]).samples;
+    let samples = simulate(&[smooth(60.0, 0)]).samples;
     let doubled: Vec<Sample> = samples.iter().flat_map(|sample| [*sample, *sample]).collect();
     assert_eq!(measured(&doubled), measured(&samples));
 }

@@ -212,7 +212,7 @@ fn from_api_24_on_stages_are_estimated_and_refined_afterwards() {
     let stages = Stages::default();
     stages.frame_begin(100 * MS, 0, 0);
     stages.stage(100 * MS, Stage::Input, true);
-    stages.stage(104 * MS, Stage::Animation, true); // our first frame callback, which is told the vsync
+    stages.stage(104 * MS, Stage::Animation, true); // our first frame callback, which gets the vsync
     stages.intended(96 * MS);
     stages.stage(106 * MS, Stage::Traversal, true); // our last one
     stages.stage(107 * MS, Stage::Traversal, true); // two windows' pre-draw: it is that already

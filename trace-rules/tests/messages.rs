@@ -30,7 +30,7 @@ fn a_nested_loop_does_not_split_the_outer_message() {
 }
 
 #[test]
-fn a_lost_end_is_made_up_for_at_the_next_begin_of_the_same_loop() {
+fn a_lost_end_is_made_up_for_when_the_same_loop_begins_its_next_message() {
     let mut pairing = Pairing::default();
     pairing.begin(S, tag(1), OUTER);
     // Thrown and caught around loop(), which goes on. Compiled code may have moved it a little.
@@ -89,7 +89,7 @@ fn endlessly_nested_loops_use_fixed_memory_and_recover() {
 }
 
 #[test]
-fn an_observer_gets_an_end_only_if_it_got_the_begin() {
+fn an_observer_gets_the_end_only_of_a_message_whose_start_it_got() {
     let mut pairing = Pairing::default();
     pairing.set_observers(0b011);
     pairing.begin(MS, tag(1), OUTER);
@@ -228,7 +228,7 @@ impl Desk {
         self.sleep_ns = seen.sleep_ns;
     }
 
-    /// Looks as often as it is told to, at a message that is open from `begun_ns` until `until_ns`.
+    /// Polls as often as the watch asks for, while a message is open from `begun_ns` until `until_ns`.
     fn run(&mut self, begun_ns: u64, until_ns: u64) {
         self.now_ns = self.now_ns.max(begun_ns);
         loop {
@@ -302,7 +302,7 @@ fn a_frozen_process_and_a_sleeping_device_are_no_anr() {
     desk.look(100 * S, 0);
     assert_eq!(desk.anrs[0].1.age_ns, 5 * S);
 
-    // Asleep: MONOTONIC stood still, and the process is busy in between.
+    // Suspended: MONOTONIC stood still, and the process is busy in between.
     let mut desk = Desk::new(Limits::default());
     desk.look(100 * S, 0);
     (desk.now_ns, desk.slept_ns, desk.cpu_ns) = (400 * S, 298 * S, S);

@@ -1,4 +1,4 @@
-//! Bounds of messages against a main thread that is played: nested loops, exceptions that are caught around a loop, compiled
+//! Bounds of messages against a simulated main thread: nested loops, exceptions that are caught around a loop, compiled
 //! code that moves the stack a little.
 
 use proptest::prelude::*;
@@ -50,7 +50,7 @@ struct Main {
 }
 
 impl Main {
-    /// Runs a loop's messages. The begin of the first, and the end of the last unless that threw.
+    /// Runs a loop's messages. Returns the start of the first, and the end of the last unless that threw.
     fn run(&mut self, messages: &[Message], level: usize) -> Option<(u64, Option<u64>)> {
         let mut bounds = None;
         for message in messages {
@@ -77,7 +77,7 @@ impl Main {
 
 proptest! {
     /// A loop's last message may throw just before the message around it ends; both having the same handler, the end then
-    /// fits the wrong one. Handlers of different loops are told apart here.
+    /// fits the wrong one. Here each loop has its own handlers.
     #[test]
     fn every_end_is_paired_with_its_own_begin(mut messages in messages()) {
         fn tell_apart(messages: &mut [Message], level: u32) {

@@ -16,7 +16,7 @@ const GIB: i64 = 1 << 30;
 
 fn envelope() -> Envelope<'static> {
     let cpu = Some(CpuTicks { app: 1, all: 8 });
-    let device = Device { memory: 6 * GIB, free_kib: 2_097_152, processors: 8, cpu };
+    let device = Device { memory: 6 * GIB, free_kib: 2_097_152, cpu_count: 8, cpu };
     Envelope { process: "com.example:push", time_ms: 1_700_000_000_123, device }
 }
 
@@ -217,7 +217,7 @@ fn a_report_names_the_device_if_it_is_known() {
     // /proc/stat that says nothing.
     let device = Device { cpu: Some(CpuTicks { app: 5, all: 0 }), ..Device::UNKNOWN };
     assert_eq!(read(device)["cpu_app"].as_f64(), Some(0.0));
-    for (memory, processors, name) in [
+    for (memory, cpu_count, name) in [
         (8 * GIB, 1, "BEST"),
         (8 * GIB - 1, 8, "HIGH"),
         (6 * GIB, 1, "HIGH"),
@@ -229,7 +229,7 @@ fn a_report_names_the_device_if_it_is_known() {
         (0, 8, "BAD"),
         (-1, 8, "UN_KNOW"),
     ] {
-        assert_eq!(Machine::new(memory, processors).name(), name, "{memory} with {processors}");
+        assert_eq!(Machine::new(memory, cpu_count).name(), name, "{memory} B, {cpu_count} CPUs");
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! `data/tracedata.jsonl` holds one case a line: `buffer` (Matrix's words), `strict`, `end`, `diff` (the words' zero) and
 //! `cost` go in, and the original Java gave `stack_full`, `stack_trim`, `stack_cost`, `key`, `fallback` and `log`.
-//! `ANRSCOPE_GOLDEN=FOLDER` runs a `tracedata.jsonl` of the same form from there instead.
+//! `ANRSCOPE_GOLDEN=DIRECTORY` runs a `tracedata.jsonl` of the same form from there instead.
 
 use std::path::{Path, PathBuf};
 
@@ -24,9 +24,9 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    let folder = std::env::var_os("ANRSCOPE_GOLDEN")
+    let directory = std::env::var_os("ANRSCOPE_GOLDEN")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"), PathBuf::from);
-    let file = folder.join("tracedata.jsonl");
+    let file = directory.join("tracedata.jsonl");
     let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     let cases: Vec<Case> = text
         .lines()

@@ -1,4 +1,4 @@
-//! Stacks of slices that nobody made: whatever the words are, the lines are a tree, and memory has an end.
+//! Stacks of arbitrary words: for any words, the lines form a tree and memory is bounded.
 
 use proptest::prelude::*;
 use trace_rules::Rules;

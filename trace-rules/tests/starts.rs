@@ -61,7 +61,7 @@ fn a_process_may_start_for_a_service_or_a_receiver() {
     for by in [CreatedBy::SERVICE, CreatedBy::RECEIVER] {
         let mut starts = starts(StartConfig::default());
         assert_eq!(starts.message(by, 1_300 * MS), None);
-        // An hour later somebody opens the app.
+        // An hour later the user opens the app.
         starts.message(CreatedBy::TRANSACTION, 3_600_000 * MS);
         starts.created(1, 3_600_010 * MS);
         let (page, start) = starts.focus(1, HOME, true, 3_600_510 * MS);
@@ -170,7 +170,7 @@ fn a_hot_start_returns_to_the_foreground_with_a_living_activity() {
     starts.to_front(80_020 * MS);
     let hot = start(starts.focus(2, 77, true, 80_400 * MS)).unwrap();
     assert_eq!((hot.kind, hot.cost_ms, hot.bad), (StartKind::Hot, 400, false));
-    // A dialog that closes is none.
+    // A dialog that closes is no start.
     starts.focus(2, 77, false, 81_000 * MS);
     assert_eq!(start(starts.focus(2, 77, true, 82_000 * MS)), None);
     // Games may take a second.

@@ -20,9 +20,9 @@ fn main() {
             }
         }
     }
-    let folder = churn::folder(&std::env::temp_dir());
-    let seen = churn::run(&folder, Duration::from_secs(seconds), alive);
-    let _ = std::fs::remove_dir_all(&folder);
+    let directory = churn::directory(&std::env::temp_dir());
+    let seen = churn::run(&directory, Duration::from_secs(seconds), alive);
+    let _ = std::fs::remove_dir_all(&directory);
     println!(
         "churn: {} threads started and ended in {seconds} s, at most {} at a time; the last {} are all in the \
          recording with their names and events; main's history was whole {} times out of {}",

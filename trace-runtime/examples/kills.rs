@@ -1,4 +1,4 @@
-//! Kills a program at random instants, and looks at what its recordings hold.
+//! Kills a program at random instants, and checks what its recordings hold.
 //!
 //!   kills [--count N] [--seed N]      half of them with each clock, half of those with a file that comes late
 //!
@@ -26,12 +26,12 @@ use trace_runtime::{Clock, Config, Destination};
 
 const THREADS: usize = 8;
 const PAGE: usize = 4096;
-const ROLE: &str = "ANRSCOPE_KILLS_FOLDER";
+const ROLE: &str = "ANRSCOPE_KILLS_DIRECTORY";
 const WAIT: Duration = Duration::from_secs(60);
 
 fn main() {
-    if let Some(folder) = std::env::var_os(ROLE) {
-        return child(Path::new(&folder));
+    if let Some(directory) = std::env::var_os(ROLE) {
+        return child(Path::new(&directory));
     }
     let (mut count, mut seed) = (2_000, 1);
     let mut args = std::env::args().skip(1);
@@ -46,17 +46,17 @@ fn main() {
             }
         }
     }
-    let folder = std::env::temp_dir().join(format!("kills-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
+    let directory = std::env::temp_dir().join(format!("kills-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory");
     let totals = Totals::default();
     // Two at a time: most of each is waiting.
     std::thread::scope(|scope| {
         for half in 0..2 {
-            let (folder, totals) = (&folder, &totals);
-            scope.spawn(move || (half..count).step_by(2).for_each(|kill| one(folder, kill, seed, totals)));
+            let (directory, totals) = (&directory, &totals);
+            scope.spawn(move || (half..count).step_by(2).for_each(|kill| one(directory, kill, seed, totals)));
         }
     });
-    std::fs::remove_dir_all(folder).expect("the folder is ours");
+    std::fs::remove_dir_all(directory).expect("the directory is ours");
     let total = |n: &AtomicU64| n.load(Ordering::Relaxed);
     assert!(total(&totals.overwritten) > 0 && total(&totals.open) > 0, "nothing was proved");
     println!(
@@ -128,11 +128,11 @@ fn page(path: &Path) -> &'static [AtomicU64] {
     }
 }
 
-fn child(folder: &Path) {
-    let page = page(&folder.join("page"));
+fn child(directory: &Path) {
+    let page = page(&directory.join("page"));
     let number: u64 = std::env::var("ANRSCOPE_KILLS_NUMBER").unwrap().parse().unwrap();
     let (coarse, late) = (number % 2 == 1, number % 4 >= 2);
-    let there = Destination::Directory(folder.to_owned());
+    let there = Destination::Directory(directory.to_owned());
     let mut config = Config::new(if late { Destination::Later } else { there.clone() }, "kills");
     config.sense_sigquit = false;
     config.recording.clock = if coarse { Clock::Coarse } else { Clock::Precise };
@@ -181,9 +181,9 @@ fn write(thread: usize, page: &[AtomicU64]) -> ! {
     }
 }
 
-fn one(folder: &Path, number: u64, seed: u64, totals: &Totals) {
-    let own = folder.join(number.to_string());
-    std::fs::create_dir(&own).expect("a folder");
+fn one(directory: &Path, number: u64, seed: u64, totals: &Totals) {
+    let own = directory.join(number.to_string());
+    std::fs::create_dir(&own).expect("a directory");
     std::fs::write(own.join("page"), [0; PAGE]).expect("the page");
     let mut child = Command::new(std::env::current_exe().expect("this program"))
         .env(ROLE, &own)
@@ -216,11 +216,12 @@ fn one(folder: &Path, number: u64, seed: u64, totals: &Totals) {
         let short = leaves_short_calls_out(number);
         check(&recording, found, thread, at(1), short, totals, &what);
     }
-    std::fs::remove_dir_all(own).expect("the folder is ours");
+    std::fs::remove_dir_all(own).expect("the directory is ours");
 }
 
-fn recording(folder: &Path) -> PathBuf {
-    let files = std::fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry").path());
+fn recording(directory: &Path) -> PathBuf {
+    let files =
+        std::fs::read_dir(directory).expect("the directory").map(|entry| entry.expect("an entry").path());
     files.filter(|path| path.extension().is_some_and(|e| e == "anrscope")).last().expect("a recording")
 }
 

@@ -1,9 +1,9 @@
 //! What `start` costs the main thread, in a process that looks as an app does to the kernel: SIGQUIT blocked everywhere,
 //! a thread "Signal Catcher" in `sigwait`, and some others. One start a process: `scripts/bench monitors` runs many.
 //!
-//! Prints `us WALL CPU FAULTS SWITCHES`: microseconds by the clock and of the processor, page faults, and how often main lost
-//! or left the processor. Around what is measured stand two calls of `getppid`, which nothing else here makes: with
-//! `strace` the calls between them are those of the start.
+//! Prints `us WALL CPU FAULTS SWITCHES`: wall time and CPU time in microseconds, page faults, and main's context
+//! switches, involuntary and voluntary. Two calls of `getppid`, which nothing else here makes, enclose what is
+//! measured: with `strace` the calls between them are those of the start.
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn main() {
@@ -76,10 +76,10 @@ mod linux {
                 }
             });
         }
-        let folder = std::env::args()
+        let directory = std::env::args()
             .nth(1)
-            .map_or(Destination::Later, |folder| Destination::Directory(folder.into()));
-        let config = Config::new(folder, "com.example.start");
+            .map_or(Destination::Later, |directory| Destination::Directory(directory.into()));
+        let config = Config::new(directory, "com.example.start");
         let before = getrusage(UsageWho::RUSAGE_THREAD).unwrap();
         let (wall, cpu) = (ns(ClockId::CLOCK_MONOTONIC), ns(ClockId::CLOCK_THREAD_CPUTIME_ID));
         getppid();

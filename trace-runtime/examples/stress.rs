@@ -25,9 +25,9 @@ fn main() {
             std::process::exit(2);
         }
     };
-    let folder = std::env::temp_dir().join(format!("stress-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let mut config = Config::new(Destination::Directory(folder.clone()), "stress");
+    let directory = std::env::temp_dir().join(format!("stress-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let mut config = Config::new(Destination::Directory(directory.clone()), "stress");
     config.sense_sigquit = false;
     config.recording.heartbeat = Some(Duration::from_millis(10));
     // Small enough to wrap all the time.
@@ -62,7 +62,7 @@ fn main() {
     let lost = |t| recording.events(t).filter(|item| !matches!(item, Ok(Item::Event { .. }))).count();
     let damaged: usize = recording.threads().iter().map(lost).sum();
     assert_eq!((recording.faults().0, damaged), (&[][..], 0), "the recording is damaged");
-    let _ = std::fs::remove_dir_all(folder);
+    let _ = std::fs::remove_dir_all(directory);
     let (right, refused) = (right.load(Ordering::Relaxed), refused.load(Ordering::Relaxed));
     assert!(right > 0, "not one slice was copied");
     println!(

@@ -15,7 +15,7 @@
 //! use trace_runtime::{Clock, Config, Destination};
 //!
 //! let directory = std::env::temp_dir().join(format!("trace-runtime-example-{}", std::process::id()));
-//! let mut config = Config::new(Destination::Folder(directory.clone()), "com.example");
+//! let mut config = Config::new(Destination::Directory(directory.clone()), "com.example");
 //! config.recording.clock = Clock::Precise;
 //! trace_runtime::start(&config).unwrap();
 //! trace_runtime::enter(7);

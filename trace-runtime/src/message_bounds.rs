@@ -15,7 +15,7 @@ use crate::sigquit::sensing;
 use crate::time;
 use crate::writing::thread;
 
-/// Records the begin of a message on the calling thread. On main the message is watched from now on. A
+/// Records the start of a message on the calling thread. On main the message is watched from now on. A
 /// message that begins inside another one belongs to a nested loop.
 #[inline]
 pub fn message_begin(message: &Message) {
@@ -28,7 +28,7 @@ pub fn message_end() {
     end(None, 0);
 }
 
-/// Records the begin of a message. `stack` is the address of anything on the stack of the reporting call, 0
+/// Records the start of a message. `stack` is the address of anything on the stack of the reporting call, 0
 /// if unknown. It distinguishes a nested loop from a message whose end was lost
 /// ([`trace_rules::looper::Pairing`]).
 #[inline]

@@ -1,4 +1,4 @@
-//! How fine the record is, as somebody asks for it in words.
+//! The time resolution of the recording, parsed from the words of an option.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ impl Resolution {
     const DEFAULT: Self =
         Self { clock: Clock::Coarse, tick: Duration::from_millis(1), shortest: Some(Duration::ZERO) };
 
-    /// From words in any order: `1ms`, `100us`, `exact`, `precise`, `coarse`. What is none of them changes nothing.
+    /// From words in any order: `1ms`, `100us`, `exact`, `precise`, `coarse`. Other words are ignored.
     pub(crate) fn of_text(text: &str) -> Self {
         let words = || text.split_ascii_whitespace();
         let mut resolution = Self::DEFAULT;
@@ -46,7 +46,7 @@ impl Resolution {
     }
 }
 
-/// A percentage with two places at most (`3`, `0.5`) in hundredths; `None` if it is none.
+/// A percentage with two places at most (`3`, `0.5`) in hundredths; `None` if it is not a percentage.
 pub(crate) fn hundredths(percent: &str) -> Option<u32> {
     let (whole, part) = percent.split_once('.').unwrap_or((percent, ""));
     let part = match part.len() {

@@ -4,7 +4,7 @@ use native_signal::{InstallError, Policy, Thresholds};
 use recorder::{Clock, Destination, Hooks, Recorder, StartError, Threads, Tick, notice};
 use trace_format::sections::configuration;
 
-use crate::main_thread::message_watch;
+use crate::main_thread::{message_watch, usage};
 use crate::monitors::config::redact;
 use crate::monitors::envelope;
 use crate::monitors::looper::{outermost, unknown};
@@ -81,6 +81,7 @@ fn on_tick(recorder: &'static Recorder, tick: Tick) {
         }
         Tick::Heartbeat(now) => {
             unknown::heartbeat(recorder, now);
+            usage::without_looper(recorder, now);
             // Without a Looper, no message end checks this.
             sensing::check_displaced(now);
         }

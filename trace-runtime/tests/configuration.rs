@@ -88,8 +88,8 @@ fn setters_and_numbers_are_formatted() {
 fn tests_of_options() -> String {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut all = String::new();
-    for folder in ["trace-runtime/tests/android_host", "android/tests/app"] {
-        for entry in std::fs::read_dir(here.join(folder)).unwrap() {
+    for directory in ["trace-runtime/tests/android_host", "android/tests/app"] {
+        for entry in std::fs::read_dir(here.join(directory)).unwrap() {
             let path = entry.unwrap().path();
             if path.is_file() && path.file_stem().is_some_and(|name| name != "AppOptions") {
                 all += &std::fs::read_to_string(path).unwrap();

@@ -19,20 +19,21 @@ fn checked_in_classes_equal_javacs_output() {
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("java-classes");
     let _ = std::fs::remove_dir_all(&out);
     std::fs::create_dir_all(&out).unwrap();
-    let folders = ["dev/anrscope", "com/tencent/matrix/trace/core"].map(Path::new);
-    let sources: Vec<PathBuf> = folders.iter().flat_map(|folder| files(&java.join(folder))).collect();
+    let directories = ["dev/anrscope", "com/tencent/matrix/trace/core"].map(Path::new);
+    let sources: Vec<PathBuf> =
+        directories.iter().flat_map(|directory| files(&java.join(directory))).collect();
     let sources: Vec<&Path> = sources.iter().map(PathBuf::as_path).collect();
     let path = std::env::join_paths([java.join("stubs"), java.clone()]).unwrap();
     let flags = ["--release", "8", "-g", "-Xlint:-options", "-implicit:none"];
     let places = ["-sourcepath", path.to_str().unwrap(), "-d", out.to_str().unwrap()];
     run("javac", &sources, &[&flags[..], &places].concat());
-    for folder in folders {
-        compare(&out.join(folder), &java.join("classes").join(folder));
+    for directory in directories {
+        compare(&out.join(directory), &java.join("classes").join(directory));
     }
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> = std::fs::read_dir(directory).unwrap().map(|e| e.unwrap().path()).collect();
     files.sort();
     files
 }

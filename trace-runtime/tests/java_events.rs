@@ -10,25 +10,25 @@ use trace_format::{Event, Item, Recording, Thread};
 const ALL: [&str; 2] = ["-Danrscope.resolution=exact", "-Danrscope.max_overhead=0"];
 
 /// An empty directory of this name, with the compiled program in it.
-fn folder(name: &str, program: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
+fn directory(name: &str, program: &str) -> PathBuf {
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory).unwrap();
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = Command::new("javac")
         .args(["-nowarn", "-cp"])
         .arg(here.join("../android/method-beat/classes"))
         .arg("-d")
-        .arg(&folder)
+        .arg(&directory)
         .arg(here.join("../android/tests/jvm").join(program).with_extension("java"))
         .output()
         .expect("javac: run scripts/test, which installs a JDK");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    folder
+    directory
 }
 
 /// Runs a class there, recorded into that directory, and returns its stdout; stderr must be empty.
-fn java(folder: &Path, properties: &[&str], words: &[&str]) -> String {
+fn java(directory: &Path, properties: &[&str], words: &[&str]) -> String {
     // Test binaries are in deps, examples one level up.
     let own = std::env::current_exe().unwrap();
     let library = own.parent().and_then(Path::parent).unwrap().join("examples/liblibrary.so");
@@ -36,10 +36,10 @@ fn java(folder: &Path, properties: &[&str], words: &[&str]) -> String {
     let Output { status, stdout, stderr } = Command::new(home.unwrap_or("java".into()))
         .arg(format!("-Xbootclasspath/a:{}/../android/method-beat/classes", env!("CARGO_MANIFEST_DIR")))
         .arg(format!("-Danrscope.lib={}", library.display()))
-        .arg(format!("-Danrscope.dir={}", folder.display()))
+        .arg(format!("-Danrscope.dir={}", directory.display()))
         .args(properties)
         .arg("-cp")
-        .arg(folder)
+        .arg(directory)
         .args(words)
         .output()
         .expect("java: run scripts/test, which installs a JDK");
@@ -48,8 +48,8 @@ fn java(folder: &Path, properties: &[&str], words: &[&str]) -> String {
     String::from_utf8(stdout).unwrap()
 }
 
-fn recording(folder: &Path) -> Recording<Vec<u8>> {
-    let files: Vec<_> = std::fs::read_dir(folder)
+fn recording(directory: &Path) -> Recording<Vec<u8>> {
+    let files: Vec<_> = std::fs::read_dir(directory)
         .unwrap()
         .map(|e| e.unwrap().path())
         .filter(|p| p.extension().is_some_and(|x| x == "anrscope"))
@@ -80,18 +80,18 @@ fn thread<'a>(recording: &'a Recording<Vec<u8>>, name: &str) -> &'a Thread {
 /// Runs Mixed, and compares every thread's events with its log.
 fn mixed(name: &str, clock: &str, change: &str) {
     const EVENTS: usize = 200_000;
-    let folder = folder(name, "Mixed");
-    let logs = folder.to_str().unwrap();
+    let directory = directory(name, "Mixed");
+    let logs = directory.to_str().unwrap();
     let begun = native_signal::boottime_ns();
     let properties = [clock, ALL[0], ALL[1], "-Danrscope.mainWords=4000000", "-Danrscope.poolWords=4000000"];
-    let printed = java(&folder, &properties, &["Mixed", logs, "7", &EVENTS.to_string(), change]);
+    let printed = java(&directory, &properties, &["Mixed", logs, "7", &EVENTS.to_string(), change]);
     let ended = native_signal::boottime_ns();
     assert_eq!(printed.trim(), "allocated 0 0 0 0");
 
-    let recording = recording(&folder);
+    let recording = recording(&directory);
     assert_eq!((recording.header().dropped, recording.texts().overflow()), (0, 0));
     for name in ["main", "mixed-0", "mixed-1", "mixed-2"] {
-        let log = std::fs::read(folder.join(name).with_extension("log")).unwrap();
+        let log = std::fs::read(directory.join(name).with_extension("log")).unwrap();
         let log: Vec<u32> = log.chunks_exact(4).map(|b| u32::from_be_bytes(b.try_into().unwrap())).collect();
         assert_eq!(log.len(), EVENTS);
         let thread = thread(&recording, name);
@@ -136,14 +136,14 @@ fn without_unsafe_coarse_events_cross_jni_and_are_the_same() {
 #[test]
 fn a_method_switched_off_is_not_recorded_and_the_recording_has_the_time() {
     for clock in ["coarse", "precise"] {
-        let folder = folder(&format!("controlled-{clock}"), "Controlled");
+        let directory = directory(&format!("controlled-{clock}"), "Controlled");
         let clock_property = format!("-Danrscope.clock={clock}");
         java(
-            &folder,
+            &directory,
             &[&clock_property, ALL[0], ALL[1], "-Xshare:off", "-Djava.system.class.loader=Controlled"],
             &["Controlled"],
         );
-        let recording = recording(&folder);
+        let recording = recording(&directory);
         let main = events(&recording, &recording.threads()[0]);
         // The class loader's own calls, which began while MethodBeat was being initialized, come in pairs.
         let mut depth = 0;
@@ -153,7 +153,7 @@ fn a_method_switched_off_is_not_recorded_and_the_recording_has_the_time() {
                 Event::Exit(9) => depth -= 1,
                 _ => {}
             }
-            assert!(depth >= 0, "an end without its begin");
+            assert!(depth >= 0, "an end without a start");
         }
         assert_eq!(depth, 0);
         let calls: Vec<_> =
@@ -201,8 +201,8 @@ struct Long {
 
 #[test]
 fn in_a_busy_program_long_calls_are_recorded_and_short_ones_are_counted() {
-    let folder = folder("short-calls", "ShortCalls");
-    let printed = java(&folder, &["-Danrscope.max_overhead=0"], &["ShortCalls", "3", "1500"]);
+    let directory = directory("short-calls", "ShortCalls");
+    let printed = java(&directory, &["-Danrscope.max_overhead=0"], &["ShortCalls", "3", "1500"]);
     let mut calls = 0;
     let mut long = Vec::new();
     for line in printed.lines() {
@@ -218,7 +218,7 @@ fn in_a_busy_program_long_calls_are_recorded_and_short_ones_are_counted() {
         }
     }
     assert!(calls > 100_000 && long.len() > 20, "{calls} calls, {} of them long", long.len());
-    let recording = recording(&folder);
+    let recording = recording(&directory);
     // Without it, nothing may be reported.
     let service = recording.service().map_or_else(Vec::new, |service| events(&recording, service));
     // Where the ticker was not scheduled, shorter calls are unknown.
@@ -240,7 +240,7 @@ fn in_a_busy_program_long_calls_are_recorded_and_short_ones_are_counted() {
             match event {
                 Event::Enter(id) => open.push((*id, *time)),
                 Event::Exit(id) => {
-                    let (opened, begun) = open.pop().expect("an end has its begin");
+                    let (opened, begun) = open.pop().expect("every end has a start");
                     assert_eq!(opened, *id);
                     ended.insert(*id, time - begun);
                 }

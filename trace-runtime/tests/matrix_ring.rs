@@ -97,8 +97,9 @@ fn play(case: &Value) -> Result<usize, String> {
 #[test]
 fn sequences_of_the_original_are_reproduced_bit_for_bit() {
     let given = std::env::var_os("ANRSCOPE_GOLDEN").map(PathBuf::from);
-    let folder = given.unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data")));
-    let path = folder.join("ring.jsonl");
+    let directory =
+        given.unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data")));
+    let path = directory.join("ring.jsonl");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let (mut cases, mut ops) = (0, 0);
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

@@ -31,13 +31,13 @@ use sigquit::{
 };
 
 const ROLE: &str = "ANRSCOPE_TEST_ROLE";
-const FOLDER: &str = "ANRSCOPE_TEST_FOLDER";
+const DIRECTORY: &str = "ANRSCOPE_TEST_DIRECTORY";
 const WAIT: Duration = Duration::from_secs(60);
 
 fn main() {
     if let Ok(role) = std::env::var(ROLE) {
-        let folder = PathBuf::from(std::env::var_os(FOLDER).expect("a folder"));
-        return child(&role, &folder);
+        let directory = PathBuf::from(std::env::var_os(DIRECTORY).expect("a directory"));
+        return child(&role, &directory);
     }
     type Case = (&'static str, fn(&Path));
     let cases: &[Case] = &[
@@ -47,7 +47,7 @@ fn main() {
         ("the_file_has_what_was_recorded_before_it_existed", destination::later),
         ("a_program_that_ends_at_once_is_recorded", destination::ends_at_once),
         ("with_main_only_no_other_thread_is_recorded", destination::main_only),
-        ("without_a_directory_it_records_in_memory", destination::not_a_folder),
+        ("without_a_directory_it_records_in_memory", destination::not_a_directory),
         ("with_a_read_only_directory_it_records_in_memory", destination::read_only),
         ("on_a_full_disk_it_records_in_memory", destination::full),
         ("a_removed_directory_does_not_stop_recording", destination::removed),
@@ -74,10 +74,10 @@ fn main() {
     let mut ran = 0;
     for (name, case) in cases {
         if wanted.iter().all(|w| name.contains(w.as_str())) {
-            let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-            let _ = std::fs::remove_dir_all(&folder);
-            std::fs::create_dir_all(&folder).expect("a folder for the case");
-            case(&folder);
+            let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+            let _ = std::fs::remove_dir_all(&directory);
+            std::fs::create_dir_all(&directory).expect("a directory for the case");
+            case(&directory);
             println!("test {name} ... ok");
             ran += 1;
         }
@@ -88,10 +88,10 @@ fn main() {
     );
 }
 
-fn spawn(role: &str, folder: &Path) -> Child {
+fn spawn(role: &str, directory: &Path) -> Child {
     Command::new(std::env::current_exe().expect("this binary"))
         .env(ROLE, role)
-        .env(FOLDER, folder)
+        .env(DIRECTORY, directory)
         .stdout(Stdio::piped())
         .spawn()
         .expect("started")
@@ -104,8 +104,8 @@ fn line(reader: &mut impl BufRead) -> String {
     line.trim().to_owned()
 }
 
-fn only_recording(folder: &Path) -> Recording<Vec<u8>> {
-    let mut files: Vec<_> = std::fs::read_dir(folder)
+fn only_recording(directory: &Path) -> Recording<Vec<u8>> {
+    let mut files: Vec<_> = std::fs::read_dir(directory)
         .unwrap()
         .map(|e| e.unwrap().path())
         .filter(|p| p.extension().is_some_and(|x| x == "anrscope"))
@@ -131,14 +131,14 @@ fn begin(config: &Config) {
 }
 
 /// The child's roles.
-fn child(role: &str, folder: &Path) {
-    let mut config = Config::new(Destination::Directory(folder.to_owned()), "test");
+fn child(role: &str, directory: &Path) {
+    let mut config = Config::new(Destination::Directory(directory.to_owned()), "test");
     match role {
         "write" => {
             config.recording.sizes = Sizes { main_blocks: 16, pool_blocks: 24, ..Sizes::DEFAULT };
             config.sense_sigquit = false;
             begin(&config);
-            write_and_count(&folder.join("count"));
+            write_and_count(&directory.join("count"));
         }
         "fork" => {
             trace_runtime::start(&config).unwrap();
@@ -188,10 +188,10 @@ fn child(role: &str, folder: &Path) {
             }
         }
         "later" | "ends-at-once" | "main-only" | "fails" | "full" | "removed" => {
-            destination::child(role, folder, config);
+            destination::child(role, directory, config);
         }
         "hammers" | "destructors" => crowd::child(role, config),
-        _ if role.starts_with("bus-") => bus_fault::child(role, folder, config),
+        _ if role.starts_with("bus-") => bus_fault::child(role, directory, config),
         _ if role.starts_with("crowd-") => crowd::child(role, config),
         _ => sigquit::child(role, config),
     }
@@ -225,12 +225,12 @@ fn write_and_count(count: &Path) {
     run(&file, 0);
 }
 
-fn kills(folder: &Path) {
+fn kills(directory: &Path) {
     let mut seed = 0x2545_F491_4F6C_DD1D_u64;
     for round in 0..200 {
-        let folder = folder.join(round.to_string());
-        std::fs::create_dir(&folder).unwrap();
-        let mut child = spawn("write", &folder);
+        let directory = directory.join(round.to_string());
+        std::fs::create_dir(&directory).unwrap();
+        let mut child = spawn("write", &directory);
         assert_eq!(line(&mut BufReader::new(child.stdout.take().unwrap())), "running");
         seed ^= seed << 13;
         seed ^= seed >> 7;
@@ -238,16 +238,16 @@ fn kills(folder: &Path) {
         std::thread::sleep(Duration::from_micros(seed % 30_000));
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(9));
-        check_counts(&folder);
-        std::fs::remove_dir_all(&folder).unwrap();
+        check_counts(&directory);
+        std::fs::remove_dir_all(&directory).unwrap();
     }
 }
 
-fn check_counts(folder: &Path) {
-    let recording = only_recording(folder);
+fn check_counts(directory: &Path) {
+    let recording = only_recording(directory);
     assert_eq!(recording.faults(), (&[][..], 0));
     assert_eq!(recording.header().state, Some(State::Open));
-    let counts = std::fs::read(folder.join("count")).unwrap();
+    let counts = std::fs::read(directory.join("count")).unwrap();
     let number = |at: usize| counts.get(at..at + 8).map_or(0, |b| u64::from_le_bytes(b.try_into().unwrap()));
     for place in 0..WRITERS {
         let (tid, counted) = (number(place * 16) as u32, number(place * 16 + 8));
@@ -286,33 +286,33 @@ fn fork_and_write() {
     }
 }
 
-fn fork(folder: &Path) {
-    assert!(spawn("fork", folder).wait().unwrap().success());
-    let recording = only_recording(folder);
+fn fork(directory: &Path) {
+    assert!(spawn("fork", directory).wait().unwrap().success());
+    let recording = only_recording(directory);
     let [main] = recording.threads() else { panic!("{:?}", recording.threads()) };
     let kinds: Vec<_> = events(&recording, main).into_iter().map(|(_, e)| e).collect();
     assert_eq!(kinds, [Event::Enter(1), Event::Exit(1)]);
 }
 
-fn no_file(folder: &Path) {
-    let mut child = spawn("no-file", folder);
+fn no_file(directory: &Path) {
+    let mut child = spawn("no-file", directory);
     assert_eq!(line(&mut BufReader::new(child.stdout.take().unwrap())), "recorded");
     assert!(child.wait().unwrap().success());
 }
 
-fn hang(folder: &Path) {
-    let mut child = spawn("hang", folder);
+fn hang(directory: &Path) {
+    let mut child = spawn("hang", directory);
     assert_eq!(line(&mut BufReader::new(child.stdout.take().unwrap())), "stuck");
     let stuck = native_signal::boottime_ns();
     // Nothing is recorded any more, but the file still shows that the process is alive.
     let mut lived = 0;
     sigquit::wait_until("a sign of life", || {
-        lived = only_recording(folder).header().last_alive;
+        lived = only_recording(directory).header().last_alive;
         lived > stuck + 600_000_000
     });
     child.kill().unwrap();
     child.wait().unwrap();
-    let recording = only_recording(folder);
+    let recording = only_recording(directory);
     let alive = recording.header().last_alive;
     assert!((lived..=native_signal::boottime_ns()).contains(&alive), "{lived} {alive}");
     let main = &recording.threads()[0];
@@ -333,14 +333,14 @@ fn hang(folder: &Path) {
     assert!(found >= since + 200_000_000);
 }
 
-fn exit_in_order(folder: &Path) {
-    assert!(spawn("exit", folder).wait().unwrap().success());
-    assert_eq!(only_recording(folder).header().state, Some(State::Ended));
+fn exit_in_order(directory: &Path) {
+    assert!(spawn("exit", directory).wait().unwrap().success());
+    assert_eq!(only_recording(directory).header().state, Some(State::Ended));
 }
 
-fn many_threads(folder: &Path) {
-    assert!(spawn("threads", folder).wait().unwrap().success());
-    let recording = only_recording(folder);
+fn many_threads(directory: &Path) {
+    assert!(spawn("threads", directory).wait().unwrap().success());
+    let recording = only_recording(directory);
     assert_eq!(recording.header().dropped, 0);
     // Eight blocks hold the eight last ones, complete and named.
     let names: Vec<_> = recording.threads().iter().map(|t| t.name.clone().unwrap()).collect();

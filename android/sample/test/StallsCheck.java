@@ -64,10 +64,10 @@ public final class StallsCheck {
         Thread main = new Thread(Stalls::deadlock, "main-to-be");
         main.setDaemon(true);
         main.start();
-        until(main, "dead-locks");
+        until(main, "is in a deadlock");
         long end = System.nanoTime() + 30_000_000_000L;
         while (THREADS.findDeadlockedThreads() == null) {
-            check(System.nanoTime() < end, "no dead-lock found");
+            check(System.nanoTime() < end, "no deadlock found");
             Thread.sleep(5);
         }
         check(THREADS.findDeadlockedThreads().length == 2, "not two threads in the deadlock");

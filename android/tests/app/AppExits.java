@@ -79,7 +79,7 @@ public final class AppExits {
         Anrscope.setAnrListener(
                 new AnrListener() {
                     @Override
-                    public void onDeadLockDetected(
+                    public void onDeadlockDetected(
                             int pid, String main, String first, String last, int[] threads, String[] locks) {
                         System.out.println("deadlock of " + pid + " " + Arrays.toString(threads) + " " + Arrays.toString(locks));
                         for (String text : new String[] {main, first, last}) {

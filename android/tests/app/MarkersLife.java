@@ -142,7 +142,7 @@ public final class MarkersLife {
                     }
 
                     @Override
-                    public void onDeadLockDetected(
+                    public void onDeadlockDetected(
                             int pid, String main, String first, String last, int[] threads, String[] locks) {
                         System.out.println("deadlock " + main + first + last + String.join(" ", locks));
                         called[0] = true;

@@ -282,7 +282,7 @@ public final class UnitLife implements InvocationHandler {
                                     }
                                 });
                 break;
-            case "asleep":
+            case "sleeping":
                 new Handler().postDelayed(Looper.myLooper()::quit, ms);
                 break;
             default:

@@ -131,13 +131,13 @@ fn pull_all(
     let quiet = options.quiet || options.json;
     let package = &options.package;
     let app = App::new(Device::open(server, serial)?, package, user)?;
-    let shelf = app.recordings()?;
-    for name in &shelf.rejected {
+    let list = app.recordings()?;
+    for name in &list.rejected {
         print_line(&format!("warning: {name:?} is not a file of anrscope and stays on the device"))?;
     }
-    let place = shelf.place.name();
+    let place = list.place.name();
     // `recordings` has reported an Err already.
-    let mut found = shelf.recordings.unwrap_or_default();
+    let mut found = list.recordings.unwrap_or_default();
     if options.newest {
         found.truncate(1);
     }

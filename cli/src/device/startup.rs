@@ -110,7 +110,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
 /// Start time of the newest recording's process, ms; `None` if it has no such section.
 fn own_figure(app: &App, directory: &Path) -> anyhow::Result<Option<f64>> {
     let found = match app.recordings() {
-        Ok(shelf) => shelf.recordings.unwrap_or_default(),
+        Ok(list) => list.recordings.unwrap_or_default(),
         Err(error) if error.is_interrupt() || error.is_lost() => return Err(error.into()),
         // The app does not use the library, or its files cannot be read.
         Err(_) => return Ok(None),

@@ -23,7 +23,7 @@ Examples:
     # Until Ctrl-C.
     anrscope device watch com.example.app -o anrs
 
-    # Until the first one, for an hour at most; exit status 1 if there was none.
+    # Until the first one, for an hour at most; exit status 1 without an ANR.
     anrscope device watch com.example.app -o anrs --once --for 3600
 
 Exit status:
@@ -82,8 +82,8 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         app.device().serial()
     )?;
     while !stop.is_set() && end.is_none_or(|end| Instant::now() < end) {
-        let shelf = match app.recordings() {
-            Ok(shelf) => shelf,
+        let list = match app.recordings() {
+            Ok(list) => list,
             Err(error) if error.is_interrupt() => break,
             // The device may be unplugged for a while, or the app reinstalled.
             Err(error) if !first => {
@@ -93,7 +93,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
             }
             Err(error) => return Err(error.into()),
         };
-        let recordings = shelf.recordings.unwrap_or_default();
+        let recordings = list.recordings.unwrap_or_default();
         if first {
             at_first = recordings.iter().map(|remote| remote.name.clone()).collect();
             first = false;

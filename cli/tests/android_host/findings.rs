@@ -116,7 +116,7 @@ fn posted(options: &Options, level: u32, name: &'static str) -> Line {
 }
 
 fn launch(options: &Options, level: u32, name: &'static str) -> Line {
-    let log = case(options, level, name, &[]).folder().with_extension("exceptions");
+    let log = case(options, level, name, &[]).directory().with_extension("exceptions");
     let case = case(options, level, name, &["launch", "20"]);
     let run = case.jvm(&format!("-Xlog:exceptions=info:file={}", log.display())).run();
     let thrown = std::fs::read_to_string(&log).unwrap_or_default();

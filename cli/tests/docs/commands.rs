@@ -325,7 +325,7 @@ impl Bench {
         let mut running = Running::start(self, dir, &as_run);
         if line.contains("--once") {
             running.wait_until_it_says("watching");
-            // What is there at the first look is no news, and nobody sees when that was.
+            // Recordings of the first poll are not reported, and the program does not say when it polls first.
             let mut pid = 16_361;
             while running.child.try_wait().unwrap().is_none() {
                 self.phone.directory().write(&format!("{own}/{PACKAGE}-{pid}.anrscope"), hung()).unwrap();

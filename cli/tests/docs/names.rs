@@ -143,8 +143,8 @@ fn every_file_of_the_repository_is_there() {
 #[test]
 fn java_sources_are_ascii() {
     let mut checked = 0;
-    for folder in ["android", "cli", "exporter", "instrumenter"] {
-        for file in walk(folder).iter().filter(|file| file.ends_with(".java")) {
+    for directory in ["android", "cli", "exporter", "instrumenter"] {
+        for file in walk(directory).iter().filter(|file| file.ends_with(".java")) {
             assert!(std::fs::read(repository().join(file)).unwrap().is_ascii(), "{file}");
             checked += 1;
         }

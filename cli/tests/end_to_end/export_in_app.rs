@@ -35,7 +35,7 @@ fn the_app_writes_the_trace_that_the_program_writes() {
     let traces = directory.name("traces");
     fs::create_dir_all(&traces).unwrap();
     let case = case(&library, "with").property(&format!("anrscope.export.lib={}", exporter().display()));
-    let own = case.folder();
+    let own = case.directory();
     let run = case.word(recording.to_str().unwrap()).word(&traces).run();
     let said = |of: &str| run.lines(of).next().unwrap_or_else(|| panic!("{of}: {}", run.printed)).to_owned();
     assert_eq!(said("old:"), "done true");

@@ -39,6 +39,7 @@ mod rows;
 #[path = "../../../exporter/tests/schema/mod.rs"]
 mod schema;
 mod sigquit;
+mod spin;
 #[path = "../cli/temp_dir.rs"]
 #[allow(dead_code, reason = "the other test binary uses more of it")]
 mod temp_dir;

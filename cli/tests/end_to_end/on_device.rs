@@ -24,14 +24,14 @@ fn phone(case: &Case, debuggable: bool, faults: Faults) -> Bench {
     let bench = Bench::with(App { package: PACKAGE, debuggable, library: true }, faults);
     let home = bench.phone.directory().path(&format!("data/user/0/{PACKAGE}"));
     fs::remove_dir_all(&home).unwrap();
-    fs::create_dir_all(case.folder()).unwrap();
-    symlink(case.folder(), home).unwrap();
+    fs::create_dir_all(case.directory()).unwrap();
+    symlink(case.directory(), home).unwrap();
     bench
 }
 
 /// The app runs on the phone and answers what its shell asks.
 fn answers(bench: &Bench, case: Case, words: &[&str]) -> (Running, PathBuf) {
-    let directory = case.folder();
+    let directory = case.directory();
     let served = bench.phone.directory().path(&format!("served/{PACKAGE}"));
     let case = words.iter().fold(case.sdk(34).word(served.to_str().unwrap()), |case, word| case.word(word));
     let mut app = Running(case.command().stdout(Stdio::piped()).spawn().unwrap());

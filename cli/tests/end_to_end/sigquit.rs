@@ -124,9 +124,9 @@ impl Waiting {
     /// before the file has its name may find no recorder yet.
     fn await_recording(&self) {
         let kept = self.directory.name("kept");
-        let patience = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(60);
         while !Path::new(&kept).is_dir() || recordings(kept.as_ref()).is_empty() {
-            assert!(Instant::now() < patience, "no recording in {kept}");
+            assert!(Instant::now() < deadline, "no recording in {kept}");
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -189,8 +189,8 @@ fn dump_and_capture(jdk: Option<&Path>, option: &str) -> (Recording<Vec<u8>>, St
     while !dump.contains("Full thread dump") {
         assert!(run.output.read_line(&mut dump).unwrap() > 0, "{dump}");
     }
-    // Long enough for the capture, whose order to the dump is nobody's promise.
-    let patience = Instant::now() + Duration::from_secs(10);
+    // The capture may come before or after the dump: wait for it.
+    let deadline = Instant::now() + Duration::from_secs(10);
     let with_text = option.contains("trace_text");
     let all_there = || {
         let recording = recording(run.directory.name("kept").as_ref());
@@ -198,7 +198,7 @@ fn dump_and_capture(jdk: Option<&Path>, option: &str) -> (Recording<Vec<u8>>, St
             && !verdicts(&recording).is_empty()
             && (!with_text || dump_text(&recording).is_some())
     };
-    while !all_there() && Instant::now() < patience {
+    while !all_there() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(10));
     }
     dump += &run.end();
@@ -229,7 +229,7 @@ fn dump_and_capture(jdk: Option<&Path>, option: &str) -> (Recording<Vec<u8>>, St
 }
 
 /// With `-Xrs` the JVM takes no SIGQUIT, and its default action ends the process, as users of `-Xrs` expect. Any
-/// installed handler would change that, so there is none, and the recording says so.
+/// installed handler would change that, so the library installs no handler, and the recording says so.
 fn left_alone(jdk: Option<&Path>) {
     let mut run = Waiting::start(jdk, "-Xrs");
     let status = std::fs::read_to_string(format!("/proc/{}/status", run.pid)).unwrap();

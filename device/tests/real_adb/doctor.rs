@@ -48,7 +48,7 @@ fn a_working_setup_passes_every_check() {
         "device",
         "shell",
         "Android",
-        "processor",
+        "ABI",
         "page size",
         "user",
         "space",
@@ -154,7 +154,7 @@ fn a_cpu_without_a_build_of_the_library_is_reported() {
     let bench = working_setup();
     let props = fs::read_to_string(bench.phone.directory().path("props")).unwrap();
     bench.phone.directory().write("props", props.replace("arm64-v8a,armeabi-v7a", "x86,riscv64")).unwrap();
-    bad(&of(&bench), "processor", &["x86,riscv64", "arm64-v8a"]);
+    bad(&of(&bench), "ABI", &["x86,riscv64", "arm64-v8a"]);
 }
 
 #[test]

@@ -115,8 +115,8 @@ fn with_several_devices_one_must_be_chosen() {
     assert!(error.contains("-s") && error.contains(&second) && error.contains(&bench.serial), "{error}");
     let one = Device::open(&bench.server(), Some(&second)).unwrap();
     assert!(one.shell("pwd").unwrap().stdout.trim().ends_with("tablet"));
-    let error = Device::open(&bench.server(), Some("nobody")).unwrap_err().to_string();
-    assert!(error.contains("nobody") && error.contains(&second), "{error}");
+    let error = Device::open(&bench.server(), Some("no-such-serial")).unwrap_err().to_string();
+    assert!(error.contains("no-such-serial") && error.contains(&second), "{error}");
 }
 
 /// Starts a program that is not an adb server: it answers `answer`, and keeps the connection open if `stay` is set.

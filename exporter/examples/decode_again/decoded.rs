@@ -318,7 +318,7 @@ impl Decoder {
             self.begun.insert(frame.cookie(), (frame.token(), at, Some(jank)));
         } else if event.has_frame_end() {
             let begun =
-                self.begun.remove(&event.frame_end().cookie()).ok_or("a frame's end without its begin")?;
+                self.begun.remove(&event.frame_end().cookie()).ok_or("a frame's end without its start")?;
             if let (token, begin, Some(jank)) = begun {
                 self.out.frames.push((begin, at, self.expected.remove(&token), jank));
             }

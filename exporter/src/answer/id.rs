@@ -320,7 +320,7 @@ const ROWS: [Row; 37] = {
             C::OtherProcess,
             "other-process",
             "another process's ANR",
-            K::SomebodyElses,
+            K::OtherProcess,
             "Nothing to change here: another process did not respond.",
         ),
         (

@@ -25,7 +25,7 @@ pub enum CauseKind {
     /// Main was in native code.
     NativeStretch,
     /// The system requested the dump because of another process.
-    SomebodyElses,
+    OtherProcess,
     /// No finding explains the hang.
     Unknown,
 }
@@ -43,7 +43,7 @@ impl CauseKind {
         Self::CpuStarvation,
         Self::FrozenProcess,
         Self::NativeStretch,
-        Self::SomebodyElses,
+        Self::OtherProcess,
         Self::Unknown,
     ];
 
@@ -61,7 +61,7 @@ impl CauseKind {
             Self::CpuStarvation => "cpu-starvation",
             Self::FrozenProcess => "frozen-process",
             Self::NativeStretch => "native-stretch",
-            Self::SomebodyElses => "somebody-elses",
+            Self::OtherProcess => "somebody-elses",
             Self::Unknown => "unknown",
         }
     }
@@ -86,7 +86,7 @@ impl CauseKind {
             Self::CpuStarvation => "CPU starvation",
             Self::FrozenProcess => "frozen process",
             Self::NativeStretch => "native stretch",
-            Self::SomebodyElses => "somebody else's ANR",
+            Self::OtherProcess => "another process's ANR",
             Self::Unknown => "unknown",
         }
     }

@@ -164,7 +164,7 @@ pub struct Answer {
     pub samples: u64,
     /// The chain of owners: who owns the lock, who owns the lock that this thread waits for, and so on.
     pub owners: Vec<Owner>,
-    /// The threads of a deadlock, the hung thread first if it is one of them; empty if there is none.
+    /// The threads of a deadlock, the hung thread first if it is one of them; empty without a deadlock.
     pub cycle: Vec<String>,
 }
 

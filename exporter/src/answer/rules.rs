@@ -2,7 +2,7 @@
 //! prints the table.
 //!
 //! Thread state and CPU time come before samples: a main thread that was blocked, or slept through the hang,
-//! was not busy, whatever its samples show. No rule concludes from missing facts.
+//! was not busy, even if its samples show methods. No rule concludes from missing facts.
 
 use trace_format::event::WaitKind;
 use trace_format::verdict::Confidence::{self, High, Low, Medium};
@@ -64,7 +64,7 @@ pub const RULES: &[Rule] = {
         row(
             C::Frozen,
             Medium,
-            "for 10 s and half of the hang main was neither running, runnable nor asleep",
+            "for 10 s and half of the hang main was neither running, runnable nor sleeping",
             stood_still,
         ),
         row(
@@ -215,7 +215,7 @@ fn device_slept(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
 fn stood_still(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let (at, still) = f.cpu.gap;
     let long = f.hung && still >= FROZEN_TIME && is_half(still, f.duration());
-    let text = format!("main was neither running, runnable nor asleep for {}", seconds(still));
+    let text = format!("main was neither running, runnable nor sleeping for {}", seconds(still));
     long.then(|| all([one(at, text)]))?
 }
 

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn kernel_frames_and_why_there_are_none() {
+    fn kernel_frames_and_why_they_are_missing() {
         let frame = |symbol: &str| Some(Ok(KernelFrame { symbol: symbol.into() }));
         assert_eq!(kernel("kernel: futex_wait+0x11c/0x290"), frame("futex_wait+0x11c/0x290"));
         assert_eq!(

@@ -41,7 +41,7 @@ pub enum Detector {
 /// An ANR, confirmed or suspected.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Anr {
-    /// Start of the message or other unit that main was in; `detected` if there was none, or it is unknown.
+    /// Start of the message or other unit that main was in; `detected` if main was in no unit, or it is unknown.
     pub since: u64,
     /// When it was detected.
     pub detected: u64,
@@ -202,7 +202,7 @@ impl Incidents {
             (Some(verdict), _) if verdict.is_outcome_known() => match verdict.outcome {
                 Outcome::Anr | Outcome::SuspectedAnr => true,
                 Outcome::Duplicate => return self.duplicate(s, verdict.clone()),
-                Outcome::SomebodyElses | Outcome::DumpRequested | Outcome::Unknown => false,
+                Outcome::OtherProcess | Outcome::DumpRequested | Outcome::Unknown => false,
             },
             (_, Some(_)) => true,
             (_, None) => stuck_since > 0 && at - stuck_since >= BLOCKED,
@@ -376,9 +376,9 @@ mod tests {
     fn a_verdict_counts_and_not_the_rule() {
         let (stuck, idle) = (sigquit(20 * S, 10 * S), sigquit(30 * S, 0));
         let found =
-            judged(&[stuck, idle], &[verdict(stuck, Outcome::SomebodyElses), verdict(idle, Outcome::Anr)]);
+            judged(&[stuck, idle], &[verdict(stuck, Outcome::OtherProcess), verdict(idle, Outcome::Anr)]);
         let ([anr], [capture]) = (&found.anrs[..], &found.captures[..]) else { panic!("{found:?}") };
-        assert_eq!((capture.at, capture.verdict.as_ref().unwrap().outcome), (20 * S, Outcome::SomebodyElses));
+        assert_eq!((capture.at, capture.verdict.as_ref().unwrap().outcome), (20 * S, Outcome::OtherProcess));
         assert_eq!((anr.since, anr.detected, anr.suspected()), (30 * S, 30 * S, false));
         assert_eq!(anr.subject(), "main thread not seen blocked (SIGQUIT)");
         assert_eq!(found.counters.unwrap().sensed, 30);

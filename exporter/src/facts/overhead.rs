@@ -6,6 +6,9 @@ use trace_format::sections::overhead::{Cost, Line, Switched};
 /// Maximum number of lines kept.
 const MAX_KEPT: usize = 8192;
 
+/// The time that one measurement covers, ns (`recorder/src/writing/overhead.rs`).
+const WINDOW: u64 = 30_000_000;
+
 /// All overhead measurements of a recording.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Overhead {
@@ -36,22 +39,29 @@ impl Overhead {
         self.switched.sort_by_key(|switched| switched.at);
     }
 
-    /// The mean cost from `since` to the last measurement, weighted by time: percent of the threads' time.
-    /// `None` if nothing was measured.
+    /// The mean cost from `since` to `until`, percent of the threads' time. `None` if nothing was measured.
+    ///
+    /// A measurement at which methods were switched off was made because of its own window and says nothing of
+    /// the time before it. Any other one stands for the time since the measurement before. The rest of the time
+    /// was under the limit, or without events: it counts as no cost.
     #[must_use]
-    pub fn percent(&self, since: u64) -> Option<f64> {
-        let (mut sum, mut time, mut before) = (0.0, 0.0, since);
+    pub fn percent(&self, since: u64, until: u64) -> Option<f64> {
+        let (mut sum, mut before) = (0.0, since);
         for cost in &self.costs {
-            let weight = cost.at.saturating_sub(before).max(1) as f64;
-            (sum, time, before) = (sum + cost.percent * weight, time + weight, before.max(cost.at));
+            let gap = cost.at.saturating_sub(before);
+            let over = self.switched.iter().any(|switched| switched.at == cost.at && switched.off.is_some());
+            sum += cost.percent.min(100.0) * (if over { gap.min(WINDOW) } else { gap }) as f64;
+            before = before.max(cost.at);
         }
-        (time > 0.0).then(|| (sum / time * 1e4).round() / 1e4)
+        let time = until.max(before).saturating_sub(since).max(1) as f64;
+        (!self.costs.is_empty()).then(|| (sum / time * 1e4).round() / 1e4)
     }
 
     /// The highest cost measured.
     #[must_use]
     pub fn worst(&self) -> Option<Cost> {
-        self.costs.iter().copied().max_by(|a, b| a.percent.total_cmp(&b.percent))
+        let worst = self.costs.iter().copied().max_by(|a, b| a.percent.total_cmp(&b.percent))?;
+        Some(Cost { percent: worst.percent.min(100.0), ..worst })
     }
 }
 
@@ -65,10 +75,15 @@ mod tests {
         let skipped = found
             .read("2000 cost 30.5 1000000 4.0\n5000 off 7 900000\n5000 cost 12 100 1.0\n9000 on 7\n\nx\n");
         found.sort();
-        assert_eq!(found.percent(1000), Some(1.75));
+        // 4 % of the first 1,000 ns, and 1 % of a window that begins before the measurement at 2,000.
+        assert_eq!(found.percent(1000, 5000), Some(1.75));
+        assert_eq!(found.percent(1000, 15_000), Some(0.5));
         assert_eq!(found.worst().map(|cost| (cost.ns, cost.events)), Some((30.5, 1_000_000)));
         let switched: Vec<_> = found.switched.iter().map(|s| (s.at, s.method, s.off)).collect();
         assert_eq!(switched, [(5000, 7, Some(900_000)), (9000, 7, None)]);
-        assert_eq!((skipped, Overhead::default().percent(0)), (1, None));
+        let mut busy = Overhead::default();
+        busy.read("9000000000 cost 87.8 29200000 256.0\n9000000000 off 7 14000000\n");
+        assert_eq!(busy.percent(0, 15_000_000_000), Some(0.2), "its window, at most all of it");
+        assert_eq!((skipped, Overhead::default().percent(0, 9)), (1, None));
     }
 }

@@ -21,7 +21,7 @@ pub(crate) const fn typed(ty: u8) -> u32 {
     event::typed_id(ty, 0)
 }
 
-/// A stack that finds the innermost frame with a key, without walking if there is none.
+/// A stack that finds the innermost frame with a key, without walking if no open frame has it.
 #[derive(Debug)]
 pub(crate) struct OpenStack {
     frames: Vec<Open>,

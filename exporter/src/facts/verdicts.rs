@@ -41,7 +41,7 @@ pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Anr => "ANR",
         Outcome::SuspectedAnr => "suspected ANR",
-        Outcome::SomebodyElses => "somebody else's ANR",
+        Outcome::OtherProcess => "somebody else's ANR",
         Outcome::DumpRequested => "dump requested",
         Outcome::Duplicate => "one more signal of the same ANR",
         Outcome::Unknown => "unknown",

@@ -92,8 +92,8 @@ impl<'k, K: Sink> Filter<'k, K> {
         &self.left_out
     }
 
-    /// Passes on open slices that are selected by `now`; all of them if `all`.
-    fn hand_on(&mut self, now: u64, all: bool) -> Result<(), ExportError> {
+    /// Forwards to the sink the open slices that are selected by `now`; all of them if `all`.
+    fn forward_held(&mut self, now: u64, all: bool) -> Result<(), ExportError> {
         let long = |held: &HeldSlice| now >= self.from && now.saturating_sub(held.at) >= self.min_duration;
         // Inner slices started later: if one is not selected yet, none inside it is.
         let selected = self.held.iter().take_while(|held| all || long(held)).count();
@@ -167,7 +167,7 @@ impl<K: Sink> Sink for Filter<'_, K> {
             self.late += 1;
             return Ok(());
         }
-        self.hand_on(at, false)?;
+        self.forward_held(at, false)?;
         let args = args.iter().map(|arg| (arg.key, kept(arg.value))).collect();
         let once = matches!(name, Name::Once(_));
         self.held.push(HeldSlice { at, name: name.text().into(), once, args });
@@ -178,7 +178,7 @@ impl<K: Sink> Sink for Filter<'_, K> {
         if self.late > 0 {
             self.late -= 1;
         } else {
-            self.hand_on(at, false)?;
+            self.forward_held(at, false)?;
             if self.held.pop().is_none() {
                 return self.sink.end(at, args);
             }
@@ -193,7 +193,7 @@ impl<K: Sink> Sink for Filter<'_, K> {
             self.left_out.instants += 1;
             return Ok(());
         }
-        self.hand_on(at, true)?;
+        self.forward_held(at, true)?;
         self.sink.instant(at, name, args)
     }
 

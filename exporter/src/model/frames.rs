@@ -39,7 +39,7 @@ pub(crate) struct Frames {
     shown: u32,
     /// Number of frames so far, for those without a vsync number.
     count: u64,
-    /// Begin of the last frame; 0 before the first.
+    /// Start of the last frame; 0 before the first.
     last_begin: u64,
 }
 

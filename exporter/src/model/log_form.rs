@@ -2,7 +2,7 @@
 
 use super::sink::Level;
 
-/// Maximum length of a tag: Android's limit was 23 characters up to version 7, and there is none since.
+/// Maximum length of a tag: up to version 7, Android's limit was 23 characters; later versions have no limit.
 const MAX_TAG: usize = 128;
 
 /// Parses a mark in the form of `logcat -v tag`: `W/Sync: third attempt`. `None` if it has another form.

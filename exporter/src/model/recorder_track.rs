@@ -245,7 +245,9 @@ fn recording_args<S: Source>(
         ]);
     }
     let overhead = &shared.facts.recorder.overhead;
-    if let (Some(percent), Some(worst)) = (overhead.percent(header.start.boottime), overhead.worst()) {
+    if let (Some(percent), Some(worst)) =
+        (overhead.percent(header.start.boottime, header.last_alive), overhead.worst())
+    {
         args.extend([
             Arg::new("cost_percent_measured", Value::Number(percent)),
             Arg::new("cost_percent_measured_at_most", Value::Number(worst.percent)),

@@ -38,8 +38,8 @@ impl CallTree {
         Self { nodes: vec![root], next: HashMap::new() }
     }
 
-    /// The node of a call of `key` by `from`: a new one only if there is none on the path from the root. At the
-    /// limit it is `from` itself.
+    /// The node of a call of `key` by `from`: a new one only if the path from the root has no node of this key.
+    /// At the limit it is `from` itself.
     pub(super) fn call(&mut self, from: u32, key: u32) -> u32 {
         if let Some(known) = self.next.get(&(from, key)) {
             return *known;

@@ -31,7 +31,7 @@ pub struct Busy {
     pub short_calls: u64,
     /// The methods with most of these, and their share in percent; at most four.
     pub hot: Vec<(String, u64)>,
-    /// Time of the last count; 0 if there was none.
+    /// Time of the last count; 0 if nothing was counted.
     pub counted: u64,
 }
 

@@ -279,5 +279,5 @@ fn threads_named<S: Source>(recording: &Recording<S>, name: &str) -> Option<u32>
 }
 
 fn of_others(verdict: &Verdict) -> bool {
-    verdict.outcome == Outcome::SomebodyElses
+    verdict.outcome == Outcome::OtherProcess
 }

@@ -52,7 +52,7 @@ pub struct Report {
     pub state: Option<State>,
     /// The worst hang of the main thread, if there was one.
     pub hang: Option<Hang>,
-    /// What main was in at the system's last request, or at the end if there was none.
+    /// What main was in at the system's last request, or at the end if the system requested nothing.
     pub open: Option<Unit>,
     /// All ANRs, by time.
     pub anrs: Vec<Anr>,

@@ -59,7 +59,10 @@ pub(super) fn recorder_report<S: Source>(
     }
     RecorderReport {
         measurement: facts.measurement.clone(),
-        measured: facts.overhead.percent(recording.header().start.boottime).zip(facts.overhead.worst()),
+        measured: facts
+            .overhead
+            .percent(recording.header().start.boottime, recording.header().last_alive)
+            .zip(facts.overhead.worst()),
         main_cost_percent: main,
         all_cost_percent: all,
         dropped: recording.header().dropped,

@@ -119,7 +119,7 @@ const EXCERPTS: [(&str, [usize; 3]); 6] = [
 #[test]
 fn every_dump_of_the_corpus_is_as_its_index_says() {
     let Some(corpus) = corpus() else {
-        eprintln!("ANRSCOPE_CORPUS names no folder: nothing compared");
+        eprintln!("ANRSCOPE_CORPUS names no directory: nothing compared");
         return;
     };
     let (mut wrong, mut files) = (Vec::new(), 0);

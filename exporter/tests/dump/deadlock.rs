@@ -15,12 +15,12 @@ fn text(lines: &[&str], thread: &Thread) -> String {
 
 #[test]
 fn the_answers_are_those_of_the_vectors() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/deadlock");
-    let expected = fs::read_to_string(folder.join("expected.jsonl")).unwrap();
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/deadlock");
+    let expected = fs::read_to_string(directory.join("expected.jsonl")).unwrap();
     let mut cases = 0;
     for line in expected.lines() {
         let expected: Value = serde_json::from_str(line).unwrap();
-        let file = folder.join(expected["file"].as_str().unwrap());
+        let file = directory.join(expected["file"].as_str().unwrap());
         let whole = fs::read_to_string(&file).unwrap();
         let lines: Vec<&str> = whole.lines().collect();
         let dump = Dump::open(&file).unwrap();

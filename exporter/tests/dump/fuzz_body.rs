@@ -56,8 +56,9 @@ pub(crate) fn mapping(bytes: &[u8]) {
 /// The texts of the tests.
 #[allow(dead_code, reason = "the example needs them, the tests have them")]
 pub(crate) fn samples() -> Vec<(bool, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dump");
-    let mut entries: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dump");
+    let mut entries: Vec<_> =
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();
     let is_mapping = |path: &Path| path.to_string_lossy().contains("mapping");
     entries.iter().map(|path| (is_mapping(path), std::fs::read(path).unwrap())).collect()

@@ -145,19 +145,20 @@ fn jdk_8_and_21_and_android_studio_are_read() {
 }
 
 /// The installed JDKs: that of `JAVA_HOME` or the search path, and those of Linux distributions.
-fn homes() -> Vec<PathBuf> {
-    let mut homes: Vec<PathBuf> = std::env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().collect();
+fn jdks() -> Vec<PathBuf> {
+    let mut jdks: Vec<PathBuf> = std::env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().collect();
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let javac = std::env::split_paths(&path).map(|folder| folder.join("javac")).find(|javac| javac.exists());
-    homes.extend(javac.and_then(|javac| Some(javac.canonicalize().ok()?.parent()?.parent()?.to_owned())));
-    homes.extend(
+    let javac =
+        std::env::split_paths(&path).map(|directory| directory.join("javac")).find(|javac| javac.exists());
+    jdks.extend(javac.and_then(|javac| Some(javac.canonicalize().ok()?.parent()?.parent()?.to_owned())));
+    jdks.extend(
         std::fs::read_dir("/usr/lib/jvm").into_iter().flatten().filter_map(|home| Some(home.ok()?.path())),
     );
-    homes.retain(|home| home.join("bin/javac").exists() && home.join("bin/jcmd").exists());
-    let mut homes: Vec<PathBuf> = homes.into_iter().filter_map(|home| home.canonicalize().ok()).collect();
-    homes.sort();
-    homes.dedup();
-    homes
+    jdks.retain(|home| home.join("bin/javac").exists() && home.join("bin/jcmd").exists());
+    let mut jdks: Vec<PathBuf> = jdks.into_iter().filter_map(|home| home.canonicalize().ok()).collect();
+    jdks.sort();
+    jdks.dedup();
+    jdks
 }
 
 /// `Dumped`, running; killed on drop.
@@ -182,19 +183,21 @@ fn read(bytes: &[u8]) -> Dump {
 
 #[test]
 fn the_jdks_of_this_machine_write_what_is_read() {
-    let folder = std::env::temp_dir().join(format!("anrscope-dumped-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let homes = homes();
-    assert!(!homes.is_empty(), "the tests need a JDK: install one, or name it with JAVA_HOME");
+    let directory = std::env::temp_dir().join(format!("anrscope-dumped-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let jdks = jdks();
+    assert!(!jdks.is_empty(), "the tests need a JDK: install one, or name it with JAVA_HOME");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/java/Dumped.java");
-    output(Command::new(homes[0].join("bin/javac")).args(["--release", "11", "-d"]).arg(&folder).arg(source));
-    for home in &homes {
+    output(
+        Command::new(jdks[0].join("bin/javac")).args(["--release", "11", "-d"]).arg(&directory).arg(source),
+    );
+    for home in &jdks {
         let tool = |name: &str| Command::new(home.join("bin").join(name));
         let version = String::from_utf8(output(tool("javac").arg("-version"))).unwrap();
         let version: u32 =
             version.trim().trim_start_matches("javac ").split('.').next().unwrap().parse().unwrap();
         let mut java = tool("java");
-        java.args(["-Xmx64m", "-cp"]).arg(&folder).arg("Dumped").stdout(Stdio::piped());
+        java.args(["-Xmx64m", "-cp"]).arg(&directory).arg("Dumped").stdout(Stdio::piped());
         if version >= 21 {
             java.arg("virtual");
         }
@@ -223,7 +226,7 @@ fn the_jdks_of_this_machine_write_what_is_read() {
         assert_deadlocks(&read(&of_signal));
         if version >= 21 {
             for form in ["plain", "json"] {
-                let file = folder.join(format!("dump.{form}"));
+                let file = directory.join(format!("dump.{form}"));
                 let format = format!("-format={form}");
                 output(tool("jcmd").args([&pid, "Thread.dump_to_file", "-overwrite", &format]).arg(&file));
                 let dump = Dump::open(&file).unwrap();
@@ -237,7 +240,7 @@ fn the_jdks_of_this_machine_write_what_is_read() {
         drop(running);
         let _ = out.read_to_end(&mut of_signal);
     }
-    std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::remove_dir_all(&directory).unwrap();
 }
 
 #[test]

@@ -180,9 +180,9 @@ fn every_mapping_of_the_corpus_is_retraced_as_the_crate_does() {
 #[cfg(unix)]
 #[test]
 fn a_device_or_a_fifo_is_refused_before_anything_is_read() {
-    let folder = std::env::temp_dir().join(format!("anrscope-fifo-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let fifo = folder.join("mapping.txt");
+    let directory = std::env::temp_dir().join(format!("anrscope-fifo-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let fifo = directory.join("mapping.txt");
     let made = std::process::Command::new("mkfifo").arg(&fifo).status().unwrap();
     assert!(made.success());
     for file in [Path::new("/dev/zero"), &fifo] {
@@ -196,5 +196,5 @@ fn a_device_or_a_fifo_is_refused_before_anything_is_read() {
             assert!(error.contains("not a regular file"), "{error}");
         }
     }
-    std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::remove_dir_all(&directory).unwrap();
 }

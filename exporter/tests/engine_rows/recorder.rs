@@ -86,9 +86,7 @@ fn the_recorder_shows_what_it_did_and_what_that_cost() {
         let file = same_as_model(&bytes, options);
         let answer = engine::ask(&file.0, &queries);
         assert!(answer.problems.is_empty(), "{:?}", answer.problems);
-        let [slices, args, threads, cost, off, processor, message, logs] = &answer.queries[..] else {
-            panic!()
-        };
+        let [slices, args, threads, cost, off, cpu, message, logs] = &answer.queries[..] else { panic!() };
         let number =
             |row: &serde_json::Value, key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{key}: {row}"));
         let at = |row: &serde_json::Value| row["ts"].as_u64().unwrap() / MS;
@@ -144,7 +142,7 @@ fn the_recorder_shows_what_it_did_and_what_that_cost() {
         let found: Vec<_> = off.iter().map(|r| (at(r), number(r, "value"))).collect();
         assert_eq!(found, [(106_000, 1.0), (107_000, 2.0), (108_000, 1.0)]);
 
-        let found: Vec<_> = processor
+        let found: Vec<_> = cpu
             .iter()
             .map(|r| (at(r), r["dur"].as_u64().unwrap() / MS, r["name"].as_str().unwrap()))
             .collect();

@@ -4,11 +4,11 @@ use super::*;
 
 #[test]
 fn every_query_of_the_documentation_finds_what_is_there() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/queries");
-    let list = std::fs::read_to_string(folder.join("README.md")).unwrap();
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/queries");
+    let list = std::fs::read_to_string(directory.join("README.md")).unwrap();
     let trace = trace();
     let mut count = 0;
-    for entry in std::fs::read_dir(&folder).unwrap() {
+    for entry in std::fs::read_dir(&directory).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|e| e != "sql") {
             continue;

@@ -299,7 +299,7 @@ mod tests {
     }
 
     proptest! {
-        /// No method has a cost that reaches a loop, a circle or something unknown, and each that does not has
+        /// No method has a cost that reaches a loop, a cycle of calls or something unknown, and each that does not has
         /// the right one; the order of the classes does not matter.
         #[test]
         fn costs_are_those_of_a_walk(

@@ -70,7 +70,7 @@ impl<'a> Program<'a> {
             CallKind::Special if &*call.name == "<init>" => Some(vec![self.declared(named, call)?]),
             CallKind::Special if named == from => Some(vec![self.declared(named, call)?]),
             CallKind::Special => {
-                // The JVM starts at the direct super class, whatever class the call names. Default methods of
+                // The JVM starts at the direct super class, even if the call names a different one. Default methods of
                 // interfaces are not followed.
                 let above = self.find(self.classes.get(from)?.super_class()?)?;
                 (above == named).then_some(vec![self.resolve(above, call)?])

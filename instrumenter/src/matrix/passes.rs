@@ -150,7 +150,7 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// Selects every method with an id, whatever the first pass decided.
+    /// Selects every method with an id, also those that the first pass left out.
     pub(super) fn second(&self, classes: &[ClassFacts], collected: &Collected, first: &First<'_>) -> Second {
         let mut numbered: Vec<Vec<u32>> = classes.iter().map(|class| vec![0; class.methods.len()]).collect();
         let mut changes = vec![None; classes.len()];

@@ -57,7 +57,7 @@ pub(crate) fn prelude(class: &ClassFile<'_>, code: &Code<'_>) -> Result<Prelude,
     // Local 0 is the object.
     let mut pending = vec![(0_u32, State { stack: Vec::new(), locals: vec![0] })];
     let mut pending_words = 1;
-    let mut rows_looked_at = 0;
+    let mut rows_read = 0;
     while let Some((mut pc, mut state)) = pending.pop() {
         pending_words -= state.stack.len() + state.locals.len();
         // The state is copied only for targets that are not queued yet.
@@ -82,8 +82,8 @@ pub(crate) fn prelude(class: &ClassFile<'_>, code: &Code<'_>) -> Result<Prelude,
             }
             let instruction = op::instruction_at(code.bytes, pc)?;
             // An exception does not change the locals; only a store could, and that cannot throw.
-            rows_looked_at += code.handlers.len();
-            if rows_looked_at > MAX_ROWS {
+            rows_read += code.handlers.len();
+            if rows_read > MAX_ROWS {
                 return Err(SkipReason::ConstructorTooComplex);
             }
             for row in &code.handlers {

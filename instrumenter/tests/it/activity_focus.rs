@@ -1,4 +1,4 @@
-//! `at` is called once for each event, whatever an activity and its super classes override.
+//! `at` is called once for each event, regardless of what an activity and its super classes override.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -451,7 +451,7 @@ fn a_change_that_affects_other_classes_unpacks_all_of_them() {
     };
     carried("nothing", true);
     project.write("a/Twice.class", &class_of("Twice", &[("one", true, PUBLIC), ("two", true, PUBLIC)]));
-    carried("a class that lies in two inputs", false);
+    carried("a class that is in two inputs", false);
     project.write("a/New.class", &class_of("New", &[("one", true, PUBLIC)]));
     carried("a class came", false);
     fs::remove_file(project.root.join("in/a/New.class")).unwrap();

@@ -64,7 +64,7 @@ impl<'a> Loaded<'a> {
                 .map(|(range, _)| Segment {
                     vaddr: range.start.wrapping_sub(self.bias) as u64,
                     // SAFETY: the loader has mapped this range readable and not writable, and does not unload the
-                    // object while the callback that lends `'a` runs.
+                    // object while the callback that `'a` stands for runs.
                     bytes: unsafe { std::slice::from_raw_parts(range.start as *const u8, range.len()) },
                 })
                 .collect(),
@@ -110,7 +110,7 @@ pub(crate) fn find<T>(visitor: impl FnMut(Loaded<'_>) -> ControlFlow<T>) -> Opti
     ) -> c_int {
         // SAFETY: `search` is the pointer given below, to a value of this very type that no other code uses meanwhile.
         let search = unsafe { &mut *search.cast::<Search<F, T>>() };
-        // SAFETY: the loader lends a filled-in record for the length of this call.
+        // SAFETY: the loader passes a filled-in record, valid for the length of this call.
         let info = unsafe { &*info };
         let path = if info.dlpi_name.is_null() {
             &[][..]

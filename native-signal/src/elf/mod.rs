@@ -1,7 +1,7 @@
 //! Reads as much of ELF as is needed to find the slots in which a loaded object keeps the address of an imported function.
 //!
 //! Everything but [`live`] works on untrusted byte slices. Sources: the System V ABI (dynamic section,
-//! symbol table, relocation), its processor supplements for the relocation types, and bionic's
+//! symbol table, relocation), its architecture supplements (psABI) for the relocation types, and bionic's
 //! `linker_reloc_iterators.h` for Android's packed relocations.
 
 mod dynamic;

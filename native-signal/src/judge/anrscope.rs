@@ -106,30 +106,30 @@ fn main_thread(evidence: &Evidence, anr_ms: u64) -> (Main, Reason) {
 
 fn outcome(sender: Sender, main: Main, errors: ErrorVote) -> (Outcome, Confidence) {
     use Confidence::{High, Low, Medium};
-    use Outcome::{Anr, DumpRequested, SomebodyElses, SuspectedAnr, Unknown};
+    use Outcome::{Anr, DumpRequested, OtherProcess, SuspectedAnr, Unknown};
 
     if matches!(errors, ErrorVote::Ours { .. }) {
         return (Anr, High);
     }
-    let others = matches!(errors, ErrorVote::SomebodyElses { .. });
+    let others = matches!(errors, ErrorVote::OtherProcess { .. });
     match sender {
         Sender::System => match main {
             Main::Stuck if others => (SuspectedAnr, Medium),
             Main::Stuck => (Anr, Medium),
             Main::Late if others => (SuspectedAnr, Low),
             Main::Late => (SuspectedAnr, Medium),
-            Main::InTime if others => (SomebodyElses, High),
+            Main::InTime if others => (OtherProcess, High),
             Main::InTime => (DumpRequested, Medium),
-            Main::Unknown if others => (SomebodyElses, Medium),
+            Main::Unknown if others => (OtherProcess, Medium),
             Main::Unknown => (SuspectedAnr, Low),
         },
         // As the system, with one step less of confidence: a vendor's own way, or a sender that cannot declare an ANR.
         Sender::Unknown => match main {
             Main::Stuck => (SuspectedAnr, Medium),
             Main::Late => (SuspectedAnr, Low),
-            Main::InTime if others => (SomebodyElses, Medium),
+            Main::InTime if others => (OtherProcess, Medium),
             Main::InTime => (DumpRequested, Low),
-            Main::Unknown if others => (SomebodyElses, Low),
+            Main::Unknown if others => (OtherProcess, Low),
             Main::Unknown => (Unknown, Low),
         },
         Sender::Ourselves | Sender::Root | Sender::Shell | Sender::OwnApp | Sender::OtherApp => match main {

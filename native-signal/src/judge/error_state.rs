@@ -43,7 +43,7 @@ pub enum ErrorVote {
         poll: u32,
     },
     /// Polled to the end: another process was listed as not responding, and never this one.
-    SomebodyElses {
+    OtherProcess {
         /// Its pid.
         pid: i32,
         /// Its uid.
@@ -93,7 +93,7 @@ impl ErrorPolls {
             }
         }
         (self.asked >= Self::POLLS).then_some(match self.other {
-            Some(ProcessInError { pid, uid, .. }) => ErrorVote::SomebodyElses { pid, uid },
+            Some(ProcessInError { pid, uid, .. }) => ErrorVote::OtherProcess { pid, uid },
             None => ErrorVote::Nothing,
         })
     }

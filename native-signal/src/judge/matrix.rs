@@ -38,7 +38,7 @@ pub(super) fn weigh(evidence: &Evidence, own: Identity) -> Judgement {
     reasons.push(Reason::HeadNotBlocked(evidence.head));
     let (outcome, confidence) = match evidence.errors {
         ErrorVote::Ours { .. } => (Outcome::Anr, Confidence::High),
-        ErrorVote::SomebodyElses { .. } => (Outcome::SomebodyElses, Confidence::Medium),
+        ErrorVote::OtherProcess { .. } => (Outcome::OtherProcess, Confidence::Medium),
         ErrorVote::Nothing | ErrorVote::NotAsked => (Outcome::Unknown, Confidence::Low),
     };
     reasons.push(evidence.errors.reason());

@@ -69,7 +69,7 @@ pub enum Reason {
         poll: u32,
     },
     /// The system lists another process as not responding, and never this one.
-    ErrorStateSomebodyElses {
+    ErrorStateOtherProcess {
         /// Its pid.
         pid: i32,
         /// Its uid.
@@ -111,7 +111,7 @@ impl Reason {
             Reason::Frozen { .. } => "frozen",
             Reason::MainUnknown => "main-unknown",
             Reason::ErrorStateOurs { .. } => "error-state-ours",
-            Reason::ErrorStateSomebodyElses { .. } => "error-state-somebody-elses",
+            Reason::ErrorStateOtherProcess { .. } => "error-state-somebody-elses",
             Reason::ErrorStateEmpty => "error-state-empty",
             Reason::ErrorStateNotAsked => "error-state-not-asked",
             Reason::Signal35 => "signal-35",
@@ -142,7 +142,7 @@ impl fmt::Display for Reason {
                 Sender::Shell => f.write_str("sent from a shell (uid 2000)"),
                 Sender::OwnApp => write!(f, "sent by process {pid} of the same uid"),
                 Sender::OtherApp => write!(f, "sent by another app (uid {uid})"),
-                Sender::Unknown => write!(f, "sent by nobody known (pid {pid}, uid {uid})"),
+                Sender::Unknown => write!(f, "sent by an unknown process (pid {pid}, uid {uid})"),
             },
             Reason::AskedByUs => f.write_str("asked for by us"),
             Reason::MainStuck { late_ms, limit_ms, by } => {
@@ -162,10 +162,10 @@ impl fmt::Display for Reason {
             Reason::ErrorStateOurs { poll } => {
                 write!(f, "the system lists us as not responding (poll {poll})")
             }
-            Reason::ErrorStateSomebodyElses { pid, uid } => {
+            Reason::ErrorStateOtherProcess { pid, uid } => {
                 write!(f, "the system lists process {pid} (uid {uid}) as not responding, not us")
             }
-            Reason::ErrorStateEmpty => f.write_str("the system lists nobody as not responding"),
+            Reason::ErrorStateEmpty => f.write_str("the system lists no process as not responding"),
             Reason::ErrorStateNotAsked => f.write_str("the system was not asked who is not responding"),
             Reason::Signal35 => f.write_str("a native dump was asked for as well (signal 35)"),
             Reason::HeadBlocked { late_ms, limit_ms } => {
@@ -190,7 +190,7 @@ impl ErrorVote {
             ErrorVote::NotAsked => Reason::ErrorStateNotAsked,
             ErrorVote::Nothing => Reason::ErrorStateEmpty,
             ErrorVote::Ours { poll } => Reason::ErrorStateOurs { poll },
-            ErrorVote::SomebodyElses { pid, uid } => Reason::ErrorStateSomebodyElses { pid, uid },
+            ErrorVote::OtherProcess { pid, uid } => Reason::ErrorStateOtherProcess { pid, uid },
         }
     }
 }

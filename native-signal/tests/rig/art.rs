@@ -1,4 +1,4 @@
-//! The player's side: threads, masks and handlers as ART has them.
+//! The simulated app's side: threads, masks and handlers as ART has them.
 
 use super::page::{Page, nap, wait_until};
 use native_signal::{

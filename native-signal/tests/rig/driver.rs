@@ -1,4 +1,4 @@
-//! The judge's side: starts a player, sends signals, looks at the page.
+//! The judge's side: starts a simulated app, sends signals, reads the page.
 
 use super::Case;
 use super::page::{Page, nap, wait_until};
@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::sync::atomic::Ordering;
 
-/// First argument of a player.
-pub(crate) const ROLE: &str = "--play";
+/// First argument of a simulated app.
+pub(crate) const ROLE: &str = "--simulate";
 
-/// A player process and what was sent to it.
+/// A simulated app and what was sent to it.
 pub(crate) struct Subject {
     pub(crate) page: &'static Page,
     child: Child,
@@ -26,12 +26,12 @@ pub(crate) struct Subject {
 pub(crate) struct Balance {
     pub(crate) sent: u64,
     pub(crate) received: u64,
-    /// Signals after which nobody received anything.
+    /// Whether no thread received a signal after the last one was sent.
     pub(crate) lost: bool,
 }
 
 impl Subject {
-    /// Starts the player and waits until it says that it has reached step 1.
+    /// Starts the simulated app and waits until it says that it has reached step 1.
     pub(crate) fn start(case: &Case) -> Subject {
         let (path, page) = Page::create(case.name);
         let mut command = Command::new(std::env::current_exe().unwrap());
@@ -57,21 +57,24 @@ impl Subject {
         self.child.id() as i32
     }
 
-    /// Waits for the player's step.
+    /// Waits for the simulated app's step.
     #[track_caller]
     pub(crate) fn await_step(&mut self, step: u64) {
         let give_up = std::time::Instant::now() + std::time::Duration::from_secs(30);
         while self.page.reached.load(Ordering::SeqCst) < step {
             if let Ok(Some(status)) = self.child.try_wait() {
                 // It may have reached the step as its last act.
-                assert!(self.page.reached.load(Ordering::SeqCst) >= step, "the player ended: {status}");
+                assert!(
+                    self.page.reached.load(Ordering::SeqCst) >= step,
+                    "the simulated app ended: {status}"
+                );
             }
-            assert!(std::time::Instant::now() < give_up, "the player did not reach step {step}");
+            assert!(std::time::Instant::now() < give_up, "the simulated app did not reach step {step}");
             nap(200);
         }
     }
 
-    /// Lets the player go on to a step.
+    /// Lets the simulated app go on to a step.
     pub(crate) fn allow(&self, step: u64) {
         self.page.allowed.store(step, Ordering::SeqCst);
     }
@@ -129,7 +132,7 @@ impl Subject {
             let times = fs::read_to_string(format!("/proc/{0}/task/{0}/schedstat", self.pid())).ok()?;
             times.split(' ').next()?.parse::<u64>().ok()
         };
-        // A kernel without these figures: it is as good as when nobody asked.
+        // A kernel without these figures: go on without waiting.
         let Some(before) = ran() else { return };
         wait_until("a CPU for the leader", || ran().is_none_or(|now| now > before));
     }
@@ -158,7 +161,7 @@ impl Subject {
         }
     }
 
-    /// What came of the signals. A signal counts as received if somebody received one after it was sent. Waits for the
+    /// What came of the signals. A signal counts as received if any thread received one after it was sent. Waits for the
     /// last one.
     pub(crate) fn balance(
         &self,
@@ -184,11 +187,11 @@ impl Subject {
         assert_eq!(number(self.page), expected, "{what}");
     }
 
-    /// Lets the player end and expects that it ended well.
+    /// Lets the simulated app end and expects that it ended well.
     pub(crate) fn end(mut self) {
         self.allow(u64::MAX);
         let status = self.child.wait().unwrap();
-        assert!(status.success(), "the player ended: {status}");
+        assert!(status.success(), "the simulated app ended: {status}");
     }
 }
 

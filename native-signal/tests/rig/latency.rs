@@ -8,17 +8,29 @@ use super::page::{Page, nap, wait_until};
 use native_signal::{Config, boottime_ns};
 use std::sync::atomic::Ordering;
 
-/// The players; not cases of their own.
-pub(crate) const PLAYERS: [Case; 5] = [
-    Case { name: "latency_without_us", play: play_without, judge: |_| {} },
-    Case { name: "latency_least_leader_asleep", play: |page| play_least(page, asleep), judge: |_| {} },
-    Case { name: "latency_with_us_leader_asleep", play: |page| play_with(page, asleep), judge: |_| {} },
-    Case { name: "latency_least_leader_runs", play: |page| play_least(page, running), judge: |_| {} },
-    Case { name: "latency_with_us_leader_runs", play: |page| play_with(page, running), judge: |_| {} },
+/// The simulated apps; not cases of their own.
+pub(crate) const SIMULATED_APPS: [Case; 5] = [
+    Case { name: "latency_without_us", simulate: simulate_without, judge: |_| {} },
+    Case {
+        name: "latency_least_leader_sleeps",
+        simulate: |page| simulate_least(page, sleeping),
+        judge: |_| {},
+    },
+    Case {
+        name: "latency_with_us_leader_sleeps",
+        simulate: |page| simulate_with(page, sleeping),
+        judge: |_| {},
+    },
+    Case { name: "latency_least_leader_runs", simulate: |page| simulate_least(page, running), judge: |_| {} },
+    Case {
+        name: "latency_with_us_leader_runs",
+        simulate: |page| simulate_with(page, running),
+        judge: |_| {},
+    },
 ];
 
 /// A main thread that waits for its next message, or is stuck in a call.
-fn asleep(page: &Page) {
+fn sleeping(page: &Page) {
     while page.allowed.load(Ordering::SeqCst) < 2 {
         nap(1_000_000);
     }
@@ -31,14 +43,14 @@ fn running(page: &Page) {
     }
 }
 
-fn play_without(page: &'static Page) {
+fn simulate_without(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     page.reach(1);
-    asleep(page);
+    sleeping(page);
 }
 
-fn play_with(page: &'static Page, leader: fn(&Page)) {
+fn simulate_with(page: &'static Page, leader: fn(&Page)) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let observer = Box::new(|sensed: native_signal::Sensed| page.observer.note_at(sensed.time_ns));
@@ -53,7 +65,7 @@ extern "C" fn least(_signal: i32) {
     unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid as i32, libc::SIGQUIT) };
 }
 
-fn play_least(page: &'static Page, leader: fn(&Page)) {
+fn simulate_least(page: &'static Page, leader: fn(&Page)) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     set_handler(page, least as *const () as usize, libc::SA_RESTART, &[]);
@@ -62,12 +74,12 @@ fn play_least(page: &'static Page, leader: fn(&Page)) {
     leader(page);
 }
 
-/// Whether this player has a sensor, which tells when its handler began.
+/// Whether this simulated app has a sensor, which tells when its handler began.
 fn has_sensor(index: usize) -> bool {
-    PLAYERS[index].name.contains("with_us")
+    SIMULATED_APPS[index].name.contains("with_us")
 }
 
-/// What one player showed, in µs.
+/// What one simulated app showed, in µs.
 struct Row {
     median: f64,
     most: f64,
@@ -78,12 +90,12 @@ struct Row {
 /// that is lost ends the program.
 pub(crate) fn run(number: usize) {
     println!("SIGQUIT to the Signal Catcher, µs, {number} each, one at a time, in turns:");
-    let mut taken = PLAYERS.map(|_| Vec::with_capacity(number));
-    let mut handled = PLAYERS.map(|_| Vec::new());
+    let mut taken = SIMULATED_APPS.map(|_| Vec::with_capacity(number));
+    let mut handled = SIMULATED_APPS.map(|_| Vec::new());
     let mut rows: Vec<Row> = Vec::new();
     // A leader that runs takes a CPU for itself: such cases run alone.
-    for players in [0..3, 3..4, 4..5] {
-        let mut subject: Vec<_> = players.map(|index| (index, Subject::start(&PLAYERS[index]))).collect();
+    for apps in [0..3, 3..4, 4..5] {
+        let mut subject: Vec<_> = apps.map(|index| (index, Subject::start(&SIMULATED_APPS[index]))).collect();
         let turn = (number / 10).max(1);
         while subject.iter().any(|(index, _)| taken[*index].len() < number) {
             for (index, subject) in &mut subject {
@@ -106,7 +118,7 @@ pub(crate) fn run(number: usize) {
             }
         }
         for (index, subject) in subject {
-            let name = PLAYERS[index].name.trim_start_matches("latency_").replace('_', " ");
+            let name = SIMULATED_APPS[index].name.trim_start_matches("latency_").replace('_', " ");
             if has_sensor(index) {
                 rows.push(row(&subject, &format!("{name}, handler"), &mut handled[index]));
             }
@@ -114,12 +126,12 @@ pub(crate) fn run(number: usize) {
             subject.end();
         }
     }
-    let [without, _, handler, ..] = &rows[..] else { unreachable!("five players") };
+    let [without, _, handler, ..] = &rows[..] else { unreachable!("five simulated apps") };
     println!(
         "  The handler reads the clock, then forwards: its row is SIGQUIT to forwarded, but for one system call."
     );
     println!(
-        "  Target, leader asleep: forwarded in a median under 50 µs, 99.9 % under 1 ms or twice the run without"
+        "  Target, leader sleeping: forwarded in a median under 50 µs, 99.9 % under 1 ms or twice the run without"
     );
     println!("  us, none lost:");
     let met = handler.median < 50.0

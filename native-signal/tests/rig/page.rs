@@ -1,4 +1,4 @@
-//! The page that player and judge share: plain counters and logs in a mapped file.
+//! The page that simulated app and judge share: plain counters and logs in a mapped file.
 
 use std::ffi::CString;
 use std::fs::OpenOptions;
@@ -39,7 +39,7 @@ impl Log {
         self.count.load(Ordering::SeqCst)
     }
 
-    /// The newest one, 0 if there is none. It is written last: who sees it sees it counted.
+    /// The time of the newest one, 0 if the log is empty. It is written last: a reader that sees it also sees it counted.
     pub(crate) fn last(&self) -> u64 {
         self.newest.load(Ordering::SeqCst)
     }
@@ -68,11 +68,11 @@ pub(crate) struct Page {
     /// Calls of the observer.
     pub(crate) observer: Log,
     pub(crate) reports: [Told; LOG],
-    /// The player has come this far.
+    /// The simulated app has come this far.
     pub(crate) reached: AtomicU64,
-    /// The player may go this far.
+    /// The simulated app may go this far.
     pub(crate) allowed: AtomicU64,
-    /// Answers of a case; what they mean is between its player and its judge.
+    /// Answers of a case; what they mean is between its two sides.
     pub(crate) answers: [AtomicI64; 16],
     pub(crate) catcher_tid: AtomicI64,
     /// The catcher dumps (does not wait for signals) while this is 1.
@@ -111,7 +111,7 @@ impl Page {
         unsafe { &*address.cast::<Page>() }
     }
 
-    /// Whoever takes a signal from the kernel writes down its number. Safe in a signal handler.
+    /// Notes the number of a signal that was taken from the kernel. Safe in a signal handler.
     pub(crate) fn take(&self, number: usize) {
         let Some(place) = self.taken_ns.get(number) else { return };
         if place
@@ -122,12 +122,12 @@ impl Page {
         }
     }
 
-    /// The player says how far it is.
+    /// The simulated app says how far it is.
     pub(crate) fn reach(&self, step: u64) {
         self.reached.store(step, Ordering::SeqCst);
     }
 
-    /// The player waits until it may go on; signals may come in at any time.
+    /// The simulated app waits until it may go on; signals may come in at any time.
     pub(crate) fn wait_allowed(&self, step: u64) {
         // Longer than the judge waits for anything.
         wait_for(Duration::from_secs(600), "the judge", || self.allowed.load(Ordering::SeqCst) >= step);

@@ -1,4 +1,4 @@
-//! Runs cases: as the judge, or in a process of its own as the player of one.
+//! Runs cases: as the judge, or in a process of its own as the simulated app of one.
 
 use super::{cases, control, driver, latency, page, random, second};
 use std::panic::catch_unwind;
@@ -8,7 +8,7 @@ use std::process::exit;
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     /// Runs on the first thread of a process of its own.
-    pub(crate) play: fn(&'static page::Page),
+    pub(crate) simulate: fn(&'static page::Page),
     /// Runs in the sender's process; panics if the claim does not hold.
     pub(crate) judge: fn(&mut driver::Subject),
 }
@@ -19,13 +19,13 @@ pub(crate) fn run() {
     if let [role, name, page] = &arguments[..]
         && role == driver::ROLE
     {
-        let mut all = cases::all().chain(latency::PLAYERS);
+        let mut all = cases::all().chain(latency::SIMULATED_APPS);
         let case = all.find(|case| case.name == name).expect("the parent knows the case");
-        (case.play)(page::Page::open(page));
+        (case.simulate)(page::Page::open(page));
         return;
     }
     match arguments.split_first() {
-        Some((word, words)) if word == random::SIMULATE => return random::play(words),
+        Some((word, words)) if word == random::SIMULATE => return random::run_one(words),
         Some((word, words)) if word == "random" => match random::Plan::parse(words) {
             Ok(plan) => exit(i32::from(!random::run(&plan))),
             Err(wrong) => {

@@ -13,7 +13,7 @@ pub(crate) struct Second {
     rescued: extern "C" fn() -> u64,
 }
 
-/// Where the copy lies, beside the program or where Cargo puts examples; `None` if it was not built.
+/// Path of the copy: beside the program or where Cargo puts examples; `None` if it was not built.
 pub(crate) fn path() -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
     let directory = program.parent()?;

@@ -283,7 +283,7 @@ mod counter {
     }
 
     pub(super) fn unusable() -> Option<&'static str> {
-        Some("this processor has none that user code may read")
+        Some("this CPU has no cycle counter that user code may read")
     }
 }
 

@@ -206,7 +206,8 @@ impl Control {
         {
             self.last_report = (percent, now);
             let events = (u128::from(window.calls) * 2_000_000_000 / u128::from(passed)) as u64;
-            lines.cost(now, self.cost, events, percent);
+            // The estimate for a program that is still being compiled may exceed the time there is.
+            lines.cost(now, self.cost, events, percent.min(10_000));
         }
         if over {
             self.switch_off(window, percent, passed, &turn, &mut lines);

@@ -1,5 +1,5 @@
 //! Damages a large recording many times over and reads it: no panic, no endless loop, bounded memory, and
-//! what lies before the damage is read. First a small one is cut after each of its bytes.
+//! what precedes the damage is read. First a small one is cut after each of its bytes.
 //!
 //!   corrupt [--count N] [--seconds S] [--seed N]
 //!

@@ -59,7 +59,7 @@ impl Stage {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct TextId(pub u32);
 
-/// The begin of a Looper message.
+/// The start of a Looper message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Message {
     /// The handler's class.
@@ -89,7 +89,7 @@ impl Message {
     }
 }
 
-/// The begin of a frame.
+/// The start of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Frame {
     /// The vsync id (API 31), or a running number.
@@ -300,14 +300,14 @@ pub struct Sigquit {
     pub si_uid: u32,
     /// Where it went.
     pub forward: Forward,
-    /// Begin of the message that main was in; 0 if none was open or none is recorded.
+    /// Start of the message that main was in; 0 if no message was open or none is recorded.
     pub stuck_since: u64,
 }
 
 /// A stall, as the looper timer detected it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stall {
-    /// Begin of the message that main is in.
+    /// Start of the message that main is in.
     pub stuck_since: u64,
 }
 

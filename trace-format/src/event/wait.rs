@@ -83,14 +83,14 @@ impl WaitKind {
         WaitPhrases { name, state, waited, does, did, has_object: !matches!(self, Self::Sleep) }
     }
 
-    /// Whether [`Wait::lock`] is a lock: a call and a sleep have none, whatever they were called on.
+    /// Whether [`Wait::lock`] is a lock: calls and sleeps have no lock, even if they were called on an object.
     #[must_use]
     pub const fn has_lock(self) -> bool {
         !matches!(self, Self::Blocking | Self::Sleep)
     }
 }
 
-/// The begin of a wait.
+/// The start of a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wait {
     /// What is waited for.

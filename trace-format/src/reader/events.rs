@@ -133,7 +133,7 @@ impl<'a, S: Source> Events<'a, S> {
                 0 => {
                     Item::Fault(Fault::BadEvent { offset: open.offset + (at::WORDS + bad.index * 8) as u64 })
                 }
-                // Its payload, if it has one, lies behind the cut.
+                // Its payload, if it has one, is behind the cut.
                 cut => Item::Lost { words: cut + (open.present - bad.index) as u64 },
             }),
         }

@@ -15,7 +15,7 @@ pub struct Header {
     pub version: (u16, u16),
     /// The process.
     pub pid: u32,
-    /// The kernel's tid of the recorded main thread; 0 while there was none.
+    /// The kernel's tid of the recorded main thread; 0 if no main thread was recorded.
     pub main_tid: u32,
     /// The process's uid.
     pub uid: u32,

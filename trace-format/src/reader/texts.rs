@@ -42,7 +42,7 @@ impl Texts {
         self.by_id.len()
     }
 
-    /// Whether there is none.
+    /// Whether the recording has no texts.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_id.is_empty()

@@ -14,7 +14,7 @@
 //! stage_estimated=0 | 1          its start is estimated from public callbacks
 //! input_ns= animation_ns= traversal_ns=     what the stages of the running frame had taken
 //! foreground=0 | 1    scene=<class>
-//! state=<Thread.State of main>   priority= nice=    fields 18 and 19 of main's /proc stat
+//! state=<Thread.State of main>   priority= nice=    fields 18 and 19 of /proc/self/task/TID/stat, of main
 //! dalvik_kib= native_kib= vm_kib=           memory in use, KiB
 //! cgroup=<text>    debugger=0 | 1    dying=0 | 1    main is in its handler of an uncaught exception
 //!
@@ -96,7 +96,7 @@ pub struct AnrSnapshot {
 const STAGE_NS: [&str; 3] = ["input_ns", "animation_ns", "traversal_ns"];
 
 impl AnrSnapshot {
-    /// The section's text. A blank line inside of the stack would end it, so there must be none.
+    /// The section's text. A blank line inside of the stack would end it, so the stack must not contain one.
     #[must_use]
     pub fn encode(&self) -> String {
         let mut lines = Lines::default();

@@ -5,7 +5,7 @@
 //! * a payload longer than [`max_len`] is not read;
 //! * text is UTF-8, and bytes that are not become U+FFFD; lines end with LF or CRLF;
 //! * the first line of a key counts; keys that are not known, and values that cannot be read, are skipped;
-//! * a time that a type cannot do without lies in `1..MAX_TIME`, else there is no value of that type.
+//! * a time that a type requires is in `1..MAX_TIME`, else there is no value of that type.
 //!
 //! A parser takes memory in proportion to its payload. How many sections of a type a reader keeps is up to the reader.
 

@@ -85,7 +85,7 @@ impl<'t> Samples<'t> {
     }
 
     /// Advances to the next sample and returns its time, BOOTTIME ns in `1..MAX_TIME`.
-    #[expect(clippy::should_implement_trait, reason = "the sample itself is lent by `stack`")]
+    #[expect(clippy::should_implement_trait, reason = "the sample itself is borrowed through `stack`")]
     pub fn next(&mut self) -> Option<u64> {
         self.kept = self.stack.len();
         loop {

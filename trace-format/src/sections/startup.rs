@@ -47,7 +47,7 @@ words! {
 pub struct Startup {
     /// What started.
     pub kind: StartKind,
-    /// The page's class; empty if there is none.
+    /// The page's class; empty if no page is known.
     pub activity: String,
     /// When it began.
     pub begin: u64,

@@ -4,7 +4,7 @@
 //! signal=<BOOTTIME ns>           when it was sensed: the same number as in its event of the service ring
 //! si_code= si_pid= si_uid=       as it came; zeros where it was seen without being taken
 //! forward=catcher | older-handler | failed | passive | unknown-<number>
-//! stuck_since=<BOOTTIME ns>      begin of main's message, 0 if it was in none or none is known
+//! stuck_since=<BOOTTIME ns>      start of main's message, 0 if it was in no message or its start is unknown
 //! judged=first | reconsidered    the second one has what the system's error state said
 //! policy=anrscope | matrix
 //! verdict=anr | suspected-anr | somebody-elses | dump-requested | duplicate | unknown
@@ -51,7 +51,7 @@ words! {
         /// Possibly an ANR: worth keeping, to be settled by the system's exit info on the next start.
         SuspectedAnr = "suspected-anr",
         /// Another process's ANR; this one was dumped as a bystander.
-        SomebodyElses = "somebody-elses",
+        OtherProcess = "somebody-elses",
         /// A request for a thread dump: this process's, a shell's, a bug report's, or the system's while nothing is wrong here.
         DumpRequested = "dump-requested",
         /// One more signal of an ANR that was reported before.
@@ -76,7 +76,7 @@ impl Outcome {
         match self {
             Self::Anr => "ANR",
             Self::SuspectedAnr => "suspected ANR",
-            Self::SomebodyElses => "somebody else's ANR",
+            Self::OtherProcess => "another process's ANR",
             Self::DumpRequested => "dump requested",
             Self::Duplicate => "duplicate",
             Self::Unknown => "unknown",

@@ -1,6 +1,6 @@
-//! Damages a large recording at random and looks at what the reader makes of it.
+//! Damages a large recording at random and checks what the reader makes of it.
 //!
-//! What lies before the damage must be read: the place of every event in the file is known here from the
+//! What precedes the damage must be read: the place of every event in the file is known here from the
 //! drawing in `trace_format::layout`, not from the reader.
 
 use std::fmt::Write as _;
@@ -66,7 +66,7 @@ pub(crate) struct Tally {
     pub(crate) threads: u64,
     /// Events that lay before the damage and were read.
     pub(crate) events: u64,
-    /// Threads not compared, because a damaged block claims to be one of theirs.
+    /// Threads not compared, because a damaged block claims to belong to them.
     pub(crate) claimed: u64,
 }
 
@@ -194,7 +194,7 @@ impl Sample {
         self.check(case, scratch, &damage, tally);
     }
 
-    /// One case: the file ends after `length` bytes. What is missing must be told.
+    /// One case: the file ends after `length` bytes. The reader must report what is missing.
     pub(crate) fn cut_and_read(&self, length: usize, tally: &mut Tally) {
         tally.cases += 1;
         let cut = &self.bytes[..length];
@@ -279,7 +279,7 @@ impl Sample {
         assert!(recording.sections().len() >= whole, "case {case}: a section before the damage is missing");
     }
 
-    /// Where the first block of all lies.
+    /// Offset of the first block of all.
     fn rings(&self) -> usize {
         self.threads.iter().map(|t| t.first_block).min().unwrap_or(HEADER)
     }
@@ -293,7 +293,7 @@ impl Built {
 
     /// How many of its events lie before the first damage to it; `None` if a damaged block of another thread
     /// claims to be one of this. The flag says that the header of a block was hit: the last time before it
-    /// may then be told too early, by less than the gap before it.
+    /// may then be reported too early, by less than the gap before it.
     fn expected(&self, damaged: &[u8], damage: &[Range<usize>], rings: usize) -> Option<(usize, bool)> {
         let own = self.first_block..self.end();
         for d in damage {

@@ -54,11 +54,11 @@ pub struct Stages {
     /// Stage + 1 in 3 bits, whether estimated in one, and its start in 60 (36 years of ns); 0 if none is open.
     open: AtomicU64,
     stages: [AtomicU64; Stage::COUNT],
-    /// Begin and intended vsync of the frame; a begin of 0 is no frame.
+    /// Start and intended vsync of the frame; a start of 0 means no frame.
     frame: [AtomicU64; 2],
     /// How many messages are around the frame's.
     nested: AtomicU64,
-    /// `nested` of a frame in a loop nested in this frame, plus one; 0 if there is none.
+    /// `nested` of a frame in a loop nested in this frame, plus one; 0 without such a frame.
     inner: AtomicU64,
     estimated: AtomicU64,
 }

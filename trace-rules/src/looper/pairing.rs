@@ -66,7 +66,7 @@ struct Open {
     begun_ns: u64,
     stack: usize,
     observers: u64,
-    /// First begin and last end of messages inside; 0 if there was none.
+    /// First start and last end of messages inside; 0 without such messages.
     inner_from_ns: u64,
     inner_to_ns: u64,
 }
@@ -90,8 +90,8 @@ impl Pairing {
         self.observers = observers;
     }
 
-    /// How many open messages a begin at this stack address proves to be over although their end did not come:
-    /// [`Begun::lost`] before the begin, to record their ends first.
+    /// How many open messages lost their end, if a message begins at this stack address: [`Begun::lost`] before
+    /// [`Pairing::begin`] is called, so that the caller can record those ends first.
     #[inline]
     #[must_use]
     pub fn lost_at(&self, stack: usize) -> u8 {
@@ -105,8 +105,8 @@ impl Pairing {
     /// [`MAX_NESTED`]. Changes nothing.
     ///
     /// A loop reports both bounds of a message from the same stack address, so `stack` (as of [`Pairing::begin`]) finds it, even if
-    /// ends inside of it were lost or the end has another tag: a callback may describe itself differently than at the
-    /// begin. Without a stack, or if none is near enough, the tag decides.
+    /// ends inside of it were lost or the end has another tag: a callback may describe itself differently than when
+    /// the message began. Without a stack, or if none is near enough, the tag decides.
     #[inline]
     #[must_use]
     pub fn fits(&self, tag: Option<Tag>, stack: usize) -> Option<u8> {

@@ -9,7 +9,7 @@ pub struct Matrix04StartTimes {
     pub application_end: i64,
     /// The first activity's create.
     pub first_create: i64,
-    /// The splash page's focus; 0 if there was none.
+    /// When the splash page got focus; 0 without a splash page.
     pub splash_focus: i64,
     /// The focus of the first page that is no splash.
     pub focus: i64,

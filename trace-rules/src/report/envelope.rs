@@ -22,13 +22,13 @@ pub enum Machine {
 impl Machine {
     /// The class of a device with this memory in bytes, negative if it is not known, and this number of CPUs.
     #[must_use]
-    pub fn new(memory: i64, processors: u32) -> Self {
+    pub fn new(memory: i64, cpu_count: u32) -> Self {
         const GIB: i64 = 1 << 30;
         match memory {
             n if n >= 8 * GIB => Machine::Best,
             n if n >= 6 * GIB => Machine::High,
             n if n >= 4 * GIB => Machine::Middle,
-            n if n >= 2 * GIB && processors >= 4 => Machine::Middle,
+            n if n >= 2 * GIB && cpu_count >= 4 => Machine::Middle,
             n if n >= 2 * GIB => Machine::Low,
             0.. => Machine::Bad,
             _ => Machine::Unknown,
@@ -66,14 +66,14 @@ pub struct Device {
     /// Free memory in KiB, negative if not known.
     pub free_kib: i64,
     /// The number of CPUs.
-    pub processors: u32,
+    pub cpu_count: u32,
     /// The CPU time of process and device, if it is readable.
     pub cpu: Option<CpuTicks>,
 }
 
 impl Device {
     /// An unknown device.
-    pub const UNKNOWN: Device = Device { memory: -1, free_kib: -1, processors: 0, cpu: None };
+    pub const UNKNOWN: Device = Device { memory: -1, free_kib: -1, cpu_count: 0, cpu: None };
 
     /// `cpu_app` in millionths of a percent: 0 if it is not readable.
     fn cpu_app(&self) -> i64 {
@@ -84,7 +84,7 @@ impl Device {
 
     pub(super) fn put(&self, object: &mut JsonObject) {
         object
-            .text("machine", Machine::new(self.memory, self.processors).name())
+            .text("machine", Machine::new(self.memory, self.cpu_count).name())
             .fraction("cpu_app", self.cpu_app(), 6)
             .int("mem", self.memory)
             .int("mem_free", self.free_kib);

@@ -117,7 +117,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_goes_in_comes_back_out_of_a_json_reader(text: String, int: i64, uint: u64, flag: bool) {
+        fn a_json_reader_returns_what_was_written(text: String, int: i64, uint: u64, flag: bool) {
             let mut inner = JsonObject::new();
             inner.text("t", &text);
             let mut object = JsonObject::new();

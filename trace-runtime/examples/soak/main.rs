@@ -2,13 +2,13 @@
 //!
 //!   soak --minutes N --classes PATH --library FILE --program ANRSCOPE [--stall SECONDS]
 //!
-//! The app is `android/bench/soak`, instrumented, on stand-ins of Android's classes; `scripts/prove soak` builds it. It draws frames,
+//! The app is `android/bench/soak`, instrumented, on fake Android classes; `scripts/prove soak` builds it. It draws frames,
 //! starts some thirty threads a second that end again, and compiles JavaScript on others. This program lets its main thread hang
 //! once every so many seconds and sends SIGQUIT as the system would, sends storms of SIGQUITs, and starts further processes of the
 //! app beside it, half of which it kills, so that old recordings are removed all along.
 //!
 //! What must hold at the end: memory, file descriptors and threads are as they were after the first third; each SIGQUIT that was
-//! taken is in the recording, was handed on and answered by the JVM; each hang was found by the timer and by the signal; the
+//! received is in the recording, was forwarded and answered by the JVM; each hang was found by the timer and by the signal; the
 //! recordings that are left can be read, exported and reported.
 
 mod memory;
@@ -29,16 +29,16 @@ use trace_format::verdict::{Outcome, Verdict};
 
 use crate::memory::{JvmMemory, flat, in_words, sample};
 
-/// How long anything is waited for: the machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long to wait for anything: the machine may be busy.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Between two samples of memory, file descriptors and threads.
 const SAMPLE: Duration = Duration::from_secs(5);
 /// Between two of the app's further processes.
 const PUSH: Duration = Duration::from_secs(20);
 /// SIGQUITs of a storm.
 const STORM: u32 = 60;
-/// Recordings that are kept.
-const KEPT: usize = 6;
+/// How many recordings are kept.
+const MAX_RECORDINGS: usize = 6;
 
 struct Options {
     minutes: f64,
@@ -79,11 +79,11 @@ fn main() -> ExitCode {
         );
         return ExitCode::from(2);
     };
-    let folder = std::env::temp_dir().join(format!("soak-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let told = soak(&options, &folder);
+    let directory = std::env::temp_dir().join(format!("soak-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let told = soak(&options, &directory);
     println!("{told}");
-    std::fs::remove_dir_all(folder).expect("the folder is ours");
+    std::fs::remove_dir_all(directory).expect("the directory is ours");
     ExitCode::SUCCESS
 }
 
@@ -99,16 +99,16 @@ struct App {
 }
 
 impl App {
-    fn start(options: &Options, folder: &Path, name: &str) -> Self {
+    fn start(options: &Options, directory: &Path, name: &str) -> Self {
         let mut child = Command::new("java")
             // All of the heap at once: what grows then is not the heap.
             .args(["-Xms160m", "-Xmx160m", "-XX:+AlwaysPreTouch", "-XX:+UseSerialGC", "-Xshare:auto"])
             .args(memory::JVM)
             .arg(format!("-Danrscope.lib={}", options.library))
-            .arg(format!("-Danrscope.dir={}", folder.display()))
+            .arg(format!("-Danrscope.dir={}", directory.display()))
             .arg(format!("-Danrscope.name={name}"))
             .args(["-cp", &options.classes, "com.example.soak.Boot"])
-            .args([if name.ends_with(":push") { "push" } else { "app" }, &KEPT.to_string()])
+            .args([if name.ends_with(":push") { "push" } else { "app" }, &MAX_RECORDINGS.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -118,7 +118,7 @@ impl App {
         let (output, counted) = (child.stdout.take().expect("piped"), dumps.clone());
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
-                // A line of ours may stand in the middle of one of a dump's.
+                // One of our lines may be in the middle of a dump's line.
                 counted.fetch_add(line.matches("Full thread dump").count() as u64, Ordering::Relaxed);
                 if let Some(said) = line.strip_prefix("soak ") {
                     let _ = say.send(said.to_owned());
@@ -126,7 +126,7 @@ impl App {
             }
         });
         let plain = name.replace(':', "_");
-        let recording = folder.join(format!("no_backup/anrscope/{plain}-{}.anrscope", child.id()));
+        let recording = directory.join(format!("no_backup/anrscope/{plain}-{}.anrscope", child.id()));
         let input = child.stdin.take();
         let app = Self { child, input, lines, dumps, recording };
         app.hear("ready");
@@ -135,7 +135,7 @@ impl App {
 
     /// Waits for a line and gives the rest of it.
     fn hear(&self, wanted: &str) -> String {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + WAIT_TIMEOUT;
         loop {
             let left = end.saturating_duration_since(Instant::now());
             let line = self.lines.recv_timeout(left).unwrap_or_else(|_| panic!("it does not say {wanted:?}"));
@@ -160,7 +160,7 @@ impl App {
     }
 
     fn wait_until(&self, what: &str, so: impl Fn(&Seen) -> bool) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + WAIT_TIMEOUT;
         while !self.seen().is_some_and(|seen| so(&seen)) {
             assert!(Instant::now() < end, "in vain: {what}; {:?}", self.seen());
             std::thread::sleep(Duration::from_millis(200));
@@ -186,7 +186,7 @@ struct Seen {
     anrs: u64,
     by_timer: u64,
     by_signal: u64,
-    /// Taken, handed on, handed to nobody, told together with another one: of the last verdict.
+    /// Received, forwarded, not forwarded, and merged with another one, as of the last verdict.
     counters: (u64, u64, u64, u64),
 }
 
@@ -221,17 +221,17 @@ impl Seen {
     }
 }
 
-fn soak(options: &Options, folder: &Path) -> String {
+fn soak(options: &Options, directory: &Path) -> String {
     let begin = Instant::now();
     let length = Duration::from_secs_f64(options.minutes * 60.0);
     let over = AtomicBool::new(false);
     let (samples, pushes) = (Mutex::new(Vec::new()), Mutex::new((0_u64, 0_u64)));
-    let mut app = App::start(options, folder, "com.example.soak");
+    let mut app = App::start(options, directory, "com.example.soak");
     let (pid, recording) = (app.child.id(), app.recording.clone());
     let (mut stalls, mut storms) = (0, 0);
     let mut early = None;
     let (said, dumps, jvm) = std::thread::scope(|scope| {
-        // Whoever panics ends the others, too.
+        // A thread that panics ends the others, too.
         let ends = Ends(&over);
         scope.spawn(|| {
             while !over.load(Ordering::Relaxed) {
@@ -245,7 +245,7 @@ fn soak(options: &Options, folder: &Path) -> String {
             let _ends = Ends(&over);
             while !over.load(Ordering::Relaxed) {
                 let next = Instant::now() + PUSH;
-                push(options, folder, &mut pushes.lock().unwrap());
+                push(options, directory, &mut pushes.lock().unwrap());
                 while Instant::now() < next && !over.load(Ordering::Relaxed) {
                     std::thread::sleep(Duration::from_millis(200));
                 }
@@ -277,12 +277,12 @@ fn soak(options: &Options, folder: &Path) -> String {
     });
     let took = begin.elapsed().as_secs_f64() / 60.0;
     let samples = samples.into_inner().unwrap();
-    // Whatever fails below, what was seen is told.
+    // Printed first, so that it is there if anything below fails.
     eprintln!("{}", in_words(&samples));
     let jvm = jvm.map_or_else(|| "the JVM says nothing of its memory".to_owned(), |jvm| jvm.to_string());
     eprintln!("{jvm}");
-    let recordings = folder.join("no_backup/anrscope");
-    retained(options, folder, &recordings);
+    let recordings = directory.join("no_backup/anrscope");
+    retained(options, directory, &recordings);
 
     let bytes = std::fs::read(&recording).expect("its recording is still there");
     let size = bytes.len() as f64 / 1e6;
@@ -290,7 +290,7 @@ fn soak(options: &Options, folder: &Path) -> String {
     assert_eq!(recorded.faults(), (&[][..], 0));
     let seen = Seen::of(&recorded).expect("its sections are whole");
     let (sensed, forwarded, failed, merged) = seen.counters;
-    assert_eq!((forwarded, failed), (sensed, 0), "handed on: {seen:?}");
+    assert_eq!((forwarded, failed), (sensed, 0), "each was forwarded: {seen:?}");
     assert_eq!(sensed, dumps, "each was answered by the JVM: {seen:?}");
     assert_eq!(seen.signals + merged, sensed, "each is in the recording: {seen:?}");
     assert!(sensed >= stalls + storms, "{stalls} stalls, {storms} storms: {seen:?}");
@@ -303,7 +303,7 @@ fn soak(options: &Options, folder: &Path) -> String {
     let flat = in_words(&samples);
     format!(
         "soak: {took:.1} min: {stalls} hangs of main, each found by the timer and by SIGQUIT; {sensed} SIGQUITs with {storms} \
-         storms, each handed on, answered and recorded ({merged} together with another one); {flat}; {jvm}; {pushed} further processes, \
+         storms, each forwarded, answered and recorded ({merged} merged with another one); {flat}; {jvm}; {pushed} further processes, \
          {killed} killed; {} recordings left, all readable, this one's {size:.1} MB; {said}",
         kept.len()
     )
@@ -330,7 +330,7 @@ fn stall(app: &mut App, number: u64) {
     app.hear("calm");
 }
 
-/// SIGQUITs as fast as somebody may send them; the kernel makes one of those that wait. The last one is waited for.
+/// Sends SIGQUITs as fast as possible; the kernel merges those that are pending. Waits for the last one.
 fn storm(app: &App, number: u64) {
     // The judge holds what comes soon after an ANR for the same one.
     let before = app.seen().expect("readable").counters.0;
@@ -344,7 +344,7 @@ fn storm(app: &App, number: u64) {
     std::thread::sleep(Duration::from_secs(1));
     app.signal(Signal::SIGQUIT);
     app.wait_until("the end of a storm", |seen| seen.counters.0 >= before + 2);
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + WAIT_TIMEOUT;
     while app.dumps.load(Ordering::Relaxed) != app.seen().expect("readable").counters.0 {
         assert!(Instant::now() < end, "{} dumps; {:?}", app.dumps.load(Ordering::Relaxed), app.seen());
         std::thread::sleep(Duration::from_millis(200));
@@ -352,8 +352,8 @@ fn storm(app: &App, number: u64) {
 }
 
 /// One more process of the app, with a SIGQUIT in it; every other one is killed.
-fn push(options: &Options, folder: &Path, counts: &mut (u64, u64)) {
-    let mut app = App::start(options, folder, "com.example.soak:push");
+fn push(options: &Options, directory: &Path, counts: &mut (u64, u64)) {
+    let mut app = App::start(options, directory, "com.example.soak:push");
     app.signal(Signal::SIGQUIT);
     app.wait_until("the verdict of another process", |seen| seen.signals == 1);
     counts.0 += 1;
@@ -372,25 +372,26 @@ fn push(options: &Options, folder: &Path, counts: &mut (u64, u64)) {
 }
 
 /// One more process, which is left the time to remove old recordings: one that is killed early may not get to it.
-fn retained(options: &Options, folder: &Path, recordings: &Path) {
-    let last = App::start(options, folder, "com.example.soak:push");
-    let end = Instant::now() + PATIENCE;
+fn retained(options: &Options, directory: &Path, recordings: &Path) {
+    let last = App::start(options, directory, "com.example.soak:push");
+    let end = Instant::now() + WAIT_TIMEOUT;
     // Those of dead processes, and its own.
-    while all(recordings).len() > KEPT + 1 {
-        assert!(Instant::now() < end, "more than {KEPT} are kept: {:?}", all(recordings));
+    while all(recordings).len() > MAX_RECORDINGS + 1 {
+        assert!(Instant::now() < end, "more than {MAX_RECORDINGS} are kept: {:?}", all(recordings));
         std::thread::sleep(Duration::from_millis(200));
     }
     last.end();
 }
 
-fn all(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry").path());
+fn all(directory: &Path) -> Vec<PathBuf> {
+    let entries =
+        std::fs::read_dir(directory).expect("the directory").map(|entry| entry.expect("an entry").path());
     entries.filter(|path| path.extension().is_some_and(|end| end == "anrscope")).collect()
 }
 
-/// The recordings of the folder, after each was exported and reported by the program.
-fn readable(options: &Options, folder: &Path) -> Vec<PathBuf> {
-    let all = all(folder);
+/// The recordings of the directory, after each was exported and reported by the program.
+fn readable(options: &Options, directory: &Path) -> Vec<PathBuf> {
+    let all = all(directory);
     for recording in &all {
         let trace = recording.with_extension("pftrace");
         let run = |words: &[&Path]| {

@@ -42,7 +42,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_told(_: EnvUnowned<'_>, _: JC
 /// Handles a line of the Looper's Printer. `known` is the previous result, 0 for the first line; `first` is
 /// the line's first character, 0 for an empty line; the rest is the line's content. Returns 1 if lines are
 /// understood, [`FOREIGN`] for good if they are not, [`FRAME`] if a frame's message begins, and
-/// [`FRAME_CONTINUES`] if it continues the previous frame ([`frames::begin_of_message`]).
+/// [`FRAME_CONTINUES`] if it continues the previous frame ([`frames::message_begins`]).
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_line(
     _: EnvUnowned<'_>,
@@ -70,7 +70,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_line(
                     &Message { target, callback, what, handler: handler as u32, due: 0 },
                     stack,
                 );
-                match frames::begin_of_message(target.0, what) {
+                match frames::message_begins(target.0, what) {
                     Some(false) => return FRAME,
                     Some(true) => return FRAME_CONTINUES,
                     None => {}

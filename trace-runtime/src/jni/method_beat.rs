@@ -54,7 +54,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_exit(
     id: jint,
     behind: jlong,
 ) -> jlong {
-    // SAFETY: as for the begin.
+    // SAFETY: as for `enter`.
     if let Some(thread) = unsafe { ThreadWriter::from_address(thread) } {
         return thread.method_for_java(id as u32, false, behind as u64) as jlong;
     }
@@ -277,7 +277,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_sampled(
     nanos: jlong,
 ) -> jint {
     let sampled = || {
-        // SAFETY: as for the begin of a method.
+        // SAFETY: as for `enter`.
         unsafe { ThreadWriter::from_address(thread) }.map(|thread| thread.sampled(id as u32, nanos) as jint)
     };
     disarm_on_panic(sampled).flatten().unwrap_or(jint::MAX)

@@ -4,6 +4,8 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use trace_format::event::{Event, Usage};
 
@@ -11,6 +13,12 @@ use crate::recorder::Recorder;
 
 /// The sampling interval while a message is stalled, ns.
 const SAMPLE_INTERVAL: u64 = 500_000_000;
+
+/// The sampling interval of a process without a Looper, ns: short while it starts, then long, so that the
+/// service ring holds about two hours of it.
+const INTERVALS_WITHOUT_LOOPER: [u64; 2] = [1_000_000_000, 5_000_000_000];
+/// How long the short one lasts, ns.
+const SHORT_INTERVALS_FOR: u64 = 60_000_000_000;
 
 /// When main was last sampled.
 #[derive(Debug, Default)]
@@ -25,6 +33,24 @@ impl Watch {
             self.last = now;
             record(recorder);
         }
+    }
+}
+
+/// When main was last sampled without a Looper, BOOTTIME ns.
+static SAMPLED: AtomicU64 = AtomicU64::new(0);
+
+/// Records main's usage now and then in a process whose main thread has no Looper, such as a JVM: there no
+/// message tells when main is stalled, and a call that does not end is known only afterwards. On the
+/// ticker's thread.
+pub(crate) fn without_looper(recorder: &Recorder, now: u64) {
+    if recorder.message_since.load(Relaxed) != Recorder::NO_LOOPER {
+        return;
+    }
+    let running = now.saturating_sub(recorder.start_boottime());
+    let interval = INTERVALS_WITHOUT_LOOPER[usize::from(running >= SHORT_INTERVALS_FOR)];
+    if now.saturating_sub(SAMPLED.load(Relaxed)) >= interval {
+        SAMPLED.store(now, Relaxed);
+        record(recorder);
     }
 }
 

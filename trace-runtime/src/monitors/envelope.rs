@@ -33,7 +33,7 @@ fn device() -> Device {
         memory: kib("MemTotal:").map_or(-1, |kib| kib.saturating_mul(1024)),
         // Kernels before 3.14 do not say what is available.
         free_kib: kib("MemAvailable:").or_else(|| kib("MemFree:")).unwrap_or(-1),
-        processors: cpu_count(),
+        cpu_count: cpu_count(),
         cpu: cpu(),
     }
 }
@@ -86,6 +86,6 @@ mod tests {
         assert_eq!(all_ticks("cpu0 1"), None);
         assert_eq!(value("MemTotal:  100 kB\nMemFree: 7 kB\n", "MemFree:"), Some(7));
         assert_eq!(value("MemTotal:  100 kB", "MemFree:"), None);
-        assert!(device().memory > 0 && device().processors > 0);
+        assert!(device().memory > 0 && device().cpu_count > 0);
     }
 }

@@ -383,16 +383,16 @@ pub(crate) fn kept(name: &str, words: &[&str], first: bool) -> Run {
 
 fn keeping(name: &str) -> Case {
     let case = Case::new("AppOff").named(name);
-    let data = case.folder().join("user/0/com.example.app");
+    let data = case.directory().join("user/0/com.example.app");
     let case = case.property(&format!("android.host.data={}", data.display()));
     // As the system sets it: from there the library finds what it stored, before there is a Context.
-    case.environment("ANDROID_DATA", &Case::new("AppOff").named(name).folder()).in_memory_first()
+    case.environment("ANDROID_DATA", &Case::new("AppOff").named(name).directory()).in_memory_first()
 }
 
 /// The recordings, the newest last.
 fn kept_recordings(name: &str) -> Vec<Recording<Vec<u8>>> {
-    let folder = Case::new("AppOff").named(name).folder().join("user/0/com.example.app");
-    let mut files = app_recordings(&folder);
+    let directory = Case::new("AppOff").named(name).directory().join("user/0/com.example.app");
+    let mut files = app_recordings(&directory);
     files.sort_by_key(|file| std::fs::metadata(file).unwrap().modified().unwrap());
     files.iter().map(|file| open(file)).collect()
 }

@@ -19,7 +19,7 @@ fn killed(name: &str) -> u32 {
 
 /// Runs the next start, at which the system has this trace of it.
 fn next(name: &str, pid: u32, trace: &str) -> Run {
-    let file: PathBuf = case(name).folder().join("trace.txt");
+    let file: PathBuf = case(name).directory().join("trace.txt");
     std::fs::write(&file, trace).unwrap();
     case(name).word("next").word(&pid.to_string()).word(file.to_str().unwrap()).run_again()
 }
@@ -52,11 +52,11 @@ fn an_idle_main_in_the_trace_of_its_anr_reaches_the_listener() {
 /// recordings.
 fn profile(name: &str, sdk: u32, pid: &str, trigger: u32, error: u32) -> (String, Vec<(String, String)>) {
     let case = || Case::new("AppExits").named(name).sdk(sdk);
-    let file = case().folder().join("profile_trigger_anr.perfetto-trace");
+    let file = case().directory().join("profile_trigger_anr.perfetto-trace");
     std::fs::write(&file, "a profile").unwrap();
     let words = ["profile", pid, file.to_str().unwrap(), &trigger.to_string(), &error.to_string()];
     let run = words.into_iter().fold(case(), |case, word| case.word(word)).run_again();
-    let all = app_recordings(&case().folder()).into_iter().flat_map(|path| {
+    let all = app_recordings(&case().directory()).into_iter().flat_map(|path| {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let text = |section| String::from_utf8(section).unwrap();
         sections(&open(&path), SectionKind::AnrProfile).into_iter().map(move |s| (name.clone(), text(s)))

@@ -31,7 +31,7 @@ pub(crate) struct Case {
 pub(crate) struct Run {
     /// The program's stdout.
     pub printed: String,
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 impl Case {
@@ -52,8 +52,8 @@ impl Case {
     }
 
     #[allow(dead_code)]
-    pub(crate) fn environment(mut self, name: &str, folder: &Path) -> Self {
-        self.environment.push((name.to_owned(), folder.to_owned()));
+    pub(crate) fn environment(mut self, name: &str, directory: &Path) -> Self {
+        self.environment.push((name.to_owned(), directory.to_owned()));
         self
     }
 
@@ -101,8 +101,8 @@ impl Case {
 
     /// A directory of more classes.
     #[allow(dead_code)]
-    pub(crate) fn classes(mut self, folder: &Path) -> Self {
-        self.classes.push(folder.to_owned());
+    pub(crate) fn classes(mut self, directory: &Path) -> Self {
+        self.classes.push(directory.to_owned());
         self
     }
 
@@ -128,15 +128,15 @@ impl Case {
     }
 
     /// The directory of the recordings, emptied by [`Case::run`].
-    pub(crate) fn folder(&self) -> PathBuf {
+    pub(crate) fn directory(&self) -> PathBuf {
         base().join("runs").join(&self.name)
     }
 
     /// The command, with an empty directory for its recordings.
     pub(crate) fn command(&self) -> Command {
-        let folder = self.folder();
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
+        let directory = self.directory();
+        let _ = std::fs::remove_dir_all(&directory);
+        std::fs::create_dir_all(&directory).unwrap();
         self.command_again()
     }
 
@@ -165,9 +165,9 @@ impl Case {
             "--add-opens=java.base/jdk.internal.reflect=ALL-UNNAMED",
         ]);
         if !self.in_memory_first {
-            command.arg(format!("-Danrscope.dir={}", self.folder().display()));
+            command.arg(format!("-Danrscope.dir={}", self.directory().display()));
         }
-        command.envs(self.environment.iter().map(|(name, folder)| (name, folder)));
+        command.envs(self.environment.iter().map(|(name, directory)| (name, directory)));
         command.arg("-Danrscope.name=com.example.app").arg("-Danrscope.mapId=1");
         command.args(&self.properties).arg("-cp").arg(path);
         command.arg(format!("dev.anrscope.{}", self.class)).args(&self.words);
@@ -201,7 +201,7 @@ impl Case {
             // Shown if the test fails.
             eprint!("{complaints}");
         }
-        Run { printed, folder: self.folder() }
+        Run { printed, directory: self.directory() }
     }
 }
 
@@ -209,7 +209,7 @@ impl Case {
 impl Run {
     /// The files of the recordings, sorted by name, which begins with the time.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(&self.folder).unwrap().map(|entry| entry.unwrap().path());
+        let entries = std::fs::read_dir(&self.directory).unwrap().map(|entry| entry.unwrap().path());
         let mut files: Vec<_> = entries.filter(|p| p.extension().is_some_and(|x| x == "anrscope")).collect();
         files.sort();
         files
@@ -286,8 +286,8 @@ pub(crate) fn classes() -> &'static Path {
     CLASSES.get_or_init(|| {
         let here = here();
         let mut sources = Vec::new();
-        for folder in ["fakes", "tests/app", "aar/java", "../exporter/android/java"] {
-            collect(&here.join(folder), &mut sources);
+        for directory in ["fakes", "tests/app", "aar/java", "../exporter/android/java"] {
+            collect(&here.join(directory), &mut sources);
         }
         let classes = base().join("classes");
         let _ = std::fs::remove_dir_all(&classes);
@@ -305,8 +305,8 @@ pub(crate) fn classes() -> &'static Path {
     })
 }
 
-fn collect(folder: &Path, sources: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
+fn collect(directory: &Path, sources: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             collect(&path, sources);

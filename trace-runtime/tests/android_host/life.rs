@@ -9,8 +9,8 @@ use crate::lifetime::{app_recordings, live};
 
 #[test]
 fn the_life_of_an_app_is_in_one_recording_per_process() {
-    let (pid, folder) = live(|| Case::new("AppLife"));
-    let files = app_recordings(&folder);
+    let (pid, directory) = live(|| Case::new("AppLife"));
+    let files = app_recordings(&directory);
     assert_eq!(files.len(), 3, "{files:?}");
     let recording = |named: &str| {
         let file = files.iter().find(|file| file.to_string_lossy().contains(named)).unwrap();

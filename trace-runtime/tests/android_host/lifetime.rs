@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use super::harness::Case;
 
 /// The recordings in the directory where an app on Android has them.
-pub(crate) fn app_recordings(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder.join("no_backup/anrscope")).unwrap();
+pub(crate) fn app_recordings(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory.join("no_backup/anrscope")).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = paths.filter(|path| path.extension().is_some_and(|e| e == "anrscope")).collect();
     files.sort();
@@ -37,7 +37,7 @@ fn count(file: &Path, part: &str) -> usize {
 /// first one's pid, and the directory.
 pub(crate) fn live(app_life: impl Fn() -> Case) -> (u32, PathBuf) {
     let case = app_life().sdk(37).word("life");
-    let folder = case.folder();
+    let directory = case.directory();
     let mut first = case.command().stdout(Stdio::piped()).spawn().unwrap();
     let pid = first.id();
     let mut lines = BufReader::new(first.stdout.take().unwrap()).lines();
@@ -48,7 +48,7 @@ pub(crate) fn live(app_life: impl Fn() -> Case) -> (u32, PathBuf) {
     }
     // HotSpot's own answer goes there too.
     let reader = std::thread::spawn(move || lines.map_while(Result::ok).count());
-    let file = app_recordings(&folder).remove(0);
+    let file = app_recordings(&directory).remove(0);
     signal(pid, libc::SIGQUIT);
     wait_for("the snapshot of the SIGQUIT", || count(&file, "detector=sigquit\n") == 1);
     wait_for("its verdict", || count(&file, "error-state-ours") >= 1);
@@ -59,7 +59,7 @@ pub(crate) fn live(app_life: impl Fn() -> Case) -> (u32, PathBuf) {
 
     let second = app_life().sdk(37).property("anrscope.name=com.example.app:push").word("push");
     second.run_again();
-    let trace = folder.join("trace.txt");
+    let trace = directory.join("trace.txt");
     let text = format!(
         "----- pid {pid} at 2026-01-01 00:00:00 -----\nCmd line: com.example.app\n\nDALVIK THREADS (1):\n\
          \"main\" prio=5 tid=1 Sleeping\n  | sysTid={pid} nice=-10\n  at java.lang.Thread.sleep(Native method)\n\n----- end {pid} -----\n"
@@ -67,7 +67,7 @@ pub(crate) fn live(app_life: impl Fn() -> Case) -> (u32, PathBuf) {
     std::fs::write(&trace, text).unwrap();
     let next = app_life().sdk(37).word("next").word(&pid.to_string()).word(trace.to_str().unwrap());
     next.run_again();
-    (pid, folder)
+    (pid, directory)
 }
 
 fn signal(pid: u32, signal: i32) {

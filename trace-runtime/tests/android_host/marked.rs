@@ -39,12 +39,12 @@ fn dump(pid: &str) -> String {
 pub(crate) fn live(case: impl Fn() -> Case, redact: &str) -> (String, Vec<PathBuf>) {
     let first = case().sdk(36).word("lives").word(redact).dies().run();
     let pid = first.lines("pid").next().unwrap_or_else(|| panic!("{}", first.printed)).to_owned();
-    let folder = case().folder();
-    let file = folder.join("trace.txt");
+    let directory = case().directory();
+    let file = directory.join("trace.txt");
     std::fs::write(&file, dump(&pid)).unwrap();
     let next = ["next", redact, &pid, file.to_str().unwrap()];
     let second = next.iter().fold(case().sdk(36), |case, word| case.word(word)).run_again();
-    (first.printed + &second.printed, app_recordings(&folder))
+    (first.printed + &second.printed, app_recordings(&directory))
 }
 
 /// The places whose marker is in these bytes.

@@ -86,8 +86,8 @@ fn limits_of_starts_are_options() {
 #[test]
 fn options_limit_old_recordings_and_the_share_of_installs() {
     let count = |name: &str| {
-        let folder = Case::new("AppOff").named(name).folder().join("user/0/com.example.app");
-        app_recordings(&folder).len()
+        let directory = Case::new("AppOff").named(name).directory().join("user/0/com.example.app");
+        app_recordings(&directory).len()
     };
     // The one that is being written does not count.
     for (name, option, left) in [("keep-two", "keep_recordings=2", 3), ("keep-kib", "keep_kib=1024", 1)] {
@@ -99,10 +99,10 @@ fn options_limit_old_recordings_and_the_share_of_installs() {
     let old = Clocks { boottime: 1, monotonic: 1, realtime: 1_600_000_000_000_000_000 };
     for (name, option, left) in [("keep-day", "keep_days=3650", 3), ("keep-days", "keep_days=1", 2)] {
         kept(name, &["none", "on"], true);
-        let folder =
-            Case::new("AppOff").named(name).folder().join("user/0/com.example.app/no_backup/anrscope");
+        let directory =
+            Case::new("AppOff").named(name).directory().join("user/0/com.example.app/no_backup/anrscope");
         let recording = RecordingBuilder::new(7, "com.example.app").start(old).build();
-        std::fs::write(folder.join("of-2020.anrscope"), recording).unwrap();
+        std::fs::write(directory.join("of-2020.anrscope"), recording).unwrap();
         kept(name, &["none", "on", option], false);
         assert_eq!(count(name), left, "{option}");
     }

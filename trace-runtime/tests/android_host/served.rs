@@ -14,8 +14,8 @@ fn case(name: &str) -> Case {
 }
 
 /// The directory of that case's recordings.
-fn folder(name: &str) -> PathBuf {
-    case(name).folder().join("no_backup/anrscope")
+fn directory(name: &str) -> PathBuf {
+    case(name).directory().join("no_backup/anrscope")
 }
 
 fn lines(run: &Run, word: &str) -> Vec<String> {
@@ -67,7 +67,7 @@ fn only_permitted_callers_read_recordings() {
 #[test]
 fn a_recording_is_listed_summed_and_streamed_and_a_live_one_copied_first() {
     let run = case("streams").run();
-    let old = folder("streams").join("old-999999999.anrscope");
+    let old = directory("streams").join("old-999999999.anrscope");
     let sum = Command::new("cksum").arg(&old).output().unwrap();
     let sum = String::from_utf8(sum.stdout).unwrap();
     let sum = sum.split(' ').next().unwrap();
@@ -118,7 +118,7 @@ fn commands_run_and_are_answered_off_main() {
         assert!(run.printed.lines().any(|own| own == line), "{line}: {}", run.printed);
     }
     // The recording shows what was done to it, and the dump as one that was requested here.
-    let mut own = std::fs::read_dir(folder("commands")).unwrap().map(|entry| entry.unwrap().path());
+    let mut own = std::fs::read_dir(directory("commands")).unwrap().map(|entry| entry.unwrap().path());
     let own = own.find(|path| path.to_str().unwrap().contains("com.example.app-")).unwrap();
     let recording = open(&own);
     let service = events(&recording, recording.service().unwrap());

@@ -137,9 +137,9 @@ fn both_detectors_give_the_anr_listener_what_was_known() {
             line
         };
         // No activity was reported.
-        let ground =
+        let is_foreground =
             run.issues().iter().find(|i| detail(i).ends_with("ANR")).unwrap()["isProcessForeground"].clone();
-        assert_eq!(only("anr"), format!("{detector} BLOCKED {ground} com.example.CheckoutActivity"));
+        assert_eq!(only("anr"), format!("{detector} BLOCKED {is_foreground} com.example.CheckoutActivity"));
         assert!(detector == "sigquit" || only("age").parse::<u64>().unwrap() >= 800, "{}", run.printed);
         assert!(only("message").contains("StuckLife$Pay"), "{}", run.printed);
         assert_eq!((only("thread"), only("memory")), ("anrscope-reports".into(), "true".into()));

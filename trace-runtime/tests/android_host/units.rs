@@ -228,7 +228,7 @@ fn between_messages_a_stack_outside_of_the_poll_is_a_unit_if_no_call_is_recorded
 #[test]
 fn main_waiting_for_messages_is_never_a_unit() {
     for sdk in [21, 37] {
-        let run = life("asleep", "asleep", sdk, (0, 2_500, 0), &LIMITS);
+        let run = life("sleeping", "sleeping", sdk, (0, 2_500, 0), &LIMITS);
         assert_eq!(details(&run.issues()), [""; 0], "{sdk}");
         let recording = run.recording();
         assert!(sections(&recording, SectionKind::AnrSnapshot).is_empty());

@@ -14,11 +14,11 @@ fn case(name: &str) -> Case {
 }
 
 /// A directory of recordings, with those of three processes that have ended.
-fn folder(name: &str) -> PathBuf {
-    let of_case = case(name).folder();
+fn directory(name: &str) -> PathBuf {
+    let of_case = case(name).directory();
     let _ = std::fs::remove_dir_all(&of_case);
-    let folder = of_case.join("no_backup/anrscope");
-    std::fs::create_dir_all(&folder).unwrap();
+    let directory = of_case.join("no_backup/anrscope");
+    std::fs::create_dir_all(&directory).unwrap();
     let recording = |n: u32, start_ms: u64| {
         let start = Clocks { boottime: 1, monotonic: 1, realtime: start_ms * 1_000_000 };
         RecordingBuilder::new((1 << 30) + n, "com.example.app").start(start)
@@ -33,9 +33,9 @@ fn folder(name: &str) -> PathBuf {
     .into_iter()
     .enumerate()
     {
-        std::fs::write(folder.join(format!("old-{}.anrscope", n + 1)), builder.build()).unwrap();
+        std::fs::write(directory.join(format!("old-{}.anrscope", n + 1)), builder.build()).unwrap();
     }
-    folder
+    directory
 }
 
 /// What was offered, each with its attempt.
@@ -50,8 +50,8 @@ fn offered(run: &Run) -> Vec<(String, String)> {
 }
 
 /// Attempts and due time by recording.
-fn state(folder: &std::path::Path) -> BTreeMap<String, (u32, i64)> {
-    let text = std::fs::read_to_string(folder.join("uploads")).unwrap();
+fn state(directory: &std::path::Path) -> BTreeMap<String, (u32, i64)> {
+    let text = std::fs::read_to_string(directory.join("uploads")).unwrap();
     let line = |line: &str| {
         let mut fields = line.split('\t');
         let name = fields.next().unwrap().to_owned();
@@ -62,7 +62,7 @@ fn state(folder: &std::path::Path) -> BTreeMap<String, (u32, i64)> {
 
 #[test]
 fn each_recording_is_uploaded_once_those_with_an_anr_first() {
-    let folder = folder("once-each");
+    let directory = directory("once-each");
     let run = case("once-each").word("3").run_again();
     let lines: Vec<_> = run.lines("offered").collect();
     assert_eq!(lines.len(), 3, "{lines:?}");
@@ -78,35 +78,35 @@ fn each_recording_is_uploaded_once_those_with_an_anr_first() {
     {
         assert!(line.ends_with(&format!("{expected}attempt 1 whole true main false")), "{line}");
     }
-    assert!(state(&folder).values().all(|(attempts, due)| (*attempts, *due) == (1, -1)));
+    assert!(state(&directory).values().all(|(attempts, due)| (*attempts, *due) == (1, -1)));
     // The next process finds what this one left, and nothing else.
     let run = case("once-each").word("1").run_again();
     let again = offered(&run);
     assert!(again.len() == 1 && again[0].0.starts_with("com.example.app-"), "{again:?}");
     // What is removed is forgotten.
-    std::fs::remove_file(folder.join("old-1.anrscope")).unwrap();
+    std::fs::remove_file(directory.join("old-1.anrscope")).unwrap();
     case("once-each").word("1").run_again();
-    let known = state(&folder);
+    let known = state(&directory);
     assert!(known.len() == 4 && !known.contains_key("old-1.anrscope"), "{known:?}");
 }
 
 #[test]
 fn a_failed_upload_is_retried_later_and_by_a_later_process() {
-    let folder = folder("later");
+    let directory = directory("later");
     let run = case("later").word("3").word("throw").run_again();
     assert_eq!(offered(&run).len(), 3);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
-    let failed = state(&folder);
+    let failed = state(&directory);
     // A minute after the attempt, which is in the past.
     assert!(
         failed.values().all(|(attempts, due)| *attempts == 1 && (1..=now + 60_000).contains(due)),
         "{failed:?}"
     );
     // Time passes for one of them.
-    let text = std::fs::read_to_string(folder.join("uploads")).unwrap();
+    let text = std::fs::read_to_string(directory.join("uploads")).unwrap();
     let due = failed["old-2.anrscope"].1.to_string();
     std::fs::write(
-        folder.join("uploads"),
+        directory.join("uploads"),
         text.replacen(&format!("old-2.anrscope\t1\t{due}"), "old-2.anrscope\t1\t1", 1),
     )
     .unwrap();
@@ -115,13 +115,13 @@ fn a_failed_upload_is_retried_later_and_by_a_later_process() {
     assert!(again.contains(&("old-2.anrscope".to_owned(), "2".to_owned())), "{again:?}");
     let waits = |name: &str| !again.iter().any(|(offered, _)| offered == name);
     assert!(again.len() == 2 && waits("old-1.anrscope") && waits("old-3.anrscope"), "{again:?}");
-    let after = state(&folder)["old-2.anrscope"];
+    let after = state(&directory)["old-2.anrscope"];
     assert!(after.0 == 2 && after.1 > now + 60_000, "twice as long: {after:?}");
 }
 
 #[test]
 fn a_failed_upload_is_retried_when_due_while_the_process_lives() {
-    let folder = folder("due");
+    let directory = directory("due");
     let run = case("due").word("6").word("once").run_again();
     let mut all = offered(&run);
     all.sort();
@@ -129,18 +129,18 @@ fn a_failed_upload_is_retried_when_due_while_the_process_lives() {
         .flat_map(|n| ["1", "2"].map(|attempt| (format!("old-{n}.anrscope"), attempt.to_owned())))
         .collect();
     assert_eq!(all, expected);
-    assert!(state(&folder).values().all(|(attempts, due)| (*attempts, *due) == (2, -1)));
+    assert!(state(&directory).values().all(|(attempts, due)| (*attempts, *due) == (2, -1)));
 }
 
 #[test]
 fn a_process_that_dies_during_an_upload_and_a_damaged_state_lose_nothing() {
-    let folder = folder("dies");
+    let directory = directory("dies");
     case("dies").word("1").word("die").dies().run_again();
-    assert!(!folder.join("uploads").exists());
-    std::fs::write(folder.join("uploads"), b"old-1.anrscope\tx\ty\n\xff\xfe\tq\n").unwrap();
+    assert!(!directory.join("uploads").exists());
+    std::fs::write(directory.join("uploads"), b"old-1.anrscope\tx\ty\n\xff\xfe\tq\n").unwrap();
     // Three, and the one of the process that died.
     let run = case("dies").word("4").run_again();
     let all = offered(&run);
     assert!(all.len() == 4 && all.iter().all(|(_, attempt)| attempt == "1"), "{all:?}");
-    assert!(state(&folder).values().all(|(_, due)| *due == -1));
+    assert!(state(&directory).values().all(|(_, due)| *due == -1));
 }

@@ -62,10 +62,10 @@ fn spawn<'scope>(
         .expect("a thread");
 }
 
-/// Runs for `length` with `alive` threads at a time, in a recording in `folder`, and panics on a wrong one. One a
+/// Runs for `length` with `alive` threads at a time, in a recording in `directory`, and panics on a wrong one. One a
 /// process. The calling thread is main.
-pub(crate) fn run(folder: &Path, length: Duration, alive: u64) -> Seen {
-    let mut config = Config::new(Destination::Directory(folder.to_owned()), "churn");
+pub(crate) fn run(directory: &Path, length: Duration, alive: u64) -> Seen {
+    let mut config = Config::new(Destination::Directory(directory.to_owned()), "churn");
     config.sense_sigquit = false;
     // A place for every living thread, and for every ended one that still has a block.
     config.recording.sizes =
@@ -145,7 +145,7 @@ pub(crate) fn run(folder: &Path, length: Duration, alive: u64) -> Seen {
     for thread in others {
         let name = thread.name.as_deref().unwrap_or_else(|| panic!("no name: {thread:?}"));
         let number = name.strip_prefix("churn-").and_then(|n| n.parse().ok());
-        let number = number.unwrap_or_else(|| panic!("not a name of ours: {name}"));
+        let number = number.unwrap_or_else(|| panic!("not one of our names: {name}"));
         assert!(left.insert(number, thread).is_none(), "{name} twice");
         assert!(read(&recording, thread).into_iter().eq(events(number)), "{name} wrote something else");
         assert!(thread.ended >= thread.started && thread.started > 0, "{thread:?}");
@@ -183,11 +183,11 @@ fn read(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<Event> {
     recording.events(thread).map(event).collect()
 }
 
-/// A new empty folder for recordings.
-pub(crate) fn folder(under: &Path) -> std::path::PathBuf {
+/// A new empty directory for recordings.
+pub(crate) fn directory(under: &Path) -> std::path::PathBuf {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let folder = under.join(format!("churn-{}-{number}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
+    let directory = under.join(format!("churn-{}-{number}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    directory
 }

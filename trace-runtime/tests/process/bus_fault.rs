@@ -13,7 +13,7 @@ use super::{WAIT, spawn};
 /// The exit status of the app's own handler.
 const HANDLED: i32 = 42;
 
-pub(super) fn child(role: &str, folder: &Path, mut config: Config) {
+pub(super) fn child(role: &str, directory: &Path, mut config: Config) {
     config.sense_sigquit = false;
     // Rust's own handler is for stack overflows. SAFETY: the default action runs no code.
     unsafe { signal::signal(Signal::SIGBUS, SigHandler::SigDfl) }.unwrap();
@@ -37,8 +37,12 @@ pub(super) fn child(role: &str, folder: &Path, mut config: Config) {
         }
         "bus-sent" => signal::raise(Signal::SIGBUS).unwrap(),
         _ => {
-            let empty =
-                File::options().read(true).write(true).create_new(true).open(folder.join("theirs")).unwrap();
+            let empty = File::options()
+                .read(true)
+                .write(true)
+                .create_new(true)
+                .open(directory.join("theirs"))
+                .unwrap();
             let (length, access) = (std::num::NonZeroUsize::new(4096).unwrap(), ProtFlags::PROT_READ);
             // SAFETY: a new mapping at an address of the kernel's choice.
             let page = unsafe { mmap(None, length, access, MapFlags::MAP_SHARED, &empty, 0) }.unwrap();
@@ -60,20 +64,20 @@ fn write(count: u32) {
     (0..count).for_each(|number| trace_runtime::enter(number % 1_000 + 1));
 }
 
-pub(super) fn cut_short(folder: &Path) {
-    let output = spawn("bus-cut", folder).wait_with_output().unwrap();
+pub(super) fn cut_short(directory: &Path) {
+    let output = spawn("bus-cut", directory).wait_with_output().unwrap();
     assert!(output.status.success(), "{:?}", output.status);
 }
 
-pub(super) fn of_the_app(folder: &Path) {
+pub(super) fn of_the_app(directory: &Path) {
     for (role, wanted) in [
         ("bus-default", (None, Some(libc::SIGBUS))),
         ("bus-sent", (None, Some(libc::SIGBUS))),
         ("bus-handled", (Some(HANDLED), None)),
     ] {
-        let folder = folder.join(role);
-        std::fs::create_dir_all(&folder).unwrap();
-        let status = spawn(role, &folder).wait().unwrap();
+        let directory = directory.join(role);
+        std::fs::create_dir_all(&directory).unwrap();
+        let status = spawn(role, &directory).wait().unwrap();
         assert_eq!((status.code(), status.signal()), wanted, "{role}");
     }
 }

@@ -125,20 +125,20 @@ fn named<'a>(recording: &'a Recording<Vec<u8>>, name: &str) -> &'a Thread {
     found.unwrap_or_else(|| panic!("{name} is missing among {} threads", recording.threads().len()))
 }
 
-pub(super) fn crowds(folder: &Path) {
+pub(super) fn crowds(directory: &Path) {
     for count in [260, 600, 2_000] {
         for end in ["killed", "ended"] {
             let role = format!("crowd-{count}-{end}");
-            let folder = folder.join(&role);
-            std::fs::create_dir_all(&folder).unwrap();
-            let mut child = spawn(&role, &folder);
+            let directory = directory.join(&role);
+            std::fs::create_dir_all(&directory).unwrap();
+            let mut child = spawn(&role, &directory);
             let mut lines = BufReader::new(child.stdout.take().unwrap());
             assert_eq!(super::line(&mut lines), "ready", "{role}");
             if end == "killed" {
                 child.kill().unwrap();
             }
             assert_eq!(child.wait().unwrap().signal(), (end == "killed").then_some(9), "{role}");
-            looked_through(&only_recording(&folder), count, &role);
+            looked_through(&only_recording(&directory), count, &role);
         }
     }
 }
@@ -228,13 +228,13 @@ fn hammers(mut config: Config) {
     nix::sys::signal::raise(nix::sys::signal::SIGKILL).unwrap();
 }
 
-pub(super) fn dropped_is_counted(folder: &Path) {
-    let mut child = spawn("hammers", folder);
+pub(super) fn dropped_is_counted(directory: &Path) {
+    let mut child = spawn("hammers", directory);
     let mut said = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().signal(), Some(9), "{said}");
     let missing: u64 = said.trim().parse().expect("a count");
-    let recording = only_recording(folder);
+    let recording = only_recording(directory);
     assert_eq!(recording.header().dropped, missing);
     assert!(missing > 0, "nothing was dropped: too few threads for the machine");
 }
@@ -292,9 +292,9 @@ fn destructors(mut config: Config) {
     }
 }
 
-pub(super) fn java_after_the_end(folder: &Path) {
-    assert!(spawn("destructors", folder).wait().unwrap().success());
-    let recording = only_recording(folder);
+pub(super) fn java_after_the_end(directory: &Path) {
+    assert!(spawn("destructors", directory).wait().unwrap().success());
+    let recording = only_recording(directory);
     assert_eq!(recording.faults(), (&[][..], 0));
     assert_eq!(recording.header().dropped, ENDING as u64 * BEHIND, "counted, and in no block");
     let mut seen = BTreeMap::new();

@@ -10,14 +10,14 @@ use trace_format::event::Event;
 use trace_format::{Item, Recording};
 use trace_runtime::{Config, Destination, Threads};
 
-use super::{FOLDER, ROLE, WAIT, events, only_recording, spawn};
+use super::{DIRECTORY, ROLE, WAIT, events, only_recording, spawn};
 
 /// Enough to fill several blocks.
 const EVENTS: u32 = 5_000;
 
-pub(super) fn child(role: &str, folder: &Path, mut config: Config) {
+pub(super) fn child(role: &str, directory: &Path, mut config: Config) {
     config.sense_sigquit = false;
-    let there = Destination::Directory(folder.to_owned());
+    let there = Destination::Directory(directory.to_owned());
     match role {
         "later" => {
             config.recording.destination = Destination::Later;
@@ -68,7 +68,7 @@ pub(super) fn child(role: &str, folder: &Path, mut config: Config) {
             assert!(trace_runtime::wait_for_file(WAIT).is_some());
         }
         "removed" => {
-            let own = folder.join("own");
+            let own = directory.join("own");
             config.recording.destination = Destination::Directory(own.clone());
             super::begin(&config);
             write(0..EVENTS);
@@ -104,11 +104,11 @@ fn notices(recording: &Recording<Vec<u8>>) -> Vec<String> {
     notices.collect()
 }
 
-pub(super) fn later(folder: &Path) {
+pub(super) fn later(directory: &Path) {
     let begin = Instant::now();
-    let status = spawn("later", folder).wait().unwrap();
+    let status = spawn("later", directory).wait().unwrap();
     assert!(!status.success(), "killed");
-    let recording = only_recording(folder);
+    let recording = only_recording(directory);
     assert_eq!(recording.faults(), (&[][..], 0), "after {:?}", begin.elapsed());
     let all: Vec<u32> = (1..=2 * EVENTS).collect();
     assert_eq!(entered(&recording, true), all);
@@ -120,28 +120,28 @@ pub(super) fn later(folder: &Path) {
     assert_eq!(recording.texts().get(text), Some("known before there was a file"));
 }
 
-pub(super) fn ends_at_once(folder: &Path) {
-    assert!(spawn("ends-at-once", folder).wait().unwrap().success());
-    let recording = only_recording(folder);
+pub(super) fn ends_at_once(directory: &Path) {
+    assert!(spawn("ends-at-once", directory).wait().unwrap().success());
+    let recording = only_recording(directory);
     assert_eq!(entered(&recording, true), [1]);
     assert!(recording.sections().len() >= 2, "process and configuration: {:?}", recording.sections());
 }
 
-pub(super) fn main_only(folder: &Path) {
-    assert!(spawn("main-only", folder).wait().unwrap().success());
-    let recording = only_recording(folder);
+pub(super) fn main_only(directory: &Path) {
+    assert!(spawn("main-only", directory).wait().unwrap().success());
+    let recording = only_recording(directory);
     assert_eq!(entered(&recording, true), [1]);
     assert_eq!(recording.threads().len(), 1);
     assert_eq!(recording.header().dropped, 0);
 }
 
 /// Checks for one notice with the reason and one line in the log; the rest is as usual.
-fn check_failed(folder: &Path, ran: &Output, saying: &str) {
+fn check_failed(directory: &Path, ran: &Output, saying: &str) {
     assert!(ran.status.success(), "{ran:?}");
     let logged = String::from_utf8_lossy(&ran.stderr);
     let logged: Vec<_> = logged.lines().filter(|line| line.starts_with("anrscope: ")).collect();
     assert!(logged.len() == 1 && logged[0].contains(saying), "{logged:?}");
-    let recording = only_recording(folder);
+    let recording = only_recording(directory);
     assert_eq!(recording.faults(), (&[][..], 0));
     assert_eq!(entered(&recording, true), (1..=EVENTS).collect::<Vec<_>>());
     let notices = notices(&recording);
@@ -149,36 +149,36 @@ fn check_failed(folder: &Path, ran: &Output, saying: &str) {
     assert!(about.len() == 1 && about[0].contains(saying), "{notices:?}");
 }
 
-pub(super) fn not_a_folder(folder: &Path) {
-    let bad = folder.join("a file");
+pub(super) fn not_a_directory(directory: &Path) {
+    let bad = directory.join("a file");
     File::create(&bad).unwrap();
-    check_failed(folder, &run("fails", folder, &bad.join("inside")), "Not a directory");
+    check_failed(directory, &run("fails", directory, &bad.join("inside")), "Not a directory");
 }
 
-pub(super) fn read_only(folder: &Path) {
-    in_a_mount(folder, "ro", "fails", "Read-only file system");
+pub(super) fn read_only(directory: &Path) {
+    in_a_mount(directory, "ro", "fails", "Read-only file system");
 }
 
-pub(super) fn full(folder: &Path) {
-    in_a_mount(folder, "size=1m", "full", "No space left on device");
+pub(super) fn full(directory: &Path) {
+    in_a_mount(directory, "size=1m", "full", "No space left on device");
 }
 
-fn run(role: &str, folder: &Path, bad: &Path) -> Output {
+fn run(role: &str, directory: &Path, bad: &Path) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.env(ROLE, role).env(FOLDER, folder).env("ANRSCOPE_TEST_BAD", bad);
+    command.env(ROLE, role).env(DIRECTORY, directory).env("ANRSCOPE_TEST_BAD", bad);
     command.output().unwrap()
 }
 
 /// Runs the role with a separate file system at the bad directory, in a mount namespace that ends with it.
-fn in_a_mount(folder: &Path, options: &str, role: &str, saying: &str) {
-    let bad = folder.join("mounted");
+fn in_a_mount(directory: &Path, options: &str, role: &str, saying: &str) {
+    let bad = directory.join("mounted");
     std::fs::create_dir(&bad).unwrap();
     std::fs::set_permissions(&bad, std::fs::Permissions::from_mode(0o777)).unwrap();
     let unshare = |script: &str| {
         let mut command = Command::new("unshare");
         command.args(["--map-root-user", "--mount", "sh", "-ec", script, "sh", options]).arg(&bad);
         command.arg(std::env::current_exe().unwrap());
-        command.env(ROLE, role).env(FOLDER, folder).env("ANRSCOPE_TEST_BAD", &bad);
+        command.env(ROLE, role).env(DIRECTORY, directory).env("ANRSCOPE_TEST_BAD", &bad);
         command.output()
     };
     let mount = "mount -t tmpfs -o \"$1\" none \"$2\"";
@@ -190,19 +190,19 @@ fn in_a_mount(folder: &Path, options: &str, role: &str, saying: &str) {
         }
     }
     let ran = unshare(&format!("{mount}; exec \"$3\"")).unwrap();
-    check_failed(folder, &ran, saying);
+    check_failed(directory, &ran, saying);
 }
 
-pub(super) fn removed(folder: &Path) {
-    let mut child = spawn("removed", folder);
+pub(super) fn removed(directory: &Path) {
+    let mut child = spawn("removed", directory);
     let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
     assert_eq!(super::line(&mut out), "goes on");
     assert!(child.wait().unwrap().success());
 }
 
 /// Checks the modes of the file and of the directories that were created for it, for any umask.
-pub(super) fn private(folder: &Path) {
-    let made = folder.join("no_backup/anrscope");
+pub(super) fn private(directory: &Path) {
+    let made = directory.join("no_backup/anrscope");
     assert!(spawn("exit", &made).wait().unwrap().success());
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(made.parent().unwrap()), mode(&made)), (0o700, 0o700));

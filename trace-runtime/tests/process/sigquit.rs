@@ -60,8 +60,8 @@ fn say_and_wait(word: &str) -> ! {
 }
 
 fn own_recording(config: &Config) -> Recording<Vec<u8>> {
-    let Destination::Directory(folder) = &config.recording.destination else { panic!() };
-    only_recording(folder)
+    let Destination::Directory(directory) = &config.recording.destination else { panic!() };
+    only_recording(directory)
 }
 
 fn in_a_message() {
@@ -243,8 +243,8 @@ fn codes(verdict: &Verdict) -> Vec<&str> {
 }
 
 /// Starts a child and waits until it prints that it is ready.
-fn ready(role: &str, folder: &Path) -> Child {
-    let mut child = spawn(role, folder);
+fn ready(role: &str, directory: &Path) -> Child {
+    let mut child = spawn(role, directory);
     assert_eq!(line(&mut BufReader::new(child.stdout.as_mut().unwrap())), "ready");
     child
 }
@@ -253,30 +253,30 @@ fn send_sigquit(child: &Child) {
     kill(Pid::from_raw(child.id() as i32), Signal::SIGQUIT).unwrap();
 }
 
-/// Waits until the recording in `folder` is as required, then kills the child.
-fn when(folder: &Path, mut child: Child, what: &str, done: impl Fn(&Recording<Vec<u8>>) -> bool) {
+/// Waits until the recording in `directory` is as required, then kills the child.
+fn when(directory: &Path, mut child: Child, what: &str, done: impl Fn(&Recording<Vec<u8>>) -> bool) {
     wait_until(what, || {
         assert_eq!(child.try_wait().unwrap(), None, "the child lives");
-        done(&only_recording(folder))
+        done(&only_recording(directory))
     });
     child.kill().unwrap();
     child.wait().unwrap();
 }
 
 /// Runs a child until it ends, and returns its output.
-fn to_its_end(role: &str, folder: &Path) -> (u32, Vec<u8>) {
-    let mut child = spawn(role, folder);
+fn to_its_end(role: &str, directory: &Path) -> (u32, Vec<u8>) {
+    let mut child = spawn(role, directory);
     let mut output = Vec::new();
     child.stdout.take().unwrap().read_to_end(&mut output).unwrap();
     assert!(child.wait().unwrap().success());
     (child.id(), output)
 }
 
-pub(super) fn judged(folder: &Path) {
-    let child = ready("judged", folder);
+pub(super) fn judged(directory: &Path) {
+    let child = ready("judged", directory);
     send_sigquit(&child);
-    when(folder, child, "the second verdict", |recording| verdicts(recording).len() == 2);
-    let recording = only_recording(folder);
+    when(directory, child, "the second verdict", |recording| verdicts(recording).len() == 2);
+    let recording = only_recording(directory);
     let signals: Vec<_> = service_events(&recording)
         .into_iter()
         .filter_map(|event| if let Event::Sigquit(signal) = event { Some(signal) } else { None })
@@ -298,8 +298,8 @@ pub(super) fn judged(folder: &Path) {
     assert!(second.reasons[2].text.ends_with("(poll 2)"), "{second:?}");
 }
 
-pub(super) fn frozen(folder: &Path) {
-    let child = ready("frozen", folder);
+pub(super) fn frozen(directory: &Path) {
+    let child = ready("frozen", directory);
     // The timer's thread has seen the message.
     thread::sleep(Duration::from_millis(300));
     let stop = |signal| kill(Pid::from_raw(child.id() as i32), signal).unwrap();
@@ -310,51 +310,51 @@ pub(super) fn frozen(folder: &Path) {
     wait_until("a signal that main takes", || {
         send_sigquit(&child);
         thread::sleep(Duration::from_millis(100));
-        !verdicts(&only_recording(folder)).is_empty()
+        !verdicts(&only_recording(directory)).is_empty()
     });
-    when(folder, child, "the verdict", |recording| !verdicts(recording).is_empty());
-    let verdict = &verdicts(&only_recording(folder))[0];
+    when(directory, child, "the verdict", |recording| !verdicts(recording).is_empty());
+    let verdict = &verdicts(&only_recording(directory))[0];
     assert!(verdict.sigquit.sensed - verdict.sigquit.stuck_since >= 3_000_000_000);
     assert_eq!(verdict.outcome, Outcome::DumpRequested);
     assert_eq!(codes(verdict), ["sent-by", "main-in-time", "frozen", "error-state-not-asked"], "{verdict:?}");
 }
 
-pub(super) fn source_that_panics(folder: &Path) {
-    let mut child = ready("panics", folder);
+pub(super) fn source_that_panics(directory: &Path) {
+    let mut child = ready("panics", directory);
     send_sigquit(&child);
-    wait_until("the notice", || has_notice(&only_recording(folder)));
+    wait_until("the notice", || has_notice(&only_recording(directory)));
     assert_eq!(child.try_wait().unwrap(), None);
     send_sigquit(&child);
-    when(folder, child, "the second signal's verdict", |recording| verdicts(recording).len() == 2);
-    let recording = only_recording(folder);
+    when(directory, child, "the second signal's verdict", |recording| verdicts(recording).len() == 2);
+    let recording = only_recording(directory);
     assert!(verdicts(&recording).iter().all(|verdict| !verdict.reconsidered));
     let notices = notices(&recording);
     assert!(matches!(&notices[..], [only] if only.contains("panicked")), "{notices:?}");
 }
 
-pub(super) fn own_dump(folder: &Path) {
-    let (pid, _) = to_its_end("own-dump", folder);
-    let [verdict] = &verdicts(&only_recording(folder))[..] else { panic!() };
+pub(super) fn own_dump(directory: &Path) {
+    let (pid, _) = to_its_end("own-dump", directory);
+    let [verdict] = &verdicts(&only_recording(directory))[..] else { panic!() };
     assert_eq!((verdict.sigquit.si_pid, verdict.sender), (pid, Sender::Ourselves));
     assert_eq!((verdict.outcome, verdict.confidence), (Outcome::DumpRequested, Confidence::High));
     assert_eq!(codes(verdict), ["sent-by", "asked-by-us"]);
 }
 
-pub(super) fn storm(folder: &Path) {
-    to_its_end("storm", folder);
-    let recording = only_recording(folder);
+pub(super) fn storm(directory: &Path) {
+    to_its_end("storm", directory);
+    let recording = only_recording(directory);
     assert_eq!(verdicts(&recording).len(), 1_000);
     let notices = notices(&recording);
     assert!(matches!(&notices[..], [only] if only.contains("there were 1000")), "{notices:?}");
 }
 
-pub(super) fn seen_passively(folder: &Path) {
-    let child = ready("passive", folder);
+pub(super) fn seen_passively(directory: &Path) {
+    let child = ready("passive", directory);
     // The first tick of the stall polls the catcher, and the next poll is a second later.
     thread::sleep(Duration::from_millis(600));
     send_sigquit(&child);
-    when(folder, child, "the verdict", |recording| !verdicts(recording).is_empty());
-    let recording = only_recording(folder);
+    when(directory, child, "the verdict", |recording| !verdicts(recording).is_empty());
+    let recording = only_recording(directory);
     assert!(notices(&recording)[0].contains("the main thread blocks SIGQUIT"), "{:?}", notices(&recording));
     let [verdict] = &verdicts(&recording)[..] else { panic!() };
     assert_eq!((verdict.sigquit.forward, verdict.sender), (Forward::Passive, Sender::Unknown));
@@ -365,17 +365,17 @@ pub(super) fn seen_passively(folder: &Path) {
     assert!(verdict.sigquit.stuck_since > 0);
 }
 
-pub(super) fn displaced(folder: &Path) {
-    to_its_end("displaced", folder);
-    let notices = notices(&only_recording(folder));
+pub(super) fn displaced(directory: &Path) {
+    to_its_end("displaced", directory);
+    let notices = notices(&only_recording(directory));
     let program = std::env::current_exe().unwrap();
     let program = program.file_name().unwrap().to_string_lossy();
     let wanted = format!("SIGQUIT was taken over by a handler in {program} (at +0x");
     assert!(matches!(&notices[..], [only] if only.starts_with(&wanted)), "{notices:?}");
 }
 
-pub(super) fn handler_removed(folder: &Path) {
-    let mut child = spawn("handler-removed", folder);
+pub(super) fn handler_removed(directory: &Path) {
+    let mut child = spawn("handler-removed", directory);
     let mut output = BufReader::new(child.stdout.take().unwrap());
     assert_eq!(line(&mut output), "ready");
     for number in 1..=3 {
@@ -385,16 +385,16 @@ pub(super) fn handler_removed(folder: &Path) {
     assert_eq!(child.try_wait().unwrap(), None, "the app lives");
     child.kill().unwrap();
     child.wait().unwrap();
-    let recording = only_recording(folder);
+    let recording = only_recording(directory);
     let wanted = "SIGQUIT was taken over by the default action, which ends the process: main blocks it again, so the Signal \
                   Catcher gets it, and it is not captured from here on";
     assert_eq!(notices(&recording), [wanted]);
     assert!(verdicts(&recording).is_empty());
 }
 
-pub(super) fn dump_texts(folder: &Path) {
-    let (_, output) = to_its_end("texts", folder);
-    let recording = only_recording(folder);
+pub(super) fn dump_texts(directory: &Path) {
+    let (_, output) = to_its_end("texts", directory);
+    let recording = only_recording(directory);
     let texts = texts(&recording);
     let signals: Vec<_> = verdicts(&recording).iter().map(|verdict| verdict.sigquit.sensed).collect();
     let found: Vec<_> = texts.iter().map(|(time, text)| (*time, text.as_slice())).collect();

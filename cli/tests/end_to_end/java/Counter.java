@@ -9,7 +9,7 @@ public final class Counter {
     private static void count(LongBuffer page, int place) {
         long calls = 0;
         while (true) {
-            // An exit: open calls would be recorded at the begin of each block.
+            // An exit: open calls would be recorded at the start of each block.
             MethodBeat.o((int) (calls % 0xFE000) + 1);
             calls++;
             page.put(place, calls);

@@ -111,7 +111,7 @@ fn build(issues: &[Issue]) -> Vec<u8> {
         names.push(b.text(&parts.join(" ")));
     }
     let notice = b.text(&format!(
-        "made of {} reports of Matrix's: a call's length is told there, its place within its caller is not",
+        "converted from {} Matrix reports, which contain the duration of a call but not its position within its caller",
         issues.len()
     ));
     // One after another: two reports of one stretch do not fit into one thread.

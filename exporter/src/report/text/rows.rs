@@ -95,12 +95,12 @@ fn anr(anr: &Anr) -> String {
 
 /// `sleeping for 100 % of 6.7 s (ran 0.04 ms, runnable 2.2 ms)`.
 fn cpu_line(p: &PolledCpu) -> String {
-    let asleep = p.polled().saturating_sub(p.ran).saturating_sub(p.waited);
+    let sleeping = p.polled().saturating_sub(p.ran).saturating_sub(p.waited);
     let (state, part) = match p.mostly() {
         "running" => ("running", p.ran),
         "waiting for a processor" => ("runnable", p.waited),
-        "asleep" => ("sleeping", asleep),
-        other => (other, asleep),
+        "asleep" => ("sleeping", sleeping),
+        other => (other, sleeping),
     };
     let percent = (u128::from(part) * 100 + u128::from(p.polled()) / 2) / u128::from(p.polled().max(1));
     format!(

@@ -19,17 +19,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 pub(super) const CASES: &[Row] = &[
-    ("app_closes_all_descriptors", play_closed, judge_closed),
-    ("app_reuses_all_descriptor_numbers", play_reused, judge_closed),
-    ("default_action_without_us", |page| play_removed(page, libc::SIG_DFL, false), judge_removed),
-    ("default_action_set_after_us", |page| play_removed(page, libc::SIG_DFL, true), judge_removed),
-    ("ignored_without_us", |page| play_removed(page, libc::SIG_IGN, false), judge_removed),
-    ("ignored_after_us", |page| play_removed(page, libc::SIG_IGN, true), judge_removed),
-    ("default_action_set_while_main_is_stuck", play_removed_while_stuck, judge_removed_while_stuck),
-    ("default_action_set_between_two_installs", play_removed_between, judge_removed_between),
-    ("chained_without_siginfo", play_no_siginfo, judge_no_siginfo),
-    ("chained_in_a_circle_without_siginfo", play_circle, judge_cycle),
-    ("tgkill_refused_by_seccomp", play_seccomp, judge_seccomp),
+    ("app_closes_all_descriptors", simulate_closed, judge_closed),
+    ("app_reuses_all_descriptor_numbers", simulate_reused, judge_closed),
+    ("default_action_without_us", |page| simulate_removed(page, libc::SIG_DFL, false), judge_removed),
+    ("default_action_set_after_us", |page| simulate_removed(page, libc::SIG_DFL, true), judge_removed),
+    ("ignored_without_us", |page| simulate_removed(page, libc::SIG_IGN, false), judge_removed),
+    ("ignored_after_us", |page| simulate_removed(page, libc::SIG_IGN, true), judge_removed),
+    ("default_action_set_while_main_is_stuck", simulate_removed_while_stuck, judge_removed_while_stuck),
+    ("default_action_set_between_two_installs", simulate_removed_between, judge_removed_between),
+    ("chained_without_siginfo", simulate_no_siginfo, judge_no_siginfo),
+    ("chained_in_a_cycle_without_siginfo", simulate_cycle, judge_cycle),
+    ("tgkill_refused_by_seccomp", simulate_seccomp, judge_seccomp),
 ];
 
 fn received(page: &Page) -> u64 {
@@ -58,7 +58,7 @@ fn answer_wakeups(page: &'static Page, sensor: &native_signal::Sensor) {
     page.wait_allowed(3);
 }
 
-fn play_closed(page: &'static Page) {
+fn simulate_closed(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let before = descriptors();
@@ -74,7 +74,7 @@ fn play_closed(page: &'static Page) {
 const DATABASE: &[u8] = b"rows of the app's database";
 const AT: u64 = 5;
 
-fn play_reused(page: &'static Page) {
+fn simulate_reused(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let sensor = install(page);
@@ -100,7 +100,7 @@ fn play_reused(page: &'static Page) {
     answer_wakeups(page, &sensor);
 }
 
-/// The most wake-ups of the sensor's thread that a signal may cost: its own, and looks at whether the catcher took it.
+/// The most wake-ups of the sensor's thread that a signal may cost: its own, and checks whether the catcher took it.
 const WAKEUPS_A_SIGNAL: i64 = 5;
 
 fn judge_closed(subject: &mut Subject) {
@@ -120,7 +120,7 @@ fn judge_closed(subject: &mut Subject) {
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// Other code in the app, as an SDK that gives up the signal: it sets the default action, or ignores SIGQUIT.
-fn play_removed(page: &'static Page, action: usize, with_us: bool) {
+fn simulate_removed(page: &'static Page, action: usize, with_us: bool) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let sensor = with_us.then(|| install(page));
@@ -149,7 +149,7 @@ fn judge_removed(subject: &mut Subject) {
     subject.settles_at("the catcher", 25, received);
 }
 
-fn play_removed_while_stuck(page: &'static Page) {
+fn simulate_removed_while_stuck(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let sensor = install(page);
@@ -179,7 +179,7 @@ fn judge_removed_while_stuck(subject: &mut Subject) {
     assert_eq!(subject.page.observer.count(), 5);
 }
 
-fn play_removed_between(page: &'static Page) {
+fn simulate_removed_between(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     assert_eq!(install(page).uninstall(), Uninstalled::PassThrough { leader_open: false });
@@ -212,7 +212,7 @@ extern "C" fn without_siginfo(signal: i32) {
     next(signal, ptr::null_mut(), ptr::null_mut());
 }
 
-fn play_no_siginfo(page: &'static Page) {
+fn simulate_no_siginfo(page: &'static Page) {
     set_handler(page, previous as *const () as usize, libc::SA_RESTART, &[]);
     let sensor = install(page);
     assert_eq!(sensor.mode(), Mode::BeforePreviousHandler);
@@ -259,7 +259,7 @@ extern "C" fn without_siginfo_and_noted(signal: i32) {
 }
 
 /// The handler that was there before ours puts itself on top again and chains to ours, which would call it again.
-fn play_circle(page: &'static Page) {
+fn simulate_cycle(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let theirs = without_siginfo_and_noted as *const () as usize;
@@ -276,7 +276,7 @@ fn play_circle(page: &'static Page) {
 fn judge_cycle(subject: &mut Subject) {
     for round in 1..=20 {
         subject.send_taken(1, received);
-        // It, then ours, then it once more as the previous handler; then the circle ends, at the catcher.
+        // It, then ours, then it once more as the previous handler; then the cycle ends, at the catcher.
         subject.settles_at("the chaining handler", round * 2, |page| page.previous.count());
         subject.settles_at("the catcher", round, received);
     }
@@ -321,7 +321,7 @@ fn refuse_tgkill() {
     }
 }
 
-fn play_seccomp(page: &'static Page) {
+fn simulate_seccomp(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     refuse_tgkill();

@@ -9,13 +9,13 @@ use std::sync::atomic::Ordering;
 use std::thread;
 
 pub(super) const CASES: &[Row] = &[
-    ("asked_beside_the_catcher", play_beside, judge_beside),
-    ("asked_before_an_older_handler", play_previous, judge_previous),
-    ("asked_without_a_sensor", play_alone, judge_alone),
-    ("asked_where_nobody_answers", play_without_receiver, |_| {}),
+    ("asked_beside_the_catcher", simulate_beside, judge_beside),
+    ("asked_before_a_previous_handler", simulate_previous, judge_previous),
+    ("asked_without_a_sensor", simulate_alone, judge_alone),
+    ("asked_where_no_thread_answers", simulate_without_receiver, |_| {}),
 ];
 
-fn play_beside(page: &'static Page) {
+fn simulate_beside(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let _sensor = install(page);
@@ -47,7 +47,7 @@ extern "C" fn previous(_signal: i32) {
     page_of_handlers().previous.note();
 }
 
-fn play_previous(page: &'static Page) {
+fn simulate_previous(page: &'static Page) {
     set_handler(page, previous as *const () as usize, libc::SA_RESTART, &[]);
     let sensor = install(page);
     assert_eq!(sensor.mode(), Mode::BeforePreviousHandler);
@@ -65,7 +65,7 @@ fn judge_previous(subject: &mut Subject) {
     subject.settles_at("the observer", 1, |page| page.observer.count());
 }
 
-fn play_alone(page: &'static Page) {
+fn simulate_alone(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     page.reach(1);
@@ -77,7 +77,7 @@ fn judge_alone(subject: &mut Subject) {
     subject.settles_at("the catcher", 1, |page| page.catcher.count());
 }
 
-fn play_without_receiver(page: &'static Page) {
+fn simulate_without_receiver(page: &'static Page) {
     // It would end the process.
     assert_eq!(ask_for_dump(), Err(AskError::NoReceiver));
     set_blocked(&[libc::SIGQUIT]);

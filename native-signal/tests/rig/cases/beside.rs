@@ -11,20 +11,24 @@ use std::sync::atomic::Ordering;
 use std::thread;
 
 pub(super) const CASES: &[Row] = &[
-    ("beside_catcher_spaced", play_beside, judge_spaced),
-    ("beside_catcher_storm", play_beside, judge_storm),
-    ("withheld_is_reported_as_lost", play_withheld, judge_withheld),
-    ("forwarded_before_the_observer_is_called", play_forward_first, judge_forward_first),
-    ("notes_wait_for_the_thread", play_quietly, judge_quietly),
-    ("read_is_restarted", play_read, judge_read),
-    ("catcher_replaced", play_replaced, judge_replaced),
-    ("catcher_ends_with_a_signal_untaken", play_ends_with_a_pending_signal, judge_ends_with_a_pending_signal),
-    ("no_file_descriptor_left", play_no_descriptor, |_| {}),
-    ("catcher_that_is_none", play_false_catcher, judge_false_catcher),
-    ("catcher_prefers_the_one_that_waits", play_two_catchers, judge_two_catchers),
-    ("more_than_there_are_slots", play_slots, judge_slots),
-    ("observer_panics", play_panic, judge_panic),
-    ("our_threads_block_sigquit", play_threads, |_| {}),
+    ("beside_catcher_spaced", simulate_beside, judge_spaced),
+    ("beside_catcher_storm", simulate_beside, judge_storm),
+    ("withheld_is_reported_as_lost", simulate_withheld, judge_withheld),
+    ("forwarded_before_the_observer_is_called", simulate_forward_first, judge_forward_first),
+    ("notes_wait_for_the_thread", simulate_quietly, judge_quietly),
+    ("read_is_restarted", simulate_read, judge_read),
+    ("catcher_replaced", simulate_replaced, judge_replaced),
+    (
+        "catcher_ends_with_a_signal_untaken",
+        simulate_ends_with_a_pending_signal,
+        judge_ends_with_a_pending_signal,
+    ),
+    ("no_file_descriptor_left", simulate_no_descriptor, |_| {}),
+    ("catcher_that_is_none", simulate_false_catcher, judge_false_catcher),
+    ("catcher_prefers_the_one_that_waits", simulate_two_catchers, judge_two_catchers),
+    ("more_than_there_are_slots", simulate_slots, judge_slots),
+    ("observer_panics", simulate_panic, judge_panic),
+    ("our_threads_block_sigquit", simulate_threads, |_| {}),
 ];
 
 fn received(page: &Page) -> u64 {
@@ -35,7 +39,7 @@ fn last_received(page: &Page) -> u64 {
     page.catcher.last()
 }
 
-fn play_beside(page: &'static Page) {
+fn simulate_beside(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let sensor = install(page);
@@ -84,7 +88,7 @@ fn judge_storm(subject: &mut Subject) {
     );
 }
 
-fn play_withheld(page: &'static Page) {
+fn simulate_withheld(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let config = Config { withhold_for_test: true, ..Config::default() };
@@ -99,7 +103,7 @@ fn judge_withheld(subject: &mut Subject) {
     assert!(balance.lost && balance.received == 0, "{balance:?}");
 }
 
-fn play_quietly(page: &'static Page) {
+fn simulate_quietly(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let sensor = native_signal::install_quietly(Config::default()).unwrap();
@@ -132,7 +136,7 @@ fn judge_quietly(subject: &mut Subject) {
     subject.send_sensed(2, received);
 }
 
-fn play_forward_first(page: &'static Page) {
+fn simulate_forward_first(page: &'static Page) {
     block_as_art();
     page.catcher_busy.store(1, Ordering::SeqCst);
     start_catcher(page, "Signal Catcher", u64::MAX);
@@ -167,7 +171,7 @@ fn judge_forward_first(subject: &mut Subject) {
     }
 }
 
-fn play_read(page: &'static Page) {
+fn simulate_read(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let _sensor = install(page);
@@ -197,7 +201,7 @@ fn judge_read(subject: &mut Subject) {
     assert_eq!((subject.page.answered(0), subject.page.answered(1)), (1, 7), "never EINTR");
 }
 
-fn play_replaced(page: &'static Page) {
+fn simulate_replaced(page: &'static Page) {
     block_as_art();
     let first = start_catcher(page, "Signal Catcher", 1);
     let sensor = install(page);
@@ -209,7 +213,7 @@ fn play_replaced(page: &'static Page) {
     // Well under the second for which our thread looks for another one, on a busy machine too.
     nap(20_000);
     start_catcher(page, "Signal Catcher", u64::MAX);
-    // tgkill fails in the handler while this loop looks at errno, all the time.
+    // tgkill fails in the handler while this loop reads errno all the time.
     let mut kept = true;
     while page.allowed.load(Ordering::SeqCst) < 2 {
         // SAFETY: the address of this thread's errno.
@@ -262,7 +266,7 @@ fn judge_replaced(subject: &mut Subject) {
 }
 
 /// The kernel accepted the signal, and the catcher ends without having taken it; another one comes later.
-fn play_ends_with_a_pending_signal(page: &'static Page) {
+fn simulate_ends_with_a_pending_signal(page: &'static Page) {
     block_as_art();
     for round in 1..=10 {
         page.answer(0, 0);
@@ -277,7 +281,7 @@ fn play_ends_with_a_pending_signal(page: &'static Page) {
         let sensor = install(page);
         page.reach(3 * round - 1);
         busy.join().unwrap();
-        // Sometimes our thread searches while there is none yet.
+        // Sometimes our thread searches before the catcher exists.
         nap(round % 4 * 20_000);
         let next = start_catcher(page, "Signal Catcher", 1);
         next.join().unwrap();
@@ -302,7 +306,7 @@ fn judge_ends_with_a_pending_signal(subject: &mut Subject) {
     assert_eq!(received(subject.page), 10);
 }
 
-fn play_no_descriptor(page: &'static Page) {
+fn simulate_no_descriptor(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let mut held = Vec::new();
@@ -328,7 +332,7 @@ fn play_no_descriptor(page: &'static Page) {
     page.reach(1);
 }
 
-fn play_false_catcher(page: &'static Page) {
+fn simulate_false_catcher(page: &'static Page) {
     block_as_art();
     // It bears the name and has SIGQUIT open, as if waiting; but it does not wait.
     thread::Builder::new()
@@ -357,7 +361,7 @@ fn judge_false_catcher(subject: &mut Subject) {
     assert!(page.observer.count() >= 10 && page.observer.count() <= 12, "{}", page.observer.count());
 }
 
-fn play_two_catchers(page: &'static Page) {
+fn simulate_two_catchers(page: &'static Page) {
     block_as_art();
     // A thread of that name in another state: SIGQUIT blocked and never waited for.
     thread::Builder::new()
@@ -381,7 +385,7 @@ fn judge_two_catchers(subject: &mut Subject) {
     subject.settles_at("the catcher", 20, received);
 }
 
-fn play_slots(page: &'static Page) {
+fn simulate_slots(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let sensor = native_signal::install(
@@ -413,7 +417,7 @@ fn judge_slots(subject: &mut Subject) {
     assert!((136..=168).contains(&merged), "{merged}");
 }
 
-fn play_panic(page: &'static Page) {
+fn simulate_panic(page: &'static Page) {
     block_as_art();
     std::panic::set_hook(Box::new(|_| {}));
     start_catcher(page, "Signal Catcher", u64::MAX);
@@ -443,7 +447,7 @@ fn judge_panic(subject: &mut Subject) {
     subject.await_step(2);
 }
 
-fn play_threads(page: &'static Page) {
+fn simulate_threads(page: &'static Page) {
     // With everything open here, what the threads block is their own doing.
     set_blocked(&[]);
     start_catcher(page, "Signal Catcher", u64::MAX);

@@ -13,18 +13,18 @@ use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(super) const CASES: &[Row] = &[
-    ("handler_makes_three_system_calls", play_traced, judge_traced),
-    ("handler_does_not_allocate", play_without_malloc, judge_without_malloc),
-    ("our_thread_does_not_allocate", play_thread_without_malloc, judge_thread_without_malloc),
-    ("an_allocation_would_be_noticed", play_allocates, |_| {}),
-    ("alternate_stack_where_there_was_none", play_no_stack, judge_no_stack),
+    ("handler_makes_three_system_calls", simulate_traced, judge_traced),
+    ("handler_does_not_allocate", simulate_without_malloc, judge_without_malloc),
+    ("our_thread_does_not_allocate", simulate_thread_without_malloc, judge_thread_without_malloc),
+    ("an_allocation_would_be_noticed", simulate_allocates, |_| {}),
+    ("alternate_stack_for_a_leader_without_one", simulate_no_stack, judge_no_stack),
 ];
 
 fn received(page: &Page) -> u64 {
     page.catcher.count()
 }
 
-fn play_traced(page: &'static Page) {
+fn simulate_traced(page: &'static Page) {
     // Where a process may only be traced by its parents, anybody may trace this one. Unknown elsewhere: no matter.
     // SAFETY: integers.
     unsafe { libc::prctl(0x5961_6d61, -1) };
@@ -35,7 +35,7 @@ fn play_traced(page: &'static Page) {
     page.wait_allowed(2);
 }
 
-/// Starts strace on a process and waits until it traces; `None` if there is none.
+/// Starts strace on a process and waits until it traces; `None` if strace is not installed.
 fn trace(pid: i32, output: &std::path::Path) -> Option<Child> {
     let mut strace = Command::new("strace")
         .args(["-f", "-p", &pid.to_string(), "-o"])
@@ -106,7 +106,7 @@ fn calls_in_handlers(strace: &str, tid: i32) -> Vec<Vec<&str>> {
     handlers
 }
 
-fn play_without_malloc(page: &'static Page) {
+fn simulate_without_malloc(page: &'static Page) {
     block_as_art();
     let first = start_catcher(page, "Signal Catcher", 100);
     let sensor = install(page);
@@ -146,7 +146,7 @@ fn judge_without_malloc(subject: &mut Subject) {
 }
 
 /// Our own thread neither: the hang may be in the allocator.
-fn play_thread_without_malloc(page: &'static Page) {
+fn simulate_thread_without_malloc(page: &'static Page) {
     block_as_art();
     let first = start_catcher(page, "Signal Catcher", 10);
     leader_is_stuck();
@@ -196,7 +196,7 @@ fn judge_thread_without_malloc(subject: &mut Subject) {
     assert_eq!([8, 10, 12].map(|index| subject.page.answered(index)), [22, 0, 1]);
 }
 
-fn play_allocates(page: &'static Page) {
+fn simulate_allocates(page: &'static Page) {
     // SAFETY: the child allocates and dies.
     let child = unsafe { libc::fork() };
     if child == 0 {
@@ -231,7 +231,7 @@ extern "C" fn looks(signal: i32, info: *mut libc::siginfo_t, context: *mut libc:
     next(signal, info, context);
 }
 
-fn play_no_stack(page: &'static Page) {
+fn simulate_no_stack(page: &'static Page) {
     let none = libc::stack_t { ss_sp: ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 64 * 1024 };
     // SAFETY: this thread runs on no alternate stack.
     assert_eq!(unsafe { libc::sigaltstack(&none, ptr::null_mut()) }, 0);

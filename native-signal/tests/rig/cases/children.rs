@@ -1,4 +1,4 @@
-//! Programs that the app starts: they inherit nothing of ours but, after `vfork`, an open mask.
+//! Programs that the app starts: the only state that they inherit from us is an open mask, after `vfork`.
 
 use super::Row;
 use super::art::{block_as_art, blocks, current_handler, install, start_catcher};
@@ -7,9 +7,9 @@ use super::page::Page;
 use std::ffi::CString;
 use std::ptr;
 
-pub(super) const CASES: &[Row] = &[("exec_after_fork_and_vfork", play_exec, judge_exec)];
+pub(super) const CASES: &[Row] = &[("exec_after_fork_and_vfork", simulate_exec, judge_exec)];
 
-/// First argument of a program started by a player; then the page, and where to answer.
+/// First argument of a program started by a simulated app; then the page, and where to answer.
 pub(crate) const PROBE: &str = "--probe";
 
 /// That program.
@@ -59,13 +59,13 @@ fn wait_for(child: i32) {
     assert_eq!(status, 0);
 }
 
-fn play_exec(page: &'static Page) {
+fn simulate_exec(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let _sensor = install(page);
     page.reach(1);
     page.wait_allowed(2);
-    // The page's file, as this player was given it.
+    // The page's file, as this process was given it.
     let file = std::env::args().nth(3).unwrap();
     let (forked, vforked) = (words(&file, 0), words(&file, 3));
     // SAFETY: the child calls `execv` only.
@@ -89,7 +89,7 @@ fn judge_exec(subject: &mut Subject) {
     subject.send_sensed(5, received);
     subject.allow(2);
     subject.await_step(2);
-    // Blocked, default, no descriptors of ours; after vfork the mask is as it was in the parent.
+    // Blocked, default, none of our descriptors; after vfork the mask is as it was in the parent.
     assert_eq!([0, 1, 2].map(|index| subject.page.answered(index)), [1, 1, 0]);
     assert_eq!([3, 4, 5].map(|index| subject.page.answered(index)), [0, 1, 0]);
     subject.send_sensed(5, received);

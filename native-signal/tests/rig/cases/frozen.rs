@@ -12,9 +12,13 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) const CASES: &[Row] = &[
-    ("frozen_while_main_was_in_time", play_in_time, |subject| judge_frozen(subject, Order::Thawed, false)),
-    ("frozen_and_asked_before_it_thaws", play_in_time, |subject| judge_frozen(subject, Order::Frozen, false)),
-    ("frozen_after_main_was_late", play_late, |subject| judge_frozen(subject, Order::Thawed, true)),
+    ("frozen_while_main_was_in_time", simulate_in_time, |subject| {
+        judge_frozen(subject, Order::Thawed, false)
+    }),
+    ("frozen_and_asked_before_it_thaws", simulate_in_time, |subject| {
+        judge_frozen(subject, Order::Frozen, false)
+    }),
+    ("frozen_after_main_was_late", simulate_late, |subject| judge_frozen(subject, Order::Thawed, true)),
 ];
 
 /// When the signal is sent.
@@ -25,7 +29,7 @@ enum Order {
     Thawed,
 }
 
-/// What the player answers, by index into [`Page::answers`].
+/// What the simulated app answers, by index into [`Page::answers`].
 mod answer {
     pub(super) const VERDICT: usize = 0;
     pub(super) const VERDICT_BY_THE_CLOCK: usize = 1;
@@ -61,7 +65,7 @@ fn judge_signal(page: &Page, at_ns: u64) {
 }
 
 /// Main begins a message, which does not end.
-fn play(page: &'static Page, ready: impl Fn() -> bool) {
+fn simulate(page: &'static Page, ready: impl Fn() -> bool) {
     block_as_art();
     // Of a leader and a catcher that thaw together either may take the signal; here only the leader can, until it is sensed.
     page.catcher_busy.store(1, Ordering::SeqCst);
@@ -89,19 +93,19 @@ fn play(page: &'static Page, ready: impl Fn() -> bool) {
     page.wait_allowed(2);
 }
 
-fn play_in_time(page: &'static Page) {
-    play(page, || true);
+fn simulate_in_time(page: &'static Page) {
+    simulate(page, || true);
 }
 
-fn play_late(page: &'static Page) {
-    play(page, || page.answered(answer::STALLS) > 0);
+fn simulate_late(page: &'static Page) {
+    simulate(page, || page.answered(answer::STALLS) > 0);
 }
 
 /// How long the process is stopped.
 const STOP_US: u64 = 3_000_000;
 
 fn signal(subject: &Subject, signal: i32) {
-    // SAFETY: integers; the player is our child.
+    // SAFETY: integers; the simulated app is our child.
     assert_eq!(unsafe { libc::kill(subject.pid(), signal) }, 0);
 }
 

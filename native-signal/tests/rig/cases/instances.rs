@@ -9,9 +9,9 @@ use native_signal::{Mode, Uninstalled};
 use std::thread;
 
 pub(super) const CASES: &[Row] = &[
-    ("second_instance_comes_and_goes_last", play_second_on_top, judge_second),
-    ("second_instance_was_there_first", play_second_below, judge_second),
-    ("the_lower_of_two_instances_goes_first", play_lower_goes, judge_lower_goes),
+    ("second_instance_comes_and_goes_last", simulate_second_on_top, judge_second),
+    ("second_instance_was_there_first", simulate_second_below, judge_second),
+    ("the_lower_of_two_instances_goes_first", simulate_lower_goes, judge_lower_goes),
 ];
 
 fn received(page: &Page) -> u64 {
@@ -25,7 +25,7 @@ fn begin(page: &'static Page) -> Second {
 }
 
 /// Answer 0: the second's result while both were installed. Answer 1: at the end.
-fn play_second_on_top(page: &'static Page) {
+fn simulate_second_on_top(page: &'static Page) {
     let second = begin(page);
     let sensor = install(page);
     assert!(matches!(sensor.mode(), Mode::BesideCatcher { .. }));
@@ -43,7 +43,7 @@ fn play_second_on_top(page: &'static Page) {
     page.wait_allowed(4);
 }
 
-fn play_second_below(page: &'static Page) {
+fn simulate_second_below(page: &'static Page) {
     let second = begin(page);
     assert_eq!(second.install(), 1);
     let sensor = install(page);
@@ -76,7 +76,7 @@ fn judge_second(subject: &mut Subject) {
     assert_eq!(subject.page.answered(1), 50);
 }
 
-fn play_lower_goes(page: &'static Page) {
+fn simulate_lower_goes(page: &'static Page) {
     let second = begin(page);
     let sensor = install(page);
     assert_eq!(second.install(), 2);
@@ -86,7 +86,7 @@ fn play_lower_goes(page: &'static Page) {
     page.reach(1);
     page.wait_allowed(2);
     page.answer(0, second.sensed() as i64);
-    // It comes again, to its old place below the other one: no circle.
+    // It is installed again, in its old place below the other one: no cycle.
     let _sensor = install(page);
     page.reach(2);
     page.wait_allowed(3);

@@ -11,19 +11,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 pub(super) const CASES: &[Row] = &[
-    ("uninstalled_on_the_leader", play_on_leader, judge_passed_on),
-    ("uninstalled_elsewhere", play_elsewhere, judge_passed_on),
-    ("uninstalled_under_a_chaining_handler", play_displaced, judge_displaced),
-    ("install_and_uninstall_in_a_storm", play_coming_and_going, judge_coming_and_going),
-    ("installed_again_without_a_catcher", play_again, judge_again),
-    ("observer_drops_its_own_sensor", play_suicide, judge_suicide),
+    ("uninstalled_on_the_leader", simulate_on_leader, judge_passed_on),
+    ("uninstalled_elsewhere", simulate_elsewhere, judge_passed_on),
+    ("uninstalled_under_a_chaining_handler", simulate_displaced, judge_displaced),
+    ("install_and_uninstall_in_a_storm", simulate_coming_and_going, judge_coming_and_going),
+    ("installed_again_without_a_catcher", simulate_again, judge_again),
+    ("observer_drops_its_own_sensor", simulate_suicide, judge_suicide),
 ];
 
 fn received(page: &Page) -> u64 {
     page.catcher.count()
 }
 
-fn play_on_leader(page: &'static Page) {
+fn simulate_on_leader(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let sensor = install(page);
@@ -36,7 +36,7 @@ fn play_on_leader(page: &'static Page) {
     page.wait_allowed(3);
 }
 
-fn play_elsewhere(page: &'static Page) {
+fn simulate_elsewhere(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let sensor = install(page);
@@ -69,7 +69,7 @@ extern "C" fn chaining(signal: i32, info: *mut libc::siginfo_t, context: *mut li
     next(signal, info, context);
 }
 
-fn play_displaced(page: &'static Page) {
+fn simulate_displaced(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let sensor = install(page);
@@ -78,7 +78,7 @@ fn play_displaced(page: &'static Page) {
     NEXT.store(current_handler(), Ordering::SeqCst);
     set_handler(page, chaining as *const () as usize, libc::SA_SIGINFO | libc::SA_RESTART, &[]);
     assert!(sensor.displaced());
-    // Reported once, and looked at once a second.
+    // Reported once, and checked once a second.
     let second = 1_000_000_000;
     assert_eq!(sensor.check_displaced(second), None);
     let handler = chaining as *const () as usize;
@@ -114,7 +114,7 @@ fn judge_displaced(subject: &mut Subject) {
     subject.settles_at("the catcher", 30, received);
 }
 
-fn play_coming_and_going(page: &'static Page) {
+fn simulate_coming_and_going(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     page.reach(1);
@@ -137,7 +137,7 @@ fn judge_coming_and_going(subject: &mut Subject) {
     println!("  {} installs, {} of 500 sensed", subject.page.answered(0), subject.page.observer.count());
 }
 
-fn play_again(page: &'static Page) {
+fn simulate_again(page: &'static Page) {
     block_as_art();
     let catcher = start_catcher(page, "Signal Catcher", 1);
     let tid = page.catcher_tid.load(Ordering::SeqCst);
@@ -158,7 +158,7 @@ fn judge_again(subject: &mut Subject) {
     subject.await_step(2);
 }
 
-fn play_suicide(page: &'static Page) {
+fn simulate_suicide(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let (sender, receiver) = std::sync::mpsc::channel::<native_signal::Sensor>();

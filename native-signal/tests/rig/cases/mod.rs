@@ -30,7 +30,7 @@ pub(crate) fn all() -> impl Iterator<Item = Case> {
     ]
     .into_iter()
     .flatten()
-    .map(|&(name, play, judge)| Case { name, play, judge })
+    .map(|&(name, simulate, judge)| Case { name, simulate, judge })
 }
 
 /// Whether a case loads a second copy of the library.

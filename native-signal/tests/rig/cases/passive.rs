@@ -14,13 +14,13 @@ use std::sync::atomic::Ordering;
 use std::thread;
 
 pub(super) const CASES: &[Row] = &[
-    ("default_and_no_catcher", play_default, judge_default),
-    ("ignored_and_no_catcher", play_ignored, judge_nothing_happens),
-    ("one_shot_older_handler", play_one_shot, |_| {}),
-    ("previous_handler_behind_a_closed_leader", play_unreached, judge_unreached),
-    ("installed_off_the_leader", play_off_leader, judge_off_leader),
-    ("only_one_sensor", play_twice, |_| {}),
-    ("seen_by_the_catchers_sleeps", play_watch, judge_watch),
+    ("default_and_no_catcher", simulate_default, judge_default),
+    ("ignored_and_no_catcher", simulate_ignored, judge_nothing_happens),
+    ("one_shot_previous_handler", simulate_one_shot, |_| {}),
+    ("previous_handler_behind_a_closed_leader", simulate_unreached, judge_unreached),
+    ("installed_off_the_leader", simulate_off_leader, judge_off_leader),
+    ("only_one_sensor", simulate_twice, |_| {}),
+    ("seen_by_the_catchers_sleeps", simulate_watch, judge_watch),
 ];
 
 fn stays_out(page: &'static Page, reason: PassiveReason) {
@@ -33,7 +33,7 @@ fn stays_out(page: &'static Page, reason: PassiveReason) {
     assert_eq!(sensor.uninstall(), Uninstalled::NothingInstalled);
 }
 
-fn play_default(page: &'static Page) {
+fn simulate_default(page: &'static Page) {
     block_as_art();
     stays_out(page, PassiveReason::DefaultAction);
     page.reach(1);
@@ -41,13 +41,13 @@ fn play_default(page: &'static Page) {
 }
 
 fn judge_default(subject: &mut Subject) {
-    // Blocked in all threads, wanted by none: it stays pending and kills nobody.
+    // Blocked in all threads, and no thread waits for it: it stays pending and kills no process.
     subject.send();
     nap(50_000);
     subject.allow(2);
 }
 
-fn play_ignored(page: &'static Page) {
+fn simulate_ignored(page: &'static Page) {
     set_handler(page, libc::SIG_IGN, 0, &[]);
     stays_out(page, PassiveReason::Ignored);
     page.reach(1);
@@ -64,13 +64,13 @@ extern "C" fn previous(_signal: i32) {
     page_of_handlers().previous.note();
 }
 
-fn play_one_shot(page: &'static Page) {
+fn simulate_one_shot(page: &'static Page) {
     set_handler(page, previous as *const () as usize, libc::SA_RESETHAND, &[]);
     stays_out(page, PassiveReason::PreviousHandlerOneShot);
     page.reach(1);
 }
 
-fn play_unreached(page: &'static Page) {
+fn simulate_unreached(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     set_handler(page, previous as *const () as usize, libc::SA_RESTART, &[]);
@@ -84,7 +84,7 @@ fn judge_unreached(subject: &mut Subject) {
     assert_eq!((subject.page.previous.count(), subject.page.observer.count()), (0, 0));
 }
 
-fn play_off_leader(page: &'static Page) {
+fn simulate_off_leader(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let sensor = thread::spawn(move || {
@@ -132,7 +132,7 @@ fn judge_off_leader(subject: &mut Subject) {
     assert_eq!(subject.page.observer.count(), 10);
 }
 
-fn play_twice(page: &'static Page) {
+fn simulate_twice(page: &'static Page) {
     set_blocked(&[libc::SIGQUIT]);
     start_catcher(page, "Signal Catcher", u64::MAX);
     let sensor = install(page);
@@ -147,7 +147,7 @@ fn play_twice(page: &'static Page) {
     page.reach(1);
 }
 
-fn play_watch(page: &'static Page) {
+fn simulate_watch(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let sensor = thread::spawn(move || install(page)).join().unwrap();
@@ -159,7 +159,7 @@ fn play_watch(page: &'static Page) {
         now_ns += 1_000_000_000;
         watch.tick(now_ns)
     };
-    // The catcher is on its way to its first sleep, perhaps. Then nothing, however often it is looked at.
+    // The catcher may be on its way to its first sleep. After that no check finds anything.
     let mut still = 0;
     wait_until("a catcher that sleeps", || {
         nap(5000);

@@ -1,4 +1,4 @@
-//! Before a previous handler: it gets every signal, in the form that it asked for, and never in a circle.
+//! Before a previous handler: it gets every signal, in the form that it asked for, and never in a cycle.
 
 use super::Row;
 use super::art::{
@@ -11,12 +11,12 @@ use native_signal::{Mode, Uninstalled};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(super) const CASES: &[Row] = &[
-    ("previous_handler_spaced", play_previous, judge_spaced),
-    ("previous_handler_storm", play_previous, judge_storm),
-    ("previous_handler_without_siginfo", play_plain, judge_spaced),
-    ("previous_handler_that_raises_again", play_raise, judge_raise),
-    ("previous_handler_on_top_of_us_again", play_circle, judge_cycle),
-    ("previous_handler_comes_back", play_back, judge_back),
+    ("previous_handler_spaced", simulate_previous, judge_spaced),
+    ("previous_handler_storm", simulate_previous, judge_storm),
+    ("previous_handler_without_siginfo", simulate_plain, judge_spaced),
+    ("previous_handler_that_raises_again", simulate_raise, judge_raise),
+    ("previous_handler_on_top_of_us_again", simulate_cycle, judge_cycle),
+    ("previous_handler_comes_back", simulate_back, judge_back),
 ];
 
 fn received(page: &Page) -> u64 {
@@ -53,13 +53,13 @@ fn run(page: &'static Page) {
     page.wait_allowed(3);
 }
 
-fn play_previous(page: &'static Page) {
+fn simulate_previous(page: &'static Page) {
     let flags = libc::SA_SIGINFO | libc::SA_RESTART;
     set_handler(page, with_info as *const () as usize, flags, &[libc::SIGHUP]);
     run(page);
 }
 
-fn play_plain(page: &'static Page) {
+fn simulate_plain(page: &'static Page) {
     set_handler(page, plain as *const () as usize, libc::SA_RESTART, &[]);
     // The leader is open: any thread may install.
     std::thread::spawn(move || {
@@ -108,7 +108,7 @@ extern "C" fn raising(_signal: i32) {
     }
 }
 
-fn play_raise(page: &'static Page) {
+fn simulate_raise(page: &'static Page) {
     set_handler(page, raising as *const () as usize, libc::SA_RESTART, &[]);
     run(page);
 }
@@ -123,19 +123,19 @@ fn judge_raise(subject: &mut Subject) {
 
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
-/// A handler that calls what was there before it, whoever that is.
+/// A handler that calls the previous handler, if there is one.
 extern "C" fn chaining(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     page_of_handlers().previous.note();
     let next = NEXT.load(Ordering::SeqCst);
     if next > 1 {
-        // SAFETY: a handler with SA_SIGINFO, as `play_circle` made sure.
+        // SAFETY: a handler with SA_SIGINFO, as `simulate_cycle` made sure.
         let next: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) =
             unsafe { std::mem::transmute(next) };
         next(signal, info, context);
     }
 }
 
-fn play_circle(page: &'static Page) {
+fn simulate_cycle(page: &'static Page) {
     let flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
     let us = chaining as *const () as usize;
     start_catcher(page, "Signal Catcher", u64::MAX);
@@ -164,7 +164,7 @@ fn judge_cycle(subject: &mut Subject) {
     assert_eq!([8, 9, 10].map(|index| subject.page.answered(index)), [20, 20, 0]);
 }
 
-fn play_back(page: &'static Page) {
+fn simulate_back(page: &'static Page) {
     let flags = libc::SA_SIGINFO | libc::SA_RESTART;
     let theirs = with_info as *const () as usize;
     set_handler(page, theirs, flags, &[libc::SIGHUP]);

@@ -12,14 +12,14 @@ use std::sync::atomic::Ordering;
 use std::thread;
 
 pub(super) const CASES: &[Row] = &[
-    ("vfork_rescued", play_vfork_rescued, judge_vfork_rescued),
-    ("vfork_without_rescue", play_vfork_alone, judge_vfork_alone),
-    ("vfork_rescued_without_descriptors", play_vfork_no_descriptors, judge_vfork_no_descriptors),
-    ("vfork_before_an_older_handler", play_vfork_previous, judge_vfork_previous),
-    ("masked_by_foreign_code", play_masked, judge_masked),
-    ("leader_in_a_ptrace_stop", play_stopped, judge_stopped),
-    ("fork_and_the_child", play_fork, judge_fork),
-    ("spinning_leader", play_spinning, judge_spinning),
+    ("vfork_rescued", simulate_vfork_rescued, judge_vfork_rescued),
+    ("vfork_without_rescue", simulate_vfork_alone, judge_vfork_alone),
+    ("vfork_rescued_without_descriptors", simulate_vfork_no_descriptors, judge_vfork_no_descriptors),
+    ("vfork_before_a_previous_handler", simulate_vfork_previous, judge_vfork_previous),
+    ("masked_by_foreign_code", simulate_masked, judge_masked),
+    ("leader_in_a_ptrace_stop", simulate_stopped, judge_stopped),
+    ("fork_and_the_child", simulate_fork, judge_fork),
+    ("spinning_leader", simulate_spinning, judge_spinning),
 ];
 
 /// Given to the child of a `vfork`, which ends it: the page, and the step that the judge must allow.
@@ -64,7 +64,7 @@ fn sleep_uninterruptibly(page: &'static Page, until: u64) {
 const SLEEPS: u64 = 8;
 
 /// Sleeps at each even step that is allowed, until the next; at the odd ones it runs. Step 100 is the end.
-fn play_vfork(page: &'static Page, config: Config) {
+fn simulate_vfork(page: &'static Page, config: Config) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     leader_is_stuck();
@@ -89,16 +89,16 @@ fn sleep_on_demand(page: &'static Page) {
     page.wait_allowed(100);
 }
 
-fn play_vfork_rescued(page: &'static Page) {
-    play_vfork(page, Config::default());
+fn simulate_vfork_rescued(page: &'static Page) {
+    simulate_vfork(page, Config::default());
 }
 
-fn play_vfork_alone(page: &'static Page) {
-    play_vfork(page, Config { rescue_after: None, ..Config::default() });
+fn simulate_vfork_alone(page: &'static Page) {
+    simulate_vfork(page, Config { rescue_after: None, ..Config::default() });
 }
 
 /// As an app that leaks descriptors until it hangs.
-fn play_vfork_no_descriptors(page: &'static Page) {
+fn simulate_vfork_no_descriptors(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let sensor = install(page);
@@ -120,7 +120,7 @@ fn sleeps_uninterruptibly(subject: &Subject) -> bool {
 }
 
 /// Lets the leader go to sleep for the first, second, ... time and sends one signal while it does; gives when.
-fn send_while_asleep(subject: &mut Subject, round: u64) -> u64 {
+fn send_while_sleeping(subject: &mut Subject, round: u64) -> u64 {
     subject.leader_opens();
     subject.allow(2 * round);
     subject.await_step(2 * round);
@@ -151,7 +151,7 @@ fn judge_vfork_rescued(subject: &mut Subject) {
     let mut expected = 5;
     let mut took = Vec::new();
     for round in 1..=SLEEPS {
-        let sent_ns = send_while_asleep(subject, round);
+        let sent_ns = send_while_sleeping(subject, round);
         expected += 1;
         wait_until("the catcher, while the leader sleeps", || received(subject.page) == expected);
         assert!(sleeps_uninterruptibly(subject), "the leader sleeps until it is woken below");
@@ -180,11 +180,11 @@ fn judge_vfork_rescued(subject: &mut Subject) {
 fn judge_vfork_alone(subject: &mut Subject) {
     let received = |page: &Page| page.catcher.count();
     subject.send_sensed(5, received);
-    let sent_ns = send_while_asleep(subject, 1);
+    let sent_ns = send_while_sleeping(subject, 1);
     // Ten times as long as the rescue takes.
     nap(2_000_000);
     assert!(sleeps_uninterruptibly(subject));
-    assert_eq!((received(subject.page), subject.page.observer.count()), (5, 5), "nobody gets it");
+    assert_eq!((received(subject.page), subject.page.observer.count()), (5, 5), "no thread receives it");
     let woken_ns = native_signal::boottime_ns();
     wake(subject, 1);
     subject.settles_at("the catcher", 6, received);
@@ -197,7 +197,7 @@ fn judge_vfork_alone(subject: &mut Subject) {
 fn judge_vfork_no_descriptors(subject: &mut Subject) {
     let received = |page: &Page| page.catcher.count();
     subject.send_sensed(5, received);
-    send_while_asleep(subject, 1);
+    send_while_sleeping(subject, 1);
     wait_until("the catcher, while the leader sleeps", || received(subject.page) == 6);
     assert!(sleeps_uninterruptibly(subject));
     wake(subject, 1);
@@ -212,7 +212,7 @@ extern "C" fn previous(_signal: i32) {
     page.previous.note();
 }
 
-fn play_vfork_previous(page: &'static Page) {
+fn simulate_vfork_previous(page: &'static Page) {
     set_handler(page, previous as *const () as usize, libc::SA_RESTART, &[]);
     // A second thread on which the previous handler can run, as HotSpot's.
     thread::spawn(move || {
@@ -231,7 +231,7 @@ fn play_vfork_previous(page: &'static Page) {
 fn judge_vfork_previous(subject: &mut Subject) {
     let received = |page: &Page| page.previous.count();
     subject.send_sensed(5, received);
-    send_while_asleep(subject, 1);
+    send_while_sleeping(subject, 1);
     wait_until("the previous handler, while the leader sleeps", || received(subject.page) == 6);
     assert!(sleeps_uninterruptibly(subject));
     assert_eq!(subject.page.answered(0), subject.page.answered(3), "on the other thread");
@@ -243,7 +243,7 @@ fn judge_vfork_previous(subject: &mut Subject) {
     assert_eq!([8, 10, 12].map(|index| subject.page.answered(index)), [6, 0, 1]);
 }
 
-fn play_masked(page: &'static Page) {
+fn simulate_masked(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let _sensor = install(page);
@@ -264,7 +264,7 @@ fn judge_masked(subject: &mut Subject) {
     assert_eq!(subject.page.observer.count(), 5);
 }
 
-fn play_stopped(page: &'static Page) {
+fn simulate_stopped(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let sensor = install(page);
@@ -295,13 +295,13 @@ fn judge_stopped(subject: &mut Subject) {
     subject.page.catcher_busy.store(1, Ordering::SeqCst);
     subject.send_sensed(1, received);
     let pid = subject.pid();
-    // The judge made the player, so it may trace it everywhere.
+    // The judge made the simulated app, so it may trace it everywhere.
     assert_eq!(ptrace(PTRACE_SEIZE, pid), 0, "{}", std::io::Error::last_os_error());
     assert_eq!(ptrace(PTRACE_INTERRUPT, pid), 0);
     let status = format!("/proc/{pid}/status");
     wait_until("the stop", || std::fs::read_to_string(&status).unwrap().contains("State:\tt"));
     subject.send();
-    // Noted by the rescue, while both are held: it lies with the catcher now and not with the process.
+    // Noted by the rescue, while both are held: it is pending for the catcher now, not for the process.
     wait_until("the rescue", || subject.page.observer.count() == 5);
     assert_eq!(subject.page.reports[4].kind.load(Ordering::SeqCst), 3);
     assert_eq!(received(subject.page), 4);
@@ -319,7 +319,7 @@ fn judge_stopped(subject: &mut Subject) {
     assert_eq!([8, 9, 10, 12].map(|index| subject.page.answered(index)), [8, 8, 0, 1]);
 }
 
-fn play_fork(page: &'static Page) {
+fn simulate_fork(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let sensor = install(page);
@@ -367,7 +367,7 @@ fn judge_fork(subject: &mut Subject) {
     assert_eq!([8, 9].map(|index| subject.page.answered(index)), [10, 10]);
 }
 
-fn play_spinning(page: &'static Page) {
+fn simulate_spinning(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let sensor = install(page);

@@ -1,4 +1,4 @@
-//! One situation drawn from a seed: the same seed gives the same situation in judge and player.
+//! One situation drawn from a seed: the same seed gives the same situation in judge and simulated app.
 
 /// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators").
 pub(crate) struct Random(u64);

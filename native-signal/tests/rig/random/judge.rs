@@ -11,11 +11,11 @@
 //! must arrive *after the last was sent* (the last was merged only if another was then pending, and that other arrives
 //! later), and no more than were sent. What is missing in between counts as merged.
 //!
-//! *One by one, where every taker can read the number.* Signals sent by sigqueue carry a number, and whoever takes one
-//! from the kernel (the catcher in sigwait, a handler of the rig's) writes down number and time. A number that nobody
-//! took was merged only if the kernel had one pending when it was sent: an earlier number, taken later than that. If
-//! there is none, it is lost. Not done where our rescue took one (it is sent on by tgkill and loses its number), nor
-//! where the only handler is ours.
+//! *One by one, where every taker can read the number.* Signals sent by sigqueue carry a number. The taker (the catcher
+//! in sigwait, or one of the rig's handlers) writes down number and time. A number that no taker wrote down
+//! was merged only if the kernel had one pending when it was sent: an earlier number, taken later than that. If no
+//! such number exists, it is lost. Not done where our rescue took one (it is re-sent by tgkill and loses its number),
+//! nor where the only handler is ours.
 
 use super::super::page::{Page, nap};
 use super::draw::{After, Before, Draw, Leader, Random};
@@ -118,7 +118,7 @@ impl Judge<'_> {
 
     fn crashed(&mut self, status: ExitStatus) {
         self.outcome.crashes += 1;
-        self.outcome.say(&format!("the player ended: {status}"));
+        self.outcome.say(&format!("the simulated app ended: {status}"));
     }
 
     fn hangs(&mut self, what: &str) {
@@ -126,7 +126,7 @@ impl Judge<'_> {
         self.outcome.say(&format!("waited too long for {what}"));
     }
 
-    /// Waits for the player's step; false if it does not come.
+    /// Waits for the simulated app's step; false if it does not come.
     fn step(&mut self, step: u64) -> bool {
         let give_up = Instant::now() + TIMEOUT;
         while self.page.reached.load(Ordering::SeqCst) < step {
@@ -160,8 +160,8 @@ impl Judge<'_> {
         self.page.catcher.count() + self.page.previous.count()
     }
 
-    /// What came after its burst was quiet (the sensor looks for a catcher that ended for up to a second) is of that
-    /// burst still: one that counted as merged, or a second arrival where there is none.
+    /// What came after its burst was quiet (the sensor searches up to a second for a catcher that ended) still belongs to
+    /// that burst: one that counted as merged, else a second arrival.
     fn late(&mut self, received: u64) {
         let late = received - self.accounted;
         let first = late.min(self.merged_of_last);
@@ -249,7 +249,7 @@ impl Judge<'_> {
     }
 
     /// Whether nothing is under way: read in the order in which a signal travels, so that one that was at an earlier
-    /// place when it was looked at is seen at the next.
+    /// place when that place was read is seen at the next.
     fn is_quiet(&self) -> bool {
         let pid = self.child.id();
         let open = self.page.answered(answer::OPEN) == 1;

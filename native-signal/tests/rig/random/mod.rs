@@ -12,8 +12,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// First argument of a player of a drawn situation; then seed, page, and flags.
-pub(crate) const SIMULATE: &str = "--play-random";
+/// First argument of a simulated app of a drawn situation; then seed, page, and flags.
+pub(crate) const SIMULATE: &str = "--simulate-random";
 const WITHHOLD: &str = "--withhold";
 const NO_FORK: &str = "--no-fork";
 
@@ -71,7 +71,7 @@ pub(crate) struct Plan {
     pub(crate) cases: u64,
     /// How many at a time; they sleep most of the time.
     pub(crate) jobs: u64,
-    /// Sense and hand on to nobody: it must be noticed.
+    /// Sense signals and forward none of them: the judge must notice it.
     pub(crate) withhold: bool,
     /// Leave out what forks: a sanitizer may not follow into a child.
     pub(crate) no_fork: bool,
@@ -116,11 +116,11 @@ fn draw(seed: u64, withhold: bool, no_fork: bool) -> Draw {
     if withhold { draw.withheld() } else { draw }
 }
 
-/// The player's side.
-pub(crate) fn play(words: &[String]) {
+/// Simulates one situation: the simulated app's side.
+pub(crate) fn run_one(words: &[String]) {
     let [seed, page, rest @ ..] = words else { panic!("seed and page") };
     let [withhold, no_fork] = [WITHHOLD, NO_FORK].map(|flag| rest.iter().any(|word| word == flag));
-    simulate::play(Page::open(page), &draw(seed.parse().unwrap(), withhold, no_fork), withhold);
+    simulate::run(Page::open(page), &draw(seed.parse().unwrap(), withhold, no_fork), withhold);
 }
 
 /// Runs a plan and prints the sums; true if all went as it must.
@@ -158,7 +158,7 @@ pub(crate) fn run(plan: &Plan) -> bool {
     if !twice.is_empty() {
         println!("  delivered twice in the cases of seed {twice:?}");
     }
-    // What was sent is where it went. (ThreadSanitizer keeps handlers back where nobody can look, so that one burst's
+    // What was sent is where it went. (ThreadSanitizer holds handlers back where the judge cannot see them, so that one burst's
     // signal may be counted with the next.)
     let adds_up =
         plan.no_fork || sum.sent + sum.twice == sum.merged + sum.by_catcher + sum.by_handler + sum.lost;

@@ -1,4 +1,4 @@
-//! The player of a drawn situation.
+//! The simulated app of a drawn situation.
 
 use super::super::art::{
     block_as_art, blocks, leader_is_stuck, own_id, page_of_handlers, scribe, set_blocked, set_handler,
@@ -19,12 +19,12 @@ pub(crate) mod answer {
     /// Taken from a leader that did not run: such a signal has lost its number.
     pub(crate) const RESCUED: usize = 1;
     pub(crate) const SENSED: usize = 2;
-    /// Something of ours was installed.
+    /// Our handler was installed.
     pub(crate) const INSTALLED: usize = 3;
 }
 
 /// Simulates until the judge lets it end.
-pub(crate) fn play(page: &'static Page, draw: &Draw, withhold: bool) {
+pub(crate) fn run(page: &'static Page, draw: &Draw, withhold: bool) {
     if draw.no_altstack {
         drop_altstack();
     }
@@ -202,7 +202,7 @@ fn errno() -> i32 {
 }
 
 extern "C" fn sleep_while_signals_come(page: *mut libc::c_void) -> i32 {
-    // SAFETY: the page that `vfork_until` handed on; it is never unmapped.
+    // SAFETY: the page that `vfork_until` passed; it is never unmapped.
     let page = unsafe { &*page.cast::<Page>() };
     for _ in 0..400 {
         if page.allowed.load(Ordering::SeqCst) >= 2 {
@@ -239,7 +239,7 @@ fn take_all_descriptors(held: &mut Vec<File>) {
 
 // The foreign handlers. Each writes down what it takes; the first to see a signal writes its number down.
 
-/// A handler of somebody else's, who has SIGQUIT open in the leader.
+/// A foreign handler, with SIGQUIT open in the leader.
 fn foreign(page: &'static Page, handler: usize) {
     set_handler(page, handler, libc::SA_SIGINFO | libc::SA_RESTART, &[]);
     set_blocked(&[libc::SIGUSR1, libc::SIGPIPE]);
@@ -262,7 +262,7 @@ extern "C" fn keeps(_signal: i32, info: *mut libc::siginfo_t, _context: *mut lib
 extern "C" fn forwards(_signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     let page = page_of_handlers();
     write_down_number(page, info);
-    // A catcher that dies is somebody else's fault here; try its successor.
+    // A catcher that dies is not this handler's fault; try its successor.
     loop {
         let tid = page.catcher_tid.load(Ordering::SeqCst);
         // SAFETY: integers.
@@ -298,7 +298,7 @@ fn draws_a_number(_info: *mut libc::siginfo_t) -> bool {
     WRITES_FIRST.load(Ordering::SeqCst) == 1
 }
 
-/// 1 if a chaining handler is the first to see numbers that nobody behind it writes down.
+/// 1 if a chaining handler is the first to see numbers that no handler behind it writes down.
 static WRITES_FIRST: AtomicI32 = AtomicI32::new(0);
 
 // The catcher.

@@ -22,7 +22,7 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    /// Polls the open message, which began at `since_ns`, 0 if there is none. Returns whether main
+    /// Polls the open message, which began at `since_ns`, 0 if no message is open. Returns whether main
     /// continues after a message that was sampled.
     pub(crate) fn poll(&mut self, recorder: &Recorder, since_ns: u64, now_ns: u64, late_ns: u64) -> bool {
         if !messages::is_started() {

@@ -18,7 +18,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The longest time between the end of a frame and the begin of one that it requested, ns: normally one
+/// The longest time between the end of a frame and the start of one that it requested, ns: normally one
 /// interval, more where the display slows down.
 const MAX_GAP_NS: u64 = 50_000_000;
 

@@ -181,7 +181,7 @@ impl Counting {
             let lost = std::mem::take(&mut frame.lost) as usize;
             let began = of_monotonic(u64::try_from(frame.intended).unwrap_or(0))
                 + u64::try_from(frame.metrics[Metric::UnknownDelay as usize]).unwrap_or(0);
-            // Without a vsync (API 24 and 25) they cannot be told apart from those of other windows.
+            // Without a vsync (API 24 and 25) they cannot be distinguished from those of other windows.
             if frame.intended > 0 {
                 self.dropped = self.seen.before(began, lost);
             }
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn the_systems_metrics_replace_estimates_and_find_their_frame_by_its_begin() {
+    fn the_systems_metrics_replace_estimates_and_find_their_frame_by_its_start() {
         let mut counting = counting();
         let now = 1_000 * MS;
         // Another frame is before it, of a window that is not tracked.

@@ -112,7 +112,7 @@ pub(crate) fn by_messages(on: bool) {
 /// began ([`continuation`]): then the shim posts its callbacks, which Choreographer runs in the frame that
 /// is about to begin.
 #[inline]
-pub(crate) fn begin_of_message(target: u32, what: i32) -> Option<bool> {
+pub(crate) fn message_begins(target: u32, what: i32) -> Option<bool> {
     let frame = target != 0 && what == DO_FRAME && target == HANDLER.load(Ordering::Relaxed) && is_wanted();
     frame.then(|| {
         frame_begin(0, true);

@@ -99,7 +99,7 @@ pub(crate) fn takes_units() -> bool {
     is_started() && !message_source::is_by_calls()
 }
 
-/// The innermost open message as `target callback: what`; empty if there is none.
+/// The innermost open message as `target callback: what`; empty if no message is open.
 pub(crate) fn open_text(now_ns: u64) -> String {
     if message_source::is_by_calls() {
         let (last, is_open) = outermost::last(1, now_ns);

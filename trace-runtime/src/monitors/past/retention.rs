@@ -168,9 +168,9 @@ mod tests {
             std::fs::write(path, "x").unwrap();
         }
         symlink(&precious, profiling.join("link")).unwrap();
-        std::fs::create_dir(profiling.join("folder")).unwrap();
+        std::fs::create_dir(profiling.join("directory")).unwrap();
         let mut planted = RecordingBuilder::new(1 << 30, "p");
-        let claims = ["..", "../../databases/precious.db", "link", "folder", "mine", "../mine", "/", ""];
+        let claims = ["..", "../../databases/precious.db", "link", "directory", "mine", "../mine", "/", ""];
         let claims = claims.map(|claim| format!("path={}/{claim}\nbytes=1\n", profiling.display()));
         let absolute = kept.iter().filter(|path| !path.ends_with("unnamed"));
         let absolute = absolute.chain([&profile]).map(|path| format!("path={}\nbytes=1\n", path.display()));
@@ -182,7 +182,7 @@ mod tests {
         retain_within(&directory, all);
         assert!(!directory.join("planted.anrscope").exists() && !profile.exists());
         assert!(kept.iter().all(|path| path.exists()), "{kept:?}");
-        assert!(profiling.join("link").exists() && profiling.join("folder").exists());
+        assert!(profiling.join("link").exists() && profiling.join("directory").exists());
 
         // A link instead of the platform's directory.
         std::fs::remove_dir_all(&profiling).unwrap();

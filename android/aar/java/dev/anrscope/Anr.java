@@ -42,12 +42,12 @@ public final class Anr {
         return text("state");
     }
 
-    /** The message that main was handling: {@code target callback: what}; empty if there was none. */
+    /** The message that main was handling: {@code target callback: what}; empty if main was in no message. */
     public String message() {
         return text("message");
     }
 
-    /** How long main had been handling that message, in ms; 0 if there was none. */
+    /** How long main had been handling that message, in ms; 0 if main was in no message. */
     public long ageMs() {
         long since = number("message_since");
         return since == 0 ? 0 : (number("at") - since) / 1000000;

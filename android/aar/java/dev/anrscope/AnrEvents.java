@@ -49,6 +49,6 @@ final class AnrEvents {
         for (int at = 0; at < threads.length; at++) {
             threads[at] = Integer.parseInt(numbers[at]);
         }
-        to.onDeadLockDetected(pid, texts[0], texts[1], texts[2], threads, values.get("locks").split(";"));
+        to.onDeadlockDetected(pid, texts[0], texts[1], texts[2], threads, values.get("locks").split(";"));
     }
 }

@@ -37,7 +37,7 @@ public abstract class AnrListener {
      * @param threads numbers, in the dump, of the threads in the cycle; each waits for the next, the last for the first
      * @param locks classes of the locks they wait for, in the same order
      */
-    public void onDeadLockDetected(int pid, String main, String first, String last, int[] threads, String[] locks) {}
+    public void onDeadlockDetected(int pid, String main, String first, String last, int[] threads, String[] locks) {}
 
     /** In the dump of an earlier process's ANR, main is idle: the stall was over when the dump was taken. */
     public void onMainThreadIdle(int pid, String main) {}

@@ -161,7 +161,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             if (there != null && isTwin(there)) {
                 if (!twinReported) {
                     twinReported = true;
-                    notice("the Looper's Printer is that of another copy of this library: it tells of the messages");
+                    notice("the Looper's Printer belongs to another copy of this library, which records the messages");
                 }
                 return;
             }

@@ -57,7 +57,7 @@ public final class AnrscopePlugin implements Plugin<Project> {
                     .toTransform(
                             ScopedArtifact.CLASSES.INSTANCE,
                             InstrumentTask::getJars,
-                            InstrumentTask::getFolders,
+                            InstrumentTask::getDirectories,
                             InstrumentTask::getOutput);
         });
     }

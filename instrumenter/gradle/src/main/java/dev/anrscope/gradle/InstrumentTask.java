@@ -25,7 +25,7 @@ public abstract class InstrumentTask extends DefaultTask {
 
     @Classpath public abstract ListProperty<RegularFile> getJars();
 
-    @Classpath public abstract ListProperty<Directory> getFolders();
+    @Classpath public abstract ListProperty<Directory> getDirectories();
 
     /** Classes that are not instrumented but may be superclasses: android.jar, and a library's dependencies. */
     @CompileClasspath public abstract ConfigurableFileCollection getPlatform();
@@ -76,7 +76,7 @@ public abstract class InstrumentTask extends DefaultTask {
         File work = getTemporaryDir();
         // A transform of classes has one input jar and one output jar.
         File merged = new File(work, "classes.jar");
-        Merge.into(merged, getFolders().get(), getJars().get());
+        Merge.into(merged, getDirectories().get(), getJars().get());
         List<String> command = new ArrayList<>(List.of(program.getPath(), "instrument", merged.getPath()));
         Map<String, Object> flags = new LinkedHashMap<>();
         flags.put("--out", getOutput().get());

@@ -1,0 +1,19 @@
+//! A JVM program whose main thread computes without end and is killed: the report names the method whose loop it is.
+
+use crate::temp_dir::TempDir;
+use crate::{compile, program, recordings};
+
+#[test]
+fn a_main_thread_that_computes_until_it_is_killed_is_a_busy_method() {
+    let directory = TempDir::new();
+    compile("Spin", directory.path());
+    let kept = directory.name("kept");
+    let shown = program::run(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &directory.name(""), "Spin"]);
+    assert_eq!(shown.code, Some(128 + 9), "{shown:?}");
+    let recording = recordings(kept.as_ref()).pop().expect("a recording");
+    let page = program::run(["report", recording.to_str().unwrap()]).ok(&[]);
+    let head: Vec<_> = page.lines().take(4).collect();
+    assert!(head[0].starts_with("Hang in Spin (pid "), "{page}");
+    assert_eq!(head[1], "Cause: BUSY METHOD (high confidence)", "{page}");
+    assert!(head[3].starts_with("  Main thread   Spin.parseFeed (Spin.java:13)"), "{page}");
+}
