@@ -461,7 +461,7 @@ fn measurements_are_reported_as_measured_and_implausible_rates_are_dropped() {
     .verbose()
     .to_string();
     for line in [
-        "  cost, measured: 3 % of the threads' time, 4 % at most (at +4.000 s: 30.0 ns an event, 1,000 events a second)\n",
+        "  cost, measured: 2.4 % of the threads' time, 4 % at most (at +4.000 s: 30.0 ns an event, 1,000 events a second)\n",
         "  not recorded from +5.000 s to +8.000 s: com.example.List.draw (90000 calls a second cost more than they are worth)\n",
         "  not recorded since +9.000 s: com.example.Db.write (its calls are short, and they were over the budget)\n",
     ] {

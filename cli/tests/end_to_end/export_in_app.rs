@@ -30,7 +30,7 @@ fn the_app_writes_the_trace_that_the_program_writes() {
     let recording = crate::recordings(Path::new(&kept)).remove(0);
     assert!(Path::new(&kept).join("methodMapping.txt").is_file());
     let by_program = directory.name("program.pftrace");
-    program::run(["export", recording.to_str().unwrap(), "-o", &by_program]).ok(&["slices on"]);
+    program::run(["export", recording.to_str().unwrap(), "-o", &by_program]).ok(&[" on "]);
 
     let traces = directory.name("traces");
     fs::create_dir_all(&traces).unwrap();
