@@ -61,7 +61,7 @@ fn build(workspace: &Path, target_dir: &Path) -> PathBuf {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
         .current_dir(workspace)
-        .args(["rustc", "--quiet", "--package", "trace-runtime", "--lib", "--release"])
+        .args(["rustc", "--quiet", "--package", "anrscope-runtime", "--lib", "--release"])
         .args(["--crate-type", "cdylib", "--target-dir"])
         .arg(target_dir);
     if cross {
@@ -72,7 +72,7 @@ fn build(workspace: &Path, target_dir: &Path) -> PathBuf {
         cargo.env_remove(name);
     }
     let status = cargo.status().unwrap_or_else(|e| panic!("cannot run cargo: {e}"));
-    assert!(status.success(), "building the runtime library (cargo rustc --package trace-runtime) failed");
+    assert!(status.success(), "building the runtime library (cargo rustc --package anrscope-runtime) failed");
     let mut built = target_dir.to_owned();
     if cross {
         built.push(&target);

@@ -16,10 +16,10 @@ const OURS: [&str; 9] = [
     "exporter",
     "instrumenter",
     "native_signal",
+    "recorder",
     "trace_format",
     "trace_rules",
     "trace_runtime",
-    "cli",
 ];
 
 /// Installs a panic hook that prints panics of all threads in this form.

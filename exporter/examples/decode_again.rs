@@ -3,7 +3,7 @@
 //! own schema, and compares the result with the model, field by field:
 //!
 //! ```text
-//! cargo run -p exporter --features perfetto-protos --example decode_again -- RECORDING...
+//! cargo run -p anrscope-exporter --features perfetto-protos --example decode_again -- RECORDING...
 //! ```
 //!
 //! A `methodMapping.txt` beside a recording is used. Each recording is exported without compression, with it,

@@ -1,7 +1,7 @@
 //! Fuzzes the dump reader, its page and JSON, and the mapping reader, with mutants of real texts:
 //!
 //! ```text
-//! cargo run --release -p exporter --example fuzz_dump -- MINUTES SEED [DIRECTORY...]
+//! cargo run --release -p anrscope-exporter --example fuzz_dump -- MINUTES SEED [DIRECTORY...]
 //! ```
 //!
 //! Texts are taken from the directories (a `mapping` in the path makes them mappings), and without one from what

@@ -285,7 +285,7 @@ fn differences() -> String {
     }
     format!(
         "# Stacks: where ours differ from Matrix's\n\n\
-         Made by `ANRSCOPE_WRITE_DOCS=1 cargo test -p trace-rules --test stack_golden`, and compared by the same test.\n\n\
+         Made by `ANRSCOPE_WRITE_DOCS=1 cargo test -p anrscope-rules --test stack_golden`, and compared by the same test.\n\n\
          {all} slices were given to Matrix's own code, and to ours by both rules. By Matrix's rules every stack, key, cost \
          and log line is\nthe original's. By ours {same} are the same, and these differ. *Lines* are those before the trim.\n\n\
          | case | lines, Matrix | lines, ours | key | why |\n| --- | --- | --- | --- | --- |\n{rows}"

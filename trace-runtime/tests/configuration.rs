@@ -69,7 +69,7 @@ fn the_page_has_the_table() {
     assert_eq!(
         &page[begin..end],
         table(),
-        "ANRSCOPE_WRITE_DOCS=1 cargo test -p trace-runtime --test configuration"
+        "ANRSCOPE_WRITE_DOCS=1 cargo test -p anrscope-runtime --test configuration"
     );
 }
 

@@ -27,7 +27,7 @@ const TWICE: [&str; 4] = ["getrandom", "hashbrown", "r-efi", "syn"];
 const BEGIN: &str = "<!-- Versions, licences and numbers are made; the reasons are written by hand. -->\n";
 const END: &str = "<!-- The table ends. -->\n";
 const HEAD: &str = "| crate | what for | used by | licence | brings |\n| --- | --- | --- | --- | --- |\n";
-const REWRITE: &str = "ANRSCOPE_WRITE_DOCS=1 cargo test -p cli --test cli dependencies";
+const REWRITE: &str = "ANRSCOPE_WRITE_DOCS=1 cargo test -p anrscope --test cli dependencies";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

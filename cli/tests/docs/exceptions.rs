@@ -15,7 +15,7 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("ANDROID_NDK_HOME=/path/to/ndk scripts/build-android", "needs an NDK"),
     (
         "RUSTC_BOOTSTRAP=1 cargo ndk -t arm64-v8a rustc -Z build-std=std,panic_unwind -Z \
-         build-std-features=panic-unwind,optimize_for_size -p trace-runtime --lib --release --crate-type cdylib -- -C \
+         build-std-features=panic-unwind,optimize_for_size -p anrscope-runtime --lib --release --crate-type cdylib -- -C \
          link-arg=-Wl,-soname,libanrscope.so -C link-arg=-Wl,-z,max-page-size=16384",
         "needs an NDK",
     ),
@@ -27,7 +27,7 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ),
     ("cargo install --locked --path cli", "builds the program again; scripts/release does so"),
     (
-        "cargo run -p test-device -- phone 0 com.example.shop",
+        "cargo run -p anrscope-test-device -- phone 0 com.example.shop",
         "the same device is started by this test itself",
     ),
 ];

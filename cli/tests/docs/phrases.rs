@@ -1,4 +1,4 @@
-//! The project's language: no tracked text has a phrase that it has replaced (`cargo test -p cli --test docs phrases`).
+//! The project's language: no tracked text has a phrase that it has replaced (`cargo test -p anrscope --test docs phrases`).
 //!
 //! A phrase is found across line breaks of a comment, in any case, and in names: `a_folder_of_maps` and `OwnFolder` both
 //! have "folder".

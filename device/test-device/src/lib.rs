@@ -4,7 +4,7 @@
 //! `shell,v2`, `shell`, `exec`, `sync`), so that the real `adb` connects to it:
 //!
 //! ```sh
-//! cargo run -p test-device -- DIRECTORY      # prints the port
+//! cargo run -p anrscope-test-device -- DIRECTORY      # prints the port
 //! adb connect 127.0.0.1:PORT
 //! ```
 //!

@@ -16,7 +16,8 @@
 //! R8's rewriteFrame rules are for the first frame of an exception, and a dump has none.
 //!
 //! ```
-//! use exporter::retrace::{MappedText, Mapping};
+//! use exporter::MappedText;
+//! use exporter::retrace::Mapping;
 //!
 //! let text = b"com.example.Main -> a.b:\n    1:3:void run():10:12 -> a\n";
 //! let mapping = Mapping::parse("mapping.txt".as_ref(), text)?;

@@ -2,19 +2,18 @@
 //!
 //! What differs by version, from AOSP:
 //! * `art/runtime/thread.cc`, `Thread::DumpState`: `sCount dsCount obj` to API 25, `flags` from 26, `ucsCount`
-//! for `dsCount` from 31.
+//!   for `dsCount` from 31.
 //! * `art/runtime/signal_catcher.cc`, `SignalCatcher::HandleSigQuit`: nanoseconds in the time from API 31.
 //! * `art/runtime/runtime.cc`, `Runtime::DumpForSigQuit`: threads come before classes and heap from API 34.
 //! * `art/runtime/native_stack_dump.cc`: mangled names to API 25, `BuildId` from 33, no parameters and short
-//! addresses from 34.
+//!   addresses from 34.
 //! * `art/runtime/thread_list.cc`: `DumpLatencyMs` below each thread from API 35.
 //! * `art/runtime/thread.cc`, `ShouldShowNativeStack`: native frames only where the current method is native or
-//! ART itself waits. The
-//!   cases keep to it.
+//!   ART itself waits. The cases keep to it.
 //! * `libcore` `Thread.parkFor$` below `Unsafe.park` to API 28, `jdk.internal.misc.Unsafe` from 33; `!` marks
-//! fast natives to API 25.
+//!   fast natives to API 25.
 //! * `services/core/.../StackTracesDumpHelper.java`: subject and critical events from API 31, memory from 33,
-//! `dumping pid` from 34.
+//!   `dumping pid` from 34.
 
 use std::fmt::Write as _;
 

@@ -30,7 +30,7 @@ fn rules() -> String {
 fn page() -> String {
     format!(
         "# Why main did not come back\n\nThis page lists the causes that `anrscope report`, `dump`, groups, fleet rows and traces name, what to do \
-         about each, and the rules that decide. `ANRSCOPE_WRITE_DOCS=1 cargo test -p exporter --test answers` writes it.\n\n## The causes\n\n{}\n\
+         about each, and the rules that decide. `ANRSCOPE_WRITE_DOCS=1 cargo test -p anrscope-exporter --test answers` writes it.\n\n## The causes\n\n{}\n\
          ## The rules\n\nThe rules are rows of a table (`exporter/src/answer/rules.rs`), asked in this order. The first that holds is the cause; \
          those that hold after it are listed as *also possible*. Thread state and CPU time come before samples. No row concludes from \
          what is missing: if no rule holds, the cause is `unknown`, and the report says what to record. \
@@ -43,7 +43,7 @@ fn page() -> String {
 fn evidence(made: &[Judged], corpus: &[Judged]) -> String {
     let mut page = format!(
         "# How often the answers are right\n\nThis page compares the [causes](../causes.md) that the rules give with labelled cases. \
-         `ANRSCOPE_WRITE_DOCS=1 cargo test -p exporter --test answers` writes it.\n\n\
+         `ANRSCOPE_WRITE_DOCS=1 cargo test -p anrscope-exporter --test answers` writes it.\n\n\
          ## Cases of the repository\n\n`scripts/prove answers` compares cause, root, lock owners and deadlock with the labels of \
          `exporter/tests/data/answers`, which were written before the rules. *Vague*: `unknown`, or another cause of the same kind.\n\n\
          {}\n{}.\n",

@@ -60,7 +60,7 @@ pub(crate) fn ask(trace: &Path, queries: &[&str]) -> Answer {
     let rows = |v: &Value| v.as_array().cloned().unwrap_or_default();
     // The program writes for Perfetto 53 by default. This engine is 52: it counts the fields that it does not
     // know, and no more.
-    let by_the_program = env!("CARGO_PKG_NAME") == "cli";
+    let by_the_program = env!("CARGO_PKG_NAME") == "anrscope";
     let newer = |problem: &Value| by_the_program && problem["name"] == "unknown_extension_fields";
     let problems = rows(&answer["check"]["problems"]).into_iter().filter(|problem| !newer(problem));
     Answer { problems: problems.collect(), queries: rows(&answer["queries"]).iter().map(rows).collect() }

@@ -36,7 +36,7 @@ fn every_row_of_a_large_trace_is_the_models() {
     large_is_the_same(40_000);
 }
 
-/// The same with more than a million slices, which takes minutes and gigabytes: `cargo test -p exporter --test engine_rows --
+/// The same with more than a million slices, which takes minutes and gigabytes: `cargo test -p anrscope-exporter --test engine_rows --
 /// --ignored`.
 #[test]
 #[ignore = "minutes and gigabytes: scripts/prove export runs it"]

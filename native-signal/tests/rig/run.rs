@@ -61,7 +61,7 @@ pub(crate) fn run() {
                 println!("case {} ... left out: no libcopy.so", case.name);
             } else {
                 println!(
-                    "case {} ... FAILED: no libcopy.so (cargo build -p native-signal --examples)",
+                    "case {} ... FAILED: no libcopy.so (cargo build -p anrscope-signal --examples)",
                     case.name
                 );
                 failed.push(case.name);

@@ -24,7 +24,7 @@ pub(crate) fn path() -> Option<PathBuf> {
 
 impl Second {
     pub(crate) fn load() -> Second {
-        let path = path().expect("libcopy.so: build it with `cargo build -p native-signal --examples`");
+        let path = path().expect("libcopy.so: build it with `cargo build -p anrscope-signal --examples`");
         let path = CString::new(path.to_str().unwrap()).unwrap();
         // SAFETY: a path; the library's constructors are Rust's and do nothing of note.
         let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };

@@ -2,7 +2,7 @@
 //!
 //! The file under test is the real one, with loom's atomics in place of the machine's. Each model has a twin with one
 //! step left out, which must fail.
-//! Run: `RUSTFLAGS="--cfg loom" cargo test --release -p recorder --lib loom_`
+//! Run: `RUSTFLAGS="--cfg loom" cargo test --release -p anrscope-recorder --lib loom_`
 
 mod atomic {
     pub(super) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};

@@ -1,7 +1,7 @@
 //! Models of the recorder's protocols for loom, which runs every order that C11 memory allows.
 //!
 //! ```text
-//! RUSTFLAGS="--cfg loom" cargo test -p recorder --release --lib loom_
+//! RUSTFLAGS="--cfg loom" cargo test -p anrscope-recorder --release --lib loom_
 //! ```
 //! The code under test is the recorder's own ([`block`], [`Ring`], [`Pool`]), on blocks of two words made of
 //! loom's atomics. Each model has a twin in which one step is left out, and which must fail.

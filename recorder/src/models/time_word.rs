@@ -1,7 +1,7 @@
 //! The handshake of the time word, in every order that memory allows.
 //!
 //! The file under test is the real one, with loom's atomics in place of the machine's.
-//! Run: `RUSTFLAGS="--cfg loom" cargo test --release -p recorder --lib loom_`
+//! Run: `RUSTFLAGS="--cfg loom" cargo test --release -p anrscope-recorder --lib loom_`
 
 mod atomic {
     pub(super) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};

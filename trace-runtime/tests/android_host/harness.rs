@@ -154,7 +154,7 @@ impl Case {
         command.args(["-Xshare:auto", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-XX:+UseSerialGC"]);
         command.arg(format!("-Danrscope.lib={}", library.display()));
         // Main polls in native code as on Android; in Java where this crate's examples are not built
-        // (`cargo test -p cli`).
+        // (`cargo test -p anrscope`).
         let native = examples.join("libnative_poll.so");
         if native.exists() {
             command.arg(format!("-Dandroid.host.native={}", native.display()));
