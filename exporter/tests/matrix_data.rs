@@ -152,7 +152,11 @@ fn arrays_lines_and_reports_without_a_stack_are_read() {
 fn what_cannot_be_read_is_named_with_its_place() {
     let error =
         |text: &str| recording_of(Path::new("m.json"), text.as_bytes()).unwrap().unwrap_err().to_string();
-    assert!(error("{").starts_with("cannot read m.json: line 1, column 1: this is no JSON"), "{}", error("{"));
+    assert!(
+        error("{").starts_with("cannot read m.json: line 1, column 1: this is no JSON"),
+        "{}",
+        error("{")
+    );
     assert!(error("{}").starts_with("cannot read m.json: report 1: it has neither"), "{}", error("{}"));
     assert!(error("[]").contains("there is no report"));
     let bad = r#"[{"tag":"Trace_FPS"},{"tag":"Trace_EvilMethod","stack":"0,5,1,1\n0,x,1,1"}]"#;

@@ -6,22 +6,23 @@ use std::fs;
 use crate::markdown::{Page, pages};
 use crate::repository;
 
-/// The crates of the repository, each with the crates of the repository that it uses outside of tests.
+/// The crates of the repository, each with the crates of the repository that it uses outside of tests. Their names are those under
+/// which they depend on each other, not those of their packages (`anrscope-...`).
 fn crates() -> BTreeMap<String, BTreeSet<String>> {
     let read = |path: &str| fs::read_to_string(repository().join(path).join("Cargo.toml")).unwrap();
     let workspace = read("");
     let members = workspace.split("\nmembers = [").nth(1).unwrap().split(']').next().unwrap();
     let paths = members.split('"').skip(1).step_by(2).chain(["fuzz"]);
-    let manifests: Vec<String> = paths.map(read).collect();
-    let names: BTreeSet<String> = manifests.iter().map(|manifest| name(manifest)).collect();
-    let used = |manifest: &String| (name(manifest), dependencies(manifest, &names));
-    manifests.iter().map(used).collect()
+    let manifests: Vec<(String, String)> = paths.map(|path| (name(&workspace, path), read(path))).collect();
+    let names: BTreeSet<String> = manifests.iter().map(|(name, _)| name.clone()).collect();
+    manifests.iter().map(|(name, manifest)| (name.clone(), dependencies(manifest, &names))).collect()
 }
 
-/// The name of a manifest's package.
-fn name(manifest: &str) -> String {
-    let line = manifest.lines().find_map(|line| line.strip_prefix("name = ")).unwrap();
-    line.trim_matches('"').to_owned()
+/// The name under which the workspace's manifest has the crate at `path`; one that nothing depends on has its directory's.
+fn name(workspace: &str, path: &str) -> String {
+    let place = format!("path = \"{path}\"");
+    let line = workspace.lines().find(|line| line.contains(" = { ") && line.contains(&place));
+    line.map_or(path, |line| line.split(' ').next().unwrap()).to_owned()
 }
 
 /// The crates of `known` that a manifest depends on, on any system, outside of tests.

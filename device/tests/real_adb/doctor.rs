@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{Shutdown, TcpListener};
 
 use device::doctor::{Check, Outcome, Scope, examine};
 use test_device::{AdbServer, App, Auth, Daemon, DeviceDirectory, Faults};
@@ -242,6 +242,9 @@ fn server_that_hangs_up() -> u16 {
                     break;
                 }
             }
+            // What the client still sends is read, since the kernel resets a connection that is closed before.
+            let _ = socket.shutdown(Shutdown::Write);
+            let _ = std::io::copy(&mut socket, &mut std::io::sink());
         }
     });
     port
