@@ -84,11 +84,18 @@ fn in_the_drawing_a_crate_is_above_all_that_it_uses() {
 }
 
 #[test]
+fn a_crates_name_is_the_one_in_the_workspace_or_its_directory() {
+    let workspace =
+        "[workspace.dependencies]\nlow = { package = \"p-low\", path = \"deep/low\" }\nlibc = \"0.2\"\n";
+    assert_eq!((name(workspace, "deep/low"), name(workspace, "low")), ("low".to_owned(), "low".to_owned()));
+    assert_eq!(name(workspace, "top"), "top");
+}
+
+#[test]
 fn development_dependencies_do_not_count_and_those_of_one_system_do() {
     let known = ["a", "b", "c", "d"].map(str::to_owned).into();
     let manifest = "[package]\nname = \"x\"\n[dependencies]\na.workspace = true\nserde = \"1\"\n\n\
                     [target.'cfg(unix)'.dependencies]\nb = { path = \"../b\" }\n\n\
                     [dev-dependencies]\nc.workspace = true\n\n[target.'cfg(unix)'.dev-dependencies]\nd.workspace = true\n";
-    assert_eq!(name(manifest), "x");
     assert_eq!(dependencies(manifest, &known), ["a", "b"].map(str::to_owned).into());
 }
