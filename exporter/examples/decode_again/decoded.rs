@@ -15,7 +15,7 @@ use perfetto_protos::track_descriptor::TrackDescriptor;
 use perfetto_protos::track_event::{TrackEvent, track_event};
 use protobuf::Message;
 
-use crate::common::collect::{Collected, Slice, number};
+use crate::common::collect::{ChartSlice, Collected, number};
 
 const BOOTTIME: u32 = 6;
 const PRIVATE: u32 = 64;
@@ -269,7 +269,7 @@ impl Decoder {
                 all.extend(args);
                 all.sort();
                 let (place, depth) = (place.clone(), sequence.open.len() as u64);
-                out.slices.push(Slice { place, ts, dur: at - ts, depth, name, incomplete, args: all });
+                out.slices.push(ChartSlice { place, ts, dur: at - ts, depth, name, incomplete, args: all });
             }
             (track_event::Type::TYPE_INSTANT, Place::Named(place)) => {
                 out.instants.push((place.clone(), at, name()?));
