@@ -16,7 +16,7 @@ async function show(browser, {url, fetched}) {
   await fetched();
   // The pinned tracks, from the page's own objects, and the text below them.
   const pinned = `(window.app.trace.workspace ?? window.app.trace.workspaces.currentWorkspace).pinnedTracks.map((track) => track.name)`;
-  const below = `document.querySelector('.pf-viewer-page__scrolling-track-tree').innerText`;
+  const below = `document.querySelector('.pf-viewer-page__scrolling-track-tree')?.innerText ?? ''`;
   const holds = async (what, expression) => {
     await until(what, () => page.value(`Boolean(window.app?.trace) && (${expression})`)).catch(async (error) => {
       throw new Error(`${error.message}\npinned: ${await page.value(pinned)}\n${await page.value('document.body.innerText')}`);
