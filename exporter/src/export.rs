@@ -103,7 +103,7 @@ impl Default for ExportOptions {
 
 /// A recording to export.
 #[derive(Debug)]
-pub struct ExportInput<'a, S> {
+pub struct ExportInput<'a, S: ?Sized> {
     /// Its file name, for messages.
     pub file: &'a Path,
     /// The recording.
@@ -113,12 +113,12 @@ pub struct ExportInput<'a, S> {
 }
 
 // Not derived, because that would require `S: Clone`.
-impl<S> Clone for ExportInput<'_, S> {
+impl<S: ?Sized> Clone for ExportInput<'_, S> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<S> Copy for ExportInput<'_, S> {}
+impl<S: ?Sized> Copy for ExportInput<'_, S> {}
 
 /// The result of an export.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -139,14 +139,79 @@ pub struct ExportSummary {
 pub fn export<S: Source, W: Write>(
     inputs: &[ExportInput<'_, S>],
     options: &ExportOptions,
-    out: W,
+    mut out: W,
 ) -> Result<ExportSummary, ExportError> {
+    let inputs: Vec<_> = inputs.iter().map(ExportInput::of_any_source).collect();
+    match options.format {
+        Format::Perfetto => perfetto(&inputs, options, &mut out),
+        Format::ChromeJson => chrome_json(&inputs, options, &mut out),
+    }
+}
+
+/// Writes `inputs` as one Perfetto trace to `out`, whatever the format in `options`: a program that writes no JSON does not
+/// contain its writer.
+///
+/// # Errors
+/// As those of [`export`].
+pub fn export_perfetto<S: Source, W: Write>(
+    inputs: &[ExportInput<'_, S>],
+    options: &ExportOptions,
+    mut out: W,
+) -> Result<ExportSummary, ExportError> {
+    let inputs: Vec<_> = inputs.iter().map(ExportInput::of_any_source).collect();
+    perfetto(&inputs, options, &mut out)
+}
+
+/// An input of any source. What follows is compiled once, in this crate: for each source and output of a program it would be
+/// half of the program's build.
+type AnyInput<'a> = ExportInput<'a, dyn Source + 'a>;
+
+impl<'a, S: Source> ExportInput<'a, S> {
+    fn of_any_source(&self) -> AnyInput<'a> {
+        ExportInput { file: self.file, recording: self.recording, map: self.map }
+    }
+}
+
+fn perfetto(
+    inputs: &[AnyInput<'_>],
+    options: &ExportOptions,
+    out: &mut dyn Write,
+) -> Result<ExportSummary, ExportError> {
+    let base = if options.merge_safe { base(inputs) } else { 0 };
+    let mut writer = PerfettoWriter::new(out, options.level, options.stdlib_anr, base, options.min_perfetto);
+    writer.leave_out_trees(&options.known_processes);
+    let (counts, warnings) = write(inputs, options, &mut writer)?;
+    Ok(ExportSummary { counts, bytes: writer.bytes(), warnings })
+}
+
+fn chrome_json(
+    inputs: &[AnyInput<'_>],
+    options: &ExportOptions,
+    out: &mut dyn Write,
+) -> Result<ExportSummary, ExportError> {
+    let mut sorted;
+    let out: &mut dyn Write = if options.sorted {
+        sorted = SortedLines::new(out);
+        &mut sorted
+    } else {
+        out
+    };
+    let mut writer = JsonWriter::new(out, options.stdlib_anr);
+    let (counts, warnings) = write(inputs, options, &mut writer)?;
+    Ok(ExportSummary { counts, bytes: writer.bytes(), warnings })
+}
+
+fn write<K: Sink>(
+    inputs: &[AnyInput<'_>],
+    options: &ExportOptions,
+    writer: &mut K,
+) -> Result<(Tally, Vec<Warning>), ExportError> {
     let mut warnings = Vec::new();
     let answers: Vec<_> = inputs
         .iter()
         .map(|input| || Report::build(input.file, input.recording, input.map).map(|report| report.answer))
         .collect();
-    let streams: Vec<Input<'_, S>> = inputs
+    let streams: Vec<Input<'_, dyn Source + '_>> = inputs
         .iter()
         .zip(&answers)
         .map(|(input, answer)| {
@@ -156,39 +221,20 @@ pub fn export<S: Source, W: Write>(
             Input { file: input.file, recording: input.recording, names, answer: AnswerSource::of(answer) }
         })
         .collect();
-    let (counts, bytes) = match options.format {
-        Format::Perfetto => {
-            let base = if options.merge_safe { base(inputs) } else { 0 };
-            let mut writer =
-                PerfettoWriter::new(out, options.level, options.stdlib_anr, base, options.min_perfetto);
-            writer.leave_out_trees(&options.known_processes);
-            let counts = selected(&streams, &options.selection, &mut writer, &mut warnings)?;
-            (counts, writer.bytes())
-        }
-        Format::ChromeJson if options.sorted => {
-            let mut writer = JsonWriter::new(SortedLines::new(out), options.stdlib_anr);
-            let counts = selected(&streams, &options.selection, &mut writer, &mut warnings)?;
-            (counts, writer.bytes())
-        }
-        Format::ChromeJson => {
-            let mut writer = JsonWriter::new(out, options.stdlib_anr);
-            let counts = selected(&streams, &options.selection, &mut writer, &mut warnings)?;
-            (counts, writer.bytes())
-        }
-    };
-    Ok(ExportSummary { counts, bytes, warnings })
+    let counts = selected(&streams, &options.selection, writer, &mut warnings)?;
+    Ok((counts, warnings))
 }
 
 /// A number that distinguishes the recordings: an FNV hash of their identities, truncated so that numbers
 /// counted from it stay positive.
-fn base<S: Source>(inputs: &[ExportInput<'_, S>]) -> u64 {
+fn base<S: Source + ?Sized>(inputs: &[ExportInput<'_, S>]) -> u64 {
     let facts = inputs.iter().map(|input| input.recording.header());
     let words = facts.flat_map(|h| [u64::from(h.pid), h.start.boottime, h.start.realtime]);
     fnv1a(words.flat_map(u64::to_le_bytes)) >> 2 | 1 << 61
 }
 
 /// The time range around the first ANR, else at the end, in ns since the first moment.
-fn worth_seeing<S: Source>(inputs: &[Input<'_, S>], read: &Streamed) -> (u64, u64) {
+fn worth_seeing<S: Source + ?Sized>(inputs: &[Input<'_, S>], read: &Streamed) -> (u64, u64) {
     let start = first_moment(inputs);
     match read.anr {
         Some((since, detected)) => {
@@ -199,7 +245,7 @@ fn worth_seeing<S: Source>(inputs: &[Input<'_, S>], read: &Streamed) -> (u64, u6
     }
 }
 
-fn selected<S: Source, K: Sink>(
+fn selected<S: Source + ?Sized, K: Sink>(
     inputs: &[Input<'_, S>],
     selection: &Selection,
     sink: &mut K,
@@ -220,7 +266,7 @@ fn selected<S: Source, K: Sink>(
 }
 
 /// Checks that each of `wanted` is a thread of one of the recordings.
-fn check_threads<S: Source>(inputs: &[Input<'_, S>], wanted: &[String]) -> Result<(), ExportError> {
+fn check_threads<S: Source + ?Sized>(inputs: &[Input<'_, S>], wanted: &[String]) -> Result<(), ExportError> {
     let threads = || inputs.iter().flat_map(|input| input.recording.threads());
     let Some(missing) =
         wanted.iter().find(|wanted| !threads().any(|t| is_called(wanted, t.main, t.name.as_deref(), t.tid)))
@@ -240,13 +286,17 @@ fn check_threads<S: Source>(inputs: &[Input<'_, S>], wanted: &[String]) -> Resul
     Err(ExportError::NoSuchThread { wanted: missing.clone(), known })
 }
 
-fn empty_part<S: Source>(inputs: &[Input<'_, S>], read: &Streamed, selection: &Selection) -> ExportError {
+fn empty_part<S: Source + ?Sized>(
+    inputs: &[Input<'_, S>],
+    read: &Streamed,
+    selection: &Selection,
+) -> ExportError {
     let length = read.last.saturating_sub(first_moment(inputs));
     let from = selection.from.unwrap_or(0);
     ExportError::EmptyPart { from, to: selection.to.unwrap_or(length.max(from)), length }
 }
 
-fn finish<S: Source, K: Sink>(
+fn finish<S: Source + ?Sized, K: Sink>(
     inputs: &[Input<'_, S>],
     mut read: Streamed,
     sink: &mut K,

@@ -56,7 +56,9 @@ mod words;
 
 pub use answer::Answer;
 pub use error::ExportError;
-pub use export::{DEFAULT_MIN_PERFETTO, ExportInput, ExportOptions, ExportSummary, Format, export};
+pub use export::{
+    DEFAULT_MIN_PERFETTO, ExportInput, ExportOptions, ExportSummary, Format, export, export_perfetto,
+};
 pub use file_source::{FileSource, open_recording};
 pub use mapped_text::MappedText;
 pub use method_map::{Fit, Method, MethodMap};

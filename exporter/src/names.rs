@@ -22,7 +22,7 @@ pub(crate) fn is_method_number(name: &str) -> bool {
 }
 
 /// The names to use for a recording, and a warning if they are not those of `map`.
-pub(crate) fn names_of<'a, S: Source>(
+pub(crate) fn names_of<'a, S: Source + ?Sized>(
     file: &Path,
     recording: &Recording<S>,
     map: &'a MethodMap,

@@ -77,7 +77,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    pub(crate) fn of_recording<S: Source>(file: &Path, recording: &Recording<S>) -> Vec<Self> {
+    pub(crate) fn of_recording<S: Source + ?Sized>(file: &Path, recording: &Recording<S>) -> Vec<Self> {
         let mut found = Vec::new();
         let (faults, more) = recording.faults();
         if let Some(first) = faults.first() {
@@ -95,7 +95,7 @@ impl Warning {
 
     /// About events that found no free block, if there are any.
     #[must_use]
-    pub fn of_drops<S: Source>(recording: &Recording<S>) -> Option<Self> {
+    pub fn of_drops<S: Source + ?Sized>(recording: &Recording<S>) -> Option<Self> {
         let events = recording.header().dropped;
         (events > 0).then_some(Self::Dropped { events })
     }

@@ -11,7 +11,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use exporter::{ExportError, ExportInput, ExportOptions, MethodMap, export, open_recording};
+use exporter::{ExportError, ExportInput, ExportOptions, MethodMap, export_perfetto, open_recording};
 use jni::objects::{JClass, JString};
 use jni::sys::jstring;
 use jni::{EnvUnowned, Outcome};
@@ -27,7 +27,8 @@ pub fn write(recording: &Path, map: Option<&Path>, out: &Path) -> Result<(), Exp
     let part = part_of(out).ok_or_else(|| ExportError::Write(io::ErrorKind::InvalidInput.into()))?;
     let written = File::create(&part).map_err(ExportError::Write).and_then(|file| {
         let input = ExportInput { file: recording, recording: &opened, map: &map };
-        export(&[input], &ExportOptions::default(), &file)?;
+        // Not `export`: it would link the writer of JSON.
+        export_perfetto(&[input], &ExportOptions::default(), &file)?;
         file.sync_all().and_then(|()| fs::rename(&part, out)).map_err(ExportError::Write)
     });
     if written.is_err() {

@@ -109,10 +109,10 @@ impl DurationTable {
     ///
     /// # Errors
     /// If the recording cannot be read any further.
-    pub fn add<S: Source>(
+    pub fn add(
         &mut self,
         file: &Path,
-        recording: &Recording<S>,
+        recording: &Recording<dyn Source + '_>,
         map: &MethodMap,
     ) -> Result<Vec<Warning>, ExportError> {
         let (names, warning) = names_of(file, recording, map);
@@ -189,7 +189,7 @@ impl DurationTable {
         Ok(warnings)
     }
 
-    fn merge<S: Source>(
+    fn merge<S: Source + ?Sized>(
         &mut self,
         found: HashMap<Key, Durations>,
         names: &Names<'_>,

@@ -67,7 +67,7 @@ pub(crate) const MAX_TIME: u64 = LATEST;
 
 /// The facts of a recording.
 #[derive(Debug)]
-pub struct Facts<'a, S> {
+pub struct Facts<'a, S: ?Sized> {
     pub(crate) recording: &'a Recording<S>,
     /// Sections of the monitors, the recorder and the system.
     pub sections: Sections,
@@ -84,7 +84,7 @@ pub struct Facts<'a, S> {
     skipped: Skipped,
 }
 
-impl<'a, S: Source> Facts<'a, S> {
+impl<'a, S: Source + ?Sized> Facts<'a, S> {
     /// Reads the sections, the service ring, and main if a SIGQUIT does not record what main was in.
     ///
     /// # Errors

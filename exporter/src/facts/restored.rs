@@ -74,7 +74,7 @@ pub(crate) struct Restored<'a, S: ?Sized> {
 }
 
 /// Reads `thread`. `switches` are the recording's, by time.
-pub(super) fn restored<'a, S: Source>(
+pub(super) fn restored<'a, S: Source + ?Sized>(
     recording: &'a Recording<S>,
     thread: &'a Thread,
     switches: &'a [Switch],
@@ -93,7 +93,7 @@ pub(super) fn restored<'a, S: Source>(
     }
 }
 
-impl<S: Source> Iterator for Restored<'_, S> {
+impl<S: Source + ?Sized> Iterator for Restored<'_, S> {
     type Item = Result<Step, ReadError>;
 
     #[inline]
@@ -102,7 +102,7 @@ impl<S: Source> Iterator for Restored<'_, S> {
     }
 }
 
-impl<S: Source> Restored<'_, S> {
+impl<S: Source + ?Sized> Restored<'_, S> {
     /// The next step, including the ends of methods that were switched off.
     fn next_switched(&mut self) -> Option<Result<Step, ReadError>> {
         loop {

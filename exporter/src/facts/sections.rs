@@ -72,7 +72,10 @@ fn plural(kind: SectionKind) -> &'static str {
 }
 
 impl Sections {
-    pub(super) fn of<S: Source>(recording: &Recording<S>, skipped: &mut Skipped) -> Result<Self, ReadError> {
+    pub(super) fn of<S: Source + ?Sized>(
+        recording: &Recording<S>,
+        skipped: &mut Skipped,
+    ) -> Result<Self, ReadError> {
         let mut found = Self::default();
         for section in recording.sections() {
             let Some(kind) = section.kind else {

@@ -31,7 +31,10 @@ pub(super) struct Service {
 }
 
 impl Service {
-    pub(super) fn of<S: Source>(recording: &Recording<S>, skipped: &mut Skipped) -> Result<Self, ReadError> {
+    pub(super) fn of<S: Source + ?Sized>(
+        recording: &Recording<S>,
+        skipped: &mut Skipped,
+    ) -> Result<Self, ReadError> {
         let mut found = Self::default();
         let Some(ring) = recording.service() else { return Ok(found) };
         for item in recording.events(ring) {

@@ -25,7 +25,7 @@ impl Subjects {
     ///
     /// # Errors
     /// If reading fails.
-    pub(crate) fn of<S: Source>(facts: &Facts<'_, S>) -> Result<Self, ReadError> {
+    pub(crate) fn of<S: Source + ?Sized>(facts: &Facts<'_, S>) -> Result<Self, ReadError> {
         let mut found = Self::default();
         if facts.incidents.anrs.is_empty() {
             return Ok(found);

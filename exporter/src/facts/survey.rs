@@ -55,14 +55,17 @@ pub(crate) struct LockWait {
 }
 
 /// The last moment of a recording, from the `last` events of its threads.
-pub(crate) fn last_moment<S: Source>(recording: &Recording<S>, last: impl Iterator<Item = u64>) -> u64 {
+pub(crate) fn last_moment<S: Source + ?Sized>(
+    recording: &Recording<S>,
+    last: impl Iterator<Item = u64>,
+) -> u64 {
     let header = recording.header();
     last.chain([header.last_alive, header.start.boottime]).max().unwrap_or(0).min(MAX_TIME)
 }
 
 impl Survey {
     /// Reads all threads once. `service` is the time of the last event in the service ring.
-    pub(super) fn of<S: Source>(recording: &Recording<S>, service: u64) -> Result<Self, ReadError> {
+    pub(super) fn of<S: Source + ?Sized>(recording: &Recording<S>, service: u64) -> Result<Self, ReadError> {
         let mut waits = Longest::default();
         let mut last = Vec::with_capacity(recording.threads().len());
         let mut events = Vec::with_capacity(recording.threads().len());

@@ -153,7 +153,7 @@ pub(crate) fn called_by_the_queue<'l>(frames: impl Iterator<Item = &'l str>) -> 
 /// When main started what it was in at each of `moments`, by moment: the open item in the recording, or the
 /// first of the consecutive samples up to then that are outside of the poll. For a main thread without messages
 /// the result is empty: its outermost call may be the whole program.
-pub(super) fn begun_at<S: Source>(
+pub(super) fn begun_at<S: Source + ?Sized>(
     main: Restored<'_, S>,
     mut moments: Vec<u64>,
     samples: &Samples,

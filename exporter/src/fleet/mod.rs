@@ -7,6 +7,18 @@ mod table;
 #[cfg(feature = "parquet")]
 pub use table::write_parquet;
 
+/// Whether this build has the feature `parquet`, without which [`write_parquet`] is an error.
+pub const HAS_PARQUET: bool = cfg!(feature = "parquet");
+
+/// Writes the rows; in this build without the feature `parquet`, always an error.
+///
+/// # Errors
+/// Always.
+#[cfg(not(feature = "parquet"))]
+pub fn write_parquet(_rows: &[Row], _out: impl std::io::Write + Send) -> std::io::Result<()> {
+    Err(std::io::Error::new(std::io::ErrorKind::Unsupported, "this build has no Parquet writer"))
+}
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -82,7 +94,7 @@ pub struct Row {
 impl Row {
     /// The row of a recording and its report.
     #[must_use]
-    pub fn of<S: Source>(file: &str, recording: &Recording<S>, report: &Report) -> Self {
+    pub fn of<S: Source + ?Sized>(file: &str, recording: &Recording<S>, report: &Report) -> Self {
         let hang = report.hang.as_ref();
         let wait = hang.and_then(|hang| hang.wait.as_ref());
         let cold = report.starts.iter().find(|start| start.kind == StartKind::Cold);

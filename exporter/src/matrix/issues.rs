@@ -78,9 +78,9 @@ pub struct Reports {
 ///
 /// # Errors
 /// If the recording cannot be read any further.
-pub fn issues<S: Source>(
+pub fn issues(
     file: &Path,
-    recording: &Recording<S>,
+    recording: &Recording<dyn Source + '_>,
     map: &MethodMap,
     options: &IssueOptions,
 ) -> Result<Reports, ExportError> {
@@ -92,7 +92,7 @@ pub fn issues<S: Source>(
     Ok(Reports { lines, warnings: Warning::of_skipped(file, facts.skipped()).into_iter().collect() })
 }
 
-fn read<S: Source>(
+fn read<S: Source + ?Sized>(
     facts: &Facts<'_, S>,
     names: &Names<'_>,
     options: &IssueOptions,
@@ -120,7 +120,7 @@ struct Open {
     lag_reported: bool,
 }
 
-struct Reporter<'a, S> {
+struct Reporter<'a, S: ?Sized> {
     facts: &'a Facts<'a, S>,
     names: &'a Names<'a>,
     rules: Rules,
@@ -142,7 +142,7 @@ struct Reporter<'a, S> {
     reports: Vec<(u64, String)>,
 }
 
-impl<'a, S: Source> Reporter<'a, S> {
+impl<'a, S: Source + ?Sized> Reporter<'a, S> {
     fn new(facts: &'a Facts<'a, S>, names: &'a Names<'a>, options: &IssueOptions) -> Self {
         let rules = options.rules.unwrap_or_default();
         let incidents = &facts.incidents;

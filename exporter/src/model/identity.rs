@@ -41,7 +41,11 @@ impl Identities {
     }
 
     /// The process of a recording. `first` is whether no earlier recording has its pid.
-    pub(crate) fn process<S: Source>(&mut self, recording: &Recording<S>, first: bool) -> ProcessInfo {
+    pub(crate) fn process<S: Source + ?Sized>(
+        &mut self,
+        recording: &Recording<S>,
+        first: bool,
+    ) -> ProcessInfo {
         let header = recording.header();
         let keeps = first && (1..FIRST_SYNTHETIC).contains(&header.pid);
         let pid = if keeps { header.pid } else { self.synthetic() };

@@ -51,7 +51,7 @@ fn snapshot_of<'a>(anr: &Anr, snapshots: &'a [AnrSnapshot], taken: &mut [bool]) 
 }
 
 /// Writes the track, if there are events.
-pub(super) fn incident_track<S: Source, K: Sink>(
+pub(super) fn incident_track<S: Source + ?Sized, K: Sink>(
     shared: &Shared<'_, S>,
     found: &Found,
     tally: &mut Tally,
@@ -143,7 +143,7 @@ struct AnrDetails<'a> {
     answered: Option<&'a TraceAnswer>,
 }
 
-fn begin_anr<S: Source, K: Sink>(
+fn begin_anr<S: Source + ?Sized, K: Sink>(
     shared: &Shared<'_, S>,
     anr: &Anr,
     at: u64,

@@ -21,7 +21,7 @@ enum Mark<'a> {
 
 /// Writes the messages that were due long before main dispatched them, and those that were waiting when an ANR
 /// was detected.
-pub(super) fn queue_track<S: Source, K: Sink>(
+pub(super) fn queue_track<S: Source + ?Sized, K: Sink>(
     shared: &Shared<'_, S>,
     late: &mut [LateEvent],
     tally: &mut Tally,
@@ -69,7 +69,7 @@ fn due<K: Sink>(at: u64, event: &LateEvent, sink: &mut K) -> Result<(), ExportEr
 }
 
 /// Writes the vsyncs whose frames were late.
-pub(super) fn vsync_track<S: Source, K: Sink>(
+pub(super) fn vsync_track<S: Source + ?Sized, K: Sink>(
     shared: &Shared<'_, S>,
     late: &mut [LateEvent],
     tally: &mut Tally,

@@ -81,7 +81,7 @@ fn since(incidents: &Incidents, at: u64) -> u64 {
 }
 
 /// The waits in a dump's section; `of` maps a thread to the trace.
-pub(super) fn dumped_waits<S: Source>(
+pub(super) fn dumped_waits<S: Source + ?Sized>(
     shared: &Shared<'_, S>,
     at: u64,
     section: &Section,
@@ -125,7 +125,7 @@ pub(super) fn dumped_waits<S: Source>(
     }
 }
 
-fn is_recorded<S: Source>(shared: &Shared<'_, S>, tid: u32, at: u64) -> bool {
+fn is_recorded<S: Source + ?Sized>(shared: &Shared<'_, S>, tid: u32, at: u64) -> bool {
     shared.survey.waits.iter().any(|wait| {
         shared.process.threads[wait.thread].tid == tid
             && (wait.begun..=wait.begun.saturating_add(wait.duration)).contains(&at)
@@ -161,7 +161,7 @@ struct Row<'a> {
 }
 
 /// Writes the locks of all threads. Must follow all stacks, which introduce every thread.
-pub(super) fn locks<S: Source, K: Sink>(
+pub(super) fn locks<S: Source + ?Sized, K: Sink>(
     shared: &Shared<'_, S>,
     dumped: &[DumpedWait],
     tally: &mut Tally,

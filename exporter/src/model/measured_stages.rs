@@ -46,7 +46,7 @@ impl MeasuredStages {
     }
 }
 
-impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
+impl<S: Source + ?Sized, K: Sink> ThreadPass<'_, S, K> {
     /// Writes the bounds until `at`. A call that spans one because of the difference of the clocks ends first.
     #[cold]
     pub(super) fn stages_until(&mut self, at: u64) -> Result<(), ExportError> {

@@ -44,7 +44,7 @@ pub(crate) struct Owners {
 
 impl Owners {
     /// Reads the threads that own locks again.
-    pub(crate) fn of<S: Source>(
+    pub(crate) fn of<S: Source + ?Sized>(
         facts: &Facts<'_, S>,
         waits: &[LockWait],
         flows: &Flows,

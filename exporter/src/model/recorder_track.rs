@@ -52,7 +52,7 @@ struct Costs {
     all: f64,
 }
 
-fn costs<S: Source>(shared: &Shared<'_, S>, survey: &Survey) -> Option<Costs> {
+fn costs<S: Source + ?Sized>(shared: &Shared<'_, S>, survey: &Survey) -> Option<Costs> {
     let measurement = shared.facts.recorder.measurement.as_ref()?;
     let threads = shared.recording.threads();
     let each: Vec<f64> =
@@ -65,7 +65,7 @@ fn costs<S: Source>(shared: &Shared<'_, S>, survey: &Survey) -> Option<Costs> {
 }
 
 /// Writes the track, if the recorder left any events.
-pub(super) fn recorder_track<S: Source, K: Sink>(
+pub(super) fn recorder_track<S: Source + ?Sized, K: Sink>(
     shared: &Shared<'_, S>,
     survey: &Survey,
     tally: &mut Tally,
@@ -160,7 +160,11 @@ pub(super) fn recorder_track<S: Source, K: Sink>(
 }
 
 /// All marks by time. Marks of equal times keep the order of this list.
-fn marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey, costs: Option<&Costs>) -> Vec<(u64, Mark)> {
+fn marks<S: Source + ?Sized>(
+    shared: &Shared<'_, S>,
+    survey: &Survey,
+    costs: Option<&Costs>,
+) -> Vec<(u64, Mark)> {
     let mut marks = Vec::new();
     for pause in &shared.pauses {
         marks.push((pause.begin, Mark::PauseBegin));
@@ -188,7 +192,7 @@ fn marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey, costs: Option<&Cost
 }
 
 /// The cost to main per window, where it changes.
-fn cost_marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey) -> Vec<(u64, Mark)> {
+fn cost_marks<S: Source + ?Sized>(shared: &Shared<'_, S>, survey: &Survey) -> Vec<(u64, Mark)> {
     let main = shared.recording.threads().iter().find(|t| t.main);
     let (Some(main), Some(measurement)) = (main, &shared.facts.recorder.measurement) else {
         return Vec::new();
@@ -212,7 +216,7 @@ fn cost_marks<S: Source>(shared: &Shared<'_, S>, survey: &Survey) -> Vec<(u64, M
     marks
 }
 
-fn recording_args<S: Source>(
+fn recording_args<S: Source + ?Sized>(
     shared: &Shared<'_, S>,
     survey: &Survey,
     costs: Option<&Costs>,
@@ -262,7 +266,7 @@ fn recording_args<S: Source>(
     args
 }
 
-fn thread_args<'a, S: Source>(
+fn thread_args<'a, S: Source + ?Sized>(
     shared: &'a Shared<'_, S>,
     survey: &Survey,
     i: usize,
@@ -303,7 +307,7 @@ fn changed<K: Sink>(at: u64, change: Change, tally: &mut Tally, sink: &mut K) ->
 }
 
 /// Writes that a method is switched off or on.
-fn switched<S: Source, K: Sink>(
+fn switched<S: Source + ?Sized, K: Sink>(
     shared: &Shared<'_, S>,
     at: u64,
     switch: &Switch,
@@ -350,7 +354,7 @@ fn log<K: Sink>(sink: &mut K, at: u64, message: &str) -> Result<(), ExportError>
 }
 
 /// Writes what main did from one poll to the next while its message was late.
-pub(super) fn cpu_track<S: Source, K: Sink>(
+pub(super) fn cpu_track<S: Source + ?Sized, K: Sink>(
     shared: &Shared<'_, S>,
     tally: &mut Tally,
     sink: &mut K,

@@ -81,7 +81,7 @@ impl<K: Sink> Stacks<'_, K> {
 }
 
 /// Writes all stacks of a recording; returns the waits in its dumps. Must follow all tracks but those of locks.
-pub(crate) fn stacks<S: Source, K: Sink>(
+pub(crate) fn stacks<S: Source + ?Sized, K: Sink>(
     shared: &Shared<'_, S>,
     tally: &mut Tally,
     sink: &mut K,
@@ -123,7 +123,7 @@ fn dumped_for(incidents: &Incidents, at: u64) -> &'static str {
         .map_or("unknown", |(_, kind)| kind)
 }
 
-fn dump_stacks<S: Source, K: Sink>(
+fn dump_stacks<S: Source + ?Sized, K: Sink>(
     shared: &Shared<'_, S>,
     kind: &'static str,
     at: u64,

@@ -50,7 +50,7 @@ impl NestedSlices {
 
 /// Writes the starts, if there are any: on a track of their own, and main's part under the names by which
 /// Perfetto's `android.startup` finds it.
-pub(crate) fn startup_tracks<S: Source, K: Sink>(
+pub(crate) fn startup_tracks<S: Source + ?Sized, K: Sink>(
     shared: &Shared<'_, S>,
     starts: &[Startup],
     tally: &mut Tally,
@@ -98,7 +98,7 @@ pub(crate) fn startup_tracks<S: Source, K: Sink>(
     phases(shared, starts, tally, sink)
 }
 
-fn phases<S: Source, K: Sink>(
+fn phases<S: Source + ?Sized, K: Sink>(
     shared: &Shared<'_, S>,
     starts: &[Startup],
     tally: &mut Tally,

@@ -28,7 +28,7 @@ const HUNG_TIME: u64 = trace_format::android::ANR_LIMIT_NS;
 
 /// A recording and the names of its methods.
 #[derive(Debug)]
-pub struct Input<'a, S> {
+pub struct Input<'a, S: ?Sized> {
     /// Its file name, for errors.
     pub file: &'a Path,
     /// The recording.
@@ -59,12 +59,15 @@ pub(crate) struct Streamed {
 ///
 /// # Errors
 /// If a recording cannot be read any further, or the sink fails.
-pub fn stream<S: Source, K: Sink>(inputs: &[Input<'_, S>], sink: &mut K) -> Result<Tally, ExportError> {
+pub fn stream<S: Source + ?Sized, K: Sink>(
+    inputs: &[Input<'_, S>],
+    sink: &mut K,
+) -> Result<Tally, ExportError> {
     Ok(streamed(inputs, sink)?.counts)
 }
 
 /// As [`stream`], with further results.
-pub(crate) fn streamed<S: Source, K: Sink>(
+pub(crate) fn streamed<S: Source + ?Sized, K: Sink>(
     inputs: &[Input<'_, S>],
     sink: &mut K,
 ) -> Result<Streamed, ExportError> {
@@ -89,7 +92,7 @@ pub(crate) fn streamed<S: Source, K: Sink>(
 
 /// Whether the recording may contain a hang: an ANR, a dump, a lock that a thread waits for at the end, or a
 /// main thread that recorded nothing for long before the end.
-fn may_have_hung<S: Source>(facts: &Facts<'_, S>, survey: &Survey, main: Option<usize>) -> bool {
+fn may_have_hung<S: Source + ?Sized>(facts: &Facts<'_, S>, survey: &Survey, main: Option<usize>) -> bool {
     let for_long = |since: u64| survey.end.saturating_sub(since) >= HUNG_TIME;
     let waiting = |wait: &LockWait| wait.duration == u64::MAX && for_long(wait.begun);
     !facts.incidents.anrs.is_empty()
@@ -100,7 +103,7 @@ fn may_have_hung<S: Source>(facts: &Facts<'_, S>, survey: &Survey, main: Option<
 }
 
 /// The earliest time of any thread. Never 0, which some readers treat as unset.
-pub(crate) fn first_moment<S: Source>(inputs: &[Input<'_, S>]) -> u64 {
+pub(crate) fn first_moment<S: Source + ?Sized>(inputs: &[Input<'_, S>]) -> u64 {
     let of_one = |input: &Input<'_, S>| {
         let recording = input.recording;
         let threads = recording.threads().iter().map(trace_format::Thread::first_time);
@@ -128,7 +131,7 @@ fn usable_clocks(mut clocks: Vec<Clocks>) -> Vec<Clocks> {
 }
 
 #[expect(clippy::too_many_arguments, reason = "what all recordings of a trace share")]
-fn one<S: Source, K: Sink>(
+fn one<S: Source + ?Sized, K: Sink>(
     input: &Input<'_, S>,
     start: u64,
     first: bool,

@@ -31,7 +31,7 @@ pub(super) const SHORT_CALLS: &str = ": short calls a second";
 const MAX_SHORT_COUNTERS: usize = 32;
 
 /// What all threads of a recording share.
-pub(crate) struct Shared<'a, S> {
+pub(crate) struct Shared<'a, S: ?Sized> {
     /// The recording's file name, for errors.
     pub(crate) file: &'a Path,
     pub(crate) recording: &'a Recording<S>,
@@ -62,7 +62,7 @@ pub(crate) struct Found {
 }
 
 /// Converts one thread's events to calls of a sink.
-pub(crate) struct ThreadPass<'a, S, K> {
+pub(crate) struct ThreadPass<'a, S: ?Sized, K> {
     pub(super) shared: &'a Shared<'a, S>,
     pub(super) sink: &'a mut K,
     pub(super) stack: &'a mut OpenStack,
@@ -97,7 +97,7 @@ pub(crate) struct ThreadPass<'a, S, K> {
     wanted_names: Vec<u64>,
 }
 
-impl<'a, S: Source, K: Sink> ThreadPass<'a, S, K> {
+impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
     pub(crate) fn new(
         shared: &'a Shared<'a, S>,
         sink: &'a mut K,

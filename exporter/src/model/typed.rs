@@ -14,7 +14,7 @@ use super::thread::{MAX_DEPTH, ThreadPass};
 use crate::ExportError;
 use crate::facts::{Open, typed};
 
-impl<S: Source, K: Sink> ThreadPass<'_, S, K> {
+impl<S: Source + ?Sized, K: Sink> ThreadPass<'_, S, K> {
     pub(super) fn message(&mut self, at: u64, message: &Message) -> Result<(), ExportError> {
         let texts = self.shared.recording.texts();
         let name = labels::message_name(texts, message);

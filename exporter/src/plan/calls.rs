@@ -118,10 +118,10 @@ impl RecordedCalls {
     ///
     /// # Errors
     /// If the recording cannot be read any further.
-    pub fn add<S: Source>(
+    pub fn add(
         &mut self,
         file: &Path,
-        recording: &Recording<S>,
+        recording: &Recording<dyn Source + '_>,
         map: &MethodMap,
     ) -> Result<Vec<Warning>, ExportError> {
         let recorded = recording.header().map_id;
@@ -172,7 +172,7 @@ impl Found {
         self.by_id.entry(id).or_default()
     }
 
-    fn thread<S: Source>(&mut self, events: Events<'_, S>) -> Result<(), trace_format::ReadError> {
+    fn thread<S: Source + ?Sized>(&mut self, events: Events<'_, S>) -> Result<(), trace_format::ReadError> {
         let mut stack = OpenStack::new();
         let mut now = 0;
         for item in events {

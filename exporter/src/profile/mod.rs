@@ -83,7 +83,7 @@ impl Profile {
     ///
     /// # Errors
     /// If reading fails.
-    pub fn build<S: Source>(recording: &Recording<S>, map: &MethodMap) -> Result<Self, ReadError> {
+    pub fn build(recording: &Recording<dyn Source + '_>, map: &MethodMap) -> Result<Self, ReadError> {
         let fits = map.fit(recording.header().map_id) != Fit::OtherBuild;
         let names = Names::new(fits.then_some(map));
         let facts = Facts::of(recording)?;

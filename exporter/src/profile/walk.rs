@@ -42,7 +42,10 @@ impl ThreadTime {
 }
 
 /// Reads a thread once. `stack` is working memory.
-pub(super) fn walk<S: Source>(events: Events<'_, S>, stack: &mut OpenStack) -> Result<ThreadTime, ReadError> {
+pub(super) fn walk<S: Source + ?Sized>(
+    events: Events<'_, S>,
+    stack: &mut OpenStack,
+) -> Result<ThreadTime, ReadError> {
     stack.clear();
     let tree = CallTree::new();
     let mut found =

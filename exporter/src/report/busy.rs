@@ -69,7 +69,7 @@ fn overlap((a, b): (u64, u64), (from, to): (u64, u64)) -> u64 {
 }
 
 /// Where `main` spent the time from `since` to `until`; `None` if the recording does not show it.
-pub(super) fn busy<'a, S: Source>(
+pub(super) fn busy<'a, S: Source + ?Sized>(
     facts: &Facts<'a, S>,
     names: &Names<'_>,
     main: &'a Thread,
@@ -116,7 +116,7 @@ type LongCalls = ((u64, u64), Vec<LongCall>);
 
 /// The recorded part of the time, and the method calls that were open for more than half of it, outermost
 /// first: of two consecutive calls at most one qualifies.
-fn long_calls<S: Source>(
+fn long_calls<S: Source + ?Sized>(
     steps: Restored<'_, S>,
     since: u64,
     until: u64,
@@ -162,7 +162,7 @@ type Callees = HashMap<u32, (u64, u64)>;
 
 /// The recorded callees of `caller` in `span`, the calls of main too short to be recorded, and when they were
 /// last counted.
-fn called<S: Source>(
+fn called<S: Source + ?Sized>(
     steps: Restored<'_, S>,
     span: (u64, u64),
     caller: Option<&LongCall>,

@@ -31,7 +31,7 @@ const MAX_DUMP_DELAY: u64 = 20_000_000_000;
 /// Time range in which a storm of messages is searched, ns.
 const STORM_WINDOW: u64 = 5_000_000_000;
 
-pub(super) fn build<S: Source>(
+pub(super) fn build<S: Source + ?Sized>(
     file: &Path,
     recording: &Recording<S>,
     map: &MethodMap,
@@ -176,7 +176,7 @@ pub(super) fn build<S: Source>(
 }
 
 /// Main's slices in the hang and before it.
-pub(super) fn chart<S: Source>(
+pub(super) fn chart<S: Source + ?Sized>(
     file: &Path,
     recording: &Recording<S>,
     map: &MethodMap,
@@ -196,7 +196,7 @@ pub(super) fn chart<S: Source>(
 }
 
 /// The facts about the hang, or about the system's request.
-fn observed<S: Source>(
+fn observed<S: Source + ?Sized>(
     recorded: &Facts<'_, S>,
     walk: &Walk<'_, S>,
     hang: Option<&Hang>,
@@ -274,7 +274,7 @@ fn of_another(dump: &Dump, header: &Header) -> Option<String> {
 }
 
 /// The tid of the thread with this name.
-fn threads_named<S: Source>(recording: &Recording<S>, name: &str) -> Option<u32> {
+fn threads_named<S: Source + ?Sized>(recording: &Recording<S>, name: &str) -> Option<u32> {
     recording.threads().iter().find(|thread| thread_name(thread) == name).map(|thread| thread.tid)
 }
 

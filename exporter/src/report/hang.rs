@@ -120,7 +120,7 @@ pub(super) fn worst(anrs: &[Anr]) -> Option<&Anr> {
 
 /// The hang of `anr`; without one, the hang at the end, or the long one that `ended`, whose stack the walk then
 /// has.
-pub(super) fn hang<S: Source>(
+pub(super) fn hang<S: Source + ?Sized>(
     facts: &Facts<'_, S>,
     names: &Names<'_>,
     walk: &Walk<'_, S>,
@@ -189,7 +189,7 @@ pub(super) fn hang<S: Source>(
 /// When the item that is open at the end started, if that is long ago. A main thread without messages hangs in
 /// a wait, or in its innermost call if the process did not exit in order: one that calls `System.exit` leaves
 /// its calls open.
-pub(super) fn open_at_end<S: Source>(walk: &Walk<'_, S>, end: u64, in_order: bool) -> Option<u64> {
+pub(super) fn open_at_end<S: Source + ?Sized>(walk: &Walk<'_, S>, end: u64, in_order: bool) -> Option<u64> {
     if walk.has_messages() {
         let unit = walk.unit()?;
         return (end.saturating_sub(unit.since) >= MIN_OPEN_HANG).then_some(unit.since);
@@ -200,7 +200,7 @@ pub(super) fn open_at_end<S: Source>(walk: &Walk<'_, S>, end: u64, in_order: boo
 }
 
 /// Whether the recording ended because the process exited by itself.
-pub(super) fn in_order<S: Source>(facts: &Facts<'_, S>) -> bool {
+pub(super) fn in_order<S: Source + ?Sized>(facts: &Facts<'_, S>) -> bool {
     facts.recording.header().state == Some(State::Ended)
 }
 
@@ -210,7 +210,7 @@ pub(super) fn middle(ended: EndedUnit) -> u64 {
 }
 
 /// The waits of the message that hung, by kind and target.
-pub(super) fn wait_sums<S: Source>(
+pub(super) fn wait_sums<S: Source + ?Sized>(
     recording: &Recording<S>,
     walk: &Walk<'_, S>,
     hang: &Hang,

@@ -62,9 +62,9 @@ impl Report {
     ///
     /// # Errors
     /// If the recording cannot be read any further.
-    pub fn build<S: Source>(
+    pub fn build(
         file: &Path,
-        recording: &Recording<S>,
+        recording: &Recording<dyn Source + '_>,
         map: &MethodMap,
     ) -> Result<Self, ExportError> {
         collect::build(file, recording, map)
@@ -74,10 +74,10 @@ impl Report {
     ///
     /// # Errors
     /// If the recording cannot be read any further.
-    pub fn chart<S: Source>(
+    pub fn chart(
         &self,
         file: &Path,
-        recording: &Recording<S>,
+        recording: &Recording<dyn Source + '_>,
         map: &MethodMap,
     ) -> Result<Chart, ExportError> {
         collect::chart(file, recording, map, self)

@@ -29,7 +29,7 @@ pub(super) struct Chain {
 }
 
 /// The chain from the wait that `from` was in at the moment `at`.
-pub(super) fn chain<S: Source>(
+pub(super) fn chain<S: Source + ?Sized>(
     facts: &Facts<'_, S>,
     names: &Names<'_>,
     from: &Thread,
@@ -73,7 +73,11 @@ pub(super) fn chain<S: Source>(
 }
 
 /// What a thread with these open items does, in words.
-fn owner_activity<S: Source>(facts: &Facts<'_, S>, stack: &[StackItem], last_left: Option<String>) -> String {
+fn owner_activity<S: Source + ?Sized>(
+    facts: &Facts<'_, S>,
+    stack: &[StackItem],
+    last_left: Option<String>,
+) -> String {
     let Some(innermost) = stack.last() else {
         return match last_left {
             Some(method) => format!("in no recorded method; the last one it left was {method}"),
@@ -114,7 +118,7 @@ pub(super) fn lines(stack: &[OpenItem], at: u64) -> Vec<StackLine> {
 
 /// The threads that wait for each other's locks at the end of the recording, `main` first if it is one of them;
 /// and whether `main` is in the cycle or waits for it.
-pub(super) fn cycle_at_the_end<S: Source>(
+pub(super) fn cycle_at_the_end<S: Source + ?Sized>(
     facts: &Facts<'_, S>,
     waits: &[crate::facts::LockWait],
     end: u64,

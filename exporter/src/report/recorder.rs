@@ -39,7 +39,7 @@ impl RecorderReport {
 }
 
 /// `events`: the number of each thread's events.
-pub(super) fn recorder_report<S: Source>(
+pub(super) fn recorder_report<S: Source + ?Sized>(
     recording: &Recording<S>,
     facts: &RecorderFacts,
     names: &Names<'_>,

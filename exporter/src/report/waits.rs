@@ -41,13 +41,13 @@ pub struct LockOwner {
 }
 
 /// The name of a lock for people: its class, else its identity.
-fn lock_name<S: Source>(recording: &Recording<S>, wait: &Wait) -> String {
+fn lock_name<S: Source + ?Sized>(recording: &Recording<S>, wait: &Wait) -> String {
     text(recording, wait.class).unwrap_or_else(|| format!("lock 0x{:x}", wait.lock))
 }
 
 impl LockOwner {
     /// `thread` with what is open on it, and the method that it left last.
-    pub(super) fn new<S: Source>(
+    pub(super) fn new<S: Source + ?Sized>(
         recording: &Recording<S>,
         thread: &Thread,
         stack: &[StackItem],

@@ -72,7 +72,7 @@ pub struct Counts {
 }
 
 /// A text of the recording, cleaned for display.
-pub(super) fn text<S: Source>(recording: &Recording<S>, id: TextId) -> Option<String> {
+pub(super) fn text<S: Source + ?Sized>(recording: &Recording<S>, id: TextId) -> Option<String> {
     recording.texts().get(id).filter(|t| !t.is_empty()).map(|t| clean(t).into_owned())
 }
 
@@ -100,7 +100,7 @@ enum Detail {
 }
 
 /// Reads one thread with its stack.
-pub(super) struct Walk<'a, S> {
+pub(super) struct Walk<'a, S: ?Sized> {
     facts: &'a Facts<'a, S>,
     recording: &'a Recording<S>,
     names: &'a Names<'a>,
@@ -132,7 +132,7 @@ pub(super) struct Walk<'a, S> {
     pub(super) waits: LongWaits,
 }
 
-impl<'a, S: Source> Walk<'a, S> {
+impl<'a, S: Source + ?Sized> Walk<'a, S> {
     pub(super) fn new(facts: &'a Facts<'a, S>, names: &'a Names<'a>) -> Self {
         Self {
             facts,
@@ -486,7 +486,7 @@ impl<'a, S: Source> Walk<'a, S> {
 }
 
 /// The open items on `thread` at the moment `at`, outermost first, and the last method that it left before.
-pub(super) fn stack_at<'a, S: Source>(
+pub(super) fn stack_at<'a, S: Source + ?Sized>(
     facts: &'a Facts<'a, S>,
     names: &'a Names<'a>,
     thread: &'a Thread,

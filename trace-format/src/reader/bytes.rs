@@ -5,7 +5,7 @@ use crate::source::Source;
 
 /// Reads exactly `N` bytes, or `None` at the end of the file.
 pub(super) fn read_array<const N: usize>(
-    source: &impl Source,
+    source: &(impl Source + ?Sized),
     offset: u64,
 ) -> Result<Option<[u8; N]>, ReadError> {
     let mut bytes = [0; N];
@@ -13,12 +13,20 @@ pub(super) fn read_array<const N: usize>(
 }
 
 /// Fills `buffer`, or says that the file ends before.
-pub(super) fn read_full(source: &impl Source, offset: u64, buffer: &mut [u8]) -> Result<bool, ReadError> {
+pub(super) fn read_full(
+    source: &(impl Source + ?Sized),
+    offset: u64,
+    buffer: &mut [u8],
+) -> Result<bool, ReadError> {
     Ok(read_some(source, offset, buffer)? == buffer.len())
 }
 
 /// Fills `buffer` as far as the file goes, and says how far that is.
-pub(super) fn read_some(source: &impl Source, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
+pub(super) fn read_some(
+    source: &(impl Source + ?Sized),
+    offset: u64,
+    buffer: &mut [u8],
+) -> Result<usize, ReadError> {
     let mut done = 0;
     while done < buffer.len() {
         let at = offset.saturating_add(done as u64);

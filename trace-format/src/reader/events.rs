@@ -68,7 +68,7 @@ struct Open {
     present: usize,
 }
 
-impl<'a, S: Source> Events<'a, S> {
+impl<'a, S: Source + ?Sized> Events<'a, S> {
     pub(super) fn new(source: &'a S, thread: &'a Thread) -> Self {
         Self {
             source,
@@ -140,7 +140,7 @@ impl<'a, S: Source> Events<'a, S> {
     }
 }
 
-impl<S: Source> Iterator for Events<'_, S> {
+impl<S: Source + ?Sized> Iterator for Events<'_, S> {
     type Item = Result<Item, ReadError>;
 
     #[inline]
@@ -152,7 +152,7 @@ impl<S: Source> Iterator for Events<'_, S> {
     }
 }
 
-impl<S: Source> Events<'_, S> {
+impl<S: Source + ?Sized> Events<'_, S> {
     /// Not inlined: so the caller's loop over methods stays small.
     #[inline(never)]
     fn next_of_any_kind(&mut self) -> Option<Result<Item, ReadError>> {

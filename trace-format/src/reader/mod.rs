@@ -26,16 +26,18 @@ use crate::layout::RegionKind;
 use crate::source::Source;
 use faults::Faults;
 
-/// An opened recording.
+/// An opened recording. A reference to one converts to `&Recording<dyn Source>`, for code that is compiled once for all sources:
+/// they are read a block at a time, so that a call by reference costs nothing.
 #[derive(Debug)]
-pub struct Recording<S> {
-    source: S,
+pub struct Recording<S: ?Sized> {
     header: Header,
     threads: Vec<Thread>,
     texts: Texts,
     sections: Vec<Section>,
     torn: Option<Section>,
     faults: Faults,
+    // Last: only then a reference converts.
+    source: S,
 }
 
 impl<S: Source> Recording<S> {
@@ -56,9 +58,11 @@ impl<S: Source> Recording<S> {
         for section in sections.iter().chain(&torn).filter(|s| s.is_strings()) {
             texts.read_entries(&sections::payload(&source, section)?.unwrap_or_default());
         }
-        Ok(Self { source, header, threads, texts, sections, torn, faults })
+        Ok(Self { header, threads, texts, sections, torn, faults, source })
     }
+}
 
+impl<S: Source + ?Sized> Recording<S> {
     /// Where the bytes come from.
     pub fn source(&self) -> &S {
         &self.source

@@ -63,7 +63,10 @@ pub(super) fn walk(source: &impl Source, start: u64, faults: &mut Faults) -> Res
     Ok((sections, torn))
 }
 
-pub(super) fn payload(source: &impl Source, section: &Section) -> Result<Option<Vec<u8>>, ReadError> {
+pub(super) fn payload(
+    source: &(impl Source + ?Sized),
+    section: &Section,
+) -> Result<Option<Vec<u8>>, ReadError> {
     // `walk` has bounded the length.
     let mut bytes = vec![0; section.length as usize];
     Ok(read_full(source, section.offset, &mut bytes)?.then_some(bytes))
