@@ -6,11 +6,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use zip::ZipWriter;
-use zip::write::SimpleFileOptions;
-
-/// The library, built by the build script.
-const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libanrscope.so"));
+/// The library, which Cargo links before the program (`build.rs`); empty after `cargo check` only.
+static LIBRARY: &[u8] = include_bytes!(env!("ANRSCOPE_EMBEDDED_LIBRARY"));
 
 /// The classes, by their path on the class path.
 const CLASSES: &[(&str, &[u8])] = &[
@@ -50,6 +47,12 @@ pub(crate) fn unpack(dir: &Path, no_op_class: &[u8]) -> io::Result<Paths> {
         no_op_jar: boot_classes.join("untraced.jar"),
         boot_classes,
     };
+    if LIBRARY.is_empty() {
+        let cure = "build it again after `cargo clean --release -p anrscope-runtime`";
+        return Err(io::Error::other(format!(
+            "this program was built without the library for the JVM: {cure}"
+        )));
+    }
     fs::create_dir_all(&paths.boot_classes)?;
     // A library that a running JVM has mapped must not be overwritten: remove it and create another file.
     remove(&paths.library)?;
@@ -62,10 +65,8 @@ pub(crate) fn unpack(dir: &Path, no_op_class: &[u8]) -> io::Result<Paths> {
         fs::write(path, bytes)?;
     }
     remove(&paths.no_op_jar)?;
-    let mut jar = ZipWriter::new(fs::File::create_new(&paths.no_op_jar)?);
-    jar.start_file(format!("{}.class", instrumenter::CALL_CLASS), SimpleFileOptions::default())?;
-    jar.write_all(no_op_class)?;
-    jar.finish()?;
+    let class = format!("{}.class", instrumenter::CALL_CLASS);
+    fs::File::create_new(&paths.no_op_jar)?.write_all(&instrumenter::jar::jar_of(&class, no_op_class))?;
     Ok(paths)
 }
 

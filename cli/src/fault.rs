@@ -3,11 +3,10 @@
 //! In a JVM or an app the runtime does otherwise (`recorder/src/guard.rs`): it ends the recording with a notice, and the app
 //! continues.
 
+use std::backtrace::Backtrace;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::panic::PanicHookInfo;
-
-use backtrace::{Backtrace, BacktraceFrame};
 
 /// The project's crates, by the first part of a function's path.
 const OURS: [&str; 9] = [
@@ -52,22 +51,32 @@ fn text(panic: &PanicHookInfo<'_>) -> String {
 
 /// The project's functions on this thread's stack, innermost first, with file and line where the program has them.
 fn frames() -> Vec<String> {
-    let stack = Backtrace::new();
-    let symbols = stack.frames().iter().flat_map(BacktraceFrame::symbols);
-    let ours = symbols.filter_map(|symbol| {
-        // Without the hash at the end.
-        let name = format!("{:#}", symbol.name()?);
+    frames_in(&Backtrace::force_capture().to_string())
+}
+
+/// The project's functions in a printed backtrace of std, which has stable text but no stable API for frames: a line
+/// `  12: path::of::function`, without the number if inlined, and a line `at ./src/file.rs:34:5` where the place is known.
+fn frames_in(stack: &str) -> Vec<String> {
+    let mut frames = Vec::new();
+    let mut lines = stack.lines().map(str::trim).peekable();
+    while let Some(line) = lines.next() {
+        let name = match line.split_once(": ") {
+            Some((number, name)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
+            _ => line,
+        };
+        let place = lines.next_if(|next| next.starts_with("at ")).map(|next| &next["at ".len()..]);
         let of = name.trim_start_matches('<').trim_start_matches('&');
         let known = OURS.iter().any(|own| of.strip_prefix(own).is_some_and(|rest| rest.starts_with("::")));
         if !known || name.contains("::fault::") && !name.contains("::tests::") {
-            return None;
+            continue;
         }
-        Some(match (symbol.filename(), symbol.lineno()) {
-            (Some(file), Some(line)) => format!("{name} ({}:{line})", file.display()),
-            _ => name,
-        })
-    });
-    ours.collect()
+        frames.push(match place {
+            // Without the column.
+            Some(place) => format!("{name} ({})", place.rsplit_once(':').map_or(place, |(place, _)| place)),
+            None => name.to_owned(),
+        });
+    }
+    frames
 }
 
 #[cfg(test)]
@@ -99,7 +108,27 @@ mod tests {
         let report = REPORT.lock().unwrap();
         let first = "error: internal error in anrscope, on the thread clumsy: index out of bounds: the len is 2 but the index is 7 (";
         assert!(report.starts_with(first) && report.contains("fault.rs:"), "{report}");
-        assert!(report.contains("    at anrscope::fault::tests::falls_over"), "{report}");
+        let frame = report
+            .lines()
+            .find(|line| line.starts_with("    at anrscope::fault::tests::falls_over ("))
+            .unwrap();
+        let line = frame.strip_suffix(')').and_then(|frame| frame.rsplit_once("src/fault.rs:")).unwrap().1;
+        assert!(line.parse::<u32>().is_ok(), "{report}");
         assert!(report.contains("please report it") && !report.contains("panicking"), "{report}");
+    }
+
+    #[test]
+    fn frames_of_other_crates_are_left_out_and_inlined_ones_kept() {
+        let stack = "   0: std::backtrace::Backtrace::force_capture\n   1: anrscope::fault::text\n             at ./cli/src/fault.rs:9:1\n   \
+            2: core::panicking::panic_fmt\n             at /rustc/1/library/core/src/panicking.rs:80:14\n   3: exporter::dump::read\n   \
+            4: <&device::Adb as core::fmt::Debug>::fmt\n             at ./device/src/adb.rs:12:5\n      anrscope::dump::run::{{closure}}\n             \
+            at C:\\a\\dump.rs:7:30\n   5: main\n";
+        let expected = [
+            "exporter::dump::read",
+            "<&device::Adb as core::fmt::Debug>::fmt (./device/src/adb.rs:12)",
+            "anrscope::dump::run::{{closure}} (C:\\a\\dump.rs:7)",
+        ];
+        assert_eq!(frames_in(stack), expected);
+        assert_eq!(frames_in("unsupported backtrace"), <[String; 0]>::default());
     }
 }

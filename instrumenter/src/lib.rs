@@ -93,6 +93,7 @@ mod explained;
 mod filter;
 mod focus;
 mod hierarchy;
+pub mod jar;
 mod map_id_class;
 mod map_text;
 mod mapping;

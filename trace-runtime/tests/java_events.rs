@@ -29,9 +29,8 @@ fn directory(name: &str, program: &str) -> PathBuf {
 
 /// Runs a class there, recorded into that directory, and returns its stdout; stderr must be empty.
 fn java(directory: &Path, properties: &[&str], words: &[&str]) -> String {
-    // Test binaries are in deps, examples one level up.
-    let own = std::env::current_exe().unwrap();
-    let library = own.parent().and_then(Path::parent).unwrap().join("examples/liblibrary.so");
+    // Cargo links the crate's library beside the test binary.
+    let library = std::env::current_exe().unwrap().with_file_name("libtrace_runtime.so");
     let home = std::env::var_os("ANRSCOPE_TEST_JAVA");
     let Output { status, stdout, stderr } = Command::new(home.unwrap_or("java".into()))
         .arg(format!("-Xbootclasspath/a:{}/../android/method-beat/classes", env!("CARGO_MANIFEST_DIR")))

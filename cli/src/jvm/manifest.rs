@@ -1,34 +1,14 @@
 //! The `Class-Path` attribute of a jar's manifest, and the URLs in it.
 
-use std::fs::File;
-use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-
-use zip::ZipArchive;
-
-/// Maximum size of a manifest; those of pathing jars have a few hundred KiB.
-const MAX_MANIFEST: u64 = 16 << 20;
 
 /// Reads the `Class-Path` of the jar at `path`, unfolded. `Ok(None)` if it has no such attribute.
 ///
 /// # Errors
 /// A message, if the file is not a jar.
 pub(crate) fn class_path_of(path: &Path) -> Result<Option<String>, String> {
-    let file = File::open(path).map_err(|e| e.to_string())?;
-    let mut jar = ZipArchive::new(file).map_err(|e| e.to_string())?;
-    let Some(name) = jar
-        .file_names()
-        .flatten()
-        .find(|name| name.eq_ignore_ascii_case("META-INF/MANIFEST.MF"))
-        .map(|name| name.into_owned())
-    else {
-        return Ok(None);
-    };
-    let mut manifest = Vec::new();
-    let entry = jar.by_name(&name).map_err(|e| e.to_string())?;
-    entry.take(MAX_MANIFEST).read_to_end(&mut manifest).map_err(|e| format!("{name}: {e}"))?;
-    Ok(class_path_in(&manifest))
+    Ok(instrumenter::jar::manifest_of(path)?.as_deref().and_then(class_path_in))
 }
 
 /// Finds the `Class-Path` of a manifest's main section.

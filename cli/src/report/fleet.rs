@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use exporter::Report;
-use exporter::fleet::{Group, Row, groups, write_parquet};
+use exporter::fleet::{Group, HAS_PARQUET, Row, groups, write_parquet};
 use serde_json::json;
 
 use super::options::{Options, ReportFormat};
@@ -26,6 +26,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
     if options.out.is_some() && !options.group {
         crate::usage_error("--parquet writes no report to --out: add --group, or leave out --out");
+    }
+    if options.parquet.is_some() {
+        parquet_support(HAS_PARQUET)?;
     }
     let mut files = Vec::new();
     for path in &options.recordings {
@@ -83,6 +86,17 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// An error where the program was built without the writer.
+fn parquet_support(built_in: bool) -> anyhow::Result<()> {
+    if !built_in {
+        bail!(
+            "--parquet needs a program with the feature parquet: use a released one, or build it with \
+             `cargo install --locked --path cli --features parquet`"
+        );
+    }
+    Ok(())
+}
+
 fn row(file: &PathBuf, maps: &mut MethodMaps) -> anyhow::Result<Row> {
     let recordings = Recordings::open(std::slice::from_ref(file), maps)?;
     let input = recordings.inputs()[0];
@@ -111,4 +125,18 @@ fn write_table(out: &mut dyn Write, rows: &[Row], groups: &[Group]) -> io::Resul
         )?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_without_the_writer_says_how_to_get_it() {
+        assert!(parquet_support(true).is_ok());
+        let error = parquet_support(false).unwrap_err().to_string();
+        assert!(error.contains("--features parquet"), "{error}");
+        // Tests run with it.
+        const { assert!(HAS_PARQUET) };
+    }
 }

@@ -59,7 +59,7 @@ pub(crate) struct Options {
     /// Group the recordings, or all in these directories, by cause and by the method or message at the root
     #[arg(long)]
     pub(super) group: bool,
-    /// Write a row for each recording to this Parquet file (docs/reports.md)
+    /// Write a row for each recording to this Parquet file (docs/reports.md); needs a released program, or the feature parquet
     #[arg(long, value_name = "FILE")]
     pub(super) parquet: Option<PathBuf>,
     /// With --format matrix: whose rules to apply [default: anrscope's; the app's own reports are kept where it made some]

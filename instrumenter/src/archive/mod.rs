@@ -4,7 +4,7 @@
 //! fields.
 
 mod in_order;
-mod manifest;
+pub(crate) mod manifest;
 pub(crate) mod read;
 mod signature;
 pub(crate) mod write;

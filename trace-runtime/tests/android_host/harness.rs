@@ -142,10 +142,10 @@ impl Case {
 
     /// The command, in the directory as it is: a later process of the same app.
     pub(crate) fn command_again(&self) -> Command {
-        // Test binaries are in deps, examples one level up.
+        // Test binaries and the library are in deps, examples are one level up.
         let own = std::env::current_exe().unwrap();
+        let library = self.library.clone().unwrap_or_else(|| own.with_file_name("libtrace_runtime.so"));
         let examples = own.parent().and_then(Path::parent).unwrap().join("examples");
-        let library = self.library.clone().unwrap_or_else(|| examples.join("liblibrary.so"));
         let here = here();
         let own = [classes().to_owned(), here.join("method-beat/classes")];
         let path = std::env::join_paths(self.classes.iter().chain(&own)).unwrap();
