@@ -3,7 +3,7 @@
 //! own schema, and compares the result with the model, field by field:
 //!
 //! ```text
-//! cargo run -p anrscope-exporter --features perfetto-protos --example decode_again -- RECORDING...
+//! cargo run -p anrscope-tools --features perfetto-protos --bin decode_again -- RECORDING...
 //! ```
 //!
 //! A `methodMapping.txt` beside a recording is used. Each recording is exported without compression, with it,
@@ -20,11 +20,9 @@ use std::process::ExitCode;
 use exporter::{ExportInput, ExportOptions, Format, MethodMap, export};
 use trace_format::Recording;
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../../../../exporter/tests/common/mod.rs"]
 mod common;
-#[path = "decode_again/decoded.rs"]
 mod decoded;
-#[path = "decode_again/fields.rs"]
 mod fields;
 
 use common::collect::{Collected, collect};
