@@ -1,6 +1,6 @@
 //! Builds the runtime library that `anrscope jvm` loads into a JVM, so that the program can carry it.
 //!
-//! Cargo builds a cdylib that is a dependency, but does not tell where, and `cargo install` would leave
+//! Cargo builds a cdylib that is a dependency, but does not say where, and `cargo install` would leave
 //! it behind. So a second cargo builds it, in a target directory of its own: the outer one's is locked.
 //! The directory is shared by all profiles, and the library is always optimised and stripped.
 //!

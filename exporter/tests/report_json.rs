@@ -86,20 +86,20 @@ fn a_report_of_schema_1_0_still_validates_and_keeps_its_content() {
     flate2::read::GzDecoder::new(packed).read_to_end(&mut bytes).unwrap();
     let recording = Recording::open(bytes).unwrap();
     let new = Report::build(Path::new("x"), &recording, &MethodMap::empty()).unwrap().to_json("x");
-    still_told(&old["reports"][0], &new, "");
+    assert_still_there(&old["reports"][0], &new, "");
 }
 
-fn still_told(old: &Value, new: &Value, at: &str) {
+fn assert_still_there(old: &Value, new: &Value, at: &str) {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => {
             for (key, old) in old {
                 let new = new.get(key).unwrap_or_else(|| panic!("{at}/{key} is gone"));
-                still_told(old, new, &format!("{at}/{key}"));
+                assert_still_there(old, new, &format!("{at}/{key}"));
             }
         }
         (Value::Array(old), Value::Array(new)) => {
             assert_eq!(old.len(), new.len(), "{at}");
-            old.iter().zip(new).for_each(|(old, new)| still_told(old, new, &format!("{at}[]")));
+            old.iter().zip(new).for_each(|(old, new)| assert_still_there(old, new, &format!("{at}[]")));
         }
         (Value::String(_), Value::String(_)) => {}
         (old, new) => assert_eq!(old, new, "{at}"),

@@ -279,14 +279,14 @@ fn ctrl_c_ends_a_record_and_its_trace_is_whole() {
     let out = bench.directory.name("out/scroll.pftrace");
     let mut record = bench.command(&["record", PACKAGE, "-o", &out, "--system", "--json"]);
     let mut child = record.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut told = BufReader::new(child.stderr.take().unwrap());
+    let mut progress = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
-    told.read_line(&mut line).unwrap();
+    progress.read_line(&mut line).unwrap();
     assert!(line.contains("recording com.example.shop: Ctrl-C ends it"), "{line}");
     // SAFETY: the child was not waited for, so the pid is its own.
     unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
     let mut rest = String::new();
-    told.read_to_string(&mut rest).unwrap();
+    progress.read_to_string(&mut rest).unwrap();
     let shown = Shown::from(child.wait_with_output().unwrap());
     assert_eq!(shown.code, Some(0), "{shown:?} {rest}");
     let written: Value = serde_json::from_str(&shown.stdout).unwrap();

@@ -10,7 +10,6 @@ use crate::repository;
 const FOREIGN: &[(&str, &str)] = &[
     ("--cfg", "rustc"),
     ("--configuration-cache", "gradle"),
-    ("--example", "cargo"),
     ("--info", "gradle"),
     ("--latency", "dumpsys"),
     ("--lib", "cargo"),
