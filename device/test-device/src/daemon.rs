@@ -27,12 +27,6 @@ struct Shared {
     cuts: Arc<AtomicU64>,
 }
 
-impl Shared {
-    fn faults(&self) -> Faults {
-        *self.faults.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Daemon {
     /// Starts a device with these files on `port` of 127.0.0.1; 0 means any port.
     ///
