@@ -3,7 +3,7 @@
 
     programs.py ANRSCOPE COVERAGE DATA WORK [--pairs N] [--only NAME,NAME] [--ways NAME;NAME]
 
-ANRSCOPE is the anrscope binary, COVERAGE the exporter's example, DATA the test data. `anrscope jvm` runs each program once, which
+ANRSCOPE is the anrscope binary, COVERAGE the tool `coverage`, DATA the test data. `anrscope jvm` runs each program once, which
 instruments its classes; WORK/matrix has a re-implementation of Matrix's recorder. After that, the java command that it started and
 the plain one run alternately, so that a pair compares the program's own time. In the same rounds it measures the JVM's own
 profiler (JFR, settings=profile): its cost, and whether both report the same methods.

@@ -1,6 +1,6 @@
 //! The memory use of `anrscope dump --json`, counted by the allocator.
 
-#[path = "../../trace-format/examples/corrupt/memory.rs"]
+#[path = "../../trace-format/tests/corrupt/memory.rs"]
 mod memory;
 
 use std::fmt::Write as _;

@@ -75,8 +75,8 @@ fn a_raw_ring_is_read_in_either_byte_order_with_a_notice() {
         );
         let report = Report::build(Path::new("m"), &recording, &map()).unwrap();
         assert!(report.notices[0].1.contains(order), "{:?}", report.notices);
-        let told = issues(Path::new("m"), &recording, &map(), &IssueOptions::default()).unwrap().lines;
-        let issue: Value = serde_json::from_str(&told[0]).unwrap();
+        let issue_lines = issues(Path::new("m"), &recording, &map(), &IssueOptions::default()).unwrap().lines;
+        let issue: Value = serde_json::from_str(&issue_lines[0]).unwrap();
         assert_eq!(issue["stack"], "0,1048574,1,1006\n1,1,1,940\n2,2,1,880\n");
         assert!(exported(&recording).to_string().contains("com.example.Sync.save"));
     }
@@ -131,8 +131,8 @@ fn a_report_becomes_slices_and_a_hang_that_was_not_over() {
     assert_eq!((hang.duration(), hang.ended), (5_006 * MS, false));
     assert_eq!(hang.method().unwrap().name, "com.example.Sync.save");
     // Returned unchanged.
-    let told = issues(Path::new("m"), &recording, &map(), &IssueOptions::default()).unwrap().lines;
-    assert_eq!(serde_json::from_str::<Value>(&told[0]).unwrap(), issue);
+    let issue_lines = issues(Path::new("m"), &recording, &map(), &IssueOptions::default()).unwrap().lines;
+    assert_eq!(serde_json::from_str::<Value>(&issue_lines[0]).unwrap(), issue);
     assert!(exported(&recording).to_string().contains("Trace_EvilMethod ANR com.example.Main"));
 }
 

@@ -19,7 +19,7 @@ fn lines(builder: RecordingBuilder, options: &IssueOptions) -> Vec<String> {
     issues(Path::new("a.anrscope"), &recording, &map(), options).unwrap().lines
 }
 
-fn told(builder: RecordingBuilder, rules: Option<Rules>) -> Vec<Value> {
+fn issues_of(builder: RecordingBuilder, rules: Option<Rules>) -> Vec<Value> {
     let options = IssueOptions { rules, ..IssueOptions::default() };
     lines(builder, &options).iter().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -124,7 +124,7 @@ fn frames(t: &mut ThreadBuilder, from: u64, count: u64) {
 
 #[test]
 fn every_report_of_a_recording_has_matrix_keys_types_and_tags() {
-    let issues = told(app(), None);
+    let issues = issues_of(app(), None);
     let epoch = 1_700_000_000_000_u64;
 
     // Two messages were slow; the hang was slow too, once it ended.
@@ -222,7 +222,7 @@ fn frame_metrics_of_the_system_are_reported_as_means() {
                 t.event(m.intended + 20 * MS, Event::FrameMetrics(m));
             }
         });
-    let issues = told(b, None);
+    let issues = issues_of(b, None);
     let [first, second] = &issues[..] else { panic!("{issues:#?}") };
     assert_eq!((&first["scene"], &second["scene"]), (&json!("com.example.Main"), &json!("com.example.Next")));
     assert_form(
@@ -236,7 +236,7 @@ fn frame_metrics_of_the_system_are_reported_as_means() {
 
 #[test]
 fn matrix_rules_apply_matrix_limits() {
-    let issues = told(app(), Some(Rules::Matrix));
+    let issues = issues_of(app(), Some(Rules::Matrix));
     let anr = one(&issues, "ANR");
     assert_eq!(anr["cost"], 5002);
     // Its simple style lacks the three innermost frames, and there are only four.
@@ -248,15 +248,15 @@ fn matrix_rules_apply_matrix_limits() {
     // The timer ran a second late, as it does without a Printer: then Matrix reports nothing.
     let late = stalled()
         .section(SectionKind::AnrSnapshot, b"detector=looper\nat=108000000000\nmessage_since=102000000000\n");
-    assert!(told(late, Some(Rules::Matrix)).iter().all(|i| i["detail"] != "ANR"));
+    assert!(issues_of(late, Some(Rules::Matrix)).iter().all(|i| i["detail"] != "ANR"));
     let late = stalled()
         .section(SectionKind::AnrSnapshot, b"detector=looper\nat=108000000000\nmessage_since=102000000000\n");
-    assert_eq!(one(&told(late, None), "ANR")["cost"], 6000);
+    assert_eq!(one(&issues_of(late, None), "ANR")["cost"], 6000);
 }
 
 #[test]
 fn a_hang_that_never_ended_is_a_lag_and_an_anr_and_no_slow_message() {
-    let issues = told(stalled(), None);
+    let issues = issues_of(stalled(), None);
     let details: Vec<_> = issues.iter().map(|i| i["detail"].as_str().unwrap_or("FPS")).collect();
     assert_eq!(details, ["FPS", "LAG", "ANR", "SIGNAL_ANR"], "{issues:#?}");
     // No stack was taken: the recorded methods stand for it.
@@ -274,7 +274,7 @@ fn reports_of_the_app_are_returned_unchanged_unless_rules_are_requested() {
     };
     let own = lines(with(), &IssueOptions::default());
     assert_eq!(own, ["{\"tag\":\"own\"}", "{\"tag\":\"Trace_FPS\",\"x\":[1, 2]}"]);
-    assert_eq!(told(with(), Some(Rules::Anrscope)).len(), 9);
+    assert_eq!(issues_of(with(), Some(Rules::Anrscope)).len(), 9);
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn an_idle_handler_that_takes_two_seconds_is_a_lag_of_its_own_kind() {
         t.event(101 * S, Event::IdleBegin(class)).enter(101 * S, 3);
         t.exit(104 * S, 3).event(104 * S, Event::IdleEnd);
     });
-    let issues = told(b, None);
+    let issues = issues_of(b, None);
     assert_eq!(one(&issues, "LAG_IDLE_HANDLER")["tag"], "Trace_EvilMethod");
     assert_eq!(issues.len(), 1);
 }
@@ -339,7 +339,7 @@ proptest! {
             }
         });
         let rules = if matrix { Rules::Matrix } else { Rules::Anrscope };
-        for issue in told(b, Some(rules)) {
+        for issue in issues_of(b, Some(rules)) {
             prop_assert!(issue["tag"].is_string() && issue["time"].is_i64(), "{}", issue);
         }
     }

@@ -119,11 +119,11 @@ fn waits_are_reported_for_a_main_without_messages() {
         "{page}"
     );
     let page = report.verbose().to_string();
-    let told = "MAIN'S LONGEST WAITS\n\
+    let expected = "MAIN'S LONGEST WAITS\n\
         \x20    6.000 s  at +1.000 s  for the lock of com.example.Store (0xbeef), owned by \"worker-1\", in METHOD\n\
         \x20    2.000 s  at +10.000 s  in Thread.join on com.example.Store (0xbeef), in METHOD\n\n"
         .replace("METHOD", "com.example.Main.onClick");
-    assert!(page.contains(&told), "{page}");
+    assert!(page.contains(&expected), "{page}");
 }
 
 #[test]
@@ -281,13 +281,13 @@ fn events_that_found_no_room_are_in_every_form_of_a_report() {
             t.enter(10 * S, 1).exit(11 * S, 1);
         })
     };
-    let told = "12 events of threads that found no room were not recorded";
+    let expected = "12 events of threads that found no room were not recorded";
     let report_of = report(build(12));
-    assert!(report_of.to_string().contains(&format!("\n                {told}")), "{report_of}");
+    assert!(report_of.to_string().contains(&format!("\n                {expected}")), "{report_of}");
     let json = report_of.to_json("a");
     assert_eq!(json["recorder"]["dropped"], 12);
-    assert!(json["warnings"].to_string().contains(told), "{json}");
-    assert!(report_of.to_html("a", &exporter::report::Chart::default(), None).contains(told));
+    assert!(json["warnings"].to_string().contains(expected), "{json}");
+    assert!(report_of.to_html("a", &exporter::report::Chart::default(), None).contains(expected));
     assert!(report(build(1)).to_string().contains("1 event of threads that found no room was not recorded"));
     let none = report(build(0));
     assert!(!none.to_string().contains("no room") && none.recorder.dropped == 0);
@@ -295,7 +295,7 @@ fn events_that_found_no_room_are_in_every_form_of_a_report() {
     let bytes = build(12).build();
     for options in &common::FORMS {
         let (file, summary) = common::export_to_file(&bytes, options);
-        assert!(summary.warnings.iter().any(|w| w.to_string().contains(told)), "{:?}", summary.warnings);
+        assert!(summary.warnings.iter().any(|w| w.to_string().contains(expected)), "{:?}", summary.warnings);
         assert_eq!(summary.warnings.iter().filter(|w| matches!(w, Warning::Dropped { .. })).count(), 1);
         assert_eq!(summary.counts.dropped, 12);
         let trace = std::fs::read(&file.0).unwrap();

@@ -4,7 +4,6 @@ mod common;
 mod scenario;
 mod schema;
 
-use std::io::Read;
 use std::path::Path;
 
 use common::{stalled, verdict};
@@ -81,25 +80,23 @@ fn a_report_of_schema_1_0_still_validates_and_keeps_its_content() {
     let old: Value = serde_json::from_str(include_str!("data/report-1.0.json")).unwrap();
     assert_eq!(old["schema"], "1.0");
     schema::fits(&old);
-    let mut bytes = Vec::new();
-    let packed = &include_bytes!("data/recording-1.0.anrscope.gz")[..];
-    flate2::read::GzDecoder::new(packed).read_to_end(&mut bytes).unwrap();
+    let bytes = common::old::version_1_0();
     let recording = Recording::open(bytes).unwrap();
     let new = Report::build(Path::new("x"), &recording, &MethodMap::empty()).unwrap().to_json("x");
-    still_told(&old["reports"][0], &new, "");
+    assert_still_there(&old["reports"][0], &new, "");
 }
 
-fn still_told(old: &Value, new: &Value, at: &str) {
+fn assert_still_there(old: &Value, new: &Value, at: &str) {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => {
             for (key, old) in old {
                 let new = new.get(key).unwrap_or_else(|| panic!("{at}/{key} is gone"));
-                still_told(old, new, &format!("{at}/{key}"));
+                assert_still_there(old, new, &format!("{at}/{key}"));
             }
         }
         (Value::Array(old), Value::Array(new)) => {
             assert_eq!(old.len(), new.len(), "{at}");
-            old.iter().zip(new).for_each(|(old, new)| still_told(old, new, &format!("{at}[]")));
+            old.iter().zip(new).for_each(|(old, new)| assert_still_there(old, new, &format!("{at}[]")));
         }
         (Value::String(_), Value::String(_)) => {}
         (old, new) => assert_eq!(old, new, "{at}"),

@@ -208,27 +208,27 @@ fn a_hang_is_reported_with_its_unit_and_method_for_any_caller() {
     for case in &CASES {
         for end in ENDS {
             let (recording, report) = report(recording(case, end));
-            let told = format!("{}, {end:?}:\n{report}", case.name);
-            let hang = report.hang.as_ref().unwrap_or_else(|| panic!("{told}"));
-            let unit = hang.unit.as_ref().unwrap_or_else(|| panic!("{told}"));
-            assert_eq!((unit.kind, &*unit.name, unit.since), (case.kind, case.unit, BEGUN), "{told}");
-            assert_eq!((hang.duration() / S, hang.ended), (7, end != End::Killed), "{told}");
-            assert_eq!(hang.method().unwrap().name, case.method, "{told}");
-            assert_eq!(hang.message().is_some(), case.kind == UnitKind::Message, "{told}");
+            let shown = format!("{}, {end:?}:\n{report}", case.name);
+            let hang = report.hang.as_ref().unwrap_or_else(|| panic!("{shown}"));
+            let unit = hang.unit.as_ref().unwrap_or_else(|| panic!("{shown}"));
+            assert_eq!((unit.kind, &*unit.name, unit.since), (case.kind, case.unit, BEGUN), "{shown}");
+            assert_eq!((hang.duration() / S, hang.ended), (7, end != End::Killed), "{shown}");
+            assert_eq!(hang.method().unwrap().name, case.method, "{shown}");
+            assert_eq!(hang.message().is_some(), case.kind == UnitKind::Message, "{shown}");
             let page = report.verbose().to_string();
-            assert!(page.contains("main thread blocked for 7.0 s"), "{told}");
+            assert!(page.contains("main thread blocked for 7.0 s"), "{shown}");
             let label = if case.kind == UnitKind::Message { "in message  " } else { "in no message: " };
-            assert!(page.contains(&format!("\n  {label}{}\n", case.unit)), "{told}");
-            assert!(page.contains(&format!("\n  in method   {} (since", case.method)), "{told}");
+            assert!(page.contains(&format!("\n  {label}{}\n", case.unit)), "{shown}");
+            assert!(page.contains(&format!("\n  in method   {} (since", case.method)), "{shown}");
             let json = report.to_json("a");
-            assert!(!says_that_main_did_not_hang(&format!("{page}{json}")), "{told}");
-            assert_eq!(json["hang"]["unit"]["name"], case.unit, "{told}");
-            assert_eq!(json["hang"]["unit"]["kind"], case.kind.word(), "{told}");
+            assert!(!says_that_main_did_not_hang(&format!("{page}{json}")), "{shown}");
+            assert_eq!(json["hang"]["unit"]["name"], case.unit, "{shown}");
+            assert_eq!(json["hang"]["unit"]["kind"], case.kind.word(), "{shown}");
             let html = report.to_html("a", &exporter::report::Chart::default(), None);
-            assert!(html.contains(case.unit), "{told}");
+            assert!(html.contains(case.unit), "{shown}");
             let row = Row::of("a", &recording, &report);
-            assert_eq!((row.unit.as_deref(), row.hung), (Some(case.unit), true), "{told}");
-            assert_eq!(row.root.as_deref(), Some(case.method), "{told}");
+            assert_eq!((row.unit.as_deref(), row.hung), (Some(case.unit), true), "{shown}");
+            assert_eq!(row.root.as_deref(), Some(case.method), "{shown}");
         }
     }
 }
@@ -258,9 +258,9 @@ fn the_traces_call_a_unit_by_its_target_and_callback_and_the_anr_by_the_unit() {
         let events = trace["traceEvents"].as_array().unwrap();
         let named = |name: &str| events.iter().find(|e| e["name"].as_str() == Some(name));
         let anr = events.iter().find(|e| e["name"].as_str().is_some_and(|n| n.starts_with("ANR: "))).unwrap();
-        let told = anr["args"]["message"].as_str().unwrap();
+        let shown = anr["args"]["message"].as_str().unwrap();
         let of_older = "IdleHandler: com.example.Preload";
-        assert!(told == case.unit || told == of_older, "{}: {told}", case.name);
+        assert!(shown == case.unit || shown == of_older, "{}: {shown}", case.name);
         if case.kind == UnitKind::NotQueued {
             let slice = named(case.unit).unwrap_or_else(|| panic!("{}", case.name));
             let (args, queued) = (&slice["args"], &slice["args"]["queued"]);
@@ -310,8 +310,8 @@ fn a_main_that_never_ran_a_message_has_no_unit_but_open_calls() {
     let (_, report) = report(b.last_alive(60 * S));
     assert!(report.hang.is_none() && report.anrs.is_empty() && report.slowest.is_empty());
     let page = report.to_string();
-    let told = "No hang in com.example (pid 7): 50.0 s recorded; the process ended normally\n\n  Main thread   in Program.main at the end, for 50.000 s so far\n";
-    assert!(page.contains(told), "{page}");
+    let shown = "No hang in com.example (pid 7): 50.0 s recorded; the process ended normally\n\n  Main thread   in Program.main at the end, for 50.000 s so far\n";
+    assert!(page.contains(shown), "{page}");
 }
 
 /// Samples of main's stack, as the recorder writes them: whole ones, innermost first.
@@ -343,8 +343,8 @@ fn samples_that_are_not_of_the_poll_are_a_hang_where_nothing_was_recorded() {
     let (_, report) = report(sampled(&IN_TOUCH));
     let hang = report.hang.as_ref().unwrap();
     let unit = hang.unit.as_ref().unwrap();
-    let told = (unit.kind, &*unit.name, unit.since);
-    assert_eq!(told, (UnitKind::Sampled, "android.view.InputEventReceiver.dispatchInputEvent", BEGUN));
+    let shown = (unit.kind, &*unit.name, unit.since);
+    assert_eq!(shown, (UnitKind::Sampled, "android.view.InputEventReceiver.dispatchInputEvent", BEGUN));
     let page = report.to_string();
     assert!(!says_that_main_did_not_hang(&page), "{page}");
     assert!(page.contains("  Main thread   Shop.load (Shop.java:7)\n"), "the cause knows the method: {page}");

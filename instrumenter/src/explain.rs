@@ -51,7 +51,7 @@ fn methods(
 ) -> (Vec<ExplainedMethod>, Option<SkipReason>) {
     let by = Deciders::new(class, session);
     let mut explained: Vec<ExplainedMethod> =
-        class.methods.iter().zip(ids).map(|(method, &id)| first_look(method, id, &by)).collect();
+        class.methods.iter().zip(ids).map(|(method, &id)| before_rewriting(method, id, &by)).collect();
     let outline = ClassFile::read(bytes).ok();
     let mut on_method = |index: usize, attribute: &[u8], inserted: &[Inserted]| {
         let (Some(explained), Some(outline)) = (explained.get_mut(index), &outline) else { return };
@@ -121,7 +121,7 @@ impl<'a> Deciders<'a> {
     }
 }
 
-fn first_look(method: &MethodFacts, id: u32, by: &Deciders<'_>) -> ExplainedMethod {
+fn before_rewriting(method: &MethodFacts, id: u32, by: &Deciders<'_>) -> ExplainedMethod {
     ExplainedMethod {
         access: method.access,
         name: method.name.to_string(),

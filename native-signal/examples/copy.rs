@@ -12,7 +12,7 @@ mod copy {
     static SENSED: AtomicU64 = AtomicU64::new(0);
 
     /// The leader looks stuck to this copy's timer as well.
-    fn leader_is_stuck() {
+    fn leader_is_stalled() {
         static TIMER: OnceLock<StallTimer> = OnceLock::new();
         let ms = 1_000_000;
         let thresholds = Thresholds { suspect_ns: 5 * ms, stall_ns: 3_600_000 * ms, tick_ns: 5 * ms };
@@ -35,7 +35,7 @@ mod copy {
         let observer = Box::new(|_| {
             SENSED.fetch_add(1, Ordering::SeqCst);
         });
-        leader_is_stuck();
+        leader_is_stalled();
         let Ok(sensor) = native_signal::install(Config::default(), observer) else { return -1 };
         let mode = match sensor.mode() {
             Mode::Passive { .. } => 0,

@@ -30,7 +30,7 @@
 //! is installed and nothing is unblocked: the sensor is [`Mode::Passive`] and gives the reason.
 //!
 //! A signal that stays pending because the leader cannot run (uninterruptible sleep, as in `vfork`) reaches neither
-//! our handler nor the catcher. [`check_pending`], called while main is stuck, detects it; after [`Config::rescue_after`] the
+//! our handler nor the catcher. [`check_pending`], called while main is stalled, detects it; after [`Config::rescue_after`] the
 //! library's thread takes it and forwards it.
 //!
 //! A signal that arrives in the microseconds in which the handler runs (the leader masks SIGQUIT then) goes from the kernel

@@ -9,7 +9,7 @@ use crate::{catcher, task};
 /// The shortest time between two checks.
 const EVERY_NS: u64 = 1_000_000_000;
 
-/// Watches the catcher while the main thread is stuck, and only then: [`PassiveWatch::tick`] is called with each
+/// Watches the catcher while the main thread is stalled, and only then: [`PassiveWatch::tick`] is called with each
 /// [`crate::StallEvent::Tick`], so that it costs no wake-up of its own. For a sensor that is [`crate::Mode::Passive`].
 ///
 /// Any thread, one at a time; it reads files of `/proc` and allocates. Never in a signal handler.
@@ -20,7 +20,7 @@ pub struct PassiveWatch {
     next_ns: u64,
 }
 
-/// A sign that the Signal Catcher was woken while the main thread was stuck, most likely by a SIGQUIT.
+/// A sign that the Signal Catcher was woken while the main thread was stalled, most likely by a SIGQUIT.
 ///
 /// It says less than a [`crate::Sensed`]: not who sent it, and not for sure that it was SIGQUIT (a debugger that stops
 /// the process wakes the catcher too). The signal was not taken, and need not be forwarded.
@@ -40,7 +40,7 @@ impl PassiveWatch {
         PassiveWatch::default()
     }
 
-    /// The main thread is still stuck. Checks at the first call of a stall, and at every call a second or
+    /// The main thread is still stalled. Checks at the first call of a stall, and at every call a second or
     /// more after the last check.
     pub fn tick(&mut self, now_ns: u64) -> Option<SeenPassively> {
         if now_ns < self.next_ns {

@@ -58,7 +58,7 @@ fn a_message_that_began_before_the_thread_is_watched() {
     wait_for("the stall", || stalls(&seen).len() == 1);
     let (since, now) = stalls(&seen)[0];
     assert!(since == begin && now - begin >= SMALL.stall_ns, "{begin}: {since} {now}");
-    // It has its thread, and one that tells everything once.
+    // It has its thread, and one that reports everything once.
     timer.run(boottime_ns, Box::new(|_| panic!("a second observer"))).unwrap();
     timer.message_end();
     wait_for("the recovery", || recoveries(&seen).len() == 1);

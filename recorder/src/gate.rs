@@ -15,12 +15,10 @@
 //! argument). So either the owner sees the cause and closes the gate itself, or the closing comes after the
 //! opening. A Java writer that is preempted between its check of the gate and its store stores one more word,
 //! and no second one: a thread that copies words meanwhile checks again.
-//! # Why main's time is never told from another block's t0
 //! # Why main's time is never computed from another block's t0
 //! The ticker sets `ticking` before it loads `since` and `t0`. The owner changes `t0` while `since` is closed,
 //! and opens that only if `ticking` is not set: then every later load of the ticker finds the new t0. If the
 //! ticker is inside, this event and the next go to the native writer. Neither waits.
-//! # Why the block of a silent thread can be taken
 //! # Why the block of a silent thread can be taken
 //! The native writer sets `inside` before it loads `asked`, and clears it when it is done ([`Gate::enter`]).
 //! The pool sets [`CLAIM`] in `asked` and loads `inside` later. So either the writer sees the request and asks

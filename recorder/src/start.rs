@@ -173,7 +173,7 @@ impl Prepared {
         if let Err(error) = worker {
             // Where the first thread cannot be started, no second one can.
             notice(&format!(
-                "no thread of the recorder's: no file, no SIGQUITs, no messages that are late: {error}"
+                "cannot start the worker thread: file output, SIGQUIT capture and stall detection are off: {error}"
             ));
             control::set_clock(Clock::Precise);
         }

@@ -174,7 +174,7 @@ export class Chromium {
   heard({id, method, params, sessionId, result, error}) {
     if (id === undefined) {
       for (const listener of this.listeners) {
-        if (listener.method === method && listener.sessionId === sessionId) listener.told(params);
+        if (listener.method === method && listener.sessionId === sessionId) listener.handler(params);
       }
       return;
     }
@@ -184,8 +184,8 @@ export class Chromium {
     else done?.(result);
   }
 
-  on(sessionId, method, told) {
-    this.listeners.push({sessionId, method, told});
+  on(sessionId, method, handler) {
+    this.listeners.push({sessionId, method, handler});
   }
 
   send(method, params = {}, sessionId = undefined) {

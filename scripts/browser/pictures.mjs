@@ -13,7 +13,7 @@ const [anrscope, demo, html, life, closure, dist, directory] = process.argv.slic
 /** Maximum size of a picture, bytes: they are part of the repository. */
 const LONGEST = 250_000;
 
-function told(file) {
+function announce(file) {
   const {size} = statSync(file);
   console.log(`${file}: ${size} bytes`);
   if (size > LONGEST) throw new Error(`${file} is longer than ${LONGEST} bytes`);
@@ -28,7 +28,7 @@ async function report(browser) {
     await page.open(pathToFileURL(resolve(html)).href);
     const file = join(directory, `report-${name}.png`);
     await page.picture(file);
-    told(file);
+    announce(file);
   }
 }
 
@@ -52,7 +52,7 @@ async function ui(browser, file, flags, name, ready, prepare) {
     await sleep(1_500);
     const target = join(directory, name);
     await page.picture(target);
-    told(target);
+    announce(target);
   } finally {
     program.stop();
   }

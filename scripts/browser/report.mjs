@@ -123,7 +123,7 @@ const SHAPE = `(() => {
   };
 })()`;
 
-const told = (page) => page.value(`document.getElementById('told').textContent`);
+const note = (page) => page.value(`document.getElementById('selected').textContent`);
 const views = (page) => page.value(`JSON.stringify(charts.map((c) => c.view))`);
 
 /** A tap or click shows a slice's details and zooms to it, and the button zooms out again. */
@@ -132,7 +132,7 @@ async function points(page, problems, how) {
   if (!widest) return;
   const whole = await views(page);
   await page[how](widest.x, widest.y);
-  await until(`the slice under a ${how}`, async () => (await told(page)).startsWith(widest.name))
+  await until(`the slice under a ${how}`, async () => (await note(page)).startsWith(widest.name))
     .catch((error) => problems.push(error.message));
   const button = await page.value(`(() => {
     const button = [...document.querySelectorAll('button')].find((b) => b.textContent === 'Whole');
@@ -161,14 +161,14 @@ async function keys(page, problems) {
   }
   if (await page.value(`getComputedStyle(document.activeElement).outlineStyle === 'none'`)) problems.push('the focus is not seen');
   await page.press('ArrowRight');
-  const first = await told(page);
+  const first = await note(page);
   await page.press('ArrowDown');
-  const below = await told(page);
+  const below = await note(page);
   const [names, deep] = await page.value(`[chart.names, charts[0].depth > 0]`);
   if (!names.some((name) => first.startsWith(name))) problems.push(`an arrow key tells no slice: ${first}`);
   if (deep && (below === first || !names.some((name) => below.startsWith(name)))) problems.push(`no way down: ${first}, ${below}`);
   await page.press('ArrowUp');
-  if (deep && (await told(page)) !== first) problems.push(`no way up again: ${await told(page)} is not ${first}`);
+  if (deep && (await note(page)) !== first) problems.push(`no way up again: ${await note(page)} is not ${first}`);
   if (deep) {
     await page.press('ArrowDown');
     await page.press('Enter');

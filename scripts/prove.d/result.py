@@ -29,7 +29,7 @@ proofs = [re.sub(r"^[a-z-]+: ", "", proof) for proof in proofs]
 result = {
     "name": name,
     "holds": status == "0",
-    "result": re.sub(r"\s+", " ", "; ".join(proofs)) or "nothing told",
+    "result": re.sub(r"\s+", " ", "; ".join(proofs)) or "no result",
     "seconds": int(seconds),
     "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
     "commit": commit,

@@ -134,7 +134,7 @@ pub enum Event {
     Clock(Clocks),
     /// SIGQUIT.
     Sigquit(Sigquit),
-    /// Main is stuck.
+    /// Main is stalled.
     Stall(Stall),
     /// Main has recovered.
     Recovered(Stall),

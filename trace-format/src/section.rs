@@ -30,7 +30,7 @@ pub enum SectionKind {
     /// The text of a thread dump, byte for byte as it was written (UTF-8 as a rule), and the time of the signal that requested
     /// it, if that is known: [`crate::sections::timed`].
     DumpText = 3,
-    /// Samples of main's stack, taken while it was stuck: [`crate::sections::stack_samples`].
+    /// Samples of main's stack, taken during a stall: [`crate::sections::stack_samples`].
     StackSamples = 4,
     /// What a SIGQUIT was and why: [`crate::sections::verdict`].
     Verdict = 5,

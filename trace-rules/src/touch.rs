@@ -1,7 +1,7 @@
 //! Touch lag: input that waited for main.
 //!
 //! No hooks: for each event that a window dispatches, the shim passes when it happened (`InputEvent.getEventTime`) and when it
-//! was dispatched. An event that is that old waited for main, so the stack that explains it was taken while main was stuck:
+//! was dispatched. An event that is that old waited for main, so the stack that explains it was taken during the stall:
 //! [`crate::looper::Watch`] triggers that at its limits and the sample is remembered here. Nothing runs in between.
 
 /// The age from which on an event is a lag, ms (Matrix `DEFAULT_TOUCH_EVENT_LAG`).
@@ -9,9 +9,9 @@ pub const TOUCH_LAG_MS: u64 = 2_000;
 /// The time without a second report, ms: one stall delays the many events of one gesture (2 · 2,000 in Matrix).
 pub const AGAIN_MS: u64 = 4_000;
 
-/// A stack of main, taken while it was stuck.
+/// A stack of main, taken during a stall.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct StuckSample {
+pub struct StallSample {
     /// When it was taken, ms of uptime.
     pub at_ms: u64,
     /// The embedder's number for it.
@@ -24,14 +24,14 @@ pub struct TouchLag {
     /// How long it waited, ms.
     pub waited_ms: u64,
     /// Main's stack, if one was taken between the event and its dispatch.
-    pub stuck: Option<StuckSample>,
+    pub sample: Option<StallSample>,
 }
 
 /// Watches one process's touch events.
 #[derive(Debug)]
 pub struct TouchWatch {
     threshold_ms: u64,
-    stuck: Option<StuckSample>,
+    newest: Option<StallSample>,
     reported_ms: Option<u64>,
 }
 
@@ -45,7 +45,7 @@ impl TouchWatch {
     /// Reports events that waited `threshold_ms` or more.
     #[must_use]
     pub fn new(threshold_ms: u64) -> Self {
-        TouchWatch { threshold_ms, stuck: None, reported_ms: None }
+        TouchWatch { threshold_ms, newest: None, reported_ms: None }
     }
 
     /// Sets another threshold from the next event on.
@@ -53,9 +53,9 @@ impl TouchWatch {
         self.threshold_ms = threshold_ms;
     }
 
-    /// Notes a stack that was taken because main was stuck.
-    pub fn stuck(&mut self, sample: StuckSample) {
-        self.stuck = Some(sample);
+    /// Notes a stack that was taken during a stall.
+    pub fn stalled(&mut self, sample: StallSample) {
+        self.newest = Some(sample);
     }
 
     /// Checks an event that happened at `event_ms` is dispatched at `now_ms`, both in ms of uptime.
@@ -67,8 +67,8 @@ impl TouchWatch {
             return None;
         }
         self.reported_ms = Some(now_ms);
-        let stuck = self.stuck.filter(|stuck| (event_ms..=now_ms).contains(&stuck.at_ms));
-        Some(TouchLag { waited_ms, stuck })
+        let sample = self.newest.filter(|sample| (event_ms..=now_ms).contains(&sample.at_ms));
+        Some(TouchLag { waited_ms, sample })
     }
 }
 
@@ -80,15 +80,15 @@ mod tests {
     fn the_stack_is_taken_at_the_stall_and_reported_at_the_dispatch() {
         let mut touch = TouchWatch::default();
         assert_eq!(touch.dispatched(1_000, 2_999), None);
-        let sample = StuckSample { at_ms: 12_000, sample: 5 };
-        touch.stuck(sample);
+        let sample = StallSample { at_ms: 12_000, sample: 5 };
+        touch.stalled(sample);
         assert_eq!(
             touch.dispatched(10_500, 13_000),
-            Some(TouchLag { waited_ms: 2_500, stuck: Some(sample) })
+            Some(TouchLag { waited_ms: 2_500, sample: Some(sample) })
         );
         // A stack of another stall proves nothing.
         let later = touch.dispatched(20_000, 22_000);
-        assert_eq!(later, Some(TouchLag { waited_ms: 2_000, stuck: None }));
+        assert_eq!(later, Some(TouchLag { waited_ms: 2_000, sample: None }));
     }
 
     #[test]

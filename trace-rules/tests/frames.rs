@@ -116,9 +116,9 @@ fn only_matrixs_rule_needs_more_than_20_frames() {
         for n in 0..frames {
             scenes.frame(&sample(1, 60.0, n * 16_666_667, 8 * MS), n * 16);
         }
-        let told = scenes.flush();
-        assert_eq!(told.len(), reports, "{frames} frames");
-        assert!(told.iter().all(|report| report.head_fps.is_some() == (frames > 20)));
+        let reported = scenes.flush();
+        assert_eq!(reported.len(), reports, "{frames} frames");
+        assert!(reported.iter().all(|report| report.head_fps.is_some() == (frames > 20)));
     }
 }
 

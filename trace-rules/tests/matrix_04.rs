@@ -29,7 +29,7 @@ fn normal_enter_anr_and_full_are_reported() {
     assert_eq!(methods.frame(5_000, 6_000, 80), (None, true));
     assert_eq!(methods.frame(6_000, 7_001, 80), (issue(Matrix04Kind::Normal, 1_001, 0, 79), true));
     assert_eq!(methods.frame(7_001, 13_001, 80), (None, true), "6,000 ms and more are no report");
-    // The timer, and the frame that ends the stall is not told again.
+    // The timer, and the frame that ends the stall is not reported again.
     assert_eq!(methods.due_ms(), Some(18_001));
     assert_eq!(methods.tick(18_000, true, 90), None);
     assert_eq!(methods.tick(18_001, true, 90), issue(Matrix04Kind::Anr, 5_000, 0, 89));

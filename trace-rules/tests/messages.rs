@@ -107,19 +107,19 @@ fn the_history_holds_two_hundred_messages_and_the_open_one() {
         messages.end(n * 10 * MS + n * 1_000, Some(tag(n as u32)));
     }
     messages.begin(3 * S, tag(300), OUTER);
-    let told = messages.history.last(HISTORY, 3 * S + 40 * MS);
-    assert_eq!(told.len(), HISTORY + 1);
-    for (at, message) in told[..HISTORY].iter().enumerate() {
+    let kept = messages.history.last(HISTORY, 3 * S + 40 * MS);
+    assert_eq!(kept.len(), HISTORY + 1);
+    for (at, message) in kept[..HISTORY].iter().enumerate() {
         assert_eq!(
             (message.tag, message.took_us, message.open),
             (tag(100 + at as u32), 100 + at as u32, false)
         );
     }
-    assert_eq!((told[HISTORY].tag, told[HISTORY].took_us, told[HISTORY].open), (tag(300), 40_000, true));
+    assert_eq!((kept[HISTORY].tag, kept[HISTORY].took_us, kept[HISTORY].open), (tag(300), 40_000, true));
     // Nested: both are open.
     messages.begin(3 * S + 50 * MS, tag(301), INNER);
-    let told = messages.history.last(1, 3 * S + 51 * MS);
-    assert_eq!(told.iter().map(|m| m.took_us).collect::<Vec<_>>(), [299, 51_000, 1_000]);
+    let kept = messages.history.last(1, 3 * S + 51 * MS);
+    assert_eq!(kept.iter().map(|m| m.took_us).collect::<Vec<_>>(), [299, 51_000, 1_000]);
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_message_around_a_nested_loop_is_slow_by_its_own_time() {
 }
 
 /// A watching thread on a clock of our own.
-struct Desk {
+struct Bench {
     watch: Watch,
     now_ns: u64,
     cpu_ns: u64,
@@ -195,9 +195,9 @@ struct Desk {
     sleep_ns: u64,
 }
 
-impl Desk {
+impl Bench {
     fn new(limits: Limits) -> Self {
-        Desk {
+        Bench {
             watch: Watch::new(limits),
             now_ns: 100 * S,
             cpu_ns: 0,
@@ -210,15 +210,15 @@ impl Desk {
         }
     }
 
-    fn look(&mut self, begun_ns: u64, late_ns: u64) {
-        let look = Poll {
+    fn poll(&mut self, begun_ns: u64, late_ns: u64) {
+        let poll = Poll {
             now_ns: self.now_ns,
             begun_ns,
             late_ns,
             slept_ns: self.slept_ns,
             cpu_ns: Some(self.cpu_ns),
         };
-        let seen = self.watch.poll(look, &mut || {
+        let seen = self.watch.poll(poll, &mut || {
             self.asked += 1;
             self.evidence
         });
@@ -232,7 +232,7 @@ impl Desk {
     fn run(&mut self, begun_ns: u64, until_ns: u64) {
         self.now_ns = self.now_ns.max(begun_ns);
         loop {
-            self.look(begun_ns, 0);
+            self.poll(begun_ns, 0);
             if self.now_ns + self.sleep_ns > until_ns {
                 break;
             }
@@ -240,34 +240,34 @@ impl Desk {
             self.cpu_ns += self.sleep_ns / 10;
         }
         self.now_ns = until_ns;
-        self.look(0, 0);
+        self.poll(0, 0);
     }
 }
 
 #[test]
 fn lag_is_reported_at_two_seconds_and_anr_at_five_once_each() {
-    let mut desk = Desk::new(Limits::default());
-    desk.run(100 * S, 130 * S);
-    assert_eq!(desk.lags.iter().map(|(at, due)| (*at, due.age_ns)).collect::<Vec<_>>(), [(102 * S, 2 * S)]);
-    assert_eq!(desk.anrs.iter().map(|(at, due)| (*at, due.age_ns)).collect::<Vec<_>>(), [(105 * S, 5 * S)]);
-    assert!(desk.lags.iter().chain(&desk.anrs).all(|(_, due)| due.suppressed.is_none() && !due.timer_late));
+    let mut bench = Bench::new(Limits::default());
+    bench.run(100 * S, 130 * S);
+    assert_eq!(bench.lags.iter().map(|(at, due)| (*at, due.age_ns)).collect::<Vec<_>>(), [(102 * S, 2 * S)]);
+    assert_eq!(bench.anrs.iter().map(|(at, due)| (*at, due.age_ns)).collect::<Vec<_>>(), [(105 * S, 5 * S)]);
+    assert!(bench.lags.iter().chain(&bench.anrs).all(|(_, due)| due.suppressed.is_none() && !due.timer_late));
     // The next message has its own.
-    desk.run(131 * S, 134 * S);
-    assert_eq!((desk.lags.len(), desk.anrs.len()), (2, 1));
+    bench.run(131 * S, 134 * S);
+    assert_eq!((bench.lags.len(), bench.anrs.len()), (2, 1));
 }
 
 #[test]
 fn the_end_of_a_message_cancels_lag_and_anr() {
-    let mut desk = Desk::new(Limits::default());
-    desk.run(100 * S, 102 * S - 1);
-    assert_eq!((desk.lags.len(), desk.anrs.len(), desk.asked), (0, 0, 0));
-    desk.run(110 * S, 115 * S - MS);
-    assert_eq!((desk.lags.len(), desk.anrs.len()), (1, 0));
+    let mut bench = Bench::new(Limits::default());
+    bench.run(100 * S, 102 * S - 1);
+    assert_eq!((bench.lags.len(), bench.anrs.len(), bench.asked), (0, 0, 0));
+    bench.run(110 * S, 115 * S - MS);
+    assert_eq!((bench.lags.len(), bench.anrs.len()), (1, 0));
     // Many messages of 4.9 s in a row are no ANR.
     for n in 0..10 {
-        desk.run((200 + 5 * n) * S, (200 + 5 * n) * S + 4_900 * MS);
+        bench.run((200 + 5 * n) * S, (200 + 5 * n) * S + 4_900 * MS);
     }
-    assert_eq!(desk.anrs.len(), 0);
+    assert_eq!(bench.anrs.len(), 0);
 }
 
 #[test]
@@ -277,12 +277,12 @@ fn a_late_timer_reports_its_delay_and_matrix_drops_reports_from_six_seconds_on()
         (Limits::MATRIX, 999, None),
         (Limits::MATRIX, 1_000, Some(Suppressed::TooLate)),
     ] {
-        let mut desk = Desk::new(limits);
-        desk.look(100 * S, 0);
-        desk.now_ns = 105 * S + late_ms * MS;
-        desk.cpu_ns += late_ms * MS / 50; // the process ran
-        desk.look(100 * S, late_ms * MS);
-        let (_, anr) = desk.anrs[0];
+        let mut bench = Bench::new(limits);
+        bench.poll(100 * S, 0);
+        bench.now_ns = 105 * S + late_ms * MS;
+        bench.cpu_ns += late_ms * MS / 50; // the process ran
+        bench.poll(100 * S, late_ms * MS);
+        let (_, anr) = bench.anrs[0];
         assert_eq!((anr.age_ns, anr.timer_late, anr.frozen_ns), (5 * S + late_ms * MS, true, 0), "{late_ms}");
         assert_eq!(anr.suppressed, suppressed, "{late_ms}");
     }
@@ -291,31 +291,31 @@ fn a_late_timer_reports_its_delay_and_matrix_drops_reports_from_six_seconds_on()
 #[test]
 fn a_frozen_process_and_a_sleeping_device_are_no_anr() {
     // Frozen in the cache: nothing ran, BOOTTIME and MONOTONIC went on.
-    let mut desk = Desk::new(Limits::default());
-    desk.look(100 * S, 0);
-    desk.now_ns = 700 * S;
-    desk.look(100 * S, 598 * S);
-    assert_eq!((desk.lags.len(), desk.anrs.len()), (1, 0), "two seconds of it were its own");
-    assert_eq!(desk.lags[0].1.frozen_ns, 598 * S);
+    let mut bench = Bench::new(Limits::default());
+    bench.poll(100 * S, 0);
+    bench.now_ns = 700 * S;
+    bench.poll(100 * S, 598 * S);
+    assert_eq!((bench.lags.len(), bench.anrs.len()), (1, 0), "two seconds of it were its own");
+    assert_eq!(bench.lags[0].1.frozen_ns, 598 * S);
     // It runs on, and becomes one by its own time.
-    desk.now_ns = 703 * S;
-    desk.look(100 * S, 0);
-    assert_eq!(desk.anrs[0].1.age_ns, 5 * S);
+    bench.now_ns = 703 * S;
+    bench.poll(100 * S, 0);
+    assert_eq!(bench.anrs[0].1.age_ns, 5 * S);
 
     // Suspended: MONOTONIC stood still, and the process is busy in between.
-    let mut desk = Desk::new(Limits::default());
-    desk.look(100 * S, 0);
-    (desk.now_ns, desk.slept_ns, desk.cpu_ns) = (400 * S, 298 * S, S);
-    desk.look(100 * S, 298 * S);
-    assert_eq!((desk.lags.len(), desk.anrs.len()), (1, 0));
-    assert!(!desk.lags[0].1.timer_late);
+    let mut bench = Bench::new(Limits::default());
+    bench.poll(100 * S, 0);
+    (bench.now_ns, bench.slept_ns, bench.cpu_ns) = (400 * S, 298 * S, S);
+    bench.poll(100 * S, 298 * S);
+    assert_eq!((bench.lags.len(), bench.anrs.len()), (1, 0));
+    assert!(!bench.lags[0].1.timer_late);
 
     // A message that began in the frozen stretch is as old as it is at most.
-    let mut desk = Desk::new(Limits::default());
-    desk.look(0, 0);
-    desk.now_ns = 700 * S;
-    desk.look(690 * S, 598 * S);
-    assert_eq!((desk.lags.len(), desk.anrs.len()), (0, 0));
+    let mut bench = Bench::new(Limits::default());
+    bench.poll(0, 0);
+    bench.now_ns = 700 * S;
+    bench.poll(690 * S, 598 * S);
+    assert_eq!((bench.lags.len(), bench.anrs.len()), (0, 0));
 }
 
 #[test]
@@ -324,18 +324,18 @@ fn a_debugger_and_a_dying_process_are_no_lag() {
         (ProcessState { debugger: true, ..ProcessState::default() }, Suppressed::Debugger),
         (ProcessState { dying: true, ..ProcessState::default() }, Suppressed::Dying),
     ] {
-        let mut desk = Desk::new(Limits::default());
-        desk.evidence = evidence;
-        desk.run(100 * S, 120 * S);
-        assert_eq!(desk.lags[0].1.suppressed, Some(why));
-        assert_eq!(desk.anrs[0].1.suppressed, Some(why));
-        assert_eq!(desk.asked, 2, "asked only at the limits");
+        let mut bench = Bench::new(Limits::default());
+        bench.evidence = evidence;
+        bench.run(100 * S, 120 * S);
+        assert_eq!(bench.lags[0].1.suppressed, Some(why));
+        assert_eq!(bench.anrs[0].1.suppressed, Some(why));
+        assert_eq!(bench.asked, 2, "asked only at the limits");
     }
 }
 
 #[test]
 fn a_switched_off_limit_is_never_reached() {
-    let mut desk = Desk::new(Limits { lag_ms: 0, ..Limits::default() });
-    desk.run(100 * S, 130 * S);
-    assert_eq!((desk.lags.len(), desk.anrs.len()), (0, 1));
+    let mut bench = Bench::new(Limits { lag_ms: 0, ..Limits::default() });
+    bench.run(100 * S, 130 * S);
+    assert_eq!((bench.lags.len(), bench.anrs.len()), (0, 1));
 }

@@ -45,7 +45,7 @@ fn messages() -> impl Strategy<Value = Vec<Message>> {
 struct Main {
     now_ns: u64,
     pairing: Pairing,
-    told: Vec<Ended>,
+    paired: Vec<Ended>,
     truth: Vec<(u32, u64, u64, u64, u8)>,
 }
 
@@ -66,7 +66,7 @@ impl Main {
                 continue;
             }
             *last = Some(self.now_ns);
-            self.told.extend(self.pairing.end(self.now_ns, Some(tag)));
+            self.paired.extend(self.pairing.end(self.now_ns, Some(tag)));
             let inner_ns = inner.map_or(0, |(from, to)| to.unwrap_or(self.now_ns) - from);
             let took_ns = self.now_ns - begun_ns;
             self.truth.push((message.target, begun_ns, self.now_ns, took_ns - inner_ns, level as u8));
@@ -87,14 +87,14 @@ proptest! {
             }
         }
         tell_apart(&mut messages, 1);
-        let mut main = Main { now_ns: 1, pairing: Pairing::default(), told: Vec::new(), truth: Vec::new() };
+        let mut main = Main { now_ns: 1, pairing: Pairing::default(), paired: Vec::new(), truth: Vec::new() };
         main.run(&messages, 0);
-        let told: Vec<_> = main
-            .told
+        let paired: Vec<_> = main
+            .paired
             .iter()
             .map(|ended| (ended.tag.target, ended.begun_ns, ended.ended_ns, ended.own_ns, ended.nested))
             .collect();
-        prop_assert_eq!(told, main.truth);
+        prop_assert_eq!(paired, main.truth);
         prop_assert_eq!(main.pairing.orphan_ends(), 0);
     }
 

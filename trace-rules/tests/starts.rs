@@ -87,12 +87,12 @@ fn the_start_of_a_process_without_activities_ends_with_its_application() {
 
 #[test]
 fn a_page_that_takes_thirty_seconds_is_dropped_without_a_report() {
-    for (create_to_focus_ms, told) in [(29_999, true), (30_000, false)] {
+    for (create_to_focus_ms, reported) in [(29_999, true), (30_000, false)] {
         let mut starts = starts(StartConfig::default());
         starts.message(CreatedBy::LAUNCH, 1_300 * MS);
         starts.created(1, 1_400 * MS);
         let first = start(starts.focus(1, HOME, true, (1_400 + create_to_focus_ms) * MS));
-        assert_eq!(first.is_some(), told, "{create_to_focus_ms}");
+        assert_eq!(first.is_some(), reported, "{create_to_focus_ms}");
         // For good.
         starts.created(2, 40_000 * MS);
         assert_eq!(start(starts.focus(2, 99, true, 40_100 * MS)), None);

@@ -40,7 +40,7 @@ fn durations() {
     for (name, from, rule) in table {
         assert_eq!((rule(from - 1), rule(from)), (false, true), "{name}: {} and {from} ms", from - 1);
     }
-    // Ours tells late ones too.
+    // Ours reports late ones too.
     assert_eq!(stuck(Limits::default(), 60_000), (true, true));
     assert_eq!(stuck(idle::LIMITS, 60_000), (true, false));
 }

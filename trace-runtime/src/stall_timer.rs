@@ -7,7 +7,7 @@ use crate::main_thread::{message_watch, usage};
 use crate::monitors::anr::timers::Timers;
 use crate::monitors::looper::unknown;
 use crate::recorder::Recorder;
-use crate::sigquit::sensing::{self, WhileStuck};
+use crate::sigquit::sensing::{self, WhileStalled};
 use crate::sigquit::trace_text;
 use crate::time::clock;
 
@@ -21,7 +21,7 @@ pub(crate) fn start() -> std::io::Result<()> {
 /// The state of the timer thread.
 #[derive(Default)]
 struct OnStall {
-    passive: WhileStuck,
+    passive: WhileStalled,
     usage: usage::Watch,
     timers: Timers,
 }
@@ -55,10 +55,10 @@ impl OnStall {
             StallEvent::Tick { since_ns } => {
                 native_signal::check_pending();
                 self.passive.tick(since_ns);
-                if self.timers.stuck(since_ns, now) {
-                    trace_text::stuck(since_ns, now);
+                if self.timers.sample(since_ns, now) {
+                    trace_text::stalled(since_ns, now);
                 }
-                self.usage.late(recorder, now);
+                self.usage.sample(recorder, now);
             }
             StallEvent::Stalled { since_ns, .. } => {
                 recorder.service(&Event::Clock(clock::all()));

@@ -73,9 +73,9 @@ const HOOKS: Hooks = Hooks {
 fn on_tick(recorder: &'static Recorder, tick: Tick) {
     match tick {
         // What was written since the last check is visible by now, and there may be no further event for long.
-        Tick::Idle => outermost::look_soon(),
+        Tick::Idle => outermost::check_soon(),
         Tick::Check => {
-            outermost::look_soon();
+            outermost::check_soon();
             // Main may be stalled in work that the timer does not know.
             native_signal::check_pending();
         }

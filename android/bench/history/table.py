@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How far back main's recording reaches: table.py DIRECTORY SECONDS WAY..., from DIRECTORY/WAY.json (the exporter's example `coverage`)."""
+"""How far back main's recording reaches: table.py DIRECTORY SECONDS WAY..., from DIRECTORY/WAY.json (the tool `coverage`)."""
 import json, os, sys
 
 RING = 1_000_000  # words of 8 bytes: the default of main's ring

@@ -20,7 +20,7 @@ public final class AppForeground {
         script.then(1, () -> Anrscope.set("background_ms", "1"));
         script.leave(1, detail);
         script.then(1, () -> AppScript.await("background", () -> !Anrscope.isForeground()));
-        script.then(1, () -> AppScript.await("told", () -> CountingObserver.CHANGES.get() == 2));
+        script.then(1, () -> AppScript.await("the listeners", () -> CountingObserver.CHANGES.get() == 2));
         script.then(1, () -> System.out.println("changes " + CountingObserver.CHANGES));
         script.run(20);
         System.out.println("focused " + CountingObserver.focused);

@@ -123,6 +123,6 @@ public final class AppTouch {
                     System.out.println("restored " + (home.getWindow().getCallback() == home) + " " + (window.getCallback() == theirs));
                 });
         script.run(20);
-        System.out.println("told " + reported("LAG_TOUCH"));
+        System.out.println("reported " + reported("LAG_TOUCH"));
     }
 }

@@ -333,15 +333,15 @@ public final class FindingLife {
     /**
      * Prints how many of these the queue lacks, a few idle periods later: a busy main is not idle between two messages.
      */
-    private static void settled(Handler main, int looks, MessageQueue.IdleHandler[] added, java.util.function.IntConsumer then) {
+    private static void settled(Handler main, int checks, MessageQueue.IdleHandler[] added, java.util.function.IntConsumer then) {
         main.postDelayed(
                 () -> {
                     int lost = 0;
                     for (MessageQueue.IdleHandler handler : added) {
                         lost += AppIdle.list().contains(handler) ? 0 : 1;
                     }
-                    if (lost > 0 && looks > 0) {
-                        settled(main, looks - 1, added, then);
+                    if (lost > 0 && checks > 0) {
+                        settled(main, checks - 1, added, then);
                         return;
                     }
                     for (MessageQueue.IdleHandler handler : added) {

@@ -67,7 +67,7 @@ public final class FrameBelowApi24 extends Observer {
                 wanted.add(period);
             }
         }
-        System.out.println("frames " + drawn.size() + " told " + reported.size() + " shorter " + shorter);
+        System.out.println("frames " + drawn.size() + " reported " + reported.size() + " shorter " + shorter);
         System.out.println("truth " + reported.size() * 1e9 / (wanted.size() * interval));
     }
 }

@@ -134,7 +134,7 @@ public final class PrinterCases {
         say("not at once", there() == theirs);
         Clock.advance(60000);
         LooperMonitor.check();
-        say("ours again at a look", there() != theirs);
+        say("ours again at a check", there() != theirs);
         message(24);
         for (int round = 0; round < 40; round++) {
             Looper.getMainLooper().setMessageLogging(new Theirs(there()));

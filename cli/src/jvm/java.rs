@@ -68,7 +68,7 @@ impl Java {
         };
         let About { version, hotspot } = match version_beside(&path) {
             Some(about) => about,
-            None => version_told_by(&path)?,
+            None => printed_version(&path)?,
         };
         Ok(Self { path, version, hotspot })
     }
@@ -121,7 +121,7 @@ fn version_beside(java: &Path) -> Option<About> {
 }
 
 /// The version that `java -version` prints.
-fn version_told_by(java: &Path) -> anyhow::Result<About> {
+fn printed_version(java: &Path) -> anyhow::Result<About> {
     let output = Command::new(java)
         .arg("-version")
         // These may load agents or print lines of their own.
@@ -174,7 +174,7 @@ mod tests {
         let java = scratch.file("bin/java", b"#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019' >&2\n");
         std::fs::set_permissions(&java, std::fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(version_beside(&java), None);
-        assert_eq!(version_told_by(&java).unwrap(), About { version: 11, hotspot: true });
+        assert_eq!(printed_version(&java).unwrap(), About { version: 11, hotspot: true });
         assert_eq!(on_search_path(scratch.path().join("bin").as_os_str()), Some(java));
         scratch.file("release", b"IMPLEMENTOR=\"x\"\nJAVA_VERSION=\"17.0.15\"\nJVM_VARIANT=\"Openj9\"\n");
         scratch.file("lib/x", b"");

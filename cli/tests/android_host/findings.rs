@@ -62,12 +62,12 @@ fn contents(options: &Options, level: u32, name: &'static str) -> Line {
     let run = case(options, level, name, &["pending", redact]).run();
     let count = |bytes: &[u8]| bytes.windows(4).filter(|part| part == b"4111").count();
     let file: usize = run.files().iter().map(|file| count(&std::fs::read(file).unwrap())).sum();
-    let (told, shown) = (count(run.printed.as_bytes()), said(&run, "shown"));
+    let (reported, shown) = (count(run.printed.as_bytes()), said(&run, "shown"));
     // The listener must have been called: otherwise the case tested nothing.
     let called = run.lines("listener").count() > 0;
     Line {
-        good: file == 0 && told == 0 && shown == "0" && called,
-        text: format!("in the file {file}, in reports and listeners {told}, toString called {shown}"),
+        good: file == 0 && reported == 0 && shown == "0" && called,
+        text: format!("in the file {file}, in reports and listeners {reported}, toString called {shown}"),
     }
 }
 
@@ -170,19 +170,19 @@ fn lost(options: &Options, level: u32, name: &'static str) -> Line {
     let recording = run.recording();
     let dropped = said(&run, "dropped");
     let is_ours = |id| recording.texts().get(id).is_some_and(|text| text == "FrameMetrics dropped");
-    let mut told = 0.0;
+    let mut reported = 0.0;
     for thread in recording.threads() {
         for (_, event) in events(&recording, thread) {
             if let Event::Counter(id, value) = event
                 && is_ours(id)
             {
-                told = value;
+                reported = value;
             }
         }
     }
     Line {
-        good: told > 0.0 && dropped == told.to_string(),
-        text: format!("dropped {dropped}, recorded {told}"),
+        good: reported > 0.0 && dropped == reported.to_string(),
+        text: format!("dropped {dropped}, recorded {reported}"),
     }
 }
 

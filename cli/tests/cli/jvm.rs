@@ -477,11 +477,11 @@ fn classes_from_outside_the_class_path_are_reported() {
     let plugin = plugin.canonicalize().unwrap().to_str().unwrap().to_owned();
     let shown = programs.shown(&[], &["-cp", "loader", "Loader", &plugin]);
     assert_eq!(shown.stdout, "hello plug-in\nnot signed\n", "{shown:?}");
-    let told = format!(
+    let expected = format!(
         "warning: 1 class ran untraced, loaded by the program from outside of the class path: {plugin} (1)"
     );
-    assert!(shown.stderr.contains(&told), "{shown:?}");
-    // On the class path the same jar is traced, and there is nothing to tell.
+    assert!(shown.stderr.contains(&expected), "{shown:?}");
+    // On the class path the same jar is traced, and there is nothing to report.
     let both = format!("loader:{plugin}");
     let shown = programs.shown(&[], &["-cp", &both, "Loader", &plugin]);
     assert!(!shown.stderr.contains("untraced"), "{shown:?}");
@@ -542,13 +542,13 @@ fn properties(programs: &Programs, options: &[&str], arguments: &[&str]) -> Stri
 #[test]
 fn options_reach_the_recorder_and_the_instrumenter() {
     let programs = Programs::build();
-    let told =
+    let expected =
         properties(&programs, &["--buffer", "2M", "--resolution", "100us", "--max-overhead", "1.5"], &[]);
     for text in ["mainWords = 131072", "poolWords = 131072", "resolution = 100us", "max_overhead = 1.5"] {
-        assert!(told.contains(text), "{text}: {told}");
+        assert!(expected.contains(text), "{text}: {expected}");
     }
-    let told = properties(&programs, &[], &["-Danrscope.clock=coarse"]);
-    assert!(told.contains("max_overhead = 3") && !told.contains("resolution"), "{told}");
+    let expected = properties(&programs, &[], &["-Danrscope.clock=coarse"]);
+    assert!(expected.contains("max_overhead = 3") && !expected.contains("resolution"), "{expected}");
 
     // The room is there, and the copy takes no more than is used.
     let (keep, out) = (programs.name("keep"), programs.name("t.pftrace"));

@@ -273,9 +273,9 @@ fn a_run_that_is_given_twice_is_reported() {
         assert!(!fs::exists(&out).unwrap());
         for trace in [&plain, &packed] {
             let said = run(["merge", &app, trace, "-o", &out]);
-            let told =
+            let note =
                 "are of the same run of pid 42, so their events would be there twice: leave one of them out";
-            assert_eq!((said.code, said.stderr.matches(told).count()), (Some(0), 1), "{said:?}");
+            assert_eq!((said.code, said.stderr.matches(note).count()), (Some(0), 1), "{said:?}");
             fs::remove_file(&out).unwrap();
         }
     }
@@ -312,9 +312,9 @@ fn a_profile_that_the_platform_saved_is_reported_unless_it_is_an_input() {
     run(["merge", &app, &other, "-o", &out])
         .ok(&["the platform saved a profile of this recording's ANR at /data/user/0/"]);
     assert_eq!(run(["export", &other, "-o", &profile]).code, Some(0));
-    let told = run(["merge", &app, &profile, "-o", &out]);
-    assert_eq!(told.code, Some(0));
-    assert!(!told.stderr.contains("the platform saved"), "{}", told.stderr);
+    let result = run(["merge", &app, &profile, "-o", &out]);
+    assert_eq!(result.code, Some(0));
+    assert!(!result.stderr.contains("the platform saved"), "{}", result.stderr);
     let report = run(["report", "--verbose", &app]);
     assert!(report.stdout.contains("profile_trigger_anr.pftrace (9 bytes)"), "{}", report.stdout);
     let json: Value = serde_json::from_str(&run(["report", &app, "--format", "json"]).stdout).unwrap();

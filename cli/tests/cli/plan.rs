@@ -36,11 +36,11 @@ fn recorded(directory: &TempDir, name: &str) -> String {
 fn a_plan_has_one_rule_per_method_with_its_evidence() {
     let directory = TempDir::new();
     let recording = recorded(&directory, "runs");
-    let told = "3 left out of 4 methods that were called: 83.0 % of 59,001 calls";
-    let plan = run(["plan", &recording]).ok(&[told]);
+    let summary = "3 left out of 4 methods that were called: 83.0 % of 59,001 calls";
+    let plan = run(["plan", &recording]).ok(&[summary]);
     let lines: Vec<&str> = plan.lines().collect();
     assert_eq!(lines[0], "# By anrscope plan, from 1 recording.");
-    assert_eq!(lines[1], format!("# {told}."));
+    assert_eq!(lines[1], format!("# {summary}."));
     assert_eq!(
         lines[3..],
         [
@@ -52,7 +52,7 @@ fn a_plan_has_one_rule_per_method_with_its_evidence() {
     // A directory, and a file that appears whole; the same again.
     let rules = directory.name("trace.rules");
     for _ in 0..2 {
-        assert_eq!(run(["plan", &directory.name("runs"), "--out", &rules]).ok(&[told]), "");
+        assert_eq!(run(["plan", &directory.name("runs"), "--out", &rules]).ok(&[summary]), "");
         assert_eq!(std::fs::read_to_string(&rules).unwrap(), plan);
     }
     let few = run(["plan", &recording, "--max-methods", "1"]).ok(&["1 left out of 4 methods"]);

@@ -10,8 +10,6 @@ use crate::repository;
 const FOREIGN: &[(&str, &str)] = &[
     ("--cfg", "rustc"),
     ("--configuration-cache", "gradle"),
-    ("--example", "cargo"),
-    ("--floor", "the example time_instrument"),
     ("--info", "gradle"),
     ("--latency", "dumpsys"),
     ("--lib", "cargo"),
@@ -71,9 +69,7 @@ fn every_subcommand_and_option_is_one() {
     assert!(helps.len() > 15, "{} pages of help", helps.len());
     let known: BTreeSet<&str> = helps.iter().flat_map(|(_, help)| options(help)).collect();
     let mut scripts = String::new();
-    for entry in
-        walk("scripts").into_iter().chain(walk("trace-rules/examples")).chain(walk("exporter/examples"))
-    {
+    for entry in walk("scripts").into_iter().chain(walk("tools/src")) {
         scripts.push_str(&String::from_utf8_lossy(&std::fs::read(repository().join(entry)).unwrap()));
     }
     let of_scripts: BTreeSet<&str> = options(&scripts).collect();

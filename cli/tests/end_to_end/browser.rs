@@ -127,9 +127,9 @@ fn open_shows_the_hang_in_the_real_ui_in_its_expanded_process() {
     let program = env!("CARGO_BIN_EXE_anrscope");
     let shown = script("open.mjs", &[program, &recording, &perfetto(), "CheckoutActivity$PayTask"]);
     assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
-    let told = String::from_utf8(shown.stdout).unwrap();
+    let printed = String::from_utf8(shown.stdout).unwrap();
     assert_eq!(
-        told.lines().collect::<Vec<_>>(),
+        printed.lines().collect::<Vec<_>>(),
         [
             "the ANRs are pinned, and nothing else",
             "main is in the expanded process",

@@ -97,9 +97,9 @@ fn watch_catches_an_anr_while_it_happens_and_ends_in_a_trace_that_opens() {
         .spawn()
         .unwrap();
     let mut watch = Running(watch);
-    let mut told = BufReader::new(watch.0.stderr.take().unwrap());
+    let mut progress = BufReader::new(watch.0.stderr.take().unwrap());
     let mut line = String::new();
-    told.read_line(&mut line).unwrap();
+    progress.read_line(&mut line).unwrap();
     assert!(line.contains("watching com.example.shop"), "{line}");
     // The app: its main thread hangs, it gets SIGQUIT and is listed as not responding, then it is killed.
     let _demo = Demo::hangs_in(&bench.own());
@@ -107,7 +107,7 @@ fn watch_catches_an_anr_while_it_happens_and_ends_in_a_trace_that_opens() {
     BufReader::new(watch.0.stdout.take().unwrap()).read_line(&mut said).unwrap();
     let status = watch.0.wait().unwrap();
     let mut rest = String::new();
-    told.read_to_string(&mut rest).unwrap();
+    progress.read_to_string(&mut rest).unwrap();
     assert!(status.success(), "{said} {rest}");
     let said: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(said["new"], 1, "{said}");
@@ -129,9 +129,9 @@ fn capture_on_anr_saves_each_anr_and_runs_a_command() {
     capture.env("OPTIONS", "--for 120 --interval 0.3").env_remove("ANDROID_SERIAL");
     let capture = capture.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut capture = Running(capture);
-    let mut told = BufReader::new(capture.0.stderr.take().unwrap());
+    let mut progress = BufReader::new(capture.0.stderr.take().unwrap());
     let mut line = String::new();
-    told.read_line(&mut line).unwrap();
+    progress.read_line(&mut line).unwrap();
     assert!(line.contains("watching"), "{line}");
     let _demo = Demo::hangs_in(&bench.own());
     let mut said = String::new();

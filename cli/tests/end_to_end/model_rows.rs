@@ -31,7 +31,7 @@ pub(crate) fn same_in_all_forms(recording: &Path, map: &MethodMap) -> u64 {
         assert_eq!(summary.counts, tally);
         slices = tally.slices;
         // What was recorded with coarse times has slices without length.
-        let depths = if format == Format::ChromeJson { rows::Depths::Lost } else { rows::Depths::Told };
+        let depths = if format == Format::ChromeJson { rows::Depths::Lost } else { rows::Depths::Kept };
         let found = rows::parse(&engine::rows(trace.as_ref(), &rows::query()));
         rows::same(model, found, depths, &format!("{} as {name}", recording.display()));
     }

@@ -70,16 +70,16 @@ fn watch_catches_the_anr_of_an_app_and_ends_in_a_trace_that_opens() {
         bench.command(&["watch", PACKAGE, "-o", &out, "--count", "2", "--for", "300", "--interval", "0.3"]);
     let mut watch =
         Running(watch.arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
-    let mut told = BufReader::new(watch.0.stderr.take().unwrap());
+    let mut progress = BufReader::new(watch.0.stderr.take().unwrap());
     let mut line = String::new();
-    told.read_line(&mut line).unwrap();
+    progress.read_line(&mut line).unwrap();
     assert!(line.contains("watching com.example.app"), "{line}");
     let (pid, said, rest) = std::thread::scope(|scope| {
         // A frame hangs, SIGQUIT comes and the system lists the app as not responding; later it is killed and starts again.
         let app = scope.spawn(|| live(case).0);
         let errors = scope.spawn(move || {
             let mut rest = String::new();
-            told.read_to_string(&mut rest).map(|_| rest)
+            progress.read_to_string(&mut rest).map(|_| rest)
         });
         let mut said = String::new();
         watch.0.stdout.take().unwrap().read_to_string(&mut said).unwrap();

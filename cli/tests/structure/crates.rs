@@ -10,7 +10,7 @@ const FLOORS: [&[&str]; 5] = [
     &["native-signal", "trace-rules", "recorder", "instrumenter", "device"],
     &["trace-runtime", "exporter"],
     &["exporter/android"],
-    &["cli"],
+    &["cli", "tools"],
 ];
 
 /// The lines of a section of a Cargo.toml whose name `is_wanted`.

@@ -79,12 +79,12 @@ pub(crate) const DUMP: &str = "Subject: Input dispatching timed out (4a1 com.exa
 
 /// A frame known only from public calls (`estimated`) has no vsync: that is in the system's metrics.
 fn frame(t: &mut ThreadBuilder, message: Message, intended: u64, begin: u64, end: u64, estimated: bool) {
-    let (number, told) = (intended / INTERVAL, if estimated { 0 } else { intended });
+    let (number, recorded) = (intended / INTERVAL, if estimated { 0 } else { intended });
     let third = (end - begin) / 3;
     t.event(begin, Event::MessageBegin(Message { due: intended, ..message }))
         .event(
             begin,
-            Event::FrameBegin(Frame { vsync: number, intended: told, interval: INTERVAL, estimated }),
+            Event::FrameBegin(Frame { vsync: number, intended: recorded, interval: INTERVAL, estimated }),
         )
         .stage(Stage::Input, begin, begin + third)
         .stage(Stage::Animation, begin + third, begin + 2 * third)

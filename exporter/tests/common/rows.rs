@@ -61,7 +61,7 @@ pub(crate) fn parse(rows: &[Value]) -> Vec<ChartSlice> {
 /// starts at the same time, which is frequent with coarse times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Depths {
-    Told,
+    Kept,
     Lost,
 }
 

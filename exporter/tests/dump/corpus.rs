@@ -99,10 +99,10 @@ fn json_says_the_same(dump: &Dump) {
         assert_eq!(json["deadlocks"], serde_json::json!(graph.deadlocks));
         let of = |thread: &Thread| serde_json::json!([thread.name, thread.tid, thread.sys_tid, thread.state]);
         let threads: Vec<Value> = section.threads.iter().map(of).collect();
-        let told = json["threads"].as_array().unwrap().iter();
-        let told: Vec<Value> =
-            told.map(|t| serde_json::json!([t["name"], t["tid"], t["sys_tid"], t["state"]])).collect();
-        assert_eq!(told, threads);
+        let found = json["threads"].as_array().unwrap().iter();
+        let found: Vec<Value> =
+            found.map(|t| serde_json::json!([t["name"], t["tid"], t["sys_tid"], t["state"]])).collect();
+        assert_eq!(found, threads);
     }
 }
 

@@ -262,11 +262,11 @@ fn what_is_no_dump_is_refused_by_file_and_offset() {
         [("", 0), ("\n\nSubject: lunch\nat noon. (yes)\n", 2), ("com.acme.Main -> a.b:\n", 0)]
     {
         let error = Dump::read(Path::new("a.txt"), text.as_bytes()).unwrap_err();
-        let told = error.to_string();
+        let message = error.to_string();
         assert!(
-            told.starts_with(&format!("cannot read a.txt: offset {offset}: no thread dump"))
-                && told.contains("give the text"),
-            "{told}"
+            message.starts_with(&format!("cannot read a.txt: offset {offset}: no thread dump"))
+                && message.contains("give the text"),
+            "{message}"
         );
         assert!(matches!(error, DumpError::NoDump { length, .. } if length == text.len() as u64));
     }

@@ -54,7 +54,6 @@ pub(crate) fn mapping(bytes: &[u8]) {
 }
 
 /// The texts of the tests.
-#[allow(dead_code, reason = "the example needs them, the tests have them")]
 pub(crate) fn samples() -> Vec<(bool, Vec<u8>)> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dump");
     let mut entries: Vec<_> =

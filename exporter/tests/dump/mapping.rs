@@ -9,7 +9,7 @@ use proguard::{ProguardMapper, ProguardMapping, ProguardRecord, StackFrame, Stac
 
 use super::{data, r8};
 
-fn told(meanings: &[Vec<FrameName>]) -> Vec<Vec<(String, Option<u32>)>> {
+fn plain(meanings: &[Vec<FrameName>]) -> Vec<Vec<(String, Option<u32>)>> {
     let frame = |f: &FrameName| (format!("{}.{}", f.class.rsplit('.').next().unwrap(), f.method), f.line);
     meanings.iter().map(|stack| stack.iter().map(frame).collect()).collect()
 }
@@ -17,7 +17,7 @@ fn told(meanings: &[Vec<FrameName>]) -> Vec<Vec<(String, Option<u32>)>> {
 #[test]
 fn inlined_ambiguous_outlined_and_unknown_frames() {
     let mapping = r8();
-    let frame = |class: &str, method: &str, line| told(&mapping.frame(class, method, line, None));
+    let frame = |class: &str, method: &str, line| plain(&mapping.frame(class, method, line, None));
     let one = |name: &str, line| vec![vec![(name.to_owned(), line)]];
     assert_eq!(frame("a.b", "c", Some(2)), one("PriceStore.cached", Some(31)));
     let inlined =
@@ -33,8 +33,8 @@ fn inlined_ambiguous_outlined_and_unknown_frames() {
     assert_eq!(frame("a.b", "g", Some(5)).len(), 2);
     // An outline's line is mapped by its caller's row.
     assert!(mapping.is_outline("a.o", "a") && !mapping.is_outline("a.b", "c"));
-    assert_eq!(told(&mapping.frame("a.d", "f", Some(24), Some(2))), one("CartActivity.onClick", Some(57)));
-    assert_eq!(told(&mapping.frame("a.d", "f", Some(24), Some(9))), one("CartActivity.onClick", Some(59)));
+    assert_eq!(plain(&mapping.frame("a.d", "f", Some(24), Some(2))), one("CartActivity.onClick", Some(57)));
+    assert_eq!(plain(&mapping.frame("a.d", "f", Some(24), Some(9))), one("CartActivity.onClick", Some(59)));
     assert_eq!(mapping.frame("a.b", "c", Some(3), None)[0][0].file(Some("SourceFile")), "Table.kt");
     assert_eq!(mapping.frame("a.x", "m", None, None)[0][0].file(Some("SourceFile")), "Only.java");
 }
@@ -165,7 +165,7 @@ fn every_mapping_of_the_corpus_is_retraced_as_the_crate_does() {
         let mapping = Mapping::parse(&file, &bytes).unwrap();
         assert_eq!(Some(mapping.len() as u64), counted["classes"].as_u64(), "{name}: classes");
         println!(
-            "{name}: {frames} frames, {several} with several meanings; {repeats} told once, {kept} told more of, \
+            "{name}: {frames} frames, {several} with several meanings; {repeats} plain once, {kept} plain more of, \
              {} unlike the crate's",
             wrong.len()
         );

@@ -33,7 +33,7 @@ fn rows_of(trace: &Path) -> Vec<ChartSlice> {
 
 /// Exports in one form, lets the engine check it, and compares all slices.
 fn same_as_model(bytes: &[u8], options: &ExportOptions) -> TempFile {
-    same_with_map(bytes, &map(), options, rows::Depths::Told)
+    same_with_map(bytes, &map(), options, rows::Depths::Kept)
 }
 
 fn same_with_map(bytes: &[u8], map: &MethodMap, options: &ExportOptions, depths: rows::Depths) -> TempFile {

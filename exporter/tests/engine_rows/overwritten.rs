@@ -93,8 +93,8 @@ fn what_was_open_when_words_were_overwritten_is_shown_from_there() {
         let short = |r: &&serde_json::Value| !r["calls"].is_null();
         let short: Vec<_> = answer.queries[0].iter().filter(short).collect();
         let [short] = &short[..] else { panic!("{short:?}") };
-        let told = (text(short, "name"), number(short, "calls"), text(short, "mostly"));
-        assert_eq!(told, ("com.example.List.draw".into(), 30_000_000, "90 % com.example.List.draw".into()));
+        let shown = (text(short, "name"), number(short, "calls"), text(short, "mostly"));
+        assert_eq!(shown, ("com.example.List.draw".into(), 30_000_000, "90 % com.example.List.draw".into()));
 
         let found: Vec<_> =
             answer.queries[1].iter().map(|r| (text(r, "name"), number(r, "ts"), number(r, "dur"))).collect();

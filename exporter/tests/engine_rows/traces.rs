@@ -100,7 +100,7 @@ fn too_many_slices_for_a_browser_give_a_warning_with_a_time_range() {
             }
         })
     };
-    let told = |bytes: &[u8], selection: Selection| {
+    let warnings_of = |bytes: &[u8], selection: Selection| {
         let recording = Recording::open(bytes).unwrap();
         let map = map();
         let input = exporter::ExportInput { file: Path::new("a"), recording: &recording, map: &map };
@@ -109,18 +109,18 @@ fn too_many_slices_for_a_browser_give_a_warning_with_a_time_range() {
     };
     let start = Clocks { boottime: S, monotonic: S, realtime: 1_700_000_000 * S };
     let calm = many(RecordingBuilder::new(7, "many").start(start)).last_alive(31 * S).build();
-    let warnings = told(&calm, Selection::default());
+    let warnings = warnings_of(&calm, Selection::default());
     let [warning] = &warnings[..] else { panic!("{warnings:?}") };
     // The trace begins at the first slice; the end is worth seeing.
     assert_eq!(*warning, exporter::Warning::ManySlices { slices: 3_000_001, from: 20 * S, to: 30 * S });
     let text = warning.to_string();
     assert!(text.contains("--from 20.000s --to 30.000s"), "{text}");
     let half = Selection { to: Some(S), ..Selection::default() };
-    assert_eq!(told(&calm, half), []);
+    assert_eq!(warnings_of(&calm, half), []);
     let anr = many(RecordingBuilder::new(7, "many").start(start)).service(|t| {
         t.event(9 * S, Event::Sigquit(sigquit(9 * S, 4 * S)));
     });
-    let warnings = told(&anr.build(), Selection::default());
+    let warnings = warnings_of(&anr.build(), Selection::default());
     assert!(
         matches!(warnings[..], [exporter::Warning::ManySlices { from: 0, to, .. }] if to == 9 * S),
         "{warnings:?}"

@@ -200,7 +200,7 @@ pub(crate) fn built(case: &Case) -> (Vec<u8>, String) {
                         };
                         service.push((time, Event::Usage(usage)));
                     }
-                    _ => panic!("{}: cannot tell {line:?}", case.name),
+                    _ => panic!("{}: cannot read {line:?}", case.name),
                 }
             }
         }

@@ -21,8 +21,8 @@ from jsonschema import Draft202012Validator
 asked = json.load(sys.stdin)
 Draft202012Validator.check_schema(asked['schema'])
 validator = Draft202012Validator(asked['schema'])
-told = [[e.json_path + ': ' + e.message[:300] for e in validator.iter_errors(d)] for d in asked['documents']]
-json.dump(told, sys.stdout)
+problems = [[e.json_path + ': ' + e.message[:300] for e in validator.iter_errors(d)] for d in asked['documents']]
+json.dump(problems, sys.stdout)
 ";
 
 /// The errors of each document; empty if it is valid.

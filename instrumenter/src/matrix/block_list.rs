@@ -30,6 +30,6 @@ pub(super) fn needs_trace(class: &str, blocked: &[String], names: Option<&Names>
 }
 
 /// Returns whether Matrix reads a file of this name at all.
-pub(super) fn looks_into(file: &str) -> bool {
+pub(super) fn is_read(file: &str) -> bool {
     !["R.class", "R$", "Manifest", "BuildConfig"].iter().any(|part| file.contains(part))
 }

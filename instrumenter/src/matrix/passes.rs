@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::block_list::{looks_into, needs_trace};
+use super::block_list::{is_read, needs_trace};
 use super::java_map::JavaMap;
 use super::names::Names;
 use super::traced::{Collected, Traced};
@@ -61,7 +61,7 @@ impl<'a> Passes<'a> {
             true => class.name.rsplit('/').next().unwrap_or_default(),
             false => &class.name,
         };
-        looks_into(&format!("{name}.class"))
+        is_read(&format!("{name}.class"))
     }
 
     fn needs_trace(&self, class: &str) -> bool {

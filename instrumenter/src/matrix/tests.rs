@@ -1,4 +1,4 @@
-use super::block_list::{block_set, looks_into, needs_trace};
+use super::block_list::{block_set, is_read, needs_trace};
 use super::traced::base_methods;
 
 #[test]
@@ -28,7 +28,7 @@ fn the_base_map_ends_at_the_first_invalid_line() {
 
 #[test]
 fn files_that_matrix_does_not_read_are_recognised_by_name() {
-    for (file, looked) in [
+    for (file, read) in [
         ("t/HANDLER.class", false),
         ("t/BAR$Inner.class", false),
         ("t/MyManifestParser.class", false),
@@ -37,7 +37,7 @@ fn files_that_matrix_does_not_read_are_recognised_by_name() {
         ("t/R.class", false),
         ("t/HANDLERS.class", true),
     ] {
-        assert_eq!(looks_into(file), looked, "{file}");
+        assert_eq!(is_read(file), read, "{file}");
     }
 }
 

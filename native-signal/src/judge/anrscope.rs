@@ -6,7 +6,7 @@
 //!
 //! * **The error state lists this process**: an ANR, whether main is late or not. A service or broadcast that times out, a slow
 //!   provider or no focused window need not be one long message.
-//! * **Main is stuck** from 5 s on in the foreground: that is the input timeout, the shortest that AOSP has, and an
+//! * **Main is stalled** from 5 s on in the foreground: that is the input timeout, the shortest that AOSP has, and an
 //!   event waits no longer than the message before it lasts. From 10 s on in the background or if the foreground state is
 //!   not known: the shortest timeout of a broadcast; input cannot time out there, and cached apps are slow by design.
 //!   An app that sets `anr_ms` replaces the 5 s, and twice as much the 10 s.
@@ -17,7 +17,7 @@
 //!   system freezes the process before it requests the dump (Android 16's ANR timer).
 //! * **The system asked and nothing is known of main**: a suspicion too, since dropping it could hide an ANR.
 //! * **A shell, a bug report, an app, another SDK** declares no ANRs. Its signal is a dump request, but a main thread that
-//!   is stuck at that moment is worth a report.
+//!   is stalled at that moment is worth a report.
 //! * **Signal 35** moves the confidence by one step and never the verdict.
 
 use super::error_state::ErrorVote;

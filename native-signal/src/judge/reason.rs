@@ -33,7 +33,7 @@ pub enum Reason {
     MainStuck {
         /// How late, ms.
         late_ms: u64,
-        /// The limit from which on it is stuck, ms.
+        /// The limit from which on it is stalled, ms.
         limit_ms: u64,
         /// The source of the lateness.
         by: LateBy,
@@ -178,7 +178,7 @@ impl fmt::Display for Reason {
                 Head::When(when) => write!(f, "the head of main's queue is due in {when} ms"),
             },
             Reason::SameAs { outcome, before_ms } => {
-                write!(f, "told {before_ms} ms before as: {}", outcome.name())
+                write!(f, "reported {before_ms} ms before as: {}", outcome.name())
             }
         }
     }

@@ -108,7 +108,7 @@ pub(crate) fn write_down(page: &Page, sensed: Sensed) {
 
 /// Starts a timer for which the leader is in one message from now on, as main is at an ANR; at each of its ticks the sensor
 /// checks for a pending signal, as the recorder does. Once a process; it is never stopped.
-pub(crate) fn leader_is_stuck() {
+pub(crate) fn leader_is_stalled() {
     static TIMER: OnceLock<StallTimer> = OnceLock::new();
     let ms = 1_000_000;
     let thresholds = Thresholds { suspect_ns: 5 * ms, stall_ns: 3_600_000 * ms, tick_ns: 5 * ms };
@@ -127,7 +127,7 @@ pub(crate) fn leader_is_stuck() {
 
 /// Installs with the usual observer, on a leader that looks stuck.
 pub(crate) fn install(page: &'static Page) -> Sensor {
-    leader_is_stuck();
+    leader_is_stalled();
     native_signal::install(Config::default(), scribe(page)).unwrap()
 }
 

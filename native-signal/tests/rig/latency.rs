@@ -29,7 +29,7 @@ pub(crate) const SIMULATED_APPS: [Case; 5] = [
     },
 ];
 
-/// A main thread that waits for its next message, or is stuck in a call.
+/// A main thread that waits for its next message, or is stalled in a call.
 fn sleeping(page: &Page) {
     while page.allowed.load(Ordering::SeqCst) < 2 {
         nap(1_000_000);
@@ -74,7 +74,7 @@ fn simulate_least(page: &'static Page, leader: fn(&Page)) {
     leader(page);
 }
 
-/// Whether this simulated app has a sensor, which tells when its handler began.
+/// Whether this simulated app has a sensor, which records when its handler began.
 fn has_sensor(index: usize) -> bool {
     SIMULATED_APPS[index].name.contains("with_us")
 }
@@ -143,9 +143,9 @@ pub(crate) fn run(number: usize) {
 fn row(subject: &Subject, name: &str, taken: &mut [u64]) -> Row {
     taken.sort_unstable();
     let at = |share: f64| taken[((taken.len() - 1) as f64 * share) as usize] as f64 / 1000.0;
-    let (sent, got, told) = (subject.sent, subject.page.catcher.count(), subject.page.observer.count());
+    let (sent, got, observed) = (subject.sent, subject.page.catcher.count(), subject.page.observer.count());
     println!(
-        "  {:34} median {:7.1}  90 % {:7.1}  99.9 % {:8.1}  max {:8.1}   {sent} sent, {got} at the catcher, {told} sensed",
+        "  {:34} median {:7.1}  90 % {:7.1}  99.9 % {:8.1}  max {:8.1}   {sent} sent, {got} at the catcher, {observed} sensed",
         name,
         at(0.5),
         at(0.9),

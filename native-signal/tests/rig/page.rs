@@ -48,7 +48,7 @@ impl Log {
 /// One call of the observer.
 #[repr(C)]
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct Reported {
     pub(crate) time_ns: AtomicU64,
     pub(crate) si_code: AtomicI64,
     pub(crate) si_pid: AtomicI64,
@@ -67,7 +67,7 @@ pub(crate) struct Page {
     pub(crate) previous: Log,
     /// Calls of the observer.
     pub(crate) observer: Log,
-    pub(crate) reports: [Told; LOG],
+    pub(crate) reports: [Reported; LOG],
     /// The simulated app has come this far.
     pub(crate) reached: AtomicU64,
     /// The simulated app may go this far.

@@ -115,7 +115,7 @@ enum Broken {
     /// The block is not emptied before its header changes.
     EmptyFirst,
     /// The copier checks whether the mark is valid, and copies then.
-    SecondLook,
+    SecondCheck,
     /// The pool gives a block away as it is.
     PoolEmpties,
     /// Words of an earlier life are left in a coarse block.
@@ -421,11 +421,11 @@ fn copy_beside_writer(before: usize, during: usize, broken: Broken) {
 
 fn copy(ring: &&ModelRing, mark: &Mark, from: u64, broken: Broken) {
     let mut slice = Slice::default();
-    if broken == Broken::SecondLook {
+    if broken == Broken::SecondCheck {
         if !ring.is_valid(mark) {
             return;
         }
-        // The words as they are, without looking again.
+        // The words as they are, without a second check.
         let words: Vec<u64> = (from..=from).map(|p| load(ring, p)).collect();
         assert_eq!(words, [word_at(from)]);
         return;
@@ -462,7 +462,7 @@ fn loom_without_emptying_the_block_first_a_copy_goes_wrong() {
 #[test]
 #[should_panic]
 fn loom_without_a_second_check_a_copy_goes_wrong() {
-    copy_beside_writer(0, 4, Broken::SecondLook);
+    copy_beside_writer(0, 4, Broken::SecondCheck);
 }
 
 /// A mark placed by another thread is between what was published before the call and after.

@@ -25,7 +25,7 @@ pub struct Header {
     pub map_id: MapId,
     /// The clocks when recording began.
     pub start: Clocks,
-    /// The last moment, in BOOTTIME ns, at which the process was seen alive while main was stuck; 0 if
+    /// The last moment, in BOOTTIME ns, at which the process was seen alive during a stall of main; 0 if
     /// it never was.
     pub last_alive: u64,
     /// How the recording ended; `None` for a number that this version does not know.

@@ -1,4 +1,4 @@
-//! Samples of main's stack, taken while it was stuck: the payload of [`SectionKind::StackSamples`].
+//! Samples of main's stack, taken during a stall: the payload of [`SectionKind::StackSamples`].
 //!
 //! ```text
 //! @TIME KEEP      BOOTTIME ns; KEEP of the outermost frames are those of the sample before

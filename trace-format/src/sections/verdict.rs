@@ -147,7 +147,7 @@ words! {
     Policy {
         /// anrscope's: the record of main first, then the sender; the error state settles it where it lists a process.
         ///
-        /// A main thread that is stuck for as long as the system's shortest timeout (5 s in the foreground, input; 10 s
+        /// A main thread that is stalled for as long as the system's shortest timeout (5 s in the foreground, input; 10 s
         /// in the background, broadcasts) makes a system's signal an ANR; from 2 s (5 s) on it is a suspicion. A shell, a
         /// bug report or another SDK asks for dumps and declares no ANRs.
         #[default]

@@ -50,7 +50,7 @@ pub struct Ended {
     /// When it ended, ns.
     pub ended_ns: u64,
     /// Its length without the time from the first begin to the last end of a nested loop, in which the thread
-    /// processed messages and was not stuck.
+    /// processed messages and was not stalled.
     pub own_ns: u64,
     /// How many messages were around it.
     pub nested: u8,

@@ -57,7 +57,7 @@ pub struct Poll {
 /// Reasons not to report a stall. Read only when a limit was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ProcessState {
-    /// A debugger is attached: a main thread at a breakpoint is stuck on purpose.
+    /// A debugger is attached: a main thread at a breakpoint is stalled on purpose.
     pub debugger: bool,
     /// The process is dying of an uncaught exception: a crash handler keeps main busy (Matrix's issue #739).
     pub dying: bool,

@@ -35,7 +35,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_outermost(_: EnvUnowned<'_>, 
 
 /// How many messages were reported.
 #[unsafe(no_mangle)]
-extern "system" fn Java_dev_anrscope_LooperMonitor_told(_: EnvUnowned<'_>, _: JClass<'_>) -> jlong {
+extern "system" fn Java_dev_anrscope_LooperMonitor_reported(_: EnvUnowned<'_>, _: JClass<'_>) -> jlong {
     disarm_on_panic(messages::reported).unwrap_or(0) as jlong
 }
 

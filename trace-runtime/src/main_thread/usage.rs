@@ -28,7 +28,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// Records main's usage every half second. Main's message is stalled at `now`.
-    pub(crate) fn late(&mut self, recorder: &Recorder, now: u64) {
+    pub(crate) fn sample(&mut self, recorder: &Recorder, now: u64) {
         if now.saturating_sub(self.last) >= SAMPLE_INTERVAL {
             self.last = now;
             record(recorder);

@@ -94,13 +94,13 @@ fn record(evidence: Evidence, forward: Forward, counters: Counters) {
 
 /// Detects a SIGQUIT while main is stalled where no handler can be installed. Owned by the timer thread.
 #[derive(Debug, Default)]
-pub(crate) struct WhileStuck {
+pub(crate) struct WhileStalled {
     /// When the message began that main was last found in.
     since: u64,
     watch: Option<PassiveWatch>,
 }
 
-impl WhileStuck {
+impl WhileStalled {
     /// Polls for a signal: main is still in the message that began at `since`.
     pub(crate) fn tick(&mut self, since: u64) {
         let Some(sensor) = SENSOR.get() else { return };

@@ -41,7 +41,7 @@ static TEXTS: AtomicU32 = AtomicU32::new(0);
 const AROUND_AN_ANR: RangeInclusive<u32> = 21..=29;
 /// How long main has been stalled when the hook is placed, ns. The system sends SIGQUIT after 5 s at the
 /// earliest (AOSP 10, `ActivityManagerService.java`, `KEY_DISPATCHING_TIMEOUT`).
-const STUCK_NS: u64 = 4_000_000_000;
+const STALLED_NS: u64 = 4_000_000_000;
 
 /// When the message began for which the hook was requested; 0 while main continues.
 static ASKED_FOR: AtomicU64 = AtomicU64::new(0);
@@ -49,9 +49,9 @@ static AROUND: Mutex<Option<TraceCapture>> = Mutex::new(None);
 
 /// Places the hook if main has been stalled for long enough, since `since_ns`, at `now_ns`. On the timer
 /// thread: normally two loads.
-pub(crate) fn stuck(since_ns: u64, now_ns: u64) {
+pub(crate) fn stalled(since_ns: u64, now_ns: u64) {
     if AROUND_AN_ANR.contains(&monitors::api())
-        && now_ns.saturating_sub(since_ns) >= STUCK_NS
+        && now_ns.saturating_sub(since_ns) >= STALLED_NS
         && ASKED_FOR.swap(since_ns, Ordering::Relaxed) != since_ns
         && TEXTS.load(Ordering::Relaxed) < MAX_TEXTS
     {

@@ -230,7 +230,7 @@ fn fps_through_the_shims_is_within_one_percent_of_the_truth() {
 fn below_api_24_frames_are_counted_by_what_main_recorded() {
     for sdk in [21, 23] {
         let run = Case::new("FrameBelowApi24").named(&sdk.to_string()).sdk(sdk).run();
-        assert_eq!(run.lines("frames").next(), Some("120 told 120 shorter 0"), "{sdk}: {}", run.printed);
+        assert_eq!(run.lines("frames").next(), Some("120 reported 120 shorter 0"), "{sdk}: {}", run.printed);
         let truth: f64 = run.lines("truth").next().unwrap().parse().unwrap();
         let reports = run.issues();
         assert_eq!((reports.len(), counted(&reports[0])), (1, 120), "{sdk}");

@@ -119,8 +119,8 @@ fn known(made: &Made, named: Option<usize>, lost: usize) -> Vec<Slice> {
         }
     }
     for (slice, methods, here) in open {
-        let told = ids::is_method(slice.0) && named.is_some_and(|named| methods < named);
-        if here || told {
+        let named_elsewhere = ids::is_method(slice.0) && named.is_some_and(|named| methods < named);
+        if here || named_elsewhere {
             slices.push(slice);
         }
     }

@@ -25,7 +25,7 @@ pub(super) const CASES: &[Row] = &[
     ("default_action_set_after_us", |page| simulate_removed(page, libc::SIG_DFL, true), judge_removed),
     ("ignored_without_us", |page| simulate_removed(page, libc::SIG_IGN, false), judge_removed),
     ("ignored_after_us", |page| simulate_removed(page, libc::SIG_IGN, true), judge_removed),
-    ("default_action_set_while_main_is_stuck", simulate_removed_while_stuck, judge_removed_while_stuck),
+    ("default_action_set_while_main_is_stalled", simulate_removed_while_stalled, judge_removed_while_stalled),
     ("default_action_set_between_two_installs", simulate_removed_between, judge_removed_between),
     ("chained_without_siginfo", simulate_no_siginfo, judge_no_siginfo),
     ("chained_in_a_cycle_without_siginfo", simulate_cycle, judge_cycle),
@@ -149,7 +149,7 @@ fn judge_removed(subject: &mut Subject) {
     subject.settles_at("the catcher", 25, received);
 }
 
-fn simulate_removed_while_stuck(page: &'static Page) {
+fn simulate_removed_while_stalled(page: &'static Page) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
     let sensor = install(page);
@@ -168,7 +168,7 @@ fn simulate_removed_while_stuck(page: &'static Page) {
     page.wait_allowed(4);
 }
 
-fn judge_removed_while_stuck(subject: &mut Subject) {
+fn judge_removed_while_stalled(subject: &mut Subject) {
     subject.allow(2);
     subject.await_step(2);
     subject.send_sensed(5, received);

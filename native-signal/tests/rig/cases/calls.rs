@@ -3,7 +3,7 @@
 use super::Row;
 use super::alloc::{forbid, permit};
 use super::art::{
-    answer_counters, block_as_art, install, leader_is_stuck, page_of_handlers, set_blocked, set_handler,
+    answer_counters, block_as_art, install, leader_is_stalled, page_of_handlers, set_blocked, set_handler,
     start_catcher, write_down,
 };
 use super::driver::Subject;
@@ -149,7 +149,7 @@ fn judge_without_malloc(subject: &mut Subject) {
 fn simulate_thread_without_malloc(page: &'static Page) {
     block_as_art();
     let first = start_catcher(page, "Signal Catcher", 10);
-    leader_is_stuck();
+    leader_is_stalled();
     let sensor = native_signal::install(
         native_signal::Config::default(),
         Box::new(move |sensed| {

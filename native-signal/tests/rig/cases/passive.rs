@@ -153,9 +153,9 @@ fn simulate_watch(page: &'static Page) {
     let sensor = thread::spawn(move || install(page)).join().unwrap();
     assert_eq!(sensor.mode(), Mode::Passive { reason: PassiveReason::LeaderClosed });
     let mut watch = sensor.passive_watch().unwrap();
-    // Its own time: a second from look to look.
+    // Its own time: a second from check to check.
     let mut now_ns = 0;
-    let mut look = || {
+    let mut check = || {
         now_ns += 1_000_000_000;
         watch.tick(now_ns)
     };
@@ -163,14 +163,14 @@ fn simulate_watch(page: &'static Page) {
     let mut still = 0;
     wait_until("a catcher that sleeps", || {
         nap(5000);
-        still = if look().is_none() { still + 1 } else { 0 };
+        still = if check().is_none() { still + 1 } else { 0 };
         still == 20
     });
     page.reach(1);
     page.wait_allowed(2);
     let mut seen = None;
-    wait_until("a look at the catcher", || {
-        seen = look();
+    wait_until("a check of the catcher", || {
+        seen = check();
         seen.is_some()
     });
     let seen = seen.unwrap();

@@ -2,7 +2,7 @@
 
 use super::Row;
 use super::art::{
-    answer_counters, block_as_art, blocks, current_handler, install, leader_is_stuck, page_of_handlers,
+    answer_counters, block_as_art, blocks, current_handler, install, leader_is_stalled, page_of_handlers,
     scribe, set_handler, start_catcher,
 };
 use super::driver::Subject;
@@ -67,7 +67,7 @@ const SLEEPS: u64 = 8;
 fn simulate_vfork(page: &'static Page, config: Config) {
     block_as_art();
     start_catcher(page, "Signal Catcher", u64::MAX);
-    leader_is_stuck();
+    leader_is_stalled();
     let sensor = native_signal::install(config, scribe(page)).unwrap();
     sleep_on_demand(page);
     answer_counters(page, &sensor);

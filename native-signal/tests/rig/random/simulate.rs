@@ -1,7 +1,7 @@
 //! The simulated app of a drawn situation.
 
 use super::super::art::{
-    block_as_art, blocks, leader_is_stuck, own_id, page_of_handlers, scribe, set_blocked, set_handler,
+    block_as_art, blocks, leader_is_stalled, own_id, page_of_handlers, scribe, set_blocked, set_handler,
 };
 use super::super::page::{Page, nap, wait_until};
 use super::super::second::Second as Copy;
@@ -58,7 +58,7 @@ pub(crate) fn run(page: &'static Page, draw: &Draw, withhold: bool) {
     if draw.descriptors == Descriptors::NoneAtInstall {
         take_all_descriptors(&mut held);
     }
-    leader_is_stuck();
+    leader_is_stalled();
     let mut sensor = install(page, withhold);
     if draw.descriptors == Descriptors::NoneAtInstall {
         held.clear();

@@ -114,7 +114,7 @@ fn lag_answered(lag: &Lag, answer: &Answer) {
     }
     let stack = java_stack::styled(&stack_of(lag.since_ns, answer), StackStyle::Whole);
     // Input that waits for this message is reported when it is handled; what stalled main is known now.
-    touch::stuck(clock::uptime_ms(answer.at_ns), &stack);
+    touch::stalled(clock::uptime_ms(answer.at_ns), &stack);
     reports::report(&Issue::Lag {
         kind: LagKind::Message,
         scene: &lag.scene,

@@ -60,12 +60,12 @@ impl Timers {
     }
 
     /// Samples main's stack while its message is suspect. Returns whether the message is watched.
-    pub(crate) fn stuck(&mut self, since_ns: u64, now_ns: u64) -> bool {
+    pub(crate) fn sample(&mut self, since_ns: u64, now_ns: u64) -> bool {
         if !messages::is_started() || !is_enabled(Setting::Anr) {
             return false;
         }
         self.sampled = since_ns;
-        if self.rate.stuck(since_ns, now_ns) {
+        if self.rate.is_sample_due(since_ns, now_ns) {
             let still = move || messages::open().is_some_and(|open| open.since_ns == since_ns);
             let then = move |answer: sampler::Answer| {
                 if outermost::is_idle(&answer.stack) {

@@ -113,7 +113,7 @@ pub(crate) fn stop() {
 }
 
 /// Makes the worker poll. On the ticker's thread.
-pub(crate) fn look_soon() {
+pub(crate) fn check_soon() {
     if (message_source::is_by_calls() || is_worth_a_poll()) && !ASKED.swap(true, Ordering::AcqRel) {
         worker::then(Box::new(|| {
             ASKED.store(false, Ordering::Release);

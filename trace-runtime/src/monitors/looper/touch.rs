@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use trace_rules::report::{Issue, LagKind};
-use trace_rules::touch::{StuckSample, TouchWatch};
+use trace_rules::touch::{StallSample, TouchWatch};
 
 use crate::files::worker;
 use crate::monitors::config::options::{self, Setting};
@@ -28,11 +28,11 @@ fn with<R>(of: impl FnOnce(&mut TouchWatch, &mut (u64, String)) -> R) -> R {
 }
 
 /// Notes a stack of main that was taken during a stall, at `at_ms` of uptime.
-pub(crate) fn stuck(at_ms: u64, thread_stack: &str) {
+pub(crate) fn stalled(at_ms: u64, thread_stack: &str) {
     with(|rule, stack| {
         stack.0 += 1;
         thread_stack.clone_into(&mut stack.1);
-        rule.stuck(StuckSample { at_ms, sample: stack.0 });
+        rule.stalled(StallSample { at_ms, sample: stack.0 });
     });
 }
 
@@ -48,13 +48,13 @@ pub(crate) fn dispatched(event_ms: u64, now_ms: u64) {
         return;
     }
     // Rare from here on: the lock and the rest delay an event that is delayed already.
-    let late = with(|rule, stack| {
+    let lag = with(|rule, stack| {
         rule.set_threshold(threshold_ms);
-        let lag = rule.dispatched(event_ms, now_ms)?;
-        let known = lag.stuck.filter(|sample| sample.sample == stack.0).map(|_| stack.1.clone());
+        let touch = rule.dispatched(event_ms, now_ms)?;
+        let known = touch.sample.filter(|sample| sample.sample == stack.0).map(|_| stack.1.clone());
         Some(known.unwrap_or_default())
     });
-    if let Some(thread_stack) = late {
+    if let Some(thread_stack) = lag {
         worker::then(Box::new(move || {
             reports::report(&Issue::Lag {
                 kind: LagKind::Touch,

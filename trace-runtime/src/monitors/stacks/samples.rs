@@ -81,7 +81,7 @@ impl Early {
 
 impl Rate {
     /// Whether a sample is due at `now_ns` in the message that began at `since_ns`.
-    pub(crate) fn stuck(&mut self, since_ns: u64, now_ns: u64) -> bool {
+    pub(crate) fn is_sample_due(&mut self, since_ns: u64, now_ns: u64) -> bool {
         now_ns.saturating_sub(since_ns) >= number(Setting::SampleFromMs) * 1_000_000
             && self.is_due(since_ns, now_ns, number(Setting::SampleMs))
     }

@@ -12,7 +12,7 @@ import java.lang.reflect.Field;
  * ANIMATION stage, one with the current time the last.
  *
  * <p>Nothing may be posted for a vsync that Choreographer is not waiting for: that would request another one. Up to API
- * 27 a field of Choreographer tells. From API 28 on access to it is denied. Callbacks are then posted in frames that
+ * 27 a field of Choreographer has it. From API 28 on access to it is denied. Callbacks are then posted in frames that
  * continue the frame before (frames/asked.rs), and, while a window waits to be drawn, once per draw: a window that is
  * not shown may wait forever.
  */

@@ -90,7 +90,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             return;
         }
         heardAt = now;
-        long reported = told();
+        long reported = reported();
         silences = reported == heard ? silences + 1 : 0;
         heard = reported;
         if (silences == MAX_SILENT_CHECKS && !without) {
@@ -397,7 +397,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
     private static native void outermost(boolean on);
 
     /** Number of messages reported. */
-    private static native long told();
+    private static native long reported();
 
     private static native void watch();
 

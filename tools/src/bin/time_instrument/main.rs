@@ -1,7 +1,7 @@
 //! Instruments a jar and prints how long each step took, in milliseconds:
 //!
 //! ```text
-//! cargo run --release -p anrscope-instrumenter --example time_instrument -- IN.jar OUT.jar --threads 2 --level 6
+//! cargo run --release -p anrscope-tools --features instrument --bin time_instrument -- IN.jar OUT.jar --threads 2 --level 6
 //! ```
 //!
 //! `--exits normal` leaves the exception handlers out, and `--short N` is the option of the same name. The maps are written

@@ -5,18 +5,18 @@
 //! `deadlock.anrscope`, in which three threads wait for each other, and `threads.anrscope`, in whose dump main
 //! is one of forty.
 
-#[path = "../tests/answers/art.rs"]
+#[path = "../../../exporter/tests/answers/art.rs"]
 mod art;
-#[path = "../tests/answers/recorded.rs"]
+#[path = "../../../exporter/tests/answers/recorded.rs"]
 mod recorded;
-#[path = "../tests/scenario/mod.rs"]
+#[path = "../../../exporter/tests/scenario/mod.rs"]
 mod scenario;
 
 use std::path::PathBuf;
 
 /// The cases with a dump, and the one without.
-const DUMPS: &str = include_str!("../tests/data/answers/art-locks.txt");
-const RECORDINGS: &str = include_str!("../tests/data/answers/recordings.txt");
+const DUMPS: &str = include_str!("../../../exporter/tests/data/answers/art-locks.txt");
+const RECORDINGS: &str = include_str!("../../../exporter/tests/data/answers/recordings.txt");
 /// Number of threads in the larger dump.
 const THREADS: usize = 40;
 /// Number of threads that the dump writer adds: the signal catcher, the finalizer and a binder thread.

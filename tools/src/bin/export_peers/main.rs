@@ -17,10 +17,9 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use trace_format::{Event, Item, Recording};
 
-#[path = "export_peers/chrome.rs"]
 mod chrome;
+#[path = "../made/mod.rs"]
 mod made;
-#[path = "export_peers/packets.rs"]
 mod packets;
 
 /// The start of a call, with its method, or its end.

@@ -2,7 +2,7 @@
 //!
 //!   churn [--seconds S] [--alive N]
 
-#[path = "../tests/churn/mod.rs"]
+#[path = "../../../trace-runtime/tests/churn/mod.rs"]
 mod churn;
 
 use std::time::Duration;

@@ -6,8 +6,9 @@
 //! Ends after N cases (100,000 by default) or S seconds, whichever is asked for, and prints what it saw. A
 //! failure names its seed and case.
 
-#[path = "../../tests/corrupt/mod.rs"]
+#[path = "../../../trace-format/tests/corrupt/mod.rs"]
 mod corrupt;
+#[path = "../../../trace-format/tests/corrupt/memory.rs"]
 mod memory;
 
 use std::time::{Duration, Instant};

@@ -71,16 +71,16 @@ pub(crate) fn in_words(samples: &[Sample]) -> String {
 /// Fails if something grew.
 pub(crate) fn flat(samples: &[Sample]) {
     assert!(samples.len() >= 6, "too short: {} samples", samples.len());
-    let told = in_words(samples);
+    let figures = in_words(samples);
     let grew = |of: fn(&Sample) -> f64| {
         let (early, late) = thirds(samples, of);
         late - early
     };
-    assert!(grew(|s| s.private) <= GROWTH_MB, "{told}");
-    assert!(grew(|s| s.descriptors).abs() <= 2.0, "{told}");
+    assert!(grew(|s| s.private) <= GROWTH_MB, "{figures}");
+    assert!(grew(|s| s.descriptors).abs() <= 2.0, "{figures}");
     // Those of the load come and go.
-    assert!(grew(|s| s.threads).abs() <= 10.0, "{told}");
-    assert!(grew(|s| s.ours) <= 0.0, "{told}");
+    assert!(grew(|s| s.threads).abs() <= 10.0, "{figures}");
+    assert!(grew(|s| s.ours) <= 0.0, "{figures}");
 }
 
 /// MB that the JVM has committed, by what for (`jcmd PID VM.native_memory`).

@@ -1,6 +1,6 @@
 //! Kills a program at random instants, and checks what its recordings hold.
 //!
-//!   kills [--count N] [--seed N]      half of them with each clock, half of those with a file that comes late
+//!   kills [--count N] [--seed N]      half of them with each clock, half of those with a file that is set later
 //!
 //! The program has main and seven more threads that write. Each goes through calls that follow from its number and a
 //! seed alone, and counts them by its own means, in a page that it shares with this one. So for each thread it is known

@@ -1,4 +1,4 @@
-//! Keeps an instrumented app busy for a while, and looks whether it stays as it was and loses nothing.
+//! Keeps an instrumented app busy for a while, and checks that it stays as it was and loses nothing.
 //!
 //!   soak --minutes N --classes PATH --library FILE --program ANRSCOPE [--stall SECONDS]
 //!
@@ -81,8 +81,8 @@ fn main() -> ExitCode {
     };
     let directory = std::env::temp_dir().join(format!("soak-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a directory");
-    let told = soak(&options, &directory);
-    println!("{told}");
+    let result = soak(&options, &directory);
+    println!("{result}");
     std::fs::remove_dir_all(directory).expect("the directory is ours");
     ExitCode::SUCCESS
 }
@@ -145,7 +145,7 @@ impl App {
         }
     }
 
-    fn tell(&mut self, word: &str) {
+    fn send(&mut self, word: &str) {
         let input = self.input.as_mut().expect("not ended");
         writeln!(input, "{word}").and_then(|()| input.flush()).expect("it listens");
     }
@@ -168,7 +168,7 @@ impl App {
     }
 
     fn end(mut self) -> (String, u64) {
-        self.tell("end");
+        self.send("end");
         let said = self.hear("ended, ");
         drop(self.input.take());
         let status = self.child.wait().expect("ours");
@@ -320,13 +320,13 @@ impl Drop for Ends<'_> {
 
 /// Main hangs, the system lists the process and sends SIGQUIT, and main goes on.
 fn stall(app: &mut App, number: u64) {
-    app.tell("stall");
+    app.send("stall");
     app.hear("hangs");
     app.signal(Signal::SIGQUIT);
     app.wait_until("the verdict on a hang", |seen| seen.anrs == number && seen.by_signal == number);
     app.hear("goes on");
     // As long as the system lists us, each further signal is an ANR's.
-    app.tell("calm");
+    app.send("calm");
     app.hear("calm");
 }
 

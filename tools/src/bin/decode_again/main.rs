@@ -3,7 +3,7 @@
 //! own schema, and compares the result with the model, field by field:
 //!
 //! ```text
-//! cargo run -p anrscope-exporter --features perfetto-protos --example decode_again -- RECORDING...
+//! cargo run -p anrscope-tools --features perfetto-protos --bin decode_again -- RECORDING...
 //! ```
 //!
 //! A `methodMapping.txt` beside a recording is used. Each recording is exported without compression, with it,
@@ -20,11 +20,9 @@ use std::process::ExitCode;
 use exporter::{ExportInput, ExportOptions, Format, MethodMap, export};
 use trace_format::Recording;
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../../../../exporter/tests/common/mod.rs"]
 mod common;
-#[path = "decode_again/decoded.rs"]
 mod decoded;
-#[path = "decode_again/fields.rs"]
 mod fields;
 
 use common::collect::{Collected, collect};
@@ -97,23 +95,23 @@ fn compare(model: &Collected, decoded: &Collected) -> Result<String, String> {
         ("ANRs", same("ANRs", &sorted(&model.anrs, |a| debug(a)), &sorted(&decoded.anrs, |a| debug(a)))?),
     ];
     let arguments: usize = model.slices.iter().map(|s| s.args.len()).sum();
-    let told: Vec<String> = numbers.iter().map(|(what, n)| format!("{n} {what}")).collect();
-    Ok(format!("{}, {arguments} arguments of slices", told.join(", ")))
+    let counts: Vec<String> = numbers.iter().map(|(what, n)| format!("{n} {what}")).collect();
+    Ok(format!("{}, {arguments} arguments of slices", counts.join(", ")))
 }
 
 /// Checks the recording in a file; returns the number of slices compared.
 fn check_file(file: &Path) -> Result<usize, String> {
-    let told = |e: &dyn std::fmt::Display| format!("{}: {e}", file.display());
-    let bytes = std::fs::read(file).map_err(|e| told(&e))?;
+    let failed = |e: &dyn std::fmt::Display| format!("{}: {e}", file.display());
+    let bytes = std::fs::read(file).map_err(|e| failed(&e))?;
     let beside = file.with_file_name("methodMapping.txt");
     let map =
-        if beside.exists() { MethodMap::load(&beside).map_err(|e| told(&e))? } else { MethodMap::empty() };
+        if beside.exists() { MethodMap::load(&beside).map_err(|e| failed(&e))? } else { MethodMap::empty() };
     check(file, &bytes, &map)
 }
 
 fn check(file: &Path, bytes: &[u8], map: &MethodMap) -> Result<usize, String> {
-    let told = |e: &dyn std::fmt::Display| format!("{}: {e}", file.display());
-    let recording = Recording::open(bytes).map_err(|e| told(&e))?;
+    let failed = |e: &dyn std::fmt::Display| format!("{}: {e}", file.display());
+    let recording = Recording::open(bytes).map_err(|e| failed(&e))?;
     let (model, _) = collect(bytes, map);
     let input = ExportInput { file, recording: &recording, map };
     let plain = ExportOptions::new(Format::Perfetto, 0);
@@ -124,7 +122,7 @@ fn check(file: &Path, bytes: &[u8], map: &MethodMap) -> Result<usize, String> {
     ];
     for (form, options) in forms {
         let mut trace = Vec::new();
-        export(&[input], &options, &mut trace).map_err(|e| told(&e))?;
+        export(&[input], &options, &mut trace).map_err(|e| failed(&e))?;
         let place = |what: String| format!("{}, {form}: {what}", file.display());
         let seen = fields::check(&trace).map_err(place)?;
         let mut decoded = decoded::decode(&trace).map_err(place)?;

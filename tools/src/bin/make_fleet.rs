@@ -2,7 +2,7 @@
 //!
 //! `make_fleet DIRECTORY COUNT`
 
-#[path = "../tests/scenario/mod.rs"]
+#[path = "../../../exporter/tests/scenario/mod.rs"]
 mod scenario;
 
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ fn main() -> std::io::Result<()> {
     let usage = "make_fleet DIRECTORY COUNT";
     let directory = PathBuf::from(arguments.next().expect(usage));
     let count: usize = arguments.next().and_then(|n| n.into_string().ok()?.parse().ok()).expect(usage);
-    let (cases, _) = scenario::cases(include_str!("../tests/data/causes.txt"));
+    let (cases, _) = scenario::cases(include_str!("../../../exporter/tests/data/causes.txt"));
     for n in 0..count {
         // The first ones occur more often, so that groups differ in size.
         let case = &cases[(n * n / 7) % (1 + n % cases.len())];
