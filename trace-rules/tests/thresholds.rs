@@ -85,24 +85,3 @@ fn starts() {
     assert_eq!((stack(9_999), stack(10_000)), (false, true));
     assert_eq!((start(29_999, 40_000).is_some(), start(30_000, 40_000).is_some()), (true, false));
 }
-
-/// How late the head of the queue must be is judged in `native-signal`, by Matrix's policy.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-#[test]
-fn the_head_of_the_queue() {
-    use native_signal::{Evidence, Head, Identity, Judge, Outcome, Policy};
-
-    let own = Identity { pid: 4_321, uid: 10_123 };
-    let anr = |foreground, when| {
-        let evidence = Evidence {
-            si_pid: 1_234,
-            si_uid: 1_000,
-            foreground: Some(foreground),
-            head: Head::When(when),
-            ..Evidence::default()
-        };
-        Judge::new(Policy::Matrix, own).judge(&evidence).outcome == Outcome::Anr
-    };
-    assert_eq!((anr(true, -1_999), anr(true, -2_000), anr(true, -2_001)), (false, false, true));
-    assert_eq!((anr(false, -9_999), anr(false, -10_000), anr(false, -10_001)), (false, false, true));
-}

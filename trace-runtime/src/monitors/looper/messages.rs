@@ -57,9 +57,7 @@ pub(crate) fn options_changed() {
         slow.set_threshold_ms(number(Setting::SlowMs) as u32);
     }
     if is_started() {
-        let sampled = is_enabled(Setting::Anr) && number(Setting::SampleMs) > 0;
-        let sample_from_ms = if sampled { number(Setting::SampleFromMs) } else { 0 };
-        message_watch::set_limits(number(Setting::LagMs), number(Setting::AnrMs), sample_from_ms);
+        message_watch::limits_changed();
     }
 }
 
