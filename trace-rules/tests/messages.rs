@@ -441,3 +441,18 @@ fn a_switched_off_limit_is_never_reached() {
     desk.run(100 * S, 130 * S);
     assert_eq!((desk.lags.len(), desk.anrs.len()), (0, 1));
 }
+
+#[test]
+fn limits_change_while_a_message_runs() {
+    let mut watch = Watch::new(Limits::default());
+    let mut poll = |lag_ms, anr_ms| {
+        watch.set_limits(Limits { lag_ms, anr_ms, ..Limits::default() });
+        let poll = Poll { now_ns: S + 4_000 * MS, begun_ns: S, ..Poll::default() };
+        let seen = watch.poll(poll, &mut ProcessState::default);
+        (seen.lag.is_some(), seen.anr.is_some())
+    };
+    assert_eq!(poll(0, 0), (false, false));
+    assert_eq!(poll(0, 4_001), (false, false));
+    assert_eq!(poll(0, 4_000), (false, true));
+    assert_eq!(poll(4_000, 4_000), (true, false));
+}

@@ -1,7 +1,6 @@
 //! The table of thresholds: the last value on one side, the first on the other.
 
 use trace_rules::foreground::{DEBOUNCE_MS, Foreground};
-use trace_rules::frame::{DropLevels, Level, dropped, interval_ns};
 use trace_rules::idle;
 use trace_rules::looper::{HISTORY, Limits, Messages, Poll, ProcessState, Tag, Watch};
 use trace_rules::startup::{CreatedBy, StartConfig, Starts};
@@ -43,18 +42,6 @@ fn durations() {
     // Ours tells late ones too.
     assert_eq!(stuck(Limits::default(), 60_000), (true, true));
     assert_eq!(stuck(idle::LIMITS, 60_000), (true, false));
-}
-
-#[test]
-fn dropped_frames() {
-    for hz in [60.0, 90.0, 120.0] {
-        let level =
-            |n: u64| DropLevels::default().level(dropped((n + 1) * interval_ns(hz), interval_ns(hz)).whole());
-        let steps = [(3, Level::Normal), (9, Level::Middle), (24, Level::High), (42, Level::Frozen)];
-        for (from, reached) in steps {
-            assert!(level(from - 1) < reached && level(from) == reached, "{from} at {hz} Hz");
-        }
-    }
 }
 
 #[test]

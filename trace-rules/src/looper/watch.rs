@@ -59,11 +59,6 @@ impl Limits {
         let (lag_ns, anr_ns) = (age_ns(self.lag_ms), age_ns(self.anr_ms));
         (self.suspect_ms.max(1).saturating_mul(MS).min(lag_ns).min(anr_ns), lag_ns, anr_ns)
     }
-
-    /// The delay from which on the process may have been frozen, rather than waiting for a busy CPU.
-    fn late_ns(&self) -> u64 {
-        LATE_NS.min(self.ages_ns().2 / 2)
-    }
 }
 
 /// A poll of the watched thread.
@@ -134,7 +129,7 @@ pub struct PollResult {
     pub sleep_ns: u64,
 }
 
-/// A poll that is delayed by less is on time: the CPUs are busy. Or half the age of an ANR, if that is less.
+/// A poll that is delayed by no more is on time: the CPUs are busy.
 const LATE_NS: u64 = 500_000_000;
 /// The process ran during a delay if it used at least one part in this many of it.
 const RAN_SHARE: u64 = 100;
@@ -218,7 +213,7 @@ impl Watch {
 
     fn delay(&self, poll: &Poll) -> Delay {
         let late_ns = if poll.due_ns == 0 { 0 } else { poll.now_ns.saturating_sub(poll.due_ns) };
-        if late_ns <= self.limits.late_ns() {
+        if late_ns <= LATE_NS {
             return Delay::default();
         }
         let slept_ns = poll.slept_ns.saturating_sub(self.before.slept_ns).min(late_ns);
@@ -230,10 +225,7 @@ impl Watch {
             }
             _ => false,
         };
-        Delay {
-            frozen_ns: if ran { slept_ns } else { late_ns },
-            timer_late: ran && awake_ns > self.limits.late_ns(),
-        }
+        Delay { frozen_ns: if ran { slept_ns } else { late_ns }, timer_late: ran && awake_ns > LATE_NS }
     }
 
     fn due(&mut self, poll: Poll, process: &mut dyn FnMut() -> ProcessState) -> PollResult {
