@@ -332,7 +332,9 @@ fn finish<S: Source + ?Sized, K: Sink>(
     ];
     let mut facts: Vec<_> = facts.into_iter().map(|(k, v)| (format!("anrscope.{k}"), v)).collect();
     if let Some(system) = &read.system {
-        facts.extend(system.facts().map(|(key, value)| (format!("anrscope.system.{key}"), value)));
+        facts.extend(
+            crate::facts::system::known(system).map(|(key, value)| (format!("anrscope.system.{key}"), value)),
+        );
     }
     let numbered = warnings.iter().enumerate();
     facts.extend(numbered.map(|(i, w)| (format!("anrscope.warning.{i}"), w.to_string())));

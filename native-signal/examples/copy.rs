@@ -2,9 +2,7 @@
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod copy {
-    use native_signal::{
-        Config, Mode, Sensor, StallEvent, StallTimer, Thresholds, Uninstalled, boottime_ns, check_pending,
-    };
+    use native_signal::{Config, Mode, Sensor, StallTimer, Uninstalled, boottime_ns, check_pending};
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::{Mutex, OnceLock};
 
@@ -14,17 +12,14 @@ mod copy {
     /// The leader looks stuck to this copy's timer as well.
     fn leader_is_stalled() {
         static TIMER: OnceLock<StallTimer> = OnceLock::new();
-        let ms = 1_000_000;
-        let thresholds = Thresholds { suspect_ns: 5 * ms, stall_ns: 3_600_000 * ms, tick_ns: 5 * ms };
         TIMER.get_or_init(|| {
-            let timer = StallTimer::new(thresholds);
+            let timer = StallTimer::new();
             timer.message_begin(boottime_ns());
-            let on_tick = |event| {
-                if let StallEvent::Tick { .. } = event {
-                    check_pending();
-                }
+            let every_5_ms = |_| {
+                check_pending();
+                5_000_000
             };
-            timer.run(boottime_ns, Box::new(on_tick)).expect("a thread");
+            timer.run(boottime_ns, Box::new(every_5_ms)).expect("a thread");
             timer
         });
     }

@@ -54,14 +54,14 @@
 //! | [`open_in_this_thread`], [`close_in_this_thread`] | the group leader |
 //! | [`Sensor::uninstall`] | any; only on the leader is SIGQUIT blocked again |
 //! | [`Sensor::check_displaced`] | any; meant for the group leader, between two messages |
-//! | [`Sensor::keep_handled`] | any; meant for the observer of [`StallTimer::start`] |
-//! | [`check_pending`] | one that blocks SIGQUIT: the observer of [`StallTimer::start`] |
+//! | [`Sensor::keep_handled`] | any; meant for the observer of [`StallTimer::run`] |
+//! | [`check_pending`] | one that blocks SIGQUIT: the observer of [`StallTimer::run`] |
 //! | the other [`Sensor`] calls | any |
 //! | [`ask_for_dump`] | any |
-//! | [`PassiveWatch`] | any, one at a time; meant for the observer of [`StallTimer::start`] |
+//! | [`PassiveWatch`] | any, one at a time; meant for the observer of [`StallTimer::run`] |
 //! | the observer of [`install`] and [`Sensor::listen`] | called on `anrscope-signal`, never in the handler |
 //! | [`StallTimer::message_begin`], [`StallTimer::message_end`] | the one thread that is watched |
-//! | the observer of [`StallTimer::start`] and [`StallTimer::run`] | called on `anrscope-timer` |
+//! | the observer of [`StallTimer::run`] | called on `anrscope-timer` |
 //! | [`Judge`], [`capture_trace_text`] | any; not in a signal handler |
 //! | [`ErrorPolls::run`] | any but the watched one: it takes up to 20 s and may ask a hanging system |
 //! | the observer of [`capture_trace_text`] | called on `anrscope-text` |
@@ -72,8 +72,8 @@
 //!
 //! # The timer
 //!
-//! [`StallTimer`] watches the start time of one message at a time and reports a message that is older than a threshold. It
-//! costs the watched thread a few stores per message and is independent of loopers and recordings.
+//! [`StallTimer`] wakes a thread while a message of another thread is open. It costs the watched thread a few stores per message and is
+//! independent of loopers and recordings. Its observer decides what the message is, and when to wake next.
 //!
 //! # The verdict
 //!
@@ -131,7 +131,7 @@ pub use passive_watch::{PassiveWatch, SeenPassively};
 pub use rescue::check_pending;
 pub use sensed::{Forwarded, Sensed};
 pub use sensor::{Config, Sensor, close_in_this_thread, install, install_quietly, open_in_this_thread};
-pub use stall::{StallEvent, StallTimer, Thresholds};
+pub use stall::{StallTimer, Wakeup, WakeupObserver};
 pub use trace_format::verdict::Counters;
 pub use trace_text::{
     Ended, HookError, Limits, Target, TraceCapture, TraceText, UnhookError, Writer, capture_trace_text,

@@ -9,8 +9,8 @@ use crate::{catcher, task};
 /// The shortest time between two checks.
 const EVERY_NS: u64 = 1_000_000_000;
 
-/// Watches the catcher while the main thread is stalled, and only then: [`PassiveWatch::tick`] is called with each
-/// [`crate::StallEvent::Tick`], so that it costs no wake-up of its own. For a sensor that is [`crate::Mode::Passive`].
+/// Watches the catcher while the main thread is stalled, and only then: [`PassiveWatch::tick`] is called at each wake-up of
+/// [`crate::StallTimer`], so that it costs no wake-up of its own. For a sensor that is [`crate::Mode::Passive`].
 ///
 /// Any thread, one at a time; it reads files of `/proc` and allocates. Never in a signal handler.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@
 //! see it (man 2 sigpending) and take it (man 2 sigtimedwait), without a file descriptor that other code could close.
 //!
 //! Nothing wakes a thread for such a signal, and no thread should poll without need. So the check is made by a thread that is
-//! awake because main is late: [`check_pending`] is called with each [`crate::StallEvent::Tick`].
+//! awake because main is late: [`check_pending`] is called at each wake-up of [`crate::StallTimer`].
 
 use crate::catcher;
 use crate::mask;
@@ -26,7 +26,7 @@ const ONLY_SIGQUIT: u64 = 1 << (libc::SIGQUIT - 1);
 /// [`crate::Config::rescue_after`] is taken there and forwarded.
 ///
 /// Call it on a thread that blocks SIGQUIT ([`crate::spawn_quiet`]; on another nothing is ever found) while the main thread appears
-/// stuck, every 20 ms or so: with each [`crate::StallEvent::Tick`]. One system call; a futex at the first sight of a signal.
+/// stuck, every 20 ms or so: at each wake-up of [`crate::StallTimer`]. One system call; a futex at the first sight of a signal.
 /// Does nothing if no sensor is installed.
 pub fn check_pending() {
     let Some(shared) = Shared::get() else { return };

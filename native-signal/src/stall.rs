@@ -1,10 +1,11 @@
-//! Detects a message of the watched thread that does not end.
+//! Wakes a thread while a message of the watched thread is open. What that message is, and when to wake next, the thread's observer
+//! decides (`trace_rules::looper::Watch`).
 //!
 //! # How the timer thread follows without notifications
 //!
 //! The watched thread only stores a generation and the start time of its message, 0 between messages. The timer
-//! thread sleeps until the message that it saw would reach its next threshold. Every later message reaches it later, so
-//! sleeping through any number of messages misses nothing, and the timer wakes about once per `suspect_ns` however
+//! thread sleeps until the message that it saw would reach its next limit. Every later message reaches it later, so
+//! sleeping through any number of messages misses nothing, and the timer wakes about once per first limit however
 //! many there are. After two seconds without an open message it parks, and the next message wakes it.
 //!
 //! # Why no wake-up is lost
@@ -22,24 +23,14 @@
 //! message *k*'s generation was stored, so it is not an earlier message's, and a later message's `begin` would have
 //! shown its generation to the second read. So `begin` belongs to message *k*, or is 0, or belongs to work that another thread found
 //! after it ([`StallTimer::work_began`]), which has another time.
-//!
-//! # Frozen processes
-//!
-//! BOOTTIME keeps running while a cached app is frozen, while the system's ANR timer freezes the process before it requests the
-//! dump, and while the device sleeps. If the timer thread itself wakes later than requested by more than [`FROZEN_NS`], and the
-//! process used no CPU time meanwhile, then nothing in this process ran, and that interval does not count towards the message's age.
-//! [`StallTimer::frozen_ns`] returns its length, also before the timer thread has run again: after a freeze the signal's
-//! handler may be the first to run.
 
-use crate::clock::process_cpu_ns;
 use crate::mask;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use trace_format::android::ANR_LIMIT_NS;
 
 /// The thread's name.
 const NAME: &str = "anrscope-timer";
@@ -47,64 +38,24 @@ const NAME: &str = "anrscope-timer";
 /// The timer thread parks after this long without an open message.
 const PARK_AFTER_NS: u64 = 2_000_000_000;
 
-/// The delay of the timer thread from which on the process may have been frozen, rather than waiting for a busy CPU; or half of
-/// `stall_ns`, if that is less. The system's freezer keeps a process for as long as its ANR handling takes to begin (AOSP
-/// `services/core/jni/com_android_server_utils_AnrTimer.cpp`, Android 16: frozen at the timer's end, thawed before the dump).
-const FROZEN_NS: u64 = 1_000_000_000;
+/// The timer thread sleeps no shorter than this, whatever its observer says.
+const SHORTEST_SLEEP_NS: u64 = 10_000;
 
-/// The process ran during a delay if it used at least one part in this many of it.
-const RAN_SHARE: u64 = 100;
-
-/// The ages at which a message is suspect and stalled, in ns.
+/// The timer thread is awake. Times are those of the clock given to [`StallTimer::run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Thresholds {
-    /// From this age on a message is suspect and [`StallEvent::Tick`]s come. Also how often the timer thread wakes while
-    /// messages come and go.
-    pub suspect_ns: u64,
-    /// From this age on it is stalled.
-    pub stall_ns: u64,
-    /// The interval between two ticks, and the precision of [`StallEvent::Recovered`].
-    pub tick_ns: u64,
+pub struct Wakeup {
+    /// When the open message began; 0 if none is open.
+    pub since_ns: u64,
+    /// A number that each message changes. Work outside of messages has that of the message before it.
+    pub generation: u32,
+    /// Now.
+    pub now_ns: u64,
+    /// When it was to wake; 0 if it was parked, or has just started.
+    pub due_ns: u64,
 }
 
-impl Default for Thresholds {
-    fn default() -> Self {
-        Thresholds { suspect_ns: 1_000_000_000, stall_ns: ANR_LIMIT_NS, tick_ns: 20_000_000 }
-    }
-}
-
-/// An event of the timer thread. Times are those of the clock given to [`StallTimer::start`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StallEvent {
-    /// The timer thread has polled; comes before all other events of this poll.
-    Poll {
-        /// When the open message began; 0 if none is open.
-        since_ns: u64,
-        /// When it polled.
-        now_ns: u64,
-        /// How much later than requested it woke.
-        late_ns: u64,
-    },
-    /// The message is suspect and still open.
-    Tick {
-        /// When it began.
-        since_ns: u64,
-    },
-    /// The message has reached `stall_ns`; once a message.
-    Stalled {
-        /// When it began.
-        since_ns: u64,
-        /// When that was detected. It is never less than `stall_ns` after `since_ns`.
-        now_ns: u64,
-    },
-    /// A message that was reported as stalled has ended.
-    Recovered {
-        /// When it began.
-        since_ns: u64,
-        /// When its end was detected, which is up to `tick_ns` after it.
-        now_ns: u64,
-    },
-}
+/// Decides at each wake-up, on the timer thread, and returns the time until the next one, in ns.
+pub type WakeupObserver = Box<dyn FnMut(Wakeup) -> u64 + Send>;
 
 /// Watches one thread's messages. Dropping it ends its thread.
 #[derive(Debug)]
@@ -122,134 +73,45 @@ struct Watched {
     stop: AtomicBool,
     observer_panicked: AtomicBool,
     wakeups: AtomicU64,
-    /// [`Thresholds`], in their order.
-    thresholds: [AtomicU64; 3],
-    /// Never taken on the watched thread.
-    rest: Mutex<Rest>,
-}
-
-/// The timer thread's sleep, and how long the process was frozen in the open message. Changed by that thread alone.
-#[derive(Clone, Copy, Debug, Default)]
-struct Rest {
-    /// When it is due to wake; 0 while it is awake or parked.
-    until_ns: u64,
-    /// The most CPU time that the process can have used by then.
-    cpu_ns: u64,
-    /// The open message, and how long the process was frozen in it.
-    since_ns: u64,
-    frozen_ns: u64,
-}
-
-impl Rest {
-    /// How much of a message that began at `since_ns`, until `at_ns`, the process was frozen in this sleep.
-    fn frozen(&self, since_ns: u64, at_ns: u64, threshold_ns: u64) -> u64 {
-        if self.until_ns == 0 {
-            return 0;
-        }
-        let late_ns = at_ns.saturating_sub(self.until_ns);
-        let ran = || process_cpu_ns() >= self.cpu_ns.saturating_add(late_ns / RAN_SHARE);
-        if late_ns <= threshold_ns || ran() {
-            return 0;
-        }
-        at_ns.saturating_sub(self.until_ns.max(since_ns))
-    }
-}
-
-impl Watched {
-    fn set_thresholds(&self, thresholds: Thresholds) {
-        let suspect_ns = thresholds.suspect_ns.max(10_000);
-        let ordered = [suspect_ns, thresholds.stall_ns.max(suspect_ns), thresholds.tick_ns.max(10_000)];
-        for (slot, ns) in self.thresholds.iter().zip(ordered) {
-            slot.store(ns, Ordering::Relaxed);
-        }
-    }
-
-    /// While they are changed the result may mix old and new ones: the next poll has all new ones.
-    fn thresholds(&self) -> Thresholds {
-        let [suspect_ns, stall_ns, tick_ns] = [0, 1, 2].map(|at| self.thresholds[at].load(Ordering::Relaxed));
-        Thresholds { suspect_ns, stall_ns: stall_ns.max(suspect_ns), tick_ns }
-    }
-
-    fn rest(&self) -> MutexGuard<'_, Rest> {
-        self.rest.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The delay of the timer thread from which on the process may have been frozen.
-    fn frozen_threshold(&self) -> u64 {
-        FROZEN_NS.min(self.thresholds[1].load(Ordering::Relaxed) / 2)
-    }
+    /// When the timer thread is due to wake; 0 while it is awake or parked.
+    due_ns: AtomicU64,
 }
 
 impl StallTimer {
-    /// Starts the thread "anrscope-timer", which takes no signals.
-    ///
-    /// `now` is the clock of the times passed to [`StallTimer::message_begin`], usually CLOCK_BOOTTIME
-    /// ([`crate::boottime_ns`]). `observer` runs on the timer thread; if it panics, it is not called any more and
-    /// [`StallTimer::observer_panicked`] is true. Thresholds are adjusted: `stall_ns` at least
-    /// `suspect_ns`, and neither it nor `tick_ns` under 10 µs.
-    ///
-    /// # Errors
-    ///
-    /// The thread could not be started.
-    pub fn start(
-        thresholds: Thresholds,
-        now: fn() -> u64,
-        observer: Box<dyn FnMut(StallEvent) + Send>,
-    ) -> io::Result<StallTimer> {
-        StallTimer::start_and_park(thresholds, PARK_AFTER_NS, now, observer)
-    }
-
-    fn start_and_park(
-        thresholds: Thresholds,
-        park_after_ns: u64,
-        now: fn() -> u64,
-        observer: Box<dyn FnMut(StallEvent) + Send>,
-    ) -> io::Result<StallTimer> {
-        let timer = StallTimer::new(thresholds);
-        timer.run_and_park(park_after_ns, now, observer)?;
-        Ok(timer)
-    }
-
     /// A timer without its thread, for a watched thread that has no time to start one: it can pass messages at once, and
     /// [`StallTimer::run`], on another thread, begins with the message that is open then.
-    pub fn new(thresholds: Thresholds) -> StallTimer {
-        let watched = Arc::new(Watched::default());
-        watched.set_thresholds(thresholds);
-        StallTimer { watched, thread: OnceLock::new(), pid: std::process::id() }
+    pub fn new() -> StallTimer {
+        StallTimer { watched: Arc::default(), thread: OnceLock::new(), pid: std::process::id() }
     }
 
-    /// Starts the thread of a timer that was made by [`StallTimer::new`]; the arguments are those of
-    /// [`StallTimer::start`]. A timer that has its thread keeps it, and nothing happens.
+    /// Starts the thread "anrscope-timer", which takes no signals. A timer that has its thread keeps it, and nothing happens.
+    ///
+    /// `now` is the clock of the times passed to [`StallTimer::message_begin`], usually CLOCK_BOOTTIME
+    /// ([`crate::boottime_ns`]). `observer` runs on the timer thread; if it panics, that thread ends and
+    /// [`StallTimer::observer_panicked`] is true.
     ///
     /// # Errors
     ///
     /// The thread could not be started.
-    pub fn run(&self, now: fn() -> u64, observer: Box<dyn FnMut(StallEvent) + Send>) -> io::Result<()> {
+    pub fn run(&self, now: fn() -> u64, observer: WakeupObserver) -> io::Result<()> {
         self.run_and_park(PARK_AFTER_NS, now, observer)
     }
 
-    fn run_and_park(
-        &self,
-        park_after_ns: u64,
-        now: fn() -> u64,
-        observer: Box<dyn FnMut(StallEvent) + Send>,
-    ) -> io::Result<()> {
+    fn run_and_park(&self, park_after_ns: u64, now: fn() -> u64, observer: WakeupObserver) -> io::Result<()> {
         if self.thread.get().is_some() {
             return Ok(());
         }
-        let watched = self.watched.clone();
-        let thresholds = watched.thresholds();
-        let timer = Timer { watched, thresholds, park_after_ns, now, observer: Some(observer), state: None };
+        let timer = Timer { watched: self.watched.clone(), park_after_ns, now, observer };
         let thread = mask::spawn_quiet(NAME, move || timer.run())?;
         let _ = self.thread.set(thread);
-        // Pairs with the fence of `wake`: thresholds that were set before the thread could be woken for them are seen now.
+        // Pairs with the fence of `wake`: what was changed before the thread could be woken for it is seen now.
         fence(Ordering::SeqCst);
         self.wake();
         Ok(())
     }
 
-    /// Wakes the timer thread; stores made before are visible to it.
-    fn wake(&self) {
+    /// Wakes the timer thread before it is due, to decide by other limits; stores made before are visible to it. Any thread.
+    pub fn wake(&self) {
         fence(Ordering::SeqCst);
         if let Some(thread) = self.thread.get() {
             thread.thread().unpark();
@@ -294,30 +156,19 @@ impl StallTimer {
         let _ = begin.compare_exchange(begun_ns.max(1), 0, Ordering::Release, Ordering::Relaxed);
     }
 
-    /// Changes the thresholds; a message that has passed one of them already is reported at once. Any thread.
-    pub fn set_thresholds(&self, thresholds: Thresholds) {
-        self.watched.set_thresholds(thresholds);
-        self.wake();
-    }
-
     #[cold]
     fn unpark(&self) {
         self.watched.parked.store(false, Ordering::Relaxed);
         self.wake();
     }
 
-    /// How long this process was frozen in the message that began at `since_ns`, until `at_ns`: by the system's freezer, by
-    /// SIGSTOP, or with the sleeping device. In ns of the clock given to [`StallTimer::start`]; at most a second too little,
-    /// and 0 if unknown. `at_ns` is now or a moment ago. Any thread but the watched one.
-    pub fn frozen_ns(&self, since_ns: u64, at_ns: u64) -> u64 {
-        let rest = *self.watched.rest();
-        let known_ns = if rest.since_ns == since_ns { rest.frozen_ns } else { 0 };
-        let frozen_ns =
-            known_ns.saturating_add(rest.frozen(since_ns, at_ns, self.watched.frozen_threshold()));
-        frozen_ns.min(at_ns.saturating_sub(since_ns))
+    /// When the timer thread is due to wake; 0 while it is awake or parked. A time in the past is that of a thread that could not
+    /// run. Any thread.
+    pub fn due_ns(&self) -> u64 {
+        self.watched.due_ns.load(Ordering::Acquire)
     }
 
-    /// Whether the observer panicked and is not called any more.
+    /// Whether the observer panicked, so that the timer's thread has ended.
     pub fn observer_panicked(&self) -> bool {
         self.watched.observer_panicked.load(Ordering::Relaxed)
     }
@@ -349,41 +200,42 @@ impl Drop for StallTimer {
     }
 }
 
-/// The open message, as the timer thread knows it.
-#[derive(Clone, Copy)]
-struct MessageState {
-    generation: u32,
-    since_ns: u64,
-    /// `since_ns`, plus the time in which the process was frozen.
-    counted_from_ns: u64,
-    stalled: bool,
+impl Default for StallTimer {
+    fn default() -> Self {
+        StallTimer::new()
+    }
 }
 
 struct Timer {
     watched: Arc<Watched>,
-    thresholds: Thresholds,
     park_after_ns: u64,
     now: fn() -> u64,
-    observer: Option<Box<dyn FnMut(StallEvent) + Send>>,
-    state: Option<MessageState>,
+    observer: WakeupObserver,
 }
 
 impl Timer {
     fn run(mut self) {
         let mut quiet_since = None;
         let mut last_generation = 0;
-        // How late the last wake-up was.
-        let mut late_ns = 0;
+        let mut due_ns = 0;
         while !self.watched.stop.load(Ordering::Acquire) {
             // Read the clock first: a message that is open afterwards is at least this old.
             let now_ns = (self.now)();
-            let (generation, begin_ns) = self.open_message();
-            self.thresholds = self.watched.thresholds();
-            let recovered = self.update(now_ns, generation, begin_ns);
-            self.report(StallEvent::Poll { since_ns: begin_ns, now_ns, late_ns });
-            let sleep_ns = self.follow(now_ns, recovered);
+            let (generation, since_ns) = self.open_message();
+            let observer = &mut self.observer;
+            let wakeup = Wakeup { since_ns, generation, now_ns, due_ns };
+            let sleep_ns = match catch_unwind(AssertUnwindSafe(|| observer(wakeup))) {
+                Ok(sleep_ns) => sleep_ns.max(SHORTEST_SLEEP_NS),
+                Err(panic) => {
+                    self.watched.observer_panicked.store(true, Ordering::Relaxed);
+                    // Dropping the observer after its panic may panic again.
+                    std::mem::forget(panic);
+                    std::mem::forget(self.observer);
+                    return;
+                }
+            };
 
-            let quiet = begin_ns == 0 && generation == last_generation;
+            let quiet = since_ns == 0 && generation == last_generation;
             last_generation = generation;
             let quiet_since = match quiet {
                 true => *quiet_since.get_or_insert(now_ns),
@@ -391,18 +243,14 @@ impl Timer {
             };
             if quiet && now_ns.saturating_sub(quiet_since) >= self.park_after_ns {
                 self.park();
-                late_ns = 0;
+                due_ns = 0;
                 continue;
             }
-            let before_ns = (self.now)();
-            {
-                let mut rest = self.watched.rest();
-                rest.until_ns = before_ns.saturating_add(sleep_ns);
-                rest.cpu_ns = process_cpu_ns().saturating_add(sleep_ns);
-            }
+            due_ns = (self.now)().saturating_add(sleep_ns);
+            self.watched.due_ns.store(due_ns, Ordering::Release);
             thread::park_timeout(Duration::from_nanos(sleep_ns));
+            self.watched.due_ns.store(0, Ordering::Release);
             self.watched.wakeups.fetch_add(1, Ordering::Relaxed);
-            late_ns = (self.now)().saturating_sub(before_ns).saturating_sub(sleep_ns);
         }
     }
 
@@ -417,59 +265,6 @@ impl Timer {
         }
     }
 
-    /// Updates the state of the open message, including how long the process was frozen in the sleep that ends here. Returns the
-    /// start of a stalled message that is over.
-    fn update(&mut self, now_ns: u64, generation: u32, begin_ns: u64) -> Option<u64> {
-        // Work outside of messages has the generation of the message before it.
-        let known = self
-            .state
-            .filter(|state| begin_ns != 0 && state.generation == generation && state.since_ns == begin_ns);
-        let over = if known.is_none() { self.state } else { None };
-        self.state = (begin_ns != 0).then(|| {
-            known.unwrap_or(MessageState {
-                generation,
-                since_ns: begin_ns,
-                counted_from_ns: begin_ns,
-                stalled: false,
-            })
-        });
-        let threshold_ns = self.watched.frozen_threshold();
-        let mut rest = self.watched.rest();
-        if let Some(state) = &mut self.state {
-            let frozen_ns = rest.frozen(begin_ns, now_ns, threshold_ns);
-            state.counted_from_ns = state.counted_from_ns.saturating_add(frozen_ns).min(now_ns.max(begin_ns));
-            rest.frozen_ns = state.counted_from_ns - begin_ns;
-        }
-        rest.since_ns = begin_ns;
-        rest.until_ns = 0;
-        over.filter(|state| state.stalled).map(|state| state.since_ns)
-    }
-
-    /// Emits the events that are due, and returns the time until the next threshold.
-    fn follow(&mut self, now_ns: u64, recovered: Option<u64>) -> u64 {
-        if let Some(since_ns) = recovered {
-            self.report(StallEvent::Recovered { since_ns, now_ns });
-        }
-        let Some(mut state) = self.state else { return self.thresholds.suspect_ns };
-        let age_ns = now_ns.saturating_sub(state.counted_from_ns);
-        let to_stall_ns = self.thresholds.stall_ns.saturating_sub(age_ns);
-        let sleep_ns = if age_ns < self.thresholds.suspect_ns {
-            self.thresholds.suspect_ns - age_ns
-        } else {
-            if to_stall_ns == 0 && !state.stalled {
-                state.stalled = true;
-                self.report(StallEvent::Stalled { since_ns: state.since_ns, now_ns });
-            }
-            self.report(StallEvent::Tick { since_ns: state.since_ns });
-            match to_stall_ns {
-                0 => self.thresholds.tick_ns,
-                left => left.min(self.thresholds.tick_ns),
-            }
-        };
-        self.state = Some(state);
-        sleep_ns
-    }
-
     fn park(&self) {
         self.watched.parked.store(true, Ordering::SeqCst);
         while self.watched.parked.load(Ordering::SeqCst)
@@ -482,16 +277,6 @@ impl Timer {
         }
         self.watched.parked.store(false, Ordering::Relaxed);
     }
-
-    fn report(&mut self, event: StallEvent) {
-        let Some(observer) = self.observer.as_mut() else { return };
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| observer(event))) {
-            self.watched.observer_panicked.store(true, Ordering::Relaxed);
-            // Dropping the observer after its panic may panic again.
-            std::mem::forget(panic);
-            std::mem::forget(self.observer.take());
-        }
-    }
 }
 
 #[cfg(test)]
@@ -501,17 +286,16 @@ mod tests {
     use std::time::Instant;
 
     /// The timer parks whenever it can, and messages begin at every moment of that. A lost wake-up
-    /// leaves a message open without a tick.
+    /// leaves a message open that no wake-up has seen.
     #[test]
     fn no_wake_up_is_lost_while_the_timer_parks() {
         static TICKED: AtomicU64 = AtomicU64::new(0);
-        let thresholds = Thresholds { suspect_ns: 10_000, stall_ns: 3_600_000_000_000, tick_ns: 10_000 };
-        let observer = |event| {
-            if let StallEvent::Tick { since_ns } = event {
-                TICKED.store(since_ns, Ordering::SeqCst);
-            }
+        let observer = |wakeup: Wakeup| {
+            TICKED.store(wakeup.since_ns, Ordering::SeqCst);
+            SHORTEST_SLEEP_NS
         };
-        let timer = StallTimer::start_and_park(thresholds, 0, boottime_ns, Box::new(observer)).unwrap();
+        let timer = StallTimer::new();
+        timer.run_and_park(0, boottime_ns, Box::new(observer)).unwrap();
         let mut parks = 0;
         for round in 0..5_000u32 {
             // From at once to well after it has parked, in uneven steps.

@@ -259,3 +259,20 @@ fn an_app_that_sets_its_anr_limit_is_judged_by_it() {
     assert_eq!(outcome(Some(1_000), true, 999), Outcome::DumpRequested);
     assert_eq!(outcome(Some(1_000), true, 1_000), Outcome::Anr);
 }
+
+/// Matrix's limits of the queue's head, which Matrix compares with "less than" in the foreground and in the background.
+#[test]
+fn the_head_of_the_queue_by_matrix() {
+    let anr = |foreground, when| {
+        let evidence = Evidence {
+            si_pid: 1_234,
+            si_uid: 1_000,
+            foreground: Some(foreground),
+            head: Head::When(when),
+            ..Evidence::default()
+        };
+        Judge::new(Policy::Matrix, OWN).judge(&evidence).outcome == Outcome::Anr
+    };
+    assert_eq!((anr(true, -1_999), anr(true, -2_000), anr(true, -2_001)), (false, false, true));
+    assert_eq!((anr(false, -9_999), anr(false, -10_000), anr(false, -10_001)), (false, false, true));
+}

@@ -1,23 +1,73 @@
-//! The stall timer with a real clock and small thresholds. Lower bounds are exact; upper ones are for a machine under load.
+//! The stall timer with the rule that decides for it (`trace_rules::looper::Watch`), a real clock and small limits. Lower bounds are
+//! exact; upper ones are for a machine under load.
 
 #![cfg(any(target_os = "linux", target_os = "android"))]
 
-use native_signal::{StallEvent, StallTimer, Thresholds, boottime_ns};
+use native_signal::{StallTimer, Wakeup, boottime_ns};
+use nix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use trace_rules::looper::{Limits, Poll, ProcessState, Watch};
 
 const MS: u64 = 1_000_000;
-const SMALL: Thresholds = Thresholds { suspect_ns: 20 * MS, stall_ns: 100 * MS, tick_ns: 5 * MS };
+const SMALL: Limits = Limits { suspect_ms: 20, anr_ms: 100, tick_ms: 5, lag_ms: 0, too_late_ms: 0 };
+const STALL_NS: u64 = SMALL.anr_ms * MS;
 
-type Seen = Arc<Mutex<Vec<StallEvent>>>;
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Event {
+    Tick { since_ns: u64 },
+    Stalled { since_ns: u64, now_ns: u64 },
+    Recovered { since_ns: u64, now_ns: u64 },
+}
 
-fn start(thresholds: Thresholds, now: fn() -> u64) -> (StallTimer, Seen) {
-    let seen = Seen::default();
-    let log = seen.clone();
-    let timer = StallTimer::start(thresholds, now, Box::new(move |event| log.lock().unwrap().push(event)));
-    (timer.unwrap(), seen)
+/// What the rule found, and the rule.
+struct Desk {
+    events: Mutex<Vec<Event>>,
+    watch: Mutex<Watch>,
+}
+
+type Seen = Arc<Desk>;
+
+fn desk(limits: Limits) -> Seen {
+    Arc::new(Desk { events: Mutex::default(), watch: Mutex::new(Watch::new(limits)) })
+}
+
+fn cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).unwrap();
+    time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
+}
+
+impl Desk {
+    fn on(&self, wakeup: Wakeup) -> u64 {
+        let Wakeup { since_ns, generation, now_ns, due_ns } = wakeup;
+        let poll = Poll {
+            now_ns,
+            begun_ns: since_ns,
+            generation,
+            due_ns,
+            cpu_ns: Some(cpu_ns()),
+            ..Poll::default()
+        };
+        let seen = self.watch.lock().unwrap().poll(poll, &mut ProcessState::default);
+        let mut events = self.events.lock().unwrap();
+        events.extend(seen.recovered.map(|since_ns| Event::Recovered { since_ns, now_ns }));
+        events.extend(seen.anr.map(|_| Event::Stalled { since_ns, now_ns }));
+        events.extend(seen.suspect.then_some(Event::Tick { since_ns }));
+        seen.sleep_ns
+    }
+}
+
+fn run(timer: &StallTimer, now: fn() -> u64, seen: &Seen) {
+    let desk = seen.clone();
+    timer.run(now, Box::new(move |wakeup| desk.on(wakeup))).unwrap();
+}
+
+fn start(limits: Limits, now: fn() -> u64) -> (StallTimer, Seen) {
+    let (timer, seen) = (StallTimer::new(), desk(limits));
+    run(&timer, now, &seen);
+    (timer, seen)
 }
 
 #[track_caller]
@@ -30,34 +80,33 @@ fn wait_for(what: &str, done: impl Fn() -> bool) {
 }
 
 fn stalls(seen: &Seen) -> Vec<(u64, u64)> {
-    let stalled = |event: &StallEvent| match *event {
-        StallEvent::Stalled { since_ns, now_ns } => Some((since_ns, now_ns)),
+    let stalled = |event: &Event| match *event {
+        Event::Stalled { since_ns, now_ns } => Some((since_ns, now_ns)),
         _ => None,
     };
-    seen.lock().unwrap().iter().filter_map(stalled).collect()
+    seen.events.lock().unwrap().iter().filter_map(stalled).collect()
 }
 
 fn recoveries(seen: &Seen) -> Vec<(u64, u64)> {
-    let recovered = |event: &StallEvent| match *event {
-        StallEvent::Recovered { since_ns, now_ns } => Some((since_ns, now_ns)),
+    let recovered = |event: &Event| match *event {
+        Event::Recovered { since_ns, now_ns } => Some((since_ns, now_ns)),
         _ => None,
     };
-    seen.lock().unwrap().iter().filter_map(recovered).collect()
+    seen.events.lock().unwrap().iter().filter_map(recovered).collect()
 }
 
 #[test]
 fn a_message_that_began_before_the_thread_is_watched() {
-    let timer = StallTimer::new(Thresholds::default());
+    let timer = StallTimer::new();
     let begin = boottime_ns();
     timer.message_begin(begin);
     // Before the thread, too.
-    timer.set_thresholds(SMALL);
-    let seen = Seen::default();
-    let log = seen.clone();
-    timer.run(boottime_ns, Box::new(move |event| log.lock().unwrap().push(event))).unwrap();
+    timer.wake();
+    let seen = desk(SMALL);
+    run(&timer, boottime_ns, &seen);
     wait_for("the stall", || stalls(&seen).len() == 1);
     let (since, now) = stalls(&seen)[0];
-    assert!(since == begin && now - begin >= SMALL.stall_ns, "{begin}: {since} {now}");
+    assert!(since == begin && now - begin >= STALL_NS, "{begin}: {since} {now}");
     // It has its thread, and one that reports everything once.
     timer.run(boottime_ns, Box::new(|_| panic!("a second observer"))).unwrap();
     timer.message_end();
@@ -73,7 +122,7 @@ fn one_stall_with_ticks_before_and_after_and_a_recovery() {
     wait_for("the stall", || stalls(&seen).len() == 1);
     // Keeps ticking, and is reported once.
     let ticks =
-        || seen.lock().unwrap().iter().filter(|event| matches!(event, StallEvent::Tick { .. })).count();
+        || seen.events.lock().unwrap().iter().filter(|event| matches!(event, Event::Tick { .. })).count();
     let before = ticks();
     wait_for("more ticks", || ticks() >= before + 5);
     assert!(before >= 2, "{before} before the stall");
@@ -81,15 +130,15 @@ fn one_stall_with_ticks_before_and_after_and_a_recovery() {
     let ended = boottime_ns();
     wait_for("the recovery", || recoveries(&seen).len() == 1);
 
-    let events = seen.lock().unwrap().clone();
+    let events = seen.events.lock().unwrap().clone();
     assert_eq!(stalls(&seen).len(), 1);
     let (since_ns, now_ns) = stalls(&seen)[0];
     assert_eq!(since_ns, begin);
-    assert!(now_ns - begin >= SMALL.stall_ns, "{} ns too early", begin + SMALL.stall_ns - now_ns);
+    assert!(now_ns - begin >= STALL_NS, "{} ns too early", begin + STALL_NS - now_ns);
     assert_eq!(recoveries(&seen)[0].0, begin);
-    assert!(recoveries(&seen)[0].1 >= ended - SMALL.stall_ns);
+    assert!(recoveries(&seen)[0].1 >= ended - STALL_NS);
     for event in events {
-        if let StallEvent::Tick { since_ns } = event {
+        if let Event::Tick { since_ns } = event {
             assert_eq!(since_ns, begin);
         }
     }
@@ -109,9 +158,9 @@ fn short_messages_never_fire_though_the_looper_is_busy() {
     }
     timer.stop();
     // Only a message that truly was that long (this machine may be slow) may have been reported.
-    assert!(stalls(&seen).is_empty() || longest >= SMALL.stall_ns, "{:?}, longest {longest}", stalls(&seen));
-    let quiet = seen.lock().unwrap().iter().all(|event| matches!(event, StallEvent::Poll { .. }));
-    assert!(quiet || longest >= SMALL.suspect_ns);
+    assert!(stalls(&seen).is_empty() || longest >= STALL_NS, "{:?}, longest {longest}", stalls(&seen));
+    let quiet = seen.events.lock().unwrap().is_empty();
+    assert!(quiet || longest >= SMALL.suspect_ms * MS);
 }
 
 #[test]
@@ -126,17 +175,18 @@ fn back_to_back_messages_are_distinguished() {
     wait_for("the second", || stalls(&seen).len() == 2);
     assert_eq!(recoveries(&seen).len(), 1);
     assert_eq!(stalls(&seen).iter().map(|stall| stall.0).collect::<Vec<_>>(), [first, second]);
-    assert!(stalls(&seen).iter().all(|(since, now)| now - since >= SMALL.stall_ns));
+    assert!(stalls(&seen).iter().all(|(since, now)| now - since >= STALL_NS));
 }
 
 #[test]
-fn other_thresholds_hold_for_the_message_that_is_open() {
-    let far = Thresholds { suspect_ns: 3_600_000 * MS, stall_ns: 3_600_000 * MS, tick_ns: 5 * MS };
+fn other_limits_hold_for_the_message_that_is_open() {
+    let far = Limits { suspect_ms: 3_600_000, anr_ms: 3_600_000, ..SMALL };
     let (timer, seen) = start(far, boottime_ns);
     let begin = boottime_ns();
     timer.message_begin(begin);
     assert!(stalls(&seen).is_empty());
-    timer.set_thresholds(SMALL);
+    seen.watch.lock().unwrap().set_limits(SMALL);
+    timer.wake();
     wait_for("the stall", || stalls(&seen).len() == 1);
     assert_eq!(stalls(&seen)[0].0, begin);
 }
@@ -187,7 +237,7 @@ fn work_that_another_thread_finds_is_watched_until_the_watched_thread_begins_or_
     assert!(timer.work_began(work));
     wait_for("the stall", || stalls(&seen).len() == 1);
     let (since, now) = stalls(&seen)[0];
-    assert!(since == work && now - work >= SMALL.stall_ns, "{work}: {since} {now}");
+    assert!(since == work && now - work >= STALL_NS, "{work}: {since} {now}");
     timer.work_ends(work + 1);
     assert!(!timer.work_began(work + 2), "other work's end is not its own");
     timer.work_ends(work);
@@ -203,8 +253,8 @@ fn work_that_another_thread_finds_is_watched_until_the_watched_thread_begins_or_
 
 #[test]
 fn wakes_about_once_a_suspect_period_however_many_messages_there_are() {
-    let thresholds = Thresholds { suspect_ns: 50 * MS, stall_ns: 10_000 * MS, tick_ns: MS };
-    let (timer, seen) = start(thresholds, boottime_ns);
+    let limits = Limits { suspect_ms: 50, anr_ms: 10_000, tick_ms: 1, ..SMALL };
+    let (timer, seen) = start(limits, boottime_ns);
     let from = Instant::now();
     let mut messages = 0u64;
     while from.elapsed() < Duration::from_millis(500) {
@@ -212,10 +262,10 @@ fn wakes_about_once_a_suspect_period_however_many_messages_there_are() {
         timer.message_end();
         messages += 1;
     }
-    let tick = |event: &&StallEvent| matches!(event, StallEvent::Tick { .. });
-    let (wakeups, ticks) = (timer.wakeups(), seen.lock().unwrap().iter().filter(tick).count() as u64);
+    let tick = |event: &&Event| matches!(event, Event::Tick { .. });
+    let (wakeups, ticks) = (timer.wakeups(), seen.events.lock().unwrap().iter().filter(tick).count() as u64);
     // Each wake-up but those of a tick is a suspect period apart.
-    let periods = from.elapsed().as_nanos() as u64 / thresholds.suspect_ns;
+    let periods = from.elapsed().as_nanos() as u64 / (limits.suspect_ms * MS);
     assert!(wakeups <= periods + 2 + ticks, "{wakeups} wake-ups, {periods} periods, {messages} messages");
 }
 
@@ -223,15 +273,12 @@ fn wakes_about_once_a_suspect_period_however_many_messages_there_are() {
 fn a_panicking_observer_is_called_no_more() {
     let calls = Arc::new(AtomicU64::new(0));
     let counted = calls.clone();
-    let timer = StallTimer::start(
-        SMALL,
-        boottime_ns,
-        Box::new(move |_| {
-            counted.fetch_add(1, Ordering::SeqCst);
-            panic!("an observer that fails");
-        }),
-    )
-    .unwrap();
+    let timer = StallTimer::new();
+    let fails = move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        panic!("an observer that fails");
+    };
+    timer.run(boottime_ns, Box::new(fails)).unwrap();
     timer.message_begin(boottime_ns());
     wait_for("the panic", || timer.observer_panicked());
     sleep(Duration::from_millis(150));
@@ -250,8 +297,8 @@ fn jumping_clock() -> u64 {
 #[test]
 fn time_in_which_nothing_ran_does_not_count() {
     // The sleep until suspicion is long, so that the jump falls into a sleep of the timer thread.
-    let thresholds = Thresholds { suspect_ns: 800 * MS, stall_ns: 1200 * MS, tick_ns: 5 * MS };
-    let (timer, seen) = start(thresholds, jumping_clock);
+    let limits = Limits { suspect_ms: 800, anr_ms: 1_200, ..SMALL };
+    let (timer, seen) = start(limits, jumping_clock);
     let begin = jumping_clock();
     timer.message_begin(begin);
     sleep(Duration::from_millis(100));
@@ -262,7 +309,7 @@ fn time_in_which_nothing_ran_does_not_count() {
     let (since_ns, now_ns) = stalls(&seen)[0];
     assert_eq!(since_ns, begin, "its true begin");
     // It has run for at least the threshold, jump not counted. What it ran before the jump and lateness are allowed for.
-    assert!(now_ns - jumped >= thresholds.stall_ns - 800 * MS, "{} ms", (now_ns - jumped) / MS);
+    assert!(now_ns - jumped >= limits.anr_ms * MS - 800 * MS, "{} ms", (now_ns - jumped) / MS);
     assert!(run.elapsed() >= Duration::from_millis(300), "{:?}", run.elapsed());
     assert!(now_ns - begin >= hour);
 }

@@ -8,6 +8,8 @@ pub const ANR_LIMIT_NS: u64 = ANR_LIMIT_MS * 1_000_000;
 
 /// The class of a thread's message queue.
 pub const MESSAGE_QUEUE: &str = "android.os.MessageQueue";
+/// The interface of the handlers that run while a queue is empty.
+pub const IDLE_HANDLER: &str = "android.os.MessageQueue$IdleHandler";
 /// The methods of [`MESSAGE_QUEUE`] that are, or call, the wait for the next message.
 pub const POLL_METHODS: &[&str] = &["nativePollOnce", "next", "nextLegacy", "nextConcurrent"];
 /// The method in which a thread waits for its next message.

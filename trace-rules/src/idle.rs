@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::looper::Limits;
 
 /// The limits: LAG from 2 s on, never an ANR (Matrix `DEFAULT_IDLE_HANDLER_LAG`).
-pub const LIMITS: Limits = Limits { lag_ms: 2_000, anr_ms: 0, too_late_ms: 0 };
+pub const LIMITS: Limits = Limits { lag_ms: 2_000, anr_ms: 0, ..Limits::DEFAULT };
 
 /// The running idle handler. Written by the watched thread, read by any.
 #[derive(Debug, Default)]

@@ -193,6 +193,7 @@ struct Bench {
     lags: Vec<(u64, Due)>,
     anrs: Vec<(u64, Due)>,
     sleep_ns: u64,
+    recovered: Vec<u64>,
 }
 
 impl Bench {
@@ -207,6 +208,7 @@ impl Bench {
             lags: Vec::new(),
             anrs: Vec::new(),
             sleep_ns: 0,
+            recovered: Vec::new(),
         }
     }
 
@@ -214,9 +216,10 @@ impl Bench {
         let poll = Poll {
             now_ns: self.now_ns,
             begun_ns,
-            late_ns,
+            due_ns: self.now_ns - late_ns,
             slept_ns: self.slept_ns,
             cpu_ns: Some(self.cpu_ns),
+            ..Poll::default()
         };
         let seen = self.watch.poll(poll, &mut || {
             self.asked += 1;
@@ -224,12 +227,20 @@ impl Bench {
         });
         self.lags.extend(seen.lag.map(|due| (self.now_ns, due)));
         self.anrs.extend(seen.anr.map(|due| (self.now_ns, due)));
+        self.recovered.extend(seen.recovered);
         assert!(seen.sleep_ns > 0);
         self.sleep_ns = seen.sleep_ns;
     }
 
     /// Polls as often as the watch asks for, while a message is open from `begun_ns` until `until_ns`.
     fn run(&mut self, begun_ns: u64, until_ns: u64) {
+        self.run_on(begun_ns, until_ns);
+        self.now_ns = until_ns;
+        self.poll(0, 0);
+    }
+
+    /// As [`Bench::run`], and the message does not end.
+    fn run_on(&mut self, begun_ns: u64, until_ns: u64) {
         self.now_ns = self.now_ns.max(begun_ns);
         loop {
             self.poll(begun_ns, 0);
@@ -239,8 +250,6 @@ impl Bench {
             self.now_ns += self.sleep_ns;
             self.cpu_ns += self.sleep_ns / 10;
         }
-        self.now_ns = until_ns;
-        self.poll(0, 0);
     }
 }
 
@@ -278,9 +287,9 @@ fn a_late_timer_reports_its_delay_and_matrix_drops_reports_from_six_seconds_on()
         (Limits::MATRIX, 1_000, Some(Suppressed::TooLate)),
     ] {
         let mut bench = Bench::new(limits);
-        bench.poll(100 * S, 0);
+        bench.run_on(100 * S, 105 * S - 1);
         bench.now_ns = 105 * S + late_ms * MS;
-        bench.cpu_ns += late_ms * MS / 50; // the process ran
+        bench.cpu_ns += late_ms * MS / 10; // the process ran
         bench.poll(100 * S, late_ms * MS);
         let (_, anr) = bench.anrs[0];
         assert_eq!((anr.age_ns, anr.timer_late, anr.frozen_ns), (5 * S + late_ms * MS, true, 0), "{late_ms}");
@@ -319,6 +328,103 @@ fn a_frozen_process_and_a_sleeping_device_are_no_anr() {
 }
 
 #[test]
+fn what_the_process_used_before_the_watching_thread_was_due_is_no_sign_that_it_ran_later() {
+    // A sleep of one second, then a delay; the process used so much CPU time in both together.
+    for (late_ms, cpu_ms, frozen_ms, timer_late) in [
+        (500, 0, 0, false),             // a busy CPU
+        (501, 0, 501, false),           // frozen
+        (30_000, 1_000, 30_000, false), // busy until it was frozen
+        (30_000, 1_299, 30_000, false),
+        (30_000, 1_300, 0, true), // more than one CPU gives in a second: it ran
+        (3_000, 4_000, 0, true),
+    ] {
+        let mut bench = Bench::new(Limits::default());
+        bench.poll(100 * S, 0);
+        assert_eq!(bench.sleep_ns, S);
+        bench.now_ns = 101 * S + late_ms * MS;
+        bench.cpu_ns = cpu_ms * MS;
+        let asked = Poll {
+            now_ns: bench.now_ns,
+            begun_ns: 100 * S,
+            due_ns: 101 * S,
+            cpu_ns: Some(bench.cpu_ns),
+            ..Poll::default()
+        };
+        assert_eq!(
+            bench.watch.frozen_ns(asked),
+            frozen_ms * MS,
+            "before the watching thread runs: {late_ms}"
+        );
+        bench.poll(100 * S, late_ms * MS);
+        assert_eq!(bench.watch.frozen_ns(Poll { due_ns: 0, ..asked }), frozen_ms * MS, "{late_ms} {cpu_ms}");
+        // Of another message nothing is known.
+        assert_eq!(bench.watch.frozen_ns(Poll { due_ns: 0, begun_ns: 99 * S, ..asked }), 0);
+        bench.run_on(100 * S, 200 * S);
+        let (_, anr) = bench.anrs[0];
+        assert_eq!((anr.frozen_ns, anr.timer_late), (frozen_ms * MS, timer_late), "{late_ms} {cpu_ms}");
+    }
+}
+
+#[test]
+fn a_parked_thread_and_one_that_was_busy_before_its_sleep_are_not_late() {
+    // It was parked until the message came, which is no delay of its own.
+    let mut bench = Bench::new(Limits::default());
+    bench.poll(0, 0);
+    bench.now_ns = 700 * S;
+    let poll = Poll { now_ns: 700 * S, begun_ns: 695 * S, cpu_ns: Some(0), ..Poll::default() };
+    assert_eq!(bench.watch.frozen_ns(poll), 0);
+    let anr = bench.watch.poll(poll, &mut ProcessState::default).anr.unwrap();
+    assert_eq!((anr.age_ns, anr.frozen_ns, anr.timer_late), (5 * S, 0, false));
+
+    // Two seconds of work of its own after a poll belong to neither its sleep nor its delay.
+    let mut bench = Bench::new(Limits::default());
+    bench.poll(100 * S, 0);
+    bench.watch.sleeps(Poll { now_ns: 102 * S, cpu_ns: Some(2 * S), ..Poll::default() });
+    (bench.now_ns, bench.cpu_ns) = (104 * S, 2 * S);
+    bench.poll(100 * S, S);
+    assert_eq!(bench.lags[0].1.frozen_ns, S);
+}
+
+#[test]
+fn a_message_is_suspect_from_the_first_limit_on_and_its_end_is_found_after_an_anr_alone() {
+    let suspect = |limits: Limits, poll: Poll| {
+        let seen = Watch::new(limits).poll(poll, &mut ProcessState::default);
+        (seen.suspect, seen.lag.is_some(), seen.sleep_ns / MS)
+    };
+    let at = |age_ms: u64| Poll { now_ns: S + age_ms * MS, begun_ns: S, ..Poll::default() };
+    let table = [
+        (Limits::default(), at(999), (false, false, 1)),
+        (Limits::default(), at(1_000), (true, false, 20)),
+        (Limits::default(), at(1_990), (true, false, 10)),
+        (Limits::default(), at(2_000), (true, true, 20)),
+        (Limits { lag_ms: 300, ..Limits::default() }, at(299), (false, false, 1)),
+        (Limits { lag_ms: 300, ..Limits::default() }, at(300), (true, true, 20)),
+        (Limits { suspect_ms: 0, tick_ms: 0, ..Limits::default() }, at(0), (false, false, 1)),
+        (Limits { suspect_ms: 0, tick_ms: 0, ..Limits::default() }, at(1), (true, false, 1)),
+        (Limits::default(), Poll { unconfirmed: true, ..at(60_000) }, (true, false, 20)),
+        (Limits::default(), Poll { begun_ns: 0, ..at(60_000) }, (false, false, 1_000)),
+    ];
+    for (limits, poll, expected) in table {
+        assert_eq!(suspect(limits, poll), expected, "{limits:?} {poll:?}");
+    }
+
+    let mut bench = Bench::new(Limits::default());
+    bench.run(100 * S, 104 * S);
+    assert_eq!(bench.recovered, []);
+    bench.run(110 * S, 116 * S);
+    assert_eq!(bench.recovered, [110 * S]);
+    // A message of which it becomes known late that it is one, and another one that begins at the same time.
+    let mut watch = Watch::new(Limits::default());
+    let mut poll = |generation, unconfirmed, age_ms| {
+        let seen = watch.poll(Poll { generation, unconfirmed, ..at(age_ms) }, &mut ProcessState::default);
+        (seen.lag.is_some(), seen.anr.is_some(), seen.recovered)
+    };
+    assert_eq!(poll(1, true, 6_000), (false, false, None));
+    assert_eq!(poll(1, false, 6_020), (true, true, None));
+    assert_eq!(poll(2, false, 6_040), (true, true, Some(S)));
+}
+
+#[test]
 fn a_debugger_and_a_dying_process_are_no_lag() {
     for (evidence, why) in [
         (ProcessState { debugger: true, ..ProcessState::default() }, Suppressed::Debugger),
@@ -338,4 +444,19 @@ fn a_switched_off_limit_is_never_reached() {
     let mut bench = Bench::new(Limits { lag_ms: 0, ..Limits::default() });
     bench.run(100 * S, 130 * S);
     assert_eq!((bench.lags.len(), bench.anrs.len()), (0, 1));
+}
+
+#[test]
+fn limits_change_while_a_message_runs() {
+    let mut watch = Watch::new(Limits::default());
+    let mut poll = |lag_ms, anr_ms| {
+        watch.set_limits(Limits { lag_ms, anr_ms, ..Limits::default() });
+        let poll = Poll { now_ns: S + 4_000 * MS, begun_ns: S, ..Poll::default() };
+        let seen = watch.poll(poll, &mut ProcessState::default);
+        (seen.lag.is_some(), seen.anr.is_some())
+    };
+    assert_eq!(poll(0, 0), (false, false));
+    assert_eq!(poll(0, 4_001), (false, false));
+    assert_eq!(poll(0, 4_000), (false, true));
+    assert_eq!(poll(4_000, 4_000), (true, false));
 }

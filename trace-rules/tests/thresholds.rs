@@ -1,7 +1,6 @@
 //! The table of thresholds: the last value on one side, the first on the other.
 
 use trace_rules::foreground::{DEBOUNCE_MS, Foreground};
-use trace_rules::frame::{DropLevels, Level, dropped, interval_ns};
 use trace_rules::idle;
 use trace_rules::looper::{HISTORY, Limits, Messages, Poll, ProcessState, Tag, Watch};
 use trace_rules::startup::{CreatedBy, StartConfig, Starts};
@@ -46,18 +45,6 @@ fn durations() {
 }
 
 #[test]
-fn dropped_frames() {
-    for hz in [60.0, 90.0, 120.0] {
-        let level =
-            |n: u64| DropLevels::default().level(dropped((n + 1) * interval_ns(hz), interval_ns(hz)).whole());
-        let steps = [(3, Level::Normal), (9, Level::Middle), (24, Level::High), (42, Level::Frozen)];
-        for (from, reached) in steps {
-            assert!(level(from - 1) < reached && level(from) == reached, "{from} at {hz} Hz");
-        }
-    }
-}
-
-#[test]
 fn foreground() {
     let gone = |after_ms| {
         let mut app = Foreground::new();
@@ -84,25 +71,4 @@ fn starts() {
     assert_eq!((bad(2_000), bad(2_001)), (false, true));
     assert_eq!((stack(9_999), stack(10_000)), (false, true));
     assert_eq!((start(29_999, 40_000).is_some(), start(30_000, 40_000).is_some()), (true, false));
-}
-
-/// How late the head of the queue must be is judged in `native-signal`, by Matrix's policy.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-#[test]
-fn the_head_of_the_queue() {
-    use native_signal::{Evidence, Head, Identity, Judge, Outcome, Policy};
-
-    let own = Identity { pid: 4_321, uid: 10_123 };
-    let anr = |foreground, when| {
-        let evidence = Evidence {
-            si_pid: 1_234,
-            si_uid: 1_000,
-            foreground: Some(foreground),
-            head: Head::When(when),
-            ..Evidence::default()
-        };
-        Judge::new(Policy::Matrix, own).judge(&evidence).outcome == Outcome::Anr
-    };
-    assert_eq!((anr(true, -1_999), anr(true, -2_000), anr(true, -2_001)), (false, false, true));
-    assert_eq!((anr(false, -9_999), anr(false, -10_000), anr(false, -10_001)), (false, false, true));
 }

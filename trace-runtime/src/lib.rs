@@ -96,7 +96,7 @@ mod start;
 
 pub use message_bounds::{message_begin, message_end};
 pub use monitors::app_state::set_foreground;
-pub use native_signal::{ErrorState, Policy, ProcessInError, Target, Thresholds, Writer};
+pub use native_signal::{ErrorState, Policy, ProcessInError, Target, Writer};
 pub use recorder::{
     Clock, Destination, Mark, Overwritten, Slice, StartError, Threads, copy_since, counter, enter, exit,
     focus, frame_begin, frame_end, is_valid, mark, mark_here, name_thread, pause, released, resume,
@@ -110,3 +110,4 @@ pub use sigquit::sensing::{DumpError, dump};
 pub use sigquit::trace_text::{TraceTextSource, capture_trace_text};
 pub use sigquit::verdict::set_error_state_source;
 pub use start::{Config, start};
+pub use trace_rules::looper::Limits;

@@ -1,10 +1,11 @@
 //! The work of the timer thread: what happens while a message of main does not end.
 
-use native_signal::StallEvent;
+use native_signal::Wakeup;
 use trace_format::event::{Event, Stall};
+use trace_rules::looper::PollResult;
 
 use crate::main_thread::{message_watch, usage};
-use crate::monitors::anr::timers::Timers;
+use crate::monitors::anr::timers::{self, Timers};
 use crate::monitors::looper::unknown;
 use crate::recorder::Recorder;
 use crate::sigquit::sensing::{self, WhileStalled};
@@ -15,8 +16,11 @@ use crate::time::clock;
 pub(crate) fn start() -> std::io::Result<()> {
     let Some(timer) = message_watch::timer() else { return Ok(()) };
     let mut on_stall = OnStall::default();
-    timer.run(clock::boottime, Box::new(move |event| on_stall.on(event)))
+    timer.run(clock::boottime, Box::new(move |wakeup| on_stall.on(wakeup)))
 }
+
+/// The time between two wake-ups while nothing is recorded, ns.
+const WITHOUT_RECORDER_NS: u64 = 1_000_000_000;
 
 /// The state of the timer thread.
 #[derive(Default)]
@@ -27,49 +31,53 @@ struct OnStall {
 }
 
 impl OnStall {
-    fn on(&mut self, event: StallEvent) {
-        let Some(recorder) = Recorder::active() else { return };
-        if let StallEvent::Poll { since_ns, now_ns, late_ns } = event {
-            sensing::keep_handled();
-            unknown::watched(since_ns);
-            if since_ns == 0 {
-                unknown::check(recorder, now_ns);
-            }
-            let since_ns = if unknown::is_suspicion(since_ns) { 0 } else { since_ns };
-            if self.timers.poll(recorder, since_ns, now_ns, late_ns) {
-                trace_text::quiet();
-            }
-            return;
+    /// Returns the time until the next wake-up, ns.
+    fn on(&mut self, wakeup: Wakeup) -> u64 {
+        let Some(recorder) = Recorder::active() else { return WITHOUT_RECORDER_NS };
+        let Wakeup { since_ns, now_ns, .. } = wakeup;
+        sensing::keep_handled();
+        unknown::watched(since_ns);
+        if since_ns == 0 {
+            unknown::check(recorder, now_ns);
         }
+        let mut poll = message_watch::poll(wakeup);
+        poll.unconfirmed = unknown::is_suspicion(since_ns);
+        if timers::is_over(since_ns) {
+            poll.begun_ns = 0;
+        }
+        let seen = message_watch::decide(poll, timers::limits(), &mut timers::process_state);
+        if self.timers.report(recorder, &poll, &seen) {
+            trace_text::quiet();
+        }
+        if seen.suspect || seen.recovered.is_some() {
+            self.record(recorder, poll.begun_ns, &seen);
+        }
+        message_watch::sleeps();
+        seen.sleep_ns
+    }
+
+    /// Records a stall and its end, and examines main while its message is suspect.
+    fn record(&mut self, recorder: &Recorder, since_ns: u64, seen: &PollResult) {
         let now = clock::boottime();
         recorder.alive(now);
-        let (StallEvent::Tick { since_ns }
-        | StallEvent::Stalled { since_ns, .. }
-        | StallEvent::Recovered { since_ns, .. }
-        | StallEvent::Poll { since_ns, .. }) = event;
-        if unknown::tick(recorder, since_ns) {
+        if let Some(stuck_since) = seen.recovered {
+            self.passive.rest();
+            recorder.service(&Event::Recovered(Stall { stuck_since }));
+            usage::record(recorder);
+        }
+        if !seen.suspect || unknown::tick(recorder, since_ns) {
             return;
         }
-        match event {
-            StallEvent::Poll { .. } => {}
-            StallEvent::Tick { since_ns } => {
-                native_signal::check_pending();
-                self.passive.tick(since_ns);
-                if self.timers.sample(since_ns, now) {
-                    trace_text::stalled(since_ns, now);
-                }
-                self.usage.sample(recorder, now);
-            }
-            StallEvent::Stalled { since_ns, .. } => {
-                recorder.service(&Event::Clock(clock::all()));
-                recorder.service(&Event::Stall(Stall { stuck_since: since_ns }));
-                usage::record(recorder);
-            }
-            StallEvent::Recovered { since_ns, .. } => {
-                self.passive.rest();
-                recorder.service(&Event::Recovered(Stall { stuck_since: since_ns }));
-                usage::record(recorder);
-            }
+        if seen.anr.is_some() {
+            recorder.service(&Event::Clock(clock::all()));
+            recorder.service(&Event::Stall(Stall { stuck_since: since_ns }));
+            usage::record(recorder);
         }
+        native_signal::check_pending();
+        self.passive.tick(since_ns);
+        if self.timers.sample(since_ns, now) {
+            trace_text::stalled(since_ns, now);
+        }
+        self.usage.sample(recorder, now);
     }
 }

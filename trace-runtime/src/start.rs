@@ -1,8 +1,9 @@
 //! Starts recording.
 
-use native_signal::{InstallError, Policy, Thresholds};
+use native_signal::{InstallError, Policy};
 use recorder::{Clock, Destination, Hooks, Recorder, StartError, Threads, Tick, notice};
 use trace_format::sections::configuration;
+use trace_rules::looper::Limits;
 
 use crate::main_thread::{message_watch, usage};
 use crate::monitors::config::redact;
@@ -21,8 +22,8 @@ pub struct Config {
     pub sense_sigquit: bool,
     /// The rules that decide whether a SIGQUIT was an ANR.
     pub policy: Policy,
-    /// The ages from which the stall timer suspects a message, and from which it is a stall.
-    pub thresholds: Thresholds,
+    /// The ages from which a message is suspect and a stall, until the app's options replace them.
+    pub limits: Limits,
 }
 
 impl Config {
@@ -33,7 +34,7 @@ impl Config {
             recording: recorder::Config::new(destination, process_name),
             sense_sigquit: true,
             policy: Policy::default(),
-            thresholds: Thresholds::default(),
+            limits: Limits::default(),
         }
     }
 }
@@ -51,7 +52,7 @@ pub fn start(config: &Config) -> Result<(), StartError> {
     let prepared = recorder::prepare(&config.recording, HOOKS)?;
     envelope::set_process(&config.recording.process_name);
     // The signal handler, which forwards signals by itself, and the timer's shared state are set up here; the threads follow.
-    message_watch::prepare_timer(config.thresholds);
+    message_watch::prepare_timer(config.limits);
     let installed = config.sense_sigquit.then(sensing::install);
     let others = {
         let config = config.clone();
@@ -111,9 +112,9 @@ fn settings(config: &Config) -> Vec<u8> {
         ("sense_sigquit", u64::from(config.sense_sigquit)),
         ("policy_matrix", u64::from(config.policy == Policy::Matrix)),
         ("heartbeat_ms", heartbeat),
-        ("suspect_ns", config.thresholds.suspect_ns),
-        ("stall_ns", config.thresholds.stall_ns),
-        ("tick_ns", config.thresholds.tick_ns),
+        ("suspect_ns", config.limits.suspect_ms * 1_000_000),
+        ("stall_ns", config.limits.anr_ms * 1_000_000),
+        ("tick_ns", config.limits.tick_ms * 1_000_000),
         ("main_blocks", sizes.main_blocks.into()),
         ("pool_blocks", sizes.pool_blocks.into()),
         ("service_blocks", sizes.service_blocks.into()),

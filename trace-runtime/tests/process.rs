@@ -23,7 +23,7 @@ use std::time::Duration;
 use trace_format::event::{Event, Message, WaitKind};
 use trace_format::layout::{Sizes, State};
 use trace_format::{Item, Recording, Thread};
-use trace_runtime::{Config, Destination, Thresholds};
+use trace_runtime::{Config, Destination, Limits};
 
 use sigquit::{
     displaced, dump_texts, frozen, handler_removed, judged, own_dump, seen_passively, source_that_panics,
@@ -156,8 +156,7 @@ fn child(role: &str, directory: &Path) {
             println!("recorded");
         }
         "hang" => {
-            config.thresholds =
-                Thresholds { suspect_ns: 50_000_000, stall_ns: 200_000_000, tick_ns: 5_000_000 };
+            config.limits = Limits { suspect_ms: 50, anr_ms: 200, tick_ms: 5, ..Limits::default() };
             begin(&config);
             let target = trace_runtime::text("com.example.Handler");
             trace_runtime::message_begin(&Message { target, ..Message::default() });

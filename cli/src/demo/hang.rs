@@ -9,13 +9,14 @@ use anyhow::{Context as _, bail};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use trace_format::MapId;
+use trace_format::android::ANR_LIMIT_MS;
 
 use super::child::NOT_RESPONDING;
 use super::files::Files;
 use super::log::{Log, boottime};
 
 /// Timeout of an input event (AOSP `InputConstants.h`, DISPATCHING_TIMEOUT).
-const ANR_AFTER: Duration = Duration::from_secs(5);
+const ANR_AFTER: Duration = Duration::from_millis(ANR_LIMIT_MS);
 /// Delay of the signal after the timeout: the system detects it on another thread. It also makes sure that main is blocked for a full
 /// five seconds, since the child announces the hang a moment before it begins.
 const SIGNAL_DELAY: Duration = Duration::from_millis(50);

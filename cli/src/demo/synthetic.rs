@@ -1,6 +1,7 @@
 //! A synthetic recording of the demo's hang, for systems where the recorder does not run.
 
 use trace_format::MapId;
+use trace_format::android::ANR_LIMIT_NS;
 use trace_format::event::{Clocks, Event, Forward, Frame, Message, Sigquit, Stage, Stall, Wait, WaitKind};
 use trace_format::synth::RecordingBuilder;
 
@@ -50,10 +51,10 @@ pub(super) fn recording(stall: f64, map_id: MapId) -> Vec<u8> {
             t.enter(START + MS, Sync.id()).enter(START + 2 * MS, Upload.id());
         })
         .last_alive(end);
-    if stall < 5_000 * MS {
+    if stall < ANR_LIMIT_NS {
         return b.build();
     }
-    let anr = hang + 5_000 * MS;
+    let anr = hang + ANR_LIMIT_NS;
     b.service(|t| {
         t.event(anr, Event::Stall(Stall { stuck_since: hang })).event(
             anr + MS,

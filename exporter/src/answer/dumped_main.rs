@@ -3,7 +3,7 @@
 use super::Owner;
 use super::activity::{self, Activity, remote_call};
 use super::stack::{self, StackLine};
-use crate::dump::{Channels, Dump, FactValue, LockGraph, LockKind, Section, SectionKind, Thread};
+use crate::dump::{Channels, Dump, FactValue, LockGraph, LockKind, Section, SectionKind, StateKind, Thread};
 
 /// Maximum length of a chain of owners.
 const MAX_CHAIN: usize = 32;
@@ -170,10 +170,9 @@ impl DumpedMain {
         self.waiters.dedup();
     }
 
-    /// Whether main waits to enter a monitor: `Blocked` of ART, `MONITOR` of Dalvik, `BLOCKED` of HotSpot.
+    /// Whether main waits to enter a monitor.
     pub(crate) fn is_blocked(&self) -> bool {
-        let state = self.state.to_ascii_lowercase();
-        state == "monitor" || state.starts_with("blocked") || state.starts_with("waiting for monitor")
+        StateKind::from(self.state.as_str()) == StateKind::Blocked
     }
 
     /// The name of the innermost frame.

@@ -11,6 +11,7 @@ use super::activity::{Activity, FrameView, classify};
 use super::cause::Evidence;
 use super::id::CauseId;
 use super::observed::{Observed, WaitSum, is_half};
+use crate::dump::StateKind;
 use crate::words::seconds;
 
 /// Number of messages in five seconds that make a storm, and their minimum share of the time, in percent.
@@ -334,7 +335,7 @@ fn activity_words(activity: &str) -> String {
 }
 
 fn state_blocked(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
-    let state = f.state.as_ref().filter(|state| state.eq_ignore_ascii_case("blocked"))?;
+    let state = f.state.as_ref().filter(|state| StateKind::from(state.as_str()) == StateKind::Blocked)?;
     let ran = f.cpu.polled > 0 && is_half(f.cpu.ran, f.cpu.polled);
     let (_, place) = f.shows_activity(|_| true).unzip();
     (!ran).then(|| {
@@ -491,9 +492,9 @@ fn busy_events(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
 
 fn busy_dumped(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let dump = f.dumped().filter(|dump| dump.activity == Some(Activity::Java) && !dump.stack.is_empty())?;
-    let runs = ["runnable", "suspended", "running", "native", ""]
-        .iter()
-        .any(|state| dump.state.eq_ignore_ascii_case(state));
+    let kind = StateKind::from(dump.state.as_str());
+    let runs = dump.state.is_empty()
+        || matches!(kind, StateKind::Running | StateKind::Suspended | StateKind::Native);
     let (_, place) = f.shows_activity(|activity| activity == Activity::Java)?;
     runs.then(|| all([Some(place), f.was_in()]))?
 }

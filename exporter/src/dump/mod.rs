@@ -49,6 +49,7 @@ mod source;
 pub(crate) mod state;
 pub(crate) mod subject;
 mod thread_line;
+mod thread_state;
 
 pub use anr_report::{AnrReport, CpuRow, CpuUsage};
 pub use archive::Opened;
@@ -67,3 +68,4 @@ pub use subject::{AnrKind, Subject};
 pub(crate) use channels::Channels;
 pub(crate) use frame::java_text as java_frame;
 pub(crate) use state::{in_words, name as state_name};
+pub(crate) use thread_state::StateKind;

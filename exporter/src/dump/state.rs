@@ -5,6 +5,7 @@ use trace_format::android::NATIVE_POLL_ONCE;
 use super::frame::{Frame, Place};
 use super::lock_line::LockKind;
 use super::model::{Thread, ThreadForm};
+use super::thread_state::StateKind;
 
 /// Frames that are more specific than the state: the first one that is among the innermost frames applies.
 const SPECIFIC_FRAMES: [(&str, &str); 16] = [
@@ -70,37 +71,29 @@ pub(crate) fn in_words(thread: &Thread, channel: Option<&str>) -> String {
     } else if let Some(specific) = specific {
         specific.to_owned()
     } else {
-        match state {
+        match state.map(StateKind::from) {
             // HotSpot also calls a thread in a system call runnable.
-            Some("runnable") if in_native_method(thread) => "is in native code".to_owned(),
-            Some("runnable") if thread.form == ThreadForm::HotSpot && thread.frames.is_empty() => {
-                "has no Java frames".to_owned()
+            Some(StateKind::Running) if in_native_method(thread) => "is in native code",
+            Some(StateKind::Running) if thread.form == ThreadForm::HotSpot && thread.frames.is_empty() => {
+                "has no Java frames"
             }
-            Some("runnable") => "runs".to_owned(),
-            Some("native") => "is in native code".to_owned(),
-            Some("sleeping") => "sleeps".to_owned(),
-            Some("suspended") if thread.form == ThreadForm::Coroutine => "is suspended".to_owned(),
-            Some("suspended") => "was stopped while it ran".to_owned(),
-            Some("waiting" | "timedwaiting" | "timed_waiting" | "timed_wait" | "wait") => "waits".to_owned(),
-            Some("in object.wait()" | "waiting on condition") => "waits".to_owned(),
-            Some(state) if state.starts_with("waiting (") || state.starts_with("timed_waiting (") => {
-                "waits".to_owned()
-            }
-            Some(state) if state.starts_with("waiting") => "waits within ART".to_owned(),
-            Some("vmwait") => "waits within Dalvik".to_owned(),
-            Some("blocked" | "monitor") => "waits for a lock that ART does not name".to_owned(),
-            Some(state) if state.starts_with("blocked (") => {
-                "waits for a lock that the dump does not name".to_owned()
-            }
-            Some("new" | "created") => "was not started".to_owned(),
-            Some("running") => "runs".to_owned(),
-            Some("terminated") => "has ended".to_owned(),
-            Some(_) => "is in a state of its own".to_owned(),
-            None if thread.frames.iter().any(|frame| !matches!(frame, Frame::Java(_))) => {
-                "is in native code".to_owned()
-            }
-            None => "says nothing of its state".to_owned(),
+            Some(StateKind::Running) => "runs",
+            Some(StateKind::Native) => "is in native code",
+            Some(StateKind::Sleeping) => "sleeps",
+            Some(StateKind::Suspended) if thread.form == ThreadForm::Coroutine => "is suspended",
+            Some(StateKind::Suspended) => "was stopped while it ran",
+            Some(StateKind::Waiting) => "waits",
+            Some(StateKind::WithinArt | StateKind::Gc | StateKind::ClassLoading) => "waits within ART",
+            Some(StateKind::WithinDalvik) => "waits within Dalvik",
+            Some(StateKind::Blocked) if detail(" ") => "waits for a lock that the dump does not name",
+            Some(StateKind::Blocked) => "waits for a lock that ART does not name",
+            Some(StateKind::NotStarted) => "was not started",
+            Some(StateKind::Ended) => "has ended",
+            Some(StateKind::Other) => "is in a state of its own",
+            None if thread.frames.iter().any(|frame| !matches!(frame, Frame::Java(_))) => "is in native code",
+            None => "says nothing of its state",
         }
+        .to_owned()
     };
     if thread.native_state == Some('D') {
         words.push_str(", in the kernel where nothing interrupts it");

@@ -25,7 +25,7 @@ mod skipped;
 mod stack;
 mod subject;
 mod survey;
-mod system;
+pub(crate) mod system;
 mod unit;
 mod verdicts;
 
@@ -38,7 +38,6 @@ pub use recorder::{MethodOff, OffReason, Pause, PolledCpu, RecorderFacts, Stands
 pub use samples::{Sample, Samples};
 pub use sections::Sections;
 pub use skipped::Skipped;
-pub use system::SystemInfo;
 pub use trace_format::sections::overhead::Cost;
 pub use trace_format::sections::self_measurement::SelfMeasurement;
 pub use trace_format::sections::startup::{StartKind, Startup};
@@ -56,6 +55,7 @@ pub(crate) use verdicts::{confidence_name, outcome_name, reasons_text, verdict_n
 use std::path::Path;
 
 use trace_format::event::Clocks;
+use trace_format::sections::process::Process;
 use trace_format::sections::timed;
 use trace_format::sections::{MAX_TIME as LATEST, exit_info::ExitInformation};
 use trace_format::{Events, ReadError, Recording, Section, Source, Thread};
@@ -144,8 +144,8 @@ impl<'a, S: Source + ?Sized> Facts<'a, S> {
 
     /// The system on which the recording was made.
     #[must_use]
-    pub fn system(&self) -> SystemInfo {
-        SystemInfo::from(&self.sections.process)
+    pub fn system(&self) -> Process {
+        system::system(&self.sections.process)
     }
 
     /// The thread dumps, each with the moment of its request, BOOTTIME ns; each is read on demand.

@@ -9,19 +9,13 @@
 
 use std::collections::HashMap;
 
-use trace_format::android::NATIVE_POLL_ONCE;
+use trace_format::android::{MESSAGE_QUEUE, is_idle_poll};
 use trace_format::event::types;
 use trace_format::{Event, ReadError, Source, ids};
 
 use super::restored::Restored;
 use super::samples::Samples;
 use super::stack::{Open, OpenStack, typed};
-
-/// The method that main is in while it waits for messages, if it is the innermost frame; native code calls
-/// input and descriptor listeners from within it (AOSP `MessageQueue.java`, API 21 to 34).
-const POLL_METHOD: &str = NATIVE_POLL_ONCE;
-/// The queue's class: calls outside of messages are above one of its frames.
-const QUEUE_PREFIX: &str = "android.os.MessageQueue.";
 
 /// Maximum time from a signal to a sample that shows what main did at the signal, ns: the sampler reacts to the
 /// signal.
@@ -129,7 +123,7 @@ fn frame_name(line: &str) -> &str {
 
 /// Whether main waits for its next message: its innermost frame is the poll. An empty stack is unknown.
 pub(crate) fn is_polling(innermost: &str) -> bool {
-    frame_name(innermost) == POLL_METHOD
+    is_idle_poll(frame_name(innermost))
 }
 
 /// What main's queue called outside of messages, from a stack with the innermost frame first: the frame above
@@ -139,7 +133,7 @@ pub(crate) fn called_by_the_queue<'l>(frames: impl Iterator<Item = &'l str>) -> 
     let mut outermost = None;
     for line in frames {
         let name = frame_name(line);
-        if name.starts_with(QUEUE_PREFIX) {
+        if name.strip_prefix(MESSAGE_QUEUE).is_some_and(|method| method.starts_with('.')) {
             if let Some(found) = outermost {
                 above = Some(found);
             }

@@ -3,10 +3,10 @@
 
 use std::collections::HashSet;
 
+use trace_format::sections::process::Process;
 use trace_format::{Recording, Source};
 
 use super::sink::{ProcessInfo, ThreadInfo, Track};
-use crate::facts::SystemInfo;
 use crate::text::clean;
 
 /// The first synthetic number: kernel tids end at 2^22.
@@ -72,7 +72,7 @@ impl Identities {
             started: header.start.boottime,
             plain_tids: Track::PLAIN.map(|_| self.synthetic()),
             description: describe(header.pid, pid, &threads),
-            system: SystemInfo::default(),
+            system: Process::default(),
             threads,
         }
     }

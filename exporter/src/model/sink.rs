@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use trace_format::event::Clocks;
+use trace_format::sections::process::Process;
 
 use super::Names;
 use super::recorder_track::RECORDERS_COUNTERS;
 use super::thread::SHORT_CALLS;
 use crate::ExportError;
-use crate::facts::SystemInfo;
 
 /// The name of a slice, instant or counter.
 #[derive(Clone, Copy, Debug)]
@@ -119,7 +119,7 @@ pub struct ProcessInfo {
     /// A note for the reader, if there is one.
     pub description: Option<String>,
     /// The system on which it was recorded.
-    pub system: SystemInfo,
+    pub system: Process,
     /// Unused tids, one for each of [`Track::PLAIN`], for formats whose only tracks are threads.
     pub plain_tids: [u32; Track::PLAIN.len()],
     /// Its threads, main first.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use trace_format::event::Clocks;
+use trace_format::sections::process::Process;
 use trace_format::{Recording, Source};
 
 use super::flows::Flows;
@@ -20,7 +21,7 @@ use super::startup::startup_tracks;
 use super::thread::{Found, Shared, ThreadPass};
 use super::trace_answer::AnswerSource;
 use super::{Names, Tally};
-use crate::facts::{Facts, LockWait, MAX_TIME, OpenStack, Survey, SystemInfo};
+use crate::facts::{Facts, LockWait, MAX_TIME, OpenStack, Survey, system};
 use crate::{ExportError, Warning};
 
 /// Duration of a wait or other item from which a thread counts as hung, ns.
@@ -44,7 +45,7 @@ pub struct Input<'a, S: ?Sized> {
 pub(crate) struct Streamed {
     pub(crate) counts: Tally,
     /// The system of the first recording that has one.
-    pub(crate) system: Option<SystemInfo>,
+    pub(crate) system: Option<Process>,
     /// The first ANR of the first recording that has one: since when main was blocked, and when it was
     /// detected.
     pub(crate) anr: Option<(u64, u64)>,
@@ -164,7 +165,7 @@ fn one<S: Source + ?Sized, K: Sink>(
     all.warnings.extend(Warning::of_skipped(input.file, facts.skipped()));
     all.anr = all.anr.or(anrs.first().map(|anr| (anr.since, anr.detected)));
     all.last = all.last.max(survey.end);
-    all.system = all.system.take().or_else(|| Some(system.clone()).filter(SystemInfo::is_known));
+    all.system = all.system.take().or_else(|| Some(system.clone()).filter(system::is_known));
     let mut process = ProcessInfo { system, ..identities.process(recording, first) };
     let main = process.threads.iter().position(|thread| thread.main);
     let weighty = owners.by_weight(main);

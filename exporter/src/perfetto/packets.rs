@@ -1,9 +1,9 @@
 //! Encodes the packets that occur once: heads, clocks, descriptors, the system, log lines.
 
 use trace_format::event::Clocks;
+use trace_format::sections::process::Process;
 
 use super::wire::Message;
-use crate::facts::SystemInfo;
 use crate::model::{FrameRow, Jank, Unit};
 
 /// Field numbers of TracePacket.
@@ -182,9 +182,14 @@ pub(crate) fn descriptor(m: &mut Message, uuid: u64, start: u64, described: &Des
 }
 
 /// The system as displayed by the trace's readers.
-pub(crate) fn system(m: &mut Message, system: &SystemInfo) {
+pub(crate) fn system(m: &mut Message, system: &Process) {
     m.message(packet::SYSTEM_INFO, |m| {
-        let uname = [(1, &system.kernel), (2, &system.version), (3, &system.release), (4, &system.machine)];
+        let uname = [
+            (1, &system.kernel),
+            (2, &system.kernel_version),
+            (3, &system.kernel_release),
+            (4, &system.machine),
+        ];
         m.message(1, |m| {
             uname.iter().filter_map(|(field, text)| Some((*field, text.as_deref()?))).for_each(
                 |(field, text)| {

@@ -11,6 +11,7 @@ use super::packets::{self, Described, Log, event, packet};
 use super::stacks::Stacks;
 use super::wire::{Message, put_varint};
 use crate::ExportError;
+use crate::facts::system;
 use crate::model::{
     AnrRow, Arg, FrameRow, Level, LogLine, Name, ProcessInfo, Sink, StackRow, Track, Unit,
     is_recorders_counter, locks_name,
@@ -230,7 +231,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             );
             self.write()?;
         }
-        if info.system.is_known() && !std::mem::replace(&mut self.system_written, true) {
+        if system::is_known(&info.system) && !std::mem::replace(&mut self.system_written, true) {
             packets::system(&mut self.message, &info.system);
             self.write()?;
         }

@@ -2,6 +2,7 @@
 
 use trace_format::event::Clocks;
 use trace_format::layout::State;
+use trace_format::sections::process::Process;
 use trace_format::sections::profile::AnrProfile;
 use trace_format::verdict::Counters;
 
@@ -13,7 +14,7 @@ use crate::Warning;
 use crate::answer::{Answer, Cause};
 use crate::facts::RecentWork;
 use crate::facts::Unit;
-use crate::facts::{Anr, Capture, Coverage, Startup, SystemInfo};
+use crate::facts::{Anr, Capture, Coverage, Startup};
 
 /// The recorded part of a thread's time.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,7 +40,7 @@ pub struct Report {
     /// Its pid.
     pub pid: u32,
     /// The system that it ran on, as far as it was recorded.
-    pub system: SystemInfo,
+    pub system: Process,
     /// Whether the app was in the foreground at the hang, or else at its last ANR, if known.
     pub foreground: Option<bool>,
     /// The clocks at the start of the recording.

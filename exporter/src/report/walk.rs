@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use trace_format::android::IDLE_HANDLER;
 use trace_format::event::{Message, Wait, types};
 use trace_format::{Event, ReadError, Recording, Source, TextId, Thread, ids};
 
@@ -26,9 +27,6 @@ const MAX_SLOWEST: usize = 8;
 const MAX_SLOW: usize = 4096;
 /// Maximum number of frames kept per stack, from the innermost on.
 const MAX_STACK: usize = 512;
-
-/// The handlers that run while main's queue is empty; their class follows it.
-const IDLE_HANDLER: &str = "android.os.MessageQueue$IdleHandler";
 
 /// The kinds of slow items. A frame is inside its message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -53,7 +53,7 @@ pub struct Evidence {
     /// How long main had been in that message, by our own record. `None`: not known. `Some(0)`: main waits for
     /// messages.
     pub running_ms: Option<u64>,
-    /// How long, of the time until the signal, the process was frozen and nothing in it ran ([`crate::StallTimer::frozen_ns`]), in
+    /// How long, of the time until the signal, the process was frozen and nothing in it ran (`trace_rules::looper::Watch::frozen_ns`), in
     /// milliseconds. It does not count towards main's lateness.
     pub frozen_ms: u64,
     /// The head of main's queue, if it could be read.

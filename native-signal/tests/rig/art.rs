@@ -1,9 +1,7 @@
 //! The simulated app's side: threads, masks and handlers as ART has them.
 
 use super::page::{Page, nap, wait_until};
-use native_signal::{
-    Config, Counters, Forwarded, Sensed, Sensor, StallEvent, StallTimer, Thresholds, boottime_ns,
-};
+use native_signal::{Config, Counters, Forwarded, Sensed, Sensor, StallTimer, boottime_ns};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::thread;
@@ -106,21 +104,18 @@ pub(crate) fn write_down(page: &Page, sensed: Sensed) {
     page.observer.note();
 }
 
-/// Starts a timer for which the leader is in one message from now on, as main is at an ANR; at each of its ticks the sensor
+/// Starts a timer for which the leader is in one message from now on, as main is at an ANR; at each wake-up the sensor
 /// checks for a pending signal, as the recorder does. Once a process; it is never stopped.
 pub(crate) fn leader_is_stalled() {
     static TIMER: OnceLock<StallTimer> = OnceLock::new();
-    let ms = 1_000_000;
-    let thresholds = Thresholds { suspect_ns: 5 * ms, stall_ns: 3_600_000 * ms, tick_ns: 5 * ms };
     TIMER.get_or_init(|| {
-        let timer = StallTimer::new(thresholds);
+        let timer = StallTimer::new();
         timer.message_begin(boottime_ns());
-        let on_tick = |event| {
-            if let StallEvent::Tick { .. } = event {
-                native_signal::check_pending();
-            }
+        let every_5_ms = |_| {
+            native_signal::check_pending();
+            5_000_000
         };
-        timer.run(boottime_ns, Box::new(on_tick)).unwrap();
+        timer.run(boottime_ns, Box::new(every_5_ms)).unwrap();
         timer
     });
 }

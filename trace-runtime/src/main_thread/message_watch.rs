@@ -1,14 +1,22 @@
-//! The message of main that the stall timer watches, and since when.
+//! The message of main that the stall timer watches, since when, and the rule that decides what it is: for the
+//! monitors, and for the evidence of a SIGQUIT.
 
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use native_signal::{StallTimer, Thresholds};
+use native_signal::{StallTimer, Wakeup};
+use trace_rules::looper::{Limits, Poll, PollResult, ProcessState, Watch};
 
 use crate::recorder::Recorder;
-use crate::time::coarse;
+use crate::time::{clock, coarse};
 
 static TIMER: OnceLock<StallTimer> = OnceLock::new();
+/// The rule. Never locked on main.
+static RULE: Mutex<Option<Watch>> = Mutex::new(None);
+
+fn rule() -> MutexGuard<'static, Option<Watch>> {
+    RULE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Watches the message that main began at `now`.
 pub(crate) fn watch(recorder: &Recorder, now: u64) {
@@ -87,26 +95,63 @@ pub(crate) fn disable_message_tracking() {
     }
 }
 
-/// Sets the ages of a message for LAG, ANR and samples of main's stack, ms; 0 for never.
-pub(crate) fn set_limits(lag_ms: u64, anr_ms: u64, sample_from_ms: u64) {
-    let Some(timer) = TIMER.get() else { return };
-    let defaults = Thresholds::default();
-    let limit_ns = |ms: u64| Some(ms.saturating_mul(1_000_000)).filter(|ns| *ns > 0);
-    let stall_ns = limit_ns(anr_ms).unwrap_or(defaults.stall_ns);
-    let earliest_ns = [lag_ms, sample_from_ms].into_iter().filter_map(limit_ns).min();
-    let suspect_ns = defaults.suspect_ns.min(stall_ns).min(earliest_ns.unwrap_or(u64::MAX));
-    timer.set_thresholds(Thresholds { suspect_ns, stall_ns, ..defaults });
+/// Creates the timer, so that messages are reported to it from now on.
+pub(crate) fn prepare_timer(limits: Limits) {
+    // A second start is refused before this is reached.
+    let _ = TIMER.set(StallTimer::new());
+    *rule() = Some(Watch::new(limits));
 }
 
-/// Creates the timer, so that messages are reported to it from now on.
-pub(crate) fn prepare_timer(thresholds: Thresholds) {
-    // A second start is refused before this is reached.
-    let _ = TIMER.set(StallTimer::new(thresholds));
+/// Wakes the timer, since the limits have changed.
+pub(crate) fn limits_changed() {
+    if let Some(timer) = TIMER.get() {
+        timer.wake();
+    }
+}
+
+/// What the rule asks for at a wake-up of a timer.
+pub(crate) fn poll(wakeup: Wakeup) -> Poll {
+    let Wakeup { since_ns, generation, now_ns, due_ns } = wakeup;
+    Poll {
+        now_ns,
+        begun_ns: since_ns,
+        generation,
+        unconfirmed: false,
+        due_ns,
+        slept_ns: u64::try_from(clock::ahead()).unwrap_or(0),
+        cpu_ns: clock::process_cpu(),
+    }
+}
+
+/// Decides what main's message is, by these limits or, with `None`, by those of before. On the timer's thread.
+pub(crate) fn decide(
+    poll: Poll,
+    limits: Option<Limits>,
+    process: &mut dyn FnMut() -> ProcessState,
+) -> PollResult {
+    let mut rule = rule();
+    let rule = rule.get_or_insert_default();
+    if let Some(limits) = limits {
+        rule.set_limits(limits);
+    }
+    rule.poll(poll, process)
+}
+
+/// The timer's thread is about to sleep.
+pub(crate) fn sleeps() {
+    let now = Wakeup { since_ns: 0, generation: 0, now_ns: clock::boottime(), due_ns: 0 };
+    if let Some(rule) = rule().as_mut() {
+        rule.sleeps(poll(now));
+    }
 }
 
 /// How long the process was frozen during the message that began at `since`, up to `at`, ms. Not on main.
 pub(crate) fn frozen_ms(since: u64, at: u64) -> u64 {
-    TIMER.get().map_or(0, |timer| timer.frozen_ns(since, at) / 1_000_000)
+    // The lock comes first: the timer is not due any more when it takes the lock itself to add its delay.
+    let rule = rule();
+    let (Some(rule), Some(timer)) = (rule.as_ref(), TIMER.get()) else { return 0 };
+    let asked = Wakeup { since_ns: since, generation: 0, now_ns: at, due_ns: timer.due_ns() };
+    rule.frozen_ns(poll(asked)) / 1_000_000
 }
 
 /// The timer, once it is created.

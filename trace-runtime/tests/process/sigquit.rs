@@ -16,7 +16,7 @@ use trace_format::event::{Event, Forward, Message};
 use trace_format::section::SectionKind;
 use trace_format::verdict::{Confidence, Counters, Outcome, Sender, Verdict};
 use trace_format::{Item, Recording};
-use trace_runtime::{Config, Destination, ProcessInError, Target, Thresholds, TraceTextSource, Writer};
+use trace_runtime::{Config, Destination, Limits, ProcessInError, Target, TraceTextSource, Writer};
 
 use super::{line, only_recording, spawn};
 
@@ -132,8 +132,7 @@ pub(super) fn child(role: &str, mut config: Config) {
         }
         "passive" => {
             simulate_art(|_| {});
-            config.thresholds =
-                Thresholds { suspect_ns: 50_000_000, stall_ns: 200_000_000, tick_ns: 5_000_000 };
+            config.limits = Limits { suspect_ms: 50, anr_ms: 200, tick_ms: 5, ..Limits::default() };
             // Not on the group leader, which keeps SIGQUIT blocked: no handler can run.
             let recorded_main = thread::spawn(move || {
                 begin(&config);

@@ -11,6 +11,7 @@ use trace_format::android::{MESSAGE_QUEUE, POLL_METHODS};
 
 use super::id::CauseId;
 use super::own::{is_own, is_own_library};
+use crate::dump::StateKind;
 use tables::{
     DUMP_FUNCTIONS, ENGINES, JAVA_METHODS, KERNEL_FUNCTIONS, MUTEX_FUNCTIONS, NATIVE_FUNCTIONS, SYSTEM_CALLS,
 };
@@ -126,10 +127,11 @@ pub(crate) fn classify<'a>(frames: impl Iterator<Item = FrameView<'a>>, state: &
     {
         return Activity::Of(CauseId::NativeLock);
     }
-    let runs = ["runnable", "suspended"].iter().any(|word| state.eq_ignore_ascii_case(word));
+    let kind = StateKind::from(state);
+    let runs = matches!(kind, StateKind::Running | StateKind::Suspended);
     let stopped = native(DUMP_FUNCTIONS);
     let java = inner.iter().find(is_java).or(own.as_ref()).copied();
-    let is_native = state.eq_ignore_ascii_case("native");
+    let is_native = kind == StateKind::Native;
     let polled = |frame: &FrameView<'_>| matches!(frame, FrameView::Native { symbol, .. } if symbol.contains("epoll_"));
     match java {
         None if has_native && stopped && runs => Activity::Of(CauseId::StoppedByDump),
@@ -156,15 +158,12 @@ pub(crate) fn classify<'a>(frames: impl Iterator<Item = FrameView<'a>>, state: &
     }
 }
 
-/// Thread states of ART, Dalvik and HotSpot that alone show what the thread does (art/runtime/thread_state.h).
+/// Thread states that alone show what the thread does.
 fn by_state(state: &str) -> Option<Activity> {
-    let lower = state.to_ascii_lowercase();
-    let found = match lower.as_str() {
-        "blocked" | "monitor" => CauseId::LockWait,
-        "waitingforgctocomplete" | "waitingperforminggc" | "waitingforgcthreadflip" => CauseId::Gc,
-        "waitingforclassloading" => CauseId::ClassLoading,
-        lower if lower.starts_with("blocked (") => CauseId::LockWait,
-        lower if lower.starts_with("waiting for monitor entry") => CauseId::LockWait,
+    let found = match StateKind::from(state) {
+        StateKind::Blocked => CauseId::LockWait,
+        StateKind::Gc => CauseId::Gc,
+        StateKind::ClassLoading => CauseId::ClassLoading,
         _ => return None,
     };
     Some(Activity::Of(found))

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use trace_format::sections::process::Process;
+
 use super::*;
 use crate::MethodMap;
-use crate::facts::SystemInfo;
 use crate::model::{Names, ThreadInfo};
 
 const START: u64 = 1_000_000_000_000;
@@ -17,7 +18,7 @@ fn process() -> ProcessInfo {
         name: "p".to_owned(),
         started: START,
         description: None,
-        system: SystemInfo::default(),
+        system: Process::default(),
         plain_tids: [1, 2, 3, 4, 5, 6, 7, 8],
         threads: vec![main],
     }

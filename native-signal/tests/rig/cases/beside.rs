@@ -452,8 +452,8 @@ fn simulate_threads(page: &'static Page) {
     set_blocked(&[]);
     start_catcher(page, "Signal Catcher", u64::MAX);
     let _sensor = install(page);
-    let _timer =
-        native_signal::StallTimer::start(Default::default(), native_signal::boottime_ns, Box::new(|_| {}));
+    let timer = native_signal::StallTimer::new();
+    timer.run(native_signal::boottime_ns, Box::new(|_| 1_000_000_000)).unwrap();
     // Each names itself as its first act, which may be still to come.
     let find = |wanted: &str| tasks().into_iter().find(|task| name(task) == wanted);
     for wanted in ["anrscope-signal", "anrscope-timer"] {

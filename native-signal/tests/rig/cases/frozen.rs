@@ -5,11 +5,11 @@ use super::Row;
 use super::art::{block_as_art, scribe, start_catcher};
 use super::driver::Subject;
 use super::page::{Page, nap, wait_until};
-use native_signal::{
-    Config, Evidence, Identity, Judge, Outcome, Policy, StallEvent, StallTimer, Thresholds, boottime_ns,
-};
-use std::sync::OnceLock;
+use native_signal::{Config, Evidence, Identity, Judge, Outcome, Policy, StallTimer, Wakeup, boottime_ns};
+use nix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
+use trace_rules::looper::{Limits, Poll, ProcessState, Watch};
 
 pub(super) const CASES: &[Row] = &[
     ("frozen_while_main_was_in_time", simulate_in_time, |subject| {
@@ -38,14 +38,17 @@ mod answer {
     pub(super) const STALLS: usize = 4;
 }
 
-static TIMER: OnceLock<StallTimer> = OnceLock::new();
+static TIMER: OnceLock<(StallTimer, Mutex<Watch>)> = OnceLock::new();
 static SINCE: AtomicU64 = AtomicU64::new(0);
 
 /// The evidence of a signal from the system while the app is in front, judged as the recorder does; with what the clock alone says
 /// beside it.
 fn judge_signal(page: &Page, at_ns: u64) {
     let since_ns = SINCE.load(Ordering::SeqCst);
-    let frozen_ns = TIMER.get().unwrap().frozen_ns(since_ns, at_ns);
+    let (timer, watch) = TIMER.get().unwrap();
+    let watch = watch.lock().unwrap();
+    let frozen_ns =
+        watch.frozen_ns(poll(Wakeup { since_ns, generation: 1, now_ns: at_ns, due_ns: timer.due_ns() }));
     let own = Identity { pid: std::process::id() as i32, uid: 10_123 };
     let evidence = Evidence {
         at_ns,
@@ -64,6 +67,19 @@ fn judge_signal(page: &Page, at_ns: u64) {
     page.answer(answer::RUNNING_MS, evidence.running_ms.unwrap() as i64);
 }
 
+/// What the rule asks for at a wake-up. No device sleeps here.
+fn poll(wakeup: Wakeup) -> Poll {
+    let cpu = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).unwrap();
+    Poll {
+        now_ns: wakeup.now_ns,
+        begun_ns: wakeup.since_ns,
+        generation: wakeup.generation,
+        due_ns: wakeup.due_ns,
+        cpu_ns: Some(cpu.tv_sec() as u64 * 1_000_000_000 + cpu.tv_nsec() as u64),
+        ..Poll::default()
+    }
+}
+
 /// Main begins a message, which does not end.
 fn simulate(page: &'static Page, ready: impl Fn() -> bool) {
     block_as_art();
@@ -76,13 +92,13 @@ fn simulate(page: &'static Page, ready: impl Fn() -> bool) {
         write(sensed);
     };
     let _sensor = native_signal::install(Config::default(), Box::new(observer)).unwrap();
-    let timer = TIMER.get_or_init(|| StallTimer::new(Thresholds::default()));
-    let on_stall = |event| {
-        if let StallEvent::Stalled { .. } = event {
-            page.answers[answer::STALLS].fetch_add(1, Ordering::SeqCst);
-        }
+    let (timer, watch) = TIMER.get_or_init(|| (StallTimer::new(), Mutex::new(Watch::new(Limits::default()))));
+    let observer = |wakeup| {
+        let seen = watch.lock().unwrap().poll(poll(wakeup), &mut ProcessState::default);
+        page.answers[answer::STALLS].fetch_add(seen.anr.is_some().into(), Ordering::SeqCst);
+        seen.sleep_ns
     };
-    timer.run(boottime_ns, Box::new(on_stall)).unwrap();
+    timer.run(boottime_ns, Box::new(observer)).unwrap();
     // The timer's thread is on its way to its first sleep.
     wait_until("the timer", || timer.wakeups() > 0);
     let now_ns = boottime_ns();

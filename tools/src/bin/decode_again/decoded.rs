@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::io::Read;
 
-use exporter::facts::SystemInfo;
 use exporter::model::{Jank, ProcessInfo, ThreadInfo};
 use perfetto_protos::counter_descriptor::counter_descriptor::BuiltinCounterType;
 use perfetto_protos::debug_annotation::{DebugAnnotation, debug_annotation};
@@ -14,6 +13,7 @@ use perfetto_protos::trace_packet::TracePacket;
 use perfetto_protos::track_descriptor::TrackDescriptor;
 use perfetto_protos::track_event::{TrackEvent, track_event};
 use protobuf::Message;
+use trace_format::sections::process::Process;
 
 use crate::common::collect::{ChartSlice, Collected, number};
 
@@ -199,7 +199,7 @@ impl Decoder {
                     name: process.process_name().to_owned(),
                     started: process.start_timestamp_ns() as u64,
                     description: None,
-                    system: SystemInfo::default(),
+                    system: Process::default(),
                     plain_tids: Default::default(),
                     threads: Vec::new(),
                 });

@@ -1,7 +1,7 @@
 //! LAG and ANR: what the timer thread does at each of its polls. Main posts and cancels nothing; it stores
 //! when its message began (`native_signal::StallTimer`).
 
-use trace_rules::looper::{Due, Limits, Poll, PollResult, ProcessState, Suppressed, Watch};
+use trace_rules::looper::{Due, Limits, Poll, PollResult, ProcessState, Suppressed};
 
 use crate::main_thread::usage;
 use crate::monitors::anr::snapshot;
@@ -10,52 +10,38 @@ use crate::monitors::looper::{messages, outermost, unknown};
 use crate::monitors::stacks::sampler::{self, Wanted};
 use crate::monitors::stacks::samples;
 use crate::recorder::Recorder;
-use crate::time::clock;
 
 /// State of the timer thread.
 #[derive(Default)]
 pub(crate) struct Timers {
-    watch: Watch,
     rate: samples::Rate,
     /// The message of which samples were taken.
     sampled: u64,
 }
 
 impl Timers {
-    /// Polls the open message, which began at `since_ns`, 0 if no message is open. Returns whether main
-    /// continues after a message that was sampled.
-    pub(crate) fn poll(&mut self, recorder: &Recorder, since_ns: u64, now_ns: u64, late_ns: u64) -> bool {
+    /// Reports the LAG and the ANR that this poll of main's message found. Returns whether main continues after a
+    /// message that was sampled.
+    pub(crate) fn report(&mut self, recorder: &Recorder, poll: &Poll, seen: &PollResult) -> bool {
         if !messages::is_started() {
             return false;
         }
-        // Where a call stands for a message, the begin is from the last poll: the call may have ended.
-        let over = since_ns != 0
-            && outermost::is_watched(since_ns)
-            && outermost::open().is_none_or(|open| open.since_ns != since_ns);
-        let since_ns = if over { 0 } else { since_ns };
-        let poll = Poll {
-            now_ns,
-            begun_ns: since_ns,
-            late_ns,
-            slept_ns: u64::try_from(clock::ahead()).unwrap_or(0),
-            cpu_ns: clock::process_cpu(),
-        };
-        let seen =
-            self.decide(poll, limits(), &mut || ProcessState { debugger: samples::debugger(), dying: false });
+        let since_ns = if poll.unconfirmed { 0 } else { poll.begun_ns };
         if let Some(lag) = seen.lag.filter(is_reported) {
             snapshot::lag(since_ns, &lag);
         }
-        if let Some(anr) = seen.anr.filter(is_reported) {
+        let reports_anr = is_enabled(Setting::Anr) && number(Setting::AnrMs) > 0;
+        if let Some(anr) = seen.anr.filter(|due| reports_anr && is_reported(due)) {
             // The snapshot includes main's CPU time up to now.
             usage::record(recorder);
-            snapshot::anr(since_ns, now_ns, &anr);
+            snapshot::anr(since_ns, poll.now_ns, &anr);
         }
         let goes_on = self.sampled != since_ns && self.sampled != 0;
         if goes_on {
             samples::flush();
             self.sampled = 0;
         }
-        sampler::expire(now_ns);
+        sampler::expire(poll.now_ns);
         goes_on
     }
 
@@ -77,27 +63,38 @@ impl Timers {
         }
         true
     }
-
-    fn decide(
-        &mut self,
-        poll: Poll,
-        limits: Limits,
-        evidence: &mut dyn FnMut() -> ProcessState,
-    ) -> PollResult {
-        self.watch.set_limits(limits);
-        self.watch.poll(poll, evidence)
-    }
 }
 
-/// The current limits.
-fn limits() -> Limits {
-    if !is_enabled(Setting::Anr) {
-        return Limits { lag_ms: 0, anr_ms: 0, too_late_ms: 0 };
-    }
+/// Whether what began at `since_ns` is over although the timer still watches it: where a call stands for a message,
+/// the begin is from the last time that main's record was read.
+pub(crate) fn is_over(since_ns: u64) -> bool {
+    since_ns != 0
+        && messages::is_started()
+        && outermost::is_watched(since_ns)
+        && outermost::open().is_none_or(|open| open.since_ns != since_ns)
+}
+
+/// The reasons not to report a stall that are known on the timer's thread.
+pub(crate) fn process_state() -> ProcessState {
+    ProcessState { debugger: samples::debugger(), dying: false }
+}
+
+/// The current limits; `None` if messages are not reported.
+pub(crate) fn limits() -> Option<Limits> {
+    messages::is_started().then(|| limits_of(is_enabled(Setting::Anr), number))
+}
+
+/// The limits by these options. A stall is recorded even where ANRs are not reported.
+fn limits_of(reports: bool, number: impl Fn(Setting) -> u64) -> Limits {
+    let default = Limits::DEFAULT;
+    let samples = reports && number(Setting::SampleMs) > 0;
+    let sample_from_ms = if samples { number(Setting::SampleFromMs) } else { u64::MAX };
     Limits {
-        lag_ms: number(Setting::LagMs),
-        anr_ms: number(Setting::AnrMs),
+        suspect_ms: default.suspect_ms.min(sample_from_ms),
+        lag_ms: if reports { number(Setting::LagMs) } else { 0 },
+        anr_ms: Some(number(Setting::AnrMs)).filter(|ms| *ms > 0).unwrap_or(default.anr_ms),
         too_late_ms: number(Setting::AnrTooLateMs),
+        ..default
     }
 }
 
@@ -109,57 +106,46 @@ fn is_reported(due: &Due) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use trace_rules::looper::Watch;
+
     use super::*;
 
     const MS: u64 = 1_000_000;
 
-    /// Polls a message that began at 1 ms, at these ages in virtual time; returns what was reported at
-    /// each.
-    fn reported(ages_ms: &[u64], limits: Limits) -> Vec<(bool, bool)> {
-        let mut timers = Timers::default();
-        let poll = |age_ms: &u64| {
-            let poll = Poll { now_ns: (1 + age_ms) * MS, begun_ns: MS, ..Poll::default() };
-            let seen = timers.decide(poll, limits, &mut ProcessState::default);
-            (seen.lag.is_some(), seen.anr.is_some())
-        };
-        ages_ms.iter().map(poll).collect()
+    fn options(lag_ms: u64, anr_ms: u64, sample_ms: u64) -> impl Fn(Setting) -> u64 {
+        move |setting| match setting {
+            Setting::LagMs => lag_ms,
+            Setting::AnrMs => anr_ms,
+            Setting::SampleMs => sample_ms,
+            Setting::SampleFromMs => 300,
+            _ => 0,
+        }
     }
 
     #[test]
     fn a_lag_is_reported_at_2000_ms_and_an_anr_at_5000() {
-        let ages = [1_999, 2_000, 2_001, 4_999, 5_000, 5_001];
+        let mut watch = Watch::new(limits_of(true, options(2_000, 5_000, 66)));
+        let mut reported = |age_ms: u64| {
+            let poll = Poll { now_ns: (1 + age_ms) * MS, begun_ns: MS, ..Poll::default() };
+            let seen = watch.poll(poll, &mut ProcessState::default);
+            (seen.lag.is_some(), seen.anr.is_some())
+        };
+        let ages = [1_999, 2_000, 2_001, 4_999, 5_000, 5_001].map(&mut reported);
         let expected =
             [(false, false), (true, false), (false, false), (false, false), (false, true), (false, false)];
-        assert_eq!(reported(&ages, Limits::default()), expected);
+        assert_eq!(ages, expected);
     }
 
     #[test]
-    fn a_message_that_ends_before_a_limit_is_not_reported() {
-        let mut timers = Timers::default();
-        let mut poll = |now_ms: u64, begun_ms: u64| {
-            let poll = Poll { now_ns: now_ms * MS, begun_ns: begun_ms * MS, ..Poll::default() };
-            let seen = timers.decide(poll, Limits::default(), &mut ProcessState::default);
-            (seen.lag.is_some(), seen.anr.is_some())
+    fn the_options_limits_and_0_means_never_but_for_the_record_of_a_stall() {
+        let limits = |reports, lag_ms, anr_ms, sample_ms| {
+            let limits = limits_of(reports, options(lag_ms, anr_ms, sample_ms));
+            (limits.suspect_ms, limits.lag_ms, limits.anr_ms)
         };
-        assert_eq!(poll(2_000, 1), (false, false));
-        // It ended, and another began: each is reported separately.
-        assert_eq!(poll(2_001, 2_001), (false, false));
-        assert_eq!(poll(4_001, 2_001), (true, false));
-        assert_eq!(poll(7_000, 2_001), (false, false));
-        assert_eq!(poll(7_001, 0), (false, false));
-    }
-
-    #[test]
-    fn limits_change_while_a_message_runs_and_0_means_never() {
-        let mut timers = Timers::default();
-        let mut poll = |limits| {
-            let poll = Poll { now_ns: 4_000 * MS, begun_ns: MS, ..Poll::default() };
-            let seen = timers.decide(poll, limits, &mut ProcessState::default);
-            (seen.lag.is_some(), seen.anr.is_some())
-        };
-        assert_eq!(poll(Limits { lag_ms: 0, anr_ms: 0, too_late_ms: 0 }), (false, false));
-        assert_eq!(poll(Limits { lag_ms: 0, anr_ms: 3_999, too_late_ms: 0 }), (false, true));
-        assert_eq!(poll(Limits { lag_ms: 3_999, anr_ms: 3_999, too_late_ms: 0 }), (true, false));
+        assert_eq!(limits(true, 2_000, 5_000, 66), (300, 2_000, 5_000));
+        assert_eq!(limits(true, 2_000, 5_000, 0), (1_000, 2_000, 5_000));
+        assert_eq!(limits(true, 0, 0, 0), (1_000, 0, 5_000));
+        assert_eq!(limits(false, 2_000, 8_000, 66), (1_000, 0, 8_000));
     }
 
     #[test]

@@ -2,13 +2,14 @@
 
 use std::sync::OnceLock;
 
-use native_signal::{StallEvent, StallTimer, Thresholds};
+use native_signal::{StallTimer, Wakeup};
 use trace_format::event::{Event, TextId};
-use trace_rules::idle::IdleRun;
-use trace_rules::looper::{Limits, Poll, ProcessState, Watch};
+use trace_rules::idle::{self, IdleRun};
+use trace_rules::looper::{Limits, ProcessState, Watch};
 use trace_rules::report::{Issue, LagKind, StackStyle};
 
 use crate::guard;
+use crate::main_thread::message_watch;
 use crate::monitors::config::options::{self, Setting};
 use crate::monitors::stacks::java_stack;
 use crate::monitors::stacks::sampler::{self, Answer, Wanted};
@@ -19,8 +20,10 @@ use crate::writing::events::record;
 static RUN: IdleRun = IdleRun::new();
 static TIMER: OnceLock<Option<StallTimer>> = OnceLock::new();
 
-/// The age at which a handler is first polled, ns.
-const SUSPECT_NS: u64 = 500_000_000;
+/// The age at which a handler is first polled, ms.
+const SUSPECT_MS: u64 = 500;
+/// The interval of polls from then on, ms.
+const TICK_MS: u64 = 100;
 
 /// Records that a handler of this class begins. On main.
 pub(crate) fn begin(class: TextId) {
@@ -43,38 +46,31 @@ pub(crate) fn end() {
 /// Starts a separate timer: main is in no message while it is idle, and the messages' timer must not report
 /// an idle handler. Its thread sleeps while no handler runs.
 fn start_timer() -> Option<StallTimer> {
-    let suspect_ns = SUSPECT_NS.min(options::number(Setting::IdleMs) * 1_000_000);
-    let thresholds = Thresholds { suspect_ns, stall_ns: suspect_ns, tick_ns: suspect_ns.min(100_000_000) };
     let mut watch = Watch::new(limits());
-    let observer = Box::new(move |event| {
-        guard::disarm_on_panic(|| {
-            if matches!(event, StallEvent::Tick { .. } | StallEvent::Stalled { .. }) {
-                poll(&mut watch);
-            }
-        });
+    let observer = Box::new(move |wakeup| {
+        guard::disarm_on_panic(|| poll(&mut watch, wakeup)).unwrap_or(SUSPECT_MS * 1_000_000)
     });
-    StallTimer::start(thresholds, clock::boottime, observer).ok()
+    let timer = StallTimer::new();
+    timer.run(clock::boottime, observer).ok()?;
+    Some(timer)
 }
 
 fn limits() -> Limits {
-    Limits { lag_ms: options::number(Setting::IdleMs), anr_ms: 0, too_late_ms: 0 }
+    let lag_ms = if options::is_enabled(Setting::Idle) { options::number(Setting::IdleMs) } else { 0 };
+    Limits { suspect_ms: SUSPECT_MS, tick_ms: TICK_MS, lag_ms, ..idle::LIMITS }
 }
 
-/// Polls the running handler. On the timer's thread.
-fn poll(watch: &mut Watch) {
-    if !options::is_enabled(Setting::Idle) {
-        return;
-    }
+/// Polls the running handler, and returns the time until the next poll, ns. On the timer's thread.
+fn poll(watch: &mut Watch, wakeup: Wakeup) -> u64 {
     watch.set_limits(limits());
-    let poll = Poll { now_ns: clock::boottime(), begun_ns: RUN.begun_ns(), ..Poll::default() };
-    let seen = watch.poll(poll, &mut ProcessState::default);
-    if seen.lag.is_none() {
-        return;
+    let seen = watch.poll(message_watch::poll(wakeup), &mut ProcessState::default);
+    if seen.lag.is_some() {
+        // Main is in it now: later its stack would be another one.
+        let (scene, foreground) = (app_state::scene_name(), app_state::is_foreground());
+        let lag = Lag { begun_ns: wakeup.since_ns, scene, foreground };
+        sampler::ask(Wanted::Stack, Box::new(move |answer| answered(&lag, &answer)));
     }
-    // Main is in it now: later its stack would be another one.
-    let (scene, foreground) = (app_state::scene_name(), app_state::is_foreground());
-    let lag = Lag { begun_ns: RUN.begun_ns(), scene, foreground };
-    sampler::ask(Wanted::Stack, Box::new(move |answer| answered(&lag, &answer)));
+    seen.sleep_ns
 }
 
 /// A handler that does not return in time.

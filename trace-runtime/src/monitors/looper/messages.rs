@@ -5,6 +5,7 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use trace_format::android::IDLE_HANDLER;
 use trace_rules::looper::{
     Begun, DENSITY, Density, Ended, HISTORY, History, MAX_NESTED, Messages, SlowMessage, Tag,
 };
@@ -32,7 +33,7 @@ static UNITS: AtomicU64 = AtomicU64::new(0);
 
 /// Targets of units that are not messages; they are not classes of handlers. The first dispatches input
 /// (AOSP InputEventReceiver.java), the second is the interface of idle handlers.
-const NOT_QUEUED: [&str; 2] = ["android.view.InputEventReceiver", "android.os.MessageQueue$IdleHandler"];
+const NOT_QUEUED: [&str; 2] = ["android.view.InputEventReceiver", IDLE_HANDLER];
 
 /// Starts reporting messages: slow ones, LAGs, ANRs.
 pub(crate) fn start() {
@@ -57,9 +58,7 @@ pub(crate) fn options_changed() {
         slow.set_threshold_ms(number(Setting::SlowMs) as u32);
     }
     if is_started() {
-        let sampled = is_enabled(Setting::Anr) && number(Setting::SampleMs) > 0;
-        let sample_from_ms = if sampled { number(Setting::SampleFromMs) } else { 0 };
-        message_watch::set_limits(number(Setting::LagMs), number(Setting::AnrMs), sample_from_ms);
+        message_watch::limits_changed();
     }
 }
 
