@@ -65,6 +65,34 @@ struct ErrorSource {
     changes: u32,
 }
 
+impl ErrorSource {
+    /// Sets another source, and returns the one before unless it is in use.
+    fn set(&mut self, source: Option<Box<dyn ErrorState + Send>>) -> Option<Box<dyn ErrorState + Send>> {
+        self.in_use = false;
+        self.changes = self.changes.wrapping_add(1);
+        std::mem::replace(&mut self.source, source)
+    }
+
+    /// Takes the source to use it, with the number that [`ErrorSource::put_back`] needs.
+    fn take(&mut self) -> (Option<Box<dyn ErrorState + Send>>, u32) {
+        self.in_use = self.source.is_some();
+        (self.source.take(), self.changes)
+    }
+
+    /// Puts a used source back, `None` if it panicked. Returns the source if another one was set meanwhile.
+    fn put_back(
+        &mut self,
+        source: Option<Box<dyn ErrorState + Send>>,
+        changes: u32,
+    ) -> Option<Box<dyn ErrorState + Send>> {
+        if self.changes != changes {
+            return source;
+        }
+        self.in_use = false;
+        std::mem::replace(&mut self.source, source)
+    }
+}
+
 /// Signals that are to be reconsidered, and whether the polling thread is running.
 struct Polls {
     waiting: Vec<PendingSignal>,
@@ -86,12 +114,8 @@ struct PendingSignal {
 /// verdict is in the file: after each SIGQUIT up to [`ErrorPolls::POLLS`] times, [`ErrorPolls::INTERVAL`]
 /// apart. A source that panics is not called again. Any thread.
 pub fn set_error_state_source(source: Option<Box<dyn ErrorState + Send>>) {
-    let mut slot = error_source();
-    let old = std::mem::replace(&mut slot.source, source);
-    slot.in_use = false;
-    slot.changes = slot.changes.wrapping_add(1);
+    let old = error_source().set(source);
     // Its destructor is foreign code, which may call this function.
-    drop(slot);
     drop(old);
 }
 
@@ -191,12 +215,7 @@ fn run_polls() {
             continue;
         }
         let Some(state) = JUDGE_STATE.get() else { return };
-        let (source, changes) = {
-            let mut slot = error_source();
-            slot.in_use = true;
-            (slot.source.take(), slot.changes)
-        };
-        let Some(mut source) = source else { continue };
+        let (Some(mut source), changes) = error_source().take() else { continue };
         let pause = |interval| {
             pause(interval);
             Recorder::active().is_some() && !is_late(signal.evidence.at_ns, clock::boottime())
@@ -204,13 +223,10 @@ fn run_polls() {
         let polls = ErrorPolls::new(state.policy(), state.own);
         // The embedder's code may panic without ending the recording.
         let vote = catch_unwind(AssertUnwindSafe(|| polls.run(source.as_mut(), pause)));
-        {
-            let mut slot = error_source();
-            if slot.changes == changes {
-                slot.in_use = false;
-                slot.source = vote.is_ok().then_some(source);
-            }
-        }
+        // Destructors of sources are foreign code: none runs while the lock is held.
+        let source = vote.is_ok().then_some(source);
+        let replaced = error_source().put_back(source, changes);
+        drop(replaced);
         match vote {
             Ok(ErrorVote::NotAsked) => {}
             Ok(vote) => {
@@ -302,6 +318,38 @@ mod tests {
         let at = 7_000_000_000;
         assert!(!is_late(at, at + 20_500_000_000) && !is_late(at, at - 1));
         assert!(is_late(at, at + 30_000_000_001));
+    }
+
+    fn source(pid: i32) -> Option<Box<dyn ErrorState + Send>> {
+        Some(Box::new(move || vec![native_signal::ProcessInError { pid, uid: 10_123, not_responding: true }]))
+    }
+
+    /// Which source it is, by the process that it lists.
+    fn listed(source: &mut Option<Box<dyn ErrorState + Send>>) -> Option<i32> {
+        source.as_mut().map(|source| source.processes_in_error()[0].pid)
+    }
+
+    #[test]
+    fn a_source_that_is_replaced_while_it_is_in_use_does_not_return() {
+        let mut slot = ErrorSource::default();
+        assert!(slot.take().0.is_none() && !slot.in_use, "nothing is in use without a source");
+        slot.set(source(1));
+        let (first, changes) = slot.take();
+        assert!(slot.in_use && first.is_some() && slot.set(source(2)).is_none());
+        assert_eq!(listed(&mut slot.put_back(first, changes)), Some(1), "dropped by the caller");
+        assert_eq!((listed(&mut slot.source), slot.in_use), (Some(2), false));
+        let (second, changes) = slot.take();
+        assert!(slot.put_back(second, changes).is_none());
+        assert_eq!((listed(&mut slot.source), slot.in_use), (Some(2), false));
+    }
+
+    #[test]
+    fn a_source_that_panicked_is_not_put_back() {
+        let mut slot = ErrorSource::default();
+        slot.set(source(1));
+        let (_panicked, changes) = slot.take();
+        assert!(slot.put_back(None, changes).is_none());
+        assert!(slot.source.is_none() && !slot.in_use && slot.take().0.is_none());
     }
 
     #[test]
