@@ -4,7 +4,6 @@ mod common;
 mod scenario;
 mod schema;
 
-use std::io::Read;
 use std::path::Path;
 
 use common::{stalled, verdict};
@@ -81,9 +80,7 @@ fn a_report_of_schema_1_0_still_validates_and_keeps_its_content() {
     let old: Value = serde_json::from_str(include_str!("data/report-1.0.json")).unwrap();
     assert_eq!(old["schema"], "1.0");
     schema::fits(&old);
-    let mut bytes = Vec::new();
-    let packed = &include_bytes!("data/recording-1.0.anrscope.gz")[..];
-    flate2::read::GzDecoder::new(packed).read_to_end(&mut bytes).unwrap();
+    let bytes = common::old::version_1_0();
     let recording = Recording::open(bytes).unwrap();
     let new = Report::build(Path::new("x"), &recording, &MethodMap::empty()).unwrap().to_json("x");
     assert_still_there(&old["reports"][0], &new, "");

@@ -87,7 +87,6 @@
 
 mod jni;
 mod main_thread;
-pub mod matrix_ring;
 mod message_bounds;
 pub mod monitors;
 mod resolution;

@@ -3,11 +3,11 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use test_device::{AdbServer, App, Daemon, Faults};
+use test_device::{AdbServer, App, Daemon, Faults, RunningProcess};
 use trace_format::MapId;
 use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
@@ -80,22 +80,6 @@ fn recording(map: u64, calls: u64) -> Vec<u8> {
     builder.build()
 }
 
-/// A process that runs until it is dropped.
-struct Living(Child);
-
-impl Living {
-    fn start() -> Self {
-        Self(Command::new("sleep").arg("1000").spawn().unwrap())
-    }
-}
-
-impl Drop for Living {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn doctor_prints_failed_checks_and_exits_with_1() {
     let bench = Bench::new(Faults::default());
@@ -153,8 +137,8 @@ fn pull_separates_two_devices_and_two_users() {
 #[test]
 fn ctrl_c_leaves_nothing_on_the_device_and_the_next_pull_resumes() {
     let bench = Bench::new(Faults { slow: Duration::from_millis(20), ..Faults::default() });
-    let living = Living::start();
-    let name = format!("shop-{}.anrscope", living.0.id());
+    let running = RunningProcess::start();
+    let name = format!("shop-{}.anrscope", running.pid());
     let bytes = recording(1, 40_000);
     bench.record(&name, &bytes);
     let out = bench.directory.name("out");
@@ -231,8 +215,8 @@ fn startup_has_the_figure_of_each_starts_own_recording() {
 #[test]
 fn record_writes_the_apps_trace_and_the_systems() {
     let bench = Bench::new(Faults::default());
-    let living = Living::start();
-    let pid = living.0.id();
+    let running = RunningProcess::start();
+    let pid = running.pid();
     bench.record(&format!("shop-{pid}.anrscope"), &recording(1, 1_000));
     bench.record("shop-1.anrscope", &recording(1, 1_000));
     bench.phone.directory().write(&format!("proc/{PACKAGE}"), format!("{pid}\n")).unwrap();
@@ -271,8 +255,8 @@ fn record_writes_the_apps_trace_and_the_systems() {
 #[test]
 fn ctrl_c_ends_a_record_and_its_trace_is_whole() {
     let bench = Bench::new(Faults::default());
-    let living = Living::start();
-    let pid = living.0.id();
+    let running = RunningProcess::start();
+    let pid = running.pid();
     bench.record(&format!("shop-{pid}.anrscope"), &recording(1, 1_000));
     bench.phone.directory().write(&format!("proc/{PACKAGE}"), format!("{pid}\n")).unwrap();
     bench.phone.directory().write("system.pftrace", "system").unwrap();

@@ -20,17 +20,11 @@ pub struct Daemon {
 #[derive(Debug)]
 struct Shared {
     files: Arc<DeviceDirectory>,
-    faults: Mutex<Faults>,
+    faults: Faults,
     stop: AtomicBool,
     connections: Mutex<Vec<TcpStream>>,
     /// The number of connections closed because of [`Faults::cut_after`].
     cuts: Arc<AtomicU64>,
-}
-
-impl Shared {
-    fn faults(&self) -> Faults {
-        *self.faults.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Daemon {
@@ -43,7 +37,7 @@ impl Daemon {
         let port = listener.local_addr()?.port();
         let shared = Arc::new(Shared {
             files: Arc::new(files),
-            faults: Mutex::new(faults),
+            faults,
             stop: AtomicBool::new(false),
             connections: Mutex::default(),
             cuts: Arc::default(),
@@ -62,7 +56,7 @@ impl Daemon {
                 let shared = Arc::clone(&of_thread);
                 // The host notices when the connection closes.
                 std::thread::spawn(move || {
-                    connection::serve(&shared.files, shared.faults(), &shared.cuts, &stream);
+                    connection::serve(&shared.files, shared.faults, &shared.cuts, &stream);
                 });
             }
         })?;
@@ -79,11 +73,6 @@ impl Daemon {
     #[must_use]
     pub fn directory(&self) -> &DeviceDirectory {
         &self.shared.files
-    }
-
-    /// Sets the faults of all later connections.
-    pub fn set_faults(&self, faults: Faults) {
-        *self.shared.faults.lock().unwrap_or_else(PoisonError::into_inner) = faults;
     }
 
     /// Returns the number of connections closed because of [`Faults::cut_after`].

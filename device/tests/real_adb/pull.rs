@@ -3,12 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command};
 use std::time::Duration;
 
 use device::pull::{Pulled, Step, pull};
 use device::{App, Place};
-use test_device::Faults;
+use test_device::{Faults, RunningProcess};
 
 use crate::bench::{Bench, PACKAGE, recording};
 
@@ -25,22 +24,6 @@ fn names(directory: &Path) -> Vec<String> {
         fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
-}
-
-/// A process that runs until it is dropped.
-struct Living(Child);
-
-impl Living {
-    fn start() -> Self {
-        Self(Command::new("sleep").arg("1000").spawn().unwrap())
-    }
-}
-
-impl Drop for Living {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 #[test]
@@ -138,9 +121,9 @@ fn the_next_pull_resumes_where_the_last_one_stopped() {
 #[test]
 fn the_recording_of_a_running_process_is_copied_first_and_the_copy_removed() {
     let bench = Bench::new(Faults { cut_after: 64 << 10, ..Faults::default() });
-    let living = Living::start();
+    let running = RunningProcess::start();
     let bytes = recording(1, 200_000);
-    let name = format!("shop-{}.anrscope", living.0.id());
+    let name = format!("shop-{}.anrscope", running.pid());
     bench.record(&name, &bytes);
     let pulled = newest(&bench.app(), &bench.scratch.path().join("here"));
     assert!(pulled.live && pulled.checked && pulled.left_behind.is_none() && pulled.lost > 0, "{pulled:?}");
@@ -151,9 +134,9 @@ fn the_recording_of_a_running_process_is_copied_first_and_the_copy_removed() {
 #[test]
 fn on_a_full_disk_the_recording_is_pulled_without_a_copy() {
     let bench = Bench::new(Faults::default());
-    let living = Living::start();
+    let running = RunningProcess::start();
     let bytes = recording(1, 100_000);
-    let name = format!("shop-{}.anrscope", living.0.id());
+    let name = format!("shop-{}.anrscope", running.pid());
     bench.record(&name, &bytes);
     bench.phone.directory().write("full", "").unwrap();
     let pulled = newest(&bench.app(), &bench.scratch.path().join("here"));
@@ -165,8 +148,8 @@ fn on_a_full_disk_the_recording_is_pulled_without_a_copy() {
 #[test]
 fn an_interrupted_pull_removes_its_copy() {
     let bench = Bench::new(Faults { slow: Duration::from_millis(5), ..Faults::default() });
-    let living = Living::start();
-    let name = format!("shop-{}.anrscope", living.0.id());
+    let running = RunningProcess::start();
+    let name = format!("shop-{}.anrscope", running.pid());
     bench.record(&name, &recording(1, 400_000));
     let timeouts = crate::bench::patient();
     let stop = timeouts.stop.clone();

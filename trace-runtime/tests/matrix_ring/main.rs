@@ -7,11 +7,13 @@
 //! `tick_end` let ms pass; `tick_begin` is a message's begin. `hook_calls` counts how often the original
 //! began its work.
 
+mod model;
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use crate::model::MatrixRing;
 use serde_json::{Value, json};
-use trace_runtime::matrix_ring::MatrixRing;
 
 const DISPATCH: i64 = 0xF_FFFE;
 const INVALID: i64 = 0xF_FFFF;

@@ -1,7 +1,6 @@
 //! A reference model of Matrix's own ring, `AppMethodBeat` of Matrix 2.1.0, word for word, faults included.
 //!
-//! The library does not use it: its own ring is `crate::memory::ring`, and `AppMethodBeat.java` calls that
-//! one. The model documents what tools that read Matrix's `long[]` expect, and its test compares it bit for
+//! The library's own ring is `memory::ring` of the recorder, and `AppMethodBeat.java` calls that one. The model documents what tools that read Matrix's `long[]` expect, and its test compares it bit for
 //! bit with sequences recorded from the original (`ring.jsonl`). Known faults, kept on purpose:
 //!
 //! * A record stays "valid" over words of the next lap when a newer one with a smaller index is before it
@@ -35,11 +34,11 @@ enum Status {
 
 /// A record of the list, Matrix's `IndexRecord`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct IndexRecord(u64);
+pub(crate) struct IndexRecord(u64);
 
 /// The ring.
 #[derive(Debug)]
-pub struct MatrixRing {
+pub(crate) struct MatrixRing {
     buffer: Vec<i64>,
     /// Where the next word goes; the length of the buffer before it wraps.
     index: usize,
@@ -60,7 +59,7 @@ impl MatrixRing {
     /// # Panics
     /// If `capacity` is 0.
     #[must_use]
-    pub fn new(capacity: usize, base: i64) -> Self {
+    pub(crate) fn new(capacity: usize, base: i64) -> Self {
         assert!(capacity > 0, "a ring of no words");
         Self {
             buffer: vec![0; capacity],
@@ -75,7 +74,7 @@ impl MatrixRing {
     }
 
     /// `AppMethodBeat.i` on the main thread.
-    pub fn enter(&mut self, id: i32, uptime: i64) {
+    pub(crate) fn enter(&mut self, id: i32, uptime: i64) {
         if self.status <= Status::Stopped || id >= INVALID as i32 {
             return;
         }
@@ -87,7 +86,7 @@ impl MatrixRing {
     }
 
     /// `AppMethodBeat.o` on the main thread.
-    pub fn exit(&mut self, id: i32, uptime: i64) {
+    pub(crate) fn exit(&mut self, id: i32, uptime: i64) {
         if self.status <= Status::Stopped || id >= INVALID as i32 {
             return;
         }
@@ -116,12 +115,12 @@ impl MatrixRing {
     }
 
     /// Refreshes the time: a Looper message begins, or the clock thread ticks.
-    pub fn refresh(&mut self, uptime: i64) {
+    pub(crate) fn refresh(&mut self, uptime: i64) {
         self.now = uptime - self.base;
     }
 
     /// `maskIndex`: a record of the last word.
-    pub fn mask_index(&mut self) -> IndexRecord {
+    pub(crate) fn mask_index(&mut self) -> IndexRecord {
         let index = self.index as i64 - 1;
         let at = self.records.iter().position(|(_, other)| *other >= index).unwrap_or(self.records.len());
         let record = self.next_record;
@@ -131,13 +130,13 @@ impl MatrixRing {
     }
 
     /// `IndexRecord.release`.
-    pub fn release(&mut self, record: IndexRecord) {
+    pub(crate) fn release(&mut self, record: IndexRecord) {
         self.records.retain(|(number, _)| *number != record.0);
     }
 
     /// Whether Matrix considers the record valid.
     #[must_use]
-    pub fn is_valid(&self, record: IndexRecord) -> bool {
+    pub(crate) fn is_valid(&self, record: IndexRecord) -> bool {
         self.index_of(record).is_some()
     }
 
@@ -146,13 +145,13 @@ impl MatrixRing {
     }
 
     /// The records that Matrix considers valid with their indices, in the order of its list.
-    pub fn records(&self) -> impl Iterator<Item = (IndexRecord, i64)> {
+    pub(crate) fn records(&self) -> impl Iterator<Item = (IndexRecord, i64)> {
         self.records.iter().map(|(number, index)| (IndexRecord(*number), *index))
     }
 
     /// `copyData`: the words from the record to the last one.
     #[must_use]
-    pub fn copy_data(&self, start: IndexRecord) -> Vec<i64> {
+    pub(crate) fn copy_data(&self, start: IndexRecord) -> Vec<i64> {
         let Some(start) = self.index_of(start) else { return Vec::new() };
         if self.buffer.is_empty() {
             return Vec::new();
@@ -166,26 +165,21 @@ impl MatrixRing {
     }
 
     /// `onStart`. Before the first enter and after [`MatrixRing::release_buffer`] it changes nothing.
-    pub fn start(&mut self) {
+    pub(crate) fn start(&mut self) {
         if matches!(self.status, Status::Ready | Status::Stopped) {
             self.status = Status::Started;
         }
     }
 
     /// `onStop`.
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         if self.status == Status::Started {
             self.status = Status::Stopped;
         }
     }
 
-    /// `forceStop`.
-    pub fn force_stop(&mut self) {
-        self.status = Status::Stopped;
-    }
-
     /// `realRelease`, 10 s after class load: frees the memory for good unless it was started.
-    pub fn release_buffer(&mut self) {
+    pub(crate) fn release_buffer(&mut self) {
         if self.status <= Status::Ready || self.status == Status::Default {
             self.buffer = Vec::new();
             self.status = Status::Released;
@@ -194,30 +188,29 @@ impl MatrixRing {
 
     /// `isAlive`.
     #[must_use]
-    pub fn is_alive(&self) -> bool {
+    pub(crate) fn is_alive(&self) -> bool {
         self.status >= Status::Started
     }
 
     /// All words, as Matrix dumps them.
     #[must_use]
-    pub fn buffer(&self) -> &[i64] {
+    pub(crate) fn buffer(&self) -> &[i64] {
         &self.buffer
     }
 
     /// `sIndex`.
     #[must_use]
-    pub fn index(&self) -> usize {
+    pub(crate) fn index(&self) -> usize {
         self.index
     }
 
     /// The time that the next word would have, in ms.
     #[must_use]
-    pub fn now(&self) -> i64 {
+    pub(crate) fn now(&self) -> i64 {
         self.now
     }
 }
 
-#[cfg(test)]
 mod tests {
     use super::*;
 
