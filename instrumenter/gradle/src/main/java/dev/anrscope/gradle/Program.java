@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import org.gradle.api.Transformer;
 
-/** Where the program {@code anrscope} may be, by system and processor. */
+/** Where the program {@code anrscope} may be, by system and CPU. */
 final class Program {
     static final String MISSING = "Cannot find the program anrscope. Do one of these:\n"
             + "  - install it so that it is on PATH (pip install anrscope, or cargo install --locked --path cli in a clone)\n"
@@ -27,20 +27,20 @@ final class Program {
         return system.toLowerCase(Locale.ROOT).startsWith("mac");
     }
 
-    private static boolean arm(String processor) {
-        return processor.equals("aarch64") || processor.equals("arm64");
+    private static boolean arm(String cpu) {
+        return cpu.equals("aarch64") || cpu.equals("arm64");
     }
 
     /** The classifier of the Maven artifact. */
-    static String classifier(String system, String processor) {
+    static String classifier(String system, String cpu) {
         String name = windows(system) ? "windows" : mac(system) ? "osx" : "linux";
-        return name + (arm(processor) ? "-aarch_64" : "-x86_64");
+        return name + (arm(cpu) ? "-aarch_64" : "-x86_64");
     }
 
     /** The npm package that has the program. */
-    static String npmPackage(String system, String processor) {
+    static String npmPackage(String system, String cpu) {
         String name = windows(system) ? "win32" : mac(system) ? "darwin" : "linux";
-        return "@anrscope/" + name + (arm(processor) ? "-arm64" : "-x64");
+        return "@anrscope/" + name + (arm(cpu) ? "-arm64" : "-x64");
     }
 
     /** Maps the value of {@code PATH} to the program; null, which Gradle takes for no value, if it is nowhere. */
