@@ -17,6 +17,8 @@ mod java;
 #[cfg(target_os = "linux")]
 mod jvm;
 #[cfg(target_os = "linux")]
+mod maven;
+#[cfg(target_os = "linux")]
 mod merge;
 mod open;
 mod plan;

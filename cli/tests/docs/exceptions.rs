@@ -10,6 +10,15 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
         "scripts/release",
         "takes minutes for each platform, and fetches sources; docs/building.md says which ones were built",
     ),
+    (
+        "scripts/maven",
+        "needs Debian's Gradle and the built aars; cli/tests/cli/maven.rs and scripts/prove maven run it",
+    ),
+    ("gradle -p instrumenter/gradle build", "needs Google's repository"),
+    (
+        "scripts/maven --plugin instrumenter/gradle/build/libs/anrscope-gradle-plugin-0.1.0.jar",
+        "needs the jar of the line above it",
+    ),
     ("scripts/check-platforms", "takes minutes for each platform, and fetches sources"),
     ("rustup component add rust-src", "changes the machine's Rust"),
     ("ANDROID_NDK_HOME=/path/to/ndk scripts/build-android", "needs an NDK"),

@@ -15,6 +15,15 @@ public abstract class AnrscopeExtension {
     /** Names of the variants to instrument, such as {@code release}; empty, the default, means all. */
     @Internal public abstract ListProperty<String> getVariants();
 
+    /**
+     * The program to run. If neither this nor {@link #getProgramVersion} is set: the Gradle property {@code anrscope.program}, then
+     * {@code anrscope} on {@code PATH}, then the npm package in the module's or the root directory's {@code node_modules}.
+     */
+    @Internal public abstract RegularFileProperty getProgram();
+
+    /** Downloads the program of this version from the build's repositories, as {@code dev.anrscope:anrscope-program}. */
+    @Internal public abstract Property<String> getProgramVersion();
+
     /** {@code --base-map}: a method map whose ids are kept. */
     @Optional @InputFile @PathSensitive(PathSensitivity.NONE) public abstract RegularFileProperty getBaseMap();
 
@@ -42,8 +51,10 @@ public abstract class AnrscopeExtension {
     /** {@code --threads}. */
     @Optional @Input public abstract Property<Integer> getThreads();
 
-    /** {@code --level}: compression of the output jar; 0, the default here, because the jar is an intermediate file. */
-    @Optional @Input public abstract Property<Integer> getLevel();
+    /**
+     * {@code --level}: compression of the output jar. In an Android module the default is 0, because only D8 and R8 read the jar.
+     */
+    @Internal public abstract Property<Integer> getLevel();
 
     /** {@code --fail-on-skip}: the build fails if something cannot be instrumented. */
     @Optional @Input public abstract Property<Boolean> getFailOnSkip();

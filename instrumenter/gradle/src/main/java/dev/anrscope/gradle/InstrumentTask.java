@@ -3,6 +3,8 @@ package dev.anrscope.gradle;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -15,20 +17,40 @@ import org.gradle.api.file.DirectoryProperty;
 import org.gradle.api.file.RegularFile;
 import org.gradle.api.file.RegularFileProperty;
 import org.gradle.api.provider.ListProperty;
+import org.gradle.api.provider.Property;
 import org.gradle.api.tasks.*;
 
-/** Runs {@code anrscope instrument} over one variant's classes. */
+/** Runs {@code anrscope instrument} over one variant's classes, or over one jar. */
 @CacheableTask
 public abstract class InstrumentTask extends DefaultTask {
-    private File program;
     private AnrscopeExtension options;
 
     @Classpath public abstract ListProperty<RegularFile> getJars();
 
     @Classpath public abstract ListProperty<Directory> getDirectories();
 
+    /**
+     * A jar that is copied as it is apart from its classes. It takes the place of the jars and directories. The times of its entries
+     * do not count: before Gradle 9 the jar task writes the current ones.
+     */
+    @Classpath public abstract ConfigurableFileCollection getArchive();
+
     /** Classes that are not instrumented but may be superclasses: android.jar, and a library's dependencies. */
     @CompileClasspath public abstract ConfigurableFileCollection getPlatform();
+
+    /** The method map after whose ids this one's begin: that of a dynamic feature of the same app. */
+    @InputFiles @PathSensitive(PathSensitivity.NONE) public abstract ConfigurableFileCollection getPrecedingMap();
+
+    /** Whether another module of the same app has the class that names the app's method map. */
+    @Input public abstract Property<Boolean> getPartOfApp();
+
+    /** Another version of the tool may give another result. */
+    @Optional @InputFile @PathSensitive(PathSensitivity.NONE) public abstract RegularFileProperty getProgram();
+
+    /** The program as a repository has it. */
+    @InputFiles @PathSensitive(PathSensitivity.NONE) public abstract ConfigurableFileCollection getDownloadedProgram();
+
+    @Input public abstract Property<Integer> getLevel();
 
     /** The tool's cache of the last build, so that only changed classes are processed again. */
     @LocalState public abstract DirectoryProperty getCache();
@@ -42,22 +64,6 @@ public abstract class InstrumentTask extends DefaultTask {
     /** The tool writes it beside the method map. */
     @OutputFile public abstract RegularFileProperty getLines();
 
-    /** Another version of the tool may give another result. */
-    @InputFile
-    @Optional
-    @PathSensitive(PathSensitivity.NONE)
-    public File getProgram() {
-        return program;
-    }
-
-    /** Uses the path that the build sets, or else the search path. */
-    void setProgram(String named) {
-        program = named == null ? onSearchPath() : new File(named);
-        if (program != null && !program.canExecute()) {
-            throw new GradleException("anrscope.program is not an executable file: " + program);
-        }
-    }
-
     @Nested
     public AnrscopeExtension getOptions() {
         return options;
@@ -69,22 +75,32 @@ public abstract class InstrumentTask extends DefaultTask {
 
     @TaskAction
     public void instrument() throws IOException, InterruptedException {
-        if (program == null) {
-            throw new GradleException("Cannot find anrscope on PATH. Install it (cargo install --path cli), or set its path in"
-                    + " gradle.properties: anrscope.program=/path/to/anrscope");
-        }
         File work = getTemporaryDir();
-        // A transform of classes has one input jar and one output jar.
-        File merged = new File(work, "classes.jar");
-        Merge.into(merged, getDirectories().get(), getJars().get());
-        List<String> command = new ArrayList<>(List.of(program.getPath(), "instrument", merged.getPath()));
+        List<String> command = new ArrayList<>(List.of(program(work).getPath(), "instrument"));
+        File output = getOutput().get().getAsFile();
+        File written = output;
+        if (getArchive().isEmpty()) {
+            // A transform of classes has one input jar and one output jar.
+            File merged = new File(work, "classes.jar");
+            Merge.into(merged, getDirectories().get(), getJars().get());
+            if (getPartOfApp().get()) {
+                // The class that names the map goes to the first output, which is thrown away.
+                File empty = new File(work, "empty");
+                Files.createDirectories(empty.toPath());
+                command.add(empty.getPath());
+                written = new File(work, "traced");
+            }
+            command.add(merged.getPath());
+        } else {
+            command.add(getArchive().getSingleFile().getPath());
+        }
         Map<String, Object> flags = new LinkedHashMap<>();
-        flags.put("--out", getOutput().get());
+        flags.put("--out", written);
         flags.put("--method-map", getMethodMap().get());
         flags.put("--ignored-map", getIgnoredMap().get());
         // Matrix's ids depend on all classes, so nothing could be cached.
         flags.put("--cache", options.getCompat().isPresent() ? null : getCache().get().getAsFile());
-        flags.put("--base-map", options.getBaseMap().getOrNull());
+        flags.put("--base-map", baseMap());
         flags.put("--block-list", options.getBlockList().getOrNull());
         flags.put("--rules", options.getRules().getOrNull());
         flags.put("--mapping", options.getMapping().getOrNull());
@@ -93,7 +109,7 @@ public abstract class InstrumentTask extends DefaultTask {
         flags.put("--waits-catalogue", options.getWaitsCatalogue().getOrNull());
         flags.put("--compat", options.getCompat().getOrNull());
         flags.put("--threads", options.getThreads().getOrNull());
-        flags.put("--level", options.getLevel().getOrElse(0));
+        flags.put("--level", getLevel().get());
         flags.put("--fail-on-skip", options.getFailOnSkip().getOrElse(false));
         flags.forEach((flag, value) -> add(command, flag, value));
         getPlatform().forEach(file -> add(command, "--classpath", file));
@@ -104,6 +120,45 @@ public abstract class InstrumentTask extends DefaultTask {
             throw new GradleException(said);
         }
         getLogger().lifecycle(said);
+        if (written != output) {
+            Files.copy(new File(written, "classes.jar").toPath(), output.toPath(), StandardCopyOption.REPLACE_EXISTING);
+        }
+    }
+
+    /** The program, in a form that can be run. */
+    private File program(File work) throws IOException {
+        if (!getDownloadedProgram().isEmpty()) {
+            // A repository does not keep the permission to run it.
+            File copy = new File(work, "anrscope.exe");
+            Files.copy(getDownloadedProgram().getSingleFile().toPath(), copy.toPath(), StandardCopyOption.REPLACE_EXISTING);
+            if (!copy.setExecutable(true)) {
+                throw new GradleException("Cannot make " + copy + " executable");
+            }
+            return copy;
+        }
+        RegularFile named = getProgram().getOrNull();
+        if (named == null) {
+            throw new GradleException(Program.MISSING);
+        }
+        if (!named.getAsFile().canExecute()) {
+            throw new GradleException("The program " + named.getAsFile() + " is not executable. Name another one with"
+                    + " anrscope.program in gradle.properties, or run chmod +x on it");
+        }
+        return named.getAsFile();
+    }
+
+    private Object baseMap() {
+        if (getPrecedingMap().isEmpty()) {
+            return options.getBaseMap().getOrNull();
+        }
+        if (options.getBaseMap().isPresent()) {
+            throw new GradleException("Both baseMap and the dependency anrscopeBaseMap are set. Set baseMap only in the first"
+                    + " dynamic feature of the chain");
+        }
+        if (getPrecedingMap().getFiles().size() > 1) {
+            throw new GradleException("anrscopeBaseMap has more than one dependency. Name one dynamic feature, which names the next");
+        }
+        return getPrecedingMap().getSingleFile();
     }
 
     /** Options that are not set are omitted; switches are passed if they are on. */
@@ -114,17 +169,5 @@ public abstract class InstrumentTask extends DefaultTask {
         if (value != null && !(value instanceof Boolean)) {
             command.add(value instanceof RegularFile ? ((RegularFile) value).getAsFile().getPath() : value.toString());
         }
-    }
-
-    private static File onSearchPath() {
-        for (String directory : System.getenv().getOrDefault("PATH", "").split(File.pathSeparator)) {
-            for (String name : List.of("anrscope", "anrscope.exe")) {
-                File file = new File(directory, name);
-                if (file.canExecute() && file.isFile()) {
-                    return file;
-                }
-            }
-        }
-        return null;
     }
 }

@@ -1,3 +1,7 @@
 package com.android.build.api.artifact;
 
-public abstract class Artifact<T> {}
+import org.gradle.api.file.FileSystemLocation;
+
+public abstract class Artifact<T extends FileSystemLocation> {
+    public abstract static class Multiple<T extends FileSystemLocation> extends Artifact<T> {}
+}

@@ -1,5 +1,6 @@
 package com.android.build.api.variant;
 
+import com.android.build.api.dsl.SdkComponents;
 import kotlin.Unit;
 import kotlin.jvm.functions.Function1;
 import org.gradle.api.Action;

@@ -1,4 +1,4 @@
-package com.android.build.api.variant;
+package com.android.build.api.dsl;
 
 import java.util.List;
 import org.gradle.api.file.RegularFile;
