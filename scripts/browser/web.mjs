@@ -1,6 +1,7 @@
 // Checks anrscope.html, the page that scripts/web makes, in a headless Chromium.
 //
 //   node scripts/browser/web.mjs PAGE.html [--ui WEB_DIST] [--pictures DIR] DROP...
+//   node scripts/browser/web.mjs PAGE.html --docs DIR       writes the pictures of docs/web.md, of the start and of the demo's answer
 //
 // A DROP is one file, or several joined by commas that are dropped together; `demo` presses the button of the sample. Every other
 // drop uses the file chooser. All are done on one page, one after the other, so that a bad file shows whether the page lives on.
@@ -25,7 +26,7 @@ const option = (name) => {
   const at = rest.indexOf(name);
   return at < 0 ? undefined : rest.splice(at, 2)[1];
 };
-const [ui, pictures] = [option('--ui'), option('--pictures')];
+const [ui, pictures, docs] = [option('--ui'), option('--pictures'), option('--docs')];
 const url = pathToFileURL(resolve(file)).href;
 
 /** Stands at ui.perfetto.dev, and keeps what it is given. */
@@ -52,7 +53,7 @@ const SEEN = `(() => {
   }
   return {id, headlines, text: id === 'result' ? texts.join('\\n') : null,
     refused: id === 'failed' ? document.getElementById('why').textContent : null,
-    notes: [...document.querySelectorAll('#result .note li')].map((node) => node.textContent),
+    notes: id !== 'result' ? [] : [...document.querySelectorAll('#result .note li')].map((node) => node.textContent),
     ms: current?.took ?? null, memory: current?.memory ?? null};
 })()`;
 
@@ -175,6 +176,23 @@ async function check(browser, drops) {
   return found;
 }
 
+/** The pictures of docs/web.md. */
+async function illustrate(browser) {
+  const page = await browser.page();
+  const take = async (name, theme, width, height, more = {}) => {
+    await page.size(width, height, more);
+    await page.theme(theme);
+    await page.value('window.scrollTo(0, 0)');
+    await page.picture(join(docs, `${name}.png`));
+  };
+  await page.open(url);
+  await take('web-start', 'light', 1280, 860);
+  await give(page, 'demo');
+  await until('the answer of the demo', () => page.value(`!document.getElementById('result').hidden`));
+  await take('web', 'light', 1280, 1150);
+  await take('web-phone', 'dark', 390, 860, {mobile: true, scale: 1.5});
+}
+
 /** The demo's trace in the real UI. */
 async function arrives(browser) {
   const page = await browser.page();
@@ -200,7 +218,8 @@ const opener = mkdtempSync(join(tmpdir(), 'anrscope-opener-'));
 writeFileSync(join(opener, 'index.html'), OPENER);
 let found;
 let status = await withChromium(opener, async (browser) => {
-  found = await check(browser, rest);
+  if (docs) await illustrate(browser);
+  else found = await check(browser, rest);
   return 0;
 });
 rmSync(opener, {recursive: true});
@@ -210,5 +229,5 @@ if (status === 0 && ui) {
     return 0;
   });
 }
-if (found) console.log(JSON.stringify(found));
-process.exit(status);
+// The document may be longer than a pipe takes at once.
+process.stdout.write(found ? `${JSON.stringify(found)}\n` : '', () => process.exit(status));

@@ -6,6 +6,12 @@ const el = (tag, props, ...children) => {
   for (const child of children) if (child) node.append(child);
   return node;
 };
+// A long name may break behind its dots, and is copied without a sign for it.
+const named = (text) => {
+  const node = document.createDocumentFragment();
+  for (const piece of text.split(/(?<=[.$:/])(?=[A-Za-z_])/)) node.append(piece, el('wbr'));
+  return node;
+};
 const bytesOf = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 const MODULE = bytesOf($('module').textContent.trim());
 const SAMPLE = JSON.parse($('sample').textContent);
@@ -44,7 +50,7 @@ function home() {
 }
 function fail(why) {
   stop();
-  $('why').textContent = why;
+  $('why').textContent = why[0].toUpperCase() + why.slice(1);
   show('failed');
   $('again').focus({ preventScroll: true });
 }
@@ -151,7 +157,7 @@ function coloured(text, hung) {
       parts = [mark(hung ? 'h bad' : 'h', line)];
     } else if (/^(== |Cause: )/.test(line) || /^(MAIN|DEADLOCK|HEAD|OTHER |OF THE|THE |POSSIBLE|MAIN'S)/.test(line)) {
       parts = [mark('t', line)];
-    } else if (/^\s*- waiting|waits for the lock|\[waiting/.test(line)) {
+    } else if (/^\s*- waiting/.test(line)) {
       parts = [mark('k', line)];
     } else if (/^Next:|^ {6}anrscope /.test(line)) {
       parts = [mark('l', line)];
@@ -159,7 +165,9 @@ function coloured(text, hung) {
       const label = /^( {2}[A-Z]\S*(?: [a-z]+)* {2,})(.*\n?)$/s.exec(line);
       const own = /^(.*)( > )(.*\n?)$/s.exec(line);
       const frame = /^(\s+(?:at|native:|kernel:) )(.*\n?)$/s.exec(line);
-      if (label) parts = [mark('l', label[1]), label[2]];
+      const waiting = /^(.*)(\[waiting[^\]]*\])(.*\n?)$/s.exec(line);
+      if (waiting) parts = [waiting[1], mark('k', waiting[2]), waiting[3]];
+      else if (label) parts = [mark('l', label[1]), label[2]];
       else if (own && /^\s*(\d|>)/.test(line)) parts = [mark('own', line)];
       else if (frame) parts = [mark('f', frame[1]), frame[2]];
       else parts = [line];
@@ -174,9 +182,9 @@ function verdict(part, level) {
   const cause = part.lines.find(([label]) => label === 'Cause');
   const rows = el('dl');
   for (const [label, text] of lines) {
-    rows.append(el('dt', { textContent: label[0].toUpperCase() + label.slice(1) }), el('dd', { className: label === 'What to do' ? 'todo' : '', textContent: text }));
+    rows.append(el('dt', { textContent: label[0].toUpperCase() + label.slice(1) }), el('dd', { className: label === 'What to do' ? 'todo' : '' }, named(text)));
   }
-  return el('div', { className: part.hung ? 'verdict hung' : 'verdict' }, el(level, { textContent: part.headline }),
+  return el('div', { className: part.hung ? 'verdict hung' : 'verdict' }, el(level, null, named(part.headline)),
     cause && el('p', { className: 'cause', textContent: cause[1] }), lines.length && rows);
 }
 
@@ -268,7 +276,7 @@ function render(run) {
     answer.parts.forEach((part, index) => {
       const short = part.name.startsWith(input.name + ':') ? part.name.slice(input.name.length + 1) : part.name;
       list.append(el('li', null, el('button', { type: 'button', onclick: () => { choose(index); chosen.scrollIntoView({ block: 'start' }); } },
-        el('i', { className: part.hung ? 'hung' : '' }), el('span', { textContent: part.headline }), el('small', { textContent: short }))));
+        el('i', { className: part.hung ? 'hung' : '' }), el('span', null, named(part.headline)), el('small', null, named(short)))));
     });
     chosen.style.marginTop = '22px';
     box.append(el('h1', { textContent: answer.parts.length + ' dumps', style: 'font-size:1.4rem' }), ...extra, list, chosen);

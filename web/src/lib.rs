@@ -103,7 +103,8 @@ pub extern "C" fn output() -> *const u8 {
 #[allow(unsafe_code)]
 #[unsafe(no_mangle)]
 pub extern "C" fn output_length() -> u32 {
-    let length = panics::text().map_or_else(|| STATE.with_borrow(|state| state.output.len()), |text| text.len());
+    let length =
+        panics::text().map_or_else(|| STATE.with_borrow(|state| state.output.len()), |text| text.len());
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
@@ -126,6 +127,3 @@ mod panics {
         }));
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -83,7 +83,9 @@ impl Session {
         let file = Path::new(name);
         if file.extension().is_some_and(|extension| extension == "lines") {
             self.lines = Some(String::from_utf8(bytes).map_err(|_| {
-                refused(format_args!("{name} is no text: drop the file that `anrscope instrument` wrote beside its method map"))
+                refused(format_args!(
+                    "{name} is no text: drop the file that `anrscope instrument` wrote beside its method map"
+                ))
             })?);
             return Ok(Role::Names);
         }
@@ -112,7 +114,10 @@ impl Session {
         let mapping = Mapping::parse(file, bytes).map_err(refused)?;
         if let (unread, Some(line)) = mapping.unread() {
             let file = file.display();
-            self.warnings.push(format!("{file}:{line}: this and {} other lines are not lines of a mapping", unread - 1));
+            self.warnings.push(format!(
+                "{file}:{line}: this and {} other lines are not lines of a mapping",
+                unread - 1
+            ));
         }
         self.mapping = Some(mapping);
         Ok(())
@@ -168,7 +173,8 @@ impl Session {
         let (file, recording) = self.recording()?;
         let map = self.map();
         let mut trace = Vec::new();
-        export(&[ExportInput { file, recording, map: &map }], &ExportOptions::default(), &mut trace).map_err(refused)?;
+        export(&[ExportInput { file, recording, map: &map }], &ExportOptions::default(), &mut trace)
+            .map_err(refused)?;
         Ok(trace)
     }
 
@@ -226,7 +232,9 @@ impl Session {
         let opened = opened.map_err(refused)?;
         warnings.extend(opened.warnings);
         if left_out > 0 {
-            warnings.push(format!("{left_out} more dumps are not shown: unpack the archive and drop them one at a time"));
+            warnings.push(format!(
+                "{left_out} more dumps are not shown: unpack the archive and drop them one at a time"
+            ));
         }
         let several = pages.len() > 1;
         let parts = pages.into_iter().enumerate().map(|(number, (name, summary, text))| {
@@ -241,7 +249,12 @@ impl Session {
 
 /// The answer in a few labelled lines, for the top of the page.
 fn summary(headline: String, answer: &Answer) -> Value {
-    let hung = matches!(answer.conclusion, Conclusion::Anr | Conclusion::Hang);
+    let hung = match answer.conclusion {
+        Conclusion::Anr => true,
+        // A dump in which nothing is found may be of a healthy process.
+        Conclusion::Hang => answer.span.is_some() || answer.is_known(),
+        _ => false,
+    };
     let mut lines = if answer.conclusion == Conclusion::NoHang { Vec::new() } else { answer.lines() };
     for (label, text) in &mut lines {
         if *label == "What to do" {
@@ -275,9 +288,9 @@ fn unpacked(name: &str, bytes: Vec<u8>) -> Result<Vec<u8>, Refusal> {
             MAX_FILE >> 20
         ))),
         Ok(_) => Ok(content),
-        Err(error) => {
-            Err(refused(format_args!("{name} cannot be unpacked: {error}. Copy it again, or unpack it with gunzip.")))
-        }
+        Err(error) => Err(refused(format_args!(
+            "{name} cannot be unpacked: {error}. Copy it again, or unpack it with gunzip."
+        ))),
     }
 }
 
@@ -287,7 +300,9 @@ fn cure(kind: FileKind) -> &'static str {
         FileKind::PerfettoTrace | FileKind::ChromeTrace => {
             "It is ready for a viewer: open it at ui.perfetto.dev, or drop the recording (*.anrscope) that it was made from."
         }
-        FileKind::Classes => "Drop a recording, a thread dump or a bug report; `anrscope instrument` reads classes.",
+        FileKind::Classes => {
+            "Drop a recording, a thread dump or a bug report; `anrscope instrument` reads classes."
+        }
         FileKind::Empty => "Save or copy it again: a copy that was interrupted may leave such a file.",
         _ => "Drop a recording (*.anrscope), a thread dump, or the zip archive of `adb bugreport`.",
     }
