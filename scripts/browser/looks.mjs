@@ -1,6 +1,6 @@
 // What every page must be in a browser: wide enough for its content, readable, and easy to hit.
 
-/** The windows in which a page is looked at. */
+/** The windows in which a page is checked. */
 export const SIZES = [
   {name: 'phone', width: 390, height: 844, scale: 2, mobile: true},
   {name: 'tablet', width: 820, height: 1180, mobile: true},

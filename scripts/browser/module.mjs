@@ -1,4 +1,4 @@
-// Runs the page's module in Node: the time that it takes the processor, which a busy machine hardly changes, and its memory.
+// Runs the page's module in Node: the CPU time that it takes, which a busy machine hardly changes, and its memory.
 //
 //   node scripts/browser/module.mjs PAGE.html DROP...        a DROP is one file, or several joined by commas
 //

@@ -146,6 +146,6 @@ for run in json.loads(measured.stdout):
 print("the page: %.2f MB" % (os.path.getsize(os.path.join(web, "anrscope.html")) / 1e6))
 for problem in problems:
     print("PROBLEM: " + problem, file=sys.stderr)
-print("%d answers and %d traces are the program's, byte for byte; %d bad files are refused, each with the page alive after it; %d looks at 390, 820 "
-      "and 1440 px without a fault; %s slices in the real UI" % (texts, traces, refusals, seen["looks"], (seen["arrived"] or {}).get("slices")))
+print("%d answers and %d traces are the program's, byte for byte; %d bad files are refused, each with the page alive after it; %d windows of 390, 820 "
+      "and 1440 pixels without a fault; %s slices in the real UI" % (texts, traces, refusals, seen["looks"], (seen["arrived"] or {}).get("slices")))
 sys.exit(1 if problems else 0)

@@ -10,6 +10,7 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
         "scripts/release",
         "takes minutes for each platform, and fetches sources; docs/building.md says which ones were built",
     ),
+    ("scripts/web", "compiles Rust's library, which takes minutes; scripts/prove web runs it"),
     ("scripts/check-platforms", "takes minutes for each platform, and fetches sources"),
     ("rustup component add rust-src", "changes the machine's Rust"),
     ("ANDROID_NDK_HOME=/path/to/ndk scripts/build-android", "needs an NDK"),
