@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use exporter::{ExportInput, FileSource, MethodMap, open_recording};
 use trace_format::{Recording, Source as _};
 
-use crate::file_kind::FileKind;
+use crate::file_kind;
 use crate::walk;
 
 mod method_maps;
@@ -62,7 +62,7 @@ pub(crate) fn newest_of(path: &Path) -> anyhow::Result<(PathBuf, usize)> {
 
 /// Opens a recording. The error for a file of another kind names the command that takes it.
 fn open(file: &Path) -> anyhow::Result<Recording<FileSource>> {
-    open_recording(file).map_err(|error| FileKind::error_of("report", file).unwrap_or_else(|| error.into()))
+    open_recording(file).map_err(|error| file_kind::error_of("report", file).unwrap_or_else(|| error.into()))
 }
 
 /// Opened recordings.

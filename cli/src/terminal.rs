@@ -9,13 +9,7 @@
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
-/// Whether a terminal may interpret `c`: a control character, or one that changes the direction of the text around it (Unicode's
-/// Bidi_Control), which can make a name look like another.
-fn commands(c: char) -> bool {
-    let turns =
-        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    turns || c.is_control() && c != '\n' && c != '\t'
-}
+use exporter::is_display_control as commands;
 
 /// Replaces characters that a terminal may interpret by the replacement character.
 pub(crate) fn plain(text: impl Display) -> String {

@@ -40,6 +40,10 @@ impl FileSource {
         Ok(Self { bytes: Bytes::File(file), length, read: AtomicU64::new(0) })
     }
 
+    fn of(bytes: Vec<u8>) -> Self {
+        Self { length: bytes.len() as u64, bytes: Bytes::Memory(bytes), read: AtomicU64::new(0) }
+    }
+
     /// Number of bytes read so far, counting repeated reads.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
@@ -72,6 +76,13 @@ fn read_file(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 
+/// Where the system has no positioned reads, such as in a browser: the position in the file is changed.
+#[cfg(not(any(unix, windows)))]
+fn read_file(mut file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    io::Seek::seek(&mut file, io::SeekFrom::Start(offset))?;
+    io::Read::read(&mut file, buffer)
+}
+
 /// Opens the recording at `path`; Tencent Matrix data is converted to a recording.
 ///
 /// # Errors
@@ -91,12 +102,21 @@ pub fn open_recording(path: &Path) -> Result<Recording<FileSource>, ExportError>
             }
         }
         if let Some(made) = matrix::recording_of(path, &bytes[..read]) {
-            let made = made?;
-            let length = made.len() as u64;
-            source = FileSource { length, bytes: Bytes::Memory(made), read: AtomicU64::new(0) };
+            source = FileSource::of(made?);
         }
     }
     Recording::open(source).map_err(ExportError::reading(path))
+}
+
+/// Opens the recording with these bytes; Tencent Matrix data is converted to a recording. `file` is used in messages only.
+///
+/// # Errors
+/// If it is not a recording that this version can read.
+pub fn recording_of(file: &Path, bytes: Vec<u8>) -> Result<Recording<FileSource>, ExportError> {
+    let is_recording = layout::MAGIC.starts_with(&bytes[..bytes.len().min(layout::MAGIC.len())]);
+    let may_be_matrix = !is_recording && bytes.len() as u64 <= matrix::MAX_LENGTH;
+    let made = may_be_matrix.then(|| matrix::recording_of(file, &bytes)).flatten().transpose()?;
+    Recording::open(FileSource::of(made.unwrap_or(bytes))).map_err(ExportError::reading(file))
 }
 
 #[cfg(test)]
@@ -115,6 +135,8 @@ mod tests {
         assert_eq!(source.read_at(10, &mut four).unwrap(), 0);
         std::fs::write(&path, RecordingBuilder::new(7, "p").build()).unwrap();
         assert_eq!(open_recording(&path).unwrap().header().pid, 7);
+        assert_eq!(recording_of(&path, std::fs::read(&path).unwrap()).unwrap().header().pid, 7);
+        assert!(recording_of(&path, b"0123456789".to_vec()).is_err());
         std::fs::remove_file(&path).unwrap();
         let gone = open_recording(&path).unwrap_err().to_string();
         assert!(gone.contains("anrscope-source-"), "{gone}");

@@ -32,6 +32,7 @@ pub mod dump_report;
 mod error;
 mod export;
 pub mod facts;
+mod file_kind;
 mod file_source;
 pub mod fleet;
 mod fnv;
@@ -59,9 +60,11 @@ pub use error::ExportError;
 pub use export::{
     DEFAULT_MIN_PERFETTO, ExportInput, ExportOptions, ExportSummary, Format, export, export_perfetto,
 };
-pub use file_source::{FileSource, open_recording};
+pub use file_kind::FileKind;
+pub use file_source::{FileSource, open_recording, recording_of};
 pub use mapped_text::MappedText;
 pub use method_map::{Fit, Method, MethodMap};
 pub use model::Selection;
 pub use report::Report;
+pub use text::is_display_control;
 pub use warning::Warning;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use exporter::dump::{Dump, DumpError};
 
-use crate::file_kind::FileKind;
+use crate::file_kind;
 use crate::terminal::{counted, warn};
 use crate::walk;
 
@@ -39,7 +39,7 @@ pub(super) fn each(
             directory(input, &mut passed, each)?;
         } else {
             file(input, each)
-                .map_err(|error| FileKind::error_of("dump", input).unwrap_or_else(|| error.into()))??;
+                .map_err(|error| file_kind::error_of("dump", input).unwrap_or_else(|| error.into()))??;
         }
     }
     Ok(passed)

@@ -127,16 +127,9 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
 
 /// Restores a dump's names from before R8 if the mapping is of its build.
 fn retrace(name: &str, dump: &mut Dump, mapping: Option<&Mapping>) -> io::Result<()> {
-    let Some(mapping) = mapping else { return Ok(()) };
-    match dump.r8_map_id().filter(|id| mapping.is_of(id) == Some(false)).map(str::to_owned) {
-        Some(id) => warn(format_args!(
-            "{name}: its frames are of the build with R8's map id {id}; the mapping is of a different build and was \
-             ignored"
-        )),
-        None => {
-            dump.retrace(mapping);
-            Ok(())
-        }
+    match mapping.and_then(|mapping| dump.retrace_of_build(mapping)) {
+        Some(warning) => warn(format_args!("{name}: {warning}")),
+        None => Ok(()),
     }
 }
 

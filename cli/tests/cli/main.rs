@@ -32,5 +32,6 @@ mod status;
 mod temp_dir;
 #[cfg(target_os = "linux")]
 mod terminal;
+mod web;
 mod wrong_input;
 mod wrong_inputs;

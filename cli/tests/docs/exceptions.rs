@@ -19,6 +19,7 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
         "scripts/maven --plugin instrumenter/gradle/build/libs/anrscope-gradle-plugin-0.1.0.jar",
         "needs the jar of the line above it",
     ),
+    ("scripts/web", "compiles Rust's library, which takes minutes; scripts/prove web runs it"),
     ("scripts/check-platforms", "takes minutes for each platform, and fetches sources"),
     ("rustup component add rust-src", "changes the machine's Rust"),
     ("ANDROID_NDK_HOME=/path/to/ndk scripts/build-android", "needs an NDK"),

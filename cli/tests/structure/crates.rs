@@ -9,7 +9,7 @@ const FLOORS: [&[&str]; 5] = [
     &["trace-format", "device/test-device"],
     &["native-signal", "trace-rules", "recorder", "instrumenter", "device"],
     &["trace-runtime", "exporter"],
-    &["exporter/android"],
+    &["exporter/android", "web"],
     &["cli", "tools"],
 ];
 

@@ -41,7 +41,19 @@ impl Dump {
     /// If the file cannot be read, has no dump, or unpacks to more than the limits.
     pub fn open_each(path: &Path, each: &mut dyn FnMut(String, Self)) -> Result<Opened, DumpError> {
         let failed = |source| DumpError::Read { file: path.to_owned(), offset: 0, source };
-        let mut file = File::open(path).map_err(failed)?;
+        Self::read_each(path, File::open(path).map_err(failed)?, each)
+    }
+
+    /// As [`Self::open_each`], from an open file or from memory; `path` is used in names and errors only.
+    ///
+    /// # Errors
+    /// As [`Self::open_each`].
+    pub fn read_each(
+        path: &Path,
+        mut file: impl Read + Seek,
+        each: &mut dyn FnMut(String, Self),
+    ) -> Result<Opened, DumpError> {
+        let failed = |source| DumpError::Read { file: path.to_owned(), offset: 0, source };
         let mut begin = [0; 4];
         let is_zip = file.read_exact(&mut begin).is_ok() && matches!(&begin, b"PK\x03\x04" | b"PK\x05\x06");
         file.rewind().map_err(failed)?;
@@ -55,7 +67,7 @@ impl Dump {
 
 fn read_archive(
     path: &Path,
-    mut file: File,
+    mut file: impl Read + Seek,
     each: &mut dyn FnMut(String, Dump),
 ) -> Result<Opened, DumpError> {
     let refused = |reason: String| DumpError::Archive { file: path.to_owned(), reason };
