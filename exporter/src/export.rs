@@ -148,7 +148,7 @@ pub fn export<S: Source, W: Write>(
     }
 }
 
-/// Writes `inputs` as one Perfetto trace to `out`, whatever the format in `options`: a program that writes no JSON does not
+/// Writes `inputs` as one Perfetto trace to `out` and ignores the format in `options`: a program that writes no JSON does not
 /// contain its writer.
 ///
 /// # Errors
