@@ -106,8 +106,8 @@ class Recordings(Files):
         self.assertEqual([row.name for row in recording.threads if row.main], ["main"])
         self.assertEqual(recording.slices[0].thread, "main")
         self.assertLessEqual({row.tid for row in recording.slices}, {row.tid for row in recording.threads})
-        anr = recording.anrs[0]
-        self.assertEqual((anr.detector, anr.outcome), ("sigquit", (report["anrs"][0]["verdict"] or {}).get("outcome")))
+        found = [(row.detector, row.outcome, row.confidence, row.suspected) for row in recording.anrs]
+        self.assertEqual(found, [("watchdog", None, None, True), ("sigquit", "anr", "high", False)])
         self.assertEqual(recording.answer["verdict"], "anr")
         self.assertTrue(recording.hung)
         self.assertIn("com.example.app", repr(recording))
