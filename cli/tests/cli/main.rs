@@ -19,6 +19,8 @@ mod jvm;
 #[cfg(target_os = "linux")]
 mod merge;
 mod open;
+#[cfg(target_os = "linux")]
+mod packages;
 mod plan;
 mod program;
 mod reports;
