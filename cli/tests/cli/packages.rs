@@ -242,7 +242,7 @@ fn the_npm_launcher_ends_with_the_program_by_a_signal() {
         assert_eq!(unsafe { libc::kill(libc::pid_t::try_from(pid).unwrap(), signal) }, 0);
         let status = launcher.wait().unwrap();
         assert_eq!((status.signal(), status.code()), (Some(signal), None), "{status}");
-        // The pipe's end says that nobody has it open any more.
+        // The pipe's end says that no process has it open any more.
         let mut rest = Vec::new();
         launcher.stdout.take().unwrap().read_to_end(&mut rest).unwrap();
         assert!(!Path::new(&format!("/proc/{child}")).exists(), "the program still runs");

@@ -50,7 +50,7 @@ def program() -> str:
     This is the one that ``ANRSCOPE_PROGRAM`` names, else the one that was installed with the module, else the one on the ``PATH``.
 
     Raises:
-        ProgramNotFound: if there is none.
+        ProgramNotFound: if no program is found.
     """
     named = os.environ.get("ANRSCOPE_PROGRAM")
     if named:
