@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Read;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -205,6 +205,53 @@ fn the_npm_launcher_is_the_program() {
     }
 }
 
+/// Node makes a pipe non-blocking if it reads it itself, and the program would fail.
+#[test]
+fn the_npm_launcher_leaves_a_slow_pipe_to_the_program() {
+    let installed = Installed::new();
+    let dump = fs::read(root().join("exporter/tests/data/dump/art14-deadlock.txt")).unwrap();
+    let mut launcher = installed
+        .command()
+        .args(["dump", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = launcher.stdin.take().unwrap();
+    program_of(launcher.id());
+    for part in dump.chunks(dump.len() / 3) {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        pipe.write_all(part).unwrap();
+    }
+    drop(pipe);
+    let shown: Shown = launcher.wait_with_output().unwrap().into();
+    assert!(shown.ok(&[]).contains("Cause       DEADLOCK"));
+}
+
+/// The number of the program that this launcher started, once it runs.
+fn program_of(launcher: u32) -> String {
+    let children = format!("/proc/{launcher}/task/{launcher}/children");
+    loop {
+        let child = fs::read_to_string(&children).unwrap().split_whitespace().next().map(str::to_owned);
+        // Before that the child is a copy of node.
+        if let Some(child) = child
+            && fs::read_to_string(format!("/proc/{child}/comm")).is_ok_and(|name| name.trim() == "anrscope")
+        {
+            return child;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+/// Whether a process has handlers for all of these signals.
+fn caught(pid: u32, signals: &[i32]) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+    let mask = u64::from_str_radix(mask.trim(), 16).unwrap();
+    signals.iter().all(|signal| mask & (1 << (signal - 1)) != 0)
+}
+
 #[test]
 fn the_npm_launcher_says_which_package_is_missing() {
     let installed = Installed::new();
@@ -226,18 +273,11 @@ fn the_npm_launcher_ends_with_the_program_by_a_signal() {
             .spawn()
             .unwrap();
         let pid = launcher.id();
-        let children = format!("/proc/{pid}/task/{pid}/children");
-        // The program is there when its name is: before that the child is a copy of node.
-        let child = loop {
-            let child = fs::read_to_string(&children).unwrap().split_whitespace().next().map(str::to_owned);
-            if let Some(child) = child
-                && fs::read_to_string(format!("/proc/{child}/comm"))
-                    .is_ok_and(|name| name.trim() == "anrscope")
-            {
-                break child;
-            }
+        let child = program_of(pid);
+        // Node has installed its handlers when all four signals are caught: the program may run before that.
+        while !caught(pid, &[libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT]) {
             std::thread::sleep(std::time::Duration::from_millis(5));
-        };
+        }
         // SAFETY: kill(2) takes any number; the process is our child and was not waited for.
         assert_eq!(unsafe { libc::kill(libc::pid_t::try_from(pid).unwrap(), signal) }, 0);
         let status = launcher.wait().unwrap();

@@ -4,6 +4,7 @@
 
 const { spawn } = require('node:child_process');
 const { constants } = require('node:os');
+const { isatty } = require('node:tty');
 
 const platform = `${process.platform}-${process.arch}`;
 const name = `@anrscope/${platform}`;
@@ -26,8 +27,9 @@ const path = program();
 const child = spawn(path, process.argv.slice(2), { stdio: 'inherit' });
 
 // Without handlers this process would end first and leave the program running. A terminal sends the signals of its keys to both,
-// so only signals from elsewhere are forwarded then.
-const terminal = [process.stdin, process.stdout, process.stderr].some((stream) => stream.isTTY);
+// so only signals from elsewhere are forwarded then. (process.stdin must not be used: node would make a pipe non-blocking, and the
+// program, which reads the same pipe, would fail.)
+const terminal = [0, 1, 2].some((stream) => isatty(stream));
 for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP']) {
   const fromKeys = terminal && (signal === 'SIGINT' || signal === 'SIGQUIT');
   try {
