@@ -21,6 +21,8 @@ mod maven;
 #[cfg(target_os = "linux")]
 mod merge;
 mod open;
+#[cfg(target_os = "linux")]
+mod packages;
 mod plan;
 mod program;
 mod reports;

@@ -20,6 +20,27 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
         "needs the jar of the line above it",
     ),
     ("scripts/web", "compiles Rust's library, which takes minutes; scripts/prove web runs it"),
+    ("scripts/prove packages", "makes a release, in minutes"),
+    ("sha256sum --check --ignore-missing SHA256SUMS", "needs a release; scripts/prove packages makes one"),
+    (
+        "tar -xzf anrscope-*-x86_64-unknown-linux-musl.tar.gz",
+        "needs a release; scripts/prove packages runs it",
+    ),
+    (
+        "anrscope-*-x86_64-unknown-linux-musl/anrscope dump anr.txt",
+        "needs a release; scripts/prove packages runs it",
+    ),
+    ("python3 -m venv tools", "needs a release; scripts/prove packages runs it"),
+    (
+        "tools/bin/pip install --no-index --find-links . anrscope",
+        "needs a release; scripts/prove packages runs it",
+    ),
+    ("tools/bin/anrscope dump anr.txt", "needs a release; scripts/prove packages runs it"),
+    (
+        "npm install --offline ./anrscope-[0-9]*.tgz ./anrscope-linux-x64-*.tgz",
+        "needs a release; scripts/prove packages runs it",
+    ),
+    ("npx --offline anrscope dump anr.txt", "needs a release; scripts/prove packages runs it"),
     ("scripts/check-platforms", "takes minutes for each platform, and fetches sources"),
     ("rustup component add rust-src", "changes the machine's Rust"),
     ("ANDROID_NDK_HOME=/path/to/ndk scripts/build-android", "needs an NDK"),
