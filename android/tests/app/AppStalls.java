@@ -37,7 +37,7 @@ public final class AppStalls {
     private static AppScript script;
     private static AppScript.Home home;
     private static File directory;
-    /** What the user looks at. */
+    /** The page in front. */
     private static Activity page;
 
     private AppStalls() {}

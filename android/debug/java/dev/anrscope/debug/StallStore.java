@@ -137,7 +137,7 @@ final class StallStore {
         return new File(directory, PREFIX + stall.sinceMs() + TRACE);
     }
 
-    /** The trace with this file name; null if there is none. */
+    /** The trace with this file name; null without one. */
     File trace(String name) {
         String[] files = directory.list();
         boolean known = name != null && files != null && Arrays.asList(files).contains(name);
