@@ -16,6 +16,11 @@ public final class HostApp {
     public static boolean packagesFail = Boolean.getBoolean("android.host.packages.fail");
     /** The manifest's meta-data. */
     public static final Bundle META = new Bundle();
+    /** The APK's assets. */
+    public static final Map<String, byte[]> ASSETS = new java.util.concurrent.ConcurrentHashMap<String, byte[]>();
+    /** Intents for activities, which nothing starts by itself. */
+    public static final java.util.Deque<android.content.Intent> STARTED =
+            new java.util.concurrent.ConcurrentLinkedDeque<android.content.Intent>();
     public static final Map<String, Object> SERVICES = new HashMap<String, Object>();
 
     private HostApp() {}

@@ -10,7 +10,7 @@ use crate::temp_dir::TempDir;
 use crate::{engine, number, program};
 
 /// The exporter's library, which cargo builds beside this test.
-fn exporter() -> std::path::PathBuf {
+pub(crate) fn exporter() -> std::path::PathBuf {
     let own = std::env::current_exe().unwrap();
     let path = own.parent().unwrap().join("libanrscope_export.so");
     assert!(path.is_file(), "{} is missing", path.display());

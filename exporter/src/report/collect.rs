@@ -14,11 +14,12 @@ use super::hang::{Hang, MIN_ENDED_HANG, hang, in_order, middle, open_at_end, wai
 use super::history::BEFORE_WINDOW;
 use super::owners;
 use super::recorder::recorder_report;
-use super::walk::{Counts, Walk};
+use super::walk::{Counts, EndedUnit, Walk};
 use crate::answer::observed::{Observed, cpu_time, sampled, slept};
 use crate::answer::{Answer, HungThread, Span};
 use crate::dump::Dump;
-use crate::facts::{Facts, Unit, last_moment, reasons_text};
+use crate::facts::{Facts, Survey, Unit, last_moment, reasons_text};
+use crate::model::Names;
 use crate::names::names_of;
 use crate::text::clean;
 use crate::words::thread_name;
@@ -31,15 +32,35 @@ const MAX_DUMP_DELAY: u64 = 20_000_000_000;
 /// Time range in which a storm of messages is searched, ns.
 const STORM_WINDOW: u64 = 5_000_000_000;
 
+/// Which hang a report is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wanted {
+    /// The worst one: of the longest ANR, else the one at the end, else the longest of 5 s or more.
+    Worst,
+    /// The last one that took at least this long, ns, or that main is still in.
+    Latest(u64),
+}
+
 pub(super) fn build<S: Source + ?Sized>(
     file: &Path,
     recording: &Recording<S>,
     map: &MethodMap,
+    wanted: Wanted,
 ) -> Result<Report, ExportError> {
     let placed = ExportError::reading(file);
     let (names, name_warning) = names_of(file, recording, map);
     let mut facts = Facts::of(recording).map_err(placed)?;
     let survey = facts.survey().map_err(placed)?;
+    let latest = match wanted {
+        Wanted::Worst => None,
+        Wanted::Latest(least) => latest(&facts, &names, &survey, least).map_err(placed)?,
+    };
+    if wanted != Wanted::Worst {
+        // ANRs of earlier hangs are not about this one.
+        let within = |at: u64| latest.is_some_and(|latest| (latest.since..=latest.until).contains(&at));
+        facts.incidents.anrs.retain(|anr| within(anr.detected));
+        facts.incidents.captures.retain(|capture| within(capture.at));
+    }
     let facts = facts;
     let incidents = &facts.incidents;
     let worst = worst(&incidents.anrs);
@@ -54,9 +75,11 @@ pub(super) fn build<S: Source + ?Sized>(
     if let Some(main) = main {
         walk.run(main, requested).map_err(placed)?;
     }
-    let ended = walk
-        .longest(MIN_ENDED_HANG)
-        .filter(|_| worst.is_none() && open_at_end(&walk, end, in_order(&facts)).is_none());
+    let ended = match wanted {
+        Wanted::Worst => walk.longest(MIN_ENDED_HANG),
+        Wanted::Latest(_) => latest,
+    };
+    let ended = ended.filter(|_| worst.is_none() && open_at_end(&walk, end, in_order(&facts)).is_none());
     let ended = ended.filter(|ended| at.is_none_or(|at| (ended.since..=ended.until).contains(&at)));
     if let (Some(ended), Some(main)) = (ended, main) {
         // Only known now: read main again, for what it was in then.
@@ -172,6 +195,25 @@ pub(super) fn build<S: Source + ?Sized>(
         signals: incidents.counters,
         hang,
         warnings,
+    })
+}
+
+/// The last unit of main that took `least` or longer, or what main is in since long ago.
+fn latest<S: Source + ?Sized>(
+    facts: &Facts<'_, S>,
+    names: &Names<'_>,
+    survey: &Survey,
+    least: u64,
+) -> Result<Option<EndedUnit>, ReadError> {
+    let Some(main) = facts.main() else { return Ok(None) };
+    let requested = worst(&facts.incidents.anrs).map(|anr| anr.detected);
+    let end = last_moment(facts.recording, survey.last.iter().copied().chain(requested));
+    let mut walk = Walk::new(facts, names);
+    walk.latest_from = Some(least);
+    walk.run(main, None)?;
+    Ok(match open_at_end(&walk, end, in_order(facts)) {
+        Some(since) => Some(EndedUnit { since, until: end }),
+        None => walk.longest(least),
     })
 }
 

@@ -204,9 +204,12 @@ pub(super) fn in_order<S: Source + ?Sized>(facts: &Facts<'_, S>) -> bool {
     facts.recording.header().state == Some(State::Ended)
 }
 
-/// The moment of a hang at which the system would have requested a dump.
+/// The moment of a hang at which the system would have requested a dump. For a shorter one it is halfway: what
+/// takes most of it is open then.
 pub(super) fn middle(ended: EndedUnit) -> u64 {
-    ended.since.saturating_add(MIN_ENDED_HANG).min(ended.until)
+    let half = ended.until.saturating_sub(ended.since) / 2;
+    let after = if half.saturating_mul(2) < MIN_ENDED_HANG { half } else { MIN_ENDED_HANG };
+    ended.since.saturating_add(after).min(ended.until)
 }
 
 /// The waits of the message that hung, by kind and target.

@@ -47,6 +47,7 @@ pub use crate::answer::{Cause, CauseId, CauseKind, Evidence};
 pub use crate::facts::{MessageKind, RecentWork, Unit, UnitKind};
 pub use busy::{Busy, Callee};
 pub use chart::{Chart, ChartSlice};
+use collect::Wanted;
 pub use findings::{Report, ThreadCoverage};
 pub use hang::Hang;
 pub use html::MAX_EMBEDDED;
@@ -67,7 +68,21 @@ impl Report {
         recording: &Recording<dyn Source + '_>,
         map: &MethodMap,
     ) -> Result<Self, ExportError> {
-        collect::build(file, recording, map)
+        collect::build(file, recording, map, Wanted::Worst)
+    }
+
+    /// The report on the last stall of main: the last message, or call outside of messages, that took at least
+    /// `least` ns, or what main has been in for 2 s or more at the end. Earlier hangs and their ANRs are left out.
+    ///
+    /// # Errors
+    /// If the recording cannot be read any further.
+    pub fn latest_stall<S: Source>(
+        file: &Path,
+        recording: &Recording<S>,
+        map: &MethodMap,
+        least: u64,
+    ) -> Result<Self, ExportError> {
+        collect::build(file, recording, map, Wanted::Latest(least))
     }
 
     /// A chart of what main did in the hang and the 10 s before it, or in the last 10 s.

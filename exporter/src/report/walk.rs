@@ -122,6 +122,8 @@ pub(super) struct Walk<'a, S: ?Sized> {
     pub(super) at_unit: Option<Unit>,
     /// The longest message that ended, and the longest call outside of messages.
     longest: [Option<EndedUnit>; 2],
+    /// With it, `longest` has the last ones that took at least this long, ns.
+    pub(super) latest_from: Option<u64>,
     loops: Loops,
     /// The last method left before the requested moment.
     pub(super) last_left: Option<u32>,
@@ -150,6 +152,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
             at: None,
             at_unit: None,
             longest: [None; 2],
+            latest_from: None,
             loops: Loops::default(),
             last_left: None,
             slow: BinaryHeap::new(),
@@ -234,11 +237,16 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         Some(Unit { kind, name, since, began_before })
     }
 
-    /// The longest message, or call outside of messages, that ended and took `least` or longer.
+    /// The longest message, or call outside of messages, that ended and took `least` or longer; the last one
+    /// with `latest_from`.
     pub(super) fn longest(&self, least: u64) -> Option<EndedUnit> {
         let [message, call] = self.longest;
         let all = message.into_iter().chain(call.filter(|_| self.has_messages()));
-        all.filter(|ended| ended.until - ended.since >= least).max_by_key(|ended| ended.until - ended.since)
+        let all = all.filter(|ended| ended.until - ended.since >= least);
+        match self.latest_from {
+            Some(_) => all.max_by_key(|ended| ended.until),
+            None => all.max_by_key(|ended| ended.until - ended.since),
+        }
     }
 
     /// The work between two moments.
@@ -362,7 +370,11 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
             SlowKind::Call => Some(&mut self.longest[1]),
             SlowKind::Frame => None,
         };
-        if let Some(longest) = longest.filter(|l| l.is_none_or(|l| l.until - l.since < duration)) {
+        let is_wanted = |longest: &EndedUnit| match self.latest_from {
+            Some(least) => duration >= least,
+            None => longest.until - longest.since < duration,
+        };
+        if let Some(longest) = longest.filter(|longest| longest.as_ref().is_none_or(is_wanted)) {
             *longest = Some(EndedUnit { since: begun, until: at });
         }
         if kind == SlowKind::Call && self.requested.is_none() {

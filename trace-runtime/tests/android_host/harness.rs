@@ -286,7 +286,7 @@ pub(crate) fn classes() -> &'static Path {
     CLASSES.get_or_init(|| {
         let here = here();
         let mut sources = Vec::new();
-        for directory in ["fakes", "tests/app", "aar/java", "../exporter/android/java"] {
+        for directory in ["fakes", "tests/app", "aar/java", "debug/java", "../exporter/android/java"] {
             collect(&here.join(directory), &mut sources);
         }
         let classes = base().join("classes");

@@ -20,6 +20,8 @@ import host.HostWindow;
 public class Activity extends Context implements Window.Callback {
     private Application application;
     private HostWindow window;
+    private android.content.Intent intent = new android.content.Intent("android.intent.action.MAIN");
+    private CharSequence title = "";
 
     void attach(Application application) {
         this.application = application;
@@ -29,6 +31,41 @@ public class Activity extends Context implements Window.Callback {
 
     public final Application getApplication() {
         return application;
+    }
+
+    /** What it is launched with. */
+    public void hostIntent(android.content.Intent intent) {
+        this.intent = intent;
+    }
+
+    public android.content.Intent getIntent() {
+        return intent;
+    }
+
+    public void setTitle(CharSequence title) {
+        this.title = title;
+    }
+
+    public CharSequence hostTitle() {
+        return title;
+    }
+
+    public void setContentView(View view) {
+        ((android.view.ViewGroup) window.getDecorView()).addView(view);
+    }
+
+    public boolean isFinishing() {
+        return false;
+    }
+
+    /** At once on main, else as a message (core/java/android/app/Activity.java, all levels). */
+    public final void runOnUiThread(Runnable work) {
+        android.os.Looper main = android.os.Looper.getMainLooper();
+        if (android.os.Looper.myLooper() == main) {
+            work.run();
+        } else {
+            new android.os.Handler(main).post(work);
+        }
     }
 
     public Window getWindow() {

@@ -8,6 +8,7 @@ import java.io.File;
 public abstract class Context {
     public static final String ACTIVITY_SERVICE = "activity";
     public static final String DISPLAY_SERVICE = "display";
+    public static final String NOTIFICATION_SERVICE = "notification";
     public static final String WINDOW_SERVICE = "window";
 
     public abstract Object getSystemService(String name);
@@ -42,6 +43,19 @@ public abstract class Context {
         return PackageManager.hostGranted.contains(android.os.Binder.getCallingUid() + " " + permission)
                 ? PackageManager.PERMISSION_GRANTED
                 : PackageManager.PERMISSION_DENIED;
+    }
+
+    public android.content.res.AssetManager getAssets() {
+        return new android.content.res.AssetManager();
+    }
+
+    /** The system starts it later; {@link HostApp#STARTED} has it. */
+    public void startActivity(Intent intent) {
+        HostApp.STARTED.add(intent);
+    }
+
+    public File getCacheDir() {
+        return HostApp.directory("cache");
     }
 
     public File getFilesDir() {

@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Wraps Java's class with Android's method names: segments and values are decoded. */
-public final class Uri {
+public final class Uri implements android.os.Parcelable {
     private final URI uri;
 
     private Uri(URI uri) {
@@ -31,6 +31,11 @@ public final class Uri {
             }
         }
         return segments;
+    }
+
+    public String getLastPathSegment() {
+        List<String> segments = getPathSegments();
+        return segments.isEmpty() ? null : segments.get(segments.size() - 1);
     }
 
     public String getQueryParameter(String key) {

@@ -2,6 +2,7 @@ package android.os;
 
 public class Process {
     public static final int FIRST_APPLICATION_UID = 10000;
+    public static final int THREAD_PRIORITY_BACKGROUND = 10;
     public static final int THREAD_PRIORITY_LESS_FAVORABLE = 1;
     /** The result of {@link #myProcessName}. */
     public static volatile String hostName = System.getProperty("anrscope.name", "com.example.app");

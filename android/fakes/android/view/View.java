@@ -10,6 +10,12 @@ public class View {
     public static final int INVISIBLE = 4;
     public static final int GONE = 8;
 
+    /** API 1. */
+    public interface OnClickListener {
+        void onClick(View view);
+    }
+
+    private OnClickListener onClick;
     private final Context context;
     private final ViewTreeObserver observer = new ViewTreeObserver();
     private int visibility;
@@ -29,6 +35,20 @@ public class View {
     public View(Context context) {
         this.context = context;
     }
+
+    public void setOnClickListener(OnClickListener listener) {
+        onClick = listener;
+    }
+
+    public boolean performClick() {
+        if (onClick == null) {
+            return false;
+        }
+        onClick.onClick(this);
+        return true;
+    }
+
+    public void setFitsSystemWindows(boolean fits) {}
 
     public final Context getContext() {
         return context;

@@ -14,7 +14,8 @@ const PAGE: &str = include_str!("page.html");
 pub const MAX_EMBEDDED: usize = 8 << 20;
 
 impl Report {
-    /// The page. `name` is the name of the trace, `trace` its content if it is embedded.
+    /// The page. `name` is the name of the trace, `trace` its content if it is embedded. With an empty name the page
+    /// does not offer to open a trace.
     #[must_use]
     pub fn to_html(&self, name: &str, chart: &Chart, trace: Option<&[u8]>) -> String {
         let kinds = [

@@ -112,13 +112,13 @@ fn calls(hang: &Hang, names: &mut Names) -> Option<String> {
 }
 
 /// The wait that main is in, if it takes half of the hang or more.
-fn main_wait(hang: &Hang) -> Option<&WaitFact> {
+pub(super) fn main_wait(hang: &Hang) -> Option<&WaitFact> {
     let half = hang.at.saturating_sub(hang.since) / 2;
     hang.wait.as_ref().filter(|wait| hang.at.saturating_sub(wait.since) >= half)
 }
 
 /// What main waits for, following the method's name.
-fn waits(wait: &WaitFact) -> String {
+pub(super) fn waits(wait: &WaitFact) -> String {
     let class = clean(wait.class.as_deref().unwrap_or("an object of unknown class"));
     let phrases = wait.kind.phrases();
     if phrases.has_object { format!("{} {class}", phrases.does) } else { phrases.does.to_owned() }

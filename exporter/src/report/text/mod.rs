@@ -7,6 +7,7 @@ mod details;
 mod headline;
 mod names;
 mod rows;
+mod sentence;
 mod wrap;
 
 use std::fmt::{self, Display, Formatter};

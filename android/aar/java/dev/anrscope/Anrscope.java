@@ -273,6 +273,7 @@ public final class Anrscope {
             Observers.anr(what);
             Uploads.check();
         }
+        Observers.report(what);
         IssueListener to = listener;
         if (to != null) {
             try {

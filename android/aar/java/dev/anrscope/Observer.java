@@ -51,4 +51,9 @@ public abstract class Observer {
      * An ANR was detected: the report, before {@link IssueListener} gets it. On the thread {@code anrscope-reports}.
      */
     public void onAnr(String json) {}
+
+    /**
+     * A report is finished, before {@link IssueListener} gets it. On the thread {@code anrscope-reports}: keep it short.
+     */
+    public void onReport(String json) {}
 }

@@ -116,6 +116,16 @@ final class Observers {
         }
     }
 
+    static void report(String json) {
+        for (Observer observer : all) {
+            try {
+                observer.onReport(json);
+            } catch (Throwable theirs) {
+                // As above.
+            }
+        }
+    }
+
     static boolean none() {
         return all.length == 0;
     }

@@ -3,7 +3,10 @@ package dev.anrscope.export;
 import java.io.File;
 import java.io.IOException;
 
-/** Exports recordings as traces. {@code Anrscope.exportTrace} calls it if the app has {@code anrscope-export.aar}. */
+/**
+ * Exports recordings as traces, and finds why main stalled. {@code Anrscope.exportTrace} calls it if the app has {@code
+ * anrscope-export.aar}.
+ */
 public final class TraceExport {
     /** Why the library cannot be loaded; null if it is loaded. */
     private static final Throwable UNUSABLE = load();
@@ -32,15 +35,47 @@ public final class TraceExport {
      * @throws IOException if the recording cannot be read, the trace cannot be written, or the library cannot be loaded
      */
     public static void write(File recording, File map, File out) throws IOException {
-        if (UNUSABLE != null) {
-            throw new IOException("libanrscope_export.so cannot be loaded", UNUSABLE);
-        }
-        String fault = export(recording.getPath(), map == null ? null : map.getPath(), out.getPath());
+        check();
+        String fault = export(recording.getPath(), path(map), out.getPath());
         if (fault != null) {
             throw new IOException(fault);
         }
     }
 
+    /**
+     * Finds the last stall of main that took at least {@code leastMs}, or that main is still in, and writes the report
+     * about it as an HTML page. Reads and writes files: not on main.
+     *
+     * @param map the build's methodMapping.txt, or null: then methods have names only where stacks were sampled
+     * @param page the page to write; not written without a stall
+     * @return the stall, or null if the recording has none
+     * @throws IOException if the recording cannot be read, the page cannot be written, or the library cannot be loaded
+     */
+    public static Stall latestStall(File recording, File map, long leastMs, File page) throws IOException {
+        check();
+        String found = stall(recording.getPath(), path(map), leastMs, page.getPath());
+        if (found == null) {
+            throw new IOException("libanrscope_export.so had no memory for its answer");
+        }
+        if (found.startsWith("!")) {
+            throw new IOException(found.substring(1));
+        }
+        return found.isEmpty() ? null : Stall.parse(found);
+    }
+
+    private static void check() throws IOException {
+        if (UNUSABLE != null) {
+            throw new IOException("libanrscope_export.so cannot be loaded", UNUSABLE);
+        }
+    }
+
+    private static String path(File map) {
+        return map == null ? null : map.getPath();
+    }
+
     /** Returns null on success, or else the error. */
     private static native String export(String recording, String map, String out);
+
+    /** Returns a stall as {@link Stall#parse} reads it, an empty text without one, or {@code !} and the error. */
+    private static native String stall(String recording, String map, long leastMs, String page);
 }

@@ -1,0 +1,15 @@
+package android.widget;
+
+import android.content.Context;
+import android.view.ViewGroup;
+
+/** Views in a row or column (core/java/android/widget/LinearLayout.java, all levels). */
+public class LinearLayout extends ViewGroup {
+    public static final int VERTICAL = 1;
+
+    public LinearLayout(Context context) {
+        super(context);
+    }
+
+    public void setOrientation(int orientation) {}
+}
