@@ -16,7 +16,7 @@ const COMMANDS: [(&str, &str); 5] = [
 pub(crate) fn run() -> ExitCode {
     let mut text = String::from("What was the main thread doing before it froze?\n\n");
     for (command, purpose) in COMMANDS {
-        text.push_str(&format!("    {command:<40}{purpose}\n"));
+        text.push_str(&format!("    {command:<39}{purpose}\n"));
     }
     text.push_str("\nanrscope --help for all commands\n");
     // If stderr is closed, nothing can be shown.
