@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
-use instrumenter::{Catalogue, Compat, Exits, Input, MapPaths, Skip, Summary, instrument, outputs_in};
+use instrumenter::{
+    Catalogue, Compat, Exits, Input, MapPaths, Skip, Summary, Warning, instrument, outputs_in,
+};
 use serde_json::json;
 
 mod explained;
@@ -335,7 +337,7 @@ fn to_text(summary: &Summary, maps: &MapPaths) -> String {
     }
     more(&mut text, summary.stale.len(), "lines of the base map");
     for (input, warning) in summary.warnings.iter().take(LISTED) {
-        text.push_str(&format!("warning: {}: {warning}\n", input.display()));
+        text.push_str(&format!("warning: {}\n", named(input, warning)));
     }
     more(&mut text, summary.warnings.len(), "warnings");
     for skip in summary.skipped.iter().take(LISTED) {
@@ -344,6 +346,12 @@ fn to_text(summary: &Summary, maps: &MapPaths) -> String {
     more(&mut text, summary.skipped.len(), "left unchanged");
     // Names of classes and entries come from the jar.
     crate::terminal::plain(text)
+}
+
+/// A warning with the input that it is about in front, unless its text begins with that.
+pub(crate) fn named(input: &Path, warning: &Warning) -> String {
+    let (input, text) = (input.display().to_string(), warning.to_string());
+    if text.starts_with(&input) { text } else { format!("{input}: {text}") }
 }
 
 /// `, 5 excluded`, or nothing for 0.

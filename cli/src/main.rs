@@ -36,6 +36,7 @@ mod retrace;
 mod scratch;
 #[cfg(unix)]
 mod signals;
+mod start;
 mod terminal;
 mod walk;
 
@@ -66,7 +67,7 @@ Examples:
 Exit status:
     0  done
     1  the input is bad, or a check failed
-    2  the command line is wrong
+    2  the command line is wrong, or has no command
 "
 )]
 struct Command {
@@ -109,6 +110,9 @@ fn public_command() -> clap::Command {
 
 fn main() -> ExitCode {
     fault::report_panics();
+    if std::env::args_os().len() <= 1 {
+        return start::run();
+    }
     let result = given_file::with_command(std::env::args_os().collect(), is_subcommand).and_then(run);
     result.unwrap_or_else(|error| {
         // The reader closed the pipe: not an error.

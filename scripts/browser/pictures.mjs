@@ -1,15 +1,15 @@
-// Takes the pictures of the docs: an HTML report in light, dark and on a phone, and three traces in the real Perfetto UI.
+// Takes the pictures of the docs: an HTML report in light, dark and on a phone, and two traces in the real Perfetto UI.
 //
-//   node scripts/browser/pictures.mjs ANRSCOPE DEMO.anrscope DEMO.html LIFE.pftrace CLOSURE.pftrace WEB_DIST DIR
+//   node scripts/browser/pictures.mjs ANRSCOPE DEMO.anrscope DEMO.html CLOSURE.pftrace WEB_DIST DIR
 //
-// Writes report-light.png, report-dark.png, report-phone.png, demo.png, life.png and closure.png. Exit status: 0 done, 1 not.
+// Writes report-light.png, report-dark.png, report-phone.png, demo.png and closure.png. Exit status: 0 done, 1 not.
 import {statSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {sleep, until, withChromium} from './chromium.mjs';
 import {opened} from './program.mjs';
 
-const [anrscope, demo, html, life, closure, dist, directory] = process.argv.slice(2);
+const [anrscope, demo, html, closure, dist, directory] = process.argv.slice(2);
 /** Maximum size of a picture, bytes: they are part of the repository. */
 const LONGEST = 250_000;
 
@@ -61,9 +61,6 @@ async function ui(browser, file, flags, name, ready, prepare) {
 process.exit(await withChromium(dist, async (browser) => {
   await report(browser);
   await ui(browser, demo, ['--anr'], 'demo.png', `/LOCK WAIT/.test(window.app.trace.selection.selection.name)`, '');
-  await ui(browser, life, [], 'life.png', `document.querySelector('.pf-viewer-page__pinned-track-tree')`, `
-    await window.app.commands.runCommand('dev.perfetto.ExpandTracksByRegex', 'com.example');
-    [...document.querySelectorAll('.pf-icon, i')].filter((icon) => icon.textContent === 'keyboard_arrow_down').pop()?.click();`);
   // The compiler's threads by start time, each as high as its calls are deep.
   await ui(browser, closure, [], 'closure.png', `document.querySelector('.pf-viewer-page__pinned-track-tree')`, `
     for (const track of [...(window.app.trace.workspace ?? window.app.trace.workspaces.currentWorkspace).pinnedTracks]) track.unpin();

@@ -71,6 +71,13 @@ impl Main {
             Self::Class(name) | Self::Jar(name) => name,
         }
     }
+
+    /// The jar that was given without `-jar`, so that Java takes its name for a class's.
+    pub(crate) fn jar_in_place_of_a_class(&self) -> Option<&Path> {
+        let Self::Class(name) = self else { return None };
+        let path = Path::new(name);
+        (path.extension().is_some_and(|end| end == "jar") && path.is_file()).then_some(path)
+    }
 }
 
 /// Options whose value is the next word, by their meaning here.

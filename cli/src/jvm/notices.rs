@@ -11,6 +11,7 @@ use instrumenter::Summary;
 use super::class_log::Loaded;
 use super::launch::Launch;
 use super::prepare::Prepared;
+use crate::instrument;
 use crate::terminal::counted;
 
 /// How many items of a kind get a line each.
@@ -53,8 +54,12 @@ impl Notices {
         }
     }
 
-    /// Warns about what will run differently from the command line.
+    /// Warns about what will run differently from the command line, and about a jar where Java expects a class.
     pub(super) fn prepared(self, launch: &Launch, prepared: &Prepared) {
+        if let Some(jar) = launch.main.jar_in_place_of_a_class() {
+            let jar = jar.display();
+            self.line(format_args!("{jar} is a jar: run `anrscope jvm -jar {jar}`"));
+        }
         if prepared.summary.is_none() {
             self.line("the class path has nothing to trace: the program runs as it is");
         }
@@ -81,7 +86,7 @@ impl Notices {
             self.line(format_args!("warning: {what} runs untraced: {}{and}", skip.reason));
         }
         let warnings: Vec<String> =
-            warnings.iter().map(|(input, warning)| format!("{}: {warning}", input.display())).collect();
+            warnings.iter().map(|(input, warning)| instrument::named(input, warning)).collect();
         self.warnings(&warnings, "about the class path");
     }
 

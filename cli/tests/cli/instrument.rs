@@ -167,6 +167,10 @@ fn rules_mapping_and_stale_lines_are_reported() {
     assert_eq!(json["stale"][0]["id"], 5);
     assert_eq!(json["mapping"], serde_json::json!({"classes": 1, "found": 1, "ambiguous": 0}));
     assert!(json["warnings"].to_string().contains("trace.rules:2"), "{}", json["warnings"]);
+    // For people, the rules file stands in front once.
+    let shown = run(["instrument", &input, "--out", &out, "--method-map", &map, "--rules", &rules]);
+    assert!(shown.stderr.contains(&format!("warning: {rules}:2: this line matches nothing\n")), "{shown:?}");
+    run(["instrument", &input, "--out", &out].into_iter().chain(arguments)).ok(&[]);
     let map = fs::read_to_string(map).unwrap();
     assert!(
         map.contains("6,8,org.real.Store sell ()V\n") || map.contains("6,9,org.real.Store sell ()V\n"),

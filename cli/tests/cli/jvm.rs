@@ -519,6 +519,12 @@ fn a_command_line_of_java_may_follow_at_once() {
         assert!(trace.is_file(), "{front:?}");
         fs::remove_file(trace).unwrap();
     }
+    // A jar without -jar is a class's name to java.
+    let plain = Shown::from(programs.plain().args(["-cp", "classes", "app/app.jar"]).output().unwrap());
+    let traced = programs.shown(&[], &["-cp", "classes", "app/app.jar"]);
+    assert_eq!((traced.code, &traced.stdout), (Some(1), &plain.stdout), "{traced:?}");
+    let hint = "anrscope: app/app.jar is a jar: run `anrscope jvm -jar app/app.jar`\n";
+    assert_eq!(traced.stderr, format!("{hint}{}", plain.stderr));
     // Where java rejects the command line, anrscope prints nothing.
     let plain = Shown::from(programs.plain().args(["-cp", "classes", "nosuch.Main"]).output().unwrap());
     assert!(plain.stderr.contains("nosuch.Main") && plain.code == Some(1), "{plain:?}");

@@ -78,7 +78,6 @@ pub(crate) const INTERRUPTED: &[(&str, &str)] =
 pub(crate) const FAILS: &[(&str, i32, &str)] = &[
     ("anrscope device doctor com.example.shop", 1, "the page shows what is bad"),
     ("anrscope diff runs/main runs/branch --fail-above 20", 1, "the page shows a build that became slower"),
-    ("anrscope device trigger com.example.shop", 1, "no app runs on the simulated device"),
     ("anrscope device trigger com.example.shop -o now", 1, "no app runs on the simulated device"),
     (
         "anrscope device record com.example.shop -o scroll.pftrace --for 10 --system",

@@ -14,6 +14,7 @@ mod phrases;
 #[path = "../cli/program.rs"]
 #[allow(dead_code, reason = "the other test binaries use more of it")]
 mod program;
+mod readme;
 mod spelling;
 #[path = "../cli/temp_dir.rs"]
 #[allow(dead_code, reason = "the other test binaries use more of it")]
