@@ -38,7 +38,7 @@ const NAME: &str = "anrscope-timer";
 /// The timer thread parks after this long without an open message.
 const PARK_AFTER_NS: u64 = 2_000_000_000;
 
-/// The timer thread sleeps no shorter than this, whatever its observer says.
+/// The timer thread sleeps no shorter than this, even if its observer asks for less.
 const SHORTEST_SLEEP_NS: u64 = 10_000;
 
 /// The timer thread is awake. Times are those of the clock given to [`StallTimer::run`].
