@@ -127,7 +127,8 @@ fn an_anr_is_reported_while_it_lasts_and_the_notification_follows() {
     let report: Value = serde_json::from_str(&shown.stdout).expect(&shown.stdout);
     let report = &report["reports"][0];
     assert_eq!(report["answer"]["root"]["name"], "com.example.stall.PriceStore.sleep");
-    program::run(["report", recording.to_str().unwrap()]).ok(&["Cause: THREAD.SLEEP"]);
+    let page = program::run(["report", recording.to_str().unwrap()]).stdout;
+    assert!(page.contains("\nCause: THREAD.SLEEP "), "{page}");
     let seconds = report["hang"]["duration_ns"].as_f64().unwrap() / 1e9;
     assert!((seconds - blocked(sentence)).abs() < 0.051, "{seconds} {sentence}");
 }
