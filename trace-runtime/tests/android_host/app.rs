@@ -211,7 +211,7 @@ fn delayed_touch_has_the_stack_of_the_stall_and_is_reported_once() {
     let run = Case::new("AppTouch").sdk(34).run();
     assert_eq!(
         run.printed,
-        "wrapped true\npasses true true false null true\nin the poll 1 in a frame 3\nkept true\nrestored true true\ntold 1\n"
+        "wrapped true\npasses true true false null true\nin the poll 1 in a frame 3\nkept true\nrestored true true\nreported 1\n"
     );
     let reports = issues(&run.recording(), "Trace_EvilMethod");
     let late: Vec<_> = reports.iter().filter(|issue| issue["detail"] == "LAG_TOUCH").collect();
