@@ -273,6 +273,8 @@ fn the_npm_launcher_ends_with_the_program_by_a_signal() {
             .spawn()
             .unwrap();
         let pid = launcher.id();
+        // `wait` would close it first, and the program would end because its input has ended.
+        let input = launcher.stdin.take();
         let child = program_of(pid);
         // Node has installed its handlers when all four signals are caught: the program may run before that.
         while !caught(pid, &[libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT]) {
@@ -281,6 +283,7 @@ fn the_npm_launcher_ends_with_the_program_by_a_signal() {
         // SAFETY: kill(2) takes any number; the process is our child and was not waited for.
         assert_eq!(unsafe { libc::kill(libc::pid_t::try_from(pid).unwrap(), signal) }, 0);
         let status = launcher.wait().unwrap();
+        drop(input);
         assert_eq!((status.signal(), status.code()), (Some(signal), None), "{status}");
         // The pipe's end says that no process has it open any more.
         let mut rest = Vec::new();
