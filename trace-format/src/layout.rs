@@ -207,6 +207,8 @@ pub enum RegionKind {
     Threads = 4,
     /// The string table.
     Strings = 5,
+    /// Slots for native stacks: [`crate::native_slot`].
+    NativeStacks = 6,
 }
 
 impl TryFrom<u32> for RegionKind {
@@ -214,7 +216,7 @@ impl TryFrom<u32> for RegionKind {
 
     /// The kind with this number.
     fn try_from(number: u32) -> Result<Self, UnknownNumber> {
-        [Self::MainRing, Self::PoolRing, Self::ServiceRing, Self::Threads, Self::Strings]
+        [Self::MainRing, Self::PoolRing, Self::ServiceRing, Self::Threads, Self::Strings, Self::NativeStacks]
             .into_iter()
             .find(|kind| *kind as u32 == number)
             .ok_or(UnknownNumber(number))

@@ -34,6 +34,7 @@ pub mod event;
 pub mod ids;
 pub mod layout;
 mod map_id;
+pub mod native_slot;
 mod reader;
 pub mod section;
 pub mod sections;

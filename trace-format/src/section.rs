@@ -50,6 +50,12 @@ pub enum SectionKind {
     AnrProfile = 12,
     /// What recording costs while it runs, and methods that were switched off for it: [`crate::sections::overhead`].
     Overhead = 13,
+    /// What native code was mapped, and what is needed to unwind it: [`crate::sections::native_modules`].
+    NativeModules = 14,
+    /// A thread's registers and stack bytes, or what is left of them after the bytes were wiped: [`crate::sections::native_stack`].
+    NativeStack = 15,
+    /// The frames of a native stack, unwound and named on the device: [`crate::sections::native_frames`].
+    NativeFrames = 16,
 }
 
 impl TryFrom<u16> for SectionKind {
@@ -79,6 +85,9 @@ impl TryFrom<u16> for SectionKind {
             Startup,
             AnrProfile,
             Overhead,
+            NativeModules,
+            NativeStack,
+            NativeFrames,
         ]
         .into_iter()
         .find(|kind| *kind as u16 == number)

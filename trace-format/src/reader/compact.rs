@@ -11,6 +11,7 @@ use super::faults::Faults;
 use super::header::Header;
 use crate::error::ReadError;
 use crate::layout::{self, BLOCK_LEN, ClockMode, Region, RegionKind, block, header as at, strings, thread};
+use crate::native_slot;
 use crate::source::Source;
 
 /// Why [`compact`] failed.
@@ -142,6 +143,17 @@ fn part(source: &impl Source, region: &Region) -> Result<Part, ReadError> {
             let header = read_array::<{ layout::STRINGS_HEADER_LEN }>(source, offset)?;
             let used = header.map_or(0, |header| u64::from(u32_at(&header, strings::USED)));
             Part::Front { kind, offset, length: (layout::STRINGS_HEADER_LEN as u64 + used).min(length) }
+        }
+        RegionKind::NativeStacks => {
+            let mut used = 0;
+            for i in 0..length / native_slot::LEN as u64 {
+                let slot = offset + i * native_slot::LEN as u64;
+                let state = read_array::<4>(source, slot + native_slot::at::STATE as u64)?;
+                if state.is_some_and(|state| u32::from_le_bytes(state) == native_slot::state::FULL) {
+                    used = (i + 1) * native_slot::LEN as u64;
+                }
+            }
+            Part::Front { kind, offset, length: used }
         }
     })
 }

@@ -105,7 +105,7 @@ pub(super) fn threads(
             RegionKind::MainRing | RegionKind::PoolRing | RegionKind::ServiceRing => {
                 read_ring(source, region, &mut threads, faults)?;
             }
-            RegionKind::Threads | RegionKind::Strings => {}
+            RegionKind::Threads | RegionKind::Strings | RegionKind::NativeStacks => {}
         }
     }
     for region in regions.iter().filter(|r| r.kind == RegionKind::Threads) {

@@ -10,6 +10,7 @@ mod events;
 mod faults;
 mod header;
 mod index;
+mod native_slots;
 mod sections;
 mod texts;
 
@@ -22,7 +23,8 @@ pub use texts::Texts;
 
 use crate::error::{Fault, ReadError};
 use crate::event::{Clocks, Event};
-use crate::layout::RegionKind;
+use crate::layout::{Region, RegionKind};
+use crate::sections::native_stack::NativeStack;
 use crate::source::Source;
 use faults::Faults;
 
@@ -34,6 +36,7 @@ pub struct Recording<S: ?Sized> {
     threads: Vec<Thread>,
     texts: Texts,
     sections: Vec<Section>,
+    native_slots: Option<Region>,
     torn: Option<Section>,
     faults: Faults,
     // Last: only then a reference converts.
@@ -58,7 +61,8 @@ impl<S: Source> Recording<S> {
         for section in sections.iter().chain(&torn).filter(|s| s.is_strings()) {
             texts.read_entries(&sections::payload(&source, section)?.unwrap_or_default());
         }
-        Ok(Self { header, threads, texts, sections, torn, faults, source })
+        let native_slots = regions.iter().find(|region| region.kind == RegionKind::NativeStacks).copied();
+        Ok(Self { header, threads, texts, sections, native_slots, torn, faults, source })
     }
 }
 
@@ -107,6 +111,16 @@ impl<S: Source + ?Sized> Recording<S> {
     /// If the device fails.
     pub fn payload(&self, section: &Section) -> Result<Option<Vec<u8>>, ReadError> {
         sections::payload(&self.source, section)
+    }
+
+    /// The captures of native stacks that were not moved into sections before the process ended, each with its whole stack.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn native_slots(&self) -> Result<Vec<NativeStack>, ReadError> {
+        self.native_slots
+            .as_ref()
+            .map_or(Ok(Vec::new()), |region| native_slots::captures(&self.source, region))
     }
 
     /// What was found missing or damaged when opening (damage inside blocks shows while streaming), and

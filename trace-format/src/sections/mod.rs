@@ -14,6 +14,9 @@ mod lines;
 pub mod anr_snapshot;
 pub mod configuration;
 pub mod exit_info;
+pub mod native_frames;
+pub mod native_modules;
+pub mod native_stack;
 pub mod overhead;
 pub mod process;
 pub mod profile;
@@ -37,9 +40,11 @@ pub const fn max_len(kind: SectionKind) -> u64 {
         SectionKind::Strings => MAX_PAYLOAD,
         SectionKind::DumpText | SectionKind::StackSamples => 32 << 20,
         SectionKind::ExitInformation => 16 << 20,
+        SectionKind::NativeModules => native_modules::MAX_LEN as u64,
+        SectionKind::NativeStack => native_stack::MAX_LEN as u64,
         // A queue of ten thousand messages.
         SectionKind::AnrSnapshot | SectionKind::Overhead => 4 << 20,
-        SectionKind::Issue | SectionKind::AnrProfile => 1 << 20,
+        SectionKind::Issue | SectionKind::AnrProfile | SectionKind::NativeFrames => 1 << 20,
         SectionKind::Process | SectionKind::Configuration => 64 << 10,
         SectionKind::Verdict => verdict::MAX_LEN as u64,
         SectionKind::Startup | SectionKind::SelfMeasurement => 4 << 10,
@@ -64,6 +69,9 @@ mod tests {
         let _ = anr_snapshot::AnrSnapshot::parse(payload);
         let _ = configuration::parse(payload);
         let _ = exit_info::ExitInformation::parse(payload);
+        let _ = native_frames::NativeFrames::parse(payload);
+        let _ = native_modules::NativeModules::parse(payload);
+        let _ = native_stack::NativeStack::parse(payload);
         let _ = process::Process::parse(payload);
         let _ = profile::AnrProfile::parse(payload);
         let _ = self_measurement::SelfMeasurement::parse(payload);

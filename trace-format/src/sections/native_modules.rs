@@ -1,0 +1,245 @@
+//! What native code was mapped when a stack was captured, and what is needed to unwind it: the payload of [`SectionKind::NativeModules`].
+//!
+//! ```text
+//! at=<BOOTTIME ns>
+//! map START END OFFSET BIAS BUILD_ID PATH     an executable mapping of a file; BUILD_ID is `-` if unknown
+//! jit START END                               code that ART or a JVM generated
+//! interpreter START END                       the bounds of ART's interpreter in memory
+//! cie ADDRESS BYTES                           a CIE of .eh_frame at this address in memory, which the next lines use
+//! fde ADDRESS BYTES                           an FDE of .eh_frame
+//! exidx FUNCTION ADDRESS BYTES                an entry of .ARM.exidx and its table, for the function at FUNCTION
+//! image START BYTES                           the memory of a small object that has no file: the vDSO
+//! ```
+//! Numbers are hexadecimal, bytes too. `START + BIAS` is not an address of the file: an address in memory less BIAS is the address in the
+//! file's own numbering (its `p_vaddr`). Lines that cannot be read are skipped.
+//!
+//! [`SectionKind::NativeModules`]: crate::section::SectionKind::NativeModules
+
+use std::fmt::Write as _;
+
+use super::lines::Keys;
+
+/// The longest payload in bytes.
+pub const MAX_LEN: usize = 4 << 20;
+/// The most mappings, and the most unwind rows, that are read.
+pub const MAX_ROWS: usize = 65_536;
+
+/// An executable mapping of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mapping {
+    /// Its first address.
+    pub start: u64,
+    /// The address behind it.
+    pub end: u64,
+    /// Its offset in the file.
+    pub offset: u64,
+    /// An address in memory less this is the address in the file's own numbering.
+    pub bias: u64,
+    /// The build id, 64 bytes at most; empty if unknown.
+    pub build_id: Vec<u8>,
+    /// The file, as `/proc/self/maps` has it; `base.apk!/lib/...` for a library inside an APK.
+    pub path: String,
+}
+
+/// A piece of unwind data, copied from memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum UnwindRow {
+    /// A CIE of `.eh_frame`, with its length field.
+    Cie {
+        /// Where it was in memory.
+        address: u64,
+        /// Its bytes.
+        bytes: Vec<u8>,
+    },
+    /// An FDE of `.eh_frame`, with its length field.
+    Fde {
+        /// Where it was in memory.
+        address: u64,
+        /// Its bytes.
+        bytes: Vec<u8>,
+    },
+    /// An entry of `.ARM.exidx`.
+    Exidx {
+        /// The function's first address.
+        function: u64,
+        /// Where the unwind bytes were in memory: in the index itself, or in `.ARM.extab`.
+        address: u64,
+        /// The bytes: the second word of the entry, or the table that it leads to.
+        bytes: Vec<u8>,
+    },
+}
+
+/// Modules and unwind rows at one time.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct NativeModules {
+    /// When they were read, BOOTTIME ns; 0 if unknown.
+    pub at: u64,
+    /// Executable mappings of files.
+    pub mappings: Vec<Mapping>,
+    /// Addresses of generated code.
+    pub jit: Vec<(u64, u64)>,
+    /// Addresses of ART's interpreter.
+    pub interpreter: Vec<(u64, u64)>,
+    /// Unwind data of modules whose files may be missing later.
+    pub rows: Vec<UnwindRow>,
+    /// Memory of objects without a file, with its address.
+    pub images: Vec<(u64, Vec<u8>)>,
+}
+
+impl NativeModules {
+    /// The section's payload.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = format!("at={}\n", self.at);
+        for mapping in &self.mappings {
+            let Mapping { start, end, offset, bias, build_id, path } = mapping;
+            let id = if build_id.is_empty() { "-".to_owned() } else { hex(build_id) };
+            let path = path.replace(['\n', '\r'], " ");
+            let _ = writeln!(out, "map {start:x} {end:x} {offset:x} {bias:x} {id} {path}");
+        }
+        for (word, ranges) in [("jit", &self.jit), ("interpreter", &self.interpreter)] {
+            for (start, end) in ranges {
+                let _ = writeln!(out, "{word} {start:x} {end:x}");
+            }
+        }
+        for row in &self.rows {
+            let _ = match row {
+                UnwindRow::Cie { address, bytes } => writeln!(out, "cie {address:x} {}", hex(bytes)),
+                UnwindRow::Fde { address, bytes } => writeln!(out, "fde {address:x} {}", hex(bytes)),
+                UnwindRow::Exidx { function, address, bytes } => {
+                    writeln!(out, "exidx {function:x} {address:x} {}", hex(bytes))
+                }
+            };
+        }
+        for (start, bytes) in &self.images {
+            let _ = writeln!(out, "image {start:x} {}", hex(bytes));
+        }
+        out.into_bytes()
+    }
+
+    /// Reads a payload; `None` if it is too long.
+    #[must_use]
+    pub fn parse(payload: &[u8]) -> Option<Self> {
+        if payload.len() > MAX_LEN {
+            return None;
+        }
+        let text = String::from_utf8_lossy(payload);
+        let mut found = Self { at: Keys::new(&text).time("at").unwrap_or(0), ..Self::default() };
+        for line in text.lines() {
+            let _ = found.line(line);
+        }
+        Some(found)
+    }
+
+    /// Reads a line; `None` if it is none of these.
+    fn line(&mut self, line: &str) -> Option<()> {
+        let (word, rest) = line.split_once(' ')?;
+        let mut words = rest.split(' ');
+        let mut next = || words.next();
+        let number = |word: Option<&str>| u64::from_str_radix(word?, 16).ok();
+        let full = |rows: usize| (rows < MAX_ROWS).then_some(());
+        match word {
+            "map" => {
+                full(self.mappings.len())?;
+                let (start, end, offset, bias) =
+                    (number(next())?, number(next())?, number(next())?, number(next())?);
+                let build_id = Some(next()?).filter(|id| *id != "-").map_or(Some(Vec::new()), unhex)?;
+                let path = rest.splitn(6, ' ').nth(5).unwrap_or_default().to_owned();
+                if start < end && build_id.len() <= 64 {
+                    self.mappings.push(Mapping { start, end, offset, bias, build_id, path });
+                }
+            }
+            "jit" | "interpreter" => {
+                let ranges = if word == "jit" { &mut self.jit } else { &mut self.interpreter };
+                full(ranges.len())?;
+                let (start, end) = (number(next())?, number(next())?);
+                if start < end {
+                    ranges.push((start, end));
+                }
+            }
+            "cie" | "fde" => {
+                full(self.rows.len())?;
+                let (address, bytes) = (number(next())?, unhex(next()?)?);
+                self.rows.push(match word {
+                    "cie" => UnwindRow::Cie { address, bytes },
+                    _ => UnwindRow::Fde { address, bytes },
+                });
+            }
+            "exidx" => {
+                full(self.rows.len())?;
+                let (function, address, bytes) = (number(next())?, number(next())?, unhex(next()?)?);
+                self.rows.push(UnwindRow::Exidx { function, address, bytes });
+            }
+            "image" => {
+                full(self.images.len())?;
+                self.images.push((number(next())?, unhex(next()?)?));
+            }
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        for digit in [byte >> 4, byte & 15] {
+            out.push(char::from_digit(digit.into(), 16).expect("a digit"));
+        }
+    }
+    out
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| (byte as char).to_digit(16);
+    let pairs = text.as_bytes().chunks_exact(2);
+    if !pairs.remainder().is_empty() {
+        return None;
+    }
+    pairs.map(|pair| u8::try_from(digit(pair[0])? << 4 | digit(pair[1])?).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn bytes() -> impl Strategy<Value = Vec<u8>> {
+        prop::collection::vec(any::<u8>(), 0..40)
+    }
+
+    prop_compose! {
+        fn mappings()(start in 0..u64::MAX, length in 1u64..4096, offset: u64, bias: u64, build_id in bytes(), path in "[^\r\n]{0,20}")
+        -> Mapping {
+            Mapping { start, end: start.saturating_add(length), offset, bias, build_id, path }
+        }
+    }
+
+    prop_compose! {
+        fn rows()(kind in 0..3, function: u64, address: u64, bytes in bytes()) -> UnwindRow {
+            match kind {
+                0 => UnwindRow::Cie { address, bytes },
+                1 => UnwindRow::Fde { address, bytes },
+                _ => UnwindRow::Exidx { function, address, bytes },
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn modules_round_trip(
+            at in 1u64..1 << 60, mappings in prop::collection::vec(mappings(), 0..5), rows in prop::collection::vec(rows(), 0..5),
+            jit in prop::collection::vec((0u64..9, 10u64..20), 0..3), interpreter in prop::collection::vec((0u64..9, 10u64..20), 0..3),
+            images in prop::collection::vec((any::<u64>(), bytes()), 0..2),
+        ) {
+            let modules = NativeModules { at, mappings, jit, interpreter, rows, images };
+            prop_assert_eq!(NativeModules::parse(&modules.encode()), Some(modules));
+        }
+
+        #[test]
+        fn no_text_is_too_wild(text in "((map|jit|cie|fde|exidx|image|interpreter) ([0-9a-g]{0,17} ){0,6}\n|.{0,9}\n){0,20}") {
+            let found = NativeModules::parse(text.as_bytes()).unwrap();
+            prop_assert!(found.mappings.len() + found.rows.len() <= text.len());
+        }
+    }
+}
