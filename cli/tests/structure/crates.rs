@@ -7,7 +7,7 @@ use crate::repository;
 /// The crates by directory, the lowest floor first.
 const FLOORS: [&[&str]; 5] = [
     &["trace-format", "device/test-device"],
-    &["native-signal", "trace-rules", "recorder", "instrumenter", "device"],
+    &["native-signal", "native-stacks", "trace-rules", "recorder", "instrumenter", "device"],
     &["trace-runtime", "exporter"],
     &["exporter/android", "web"],
     &["cli", "tools"],

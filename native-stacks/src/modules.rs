@@ -1,0 +1,17 @@
+//! Where the bytes of a module come from.
+
+use std::sync::Arc;
+
+use trace_format::sections::native_modules::Mapping;
+
+/// A source of ELF files.
+pub trait Files {
+    /// The ELF file of a mapping, whole; `None` if there is none with its build id.
+    fn elf(&mut self, mapping: &Mapping) -> Option<Arc<[u8]>>;
+}
+
+/// Bytes in hexadecimal, as build ids are written.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
