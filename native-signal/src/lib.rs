@@ -93,6 +93,7 @@
 
 mod altstack;
 mod ask;
+pub mod capture;
 mod catcher;
 mod clock;
 mod delivery;
