@@ -6,9 +6,9 @@
 //! wait, a pause, a method switched off, a requested dump, the cost of an event. `recording-1.2.anrscope.gz` is
 //! the life of an app (`trace-runtime/tests/android_host/life.rs`) on fakes of Android's classes: frames with
 //! their stages, messages with their targets, starts, reports, stack samples, the snapshot of an ANR by each
-//! detector, the system's record of the process's exit; it has no method map. It must be kept from the day on
-//! which the format advances, and is present before. The `.json` beside each is the `export` of that version,
-//! and the `.txt` its `report`.
+//! detector, the system's record of the process's exit; it has no method map. `recording-1.3.anrscope.gz` is the same life,
+//! written by the recorder of format 1.3. A file must be kept from the day on which the format advances. The `.json`
+//! beside each is the `export` of that version, and the `.txt` its `report`.
 
 mod common;
 
@@ -171,6 +171,16 @@ fn a_recording_of_version_1_2_exports_to_what_that_version_made_of_it() {
     still_says(&bytes, &MethodMap::empty(), (1, 2), &json, 449);
     let (_, tally) = collect(&bytes, &MethodMap::empty());
     assert_eq!((tally.slices, tally.anrs, tally.skipped, tally.faults), (366, 2, 0, 0));
+}
+
+#[test]
+fn a_recording_of_version_1_3_exports_to_what_that_version_made_of_it() {
+    let bytes = unpacked(include_bytes!("data/recording-1.3.anrscope.gz"));
+    let json = String::from_utf8(unpacked(include_bytes!("data/recording-1.3.json.gz"))).unwrap();
+    still_says(&bytes, &MethodMap::empty(), (1, 3), &json, 451);
+    let (_, tally) = collect(&bytes, &MethodMap::empty());
+    assert_eq!((tally.slices, tally.anrs, tally.skipped, tally.faults), (377, 2, 0, 0));
+    assert_eq!(Recording::open(&bytes).unwrap().native_slots().unwrap(), []);
 }
 
 #[test]

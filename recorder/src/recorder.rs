@@ -8,11 +8,13 @@ pub(crate) mod blocks;
 pub(crate) mod hooks;
 pub(crate) mod owners;
 
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use trace_format::event::{Event, TextId};
-use trace_format::layout::{ClockMode, RegionKind, State, header};
+use trace_format::layout::{ClockMode, RegionKind, State, THREAD_LEN, header, thread as entry};
+use trace_format::native_slot;
 
 use crate::gate::{self, Gate};
 use crate::memory::mapping::Mapping;
@@ -69,6 +71,8 @@ pub struct Recorder {
     pub main_tid: u32,
     /// The start of main's current message; 0 between messages, [`Recorder::NO_LOOPER`] before the first one.
     pub message_since: AtomicU64,
+    /// The lock that main waits for, 0 for none.
+    pub(crate) main_waits_for: AtomicU64,
     /// Which threads are recorded.
     threads: Threads,
     pub(crate) hooks: Hooks,
@@ -101,6 +105,7 @@ impl Recorder {
             pool,
             main_tid,
             message_since: AtomicU64::new(Self::NO_LOOPER),
+            main_waits_for: AtomicU64::new(0),
             // 0 is the service ring's uid.
             next_uid: AtomicU32::new(1),
             main_blocks: RingBlocks::new(memory, RegionKind::MainRing),
@@ -204,6 +209,30 @@ impl Recorder {
     /// When recording began, ns since 1970.
     pub fn start_realtime(&self) -> u64 {
         self.memory.u64(header::START_REALTIME).load(Ordering::Relaxed)
+    }
+
+    /// The slots for native stacks in the recording's file, each of [`native_slot::LEN`] bytes that stay mapped; none if the file was
+    /// created without, or is not created yet.
+    pub fn native_slots(&self) -> impl Iterator<Item = NonNull<u8>> + use<> {
+        let live = self.live();
+        let region = live.find_region(RegionKind::NativeStacks);
+        let (offset, length) =
+            region.map_or((0, 0), |region| (region.offset as usize, region.length as usize));
+        (0..length / native_slot::LEN)
+            .map(move |slot| live.at(offset + slot * native_slot::LEN, native_slot::LEN))
+    }
+
+    /// The tid of the thread that owns the lock main waits for, as far as the app reports its waits. It searches the thread table: not on a thread
+    /// of the app.
+    pub fn owner_for_main(&self) -> Option<u32> {
+        let lock = self.main_waits_for.load(Ordering::Relaxed);
+        let uid = Some(self.owners.owner(lock)).filter(|uid| lock != 0 && *uid != 0)?;
+        let live = self.live();
+        let region = live.region(RegionKind::Threads);
+        let first = region.offset as usize;
+        let entries = (first..first + region.length as usize).step_by(THREAD_LEN);
+        let read = |at: usize| live.u32(at).load(Ordering::Acquire);
+        entries.into_iter().find(|at| read(at + entry::UID) == uid).map(|at| read(at + entry::TID))
     }
 
     /// Notes that the process was alive at `now`.

@@ -8,6 +8,7 @@
 //!                   service ring  blocks written by the recorder's threads: ANRs, clocks, notices
 //!                   threads       one entry a thread
 //!                   strings       interned texts, so that names survive a kill at any instant
+//!                   native stacks slots for captures, [`crate::native_slot`]; only with the option
 //! sections offset  sections, appended by write(2), see [`crate::section`]
 //! ```
 //!
@@ -20,6 +21,7 @@
 //! * 1.2: the events FRAME_METRICS and INPUT_EVENTS, whether a frame's stages are estimated, which handler a message is for,
 //!   the sections of reports, ANR snapshots, starts and stack samples.
 //! * 1.3: the events PADDING, OPEN_CALLS, FOLDED and STANDSTILL, the section of overhead; threads that live and have no block.
+//! * 1.4: the region of native stacks; the sections of native modules, stacks and frames.
 //!
 //! # Header
 //! ```text
@@ -78,13 +80,14 @@
 //! ```
 
 use crate::UnknownNumber;
+use crate::native_slot;
 
 /// First bytes of a recording.
 pub const MAGIC: [u8; 8] = *b"ANRSCOPE";
 /// Major version this crate writes.
 pub const MAJOR: u16 = 1;
 /// Minor version this crate writes.
-pub const MINOR: u16 = 3;
+pub const MINOR: u16 = 4;
 /// The head of a block that is being reused.
 pub const EMPTYING: u32 = 1 << 31;
 /// Length of the header.
@@ -247,6 +250,8 @@ pub struct Sizes {
     pub threads: u32,
     /// Bytes of the string region.
     pub string_bytes: u32,
+    /// Slots for native stacks; with 0 there is no such region.
+    pub native_slots: u32,
 }
 
 impl Sizes {
@@ -259,11 +264,12 @@ impl Sizes {
         service_blocks: 8,
         threads: 4096,
         string_bytes: 256 * 1024,
+        native_slots: 0,
     };
 
     /// The regions of a file with these sizes, and the length of its fixed part.
     #[must_use]
-    pub fn regions(&self) -> ([Region; 5], u64) {
+    pub fn regions(&self) -> (Vec<Region>, u64) {
         let blocks = |n: u32| u64::from(n) * BLOCK_LEN as u64;
         let mut at = HEADER_LEN as u64;
         // A writer in the app recognizes the end of a block by its address.
@@ -272,13 +278,18 @@ impl Sizes {
             at = region.offset + length.next_multiple_of(4096);
             region
         };
-        let regions = [
+        let mut regions = vec![
             place(RegionKind::Threads, u64::from(self.threads) * THREAD_LEN as u64),
             place(RegionKind::Strings, u64::from(self.string_bytes)),
             place(RegionKind::ServiceRing, blocks(self.service_blocks)),
             place(RegionKind::MainRing, blocks(self.main_blocks)),
             place(RegionKind::PoolRing, blocks(self.pool_blocks)),
         ];
+        // Last: the other regions are where they are without it.
+        if self.native_slots > 0 {
+            let length = u64::from(self.native_slots) * native_slot::LEN as u64;
+            regions.push(place(RegionKind::NativeStacks, length));
+        }
         (regions, at.next_multiple_of(FIXED_ALIGN as u64))
     }
 }
@@ -294,12 +305,26 @@ mod tests {
 
     #[test]
     fn regions_do_not_overlap_and_blocks_start_at_multiples_of_their_length() {
-        let (regions, fixed) = Sizes::DEFAULT.regions();
-        let mut end = HEADER_LEN as u64;
-        for region in regions {
-            assert!(region.offset >= end && region.offset % BLOCK_LEN as u64 == 0, "{region:?}");
-            end = region.offset + region.length;
+        for native_slots in [0, native_slot::SLOTS as u32] {
+            let (regions, fixed) = Sizes { native_slots, ..Sizes::DEFAULT }.regions();
+            let mut end = HEADER_LEN as u64;
+            for region in regions {
+                assert!(region.offset >= end && region.offset % BLOCK_LEN as u64 == 0, "{region:?}");
+                end = region.offset + region.length;
+            }
+            assert!(fixed >= end && fixed % FIXED_ALIGN as u64 == 0);
         }
-        assert!(fixed >= end && fixed % FIXED_ALIGN as u64 == 0);
+    }
+
+    #[test]
+    fn slots_for_native_stacks_displace_no_other_region() {
+        let (without, fixed) = Sizes::DEFAULT.regions();
+        let (with, longer) = Sizes { native_slots: 4, ..Sizes::DEFAULT }.regions();
+        assert_eq!(with[..without.len()], without);
+        assert_eq!(
+            with.last().map(|region| (region.kind, region.length)),
+            Some((RegionKind::NativeStacks, 4 * native_slot::LEN as u64))
+        );
+        assert!(longer > fixed);
     }
 }

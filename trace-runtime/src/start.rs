@@ -120,6 +120,7 @@ fn settings(config: &Config) -> Vec<u8> {
         ("service_blocks", sizes.service_blocks.into()),
         ("threads", sizes.threads.into()),
         ("string_bytes", sizes.string_bytes.into()),
+        ("native_slots", sizes.native_slots.into()),
         ("resolution_ns", recording.tick.as_nanos() as u64),
         ("short_calls", u64::from(recording.shortest.is_none())),
         ("shortest_ns", recording.shortest.map_or(0, |shortest| shortest.as_nanos() as u64)),

@@ -116,8 +116,14 @@ mod tests {
     use super::*;
     use std::time::SystemTime;
 
-    const SMALL: Sizes =
-        Sizes { main_blocks: 2, pool_blocks: 2, service_blocks: 2, threads: 4, string_bytes: 4096 };
+    const SMALL: Sizes = Sizes {
+        main_blocks: 2,
+        pool_blocks: 2,
+        service_blocks: 2,
+        threads: 4,
+        string_bytes: 4096,
+        native_slots: 0,
+    };
 
     fn names(directory: &Path) -> Vec<String> {
         let name = |e: io::Result<std::fs::DirEntry>| e.unwrap().file_name().into_string().unwrap();

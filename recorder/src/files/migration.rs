@@ -27,12 +27,14 @@ use crate::recorder::{Recorder, TOUCH_MAIN};
 /// By then a thread that was preempted in the middle of an event is assumed to have finished it.
 pub(crate) const SETTLED: Duration = Duration::from_millis(120);
 
-/// Starts the migration to `file`, which has the memory's layout.
+/// Starts the migration to `file`, which has the memory's layout, and perhaps one region more behind it.
 pub(crate) fn start(recorder: &'static Recorder, file: &'static Mapping) -> Remaining {
     let memory = recorder.memory;
     // Behind the magic, and around the live fields.
     file.copy_from(memory, header::MAGIC + 8, header::LAST_ALIVE - 8);
     file.copy_from(memory, header::CLAMPED + 8, HEADER_LEN - header::CLAMPED - 8);
+    // The file may have slots for native stacks, which the memory has not.
+    file.write_regions();
     recorder.texts.move_to(file);
     let region = memory.region(RegionKind::Threads);
     let (offset, length) = (region.offset as usize, region.length as usize);

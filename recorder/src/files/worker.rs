@@ -4,11 +4,11 @@
 use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use trace_format::layout::Sizes;
+use trace_format::layout::{RegionKind, Sizes};
 use trace_format::section::{self, SectionKind};
 
 use crate::files::file::{self, Destination};
@@ -27,6 +27,9 @@ static REQUESTS: Mutex<Requests> = Mutex::new(Requests { queue: VecDeque::new(),
 static REQUESTED: Condvar = Condvar::new();
 /// The worker runs.
 static RUNNING: AtomicBool = AtomicBool::new(false);
+
+/// Slots for native stacks in the file that is created next.
+static NATIVE_SLOTS: AtomicU32 = AtomicU32::new(0);
 
 struct Requests {
     queue: VecDeque<Request>,
@@ -77,6 +80,11 @@ pub fn set_destination(destination: Destination) {
         drop(place);
         send(Request::Destination(destination));
     }
+}
+
+/// Sets how many slots for native stacks the recording's file gets. Without effect on a file that exists.
+pub fn set_native_slots(count: u32) {
+    NATIVE_SLOTS.store(count, Ordering::Release);
 }
 
 /// Waits until the recording's file has all that was recorded before, and will have all that comes; at most
@@ -292,7 +300,9 @@ impl Worker {
             recorder::notice("the recording has its place already and stays there");
             return false;
         }
-        let (file, path) = match file::create(destination, &self.process_name, &self.sizes) {
+        let native_slots = self.sizes.native_slots.max(NATIVE_SLOTS.load(Ordering::Acquire));
+        let sizes = Sizes { native_slots, ..self.sizes };
+        let (file, path) = match file::create(destination, &self.process_name, &sizes) {
             Ok(Some(made)) => made,
             Ok(None) => return false,
             Err(error) => {
@@ -307,6 +317,10 @@ impl Worker {
         let file: &'static Mapping = Box::leak(Box::new(file));
         self.file = Some(file);
         file.guard();
+        if let Some(slots) = file.find_region(RegionKind::NativeStacks) {
+            // A handler stores there, which must not wait for the file system.
+            file.touch(slots.offset as usize, slots.length as usize);
+        }
         let left = migration::start(self.recorder, file);
         // From here on it can be read, and a search for recordings finds it.
         let published = file::publish(&path);

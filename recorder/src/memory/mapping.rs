@@ -20,7 +20,7 @@ use crate::memory::bus_fault;
 pub(crate) struct Mapping {
     base: NonNull<u8>,
     length: usize,
-    regions: [Region; 5],
+    regions: Vec<Region>,
     file: Option<OwnFile>,
 }
 
@@ -122,17 +122,10 @@ impl Mapping {
 
     /// Writes the constant fields of the header, except for the magic: without that it is no recording.
     pub(crate) fn write_header(&self, process: &Process<'_>) {
-        for (i, region) in self.regions.iter().enumerate() {
-            let entry = header::REGION_TABLE + i * header::REGION_ENTRY;
-            self.store_u32(entry, region.kind as u32);
-            self.store_u64(entry + 8, region.offset);
-            self.store_u64(entry + 16, region.length);
-        }
+        self.write_regions();
         self.store_u32(header::MAJOR, u32::from(layout::MAJOR) | u32::from(layout::MINOR) << 16);
         self.store_u32(header::HEADER_LEN, layout::HEADER_LEN as u32);
         self.store_u32(header::BLOCK_LEN, layout::BLOCK_LEN as u32);
-        self.store_u32(header::REGIONS, self.regions.len() as u32);
-        self.store_u64(header::SECTIONS_AT, self.length as u64);
         self.store_u32(header::PID, process.pid);
         self.store_u32(header::MAIN_TID, process.main_tid);
         self.store_u32(header::UID, process.uid);
@@ -141,6 +134,18 @@ impl Mapping {
         self.store_u64(header::START_MONOTONIC, process.start.monotonic);
         self.store_u64(header::START_REALTIME, process.start.realtime);
         self.store_text(header::PROCESS_NAME, layout::PROCESS_NAME_LEN, process.name);
+    }
+
+    /// Writes the header's fields that say which regions there are, and where the sections start.
+    pub(crate) fn write_regions(&self) {
+        for (i, region) in self.regions.iter().enumerate() {
+            let entry = header::REGION_TABLE + i * header::REGION_ENTRY;
+            self.store_u32(entry, region.kind as u32);
+            self.store_u64(entry + 8, region.offset);
+            self.store_u64(entry + 16, region.length);
+        }
+        self.store_u32(header::REGIONS, self.regions.len() as u32);
+        self.store_u64(header::SECTIONS_AT, self.length as u64);
     }
 
     /// Copies `length` bytes at `offset`, a multiple of 8, from another mapping of the same layout; up to 7 more.
@@ -163,7 +168,12 @@ impl Mapping {
 
     /// The region of this kind.
     pub(crate) fn region(&self, kind: layout::RegionKind) -> Region {
-        *self.regions.iter().find(|r| r.kind == kind).expect("Sizes::regions makes one of each kind")
+        self.find_region(kind).expect("Sizes::regions makes one of each kind but native stacks")
+    }
+
+    /// The region of this kind, if there is one.
+    pub(crate) fn find_region(&self, kind: layout::RegionKind) -> Option<Region> {
+        self.regions.iter().find(|r| r.kind == kind).copied()
     }
 
     /// Keeps the app alive if the mapping's pages fail, which those of a file may.
@@ -290,8 +300,14 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("anrscope-descriptor-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir_all(&directory).unwrap();
-        let sizes =
-            Sizes { main_blocks: 2, pool_blocks: 2, service_blocks: 2, threads: 4, string_bytes: 4096 };
+        let sizes = Sizes {
+            main_blocks: 2,
+            pool_blocks: 2,
+            service_blocks: 2,
+            threads: 4,
+            string_bytes: 4096,
+            native_slots: 0,
+        };
         let mapping = Mapping::create(&directory.join("recording"), &sizes).unwrap();
         let fixed = std::fs::metadata(directory.join("recording")).unwrap().len();
         assert_eq!(mapping.append(0, b"section").unwrap(), 7);

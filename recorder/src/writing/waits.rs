@@ -1,5 +1,7 @@
 //! Waits, and the owners of what is waited for.
 
+use std::sync::atomic::Ordering;
+
 use trace_format::TextId;
 use trace_format::event::{Event, Wait, WaitKind};
 
@@ -14,6 +16,9 @@ pub fn wait_begin(kind: WaitKind, lock: u64, class: TextId) {
     with_writer(recorder, |thread| {
         // Entering a monitor that the thread owns already is no wait.
         let owner = if owner == thread.uid() { 0 } else { owner };
+        if thread.is_main() && owner != 0 {
+            recorder.main_waits_for.store(lock, Ordering::Relaxed);
+        }
         thread.put(&Event::WaitBegin(Wait { kind, owner, lock, class }).encode())
     });
 }
@@ -23,6 +28,9 @@ pub fn wait_end(kind: WaitKind, lock: u64) {
     let Some(recorder) = Recorder::active() else { return };
     with_writer(recorder, |thread| {
         thread.put(&Event::WaitEnd.encode());
+        if thread.is_main() {
+            recorder.main_waits_for.store(0, Ordering::Relaxed);
+        }
         if kind == WaitKind::Monitor && lock != 0 {
             recorder.owners.acquired(lock, thread.uid());
         }

@@ -18,8 +18,14 @@ fn gate() -> &'static Gate {
 }
 
 fn ring(blocks: u32) -> RingBlocks {
-    let sizes =
-        Sizes { main_blocks: blocks, pool_blocks: 2, service_blocks: 2, threads: 4, string_bytes: 4096 };
+    let sizes = Sizes {
+        main_blocks: blocks,
+        pool_blocks: 2,
+        service_blocks: 2,
+        threads: 4,
+        string_bytes: 4096,
+        native_slots: 0,
+    };
     // The mapping is never unmapped: as in the app.
     RingBlocks::new(&Mapping::anonymous(&sizes).expect("memory"), RegionKind::MainRing)
 }

@@ -21,8 +21,14 @@ use crate::time::{clock, fold};
 const KIND: RegionKind = RegionKind::MainRing;
 
 fn mappings(blocks: u32) -> (Mapping, Mapping) {
-    let sizes =
-        Sizes { main_blocks: blocks, pool_blocks: 2, service_blocks: 2, threads: 4, string_bytes: 4096 };
+    let sizes = Sizes {
+        main_blocks: blocks,
+        pool_blocks: 2,
+        service_blocks: 2,
+        threads: 4,
+        string_bytes: 4096,
+        native_slots: 0,
+    };
     // Never unmapped, as in the app. The simulated file is memory, too: these tests are about which thread writes where.
     (Mapping::anonymous(&sizes).expect("memory"), Mapping::anonymous(&sizes).expect("memory"))
 }
