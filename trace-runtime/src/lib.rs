@@ -47,6 +47,7 @@
 //! | --- | --- |
 //! | [`start()`] | puts everything together |
 //! | `jni` | the native methods of the Java classes |
+//! | `native_api` | the functions for native code of the app |
 //! | `message_bounds` | begin and end of main's Looper messages |
 //! | `stall_timer` | the work of the timer thread while a message does not end |
 //! | `sigquit` | SIGQUIT: its event, its verdict, the thread dump |
@@ -89,6 +90,7 @@ mod jni;
 mod main_thread;
 mod message_bounds;
 pub mod monitors;
+mod native_api;
 mod resolution;
 mod sigquit;
 mod stall_timer;

@@ -6,7 +6,10 @@ use trace_rules::looper::PollResult;
 
 use crate::main_thread::{message_watch, usage};
 use crate::monitors::anr::timers::{self, Timers};
+use crate::monitors::config::options::{Setting, number};
 use crate::monitors::looper::unknown;
+use crate::monitors::native_stacks::capturing;
+use crate::monitors::stacks::samples;
 use crate::recorder::Recorder;
 use crate::sigquit::sensing::{self, WhileStalled};
 use crate::sigquit::trace_text;
@@ -28,6 +31,8 @@ struct OnStall {
     passive: WhileStalled,
     usage: usage::Watch,
     timers: Timers,
+    /// When native stacks are due.
+    native_stacks: samples::Rate,
 }
 
 impl OnStall {
@@ -75,6 +80,12 @@ impl OnStall {
         }
         native_signal::check_pending();
         self.passive.tick(since_ns);
+        // First: a native stack needs no suspension of main, a Java stack does.
+        if capturing::is_enabled()
+            && self.native_stacks.is_due(since_ns, now, number(Setting::NativeStackIntervalMs))
+        {
+            capturing::stalled(since_ns);
+        }
         if self.timers.sample(since_ns, now) {
             trace_text::stalled(since_ns, now);
         }

@@ -17,12 +17,15 @@ use crate::monitors;
 use crate::monitors::config::options::Setting;
 use crate::monitors::config::{options, redact};
 use crate::monitors::looper::{idle, touch, tuning};
+use crate::monitors::native_stacks::watched;
 use crate::monitors::past::exit_info::{self, Exit};
 use crate::monitors::past::{crash_loop, listing, profile, retention};
 use crate::monitors::starts::lifecycle::{self, Step};
 use crate::monitors::{app_state, envelope, matrix_04, starts};
+use crate::native_api;
 use crate::recorder::{self, Recorder};
 use crate::writing::events;
+use crate::writing::thread::gettid;
 
 /// An identity hash code.
 fn identity(hash: jint) -> u64 {
@@ -113,6 +116,35 @@ extern "system" fn Java_dev_anrscope_Natives_mark(env: EnvUnowned<'_>, _: JClass
     disarm_on_panic(|| {
         if let Some(name) = string(&env, &name) {
             events::mark(redact::text(&name));
+        }
+    });
+}
+
+/// Watches the calling thread's heartbeat. Returns its tid, 0 if it is not watched.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_watch(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    limit_ms: jlong,
+) -> jint {
+    disarm_on_panic(|| native_api::watch(u32::try_from(limit_ms.max(0)).unwrap_or(u32::MAX)) as jint)
+        .unwrap_or(0)
+}
+
+/// The calling thread's heartbeat.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_beat(_: EnvUnowned<'_>, _: JClass<'_>) {
+    watched::beat();
+}
+
+/// Stops watching the thread with this tid.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_unwatch(_: EnvUnowned<'_>, _: JClass<'_>, tid: jint) {
+    disarm_on_panic(|| {
+        if tid as u32 == gettid() {
+            watched::unwatch();
+        } else if tid > 0 {
+            watched::forget(tid as u32);
         }
     });
 }

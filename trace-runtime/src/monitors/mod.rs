@@ -6,6 +6,7 @@
 //! | `config` | [`options`]: every flag and threshold; `redact`: which of the app's own texts are recorded |
 //! | `app_state` | whether the app is in the foreground, and the screen that is shown |
 //! | [`reports`], `envelope` | finished reports for the recording and the app's listener; what each says of device and process |
+//! | `native_stacks` | native stacks of stalled threads; heartbeats of the app's own threads |
 //! | `stacks` | what main called, from its record; main's Java stack and samples of it |
 //! | `matrix_04` | slow methods that only Matrix 0.4 reports (option `older_methods`) |
 //! | `looper` | messages, idle handlers and input on main; main's priority and timer slack |
@@ -28,6 +29,7 @@ pub(crate) mod envelope;
 pub(crate) mod frames;
 pub(crate) mod looper;
 pub(crate) mod matrix_04;
+pub(crate) mod native_stacks;
 pub(crate) mod past;
 pub mod reports;
 pub(crate) mod stacks;
@@ -81,6 +83,7 @@ pub(crate) fn set(key: &str, value: &str) -> Result<(), options::Refused> {
         Some(Setting::MaxOverhead) => {
             overhead::set_max(options::number(Setting::MaxOverhead) as u32 * 100);
         }
+        Some(Setting::NativeStacks) => native_stacks::capturing::options_changed(),
         _ => {}
     }
     starts::configure();

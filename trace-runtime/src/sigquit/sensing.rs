@@ -16,6 +16,7 @@ use trace_format::event::{Event, Forward, Sigquit};
 
 use crate::files::worker;
 use crate::monitors::looper::messages;
+use crate::monitors::native_stacks::capturing;
 use crate::recorder::Recorder;
 use crate::recorder::notice;
 use crate::sigquit::verdict;
@@ -76,6 +77,8 @@ fn on_sigquit(sensed: Sensed) {
 /// moment.
 fn record(evidence: Evidence, forward: Forward, counters: Counters) {
     let Some(recorder) = Recorder::active() else { return };
+    // On another thread: it may take 200 ms. Before the Signal Catcher has stopped main for its dump, if it can.
+    capturing::sigquit();
     let main = messages::main_at(recorder, evidence.at_ns);
     let sigquit = Sigquit {
         sensed: evidence.at_ns,

@@ -128,6 +128,12 @@ pub enum Setting {
     InstallsPerMille,
     /// `redact`
     Redact,
+    /// `native_stacks`
+    NativeStacks,
+    /// `native_stack_interval_ms`
+    NativeStackIntervalMs,
+    /// `native_stack_signal`
+    NativeStackSignal,
 }
 
 /// An option with a text value.
@@ -249,6 +255,9 @@ numbers! {
     KeepKib "keep_kib" 262_144 1_024..=1_073_741_824 "" "Maximum size of all recordings, KiB"
     InstallsPerMille "installs_per_mille" 1_000 0..=1_000 "" "Sampling rate: enabled on this many of 1,000 installs"
     Redact "redact" 0 0..=1 "" "Texts that the app creates at run time (marks, counters, scenes, thread names, callback descriptions, what the system quotes) are recorded as a number"
+    NativeStacks "native_stacks" 0 0..=1 "" "Capture native stacks: of main while it is stalled, of the owner of the lock it waits for, and of watched threads. Registers and up to 64 KiB of stack each: user data, which docs/native-stacks.md treats"
+    NativeStackIntervalMs "native_stack_interval_ms" 250 66..=500 "" "Interval between native stacks of a stalled thread, ms"
+    NativeStackSignal "native_stack_signal" 0 0..=64 "" "The real-time signal for native stacks; 0 = a free one is chosen. Read when the first stack is captured"
 }
 
 /// All text options, in the order of [`Text`].

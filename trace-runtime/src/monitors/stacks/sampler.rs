@@ -8,9 +8,10 @@
 //! `Thread.getStackTrace` makes ART stop main, and ART aborts the process if main does not stop in time
 //! (`docs/monitors.md` has the times by API level). A main that ART counts as stopped already, in a wait or
 //! in native code, costs nothing. The danger is a main that runs Java and does not reach a suspend point.
-//! So main's state in `/proc` is read first. No stack is taken in uninterruptible sleep (D), none while
-//! main runs (R) once it was slow to stop ([`SLOW_NS`]), and none for the rest of the process's life after
-//! [`OVER_NS`].
+//! So main's state in `/proc` is read first. A stack is taken only in interruptible sleep (S), and while main
+//! runs (R) unless it was slow to stop before ([`SLOW_NS`]). After [`OVER_NS`] none is taken for the rest of the
+//! process's life. Where native stacks are captured, which need no suspension, they come first, and main was
+//! slow once and for all after [`SLOW_NS`].
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,6 +20,7 @@ use std::time::Duration;
 
 use crate::main_thread::usage;
 use crate::monitors::config::options::{Setting, is_enabled};
+use crate::monitors::native_stacks::capturing;
 use crate::recorder;
 use crate::time::clock;
 
@@ -31,8 +33,8 @@ const SLOW_NS: u64 = 200_000_000;
 /// Once main took this long, ns, no stack is taken any more: a quarter of the shortest time after which ART
 /// aborts (4 s: AOSP main, `art/runtime/thread_list.h`, `kDefaultThreadSuspendTimeout`).
 const OVER_NS: u64 = 1_000_000_000;
-/// How many times main's state is checked for a stack that a report needs, while main is in uninterruptible
-/// sleep.
+/// How many times main's state is checked for a stack that a report needs, while main neither runs nor sleeps
+/// interruptibly.
 const STATE_CHECKS: u32 = 10;
 const STATE_CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
@@ -171,6 +173,8 @@ pub(crate) struct Asked {
 pub(crate) fn next() -> Option<Asked> {
     loop {
         let (id, wanted) = wait()?;
+        // The native stack first: it needs no suspension.
+        capturing::settle();
         let stack = may_stop(wanted);
         if stack || wanted != Wanted::Sample {
             return Some(Asked { id, all: wanted == Wanted::All, stack });
@@ -214,9 +218,10 @@ fn may_stop(wanted: Wanted) -> bool {
             std::thread::sleep(STATE_CHECK_INTERVAL);
         }
         match process_state(&usage::main_stat()) {
-            Some(b'D') => {}
+            Some(b'S') => return true,
             Some(b'R') => return SLOWEST.load(Ordering::Relaxed) < SLOW_NS,
-            _ => return true,
+            // Uninterruptible or stopped, for now; or gone, or unknown.
+            _ => {}
         }
     }
     false
@@ -229,13 +234,19 @@ fn process_state(stat: &str) -> Option<u8> {
 
 /// Whether main was too slow to stop: no stack is taken any more.
 fn is_too_slow() -> bool {
-    SLOWEST.load(Ordering::Relaxed) >= OVER_NS
+    SLOWEST.load(Ordering::Relaxed) >= over_ns()
+}
+
+/// The time to stop from which no stack is taken any more, ns.
+fn over_ns() -> u64 {
+    if capturing::is_enabled() { SLOW_NS } else { OVER_NS }
 }
 
 /// Notes how long main took to stop for its stack, ns.
 fn stopped(took_ns: u64) {
     let before = SLOWEST.fetch_max(took_ns, Ordering::Relaxed);
-    if took_ns >= OVER_NS && before < OVER_NS {
+    let over_ns = over_ns();
+    if took_ns >= over_ns && before < over_ns {
         let ms = (took_ns / 1_000_000).to_string();
         let parts = [
             "main took ",

@@ -86,7 +86,8 @@ impl Rate {
             && self.is_due(since_ns, now_ns, number(Setting::SampleMs))
     }
 
-    fn is_due(&mut self, since_ns: u64, now_ns: u64, every_ms: u64) -> bool {
+    /// Whether one of the samples `every_ms` apart is due at `now_ns` in the message that began at `since_ns`; 0: none is.
+    pub(crate) fn is_due(&mut self, since_ns: u64, now_ns: u64, every_ms: u64) -> bool {
         if self.since_ns != since_ns {
             (self.since_ns, self.last_ns, self.asked) = (since_ns, 0, 0);
         }

@@ -223,6 +223,32 @@ public final class Anrscope {
         }
     }
 
+    /**
+     * Watches a thread's heartbeat: it must call {@link #beat} at least once in {@code limitMillis} (100 to 600,000). If it
+     * does not, the recording says so, and has its native stack if the option {@code native_stacks} is on. Nothing is
+     * missed while the app is in the background. A thread other than the caller is watched from its first beat on; one
+     * that ends is forgotten. At most 16 threads are watched.
+     */
+    public static void watch(Thread thread, long limitMillis) {
+        if (thread != null && isLoaded()) {
+            Heartbeats.watch(thread, limitMillis);
+        }
+    }
+
+    /** The calling thread's heartbeat; see {@link #watch}. Does nothing on a thread that is not watched. */
+    public static void beat() {
+        if (Heartbeats.isUsed()) {
+            Heartbeats.beat();
+        }
+    }
+
+    /** Stops watching a thread. */
+    public static void unwatch(Thread thread) {
+        if (thread != null && isLoaded()) {
+            Heartbeats.unwatch(thread);
+        }
+    }
+
     /** Requests a thread dump of this process; see {@link MethodBeat#dump}. */
     public static boolean dump() {
         return isLoaded() && MethodBeat.dump();

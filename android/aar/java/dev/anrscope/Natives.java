@@ -25,6 +25,15 @@ final class Natives {
 
     static native void counter(String name, double value);
 
+    /** Watches the calling thread's heartbeat; returns its tid, 0 if it is not watched. */
+    static native int watch(long limitMs);
+
+    /** The calling thread's heartbeat. */
+    static native void beat();
+
+    /** Stops watching the thread with this tid. */
+    static native void unwatch(int tid);
+
     /** Whether the crash-loop guard is disarmed: checks one file name, opens no file. */
     static native boolean isDisarmed(String markDirectory);
 

@@ -77,6 +77,15 @@ public final class Anrscope {
     /** Does nothing. */
     public static void counter(String name, double value) {}
 
+    /** Does nothing. */
+    public static void watch(Thread thread, long limitMillis) {}
+
+    /** Does nothing. */
+    public static void beat() {}
+
+    /** Does nothing. */
+    public static void unwatch(Thread thread) {}
+
     /** Does nothing; returns false. */
     public static boolean dump() {
         return false;
