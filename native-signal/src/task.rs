@@ -56,7 +56,7 @@ pub(crate) fn has_name(tid: i32, name: &str) -> io::Result<bool> {
 }
 
 /// One file about a thread; `None` if the thread has ended, which it may between listing and reading.
-fn read<'a>(tid: i32, file: &str, room: &'a mut [u8]) -> io::Result<Option<&'a [u8]>> {
+pub(crate) fn read<'a>(tid: i32, file: &str, room: &'a mut [u8]) -> io::Result<Option<&'a [u8]>> {
     let mut path = [0u8; 64];
     let mut rest = &mut path[..];
     write!(rest, "/proc/self/task/{tid}/{file}")?;

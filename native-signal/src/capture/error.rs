@@ -55,8 +55,10 @@ impl std::error::Error for CaptureError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The thread did not run its handler in 200 ms: it blocks the signal, is stopped, or gets no CPU.
+    /// The thread did not run its handler within 200 ms, as it got no CPU, or it never stayed in one call for as long as a copy takes.
     TimedOut,
+    /// The thread runs, and blocks the signal.
+    Blocked,
     /// The slot, or the thread, is in another capture, or the slot's last capture was not collected.
     Busy,
     /// The thread has ended, or is not one of this process.
@@ -82,6 +84,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TimedOut => f.write_str("the thread did not answer within 200 ms"),
+            Self::Blocked => f.write_str("the thread blocks the signal"),
             Self::Busy => f.write_str("another capture is under way"),
             Self::NoThread => f.write_str("there is no such thread in this process"),
             Self::OwnThread => f.write_str("a thread cannot capture its own stack"),
