@@ -22,6 +22,8 @@ mod looper;
 mod marked;
 #[path = "android_host/matrix_04.rs"]
 mod matrix_04;
+#[path = "android_host/native_stacks.rs"]
+mod native_stacks;
 #[path = "android_host/options.rs"]
 mod options;
 #[path = "android_host/sampler.rs"]

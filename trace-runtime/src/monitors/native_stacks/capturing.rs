@@ -125,9 +125,6 @@ struct Capturing {
 impl Capturing {
     fn run(mut self) {
         while let Some(recorder) = Recorder::active() {
-            if is_enabled() {
-                self.install();
-            }
             self.main(recorder);
             let interval_ns = number(Setting::NativeStackIntervalMs) * 1_000_000;
             let mut late = Vec::new();
@@ -143,7 +140,7 @@ impl Capturing {
         }
     }
 
-    /// Installs the signal's handler, once.
+    /// Installs the signal's handler, once: at the first capture, when all options are known.
     fn install(&mut self) -> Option<&'static Capture> {
         *self.capture.get_or_insert_with(|| {
             let signal = i32::try_from(number(Setting::NativeStackSignal)).ok().filter(|signal| *signal > 0);

@@ -75,7 +75,8 @@ fn own() -> Option<(&'static Seat, u32)> {
 fn take(tid: u32, limit_ms: u32) -> Option<(&'static Seat, u32)> {
     // Registers the destructor; where that is no longer possible the thread is ending.
     END.try_with(|_| ()).ok()?;
-    let is_free = |seat: &&Seat| seat.tid.compare_exchange(0, TAKEN, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+    let is_free =
+        |seat: &&Seat| seat.tid.compare_exchange(0, TAKEN, Ordering::AcqRel, Ordering::Relaxed).is_ok();
     let seat = SEATS.iter().find(is_free)?;
     seat.limit_ms.store(limit_ms, Ordering::Relaxed);
     SEAT.set(Some((seat, tid)));

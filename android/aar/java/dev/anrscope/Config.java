@@ -389,6 +389,21 @@ public final class Config {
             return flag("redact", on);
         }
 
+        /** Option {@code native_stacks}. */
+        public Builder nativeStacks(boolean on) {
+            return flag("native_stacks", on);
+        }
+
+        /** Option {@code native_stack_interval_ms}. */
+        public Builder nativeStackIntervalMs(long value) {
+            return number("native_stack_interval_ms", value);
+        }
+
+        /** Option {@code native_stack_signal}. */
+        public Builder nativeStackSignal(long value) {
+            return number("native_stack_signal", value);
+        }
+
         /** Classes of the splash activities. */
         public Builder splashActivities(String... classes) {
             return texts("splash_activities", classes);
