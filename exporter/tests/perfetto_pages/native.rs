@@ -7,7 +7,8 @@ use trace_format::synth::RecordingBuilder;
 
 use super::*;
 
-const LIBRARY: &str = "/data/app/com.example/lib/arm64/libphoto.so";
+// The engine takes the package from the path of an installed app.
+const LIBRARY: &str = "/data/app/~~Q2x8Zg==/com.example.app-b9AtXw==/lib/arm64/libphoto.so";
 
 fn frame(kind: FrameKind, rel_pc: u64, function: &str) -> NativeFrame {
     let path = if kind == FrameKind::Jit { "" } else { LIBRARY };
