@@ -150,7 +150,8 @@ impl NativeSummary {
     /// Whether the answer shows this stack: recorded calls or samples of Java's stack say more about Java code.
     pub(super) fn is_heaviest(&self, facts: &Observed) -> bool {
         let elsewhere = !facts.recorded.is_empty() || facts.sampled.samples > 0;
-        !self.heaviest.is_empty() && !(self.is_about_java() && elsewhere)
+        let is_java_better = self.is_about_java() && elsewhere;
+        !self.heaviest.is_empty() && !is_java_better
     }
 }
 
@@ -196,7 +197,7 @@ fn view(frame: &Frame) -> FrameView<'_> {
 /// The function to name: the innermost one that is not the C library's way into the kernel, nor a standard library's. Without
 /// a name it counts if it is the app's own; else the next one with a name does.
 fn root(stack: &ThreadStack) -> Option<NativeRoot> {
-    let java = stack.frames.iter().position(|frame| is_java_code(frame));
+    let java = stack.frames.iter().position(is_java_code);
     let (native, outer) = stack.frames.split_at(java.unwrap_or(stack.frames.len()));
     let under = outer.iter().find(|frame| frame.is_java()).map(|frame| frame.function.to_string());
     let candidates = || {

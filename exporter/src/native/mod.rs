@@ -181,7 +181,7 @@ pub struct NativeStacks {
 /// Where a capture is.
 enum Capture<'a> {
     Section(&'a Section),
-    Slot(NativeStack),
+    Slot(Box<NativeStack>),
 }
 
 impl NativeStacks {
@@ -197,7 +197,7 @@ impl NativeStacks {
         let sections = &facts.sections.native;
         let mut captures: BTreeMap<u64, Capture<'_>> = BTreeMap::new();
         for slot in facts.recording.native_slots()? {
-            captures.insert(slot.number, Capture::Slot(slot));
+            captures.insert(slot.number, Capture::Slot(Box::new(slot)));
         }
         for (number, section) in &sections.captures {
             captures.insert(*number, Capture::Section(section));
@@ -209,7 +209,7 @@ impl NativeStacks {
             captures.keys().chain(unwound.keys()).copied().collect();
         for number in numbers {
             let capture = match captures.remove(&number) {
-                Some(Capture::Slot(capture)) => Some(capture),
+                Some(Capture::Slot(capture)) => Some(*capture),
                 Some(Capture::Section(section)) => facts.payload(section, NativeStack::parse).transpose()?,
                 None => None,
             };
