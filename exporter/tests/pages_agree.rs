@@ -48,7 +48,7 @@ fn samples() -> Vec<u8> {
     text.into_bytes()
 }
 
-/// A stack of a thread that nobody knows, taken for a reason that nobody knows, deeper than any.
+/// A stack of an unknown thread, taken for an unknown reason, deeper than any.
 fn native_frames() -> Vec<u8> {
     let mut text =
         format!("number=18446744073709551615\ntid=77\nat={}\nreason=200\nend=torn\x07\n\n", 111 * S);

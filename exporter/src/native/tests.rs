@@ -111,7 +111,7 @@ fn open_calls_stand_where_the_stack_of_the_device_is_cut() {
 }
 
 #[test]
-fn a_capture_that_nobody_unwound_is_counted_or_unwound_here() {
+fn a_capture_that_the_device_did_not_unwind_is_counted_or_unwound_here() {
     let found = read(&[(SectionKind::NativeStack, capture(1, 2 * S).encode())]);
     assert_eq!((found.all.len(), found.not_unwound), (1, u64::from(!HAS_UNWINDING)));
     assert!(!found.all[0].end.is_empty());

@@ -104,16 +104,16 @@ pub(super) fn summary(
 }
 
 impl MissedBeat {
-    /// `"GameMain" (tid 7) missed its heartbeat, and was stuck for at least 1.5 s`.
+    /// `"GameMain" (tid 7) missed its heartbeat, and stalled for at least 1.5 s`.
     #[must_use]
     pub fn words(&self) -> String {
         let Self { thread, tid, since, until, .. } = self;
         match until - since {
             0 => format!("\"{thread}\" (tid {tid}) missed its heartbeat"),
-            stuck => {
+            stalled => {
                 format!(
-                    "\"{thread}\" (tid {tid}) missed its heartbeat, and was stuck for at least {}",
-                    seconds(stuck)
+                    "\"{thread}\" (tid {tid}) missed its heartbeat, and stalled for at least {}",
+                    seconds(stalled)
                 )
             }
         }

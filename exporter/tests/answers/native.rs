@@ -81,7 +81,7 @@ fn a_deadlock_of_mutexes_names_both_owners() {
 }
 
 #[test]
-fn a_missed_heartbeat_says_which_thread_was_stuck_for_how_long_and_in_what() {
+fn a_missed_heartbeat_says_which_thread_stalled_for_how_long_and_in_what() {
     let report = report("a-dart-thread-that-missed-its-heartbeat");
     let page = report.to_string();
     assert!(
