@@ -156,5 +156,5 @@ fn the_page_has_every_option_of_the_gradle_plug_in() {
         );
         count += 1;
     }
-    assert_eq!(count, 15);
+    assert_eq!(count, 16);
 }

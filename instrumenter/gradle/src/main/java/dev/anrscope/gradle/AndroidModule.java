@@ -3,6 +3,7 @@ package dev.anrscope.gradle;
 import com.android.build.api.artifact.ScopedArtifact;
 import com.android.build.api.variant.AndroidComponentsExtension;
 import com.android.build.api.variant.ScopedArtifacts;
+import com.android.build.api.variant.SourceDirectories;
 import com.android.build.api.variant.Variant;
 import java.util.List;
 import org.gradle.api.Project;
@@ -71,7 +72,24 @@ enum AndroidModule {
             if (this == FEATURE) {
                 publishMap(project, name, title, task);
             }
+            boolean debug = "debug".equals(variant.getBuildType());
+            if (this == APPLICATION && options.getMapInAssets().getOrElse(debug)) {
+                addMapAsset(project, variant, title, task);
+            }
         });
+    }
+
+    private static void addMapAsset(Project project, Variant variant, String title, TaskProvider<InstrumentTask> instrument) {
+        SourceDirectories.Layered assets = variant.getSources().getAssets();
+        if (assets == null) {
+            return;
+        }
+        TaskProvider<MapAssetTask> task =
+                project.getTasks().register("anrscopeMapAsset" + title, MapAssetTask.class, it -> {
+                    it.setDescription("Puts the method map of " + variant.getName() + " among the app's assets.");
+                    it.getMethodMap().set(instrument.flatMap(InstrumentTask::getMethodMap));
+                });
+        assets.addGeneratedSourceDirectory(task, MapAssetTask::getAssets);
     }
 
     private static FileCollection precedingMap(Project project, String variant, String title) {

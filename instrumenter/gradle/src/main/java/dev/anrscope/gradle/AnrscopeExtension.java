@@ -59,6 +59,11 @@ public abstract class AnrscopeExtension {
     /** {@code --fail-on-skip}: the build fails if something cannot be instrumented. */
     @Optional @Input public abstract Property<Boolean> getFailOnSkip();
 
+    /**
+     * Whether the app has its method map among its assets, for {@code anrscope-debug}. If it is not set: the build type {@code debug} has.
+     */
+    @Internal public abstract Property<Boolean> getMapInAssets();
+
     /** Any other options that {@code anrscope instrument --help} lists, as they are written there. */
     @Input public abstract ListProperty<String> getArguments();
 }

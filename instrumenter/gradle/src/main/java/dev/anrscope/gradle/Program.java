@@ -10,7 +10,7 @@ import org.gradle.api.Transformer;
 /** Where the program {@code anrscope} may be, by system and CPU. */
 final class Program {
     static final String MISSING = "Cannot find the program anrscope. Do one of these:\n"
-            + "  - install it so that it is on PATH (pip install anrscope, or cargo install --locked --path cli in a clone)\n"
+            + "  - install it on PATH (pip install anrscope, or cargo install --locked --path cli in a clone)\n"
             + "  - set its path in gradle.properties: anrscope.program=/path/to/anrscope\n"
             + "  - set it in the build file: anrscope { program = file('/path/to/anrscope') }\n"
             + "  - install the npm package in the root directory: npm install anrscope\n"

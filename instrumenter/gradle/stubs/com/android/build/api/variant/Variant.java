@@ -6,6 +6,12 @@ import org.gradle.api.file.FileCollection;
 public interface Variant {
     String getName();
 
+    /** From ComponentIdentity; null without build types. */
+    String getBuildType();
+
+    /** From Component. */
+    Sources getSources();
+
     Artifacts getArtifacts();
 
     FileCollection getCompileClasspath();
