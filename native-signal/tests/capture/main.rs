@@ -139,9 +139,12 @@ const TIMED: [Timed; 8] = [
         waited == -1 && std::io::Error::last_os_error().raw_os_error() == Some(libc::EAGAIN)
     }),
     ("read of a socket with a timeout", libc::SYS_read, || {
-        let (mut one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
         one.set_read_timeout(Some(LENGTH)).unwrap();
-        one.read(&mut [0]).is_err_and(|error| error.raw_os_error() == Some(libc::EAGAIN))
+        let mut byte = 0u8;
+        // SAFETY: a live place for one byte.
+        let read = unsafe { libc::read(one.as_raw_fd(), (&raw mut byte).cast(), 1) };
+        read == -1 && std::io::Error::last_os_error().raw_os_error() == Some(libc::EAGAIN)
     }),
 ];
 
@@ -631,13 +634,16 @@ fn a_process_that_is_not_dumpable_in_a_process() {
         std::fs::read(format!("/proc/self/task/{}/syscall", runs.tid)).is_err(),
         "nothing is hidden here"
     );
+    // The C library changes ids by a signal of its own to every thread, which ends sleeps.
+    std::thread::sleep(Duration::from_millis(50));
+    let before = early.load(Ordering::Relaxed);
     assert_eq!(take(runs.tid, &slot).unwrap().0, Taken::BySignal);
     assert_eq!(take(sleeps.tid, &slot).map(drop), Err(Refusal::UnknownCall));
-    assert_eq!(early.load(Ordering::Relaxed), 0);
+    assert_eq!(early.load(Ordering::Relaxed), before);
     assert_eq!(take(reads.tid, &slot).unwrap().0, Taken::BySignal);
     capture().allow_early_returns(true);
     assert_eq!(take(sleeps.tid, &slot).unwrap().0, Taken::BySignal);
-    wait_for(|| early.load(Ordering::Relaxed) < 0);
+    wait_for(|| early.load(Ordering::Relaxed) < before);
     drop(to);
     assert_eq!(reads.stop(), Ok(0));
     runs.stop();
@@ -743,10 +749,12 @@ fn the_handler_makes_no_system_call_but_its_return() {
         text.lines().find(|line| line.contains(" getppid(")).and_then(|line| line.split(' ').next()).unwrap();
     let own: Vec<&str> = text.lines().filter(|line| line.split(' ').next() == Some(tid)).collect();
     let marks: Vec<usize> = (0..own.len()).filter(|&at| own[at].contains(" getppid(")).collect();
-    let inside = &own[marks[0] + 1..marks[1]];
+    // strace writes the end of a call on a line of its own when another thread's call comes between.
+    let resumed = |line: &&&str| line.contains("<... getppid resumed>");
+    let inside: Vec<&str> = own[marks[0] + 1..marks[1]].iter().filter(|line| !resumed(line)).copied().collect();
     let returns = inside.iter().filter(|line| line.contains(" rt_sigreturn(")).count();
     assert!(returns >= 100, "{returns}");
-    let other = inside.iter().find(|line| !line.contains(" rt_sigreturn(") && !line.contains(" --- SIG"));
+    let other = inside.iter().find(|line| !line.contains("rt_sigreturn") && !line.contains(" --- SIG"));
     assert_eq!(other, None);
 }
 
