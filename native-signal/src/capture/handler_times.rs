@@ -115,7 +115,9 @@ fn handler_times() {
                         SOURCE.store(std::hint::black_box(&raw const here).addr() as u64, Ordering::Relaxed);
                         tid.store(task::own_id(), Ordering::Release);
                         if runs {
-                            while !stop.load(Ordering::Relaxed) {}
+                            while !stop.load(Ordering::Relaxed) {
+                                std::hint::spin_loop();
+                            }
                         } else {
                             let _ = std::io::Read::read(&mut from, &mut [0]);
                         }

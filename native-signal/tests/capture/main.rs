@@ -44,7 +44,9 @@ fn a_running_thread_is_captured_with_its_registers_and_locals() {
     let thread = start(|stop| {
         let marker = std::hint::black_box([0x5ca1_ab1e_0ddb_a11du64; 4]);
         LOCAL.store(marker.as_ptr().addr(), Ordering::Release);
-        while !stop.load(Ordering::Relaxed) {}
+        while !stop.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
         marker[0]
     });
     wait_for(|| LOCAL.load(Ordering::Acquire) != 0);
@@ -223,7 +225,9 @@ fn deep_stacks_are_cut() {
         if levels > 0 {
             return deep(levels - 1, stop) + room[levels as usize % 512];
         }
-        while !stop.load(Ordering::Relaxed) {}
+        while !stop.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
         room[0]
     }
     let thread = start(|stop| deep(30, stop));
@@ -239,7 +243,11 @@ fn deep_stacks_are_cut() {
 fn a_slot_that_is_in_use_and_a_second_asker_are_refused() {
     let _alone = alone();
     let (one, other) = (slot(), slot());
-    let thread = start(|stop| while !stop.load(Ordering::Relaxed) {});
+    let thread = start(|stop| {
+        while !stop.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
+    });
     let ask = |slot| capture().take(thread.tid as u32, Reason::Stall, slot);
     assert_eq!(ask(&one), Ok(Taken::BySignal));
     assert_eq!(ask(&one), Err(Refusal::Busy), "nothing has collected it");
@@ -288,7 +296,9 @@ fn a_thread_that_blocks_the_signal() {
         move |stop| {
             set_blocked(signal, true);
             is_blocked.store(true, Ordering::Release);
-            while !stop.load(Ordering::Relaxed) {}
+            while !stop.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
         }
     });
     wait_for(|| is_blocked.load(Ordering::Acquire));
@@ -339,7 +349,11 @@ fn a_signal_that_does_not_arrive_times_out_and_may_come_late() {
     assert!(slot.is_free());
     thread.stop();
     // The late signal changed nothing.
-    let thread = start(|stop| while !stop.load(Ordering::Relaxed) {});
+    let thread = start(|stop| {
+        while !stop.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
+    });
     assert_eq!(take(thread.tid, &slot).unwrap().0, Taken::BySignal);
     thread.stop();
 }
@@ -351,7 +365,9 @@ fn a_stack_that_is_not_the_threads_gives_registers_only() {
     let slot = slot();
     static STOP: AtomicBool = AtomicBool::new(false);
     extern "C" fn coroutine() {
-        while !STOP.load(Ordering::Relaxed) {}
+        while !STOP.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
     }
     let thread = start(|_| {
         let mut stack = vec![0u8; 1 << 20];
@@ -382,7 +398,9 @@ fn a_thread_in_a_handler_on_its_alternate_stack() {
     let slot = slot();
     static STOP: AtomicBool = AtomicBool::new(false);
     extern "C" fn handler(_: i32) {
-        while !STOP.load(Ordering::Relaxed) {}
+        while !STOP.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
     }
     // SAFETY: a handler that only loads; no other test uses the signal.
     unsafe {
@@ -557,7 +575,11 @@ fn another_handler_stays_in_a_process() {
     wait_for(|| strays() == 2);
 
     let slot = slot();
-    let thread = start(|stop| while !stop.load(Ordering::Relaxed) {});
+    let thread = start(|stop| {
+        while !stop.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
+    });
     assert_eq!(take(thread.tid, &slot).unwrap().0, Taken::BySignal);
     put(56);
     assert_eq!(take(thread.tid, &slot).map(drop), Err(Refusal::HandlerReplaced));
@@ -592,7 +614,11 @@ fn a_forked_child_captures_nothing_in_a_process() {
     // SAFETY: a child of ours, a live place for its status.
     assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
     assert_eq!(status, 0);
-    let thread = start(|stop| while !stop.load(Ordering::Relaxed) {});
+    let thread = start(|stop| {
+        while !stop.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
+    });
     assert_eq!(take(thread.tid, &slot).unwrap().0, Taken::BySignal);
     thread.stop();
 }
@@ -621,7 +647,11 @@ fn a_process_that_is_not_dumpable_in_a_process() {
             }
         }
     });
-    let runs = start(|stop| while !stop.load(Ordering::Relaxed) {});
+    let runs = start(|stop| {
+        while !stop.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
+    });
     wait_for_call(sleeps.tid, libc::SYS_clock_nanosleep);
     // SAFETY: integers. Without root the ids stay as they are.
     unsafe {
@@ -769,7 +799,9 @@ fn a_thread_without_system_calls() {
         // SAFETY: the call has no arguments and cannot fail.
         unsafe { libc::getppid() };
         READY.store(true, Ordering::Release);
-        while !stop.load(Ordering::Relaxed) {}
+        while !stop.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
         // SAFETY: as above.
         unsafe { libc::getppid() };
     });
