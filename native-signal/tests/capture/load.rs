@@ -43,14 +43,14 @@ fn allocate(round: u64) -> bool {
 }
 
 fn fork(round: u64) -> bool {
-    if round % 8 != 0 {
+    if !round.is_multiple_of(8) {
         std::thread::sleep(Duration::from_millis(1));
         return true;
     }
     // SAFETY: the child only computes and leaves.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        let right = mix(round % 16) == mix(round % 16);
+        let right = mix(std::hint::black_box(round % 16)) == mix(std::hint::black_box(round % 16));
         // SAFETY: ends the child without running anything of the parent.
         unsafe { libc::_exit(if right { 7 } else { 8 }) };
     }
@@ -83,7 +83,7 @@ fn lock(round: u64) -> bool {
     let mut shared = SHARED.lock().unwrap();
     shared.0 += round;
     let so_far = shared.0;
-    mix(round % 4);
+    std::hint::black_box(mix(round % 4));
     shared.1 = shared.1.wrapping_add(round);
     shared.0 == so_far && shared.0 == shared.1
 }

@@ -97,12 +97,10 @@ fn timespec() -> libc::timespec {
 
 #[cfg(target_arch = "x86_64")]
 const TIMED: [Timed; 8] = [
-    // SAFETY: a live timespec, and no place for the rest.
-    (
-        "nanosleep",
-        libc::SYS_clock_nanosleep,
-        || unsafe { libc::nanosleep(&timespec(), std::ptr::null_mut()) } == 0,
-    ),
+    ("nanosleep", libc::SYS_clock_nanosleep, || {
+        // SAFETY: a live timespec, and no place for the rest.
+        unsafe { libc::nanosleep(&timespec(), std::ptr::null_mut()) == 0 }
+    }),
     ("epoll_wait", libc::SYS_epoll_wait, || {
         // SAFETY: a new descriptor, and a live place for one event.
         unsafe {
