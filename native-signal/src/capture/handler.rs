@@ -95,11 +95,8 @@ unsafe fn stack_end(context: *const libc::ucontext_t, sp: usize) -> Option<(usiz
     // SAFETY: by contract.
     let alternate = unsafe { &(*context).uc_stack };
     let bottom = alternate.ss_sp as usize;
-    if alternate.ss_flags & libc::SS_DISABLE == 0 && sp.wrapping_sub(bottom) < alternate.ss_size as usize {
-        return Some((
-            bottom.wrapping_add(alternate.ss_size as usize) & !(size_of::<usize>() - 1),
-            flags::IN_HANDLER,
-        ));
+    if alternate.ss_flags & libc::SS_DISABLE == 0 && sp.wrapping_sub(bottom) < alternate.ss_size {
+        return Some((bottom.wrapping_add(alternate.ss_size) & !(size_of::<usize>() - 1), flags::IN_HANDLER));
     }
     let ranges = REQUEST.ranges.load(Ordering::Relaxed);
     let range = find(ranges, REQUEST.ranges_len.load(Ordering::Relaxed), sp)?;

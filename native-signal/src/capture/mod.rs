@@ -30,6 +30,8 @@
 mod calls;
 mod error;
 mod handler;
+#[cfg(test)]
+mod handler_times;
 mod kernel;
 mod memory;
 mod modules;

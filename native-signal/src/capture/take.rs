@@ -279,7 +279,7 @@ impl Asking<'_> {
             }
         }
         drop(timer);
-        if answered || !(REQUEST.withdraw(number) || !REQUEST.is_done(number)) {
+        if answered || (!REQUEST.withdraw(number) && REQUEST.is_done(number)) {
             return Ok(Some(Taken::BySignal));
         }
         // With the request withdrawn, or with a handler at work that has no CPU.
