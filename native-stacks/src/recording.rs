@@ -33,7 +33,7 @@ pub fn unwind<S: Source + ?Sized>(
     // A capture has up to 64 KiB, so that one at a time is in memory, and those that others share with.
     let mut captures = BTreeMap::new();
     for capture in recording.native_slots()? {
-        captures.insert(capture.number, Place::Slot(capture));
+        captures.insert(capture.number, Place::Slot(Box::new(capture)));
     }
     let mut shared = HashSet::new();
     for section in of(recording, SectionKind::NativeStack).take(MAX_CAPTURES) {
@@ -48,7 +48,7 @@ pub fn unwind<S: Source + ?Sized>(
     let mut all = Vec::new();
     for (number, place) in captures {
         let capture = match place {
-            Place::Slot(capture) => Some(capture),
+            Place::Slot(capture) => Some(*capture),
             Place::Section(section) => recording.payload(section)?.as_deref().and_then(NativeStack::parse),
         };
         let Some(capture) = capture.filter(|capture| !capture.is_wiped()) else { continue };
@@ -75,7 +75,7 @@ pub fn unwind<S: Source + ?Sized>(
 
 /// Where a capture is.
 enum Place<'a> {
-    Slot(NativeStack),
+    Slot(Box<NativeStack>),
     Section(&'a Section),
 }
 

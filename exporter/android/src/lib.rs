@@ -12,6 +12,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::time::Duration;
 
 use exporter::{ExportError, ExportInput, ExportOptions, MethodMap, Report, export_perfetto, open_recording};
 use jni::objects::{JClass, JString};
@@ -144,7 +146,15 @@ pub fn unwind_stacks(recording: &Path) -> Result<Option<Unwound>, ExportError> {
 #[cfg(unix)]
 fn try_lock(file: &File) -> Result<bool, ExportError> {
     // SAFETY: flock takes a descriptor that is open and touches no memory.
-    if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
+    let take = || unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0;
+    // Another thread of this process may be reading it, which takes milliseconds.
+    for _ in 0..10 {
+        if take() {
+            return Ok(true);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    if take() {
         return Ok(true);
     }
     match io::Error::last_os_error() {
