@@ -132,7 +132,7 @@ pub fn unwind_stacks(recording: &Path) -> Result<Option<Unwound>, ExportError> {
     if !wipe::has_stack_bytes(&InFile(&file)).map_err(wiping)? {
         return Ok(Some(Unwound::default()));
     }
-    // Whatever unwinding says, the bytes go.
+    // The bytes go even if unwinding fails.
     let frames = catch_unwind(AssertUnwindSafe(|| frames_of(recording))).unwrap_or_default();
     if !try_lock(&file)? {
         return Ok(None);
