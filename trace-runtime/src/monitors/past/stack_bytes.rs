@@ -6,7 +6,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use trace_format::wipe::{self, InFile};
+use trace_format::ReadError;
+use trace_format::wipe::{self, InFile, WipeError};
 
 use crate::monitors::past::old_recording;
 
@@ -29,12 +30,17 @@ pub(crate) fn wipe_file(path: &Path) -> bool {
     // SAFETY: flock takes a descriptor that is open and touches no memory. The lock ends with `file`.
     let locked = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0
         && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock;
-    !locked && wipe::wipe(&mut InFile(&file), &[]).is_ok()
+    !locked && is_clean(wipe::wipe(&mut InFile(&file), &[]).map(|_| true))
 }
 
 /// Whether a recording, which may be in use, has no stack bytes. On a background thread.
 pub(crate) fn has_none(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| wipe::has_stack_bytes(&InFile(&file)).is_ok_and(|has| !has))
+    File::open(path).is_ok_and(|file| is_clean(wipe::has_stack_bytes(&InFile(&file)).map(|has| !has)))
+}
+
+/// A file that does not begin as a recording is none of the library's: a recording has its name only once its header is complete.
+fn is_clean(found: Result<bool, WipeError>) -> bool {
+    found.unwrap_or_else(|error| matches!(error, WipeError::Read(ReadError::NotARecording)))
 }
 
 #[cfg(test)]
@@ -112,8 +118,12 @@ mod tests {
         let copy = directory.join(".pull-1");
         fs::write(&copy, recording(std::process::id())).unwrap();
         assert!(wipe_file(&copy) && !has_marker(&copy));
-        fs::write(&copy, b"no recording").unwrap();
+        let mut damaged = recording(1 << 30);
+        damaged[12] ^= 1;
+        fs::write(&copy, damaged).unwrap();
         assert!(!wipe_file(&copy) && !has_none(&copy), "what is not understood does not leave");
+        fs::write(&copy, b"another file of the app's").unwrap();
+        assert!(wipe_file(&copy) && has_none(&copy));
         fs::remove_dir_all(directory).unwrap();
     }
 }
