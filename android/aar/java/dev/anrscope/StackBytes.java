@@ -1,6 +1,7 @@
 package dev.anrscope;
 
 import android.content.Context;
+import android.os.Process;
 import java.io.File;
 import java.io.IOException;
 import java.lang.reflect.Method;
@@ -29,9 +30,11 @@ final class StackBytes {
         } catch (Throwable without) {
             return;
         }
+        // Those of other running processes have a lock, which the exporter respects. A pid in a name may be another's by now.
+        String own = "-" + Process.myPid() + ".anrscope";
         for (File recording : RecordingFiles.all(directory)) {
             try {
-                if (!RecordingFiles.isLive(recording)) {
+                if (!recording.getName().endsWith(own)) {
                     unwind.invoke(null, recording);
                 }
             } catch (Throwable unreadable) {
