@@ -125,9 +125,9 @@ fn an_app_with_the_exporter_keeps_frames_and_one_without_keeps_that_there_was_a_
     let library = library(&directory);
     for (name, with_exporter) in [("stack-bytes", false), ("stack-frames", true)] {
         let case = || {
-            let case = Case::new("AppUploads").named(name).library(&library).sdk(34).word("1");
-            let exporter = format!("anrscope.export.lib={}", exporter().display());
-            if with_exporter { case.property(&exporter) } else { case }
+            let exporter = if with_exporter { exporter() } else { "/no/libanrscope_export.so".into() };
+            let exporter = format!("anrscope.export.lib={}", exporter.display());
+            Case::new("AppUploads").named(name).library(&library).sdk(34).word("1").property(&exporter)
         };
         let of_case = case().directory();
         let _ = fs::remove_dir_all(&of_case);
