@@ -1,6 +1,7 @@
 //! Unwinds and names the native stacks of a recording: registers and stack bytes become frames with functions, files and lines.
 
 pub mod modules;
+pub mod recording;
 pub mod symbols;
 pub mod unwind;
 

@@ -40,6 +40,7 @@ pub mod section;
 pub mod sections;
 mod source;
 pub mod synth;
+pub mod wipe;
 pub mod word;
 
 pub use cursor::{BadEvent, Cursor};

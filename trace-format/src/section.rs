@@ -16,6 +16,8 @@ use crate::crc32::crc32;
 pub const MAGIC: [u8; 4] = *b"SECT";
 /// Length of a section's header.
 pub const HEADER_LEN: usize = 32;
+/// Where the two sums stand in a header.
+pub(crate) const SUMS: usize = 16;
 /// The longest payload a reader takes (a full ART dump of a large app is under 4 MiB).
 pub const MAX_PAYLOAD: u64 = 64 << 20;
 

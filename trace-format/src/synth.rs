@@ -8,7 +8,9 @@ use core::ops::Range;
 use crate::MapId;
 use crate::event::{Clocks, Event, OpenCalls, Stage, TextId};
 use crate::ids;
+use crate::native_slot;
 use crate::section::{self, SectionKind};
+use crate::sections::native_stack::NativeStack;
 
 const BLOCK: usize = 8192;
 const WORDS: usize = 1016;
@@ -26,6 +28,7 @@ pub struct RecordingBuilder {
     service: ThreadBuilder,
     threads: Vec<ThreadBuilder>,
     sections: Vec<u8>,
+    native_slots: Vec<u8>,
     version: (u16, u16),
     main_ring_blocks: usize,
     process_uid: u32,
@@ -194,6 +197,7 @@ impl RecordingBuilder {
             service: ThreadBuilder::default(),
             threads: Vec::new(),
             sections: Vec::new(),
+            native_slots: Vec::new(),
             version: (1, 1),
             main_ring_blocks: 0,
             process_uid: 0,
@@ -301,6 +305,19 @@ impl RecordingBuilder {
         self
     }
 
+    /// Adds a slot for native stacks in this state, with its bytes behind the state ([`crate::native_slot`]).
+    #[must_use]
+    pub fn native_slot(mut self, state: u32, capture: &NativeStack) -> Self {
+        let payload = capture.encode();
+        let mut slot = vec![0; native_slot::LEN];
+        slot[..native_slot::at::REGISTERS + 8 * native_slot::REGISTERS]
+            .copy_from_slice(&payload[..native_slot::at::REGISTERS + 8 * native_slot::REGISTERS]);
+        slot[native_slot::at::STATE..native_slot::at::STATE + 4].copy_from_slice(&state.to_le_bytes());
+        slot[native_slot::STACK..native_slot::STACK + capture.stack.len()].copy_from_slice(&capture.stack);
+        self.native_slots.extend_from_slice(&slot);
+        self
+    }
+
     /// The file.
     #[must_use]
     pub fn build(self) -> Vec<u8> {
@@ -312,13 +329,16 @@ impl RecordingBuilder {
         }
         let rotate = self.main_ring_blocks.checked_rem(main.len() / BLOCK).unwrap_or(0);
         main.rotate_right(rotate * BLOCK);
-        let regions = [
+        let mut regions = vec![
             (1_u32, main),
             (2, pool),
             (3, self.service.encode_blocks()),
             (4, self.thread_table()),
             (5, self.string_table()),
         ];
+        if !self.native_slots.is_empty() {
+            regions.push((6, self.native_slots.clone()));
+        }
 
         let mut out = vec![0; 4096];
         for (i, (kind, bytes)) in regions.iter().enumerate() {

@@ -41,6 +41,7 @@ mod rows;
 mod schema;
 mod sigquit;
 mod spin;
+mod stack_bytes;
 #[path = "../cli/temp_dir.rs"]
 #[allow(dead_code, reason = "the other test binary uses more of it")]
 mod temp_dir;

@@ -8,13 +8,19 @@
 use std::any::Any;
 use std::fs::{self, File};
 use std::io;
+#[cfg(unix)]
+use std::os::fd::AsRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::time::Duration;
 
 use exporter::{ExportError, ExportInput, ExportOptions, MethodMap, Report, export_perfetto, open_recording};
 use jni::objects::{JClass, JString};
 use jni::sys::{jlong, jstring};
 use jni::{Env, EnvOutcome, EnvUnowned, Outcome};
+use trace_format::sections::native_frames::NativeFrames;
+use trace_format::wipe::{self, InFile, WipeError};
 
 /// Writes `recording` as a Perfetto trace to `out`, as `anrscope export` does, with the method names of `map`.
 /// An existing `out` is replaced only when the new trace is complete.
@@ -97,6 +103,98 @@ pub fn latest_stall(
     }))
 }
 
+/// What became of a recording's native stacks.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Unwound {
+    /// Captures whose stack bytes were wiped.
+    pub captures: usize,
+    /// Captures whose frames were added; 0 in a build without the feature `native-stacks`.
+    pub frames: usize,
+}
+
+/// Replaces the stack bytes of a recording by the frames that this device's files give, in place. `None` if its process, or another
+/// caller, still has it: nothing was changed. Takes the recording's lock only while it writes.
+///
+/// # Errors
+/// If the recording cannot be read or written. Stack bytes may be left in it, and the call can be repeated.
+pub fn unwind_stacks(recording: &Path) -> Result<Option<Unwound>, ExportError> {
+    let file = File::options().read(true).write(true).open(recording);
+    let file = file.map_err(|source| ExportError::Open { file: recording.to_owned(), source })?;
+    // Unwinding takes a while, in which others may add to the recording: the system's account of the exit.
+    if !try_lock(&file)? {
+        return Ok(None);
+    }
+    unlock(&file);
+    let wiping = |error| match error {
+        WipeError::Read(source) => ExportError::Recording { file: recording.to_owned(), source },
+        error => ExportError::Write(io::Error::other(error)),
+    };
+    if !wipe::has_stack_bytes(&InFile(&file)).map_err(wiping)? {
+        return Ok(Some(Unwound::default()));
+    }
+    // The bytes go even if unwinding fails.
+    let frames = catch_unwind(AssertUnwindSafe(|| frames_of(recording))).unwrap_or_default();
+    if !try_lock(&file)? {
+        return Ok(None);
+    }
+    let wiped = wipe::wipe(&mut InFile(&file), &frames).map_err(wiping)?;
+    Ok(Some(Unwound { captures: wiped.captures, frames: wiped.frames }))
+}
+
+/// Takes the lock of a recording, which its process holds while it runs; it ends with `file`. Not the lock of the standard library,
+/// which has none for Android.
+#[cfg(unix)]
+fn try_lock(file: &File) -> Result<bool, ExportError> {
+    // SAFETY: flock takes a descriptor that is open and touches no memory.
+    let take = || unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0;
+    // Another thread of this process may be reading it, which takes milliseconds.
+    for _ in 0..10 {
+        if take() {
+            return Ok(true);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    if take() {
+        return Ok(true);
+    }
+    match io::Error::last_os_error() {
+        held if held.kind() == io::ErrorKind::WouldBlock => Ok(false),
+        // A file system without locks: the process has none, either.
+        none if matches!(none.raw_os_error(), Some(libc::ENOSYS | libc::ENOLCK | libc::EOPNOTSUPP)) => {
+            Ok(true)
+        }
+        error => Err(ExportError::Write(error)),
+    }
+}
+
+#[cfg(unix)]
+fn unlock(file: &File) {
+    // SAFETY: as above.
+    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_UN) };
+}
+
+/// Without the recorder, which other systems do not have, nothing holds a recording.
+#[cfg(not(unix))]
+fn try_lock(_file: &File) -> Result<bool, ExportError> {
+    Ok(true)
+}
+
+#[cfg(not(unix))]
+fn unlock(_file: &File) {}
+
+/// The frames of each capture by the files of this device; none if they cannot be read.
+#[cfg(feature = "native-stacks")]
+fn frames_of(recording: &Path) -> Vec<NativeFrames> {
+    let opened = open_recording(recording).ok();
+    let mut symbols = native_stacks::Symbols::new(Vec::new());
+    opened.and_then(|opened| native_stacks::recording::unwind(&opened, &mut symbols).ok()).unwrap_or_default()
+}
+
+#[cfg(not(feature = "native-stacks"))]
+fn frames_of(_recording: &Path) -> Vec<NativeFrames> {
+    Vec::new()
+}
+
 /// A hidden file beside the output.
 fn part_of(out: &Path) -> Option<PathBuf> {
     let mut name = std::ffi::OsString::from(".");
@@ -138,6 +236,25 @@ extern "system" fn Java_dev_anrscope_export_TraceExport_stall<'local>(
         let least_ms = u64::try_from(least_ms).unwrap_or(0);
         let text = match caught(|| latest_stall(&recording, map.as_deref(), least_ms, &page)) {
             Ok(stall) => stall.map_or_else(String::new, |stall| stall.lines()),
+            Err(message) => format!("!{message}"),
+        };
+        java_text(env, Some(text))
+    });
+    returned(outcome)
+}
+
+/// JNI entry point: returns an empty text if the stack bytes are wiped, `-` if the recording is in use, else `!` with the error message.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_export_TraceExport_unwind<'local>(
+    mut env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    recording: JString<'local>,
+) -> jstring {
+    let outcome = env.with_env(|env| {
+        let recording = path(env, &recording)?;
+        let text = match caught(|| unwind_stacks(&recording)) {
+            Ok(Some(_)) => String::new(),
+            Ok(None) => "-".to_owned(),
             Err(message) => format!("!{message}"),
         };
         java_text(env, Some(text))
@@ -193,4 +310,65 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("a fault of the exporter: {}", text.unwrap_or("without a text"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_format::Recording;
+    use trace_format::native_slot::{Machine, REGISTERS, Reason, state};
+    use trace_format::section::SectionKind;
+    use trace_format::sections::native_stack::NativeStack;
+    use trace_format::synth::RecordingBuilder;
+
+    const MARKER: &[u8; 16] = b"Vq7$eT0^mB4&zL9!";
+
+    fn capture(number: u64) -> NativeStack {
+        let mut registers = [0; REGISTERS];
+        registers[0] = u64::from_le_bytes(MARKER[..8].try_into().unwrap());
+        registers[16] = 0x1_0040;
+        NativeStack {
+            number,
+            tid: 7,
+            asked: 10,
+            at: 11,
+            machine: Machine::X86_64,
+            reason: Some(Reason::Stall),
+            flags: 0,
+            stack_end: 0x9_0000,
+            sp: 0x8_0000,
+            registers,
+            system_call: None,
+            mutex: (0, 0),
+            previous: None,
+            stack: MARKER.repeat(40),
+        }
+    }
+
+    #[test]
+    fn the_stack_bytes_of_an_ended_process_become_frames_and_those_of_a_running_one_stay() {
+        let path = std::env::temp_dir().join(format!("anrscope-unwind-{}.anrscope", std::process::id()));
+        let bytes = RecordingBuilder::new(1 << 30, "p")
+            .native_slot(state::FULL, &capture(2))
+            .section(SectionKind::NativeStack, &capture(1).encode())
+            .build();
+        fs::write(&path, &bytes).unwrap();
+        let process = File::open(&path).unwrap();
+        if cfg!(unix) {
+            assert!(try_lock(&process).unwrap());
+            assert_eq!(unwind_stacks(&path).unwrap(), None);
+            assert!(fs::read(&path).unwrap() == bytes);
+        }
+        drop(process);
+        let frames = if cfg!(feature = "native-stacks") { 2 } else { 0 };
+        assert_eq!(unwind_stacks(&path).unwrap(), Some(Unwound { captures: 2, frames }));
+        let wiped = fs::read(&path).unwrap();
+        assert!(!wiped.windows(8).any(|at| at == &MARKER[..8] || at == &MARKER[8..]));
+        let recording = Recording::open(wiped).unwrap();
+        let of = |kind| recording.sections().iter().filter(|section| section.kind == Some(kind)).count();
+        assert_eq!((of(SectionKind::NativeFrames), of(SectionKind::NativeStack)), (frames, 2));
+        assert_eq!(unwind_stacks(&path).unwrap(), Some(Unwound::default()), "nothing is left to do");
+        fs::remove_file(&path).unwrap();
+        assert!(unwind_stacks(&path).is_err());
+    }
 }

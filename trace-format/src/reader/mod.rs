@@ -28,6 +28,13 @@ use crate::sections::native_stack::NativeStack;
 use crate::source::Source;
 use faults::Faults;
 
+/// The header, and the regions inside of the fixed part.
+pub(crate) fn header_of(source: &impl Source) -> Result<(Header, Vec<Region>), ReadError> {
+    Header::read(source, &mut Faults::default())
+}
+
+pub(crate) use native_slots::captures as slots;
+
 /// An opened recording. A reference to one converts to `&Recording<dyn Source>`, for code that is compiled once for all sources:
 /// they are read a block at a time, so that a call by reference costs nothing.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use crate::source::Source;
 const MAX_SLOTS: u64 = 64;
 
 /// The captures in the full slots of a region, in the order of their numbers.
-pub(super) fn captures(
+pub(crate) fn captures(
     source: &(impl Source + ?Sized),
     region: &Region,
 ) -> Result<Vec<NativeStack>, ReadError> {

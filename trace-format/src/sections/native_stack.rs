@@ -206,9 +206,10 @@ impl NativeStack {
     }
 
     /// Overwrites what a payload has of the user's data: stack bytes, registers and the call's arguments, all but the stack pointer and
-    /// the program counter. Its length stays.
+    /// the program counter. Its length stays. What is too short for a payload is overwritten whole.
     pub fn wipe(payload: &mut [u8]) {
         if payload.len() < HEADER_LEN {
+            payload.fill(0);
             return;
         }
         let machine = Machine::try_from(payload[at::MACHINE]).ok();
@@ -222,6 +223,28 @@ impl NativeStack {
         }
         let marked = u16::from_le_bytes([payload[at::FLAGS], payload[at::FLAGS + 1]]) | flags::WIPED;
         payload[at::FLAGS..at::FLAGS + 2].copy_from_slice(&marked.to_le_bytes());
+    }
+
+    /// What the first bytes of a payload of this length are once it is wiped; behind [`HEADER_LEN`] all are zero. A payload of another
+    /// form has nothing that may stay.
+    pub(crate) fn wiped_head(head: &[u8], length: u64) -> Vec<u8> {
+        let mut wiped = head.to_vec();
+        let half = |at: usize| {
+            head.get(at..at + 4).map(|bytes| u32::from_le_bytes(bytes.try_into().expect("4 bytes")))
+        };
+        let stack = half(at::STACK_LEN).map(|stack| u64::from(stack) + HEADER_LEN as u64);
+        if head.len() == HEADER_LEN && half(at::STATE) == Some(FORM) && stack == Some(length) {
+            Self::wipe(&mut wiped);
+        } else {
+            wiped.fill(0);
+        }
+        wiped
+    }
+
+    /// The number of the capture whose payload begins with these bytes; 0 if unknown.
+    pub(crate) fn number_in(head: &[u8]) -> u64 {
+        let bytes = head.get(at::NUMBER..at::NUMBER + 8);
+        bytes.map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")))
     }
 }
 

@@ -9,6 +9,7 @@ mod method_beat;
 mod overlay;
 mod reports;
 mod sampler;
+mod stack_bytes;
 
 use ::jni::EnvUnowned;
 use ::jni::objects::JString;

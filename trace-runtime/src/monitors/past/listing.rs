@@ -4,11 +4,16 @@ use std::path::Path;
 
 use crate::monitors::past::old_recording;
 
-/// One line per recording: the file's name, the pid, when it started (ms since 1970), 1 with an ANR, how
+/// Wipes stack bytes. One line per recording: the file's name, the pid, when it started (ms since 1970), 1 with an ANR, how
 /// the process ended, its name; separated by tabs. On a background thread.
 pub(crate) fn lines(directory: &Path) -> String {
     let mut lines = String::new();
-    for old in old_recording::all(directory) {
+    let _search = old_recording::lock_search();
+    for mut old in old_recording::all(directory) {
+        // Before it is handed out; if that fails it is not.
+        if old.wipe().is_err() {
+            continue;
+        }
         // The library does not create names that are not text.
         let Some(name) = old.path.file_name().and_then(|name| name.to_str()) else { continue };
         let anr = if old.has_anr { "1" } else { "0" };

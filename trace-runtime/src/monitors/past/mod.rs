@@ -6,6 +6,7 @@
 //! | `listing` | the list for the app's uploads |
 //! | `exit_info`, `profile` | the system's account of the exit, and the platform's profiles of ANRs |
 //! | `retention` | which recordings are kept |
+//! | `stack_bytes` | wipes the stack bytes of native stacks |
 //! | `crash_loop` | the guard against an app that crashes at each start |
 
 pub(crate) mod crash_loop;
@@ -14,3 +15,4 @@ pub(crate) mod listing;
 pub(crate) mod old_recording;
 pub(crate) mod profile;
 pub(crate) mod retention;
+pub(crate) mod stack_bytes;

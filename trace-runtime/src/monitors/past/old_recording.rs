@@ -13,6 +13,7 @@ use trace_format::section::{self, HEADER_LEN, MAX_PAYLOAD, SectionHeader, Sectio
 use trace_format::sections::exit_info::ExitInformation;
 use trace_format::sections::profile::AnrProfile;
 use trace_format::sections::verdict::Outcome;
+use trace_format::wipe::{self, InFile, WipeError};
 
 /// More sections than any recording has: a file from outside must not occupy the reader.
 const MAX_SECTIONS: usize = 100_000;
@@ -156,6 +157,20 @@ impl OldRecording {
         self.file.write_all_at(&bytes, self.end)?;
         self.end += bytes.len() as u64;
         self.bytes = self.end;
+        Ok(())
+    }
+}
+
+impl OldRecording {
+    /// Overwrites the stack bytes of native stacks. Their frames are lost, unless the exporter of the app has added them before.
+    ///
+    /// # Errors
+    /// Stack bytes may be left; another call completes it.
+    pub(crate) fn wipe(&mut self) -> Result<(), WipeError> {
+        wipe::wipe(&mut InFile(&self.file), &[])?;
+        // Sections may have been appended, and an incomplete one removed.
+        self.bytes = self.file.metadata()?.len();
+        self.walk();
         Ok(())
     }
 }

@@ -246,6 +246,10 @@ final class Install implements Runnable {
             // Uses the options of manifest, code and provider: code may set options after the manifest's provider has
             // started this.
             Natives.retain(directory);
+            if (!isDebuggable(context)) {
+                // A developer pulls them, and the host unwinds with more symbols.
+                StackBytes.wipeAll(new File(directory));
+            }
             // The recordings now contain how their processes ended.
             Uploads.begin(new File(directory));
             profiles();

@@ -75,7 +75,7 @@ final class Natives {
     static native String flush(long ms);
 
     /**
-     * The recordings of ended processes, one per line: file name, pid, start (ms since 1970), 1 with an ANR, how the
+     * The recordings of ended processes, without stack bytes, one per line: file name, pid, start (ms since 1970), 1 with an ANR, how the
      * process ended, and its name; separated by tabs.
      */
     static native String finished(String directory);

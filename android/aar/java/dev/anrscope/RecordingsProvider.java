@@ -65,7 +65,7 @@ public final class RecordingsProvider extends ContentProvider {
         }
     }
 
-    private static Object[] one(File directory, File recording, String id) throws IOException {
+    private Object[] one(File directory, File recording, String id) throws IOException {
         File read = recording;
         String state = "still";
         if (RecordingFiles.isLive(recording)) {
@@ -76,6 +76,8 @@ public final class RecordingsProvider extends ContentProvider {
                 state = "live";
             }
         }
+        // Before the sum.
+        StackBytes.check(getContext(), read);
         FileInputStream in = new FileInputStream(read);
         try {
             Cksum sum = Cksum.of(in);
@@ -95,6 +97,7 @@ public final class RecordingsProvider extends ContentProvider {
         }
         try {
             File file = RecordingFiles.named(directory, path.get(1));
+            StackBytes.check(getContext(), file);
             String position = uri.getQueryParameter("from");
             long from = position == null ? 0 : Long.parseLong(position);
             ParcelFileDescriptor opened = ParcelFileDescriptor.open(file, ParcelFileDescriptor.MODE_READ_ONLY);

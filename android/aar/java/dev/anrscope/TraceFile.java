@@ -26,12 +26,10 @@ final class TraceFile {
             throw new IOException("exportTrace needs the library anrscope-export.aar: add it to the app's dependencies", without);
         }
         File map = new File(recording.getParentFile(), "methodMapping.txt");
-        File directory = out.getAbsoluteFile().getParentFile();
         File read = recording;
         if (RecordingFiles.isLive(recording)) {
-            // It changes while it is read, so export a copy.
-            read = new File(directory, "." + recording.getName() + ".copy");
-            RecordingFiles.copyTo(recording, read);
+            // It changes while it is read, so export a copy; in the recordings' directory, since it may have stack bytes.
+            read = RecordingFiles.copy(recording, recording.getAbsoluteFile().getParentFile(), null);
         }
         try {
             export.invoke(null, read, map.isFile() ? map : null, out);

@@ -163,6 +163,8 @@ final class Uploads implements Runnable {
     private static long locked() throws IOException {
         Map<String, Tried> before = read();
         Map<String, Tried> tried = new HashMap<String, Tried>();
+        // The list wipes what is left.
+        StackBytes.unwindAll(directory);
         List<Finished> offered = finished();
         for (Finished one : offered) {
             Tried known = before.get(one.name);

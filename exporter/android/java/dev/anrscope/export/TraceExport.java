@@ -63,6 +63,23 @@ public final class TraceExport {
         return found.isEmpty() ? null : Stall.parse(found);
     }
 
+    /**
+     * Replaces the stack bytes of the native stacks in a recording by their frames, which this device's files name. The
+     * file is changed in place; a recording without stack bytes is not. Takes seconds for many stacks: not on main.
+     *
+     * @param recording the recording of a process that has ended
+     * @return whether it has no stack bytes now; false if its process is still running
+     * @throws IOException if the recording cannot be read or written, or the library cannot be loaded
+     */
+    public static boolean unwindStacks(File recording) throws IOException {
+        check();
+        String fault = unwind(recording.getPath());
+        if (fault == null || fault.startsWith("!")) {
+            throw new IOException(fault == null ? "libanrscope_export.so had no memory for its answer" : fault.substring(1));
+        }
+        return fault.isEmpty();
+    }
+
     private static void check() throws IOException {
         if (UNUSABLE != null) {
             throw new IOException("libanrscope_export.so cannot be loaded", UNUSABLE);
@@ -78,4 +95,7 @@ public final class TraceExport {
 
     /** Returns a stall as {@link Stall#parse} reads it, an empty text without one, or {@code !} and the error. */
     private static native String stall(String recording, String map, long leastMs, String page);
+
+    /** Returns an empty text on success, {@code -} if the recording is in use, or {@code !} and the error. */
+    private static native String unwind(String recording);
 }

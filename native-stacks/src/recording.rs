@@ -1,0 +1,197 @@
+//! The frames of every capture of a recording, as sections for it: what a device keeps when it wipes the stack bytes.
+
+use std::collections::{BTreeMap, HashSet};
+
+use trace_format::section::SectionKind;
+use trace_format::sections::native_frames::NativeFrames;
+use trace_format::sections::native_modules::{MAX_ROWS, NativeModules, UnwindRow};
+use trace_format::sections::native_stack::NativeStack;
+use trace_format::{ReadError, Recording, Section, Source};
+
+use crate::{Symbols, frames};
+
+/// The most captures that are unwound: more than a recording has room for.
+const MAX_CAPTURES: usize = 4_096;
+/// The most whole stacks that are kept for those that share with them.
+const MAX_WHOLE: usize = 64;
+/// The most lists of modules that are read.
+const MAX_LISTS: usize = 64;
+
+/// The frames of the captures that have stack bytes, in the order of their numbers. Captures that cannot be unwound have no frames and
+/// say why.
+///
+/// # Errors
+/// If the recording cannot be read.
+pub fn unwind<S: Source + ?Sized>(
+    recording: &Recording<S>,
+    symbols: &mut Symbols,
+) -> Result<Vec<NativeFrames>, ReadError> {
+    let mut lists = Vec::new();
+    for section in of(recording, SectionKind::NativeModules).take(MAX_LISTS) {
+        lists.extend(recording.payload(section)?.as_deref().and_then(NativeModules::parse));
+    }
+    // A capture has up to 64 KiB, so that one at a time is in memory, and those that others share with.
+    let mut captures = BTreeMap::new();
+    for capture in recording.native_slots()? {
+        captures.insert(capture.number, Place::Slot(Box::new(capture)));
+    }
+    let mut shared = HashSet::new();
+    for section in of(recording, SectionKind::NativeStack).take(MAX_CAPTURES) {
+        let Some(capture) = recording.payload(section)?.as_deref().and_then(NativeStack::parse) else {
+            continue;
+        };
+        shared.extend(capture.previous.map(|(number, _)| number));
+        captures.insert(capture.number, Place::Section(section));
+    }
+    let mut whole: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
+    let mut modules: Option<(usize, NativeModules)> = None;
+    let mut all = Vec::new();
+    for (number, place) in captures {
+        let capture = match place {
+            Place::Slot(capture) => Some(*capture),
+            Place::Section(section) => recording.payload(section)?.as_deref().and_then(NativeStack::parse),
+        };
+        let Some(capture) = capture.filter(|capture| !capture.is_wiped()) else { continue };
+        let previous = capture.previous.and_then(|(number, _)| whole.get(&number));
+        // Without the capture that it shares with, its inner part is still its own.
+        let stack = capture.whole(previous.map(|stack| &stack[..])).unwrap_or_else(|| capture.stack.clone());
+        // What stacks touched is listed after they were captured.
+        let nearest = lists.partition_point(|list: &NativeModules| list.at < capture.at);
+        let nearest = nearest.min(lists.len().saturating_sub(1));
+        if modules.as_ref().is_none_or(|(of, _)| *of != nearest) {
+            modules = Some((nearest, joined(&lists, nearest)));
+        }
+        let (_, modules) = modules.as_ref().expect("joined above");
+        all.push(frames(&capture, &stack, modules, symbols));
+        if shared.contains(&number) {
+            whole.insert(number, stack);
+        }
+        if whole.len() > MAX_WHOLE {
+            whole.pop_first();
+        }
+    }
+    Ok(all)
+}
+
+/// Where a capture is.
+enum Place<'a> {
+    Slot(Box<NativeStack>),
+    Section(&'a Section),
+}
+
+fn of<S: Source + ?Sized>(recording: &Recording<S>, kind: SectionKind) -> impl Iterator<Item = &Section> {
+    recording.sections().iter().filter(move |section| section.kind == Some(kind))
+}
+
+/// All lists as one. Where two contradict each other, that counts which is nearer to this one, an earlier one first.
+fn joined(lists: &[NativeModules], nearest: usize) -> NativeModules {
+    let mut all = NativeModules::default();
+    let mut ends: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut rows = HashSet::new();
+    let mut images = HashSet::new();
+    let order = (0..=nearest).rev().chain(nearest + 1..lists.len());
+    for list in order.filter_map(|place| lists.get(place)) {
+        for mapping in &list.mappings {
+            let before = ends.range(..mapping.end).next_back();
+            if ends.len() < MAX_ROWS && before.is_none_or(|(_, end)| *end <= mapping.start) {
+                ends.insert(mapping.start, mapping.end);
+                all.mappings.push(mapping.clone());
+            }
+        }
+        for row in &list.rows {
+            let key = match row {
+                UnwindRow::Cie { address, .. } | UnwindRow::Fde { address, .. } => (*address, false),
+                UnwindRow::Exidx { function, .. } => (*function, true),
+            };
+            if rows.len() < MAX_ROWS && rows.insert(key) {
+                all.rows.push(row.clone());
+            }
+        }
+        for (start, bytes) in &list.images {
+            if images.len() < MAX_ROWS && images.insert(*start) {
+                all.images.push((*start, bytes.clone()));
+            }
+        }
+        for (of, more) in [(&mut all.jit, &list.jit), (&mut all.interpreter, &list.interpreter)] {
+            let more = more.iter().filter(|range| !of.contains(range)).copied().collect::<Vec<_>>();
+            of.extend(more.into_iter().take(MAX_ROWS - of.len().min(MAX_ROWS)));
+        }
+        all.at = all.at.max(list.at);
+    }
+    all.mappings.sort_by_key(|mapping| mapping.start);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_format::native_slot::{Machine, REGISTERS, Reason, state};
+    use trace_format::sections::native_modules::Mapping;
+    use trace_format::synth::RecordingBuilder;
+
+    fn capture(number: u64, byte: u8) -> NativeStack {
+        let mut registers = [0; REGISTERS];
+        registers[16] = 0x1_0040;
+        NativeStack {
+            number,
+            tid: 7,
+            asked: 10 * number,
+            at: 10 * number,
+            machine: Machine::X86_64,
+            reason: Some(Reason::Stall),
+            flags: 0,
+            stack_end: 0x9_0000,
+            sp: 0x8_0000,
+            registers,
+            system_call: None,
+            mutex: (0, 0),
+            previous: None,
+            stack: vec![byte; 256],
+        }
+    }
+
+    #[test]
+    fn captures_in_sections_and_slots_are_unwound_and_wiped_ones_are_not() {
+        let first = capture(1, 1);
+        let mut second = capture(2, 1);
+        second.share(1, &first.stack);
+        assert!(second.previous.is_some());
+        let mut wiped = capture(3, 3).encode();
+        NativeStack::wipe(&mut wiped);
+        let recording = RecordingBuilder::new(7, "p")
+            .native_slot(state::FULL, &capture(4, 4))
+            .native_slot(state::FREE, &capture(5, 5))
+            .section(SectionKind::NativeStack, &first.encode())
+            .section(SectionKind::NativeStack, &second.encode())
+            .section(SectionKind::NativeStack, &wiped)
+            .build();
+        let recording = Recording::open(recording).unwrap();
+        let all = unwind(&recording, &mut Symbols::new(Vec::new())).unwrap();
+        assert_eq!(
+            all.iter().map(|stack| (stack.number, stack.tid)).collect::<Vec<_>>(),
+            [(1, 7), (2, 7), (4, 7)]
+        );
+    }
+
+    #[test]
+    fn the_list_after_a_capture_counts_first() {
+        let list = |at, start, path: &str| NativeModules {
+            at,
+            mappings: vec![Mapping {
+                start,
+                end: start + 100,
+                offset: 0,
+                bias: 0,
+                build_id: Vec::new(),
+                path: path.to_owned(),
+            }],
+            ..NativeModules::default()
+        };
+        let lists = [list(10, 1_000, "a"), list(20, 1_050, "b"), list(30, 5_000, "c")];
+        let paths =
+            |nearest| joined(&lists, nearest).mappings.into_iter().map(|of| of.path).collect::<Vec<_>>();
+        assert_eq!(paths(0), ["a", "c"]);
+        assert_eq!(paths(1), ["b", "c"]);
+        assert_eq!(joined(&[], 0), NativeModules::default());
+    }
+}

@@ -1,0 +1,33 @@
+//! The native method of `StackBytes`.
+
+use std::path::Path;
+
+use ::jni::EnvUnowned;
+use ::jni::objects::{JClass, JString};
+use ::jni::sys::jboolean;
+
+use crate::guard::disarm_on_panic;
+use crate::jni::string;
+use crate::monitors::past::stack_bytes;
+
+/// Wipes the recordings of a directory, or a single recording or copy; one that is in use is only checked. Returns whether a single one
+/// has no stack bytes now.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_StackBytes_wipe(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    path: JString<'_>,
+    in_use: jboolean,
+) -> jboolean {
+    disarm_on_panic(|| {
+        let path = string(&env, &path)?;
+        let path = Path::new(&path);
+        if path.is_dir() {
+            stack_bytes::wipe_all(path);
+            return Some(true);
+        }
+        Some(if in_use { stack_bytes::has_none(path) } else { stack_bytes::wipe_file(path) })
+    })
+    .flatten()
+    .unwrap_or(false)
+}
