@@ -38,7 +38,8 @@ pub(super) fn demangle(name: &str) -> String {
         if (name.starts_with("_Z") || name.starts_with("___Z"))
             && let Ok(symbol) = cpp_demangle::Symbol::new(name)
         {
-            let options = cpp_demangle::DemangleOptions::new();
+            // `Buffer<8192>`, not `Buffer<(unsigned long)8192>`.
+            let options = cpp_demangle::DemangleOptions::new().hide_expression_literal_types();
             let done = symbol.structured_demangle(&mut out, &options);
             if !out.0.is_empty() && (done.is_ok() || out.0.len() > MAX_NAME) {
                 return out.0;
