@@ -80,7 +80,8 @@ impl StackLine {
                     Some(symbol) => symbol.clone(),
                     None => format!("{}+{:#x}", native.library(), native.pc),
                 };
-                Self { own: false, ..Self::new(name, None, None) }
+                let file = native.file_name().map(str::to_owned);
+                Self { own: false, ..Self::new(name, file, native.line) }
             }
             Frame::Kernel(kernel) => Self { own: false, ..Self::new(kernel.symbol.clone(), None, None) },
         }
