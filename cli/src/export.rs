@@ -17,6 +17,7 @@ use crate::cleanup;
 use crate::output::{self, Output};
 use crate::progress::{Estimate, Progress};
 use crate::recordings::{MethodMaps, Recordings};
+use crate::symbols;
 use crate::terminal::counted;
 
 /// Export recordings as a trace for ui.perfetto.dev and chrome://tracing
@@ -65,6 +66,9 @@ pub(crate) struct Options {
     /// The mapping.txt of ProGuard or R8, for a build that was instrumented after them: restores the original names
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
+    /// A directory of files with symbols, for native stacks: unstripped .so, .so.dbg, Breakpad's .sym; may be repeated
+    #[arg(long, value_name = "DIR")]
+    symbols: Vec<PathBuf>,
     /// Compression level: 0 for none, 9 for the smallest
     #[arg(long, value_name = "0-9", default_value_t = 6, value_parser = clap::value_parser!(u8).range(0..=9))]
     level: u8,
@@ -127,6 +131,7 @@ pub(crate) struct Settings {
     merge_safe: bool,
     sorted: bool,
     min_perfetto: u32,
+    symbols: Vec<PathBuf>,
     selection: Selection,
 }
 
@@ -139,6 +144,7 @@ impl Default for Settings {
             merge_safe: false,
             sorted: false,
             min_perfetto: exporter::DEFAULT_MIN_PERFETTO,
+            symbols: Vec::new(),
             selection,
         }
     }
@@ -166,6 +172,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         merge_safe: options.merge_safe,
         sorted: options.sorted,
         min_perfetto: options.min_perfetto,
+        symbols: symbols::checked(options.symbols)?,
         selection,
     };
     let place = output::new_directory_of(&options.out);
@@ -218,6 +225,7 @@ pub(crate) fn write_watched(
         sorted: settings.sorted,
         min_perfetto: settings.min_perfetto,
         known_processes: Vec::new(),
+        symbols: settings.symbols,
         selection: settings.selection,
     };
     let output = Output::create(out)?;

@@ -37,6 +37,7 @@ mod scratch;
 #[cfg(unix)]
 mod signals;
 mod start;
+mod symbols;
 mod terminal;
 mod walk;
 

@@ -16,13 +16,15 @@ use trace_rules::Rules;
 
 use crate::output;
 use crate::recordings::{MethodMaps, Recordings, newest_of};
+use crate::symbols;
 use crate::terminal::counted;
 use options::{ReportFormat, RulesOf};
 
 pub(crate) use options::Options;
 
 /// Runs the subcommand.
-pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(mut options: Options) -> anyhow::Result<ExitCode> {
+    options.symbols = symbols::checked(options.symbols)?;
     if options.group || options.parquet.is_some() {
         return fleet::run(&options);
     }
@@ -69,7 +71,7 @@ fn page(recordings: &Recordings, files: &[PathBuf], options: &Options) -> anyhow
     // All reports are built before the first line is printed, so that an error leaves no partial output.
     let mut reports = Vec::new();
     for input in recordings.inputs() {
-        reports.push(Report::build(input.file, input.recording, input.map)?);
+        reports.push(Report::with_symbols(input.file, input.recording, input.map, &options.symbols)?);
     }
     if let ReportFormat::Html = format {
         let [report] = &reports[..] else {
@@ -78,7 +80,8 @@ fn page(recordings: &Recordings, files: &[PathBuf], options: &Options) -> anyhow
         let input = recordings.inputs()[0];
         let chart = report.chart(input.file, input.recording, input.map)?;
         let mut trace = Vec::new();
-        export(&[input], &ExportOptions::default(), &mut trace)?;
+        let how = ExportOptions { symbols: options.symbols.clone(), ..ExportOptions::default() };
+        export(&[input], &how, &mut trace)?;
         let name = files[0].with_extension("pftrace");
         let name = name.file_name().unwrap_or_default().to_string_lossy().into_owned();
         return Ok(report.to_html(&name, &chart, Some(&trace)));

@@ -1,7 +1,7 @@
 //! Exports recordings to a trace in one call.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use trace_format::{Recording, Source};
 
@@ -73,6 +73,8 @@ pub struct ExportOptions {
     /// Processes whose parent and user are in the trace that this one is merged with: repeating them could make
     /// two processes of one.
     pub known_processes: Vec<u32>,
+    /// Directories of files with symbols, for native stacks: unstripped libraries, `.so.dbg`, Breakpad's `.sym`.
+    pub symbols: Vec<PathBuf>,
     /// The part of the trace to write.
     pub selection: Selection,
 }
@@ -90,6 +92,7 @@ impl ExportOptions {
             sorted: false,
             min_perfetto: DEFAULT_MIN_PERFETTO,
             known_processes: Vec::new(),
+            symbols: Vec::new(),
             selection,
         }
     }
@@ -209,7 +212,12 @@ fn write<K: Sink>(
     let mut warnings = Vec::new();
     let answers: Vec<_> = inputs
         .iter()
-        .map(|input| || Report::build(input.file, input.recording, input.map).map(|report| report.answer))
+        .map(|input| {
+            || {
+                let report = Report::with_symbols(input.file, input.recording, input.map, &options.symbols);
+                report.map(|report| report.answer)
+            }
+        })
         .collect();
     let streams: Vec<Input<'_, dyn Source + '_>> = inputs
         .iter()
@@ -218,7 +226,13 @@ fn write<K: Sink>(
             let (names, warning) = names_of(input.file, input.recording, input.map);
             warnings.extend(warning);
             warnings.extend(Warning::of_recording(input.file, input.recording));
-            Input { file: input.file, recording: input.recording, names, answer: AnswerSource::of(answer) }
+            Input {
+                file: input.file,
+                recording: input.recording,
+                names,
+                answer: AnswerSource::of(answer),
+                symbols: &options.symbols,
+            }
         })
         .collect();
     let counts = selected(&streams, &options.selection, writer, &mut warnings)?;

@@ -43,6 +43,8 @@ pub mod matrix;
 mod method_map;
 pub mod model;
 mod names;
+pub mod native;
+mod native_warnings;
 mod perfetto;
 pub mod plan;
 pub mod profile;

@@ -65,6 +65,22 @@ pub enum Warning {
         /// The counts by kind.
         skipped: Skipped,
     },
+    /// Captures of native stacks that this build cannot unwind.
+    NotUnwound {
+        /// The recording.
+        file: PathBuf,
+        /// Their number.
+        stacks: u64,
+    },
+    /// Frames of native stacks have no function's name.
+    NoSymbols {
+        /// The recording.
+        file: PathBuf,
+        /// The libraries with the most such frames: name and build id.
+        libraries: Vec<(String, String)>,
+        /// The number of the frames.
+        frames: u64,
+    },
     /// The trace is larger than a browser handles well.
     ManySlices {
         /// The number of slices.
@@ -152,6 +168,23 @@ impl fmt::Display for Warning {
             }
             Self::Lost { words } => write!(f, "{words} words are missing in the middle of the recording"),
             Self::Skipped { file, skipped } => write!(f, "{}: not read: {skipped}", file.display()),
+            Self::NotUnwound { file, stacks } => write!(
+                f,
+                "{}: {stacks} native stack{} not unwound: use a released program, or build one with `--features native-stacks`",
+                file.display(),
+                if *stacks == 1 { " is" } else { "s are" }
+            ),
+            Self::NoSymbols { file, libraries, frames } => {
+                let of = |(name, id): &(String, String)| format!("{name} (build id {id})");
+                let listed = libraries.iter().map(of).collect::<Vec<_>>().join(", ");
+                write!(
+                    f,
+                    "{}: {frames} native frame{} no function's name: pass --symbols with a directory that has the \
+                     unstripped {listed}",
+                    file.display(),
+                    if *frames == 1 { " has" } else { "s have" }
+                )
+            }
             Self::ManySlices { slices, from, to } => write!(
                 f,
                 "{slices} slices are more than ui.perfetto.dev shows smoothly: take a part with --from {:.3}s --to {:.3}s, \

@@ -10,8 +10,10 @@ use exporter::facts::Facts;
 use exporter::matrix::{IssueOptions, issues};
 use exporter::{ExportInput, ExportOptions, ExportSummary, Format, Report, Warning, export};
 use trace_format::event::{Change, Control, Forward, Message, Sigquit, Wait, WaitKind};
+use trace_format::native_slot::{Machine, Reason};
 use trace_format::section::SectionKind;
 use trace_format::sections::anr_snapshot::AnrSnapshot;
+use trace_format::sections::native_stack::{NativeStack, SystemCall};
 use trace_format::sections::timed;
 use trace_format::synth::RecordingBuilder;
 use trace_format::{Event, Recording, TextId};
@@ -46,6 +48,20 @@ fn samples() -> Vec<u8> {
     text.into_bytes()
 }
 
+/// A stack of an unknown thread, taken for an unknown reason, deeper than any.
+fn native_frames() -> Vec<u8> {
+    let mut text =
+        format!("number=18446744073709551615\ntid=77\nat={}\nreason=200\nend=torn\x07\n\n", 111 * S);
+    for n in 0..3_000_u64 {
+        text.push_str(&format!(
+            "n {:x} {:x} zz\t/lib{n}.so\tcom\x1b.x::f{n}\t\t{n}\n",
+            u64::MAX - n,
+            u64::MAX
+        ));
+    }
+    text.into_bytes()
+}
+
 fn hostile() -> Vec<u8> {
     let later = Event::Unknown { ty: 0x77, begin: false };
     RecordingBuilder::new(4242, "com.example.hostile")
@@ -73,6 +89,13 @@ fn hostile() -> Vec<u8> {
         .section(SectionKind::DumpText, b"short")
         .section(SectionKind::AnrProfile, b"path=/x\n")
         .section(SectionKind::SelfMeasurement, b"clock=sun\n")
+        .section(SectionKind::NativeStack, b"short")
+        .section(SectionKind::NativeFrames, b"number=0\ntid=7\nat=1\n\nn 1 1 -\t/x\tf\t\t0\n")
+        .section(SectionKind::NativeFrames, &native_frames())
+        .section(
+            SectionKind::NativeModules,
+            b"at=1\nmap 0 ffffffffffffffff 0 ffff - /x\nmap 5 4 0 0 zz /y\njit 9 1\nfde\n",
+        )
         .section(SectionKind::Overhead, b"5 cost NaN 1 1\nx\n6 off 7 9\n")
         .build()
 }
@@ -100,8 +123,8 @@ fn has(page: &[u8], text: &str) -> bool {
 fn all_pages_agree_on_what_they_knew_and_on_what_they_could_not_read() {
     let recording = Recording::open(hostile()).unwrap();
     let (file, map) = (Path::new("h.anrscope"), map());
-    let wanted = "h.anrscope: not read: ANR snapshots 1, events of later versions 2, lines of overhead 2, \
-                  profiles of the platform 1, reports of the app 1, self-measurements 1, stack samples 2, starts 1, \
+    let wanted = "h.anrscope: not read: ANR snapshots 1, events of later versions 2, \
+                  frames of native stacks 1, lines of overhead 2, native stacks 1, profiles of the platform 1, reports of the app 1, self-measurements 1, stack samples 2, starts 1, \
                   thread dumps 1, verdicts 1";
 
     let facts = Facts::of(&recording).unwrap();
@@ -114,7 +137,7 @@ fn all_pages_agree_on_what_they_knew_and_on_what_they_could_not_read() {
         assert_eq!(skipped(&summary.warnings), wanted);
         assert!(has(&page, wanted), "the trace says so too");
         let counts = summary.counts;
-        assert_eq!((counts.anrs, counts.orphan_exits, counts.stacks), (1, 0, SAMPLES + 1), "{format:?}");
+        assert_eq!((counts.anrs, counts.orphan_exits, counts.stacks), (1, 0, SAMPLES + 2), "{format:?}");
         for text in [
             "wait of unknown kind 77",
             "unknown (9)",
@@ -172,5 +195,57 @@ fn a_recording_that_is_cut_anywhere_is_read_alike_by_all_pages() {
             assert_eq!(other, of_report, "{part} %");
         }
         assert_eq!(trace.counts.anrs, report.anrs.len() as u64, "{part} %");
+    }
+}
+
+/// Stack bytes and registers are the user's data: pages have frames alone.
+#[test]
+fn nothing_of_a_captured_stack_is_on_any_page() {
+    const MARKER: &[u8; 16] = b"SECRET-OF-A-USER";
+    let words = [0, 8].map(|at| u64::from_le_bytes(MARKER[at..at + 8].try_into().unwrap()));
+    let capture = NativeStack {
+        number: 1,
+        tid: 4242,
+        asked: 105 * S,
+        at: 105 * S,
+        machine: Machine::X86_64,
+        reason: Some(Reason::Stall),
+        flags: 0,
+        stack_end: 0x7fff_0000_1000,
+        sp: 0x7fff_0000_0000,
+        registers: std::array::from_fn(|i| if i == 16 { 0x1234 } else { words[i % 2] }),
+        system_call: Some(SystemCall { number: 0, arguments: [words[0]; 6] }),
+        mutex: (words[1], 0),
+        previous: None,
+        stack: MARKER.repeat(64),
+    };
+    let payload = capture.encode();
+    assert!(has(&payload, "SECRET-OF-A-USER"));
+    let bytes = RecordingBuilder::new(4242, "com.example")
+        .last_alive(112 * S)
+        .main("main", |t| {
+            t.event(102 * S, Event::MessageBegin(Message::default())).enter(102 * S + MS, 2);
+        })
+        .section(SectionKind::NativeStack, &payload)
+        .build();
+    let recording = Recording::open(bytes).unwrap();
+    let report = Report::build(Path::new("p"), &recording, &map()).unwrap();
+    assert_eq!(report.native.stacks[0].stack.call_words().as_deref(), Some("in read"));
+    let chart = report.chart(Path::new("p"), &recording, &map()).unwrap();
+    let mut pages = vec![
+        report.verbose().to_string(),
+        report.to_json("p").to_string(),
+        report.to_html("p", &chart, None),
+    ]
+    .into_iter()
+    .map(String::into_bytes)
+    .collect::<Vec<_>>();
+    pages.extend([Format::Perfetto, Format::ChromeJson].map(|format| trace(&recording, format).1));
+    let marks = words.iter().flat_map(|word| [format!("{word:x}"), word.to_string()]);
+    let marks: Vec<String> = marks.chain(["SECRET".to_owned(), "OF-A-USER".to_owned()]).collect();
+    for (at, page) in pages.iter().enumerate() {
+        for mark in &marks {
+            assert!(!has(page, mark), "page {at} has {mark}");
+        }
     }
 }

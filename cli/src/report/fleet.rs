@@ -44,7 +44,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             format!("{number} of {} recordings{left}", files.len())
         });
         // One recording at a time; an unreadable one does not stop the others.
-        match row(file, &mut maps) {
+        match row(file, &mut maps, &options.symbols) {
             Ok(row) => rows.push(row),
             Err(error) => {
                 unread += 1;
@@ -97,10 +97,10 @@ fn parquet_support(built_in: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn row(file: &PathBuf, maps: &mut MethodMaps) -> anyhow::Result<Row> {
+fn row(file: &PathBuf, maps: &mut MethodMaps, symbols: &[PathBuf]) -> anyhow::Result<Row> {
     let recordings = Recordings::open(std::slice::from_ref(file), maps)?;
     let input = recordings.inputs()[0];
-    let report = Report::build(input.file, input.recording, input.map)?;
+    let report = Report::with_symbols(input.file, input.recording, input.map, symbols)?;
     Ok(Row::of(&file.display().to_string(), input.recording, &report))
 }
 

@@ -56,6 +56,9 @@ pub(crate) struct Options {
     /// The mapping.txt of ProGuard or R8, for a build that was instrumented after them: restores the original names
     #[arg(long, value_name = "FILE")]
     pub(super) mapping: Option<PathBuf>,
+    /// A directory of files with symbols, for native stacks: unstripped .so, .so.dbg, Breakpad's .sym; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub(super) symbols: Vec<PathBuf>,
     /// Group the recordings, or all in these directories, by cause and by the method or message at the root
     #[arg(long)]
     pub(super) group: bool,

@@ -16,8 +16,12 @@ fn stack(lines: &[StackLine]) -> Value {
     let lines = lines.iter().take(MAX_LISTED);
     lines
         .map(|line| {
+            let native = line.native.as_ref().map(|native| {
+                json!({"library": native.library, "build_id": native.build_id, "rel_pc": format!("{:#x}", native.rel_pc),
+                    "inlined": native.inlined})
+            });
             json!({"name": line.site.name, "file": line.site.file, "line": line.site.line, "own": line.own,
-                "samples": line.samples, "open_ns": line.open_ns})
+                "samples": line.samples, "open_ns": line.open_ns, "native": native})
         })
         .collect()
 }

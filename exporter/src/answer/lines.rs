@@ -1,6 +1,6 @@
 //! The answer in a few lines: what hung, why, where, who owns the lock, what to do.
 
-use super::{Answer, CauseId, Conclusion, Owner};
+use super::{Answer, CauseId, Conclusion, Owner, Span};
 use crate::facts::confidence_name;
 use crate::words::seconds;
 
@@ -21,6 +21,8 @@ impl Answer {
             false => format!("thread \"{}\"", self.thread.name),
         };
         let took = match &self.span {
+            // A single moment.
+            Some(Span { duration: 0, at_least: true, .. }) => String::new(),
             Some(span) => {
                 format!(" for {}{}", if span.at_least { "at least " } else { "" }, seconds(span.duration))
             }

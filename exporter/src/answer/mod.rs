@@ -15,6 +15,7 @@ mod id;
 mod json;
 mod kind;
 mod lines;
+pub(crate) mod native_summary;
 pub(crate) mod observed;
 mod own;
 mod root;
@@ -25,13 +26,13 @@ pub use cause::{Cause, Evidence};
 pub use id::CauseId;
 pub use kind::CauseKind;
 pub use rules::{RULES, Rule};
-pub use stack::{Site, StackLine};
+pub use stack::{NativeLine, Site, StackLine};
 
 pub(crate) use stack::root as own_site;
 
 pub(crate) use activity::Activity;
 pub(crate) use activity::{FrameView, classify, parts};
-pub(crate) use own::is_own;
+pub(crate) use own::{is_own, is_own_library};
 
 use crate::dump::Dump;
 use observed::Observed;
@@ -203,13 +204,19 @@ impl Answer {
         let of_a_lock = !cause.id.is_main_responsive() && cause.id != CauseId::OtherProcess;
         let owners = match dumped {
             _ if !of_a_lock => Vec::new(),
-            Some(dumped) if facts.owners.is_empty() => dumped.owners.clone(),
+            Some(dumped) if facts.owners.is_empty() && !dumped.owners.is_empty() => dumped.owners.clone(),
+            _ if facts.owners.is_empty() => {
+                facts.native.as_ref().map(|native| native.owners.clone()).unwrap_or_default()
+            }
             _ => facts.owners.clone(),
         };
         let cycle = match (cause.id, dumped) {
             (CauseId::Deadlock, Some(dumped)) if !dumped.cycle.is_empty() => dumped.cycle.clone(),
             (CauseId::DeadlockElsewhere, Some(dumped)) if !dumped.other_cycle.is_empty() => {
                 dumped.other_cycle.clone()
+            }
+            (CauseId::Deadlock, _) if facts.cycle.is_empty() => {
+                facts.native.as_ref().map(|native| native.cycle.clone()).unwrap_or_default()
             }
             (CauseId::Deadlock | CauseId::DeadlockElsewhere, _) => facts.cycle.clone(),
             _ => Vec::new(),
@@ -240,6 +247,9 @@ impl Answer {
 /// The stack to show and its number of samples: recorded calls if any of them has a name, else samples, else
 /// the dump.
 fn heaviest(facts: &Observed) -> (Vec<StackLine>, u64) {
+    if let Some(native) = facts.native.as_ref().filter(|native| native.is_heaviest(facts)) {
+        return (native.heaviest.clone(), native.stacks);
+    }
     let named =
         facts.recorded.iter().any(|line| line.own && !crate::names::is_method_number(&line.site.name));
     if named {

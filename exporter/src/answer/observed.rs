@@ -8,6 +8,7 @@ use trace_format::event::{Clocks, Usage, Wait, WaitKind};
 use super::activity::{Activity, FrameView, classify, parts, remote_call};
 use super::cause::Evidence;
 use super::dumped_main::DumpedMain;
+use super::native_summary::NativeSummary;
 use super::own::is_own;
 use super::stack::StackLine;
 use super::{Conclusion, Owner};
@@ -123,6 +124,10 @@ pub(crate) struct Observed {
     pub(crate) cgroup: Option<String>,
     /// The reason that the system gave for its request.
     pub(crate) subject: Option<Subject>,
+    /// What the native stacks of the thread that hung show.
+    pub(crate) native: Option<NativeSummary>,
+    /// The finding about a thread that missed its heartbeat, if that is what the facts are about.
+    pub(crate) missed_beat: Option<String>,
 }
 
 /// Whether `part` is at least half of `whole`; safe for any numbers that a file may have.
@@ -295,8 +300,11 @@ impl Observed {
         polled > 0 && !is_half(ran.saturating_add(runnable), polled) && ran < polled / 5
     }
 
-    /// Evidence that half of the samples, or the dump, show main in this activity.
+    /// Evidence that half of the native stacks or of the samples, or the dump, show main in this activity.
     pub(super) fn shows_activity(&self, what: impl Fn(Activity) -> bool) -> Option<(Activity, Evidence)> {
+        if let Some(native) = self.native.as_ref().filter(|native| !native.is_about_java()) {
+            return native.shows(what);
+        }
         let SampleSummary { samples, activity, top, .. } = &self.sampled;
         if *samples > 0 {
             let fits = || activity.iter().filter(|(activity, _)| what(*activity));
@@ -320,6 +328,11 @@ impl Observed {
         let (name, since) = self.method.as_ref()?;
         let took = seconds(self.noticed.saturating_sub(*since));
         Some(Evidence::new(*since, format!("{name} was open for {took}")))
+    }
+
+    /// Evidence: which thread missed its heartbeat.
+    pub(super) fn missed(&self) -> Option<Evidence> {
+        Some(Evidence::new(self.since, self.missed_beat.clone()?))
     }
 
     /// Evidence: what main called too briefly to be recorded.
@@ -375,7 +388,9 @@ impl Observed {
     pub(super) fn missing_evidence(&self) -> Vec<Evidence> {
         let mut found = Vec::new();
         let mut add = |text: &str| found.push(Evidence::new(0, text.to_owned()));
-        if !self.hung && !self.anr {
+        if let Some(missed) = &self.missed_beat {
+            add(missed);
+        } else if !self.hung && !self.anr {
             add("nothing hung");
         } else {
             if let Some(open) = self.open.as_ref().filter(|_| !self.hung) {

@@ -21,6 +21,9 @@ pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
         cause if cause.is_main_responsive() => return None,
         _ => {}
     }
+    if let Some(site) = facts.native_root(cause) {
+        return Some(site.clone());
+    }
     // In native code, the stack frame that enters it is more specific than the recorded caller.
     if cause.kind() == CauseKind::NativeStretch
         && let Some(site) =
@@ -38,7 +41,8 @@ pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
         return Some(placed(facts, name));
     }
     let seen = || stack::root(&facts.recorded).filter(|site| !is_method_number(&site.name));
-    dumped().or_else(seen).or_else(|| numbered.map(named))
+    let native = || facts.native.as_ref().and_then(|native| stack::root(&native.heaviest));
+    dumped().or_else(seen).or_else(native).or_else(|| numbered.map(named))
 }
 
 /// Adds file and line from any stack that has them.

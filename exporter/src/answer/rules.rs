@@ -47,7 +47,7 @@ const fn row(cause: CauseId, confidence: Confidence, when: &'static str, holds: 
 }
 
 const RECORDED: &str = "recorded waits of this kind took half of the hang";
-const SEEN: &str = "half of the samples of main's stack, or the dump, show it";
+const SEEN: &str = "half of main's native stacks, of the samples of its stack, or the dump show it";
 const OF_A_DUMP: &str = "the dump shows it";
 
 /// All rules, in order of evaluation.
@@ -81,6 +81,12 @@ pub const RULES: &[Rule] = {
             deadlock_recorded,
         ),
         row(
+            C::Deadlock,
+            High,
+            "native stacks have a cycle of owners of mutexes that the thread is in or waits for",
+            deadlock_native,
+        ),
+        row(
             C::PoolDeadlock,
             High,
             "main waits for a result, and other threads wait for a lock that main owns",
@@ -102,6 +108,12 @@ pub const RULES: &[Rule] = {
         row(C::ObjectWait, High, RECORDED, recorded),
         row(C::LockWait, High, "the dump has main blocked at a lock", lock_dumped),
         row(C::LockWait, Medium, "main's thread state was BLOCKED at the ANR", state_blocked),
+        row(
+            C::NativeLock,
+            High,
+            "half of main's native stacks wait for a mutex, and its owner is known",
+            native_mutex,
+        ),
         row(
             C::MemoryPressure,
             High,
@@ -232,6 +244,26 @@ fn deadlock_recorded(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
         return None;
     }
     all([one(0, format!("{} wait for each other's locks", quoted(&f.cycle))), f.was_in()])
+}
+
+fn deadlock_native(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    let native = f.native.as_ref().filter(|native| !native.cycle.is_empty())?;
+    let text = format!("{} wait for mutexes that they own in a cycle", quoted(&native.cycle));
+    all([one(0, text), one(0, native.finding()), f.was_in()])
+}
+
+fn native_mutex(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
+    let native = f.native.as_ref()?;
+    let owner = native.owners.first()?;
+    let (_, finding) = native.shows(|activity| activity == Activity::Of(cause))?;
+    let place = owner.root.as_ref().map_or_else(String::new, |root| format!(" in {}", root.name));
+    let text = format!(
+        "owned by \"{}\" (tid {}), which is {}{place}",
+        owner.thread,
+        owner.tid,
+        activity_words(&owner.activity)
+    );
+    all([Some(finding), one(0, text), f.missed(), f.was_in(), f.used()])
 }
 
 fn deadlock_elsewhere(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
@@ -388,7 +420,7 @@ fn seen(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
     let engine = engine.and_then(|engine| one(0, format!("the engine is {engine}")));
     let stuck = dump.filter(|dump| dump.uninterruptible && f.sampled.samples == 0);
     let stuck = stuck.and_then(|_| one(0, "main is in uninterruptible sleep".to_owned()));
-    all([Some(place), remote, engine, stuck, f.was_in(), f.used()])
+    all([Some(place), remote, engine, stuck, f.missed(), f.was_in(), f.used()])
 }
 
 /// Main was between two pieces of work at the time of the dump.

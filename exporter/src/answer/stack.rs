@@ -1,8 +1,10 @@
 //! Stacks as the answer shows them, independent of their source.
 
 use super::activity::{FrameView, parts};
-use super::own::is_own;
+use super::own::{is_own, is_own_library};
 use crate::dump::{Frame, Place, Thread, java_frame};
+use crate::native;
+use trace_format::sections::native_frames::FrameKind;
 
 /// Maximum number of frames kept of a stack, from the innermost on.
 const MAX_FRAMES: usize = 512;
@@ -30,6 +32,19 @@ impl Site {
     }
 }
 
+/// Where a native frame is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NativeLine {
+    /// The file's name, without its directories; empty if unknown.
+    pub library: String,
+    /// Its build id in hexadecimal; empty if unknown.
+    pub build_id: String,
+    /// The address in the numbering of the file.
+    pub rel_pc: u64,
+    /// Whether the function was inlined into that of the next frame.
+    pub inlined: bool,
+}
+
 /// A frame of a stack.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StackLine {
@@ -41,12 +56,14 @@ pub struct StackLine {
     pub samples: Option<u64>,
     /// How long it was open, ns, in a stack of recorded calls.
     pub open_ns: Option<u64>,
+    /// Its place in native code, if it is a frame of a native stack.
+    pub native: Option<NativeLine>,
 }
 
 impl StackLine {
     fn new(name: String, file: Option<String>, line: Option<u32>) -> Self {
         let own = is_own(parts(&name).0);
-        Self { site: Site { name, file, line }, own, samples: None, open_ns: None }
+        Self { site: Site { name, file, line }, own, samples: None, open_ns: None, native: None }
     }
 
     /// A recorded method, wait or message.
@@ -63,6 +80,22 @@ impl StackLine {
             None => Self::new(text.split('(').next().unwrap_or_default().to_owned(), None, None),
         };
         Self { samples, ..line }
+    }
+
+    /// A frame of a native stack, which `samples` of them have.
+    pub(crate) fn captured(frame: &native::Frame, samples: u64) -> Self {
+        let source = frame.source.as_ref();
+        let (file, line) = (source.map(|(file, _)| file.to_string()), source.map(|(_, line)| *line));
+        let line = Self::new(frame.title(), file, line);
+        let Some(place) = &frame.native else { return Self { samples: Some(samples), ..line } };
+        let native = NativeLine {
+            library: place.library().to_owned(),
+            build_id: place.build_id.to_string(),
+            rel_pc: place.rel_pc,
+            inlined: place.kind == FrameKind::Inlined,
+        };
+        let own = is_own_library(&place.path);
+        Self { own, samples: Some(samples), native: Some(native), ..line }
     }
 
     /// A frame of a dump.

@@ -184,7 +184,7 @@ impl<'a, S: Source + ?Sized> Facts<'a, S> {
         })
     }
 
-    fn payload<T>(
+    pub(crate) fn payload<T>(
         &self,
         section: &Section,
         parse: impl Fn(&[u8]) -> Option<T>,

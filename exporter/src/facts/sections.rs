@@ -3,6 +3,9 @@
 use trace_format::section::SectionKind;
 use trace_format::sections::anr_snapshot::AnrSnapshot;
 use trace_format::sections::exit_info::ExitInformation;
+use trace_format::sections::native_frames::NativeFrames;
+use trace_format::sections::native_modules::NativeModules;
+use trace_format::sections::native_stack::NativeStack;
 use trace_format::sections::process::Process;
 use trace_format::sections::profile::AnrProfile;
 use trace_format::sections::self_measurement::SelfMeasurement;
@@ -26,6 +29,10 @@ const MAX_SNAPSHOT_BYTES: u64 = 32 << 20;
 const MAX_STARTS: usize = 4096;
 /// Maximum number of dumps, exit records and platform profiles kept.
 const MAX_FEW: usize = 64;
+/// Maximum number of captures of native stacks, and of their frames, kept; and maximum size of the frames, and of
+/// the modules, in bytes.
+const MAX_NATIVE: usize = 4096;
+const MAX_NATIVE_BYTES: u64 = 32 << 20;
 
 /// Sections of the monitors, the recorder and the system.
 #[derive(Debug, Default)]
@@ -50,6 +57,28 @@ pub struct Sections {
     pub(super) exits: Vec<Section>,
     /// Reports as the app received them, by time.
     pub(super) issues: Vec<(u64, Section)>,
+    /// Native stacks.
+    pub(crate) native: NativeSections,
+}
+
+/// Sections with native stacks: each readable, and read again on demand.
+#[derive(Debug, Default)]
+pub(crate) struct NativeSections {
+    /// Captures by their numbers.
+    pub(crate) captures: Vec<(u64, Section)>,
+    /// Frames by the numbers of their captures.
+    pub(crate) frames: Vec<(u64, Section)>,
+    frame_bytes: u64,
+    /// Modules by time.
+    pub(crate) modules: Vec<(u64, Section)>,
+    module_bytes: u64,
+}
+
+impl NativeSections {
+    /// Whether any section has a capture or frames.
+    pub(crate) fn has_captures(&self) -> bool {
+        !self.captures.is_empty() || !self.frames.is_empty()
+    }
 }
 
 /// The name of a section type for a warning about skipped ones.
@@ -68,6 +97,9 @@ fn plural(kind: SectionKind) -> &'static str {
         SectionKind::Startup => "starts",
         SectionKind::AnrProfile => "profiles of the platform",
         SectionKind::Overhead => "lines of overhead",
+        SectionKind::NativeStack => "native stacks",
+        SectionKind::NativeFrames => "frames of native stacks",
+        SectionKind::NativeModules => "lists of native modules",
     }
 }
 
@@ -95,6 +127,8 @@ impl Sections {
         found.starts.sort_by_key(|start| (start.begin, u64::MAX - start.end));
         found.issues.sort_by_key(|(at, _)| *at);
         found.overhead.sort();
+        found.native.captures.sort_by_key(|(number, _)| *number);
+        found.native.modules.sort_by_key(|(at, _)| *at);
         Ok(found)
     }
 
@@ -108,6 +142,13 @@ impl Sections {
             SectionKind::DumpText => self.dumps.len() < MAX_FEW,
             SectionKind::ExitInformation => self.exits.len() < MAX_FEW,
             SectionKind::AnrProfile => self.profiles.len() < MAX_FEW,
+            SectionKind::NativeStack => self.native.captures.len() < MAX_NATIVE,
+            SectionKind::NativeFrames => {
+                self.native.frames.len() < MAX_NATIVE && self.native.frame_bytes + length <= MAX_NATIVE_BYTES
+            }
+            SectionKind::NativeModules => {
+                self.native.modules.len() < MAX_FEW && self.native.module_bytes + length <= MAX_NATIVE_BYTES
+            }
             _ => true,
         }
     }
@@ -149,6 +190,17 @@ impl Sections {
             }
             SectionKind::Process => {
                 self.process.complete(Process::parse(payload)?);
+            }
+            SectionKind::NativeStack => {
+                self.native.captures.push((NativeStack::parse(payload)?.number, *section));
+            }
+            SectionKind::NativeFrames => {
+                self.native.frames.push((NativeFrames::parse(payload)?.number, *section));
+                self.native.frame_bytes += section.length;
+            }
+            SectionKind::NativeModules => {
+                self.native.modules.push((NativeModules::parse(payload)?.at, *section));
+                self.native.module_bytes += section.length;
             }
             SectionKind::Strings | SectionKind::Configuration => {}
         }
@@ -250,7 +302,7 @@ mod tests {
             bytes: Vec<u8>,
             text in "(@[0-9]{0,3} [0-9]{0,3}\n|[a-z.(]{0,9}\n|(kind|begin|detector|at|stage)=[a-z0-9]{0,21}\n|\n){0,20}",
         ) {
-            for kind in (1..=13).filter_map(|number| SectionKind::try_from(number).ok()).filter(|kind| *kind != SectionKind::Strings) {
+            for kind in (1..=16).filter_map(|number| SectionKind::try_from(number).ok()).filter(|kind| *kind != SectionKind::Strings) {
                 sections(&[(kind, &bytes), (kind, text.as_bytes())]);
             }
         }

@@ -139,11 +139,14 @@ impl Row {
 }
 
 /// The root in a form that is valid across builds: a method's number belongs to a single build, so that build's
-/// id is added.
+/// id is added; a function of a library without symbols has the library alone.
 fn root_of(root: &str, build: MapId) -> String {
-    match is_method_number(root) {
-        true => format!("{root} of build {build}"),
-        false => root.to_owned(),
+    // The offset of a function without a name is another one in each build of its library.
+    let library = root.split_once("+0x").filter(|(library, _)| library.contains(".so"));
+    match (is_method_number(root), library) {
+        (true, _) => format!("{root} of build {build}"),
+        (false, Some((library, _))) => library.to_owned(),
+        (false, None) => root.to_owned(),
     }
 }
 
@@ -232,6 +235,12 @@ mod tests {
             source: None,
         };
         names.iter().map(frame).collect()
+    }
+
+    #[test]
+    fn a_function_without_a_name_is_grouped_by_its_library() {
+        assert_eq!(root_of("libgame.so+0x1f2", MapId(7)), "libgame.so");
+        assert_eq!(root_of("com.acme.Feed.parse", MapId(7)), "com.acme.Feed.parse");
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod locks;
 mod log_form;
 mod measured_stages;
 mod message_list;
+mod native_stacks;
 mod owners;
 mod recorder_track;
 mod sink;
@@ -36,8 +37,8 @@ pub(crate) use categories::ALL as CATEGORIES;
 pub(crate) use filter::is_called;
 pub use filter::{Filter, Selection};
 pub use sink::{
-    AnrRow, Arg, FrameRow, Jank, Level, LogLine, LogSource, Name, ProcessInfo, Sink, StackFrame, StackRow,
-    ThreadInfo, ThreadState, Track, Unit, Value, is_recorders_counter, locks_name,
+    AnrRow, Arg, Cut, FrameRow, Jank, Level, LogLine, LogSource, Name, NativeCode, ProcessInfo, Sink,
+    StackFrame, StackRow, ThreadInfo, ThreadState, Track, Unit, Value, is_recorders_counter, locks_name,
 };
 pub use stream::{Input, stream};
 pub(crate) use stream::{Streamed, first_moment, streamed};

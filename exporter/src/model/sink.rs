@@ -9,6 +9,7 @@ use super::Names;
 use super::recorder_track::RECORDERS_COUNTERS;
 use super::thread::SHORT_CALLS;
 use crate::ExportError;
+use crate::native::MappedFile;
 
 /// The name of a slice, instant or counter.
 #[derive(Clone, Copy, Debug)]
@@ -372,6 +373,17 @@ pub struct StackFrame<'a> {
     pub mapping: &'a str,
     /// Source file and line, if known.
     pub source: Option<(&'a str, u32)>,
+    /// Its place in a file of native code.
+    pub native: Option<NativeCode<'a>>,
+}
+
+/// A place in a file of native code.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct NativeCode<'a> {
+    /// The address in the numbering of the file.
+    pub rel_pc: u64,
+    /// The file as it was mapped.
+    pub file: &'a MappedFile,
 }
 
 /// A thread's state at one moment.
@@ -381,6 +393,15 @@ pub struct ThreadState<'a> {
     pub name: &'a str,
     /// The details.
     pub args: &'a [Arg<'a>],
+}
+
+/// Why a native stack lacks its outermost frames.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cut {
+    /// The copy of the stack ends there.
+    Memory,
+    /// What is needed to unwind further is missing.
+    UnwindData,
 }
 
 /// A thread's stack, and its state in a dump.
@@ -394,9 +415,11 @@ pub struct StackRow<'a> {
     pub name: Option<&'a str>,
     /// The frames, outermost first; empty only if there is a state.
     pub frames: &'a [StackFrame<'a>],
-    /// Whether the frames are a sample for flame graphs: only main's are. Those of other threads are shown
-    /// beside their states.
+    /// Whether the frames are a sample for flame graphs: main's are, and native stacks. Those of other threads in a
+    /// dump are shown beside their states.
     pub sampled: bool,
+    /// Why unwinding stopped before the outermost frame.
+    pub cut: Option<Cut>,
     /// Its state in a dump: shown as an instant on the thread's track.
     pub state: Option<ThreadState<'a>>,
 }

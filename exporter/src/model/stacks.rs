@@ -31,7 +31,7 @@ fn java_frame<'t>(line: &'t str, mapping: &'t str) -> StackFrame<'t> {
     let (function, place) = line.split_once('(').unwrap_or((line, ""));
     let place = place.strip_suffix(')').unwrap_or(place).rsplit_once(':');
     let source = place.and_then(|(file, number)| Some((file, number.parse().ok()?)));
-    StackFrame { function: function.trim_end(), mapping, source }
+    StackFrame { function: function.trim_end(), mapping, source, native: None }
 }
 
 /// Writes stacks.
@@ -71,12 +71,12 @@ impl<K: Sink> Stacks<'_, K> {
         let args = state.map(DumpedThread::args).unwrap_or_default();
         let state = state.map(|state| ThreadState { name: &state.name, args: &args });
         if frames.len() <= MAX_FRAMES {
-            return self.sink.stack(&StackRow { at, tid, name, frames, sampled, state });
+            return self.sink.stack(&StackRow { at, tid, name, frames, sampled, cut: None, state });
         }
         let missing = format!("{} more frames", frames.len() - MAX_FRAMES);
         let mut cut = vec![StackFrame { function: &missing, ..frames[0] }];
         cut.extend_from_slice(&frames[frames.len() - MAX_FRAMES..]);
-        self.sink.stack(&StackRow { at, tid, name, frames: &cut, sampled, state })
+        self.sink.stack(&StackRow { at, tid, name, frames: &cut, sampled, cut: None, state })
     }
 }
 
@@ -172,6 +172,7 @@ fn dump_stacks<S: Source + ?Sized, K: Sink>(
             function,
             mapping,
             source: source.as_ref().map(|(file, line)| (file.as_str(), *line)),
+            native: None,
         });
         let frames: Vec<_> = frames.collect();
         out.write(at, tid, name, &frames, Some(&state))?;

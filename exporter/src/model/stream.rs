@@ -1,7 +1,7 @@
 //! Streams all recordings of a trace in the order that a sink needs.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use trace_format::event::Clocks;
 use trace_format::sections::process::Process;
@@ -13,6 +13,7 @@ use super::incident_track::incident_track;
 use super::late_tracks::{queue_track, vsync_track};
 use super::locks::locks;
 use super::message_list::MessageList;
+use super::native_stacks::native_stacks;
 use super::owners::Owners;
 use super::recorder_track::{cpu_track, recorder_track};
 use super::sink::{ProcessInfo, Sink, Track};
@@ -38,6 +39,8 @@ pub struct Input<'a, S: ?Sized> {
     pub names: Names<'a>,
     /// How to obtain the answer, if it hung.
     pub answer: AnswerSource<'a>,
+    /// Directories of files with symbols, for native stacks.
+    pub symbols: &'a [PathBuf],
 }
 
 /// The result of streaming.
@@ -99,6 +102,7 @@ fn may_have_hung<S: Source + ?Sized>(facts: &Facts<'_, S>, survey: &Survey, main
     !facts.incidents.anrs.is_empty()
         || !facts.incidents.captures.is_empty()
         || facts.has_dumps()
+        || facts.sections.native.has_captures()
         || survey.waits.iter().any(waiting)
         || main.is_some_and(|main| survey.last[main] > 0 && for_long(survey.last[main]))
 }
@@ -220,6 +224,7 @@ fn one<S: Source + ?Sized, K: Sink>(
     recorder_track(&shared, survey, &mut tally, sink)?;
     cpu_track(&shared, &mut tally, sink)?;
     let dumped = stacks(&shared, &mut tally, sink)?;
+    native_stacks(&shared, input.symbols, &mut tally, &mut all.warnings, sink)?;
     locks(&shared, &dumped, &mut tally, sink)?;
     all.counts += tally;
     Ok(())

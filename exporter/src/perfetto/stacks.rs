@@ -6,7 +6,8 @@ use std::hash::Hash;
 use super::interning::{Interning, annotation, named};
 use super::packets::{event, packet};
 use super::wire::Message;
-use crate::model::{StackFrame, StackRow, ThreadState};
+use crate::model::{Cut, NativeCode, StackFrame, StackRow, ThreadState};
+use crate::native::MappedFile;
 
 /// Maximum number of distinct texts, frames and stacks per sequence. Beyond it a new sequence starts.
 const MAX_KNOWN: usize = 1 << 17;
@@ -15,6 +16,7 @@ const MAX_KNOWN: usize = 1 << 17;
 const FUNCTIONS: u32 = 5;
 const FRAMES: u32 = 6;
 const STACKS: u32 = 7;
+const BUILD_IDS: u32 = 16;
 const MAPPING_PATHS: u32 = 17;
 const SOURCES: u32 = 18;
 const MAPPINGS: u32 = 19;
@@ -38,14 +40,24 @@ impl<T: Eq + Hash> Numbers<T> {
     }
 }
 
+/// A mapping: the number of its path, or a file as it was mapped.
+#[derive(PartialEq, Eq, Hash, Debug)]
+enum Mapping {
+    Path(u64),
+    File(MappedFile),
+}
+
 /// What one sequence has declared.
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
     functions: Numbers<Box<str>>,
     paths: Numbers<Box<str>>,
     sources: Numbers<Box<str>>,
-    /// Function, mapping, source and line.
-    frames: Numbers<(u64, u64, u64, u32)>,
+    build_ids: Numbers<Box<[u8]>>,
+    /// Those of names that are in no file, and of files.
+    mappings: Numbers<Mapping>,
+    /// Function, mapping, source, line, and the address in the file.
+    frames: Numbers<(u64, u64, u64, u32, u64)>,
     stacks: Numbers<Vec<u64>>,
     /// For the arguments of states.
     texts: Interning,
@@ -54,7 +66,7 @@ pub(crate) struct Stacks {
 impl Stacks {
     /// Whether a new sequence is due.
     pub(crate) fn is_full(&self) -> bool {
-        self.functions.0.len() + self.frames.0.len() + self.stacks.0.len() > MAX_KNOWN
+        self.functions.0.len() + self.frames.0.len() + self.stacks.0.len() + self.mappings.0.len() > MAX_KNOWN
     }
 
     fn text(of: &mut Numbers<Box<str>>, field: u32, text: &str, interned: &mut Message) -> u64 {
@@ -68,22 +80,60 @@ impl Stacks {
 
     fn frame(&mut self, frame: &StackFrame<'_>, interned: &mut Message) -> u64 {
         let function = Self::text(&mut self.functions, FUNCTIONS, frame.function, interned);
-        let known = self.paths.0.len();
-        let mapping = Self::text(&mut self.paths, MAPPING_PATHS, frame.mapping, interned);
-        if self.paths.0.len() > known {
-            // Each path is one mapping of any size: nothing is looked up in it.
-            interned.message(MAPPINGS, |m| m.uint(1, mapping).uint(5, 1 << 40).uint(7, mapping));
-        }
+        let mapping = match &frame.native {
+            Some(code) => self.file(code, interned),
+            None => {
+                let path = Self::text(&mut self.paths, MAPPING_PATHS, frame.mapping, interned);
+                let (mapping, new) = self.mappings.of(Mapping::Path(path));
+                if new {
+                    // Each path is one mapping of any size: nothing is looked up in it.
+                    interned.message(MAPPINGS, |m| m.uint(1, mapping).uint(5, 1 << 40).uint(7, path));
+                }
+                mapping
+            }
+        };
+        let rel_pc = frame.native.map_or(0, |code| code.rel_pc);
         let (source, line) = frame
             .source
             .map_or((0, 0), |(file, line)| (Self::text(&mut self.sources, SOURCES, file, interned), line));
-        let (number, new) = self.frames.of((function, mapping, source, line));
+        let (number, new) = self.frames.of((function, mapping, source, line, rel_pc));
         if new {
             interned.message(FRAMES, |m| {
-                // Frames are distinguished by their offset in the mapping, so it must be unique.
-                m.uint(1, number).uint(2, function).uint(3, mapping).uint(4, number);
+                // Frames are distinguished by their offset in the mapping, so it must be unique where it is not known.
+                let rel_pc = frame.native.map_or(number, |code| code.rel_pc);
+                m.uint(1, number).uint(2, function).uint(3, mapping).uint(4, rel_pc);
                 if source > 0 { m.uint(5, source).uint(6, line.into()) } else { m }
             });
+        }
+        number
+    }
+
+    /// The number of the mapping of native code.
+    fn file(&mut self, code: &NativeCode<'_>, interned: &mut Message) -> u64 {
+        let (mapping, new) = self.mappings.of(Mapping::File(code.file.clone()));
+        if !new {
+            return mapping;
+        }
+        let MappedFile { start, end, offset, load_bias, build_id, path } = code.file;
+        // The engine writes a slash before each part of a path.
+        let part = path.strip_prefix('/').unwrap_or(path);
+        let path = Self::text(&mut self.paths, MAPPING_PATHS, part, interned);
+        let id = if build_id.is_empty() { 0 } else { self.build_id(build_id, interned) };
+        interned.message(MAPPINGS, |m| {
+            m.uint(1, mapping);
+            if id > 0 {
+                m.uint(2, id);
+            }
+            m.uint(4, *start).uint(5, *end).uint(6, *load_bias).uint(7, path).uint(8, *offset)
+        });
+        mapping
+    }
+
+    /// The number of a build id, which is declared as its bytes.
+    fn build_id(&mut self, bytes: &[u8], interned: &mut Message) -> u64 {
+        let (number, new) = self.build_ids.of(bytes.into());
+        if new {
+            interned.message(BUILD_IDS, |m| m.uint(1, number).data(2, bytes));
         }
         number
     }
@@ -114,7 +164,12 @@ impl Stacks {
         }
         m.message(packet::PERF_SAMPLE, |m| {
             // 2: user code.
-            m.uint(2, pid.into()).uint(3, row.tid.into()).uint(4, stack).uint(5, 2).uint(6, 1)
+            m.uint(2, pid.into()).uint(3, row.tid.into()).uint(4, stack).uint(5, 2).uint(6, 1);
+            match row.cut {
+                None => m,
+                // StackUnwindError: memory invalid, unwind info.
+                Some(cut) => m.uint(16, if cut == Cut::Memory { 2 } else { 3 }),
+            }
         });
     }
 

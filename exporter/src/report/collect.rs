@@ -1,7 +1,7 @@
 //! Builds a report from the facts: the service ring, one pass over main, then the owners of the lock that it
 //! waits for.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use trace_format::event::WaitKind;
 use trace_format::verdict::{Outcome, Verdict};
@@ -12,15 +12,19 @@ use super::chart::{Chart, ChartBuilder};
 use super::findings::{Report, ThreadCoverage};
 use super::hang::{Hang, MIN_ENDED_HANG, hang, in_order, middle, open_at_end, wait_sums, worst};
 use super::history::BEFORE_WINDOW;
+use super::native::NativeReport;
 use super::owners;
 use super::recorder::recorder_report;
 use super::walk::{Counts, EndedUnit, Walk};
+use crate::answer::native_summary::NativeSummary;
 use crate::answer::observed::{Observed, cpu_time, sampled, slept};
 use crate::answer::{Answer, HungThread, Span};
 use crate::dump::Dump;
 use crate::facts::{Facts, Survey, Unit, last_moment, reasons_text};
 use crate::model::Names;
 use crate::names::names_of;
+use crate::native::NativeStacks;
+use crate::native_warnings::native_warnings;
 use crate::text::clean;
 use crate::words::thread_name;
 use crate::{ExportError, MethodMap, Warning};
@@ -29,6 +33,8 @@ use crate::{ExportError, MethodMap, Warning};
 const MAX_POLL_DELAY: u64 = 50_000_000;
 /// Maximum time from an ANR to the request of its dump, ns.
 const MAX_DUMP_DELAY: u64 = 20_000_000_000;
+/// Maximum time from an ANR to a native stack of main, ns.
+const MAX_STACK_DELAY: u64 = 2_000_000_000;
 /// Time range in which a storm of messages is searched, ns.
 const STORM_WINDOW: u64 = 5_000_000_000;
 
@@ -45,6 +51,7 @@ pub(super) fn build<S: Source + ?Sized>(
     file: &Path,
     recording: &Recording<S>,
     map: &MethodMap,
+    symbols: &[PathBuf],
     wanted: Wanted,
 ) -> Result<Report, ExportError> {
     let placed = ExportError::reading(file);
@@ -96,6 +103,13 @@ pub(super) fn build<S: Source + ?Sized>(
         warnings.push(Warning::Lost { words: walk.lost });
     }
     warnings.extend(Warning::of_skipped(file, facts.skipped()));
+    let native = NativeStacks::of(&facts, &names, symbols).map_err(placed)?;
+    warnings.extend(native_warnings(file, &native));
+    let name_of = |tid: u32| {
+        let thread = recording.threads().iter().find(|thread| thread.tid == tid);
+        thread.map_or_else(|| format!("tid {tid}"), thread_name)
+    };
+    let native_report = NativeReport::of(&native, &name_of);
     let recorder = &facts.recorder;
     let open_at_the_end = walk.unit();
     let mut hang = hang(&facts, &names, &walk, worst, ended, end).map_err(placed)?;
@@ -107,6 +121,15 @@ pub(super) fn build<S: Source + ?Sized>(
         hang.standstill = recorder.standstills.within(hang.since, hang.until);
     }
     let mut observed = observed(&facts, &walk, hang.as_ref(), end).map_err(placed)?;
+    if let (Some(main), true) = (main, hang.is_some() || observed.anr) {
+        // An ANR that is no hang of main has stacks of the moment of the request.
+        let until = hang.as_ref().map_or(observed.noticed.saturating_add(MAX_STACK_DELAY), |hang| hang.until);
+        observed.native = NativeSummary::of(&native, main.tid, (observed.since, until), &name_of);
+        if let Some(native) = observed.native.as_mut() {
+            native.thread = "main".to_owned();
+            native.at_least = hang.as_ref().is_some_and(Hang::began_before);
+        }
+    }
     let mut thread = main.map_or_else(
         || HungThread { name: "main".to_owned(), tid: None, main: true },
         |main| HungThread { name: thread_name(main), tid: Some(main.tid), main: true },
@@ -131,12 +154,40 @@ pub(super) fn build<S: Source + ?Sized>(
             thread = HungThread { name: first.clone(), tid, main: *first == thread.name };
         }
     }
+    let mut beat_span = None;
+    if let Some(missed) = native_report
+        .missed
+        .first()
+        .filter(|_| hang.is_none() && !observed.hung && !observed.anr && observed.others.is_none())
+    {
+        let span = (missed.since, missed.until);
+        thread = HungThread {
+            name: missed.thread.clone(),
+            tid: Some(missed.tid),
+            main: main.is_some_and(|main| main.tid == missed.tid),
+        };
+        observed = Observed {
+            hung: true,
+            since: missed.since,
+            noticed: missed.until,
+            native: super::native::summary(&native, missed.tid, span, &name_of),
+            missed_beat: Some(missed.words()),
+            ..Observed::default()
+        };
+        beat_span = Some(Span {
+            since: missed.since,
+            duration: missed.until - missed.since,
+            ended: false,
+            at_least: true,
+        });
+    }
     let span = hang.as_ref().map(|hang| Span {
         since: hang.since,
         duration: hang.duration(),
         ended: hang.ended,
         at_least: hang.began_before(),
     });
+    let span = span.or(beat_span);
     let process = clean(&header.process_name).into_owned();
     let pid = Some(header.pid).filter(|pid| *pid > 0);
     let answer = Answer::of(&observed, Some(process), pid, thread, span);
@@ -172,6 +223,7 @@ pub(super) fn build<S: Source + ?Sized>(
         open: if at.is_some() { walk.at_unit.clone() } else { open_at_the_end },
         cause,
         answer,
+        native: native_report,
         starts: facts.sections.starts.clone(),
         profiles: facts.sections.profiles.clone(),
         slowest: walk.slowest(until),

@@ -8,6 +8,7 @@ use trace_format::verdict::Counters;
 
 use super::hang::Hang;
 use super::long_waits::LongWait;
+use super::native::NativeReport;
 use super::recorder::RecorderReport;
 use super::walk::{Counts, Slow};
 use crate::Warning;
@@ -67,6 +68,8 @@ pub struct Report {
     pub cause: Option<Cause>,
     /// The work in the 10 s before the hang, or before the end.
     pub before: RecentWork,
+    /// Native stacks, and the threads that missed their heartbeats.
+    pub native: NativeReport,
     /// Starts and pages, by time.
     pub starts: Vec<Startup>,
     /// ANR profiles that the platform left on the device.

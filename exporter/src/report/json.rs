@@ -6,6 +6,7 @@ use trace_format::layout::State;
 use super::busy::Busy;
 use super::findings::{Report, ThreadCoverage};
 use super::hang::Hang;
+use super::native::{missed_json, stacks_json};
 use super::open_item::{OpenItem, OpenItemKind};
 use super::recorder::RecorderReport;
 use super::waits::WaitFact;
@@ -15,7 +16,7 @@ use crate::facts::Unit;
 use crate::facts::{Anr, Detector, OffReason, Startup};
 
 /// The version of the schema. The major version changes when a key changes its meaning or is removed.
-pub const SCHEMA_VERSION: &str = "1.5";
+pub const SCHEMA_VERSION: &str = "1.6";
 
 /// Maximum number of stack frames, and of ANRs and captures.
 const MAX_FRAMES: usize = 512;
@@ -232,6 +233,8 @@ impl Report {
             "before": before(&self.before),
             "slowest": slowest.collect::<Value>(),
             "waits": waits.collect::<Value>(),
+            "native_stacks": stacks_json(&self.native),
+            "missed_heartbeats": missed_json(&self.native),
             "starts": self.starts.iter().map(start).collect::<Value>(),
             "profiles": self.profiles.iter().map(|p| json!({"path": p.path, "bytes": p.bytes})).collect::<Value>(),
             "counts": {"threads": c.threads, "words": c.words, "overwritten": c.overwritten, "methods": c.methods,

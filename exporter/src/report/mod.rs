@@ -29,6 +29,7 @@ mod json;
 mod long_waits;
 mod messages;
 mod moments;
+mod native;
 mod open_item;
 mod owners;
 mod recorder;
@@ -37,7 +38,7 @@ mod waits;
 mod walk;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use trace_format::{Recording, Source};
 
@@ -53,6 +54,7 @@ pub use hang::Hang;
 pub use html::MAX_EMBEDDED;
 pub use json::SCHEMA_VERSION;
 pub use long_waits::LongWait;
+pub use native::{MissedBeat, NativeReport, ReportedStack};
 pub use open_item::{OpenItem, OpenItemKind};
 pub use recorder::RecorderReport;
 pub use waits::{LockOwner, WaitFact};
@@ -68,7 +70,20 @@ impl Report {
         recording: &Recording<dyn Source + '_>,
         map: &MethodMap,
     ) -> Result<Self, ExportError> {
-        collect::build(file, recording, map, Wanted::Worst)
+        Self::with_symbols(file, recording, map, &[])
+    }
+
+    /// As [`Report::build`]; functions of native stacks are named by the files in the directories `symbols`.
+    ///
+    /// # Errors
+    /// If the recording cannot be read any further.
+    pub fn with_symbols(
+        file: &Path,
+        recording: &Recording<dyn Source + '_>,
+        map: &MethodMap,
+        symbols: &[PathBuf],
+    ) -> Result<Self, ExportError> {
+        collect::build(file, recording, map, symbols, Wanted::Worst)
     }
 
     /// The report on the last stall of main: the last message, or call outside of messages, that took at least
@@ -82,7 +97,7 @@ impl Report {
         map: &MethodMap,
         least: u64,
     ) -> Result<Self, ExportError> {
-        collect::build(file, recording, map, Wanted::Latest(least))
+        collect::build(file, recording, map, &[], Wanted::Latest(least))
     }
 
     /// A chart of what main did in the hang and the 10 s before it, or in the last 10 s.

@@ -4,6 +4,7 @@
 mod art;
 mod found;
 mod jvm;
+mod native;
 mod page;
 mod recorded;
 #[path = "../scenario/mod.rs"]

@@ -212,7 +212,8 @@ pub(crate) fn collect_part(bytes: &[u8], map: &MethodMap, selection: &Selection)
     let mut collected = Collected::default();
     let file = std::path::Path::new("test.anrscope");
     let answer = || exporter::Report::build(file, &recording, map).map(|report| report.answer);
-    let inputs = [Input { file, recording: &recording, names, answer: AnswerSource::of(&answer) }];
+    let inputs =
+        [Input { file, recording: &recording, names, answer: AnswerSource::of(&answer), symbols: &[] }];
     let tally = if selection.is_all() {
         stream(&inputs, &mut collected).unwrap()
     } else {

@@ -9,6 +9,7 @@ mod engine;
 
 mod frames;
 mod incidents;
+mod native;
 mod process;
 mod queries;
 mod slices;

@@ -1,6 +1,8 @@
 //! Recordings from short descriptions, in the language of `data/causes.txt`, which explains it.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+mod native;
+
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -88,6 +90,7 @@ pub(crate) fn built(case: &Case) -> (Vec<u8>, String) {
     let mut sections: Vec<(SectionKind, Vec<u8>)> = Vec::new();
     let (mut current, mut alive) = (0, 0);
     let mut sampling = (0.0, 0.0);
+    let mut captures = 0;
     for line in &case.lines {
         if let Some(times) = line.strip_prefix("| * ") {
             let (_, payload) = sections.last_mut().expect("a section comes first");
@@ -137,6 +140,13 @@ pub(crate) fn built(case: &Case) -> (Vec<u8>, String) {
             "dump" => sections.push((SectionKind::DumpText, at(w[1]).to_le_bytes().to_vec())),
             "startup" => sections.push((SectionKind::Startup, Vec::new())),
             "exit" => sections.push((SectionKind::ExitInformation, Vec::new())),
+            "native" => {
+                captures += 1;
+                let tid = |name: &str| PID + threads.iter().position(|t| t.name == name).expect(line) as u32;
+                let (head, capture) = native::capture(captures, at(w[1]), tid(w[2]), &w[3..], tid);
+                sections.push((SectionKind::NativeStack, capture));
+                sections.push((SectionKind::NativeFrames, head));
+            }
             _ => {
                 let time = at(w[0]);
                 let events = &mut threads[current].events;
@@ -221,6 +231,9 @@ pub(crate) fn built(case: &Case) -> (Vec<u8>, String) {
     for (kind, mut payload) in sections {
         if kind == SectionKind::StackSamples {
             payload = samples(&payload, sampling);
+        }
+        if kind == SectionKind::NativeFrames {
+            payload = native::frames(&payload);
         }
         b = b.section(kind, &payload);
     }

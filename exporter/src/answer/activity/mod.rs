@@ -13,7 +13,8 @@ use super::id::CauseId;
 use super::own::{is_own, is_own_library};
 use crate::dump::StateKind;
 use tables::{
-    DUMP_FUNCTIONS, ENGINES, JAVA_METHODS, KERNEL_FUNCTIONS, MUTEX_FUNCTIONS, NATIVE_FUNCTIONS, SYSTEM_CALLS,
+    C_LIBRARIES, DUMP_FUNCTIONS, ENGINES, JAVA_METHODS, KERNEL_FUNCTIONS, MUTEX_FUNCTIONS, NATIVE_FUNCTIONS,
+    STANDARD_FUNCTIONS, SYSTEM_CALLS,
 };
 
 pub(crate) use frame_view::{FrameView, parts};
@@ -220,6 +221,16 @@ fn is_art(frame: FrameView<'_>) -> bool {
 
 fn is_mutex(symbol: &str) -> bool {
     MUTEX_FUNCTIONS.iter().any(|part| symbol.contains(part))
+}
+
+/// Whether a native frame belongs to the C library, the standard library, the dynamic linker or the vDSO, which only carry out
+/// what their caller asks.
+pub(crate) fn is_stub(frame: FrameView<'_>) -> bool {
+    let FrameView::Native { symbol, library } = frame else { return false };
+    let file = library.rsplit(['/', '!']).next().unwrap_or_default();
+    let named = |of: &[&str]| of.iter().any(|start| file.starts_with(start));
+    let of_the_standard_library = || STANDARD_FUNCTIONS.iter().any(|start| symbol.starts_with(start));
+    named(C_LIBRARIES) || of_the_standard_library()
 }
 
 /// `IPackageManager.getPackageInfo`, where a frame is the client's side of an interface that the AIDL compiler made.

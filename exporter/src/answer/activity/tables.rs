@@ -368,8 +368,45 @@ pub(super) const SYSTEM_CALLS: &[(CauseId, &[&str])] = {
                 "sendfile64",
             ],
         ),
+        (C::Sleep, &["nanosleep", "__nanosleep", "clock_nanosleep", "__clock_nanosleep", "usleep", "sleep"]),
     ]
 };
+
+/// Libraries that only carry out what their caller asks: bionic, glibc, musl, the C++ and the compiler's libraries, the dynamic
+/// linkers, the vDSO. The starts of their names.
+pub(super) const C_LIBRARIES: &[&str] = &[
+    "libc.so",
+    "libc-",
+    "libc.musl",
+    "ld-musl",
+    "ld-linux",
+    "ld-",
+    "ld64",
+    "linker",
+    "libm.so",
+    "libdl.so",
+    "libpthread",
+    "librt.so",
+    "libc++",
+    "libstdc++",
+    "libgcc_s",
+    "[vdso]",
+    "[vvar]",
+];
+
+/// The same for functions that are linked into the app's own libraries.
+pub(super) const STANDARD_FUNCTIONS: &[&str] = &[
+    "std::",
+    "core::",
+    "alloc::",
+    "__gnu_cxx::",
+    "operator new",
+    "operator delete",
+    "pthread_",
+    "__pthread_",
+    "__libc_",
+    "syscall",
+];
 
 /// Kernel functions.
 pub(super) const KERNEL_FUNCTIONS: &[(CauseId, &[&str])] = {

@@ -6,7 +6,7 @@ use super::super::moments::{moment, time_of_day};
 use super::super::waits::WaitFact;
 use super::names::Names;
 use super::wrap::Row;
-use crate::answer::{CauseId, Conclusion, Owner};
+use crate::answer::{Answer, CauseId, Conclusion, Owner};
 use crate::facts::{Unit, UnitKind};
 use crate::text::clean;
 use crate::words::{about, rounded, seconds, times};
@@ -21,8 +21,7 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
     }
     let answer = &r.answer;
     let wait = r.hang.as_ref().and_then(|hang| Some((hang, main_wait(hang)?)));
-    let mut rows =
-        vec![(if answer.span.is_some() { "Main thread" } else { "Finding" }, main(r, wait, names))];
+    let mut rows = vec![(first_label(answer), main(r, wait, names))];
     if !answer.cycle.is_empty() {
         let first = answer.cycle.first().into_iter();
         let cycle: Vec<_> = answer.cycle.iter().chain(first).map(|name| format!("\"{name}\"")).collect();
@@ -53,6 +52,14 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
     }
     rows.push(("What to do", vec![names.bare(&answer.advice())]));
     rows
+}
+
+fn first_label(answer: &Answer) -> &'static str {
+    match (answer.span.is_some(), answer.thread.main) {
+        (true, true) => "Main thread",
+        (true, false) => "Thread",
+        (false, _) => "Finding",
+    }
 }
 
 /// What main does, since when, and what it calls.

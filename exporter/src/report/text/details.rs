@@ -9,6 +9,7 @@ use super::super::context::{write_before, write_cause, write_starts};
 use super::super::findings::Report;
 use super::super::hang::Hang;
 use super::super::moments::{moment, time_of_day};
+use super::super::native::write_stacks;
 use super::super::open_item::OpenItem;
 use super::super::waits::{WaitFact, activity};
 use super::rows::forwarded;
@@ -45,6 +46,7 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         (None, Some(cause)) => write_cause(r, cause, f)?,
         (None, None) => {}
     }
+    write_stacks(r, f)?;
     write_signals(r, f)?;
     if !r.slowest.is_empty() || r.before.messages + r.before.not_queued > 0 {
         let before = if r.hung() { "HANG" } else { "END" };

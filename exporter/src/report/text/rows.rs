@@ -20,6 +20,15 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
         rows.push(("CPU", vec![cpu_line(cpu)]));
     }
     rows.extend(before(r, names).map(|line| ("Before", vec![line])));
+    // Of the thread that the answer is about, the answer says it.
+    let missed = r
+        .native
+        .missed
+        .iter()
+        .filter(|missed| r.answer.thread.main || r.answer.thread.tid != Some(missed.tid));
+    let missed = missed.take(MAX_LISTED);
+    let missed = missed.map(|missed| names.text(&clean(&format!("{}; {}", missed.words(), missed.finding))));
+    rows.push(("Heartbeats", missed.collect()));
     let waits = r.waits.iter().take(MAX_LISTED).map(|w| {
         let what = waited_for(w.kind, w.class.as_deref(), 0);
         let owner = w.owner.as_ref().map_or_else(String::new, |name| format!(", owned by \"{name}\""));

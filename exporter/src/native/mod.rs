@@ -1,0 +1,437 @@
+//! Native stacks: what was captured of threads in native code, as stacks of frames.
+//!
+//! ```text
+//! captures (sections, slots) -> whole stacks -> frames (crate native-stacks) ┐
+//! frames that the device unwound ────────────────────────────────────────────┴> + Java's frames -> ThreadStack
+//! ```
+//! Stack bytes and registers end here: what leaves this module has frames alone.
+
+mod calls;
+mod java;
+mod modules;
+mod unwinding;
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use trace_format::native_slot::{Reason, flags};
+use trace_format::sections::native_frames::{FrameKind, NativeFrame, NativeFrames};
+use trace_format::sections::native_modules::NativeModules;
+use trace_format::sections::native_stack::NativeStack;
+use trace_format::{ReadError, Section, Source};
+
+use crate::facts::Facts;
+use crate::names::Names;
+use crate::text::clean;
+use modules::Modules;
+use unwinding::{Unwinding, unhex};
+
+pub use unwinding::HAS_UNWINDING;
+
+/// Maximum number of frames of all stacks, of bytes of their distinct texts, and of mappings.
+const MAX_FRAMES: usize = 1 << 18;
+const MAX_TEXT: usize = 16 << 20;
+const MAX_MAPPINGS: usize = 1 << 16;
+/// Number of whole stacks kept for captures that share their outer part: 64 KiB each.
+const MAX_WHOLE: usize = 64;
+
+/// An executable mapping of a file.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct MappedFile {
+    /// Its first address; 0 if only the file is known.
+    pub start: u64,
+    /// The address behind it.
+    pub end: u64,
+    /// Its offset in the file.
+    pub offset: u64,
+    /// What the file's own addresses exceed its offsets by.
+    pub load_bias: u64,
+    /// The build id; empty if unknown.
+    pub build_id: Vec<u8>,
+    /// The file.
+    pub path: String,
+}
+
+/// A frame in native code.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct NativePlace {
+    /// What it is.
+    pub kind: FrameKind,
+    /// The address in the numbering of the file.
+    pub rel_pc: u64,
+    /// The file; empty if unknown.
+    pub path: Arc<str>,
+    /// Its build id in hexadecimal; empty if unknown.
+    pub build_id: Arc<str>,
+    /// The place of its mapping in [`NativeStacks::mappings`].
+    pub mapping: Option<u32>,
+}
+
+impl NativePlace {
+    /// The file's name.
+    #[must_use]
+    pub fn library(&self) -> &str {
+        self.path.rsplit(['/', '!']).next().unwrap_or_default()
+    }
+}
+
+/// A frame of a thread's stack.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Frame {
+    /// The function, or class and method; empty if unknown.
+    pub function: Arc<str>,
+    /// Source file, if known, and line, from 1.
+    pub source: Option<(Arc<str>, u32)>,
+    /// Its place, unless it is Java's.
+    pub native: Option<NativePlace>,
+    /// Whether it is a native method of Java's.
+    pub is_native_method: bool,
+}
+
+impl Frame {
+    /// The function, or the library and the offset in it.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match &self.native {
+            Some(place) if self.function.is_empty() => match (place.kind, place.library()) {
+                (FrameKind::Jit, "") => "[generated code]".to_owned(),
+                (FrameKind::Interpreter, "") => "[interpreter]".to_owned(),
+                (_, "") => format!("{:#x}", place.rel_pc),
+                (_, library) => format!("{library}+{:#x}", place.rel_pc),
+            },
+            _ => self.function.to_string(),
+        }
+    }
+
+    /// Whether it is Java's.
+    #[must_use]
+    pub fn is_java(&self) -> bool {
+        self.native.is_none()
+    }
+}
+
+/// The native stack of a thread at one moment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct ThreadStack {
+    /// The number of the capture.
+    pub number: u64,
+    /// The thread.
+    pub tid: u32,
+    /// When, BOOTTIME ns.
+    pub at: u64,
+    /// Why; `None` for a reason of a later version.
+    pub reason: Option<Reason>,
+    /// The frames, innermost first.
+    pub frames: Vec<Frame>,
+    /// Whether the place of Java's frames among the native ones is not certain.
+    pub approximate: bool,
+    /// Why the stack ends at its last frame; empty if it is complete.
+    pub end: String,
+    /// The system call that the thread was in: its name, or its number.
+    pub call: Option<String>,
+    /// The tid of the owner of the mutex that the thread waits for, if known.
+    pub owner: Option<u32>,
+}
+
+impl ThreadStack {
+    /// `in futex (waits for a mutex owned by tid 7)`: the system call in words.
+    #[must_use]
+    pub fn call_words(&self) -> Option<String> {
+        let owner = self.owner.map(|owner| format!("waits for a mutex owned by tid {owner}"));
+        match (&self.call, owner) {
+            (Some(call), Some(owner)) => Some(format!("in {call} ({owner})")),
+            (Some(call), None) => Some(format!("in {call}")),
+            (None, owner) => owner,
+        }
+    }
+}
+
+/// The reason of a capture: the stable identifier, the same in all versions.
+#[must_use]
+pub fn reason_word(reason: Option<Reason>) -> &'static str {
+    match reason {
+        Some(Reason::Stall) => "stall",
+        Some(Reason::Sigquit) => "sigquit",
+        Some(Reason::LockOwner) => "lock-owner",
+        Some(Reason::MissedBeat) => "missed-heartbeat",
+        Some(Reason::Asked) => "asked",
+        None => "unknown",
+    }
+}
+
+/// The native stacks of a recording.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct NativeStacks {
+    /// All of them, by time.
+    pub all: Vec<ThreadStack>,
+    /// The mappings of their frames.
+    pub mappings: Vec<MappedFile>,
+    /// Number of captures that this build cannot unwind.
+    pub not_unwound: u64,
+    /// Number of stacks beyond the limits.
+    pub more: u64,
+}
+
+/// Where a capture is.
+enum Capture<'a> {
+    Section(&'a Section),
+    Slot(Box<NativeStack>),
+}
+
+impl NativeStacks {
+    /// Reads and unwinds the captures of a recording. `symbols` are directories of files with symbols.
+    ///
+    /// # Errors
+    /// If reading fails.
+    pub(crate) fn of<S: Source + ?Sized>(
+        facts: &Facts<'_, S>,
+        names: &Names<'_>,
+        symbols: &[PathBuf],
+    ) -> Result<Self, ReadError> {
+        let sections = &facts.sections.native;
+        let mut captures: BTreeMap<u64, Capture<'_>> = BTreeMap::new();
+        for slot in facts.recording.native_slots()? {
+            captures.insert(slot.number, Capture::Slot(Box::new(slot)));
+        }
+        for (number, section) in &sections.captures {
+            captures.insert(*number, Capture::Section(section));
+        }
+        let unwound: HashMap<u64, &Section> =
+            sections.frames.iter().map(|(number, section)| (*number, section)).collect();
+        let mut found = Collector::new(facts, symbols);
+        let numbers: std::collections::BTreeSet<u64> =
+            captures.keys().chain(unwound.keys()).copied().collect();
+        for number in numbers {
+            let capture = match captures.remove(&number) {
+                Some(Capture::Slot(capture)) => Some(*capture),
+                Some(Capture::Section(section)) => facts.payload(section, NativeStack::parse).transpose()?,
+                None => None,
+            };
+            let device = match unwound.get(&number) {
+                Some(section) => facts.payload(section, NativeFrames::parse).transpose()?,
+                None => None,
+            };
+            found.add(number, capture, device)?;
+        }
+        let mut found = found.found;
+        found.all.sort_by_key(|stack| (stack.at, stack.number));
+        java::interleave(facts, names, &mut found.all)?;
+        Ok(found)
+    }
+
+    /// The stacks of a thread from `since` to `until`, by time.
+    pub(crate) fn of_thread(
+        &self,
+        tid: u32,
+        since: u64,
+        until: u64,
+    ) -> impl Iterator<Item = &ThreadStack> + Clone {
+        self.all.iter().filter(move |stack| stack.tid == tid && (since..=until).contains(&stack.at))
+    }
+}
+
+/// Reads captures, one after another.
+struct Collector<'a, 'f, S: ?Sized> {
+    found: NativeStacks,
+    modules: Modules<'a, 'f, S>,
+    unwinding: Unwinding,
+    /// The whole stacks of the last captures.
+    whole: VecDeque<(u64, Vec<u8>)>,
+    frames: usize,
+    texts: Texts,
+    mappings: HashMap<MappedFile, u32>,
+}
+
+impl<'a, 'f, S: Source + ?Sized> Collector<'a, 'f, S> {
+    fn new(facts: &'a Facts<'f, S>, symbols: &[PathBuf]) -> Self {
+        Self {
+            found: NativeStacks::default(),
+            modules: Modules::of(facts),
+            unwinding: Unwinding::with(symbols),
+            whole: VecDeque::new(),
+            frames: 0,
+            texts: Texts::default(),
+            mappings: HashMap::new(),
+        }
+    }
+
+    fn add(
+        &mut self,
+        number: u64,
+        capture: Option<NativeStack>,
+        device: Option<NativeFrames>,
+    ) -> Result<(), ReadError> {
+        let host = match &capture {
+            Some(capture) if !capture.is_wiped() => {
+                let stack = self.whole(capture);
+                let modules = self.modules.at(capture.at)?;
+                self.unwinding.frames(capture, &stack, modules)
+            }
+            _ => None,
+        };
+        let device = device.map(|mut frames| {
+            self.unwinding.name(&mut frames);
+            frames
+        });
+        let unwound = match (host, device) {
+            // The device has its own libraries, the host the app's symbols: the longer stack is the better one.
+            (Some(host), Some(device)) if host.frames.len() > device.frames.len() => Some(host),
+            (host, device) => device.or(host),
+        };
+        if unwound.is_none() && capture.as_ref().is_some_and(|capture| !capture.is_wiped()) {
+            self.found.not_unwound += 1;
+        }
+        let (tid, at, reason) = match (&capture, &unwound) {
+            (Some(capture), _) => (capture.tid, capture.at, capture.reason),
+            (None, Some(frames)) => (frames.tid, frames.at, Reason::try_from(frames.reason).ok()),
+            (None, None) => return Ok(()),
+        };
+        let NativeFrames { frames, end, .. } = unwound.unwrap_or_else(|| NativeFrames {
+            end: capture.as_ref().map_or("", not_unwound).to_owned(),
+            ..NativeFrames::default()
+        });
+        if self.frames + frames.len() > MAX_FRAMES {
+            self.found.more += 1;
+            return Ok(());
+        }
+        self.frames += frames.len();
+        let modules = self.modules.at(at)?;
+        let mut shown = Vec::with_capacity(frames.len());
+        for frame in &frames {
+            let mapping = mapped_file(modules, frame);
+            let mapping =
+                mapping.and_then(|file| number_of(file, &mut self.mappings, &mut self.found.mappings));
+            shown.push(self.texts.frame(frame, mapping));
+        }
+        let call = capture.as_ref().and_then(|capture| {
+            let number = capture.system_call?.number;
+            let name = calls::name(capture.machine, number);
+            Some(name.map_or_else(|| format!("system call {number}"), str::to_owned))
+        });
+        self.found.all.push(ThreadStack {
+            number,
+            tid,
+            at,
+            reason,
+            frames: shown,
+            approximate: false,
+            end: clean(&end).into_owned(),
+            call,
+            owner: capture.map(|capture| capture.mutex.1).filter(|owner| *owner > 0),
+        });
+        Ok(())
+    }
+
+    /// The whole stack of a capture; without what it shares if that is missing.
+    fn whole(&mut self, capture: &NativeStack) -> Vec<u8> {
+        let previous = capture.previous.and_then(|(number, _)| {
+            self.whole.iter().find(|(known, _)| *known == number).map(|(_, stack)| &stack[..])
+        });
+        let Some(stack) = capture.whole(previous) else { return capture.stack.clone() };
+        if self.whole.len() >= MAX_WHOLE {
+            self.whole.pop_front();
+        }
+        self.whole.push_back((capture.number, stack.clone()));
+        stack
+    }
+}
+
+/// Why a capture has no frames.
+fn not_unwound(capture: &NativeStack) -> &'static str {
+    match capture.flags {
+        of if of & flags::WIPED != 0 => "wiped before it was unwound",
+        of if of & flags::FOREIGN_STACK != 0 => "the thread ran on a stack that is not its own",
+        _ if !HAS_UNWINDING => "not unwound: this build has no feature native-stacks",
+        _ => "not unwound",
+    }
+}
+
+fn number_of(
+    file: MappedFile,
+    known: &mut HashMap<MappedFile, u32>,
+    all: &mut Vec<MappedFile>,
+) -> Option<u32> {
+    if let Some(number) = known.get(&file) {
+        return Some(*number);
+    }
+    if all.len() >= MAX_MAPPINGS {
+        return None;
+    }
+    let number = u32::try_from(all.len()).ok()?;
+    all.push(file.clone());
+    known.insert(file, number);
+    Some(number)
+}
+
+/// The mapping of a frame; without one, what the frame says about its file.
+fn mapped_file(modules: &NativeModules, frame: &NativeFrame) -> Option<MappedFile> {
+    let mappings = &modules.mappings;
+    let before = mappings.partition_point(|mapping| mapping.start <= frame.pc).checked_sub(1);
+    let mapping = before.map(|place| &mappings[place]).filter(|mapping| frame.pc < mapping.end);
+    // A list of another moment may have another file there.
+    let same = mapping.filter(|mapping| frame.path.is_empty() || mapping.path == frame.path);
+    match same {
+        Some(mapping) => Some(MappedFile {
+            start: mapping.start,
+            end: mapping.end,
+            offset: mapping.offset,
+            load_bias: mapping.start.wrapping_sub(mapping.bias).wrapping_sub(mapping.offset),
+            build_id: mapping.build_id.clone(),
+            path: clean(&mapping.path).into_owned(),
+        }),
+        None if frame.path.is_empty() => None,
+        None => Some(MappedFile {
+            start: 0,
+            end: 1 << 47,
+            offset: 0,
+            load_bias: 0,
+            build_id: unhex(&frame.build_id).unwrap_or_default(),
+            path: clean(&frame.path).into_owned(),
+        }),
+    }
+}
+
+/// Distinct texts.
+#[derive(Default)]
+pub(super) struct Texts {
+    all: HashSet<Arc<str>>,
+    bytes: usize,
+}
+
+impl Texts {
+    /// The text, cleaned for display; empty beyond the limit.
+    fn text(&mut self, text: &str) -> Arc<str> {
+        let text = clean(text);
+        if let Some(known) = self.all.get(&*text) {
+            return Arc::clone(known);
+        }
+        if self.bytes + text.len() > MAX_TEXT {
+            return Arc::from("");
+        }
+        self.bytes += text.len();
+        let text: Arc<str> = Arc::from(&*text);
+        self.all.insert(Arc::clone(&text));
+        text
+    }
+
+    fn frame(&mut self, frame: &NativeFrame, mapping: Option<u32>) -> Frame {
+        let source = (!frame.file.is_empty() && frame.line > 0).then(|| (self.text(&frame.file), frame.line));
+        let place = NativePlace {
+            kind: frame.kind,
+            rel_pc: frame.rel_pc,
+            path: self.text(&frame.path),
+            build_id: self.text(&frame.build_id),
+            mapping,
+        };
+        Frame { function: self.text(&frame.function), source, native: Some(place), is_native_method: false }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! What native code was mapped at a moment: the lists of a recording, the nearest one first.
+
+use std::collections::{BTreeMap, HashSet};
+
+use trace_format::sections::native_modules::{MAX_ROWS, Mapping, NativeModules, UnwindRow};
+use trace_format::{ReadError, Section, Source};
+
+use crate::facts::Facts;
+
+/// The lists of a recording. A list has what the stacks touched that it was made for, so they are joined.
+#[derive(Debug)]
+pub(super) struct Modules<'a, 'f, S: ?Sized> {
+    facts: &'a Facts<'f, S>,
+    /// The joined list, and the place of the nearest one.
+    joined: Option<(usize, NativeModules)>,
+}
+
+impl<'a, 'f, S: Source + ?Sized> Modules<'a, 'f, S> {
+    pub(super) fn of(facts: &'a Facts<'f, S>) -> Self {
+        Self { facts, joined: None }
+    }
+
+    /// The modules at a moment: those of the first list made from then on, else of the last one; and of the other lists what
+    /// does not contradict it. Mappings are in the order of their addresses.
+    pub(super) fn at(&mut self, at: u64) -> Result<&NativeModules, ReadError> {
+        let lists = &self.facts.sections.native.modules;
+        let nearest = lists.partition_point(|(made, _)| *made < at).min(lists.len().saturating_sub(1));
+        if self.joined.as_ref().is_none_or(|(of, _)| *of != nearest) {
+            let order = (0..=nearest).rev().chain(nearest + 1..lists.len());
+            let mut joined = Join::default();
+            for (_, section) in order.filter_map(|place| lists.get(place)) {
+                joined.add(self.read(section)?);
+            }
+            joined.all.mappings.sort_by_key(|mapping| mapping.start);
+            self.joined = Some((nearest, joined.all));
+        }
+        Ok(&self.joined.as_ref().expect("joined above").1)
+    }
+
+    fn read(&self, section: &Section) -> Result<NativeModules, ReadError> {
+        self.facts.payload(section, NativeModules::parse).transpose().map(Option::unwrap_or_default)
+    }
+}
+
+#[derive(Default)]
+struct Join {
+    all: NativeModules,
+    ends: BTreeMap<u64, u64>,
+    rows: HashSet<(u64, bool)>,
+    images: HashSet<u64>,
+}
+
+impl Join {
+    fn add(&mut self, list: NativeModules) {
+        for mapping in list.mappings {
+            self.mapping(mapping);
+        }
+        for row in list.rows {
+            let known = match &row {
+                UnwindRow::Cie { address, .. } | UnwindRow::Fde { address, .. } => (*address, false),
+                UnwindRow::Exidx { function, .. } => (*function, true),
+            };
+            if self.all.rows.len() < MAX_ROWS && self.rows.insert(known) {
+                self.all.rows.push(row);
+            }
+        }
+        for (start, bytes) in list.images {
+            if self.images.len() < MAX_ROWS && self.images.insert(start) {
+                self.all.images.push((start, bytes));
+            }
+        }
+        let all = &mut self.all;
+        for (of, more) in [(&mut all.jit, list.jit), (&mut all.interpreter, list.interpreter)] {
+            of.extend(more.into_iter().take(MAX_ROWS - of.len().min(MAX_ROWS)));
+        }
+        all.at = if all.at == 0 { list.at } else { all.at };
+    }
+
+    fn mapping(&mut self, mapping: Mapping) {
+        // The last one that starts before the end of this one must end before it.
+        let before = self.ends.range(..mapping.end).next_back();
+        if self.ends.len() < MAX_ROWS && before.is_none_or(|(_, end)| *end <= mapping.start) {
+            self.ends.insert(mapping.start, mapping.end);
+            self.all.mappings.push(mapping);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_format::Recording;
+    use trace_format::section::SectionKind;
+    use trace_format::synth::RecordingBuilder;
+
+    fn list(at: u64, maps: &[(u64, u64, &str)]) -> NativeModules {
+        let map = |(start, end, path): &(u64, u64, &str)| Mapping {
+            start: *start,
+            end: *end,
+            offset: 0,
+            bias: 0,
+            build_id: Vec::new(),
+            path: (*path).to_owned(),
+        };
+        let rows = vec![UnwindRow::Cie { address: 7, bytes: vec![at as u8] }];
+        NativeModules { at, mappings: maps.iter().map(map).collect(), rows, ..NativeModules::default() }
+    }
+
+    #[test]
+    fn lists_are_joined_and_the_nearest_one_counts_first() {
+        let mut b = RecordingBuilder::new(1, "p");
+        for list in [
+            list(10, &[(100, 200, "old"), (300, 400, "kept")]),
+            list(20, &[(150, 250, "new")]),
+            list(30, &[(240, 260, "later"), (500, 600, "far")]),
+        ] {
+            b = b.section(SectionKind::NativeModules, &list.encode());
+        }
+        let recording = Recording::open(b.build()).unwrap();
+        let facts = Facts::of(&recording).unwrap();
+        let mut modules = Modules::of(&facts);
+        let mut at = |at| -> Vec<String> {
+            let found = modules.at(at).unwrap();
+            assert_eq!(found.rows.len(), 1);
+            found.mappings.iter().map(|mapping| mapping.path.clone()).collect()
+        };
+        assert_eq!(at(15), ["new", "kept", "far"]);
+        assert_eq!(at(5), ["old", "later", "kept", "far"]);
+        assert_eq!(at(99), ["old", "later", "kept", "far"]);
+    }
+}
