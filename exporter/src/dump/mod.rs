@@ -63,7 +63,7 @@ pub use lock_line::{LockKind, LockLine};
 pub use long_methods::{LongMethods, LongRun};
 pub use model::{Dump, Section, SectionKind, Thread, ThreadForm, WaitChannel};
 pub use native_frame::NativeFrame;
-pub use native_names::{HAS_SYMBOLS, MissingSymbols, NativeSymbols};
+pub use native_names::{MissingSymbols, NativeSymbols};
 pub use process::AnrProcess;
 pub use subject::{AnrKind, Subject};
 

@@ -14,9 +14,6 @@ use {
     native_stacks::symbols::from_hex,
 };
 
-/// Whether this build can name native frames: the feature `native-stacks`.
-pub const HAS_SYMBOLS: bool = cfg!(feature = "native-stacks");
-
 /// A library that has frames in a dump, and no symbols.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MissingSymbols {
@@ -39,7 +36,7 @@ pub struct NativeSymbols {
 
 #[cfg(not(feature = "native-stacks"))]
 impl NativeSymbols {
-    /// Symbols in these directories. This build has no reader for them ([`HAS_SYMBOLS`]).
+    /// Symbols in these directories. This build has no reader for them ([`HAS_UNWINDING`](crate::native::HAS_UNWINDING)).
     #[must_use]
     pub fn new(_directories: Vec<PathBuf>) -> Self {
         Self {}
