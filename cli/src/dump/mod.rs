@@ -90,7 +90,8 @@ const MISSING: usize = 10;
 /// Runs the subcommand.
 pub(crate) fn run(mut options: Options) -> anyhow::Result<ExitCode> {
     options.symbols = symbols::checked(options.symbols)?;
-    let mut symbols = Some(NativeSymbols::new(options.symbols.clone())).filter(|_| !options.symbols.is_empty());
+    let mut symbols =
+        Some(NativeSymbols::new(options.symbols.clone())).filter(|_| !options.symbols.is_empty());
     let mapping = options.mapping.as_deref().map(Mapping::load).transpose()?;
     if let (Some(mapping), Some(file)) = (&mapping, &options.mapping)
         && let (unread, Some(line)) = mapping.unread()

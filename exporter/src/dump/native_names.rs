@@ -6,12 +6,8 @@ use super::model::Dump;
 
 #[cfg(feature = "native-stacks")]
 use {
-    super::frame::Frame,
-    super::limits,
-    super::model::Thread,
-    super::native_frame::NativeFrame,
-    crate::text::clean,
-    native_stacks::symbols::from_hex,
+    super::frame::Frame, super::limits, super::model::Thread, super::native_frame::NativeFrame,
+    crate::text::clean, native_stacks::symbols::from_hex,
 };
 
 /// A library that has frames in a dump, and no symbols.
@@ -123,7 +119,8 @@ fn name_thread(thread: &mut Thread, symbols: &mut native_stacks::Symbols) {
 fn is_library(frame: &NativeFrame) -> bool {
     let generated = ['[', '<', '?'].iter().any(|first| frame.map.starts_with(*first))
         || ["/memfd:", "memfd:", "/dev/ashmem/"].iter().any(|start| frame.map.starts_with(start));
-    let of_art = [".oat", ".odex", ".vdex", ".dex", ".art", ".jar"].iter().any(|end| frame.map.ends_with(end));
+    let of_art =
+        [".oat", ".odex", ".vdex", ".dex", ".art", ".jar"].iter().any(|end| frame.map.ends_with(end));
     !frame.map.is_empty() && !generated && !of_art
 }
 

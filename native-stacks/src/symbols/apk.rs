@@ -29,8 +29,9 @@ fn entries(archive: &mut Source) -> Option<Vec<Stored>> {
     let end = archive.part(archive.len() - tail, tail).ok()?;
     let end = (0..=end.len().checked_sub(END as usize)?).rev().find_map(|at| {
         let record = &end[at..];
-        (record.starts_with(b"PK\x05\x06") && at + END as usize + usize::from(u16_at(record, 20)?) == end.len())
-            .then_some(record)
+        (record.starts_with(b"PK\x05\x06")
+            && at + END as usize + usize::from(u16_at(record, 20)?) == end.len())
+        .then_some(record)
     })?;
     let (size, offset) = (u64::from(u32_at(end, 12)?), u64::from(u32_at(end, 16)?));
     if size > MAX_DIRECTORY {

@@ -217,7 +217,9 @@ fn function(line: &[u8], at: usize, keyword: &str, sized: bool) -> Option<Functi
 
 /// `FILE NUMBER NAME` and `INLINE_ORIGIN NUMBER NAME`.
 fn numbered(line: &[u8], at: usize, keyword: &str, into: &mut HashMap<u64, usize>) {
-    let Some(rest) = std::str::from_utf8(line).ok().and_then(|line| line.strip_prefix(keyword)) else { return };
+    let Some(rest) = std::str::from_utf8(line).ok().and_then(|line| line.strip_prefix(keyword)) else {
+        return;
+    };
     if let Some((number, name)) = rest.split_once(' ')
         && let Ok(number) = number.parse()
         && into.len() < MAX_ROWS

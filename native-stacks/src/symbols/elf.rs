@@ -131,8 +131,7 @@ impl ElfFile {
                 bytes.iter().fold(0, fold)
             })
         };
-        let (kind, size) =
-            (number(0, 4).ok_or_else(bad)?, number(size_at, size_len).ok_or_else(bad)?);
+        let (kind, size) = (number(0, 4).ok_or_else(bad)?, number(size_at, size_len).ok_or_else(bad)?);
         let packed = bytes.get(header..).ok_or_else(bad)?;
         let max = MAX_READ.min((packed.len() as u64).saturating_mul(MAX_RATIO));
         if kind != u64::from(elf::ELFCOMPRESS_ZLIB.0) || size > max {

@@ -87,7 +87,8 @@ impl Index {
             count
         };
         let best = found.iter().map(|entry| common(&self.entries[*entry])).max().unwrap_or(0);
-        let mut entries = found.iter().map(|entry| &self.entries[*entry]).filter(|entry| common(entry) == best);
+        let mut entries =
+            found.iter().map(|entry| &self.entries[*entry]).filter(|entry| common(entry) == best);
         let Some(first) = entries.next() else { return ByName::None };
         if entries.any(|entry| entry.id != first.id) { ByName::Many } else { ByName::One(first) }
     }
@@ -201,8 +202,8 @@ pub(super) fn in_tree(directory: &Path, id: &[u8]) -> Vec<Place> {
 pub(super) fn in_apk(apk: &Path, name: &str) -> Option<Place> {
     let mut source: Source = Place::file(apk).open().ok()?;
     let name = name.trim_start_matches('/');
-    let found = apk::libraries(&mut source).into_iter().find(|stored| {
-        stored.name == name || (!name.contains('/') && library(&stored.name) == name)
-    })?;
+    let found = apk::libraries(&mut source)
+        .into_iter()
+        .find(|stored| stored.name == name || (!name.contains('/') && library(&stored.name) == name))?;
     Some(Place { path: apk.to_owned(), part: Some((found.offset, found.len)) })
 }

@@ -42,8 +42,7 @@ impl Lines {
         let Ok(mut frames) = self.context.find_frames(address).skip_all_loads() else { return named };
         while let Ok(Some(frame)) = frames.next() {
             let name = frame.function.as_ref().and_then(|function| function.raw_name().ok());
-            let (file, line) =
-                frame.location.map_or((None, None), |location| (location.file, location.line));
+            let (file, line) = frame.location.map_or((None, None), |location| (location.file, location.line));
             if named.len() == MAX_INLINED {
                 break;
             }

@@ -200,7 +200,10 @@ impl Symbols {
             let mut id = key.0.clone();
             if id.is_empty() {
                 // Found by its name.
-                id = places.first().and_then(|place| ElfFile::build_id_of(place.open().ok()?)).unwrap_or_default();
+                id = places
+                    .first()
+                    .and_then(|place| ElfFile::build_id_of(place.open().ok()?))
+                    .unwrap_or_default();
             }
             let directories = self.directories.clone();
             let module = Module::load(&id, &places, &mut |id| {
@@ -263,9 +266,7 @@ impl Symbols {
         }
         let same = self.index().same_name(path);
         let why = match same {
-            Some(entry) => {
-                Why::OtherBuild { file: entry.place.path.clone(), build_id: shown_id(&entry.id) }
-            }
+            Some(entry) => Why::OtherBuild { file: entry.place.path.clone(), build_id: shown_id(&entry.id) },
             None => other.unwrap_or(Why::NoFile),
         };
         (places, Some(why))
@@ -300,7 +301,8 @@ impl Files for Symbols {
 fn with_code(place: &Place, id: &[u8]) -> Option<Arc<[u8]>> {
     let mut file = ElfFile::open(place.open().ok()?)?;
     let agrees = id.is_empty() || file.build_id == id;
-    let has_code = file.sections.is_empty() || file.sections.iter().any(|section| section.is_code() && section.is_present());
+    let has_code = file.sections.is_empty()
+        || file.sections.iter().any(|section| section.is_code() && section.is_present());
     if agrees && has_code { file.whole().ok() } else { None }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::Named;
 use super::breakpad::{self, SymbolFile};
 use super::demangle::demangle;
 use super::elf::ElfFile;
@@ -10,7 +11,6 @@ use super::lines::Lines;
 use super::minidebug;
 use super::source::{Place, Source};
 use super::table::{Hit, Table};
-use super::Named;
 
 /// Most files that are read for one library.
 const MAX_FILES: usize = 8;
@@ -68,8 +68,9 @@ impl Module {
 
     fn add(&mut self, mut file: ElfFile, alternative: &mut dyn FnMut(&[u8]) -> Vec<Place>) {
         if self.lines.is_none() {
-            let mut other = alternative_id(&mut file)
-                .and_then(|id| alternative(&id).into_iter().find_map(|place| ElfFile::open(place.open().ok()?)));
+            let mut other = alternative_id(&mut file).and_then(|id| {
+                alternative(&id).into_iter().find_map(|place| ElfFile::open(place.open().ok()?))
+            });
             self.lines = Lines::of(&mut file, other.as_mut());
         }
         self.table.add(&mut file);
@@ -91,8 +92,8 @@ impl Module {
     /// The functions at an address, innermost first.
     pub(super) fn at(&mut self, address: u64) -> Vec<Named> {
         // Functions that the linker dropped are still described, from address 0 on.
-        let is_code = self.code.is_empty()
-            || self.code.iter().any(|&(start, end)| (start..end).contains(&address));
+        let is_code =
+            self.code.is_empty() || self.code.iter().any(|&(start, end)| (start..end).contains(&address));
         if !is_code {
             return Vec::new();
         }

@@ -87,7 +87,8 @@ impl Scratch {
     pub(crate) fn new(name: &str) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}-{number}", std::process::id()));
+        let path =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}-{number}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }
@@ -115,7 +116,8 @@ impl Drop for Scratch {
 /// Runs a program; its output, or a panic with what it said.
 pub(crate) fn run<S: AsRef<OsStr>>(program: &str, arguments: impl IntoIterator<Item = S>) -> String {
     let output = Command::new(program).env("LC_ALL", "C").args(arguments).output();
-    let output = output.unwrap_or_else(|error| panic!("{program}: {error}: scripts/install-test-needs installs it"));
+    let output =
+        output.unwrap_or_else(|error| panic!("{program}: {error}: scripts/install-test-needs installs it"));
     assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
@@ -132,7 +134,8 @@ pub(crate) fn compile(scratch: &Scratch, language: &str, name: &str, flags: &[&s
     fs::write(&source, text).unwrap();
     let mut arguments: Vec<&OsStr> = flags.iter().map(OsStr::new).collect();
     if language == "rust" {
-        arguments.extend(["--crate-type=cdylib", "--edition=2024", "-Clink-arg=-Wl,--build-id"].map(OsStr::new));
+        arguments
+            .extend(["--crate-type=cdylib", "--edition=2024", "-Clink-arg=-Wl,--build-id"].map(OsStr::new));
     } else {
         arguments.extend(["-shared", "-fPIC", "-Wl,--build-id"].map(OsStr::new));
     }

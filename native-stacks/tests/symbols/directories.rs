@@ -13,7 +13,11 @@ use super::build::{Scratch, build_id, compile, functions, objcopy, run};
 
 /// An address in the function that only `.symtab` and DWARF know, and the whole name.
 fn hidden(file: &Path) -> u64 {
-    functions(file, false).iter().find(|function| function.name.ends_with("::hidden(unsigned long)")).unwrap().start
+    functions(file, false)
+        .iter()
+        .find(|function| function.name.ends_with("::hidden(unsigned long)"))
+        .unwrap()
+        .start
 }
 
 fn is_hidden(named: &[Named], with_line: bool) -> bool {
@@ -54,7 +58,8 @@ fn each_way_to_keep_debug_data_is_found_by_build_id() {
         let mut symbols = Symbols::new(vec![directory]);
         assert!(is_hidden(&symbols.name(&id, "/data/app/x/lib/arm64/libsk.so", at), true), "{name}");
         assert_eq!(symbols.missing(), []);
-        let mapping = Mapping { start: 0, end: 1, offset: 0, bias: 0, build_id: id.clone(), path: "libsk.so".into() };
+        let mapping =
+            Mapping { start: 0, end: 1, offset: 0, bias: 0, build_id: id.clone(), path: "libsk.so".into() };
         let whole = symbols.elf(&mapping);
         // Debug data alone has no code to unwind.
         assert_eq!(whole.is_some(), name.ends_with(".so"), "{name}");
@@ -114,7 +119,8 @@ fn a_library_stored_in_an_apk_is_named() {
 #[test]
 fn without_a_build_id_a_name_decides_only_if_one_build_has_it() {
     let scratch = Scratch::new("by-name");
-    let (long, short) = (scratch.path("symbols/system/lib64/libsk.so"), scratch.path("symbols/system/lib/libsk.so"));
+    let (long, short) =
+        (scratch.path("symbols/system/lib64/libsk.so"), scratch.path("symbols/system/lib/libsk.so"));
     fs::copy(compile(&scratch, "c++", "a.so", &["-O2", "-g"]), &long).unwrap();
     fs::copy(compile(&scratch, "c++", "b.so", &["-O1", "-g"]), &short).unwrap();
     let at = hidden(&long);
@@ -132,7 +138,10 @@ fn without_a_build_id_a_name_decides_only_if_one_build_has_it() {
 fn symbol_files_of_breakpad_have_functions_inlines_and_lines() {
     let scratch = Scratch::new("breakpad");
     let directory = scratch.directory("symbols");
-    let id = [0xd9, 0xc1, 0xe9, 0x4f, 0x6e, 0xa2, 0x4a, 0x1d, 0x7c, 0x8f, 0xa0, 0x2d, 0x4b, 0x22, 0xd4, 0xd3, 0xaa, 0xbb];
+    let id = [
+        0xd9, 0xc1, 0xe9, 0x4f, 0x6e, 0xa2, 0x4a, 0x1d, 0x7c, 0x8f, 0xa0, 0x2d, 0x4b, 0x22, 0xd4, 0xd3, 0xaa,
+        0xbb,
+    ];
     let text = "MODULE Linux arm64 4FE9C1D9A26E1D4A7C8FA02D4B22D4D30 libsk.so\n\
         FILE 1 /src/image.cpp\nFILE 2 /src/codec.h\n\
         INLINE_ORIGIN 0 sk::Codec::rows(unsigned int)\nINLINE_ORIGIN 5 _ZN2sk4stepEm\n\
@@ -163,7 +172,10 @@ fn symbol_files_of_breakpad_have_functions_inlines_and_lines() {
     );
     assert_eq!(
         name(0x1054),
-        ["sk::Codec::rows(unsigned int) /src/image.cpp:48 inlined", "SkImage::decode(char const*) /src/image.cpp:45"]
+        [
+            "sk::Codec::rows(unsigned int) /src/image.cpp:48 inlined",
+            "SkImage::decode(char const*) /src/image.cpp:45"
+        ]
     );
     assert_eq!(name(0x107f), ["SkImage::decode(char const*) /src/image.cpp:48"]);
     assert_eq!(name(0x1088), ["sk::Image::free() /src/image.cpp:60"]);

@@ -23,7 +23,11 @@ fn no_byte_of_a_library_can_be_changed_into_a_panic() {
         let runner = ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() };
         let change = (0..whole.len(), any::<u8>());
         // Headers are at both ends.
-        let places = prop_oneof![change.clone(), (0..200_usize, any::<u8>()), (whole.len() - 2600..whole.len(), any::<u8>())];
+        let places = prop_oneof![
+            change.clone(),
+            (0..200_usize, any::<u8>()),
+            (whole.len() - 2600..whole.len(), any::<u8>())
+        ];
         proptest!(runner, |(changes in proptest::collection::vec(places, 1..12), cut in 0..whole.len() * 3)| {
             let mut bytes = whole.clone();
             for (at, byte) in changes {
@@ -88,8 +92,18 @@ fn paths_that_are_no_files_are_left_alone() {
     let file = compile(&scratch, "c", "symbols/libok.so", &["-O1"]);
     let id = build_id(&file);
     let start = super::build::functions(&file, false)[0].start;
-    let mut symbols = Symbols::new(vec![scratch.directory("symbols"), Path::new("/nowhere/at/all").to_owned()]);
-    for path in ["/dev/zero", "/dev/tty", "", "!", "/!/", "base.apk!/lib/x.so", fifo.to_str().unwrap(), "/proc/self/mem"] {
+    let mut symbols =
+        Symbols::new(vec![scratch.directory("symbols"), Path::new("/nowhere/at/all").to_owned()]);
+    for path in [
+        "/dev/zero",
+        "/dev/tty",
+        "",
+        "!",
+        "/!/",
+        "base.apk!/lib/x.so",
+        fifo.to_str().unwrap(),
+        "/proc/self/mem",
+    ] {
         assert!(symbols.name(&[1, 2, 3, 4], path, 0).is_empty(), "{path}");
         assert!(symbols.name(&[], path, 0).is_empty(), "{path}");
     }

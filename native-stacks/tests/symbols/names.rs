@@ -131,7 +131,8 @@ fn inlined_functions_files_and_lines_are_those_of_addr2line() {
                 // binutils calls an inlined function that has no mangled name by the name of the symbol around it.
                 let around = at < depth && other.0 == theirs[depth].0 && !own.0.contains("::");
                 // The demangler has no form for one function of the C++ library; binutils has.
-                let demangled = if own.0.starts_with("_Z") { run("c++filt", [&own.0]) } else { own.0.clone() };
+                let demangled =
+                    if own.0.starts_with("_Z") { run("c++filt", [&own.0]) } else { own.0.clone() };
                 assert!(around || without_types(demangled.trim()) == other.0, "{}", context());
                 undemangled += usize::from(own.0.starts_with("_Z"));
                 inlined += usize::from(at < depth);
@@ -192,7 +193,9 @@ fn compare(file: &Path, functions: &[build::Function]) -> (usize, usize) {
         let is_inside = |named: &[Named]| {
             named.last().is_some_and(|named| {
                 let last = function.start + function.size - 1;
-                let other = functions.iter().filter(|other| without_types(&other.name) == without_types(&named.function));
+                let other = functions
+                    .iter()
+                    .filter(|other| without_types(&other.name) == without_types(&named.function));
                 other.clone().any(|other| (other.start..other.start + other.size).contains(&last))
             })
         };
@@ -221,7 +224,15 @@ fn a_name_ends_with_its_function_and_the_global_one_is_preferred() {
     let no_size = u64::from_str_radix(no_size.split(' ').next().unwrap(), 16).unwrap();
     let names = in_elf(
         bytes,
-        &[no_size, no_size + 0x1c, sized + 7, sized + 8, sized + 60, start("chosen_global") + 1, start("local_only")],
+        &[
+            no_size,
+            no_size + 0x1c,
+            sized + 7,
+            sized + 8,
+            sized + 60,
+            start("chosen_global") + 1,
+            start("local_only"),
+        ],
     );
     let names: Vec<_> =
         names.unwrap().into_iter().map(|named| named.first().map(|named| named.function.clone())).collect();
@@ -235,10 +246,13 @@ fn a_name_ends_with_its_function_and_the_global_one_is_preferred() {
 #[test]
 fn a_stripped_library_is_named_from_its_debugdata() {
     let scratch = Scratch::new("debugdata");
-    for (number, xz) in
-        [&["--check=crc64"][..], &["--check=crc32", "--block-size=64KiB"], &["--check=sha256", "--x86", "--lzma2"]]
-            .iter()
-            .enumerate()
+    for (number, xz) in [
+        &["--check=crc64"][..],
+        &["--check=crc32", "--block-size=64KiB"],
+        &["--check=sha256", "--x86", "--lzma2"],
+    ]
+    .iter()
+    .enumerate()
     {
         let file = compile(&scratch, "c++", "cpp.so", &["-O2", "-g"]);
         let packed = scratch.path(&format!("packed{number}.so"));
