@@ -9,12 +9,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use exporter::dump::Dump;
+use exporter::dump::{Dump, NativeSymbols};
 use exporter::dump_report::{Groups, PageOptions, write_json};
 use exporter::retrace::Mapping;
 
 use crate::output;
-use crate::terminal::warn;
+use crate::symbols;
+use crate::terminal::{counted, plain, warn};
 
 /// Analyse a thread dump: what main does, who owns the locks it waits for, deadlocks
 ///
@@ -31,6 +32,9 @@ Examples:
 
     # With the names of the source.
     anrscope dump traces.txt --mapping app/build/outputs/mapping/release/mapping.txt
+
+    # Native frames with function, file and line: the directory of the unstripped libraries.
+    anrscope dump traces.txt --symbols app/build/intermediates/merged_native_libs/release
 
     # The full stacks of some threads.
     anrscope dump traces.txt --thread OkHttp
@@ -63,6 +67,9 @@ pub(crate) struct Options {
     /// The mapping.txt of ProGuard or R8, to restore the original names
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
+    /// A directory of files with symbols, for native frames: unstripped .so, .so.dbg, Breakpad's .sym; may be repeated
+    #[arg(long, value_name = "DIR")]
+    symbols: Vec<PathBuf>,
     /// Show only threads with this text in their names
     #[arg(long, value_name = "NAME")]
     thread: Option<String>,
@@ -77,8 +84,14 @@ pub(crate) struct Options {
 /// Maximum number of dumps without `--group`.
 const DUMPS: usize = 1000;
 
+/// Maximum number of libraries without symbols to name.
+const MISSING: usize = 10;
+
 /// Runs the subcommand.
-pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(mut options: Options) -> anyhow::Result<ExitCode> {
+    options.symbols = symbols::checked(options.symbols)?;
+    let mut symbols =
+        Some(NativeSymbols::new(options.symbols.clone())).filter(|_| !options.symbols.is_empty());
     let mapping = options.mapping.as_deref().map(Mapping::load).transpose()?;
     if let (Some(mapping), Some(file)) = (&mapping, &options.mapping)
         && let (unread, Some(line)) = mapping.unread()
@@ -93,9 +106,13 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         let mut groups = Groups::default();
         let passed = inputs::each(&options.files, &mut |name, mut dump| {
             retrace(&name, &mut dump, mapping.as_ref())?;
+            if let Some(symbols) = &mut symbols {
+                dump.name_native_frames(symbols);
+            }
             groups.add(&name, &dump);
             Ok(())
         })?;
+        warn_of_missing(symbols.as_ref())?;
         output::page(options.out.as_deref(), options.json, |out| {
             Ok(groups::write(out, groups, &passed, options.json)?)
         })?;
@@ -108,12 +125,16 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
             warn(format_args!("{name}: {}", crate::terminal::plain(warning)))?;
         }
         retrace(&name, &mut dump, mapping.as_ref())?;
+        if let Some(symbols) = &mut symbols {
+            dump.name_native_frames(symbols);
+        }
         if dumps.len() == DUMPS {
             bail!("there are more than {DUMPS} dumps: use --group to show them by main's stack");
         }
         dumps.push((name, dump));
         Ok(())
     })?;
+    warn_of_missing(symbols.as_ref())?;
     if let Some(name) = &options.thread {
         let threads = dumps.iter().flat_map(|(_, dump)| &dump.sections).flat_map(|section| &section.threads);
         let mut names = threads.filter_map(|thread| thread.name.as_deref());
@@ -131,6 +152,28 @@ fn retrace(name: &str, dump: &mut Dump, mapping: Option<&Mapping>) -> io::Result
         Some(warning) => warn(format_args!("{name}: {warning}")),
         None => Ok(()),
     }
+}
+
+/// Names the libraries that have frames and no symbols, those with most frames first.
+fn warn_of_missing(symbols: Option<&NativeSymbols>) -> io::Result<()> {
+    let Some(symbols) = symbols else { return Ok(()) };
+    for note in symbols.notes() {
+        warn(plain(note))?;
+    }
+    let missing = symbols.missing();
+    for library in missing.iter().take(MISSING) {
+        let id = match library.build_id.as_str() {
+            "" => "no build id".to_owned(),
+            id => format!("build id {id}"),
+        };
+        let frames = counted(usize::try_from(library.frames).unwrap_or(usize::MAX), "frame");
+        let text = format!("no symbols for {frames} of {} ({id}): {}", library.path, library.why);
+        warn(plain(&text))?;
+    }
+    if missing.len() > MISSING {
+        warn(format_args!("no symbols for {} more libraries", missing.len() - MISSING))?;
+    }
+    Ok(())
 }
 
 fn write(out: &mut dyn Write, dumps: &[(String, Dump)], options: &Options) -> anyhow::Result<()> {

@@ -152,3 +152,130 @@ fn reports_and_traces_take_the_mapping_too() {
     assert!(trace.contains("com.acme.shop.PriceStore.second") && !trace.contains("a.b.g"));
     run(["report", &input, "--mapping", &out]).failed(1, &[&out]);
 }
+
+/// A library of C, unstripped, and a dump of main in its innermost function.
+fn native_dump(directory: &TempDir) -> (String, String) {
+    let source = "#include <unistd.h>\n\
+        extern int read_rows(int rows);\n\
+        static inline __attribute__((always_inline)) int decode_rows(int rows) {\n\
+        \x20   return read_rows(rows) + 1;\n\
+        }\n\
+        __attribute__((noinline)) int read_rows(int rows) { return rows + (int)sleep((unsigned)rows); }\n\
+        __attribute__((noinline)) static int decode_image(int rows) {\n\
+        \x20   return decode_rows(rows) * 3;\n\
+        }\n\
+        int Java_com_acme_shop_Photo_nativeDecode(void *env, void *self, int rows) { return decode_image(rows) - 1; }\n";
+    let (file, library) = (directory.name("photo.c"), directory.name("symbols/obj/libphoto.so"));
+    std::fs::create_dir_all(directory.path().join("symbols/obj")).unwrap();
+    std::fs::write(&file, source).unwrap();
+    let tool = |program: &str, arguments: &[&str]| {
+        let output = std::process::Command::new(program).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{program}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let flags = [
+        "-O1",
+        "-g",
+        "-fno-optimize-sibling-calls",
+        "-shared",
+        "-fPIC",
+        "-Wl,--build-id",
+        &file,
+        "-o",
+        &library,
+    ];
+    tool("cc", &flags);
+    let id = tool("readelf", &["-n", &library]);
+    let id = id.split("Build ID: ").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    // Return addresses, less one, as the system writes them: behind the last call of each function.
+    let code = tool("objdump", &["-d", "--no-show-raw-insn", &library]);
+    let behind_call = |function: &str| {
+        let body = code.split(&format!("<{function}>:\n")).nth(1).unwrap().split("\n\n").next().unwrap();
+        let mut lines = body.lines().skip_while(|line| !line.contains("call") && !line.contains("\tbl\t"));
+        let next = lines.nth(1).unwrap().trim();
+        u64::from_str_radix(next.split_once(':').unwrap().0, 16).unwrap() - 1
+    };
+    let app = "/data/app/~~a==/com.acme.shop-b==/lib/arm64/libphoto.so";
+    let frames = ["read_rows", "decode_image", "Java_com_acme_shop_Photo_nativeDecode"].map(behind_call);
+    let [read, decode, java] = frames;
+    let dump = format!(
+        "----- pid 7 at 2026-01-01 00:00:00 -----\nCmd line: com.acme.shop\n\nDALVIK THREADS (1):\n\
+         \"main\" prio=5 tid=1 Native\n  | sysTid=7 nice=-10\n\
+         \x20 native: #00 pc 00000000000b81f4  /apex/com.android.runtime/lib64/bionic/libc.so (nanosleep+4) (BuildId: a87908b48b368e6282bcc9f34bcfc28c)\n\
+         \x20 native: #01 pc {read:016x}  {app} (BuildId: {id})\n\
+         \x20 native: #02 pc {decode:016x}  {app} (BuildId: {id})\n\
+         \x20 native: #03 pc {java:016x}  {app} (Java_com_acme_shop_Photo_nativeDecode+8) (BuildId: {id})\n\
+         \x20 native: #04 pc 0000000000377c45  /data/app/x/base.odex (BuildId: {id})\n\
+         \x20 at com.acme.shop.Photo.nativeDecode(Native method)\n\
+         \x20 at com.acme.shop.PhotoActivity.onClick(PhotoActivity.java:41)\n\n----- end 7 -----\n"
+    );
+    let text = directory.name("traces.txt");
+    std::fs::write(&text, dump).unwrap();
+    (text, directory.name("symbols"))
+}
+
+#[test]
+fn native_frames_are_named_by_symbols() {
+    let directory = TempDir::new("dump-symbols");
+    let (text, symbols) = native_dump(&directory);
+    let named = run(["dump", &text, "--symbols", &symbols]);
+    assert_eq!(named.code, Some(0), "{named:?}");
+    let page = &named.stdout;
+    let lines: Vec<&str> = page.lines().map(str::trim).collect();
+    let first = lines.iter().position(|line| line.starts_with("native: nanosleep [libc.so]")).expect(page);
+    assert_eq!(
+        lines[first + 1..first + 6],
+        [
+            "native: read_rows [libphoto.so] (photo.c:6)",
+            "native: decode_rows [libphoto.so] (photo.c:4)  [inlined]",
+            "native: decode_image [libphoto.so] (photo.c:8)",
+            "native: Java_com_acme_shop_Photo_nativeDecode [libphoto.so] (photo.c:10)",
+            "native: pc 0x377c45 [base.odex]",
+        ],
+        "{page}"
+    );
+    // The library's innermost frame is the app's own.
+    assert!(
+        lines.iter().any(|line| line.starts_with("In ") && line.contains("read_rows (photo.c:6)")),
+        "{page}"
+    );
+    assert_eq!(
+        named.stderr,
+        "warning: no symbols for 1 frame of /apex/com.android.runtime/lib64/bionic/libc.so \
+         (build id a87908b48b368e6282bcc9f34bcfc28c): no file with this build id\n"
+    );
+    // JSON has the whole path, and the build's own line numbers.
+    let json = run(["dump", "--json", &text, "--symbols", &symbols]);
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    let frames = json["sections"][0]["threads"][0]["frames"].as_array().unwrap();
+    assert_eq!(frames.len(), 8);
+    let inlined = &frames[2];
+    assert_eq!((inlined["symbol"].as_str(), inlined["line"].as_u64()), (Some("decode_rows"), Some(4)));
+    assert_eq!((inlined["inlined"].as_bool(), inlined["number"].as_u64()), (Some(true), Some(2)));
+    assert!(inlined["file"].as_str().unwrap().ends_with("/photo.c"), "{inlined}");
+    assert_eq!(frames[0]["file"], Value::Null);
+    // Without symbols, and with those of another build, a frame stays what the device wrote.
+    let plain = run(["dump", &text]).ok(&[]);
+    assert!(plain.contains("native: pc 0x") && !plain.contains("photo.c"), "{plain}");
+    let other = directory.name("other");
+    std::fs::create_dir_all(&other).unwrap();
+    let bytes = std::fs::read(format!("{symbols}/obj/libphoto.so")).unwrap();
+    let id = bytes.windows(8).position(|part| part == b"\x03\0\0\0GNU\0").unwrap() + 8;
+    let mut changed = bytes.clone();
+    changed[id] ^= 1;
+    std::fs::write(format!("{other}/libphoto.so"), changed).unwrap();
+    let shown = run(["dump", &text, "--symbols", &other]);
+    assert!(!shown.stdout.contains("photo.c"), "{shown:?}");
+    assert!(shown.stderr.contains("libphoto.so is of another build ("), "{shown:?}");
+    // Both directories, and groups.
+    let grouped = run(["dump", "--group", &text, "--symbols", &other, "--symbols", &symbols]);
+    assert_eq!(grouped.code, Some(0), "{grouped:?}");
+    assert!(grouped.stdout.contains("in read_rows (photo.c:6)"), "{grouped:?}");
+}
+
+#[test]
+fn symbols_need_a_directory() {
+    let shown = run(["dump", &sample("art14-deadlock.txt"), "--symbols", "no-such-directory"]);
+    assert_eq!(shown.code, Some(1), "{shown:?}");
+    assert!(shown.stderr.contains("--symbols no-such-directory: no such directory"), "{shown:?}");
+}

@@ -113,7 +113,10 @@ impl StackLine {
                     Some(symbol) => symbol.clone(),
                     None => format!("{}+{:#x}", native.library(), native.pc),
                 };
-                Self { own: false, ..Self::new(name, None, None) }
+                let file = native.file_name().map(str::to_owned);
+                // An address is no place to change.
+                let own = native.symbol.is_some() && is_own_library(&native.map);
+                Self { own, ..Self::new(name, file, native.line) }
             }
             Frame::Kernel(kernel) => Self { own: false, ..Self::new(kernel.symbol.clone(), None, None) },
         }

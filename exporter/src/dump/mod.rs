@@ -38,6 +38,7 @@ mod long_binary;
 pub(crate) mod long_methods;
 pub(crate) mod model;
 mod native_frame;
+mod native_names;
 mod paste;
 mod prefix;
 mod pressure;
@@ -62,6 +63,7 @@ pub use lock_line::{LockKind, LockLine};
 pub use long_methods::{LongMethods, LongRun};
 pub use model::{Dump, Section, SectionKind, Thread, ThreadForm, WaitChannel};
 pub use native_frame::NativeFrame;
+pub use native_names::{MissingSymbols, NativeSymbols};
 pub use process::AnrProcess;
 pub use subject::{AnrKind, Subject};
 

@@ -17,6 +17,12 @@ pub struct NativeFrame {
     pub symbol_offset: Option<u64>,
     /// The library's build id, in hexadecimal.
     pub build_id: Option<String>,
+    /// The source file (only after naming with symbols).
+    pub file: Option<String>,
+    /// The line, from 1 (only after naming with symbols).
+    pub line: Option<u32>,
+    /// Whether this frame was inlined into the next one (only after naming with symbols).
+    pub inlined: bool,
 }
 
 /// Parses a native frame; `Err` is the dump's text in place of a frame.
@@ -42,6 +48,9 @@ pub(crate) fn parse(text: &str) -> Option<Result<NativeFrame, String>> {
         symbol: None,
         symbol_offset: None,
         build_id: None,
+        file: None,
+        line: None,
+        inlined: false,
     };
     if let Some((before, id)) = rest.rsplit_once("(BuildId: ") {
         frame.build_id = Some(id.trim_end_matches(')').to_owned());
@@ -76,6 +85,12 @@ impl NativeFrame {
     pub fn library(&self) -> &str {
         self.map.rsplit('/').next().unwrap_or_default()
     }
+
+    /// The source file's name without its directory, as Java's frames have it.
+    #[must_use]
+    pub fn file_name(&self) -> Option<&str> {
+        self.file.as_deref().map(|file| file.rsplit(['/', '\\']).next().unwrap_or(file))
+    }
 }
 
 impl std::fmt::Display for NativeFrame {
@@ -85,6 +100,11 @@ impl std::fmt::Display for NativeFrame {
             (Some(symbol), library) => write!(f, "native: {symbol} [{library}]"),
             (None, "") => write!(f, "native: pc {:#x}", self.pc),
             (None, library) => write!(f, "native: pc {:#x} [{library}]", self.pc),
+        }?;
+        match (self.file_name(), self.line) {
+            (Some(file), Some(line)) => write!(f, " ({file}:{line})"),
+            (Some(file), None) => write!(f, " ({file})"),
+            (None, _) => Ok(()),
         }
     }
 }

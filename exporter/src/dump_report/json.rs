@@ -293,6 +293,9 @@ fn frame(frame: &Frame) -> Value {
             "symbol": native.symbol,
             "symbol_offset": native.symbol_offset,
             "build_id": native.build_id,
+            "file": native.file,
+            "line": native.line,
+            "inlined": native.inlined,
         }),
         Frame::Kernel(kernel) => json!({"kind": "kernel", "symbol": kernel.symbol}),
     }

@@ -271,6 +271,7 @@ impl Page<'_> {
         for (index, frame) in thread.frames.iter().enumerate().skip(skip).take(max) {
             let note = match frame {
                 Frame::Java(java) if java.inlined => "  [inlined]",
+                Frame::Native(native) if native.inlined => "  [inlined]",
                 Frame::Java(java) if java.synthesized => "  [compiler-generated]",
                 _ => "",
             };

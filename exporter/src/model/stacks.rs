@@ -197,7 +197,9 @@ fn texts(thread: &Thread) -> Vec<FrameText> {
             Frame::Native(native) => {
                 let symbol = native.symbol.clone().unwrap_or_else(|| format!("pc {:#x}", native.pc));
                 let map = if native.map.is_empty() { "[native]" } else { &native.map };
-                (clean(&symbol).into_owned(), clean(map).into_owned(), None)
+                let source = native.file.as_deref().zip(native.line);
+                let source = source.map(|(file, line)| (clean(file).into_owned(), line));
+                (clean(&symbol).into_owned(), clean(map).into_owned(), source)
             }
             Frame::Kernel(kernel) => (clean(&kernel.symbol).into_owned(), KERNEL.to_owned(), None),
         });
