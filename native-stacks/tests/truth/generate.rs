@@ -548,7 +548,6 @@ const RUST_HEAD: &str = r#"#![no_main]
 #![allow(dead_code, unused_variables, unused_mut, static_mut_refs, non_upper_case_globals)]
 use std::ffi::c_void;
 use std::hint::black_box;
-use std::sync::atomic::{Ordering, compiler_fence};
 #[repr(C)]
 struct Entry { id: u64, address: u64 }
 unsafe extern "C-unwind" {
@@ -574,22 +573,23 @@ const MAYBE: u64 = 2 << 32;
 fn get<T: Copy>(at: *const T) -> T { unsafe { at.read_volatile() } }
 #[inline(always)]
 fn set<T>(at: *mut T, value: T) { unsafe { at.write_volatile(value) } }
+// Without a call, also where nothing is optimised: a function that is interrupted in here has not stored its number yet.
 #[inline(always)]
 fn push(id: u64) {
     unsafe {
-        let depth = (&raw const tr_depth).read_volatile();
-        let at = (&raw mut tr_entries).cast::<Entry>().add(depth as usize);
-        at.write_volatile(Entry { id, address: 0 });
-        compiler_fence(Ordering::SeqCst);
-        (&raw mut tr_depth).write_volatile(depth + 1);
+        let depth = tr_depth;
+        tr_entries[depth as usize] = Entry { id, address: 0 };
+        std::arch::asm!("");
+        tr_depth = depth + 1;
+        std::arch::asm!("");
     }
 }
 #[inline(always)]
 fn pop() {
     unsafe {
-        compiler_fence(Ordering::SeqCst);
-        let depth = (&raw const tr_depth).read_volatile();
-        (&raw mut tr_depth).write_volatile(depth - 1);
+        std::arch::asm!("");
+        tr_depth = tr_depth - 1;
+        std::arch::asm!("");
     }
 }
 #[inline(always)]
