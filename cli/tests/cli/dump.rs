@@ -216,7 +216,7 @@ fn native_dump(directory: &TempDir) -> (String, String) {
 
 #[test]
 fn native_frames_are_named_by_symbols() {
-    let directory = TempDir::new("dump-symbols");
+    let directory = TempDir::new();
     let (text, symbols) = native_dump(&directory);
     let named = run(["dump", &text, "--symbols", &symbols]);
     assert_eq!(named.code, Some(0), "{named:?}");

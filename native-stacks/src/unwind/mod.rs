@@ -1,13 +1,47 @@
 //! From registers and stack bytes to frames.
+//!
+//! A frame's caller is found by the first of these that has an answer:
+//! 1. the kernel's signal frame, where the code is a signal's return;
+//! 2. the code itself, where the thread was interrupted in an epilogue, or in a prologue that no table describes ([`code`]);
+//! 3. `.eh_frame` or `.debug_frame` of the file, then the rows that were copied from memory ([`cfi`]);
+//! 4. `.ARM.exidx` on 32-bit ARM ([`exidx`]);
+//! 5. the frame pointer.
+//!
+//! Each caller must be code, must lie further out on the stack, and the last one must be a thread's start: else the stack says why it ends.
+
+mod cfi;
+mod code;
+mod elf;
+mod end;
+mod exidx;
+mod machine;
+mod memory;
 
 use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
 
-use trace_format::native_slot::Machine;
-use trace_format::sections::native_frames::FrameKind;
-use trace_format::sections::native_modules::NativeModules;
+use trace_format::native_slot::{Machine, flags};
+use trace_format::sections::native_frames::{FrameKind, MAX_FRAMES};
+use trace_format::sections::native_modules::{NativeModules, UnwindRow};
 use trace_format::sections::native_stack::NativeStack;
 
+use self::cfi::{Alone, Step};
+use self::elf::Elf;
+use self::machine::{Convention, Registers};
+use self::memory::Memory;
 use crate::modules::Files;
+
+pub use self::end::End;
+
+/// Call frame information that is read for one stack, in bytes: frames need some hundreds.
+const CFI_BUDGET: usize = 4 << 20;
+/// Return addresses that are tried where a register is unknown.
+const MAX_TRIED: usize = 64;
+/// Bits of an address at least, on the machines that sign pointers: Android's 39.
+const ADDRESS_BITS: u32 = 39;
+/// The most bytes of all images.
+const MAX_IMAGES: usize = 16;
 
 /// A frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,24 +56,6 @@ pub struct UnwoundFrame {
     pub kind: FrameKind,
 }
 
-/// Why a stack ends where it does.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum End {
-    /// At the start of the thread.
-    Complete,
-    /// This machine is not unwound.
-    Unsupported,
-}
-
-impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Complete => Ok(()),
-            Self::Unsupported => f.write_str("this machine's stacks are not unwound"),
-        }
-    }
-}
-
 /// A stack.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unwound {
@@ -49,23 +65,615 @@ pub struct Unwound {
     pub end: End,
 }
 
-/// Unwinds the stacks of one process.
+/// The files of a mapping.
 #[derive(Debug)]
+struct Object {
+    /// The file and its debug file.
+    elves: Vec<Elf>,
+    bias: u64,
+}
+
+/// Unwinds the stacks of one process.
 pub struct Unwinder<'m> {
     modules: &'m NativeModules,
+    convention: Convention,
+    objects: Vec<Object>,
+    /// Executable addresses, sorted: the range, what is there, the object.
+    places: Vec<(Range<u64>, Place)>,
+    /// FDEs from memory, by their functions' addresses.
+    rows: Vec<(Range<u64>, Alone)>,
+    /// Entries of `.ARM.exidx` from memory.
+    entries: Vec<(u64, exidx::Entry)>,
+    /// Bits of an address that no signature uses.
+    mask: u64,
+}
+
+/// What is at an address.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    mapping: Option<usize>,
+    object: Option<usize>,
+    bias: u64,
+    kind: FrameKind,
+}
+
+impl fmt::Debug for Unwinder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unwinder")
+            .field("machine", &self.convention.machine)
+            .field("objects", &self.objects.len())
+            .field("rows", &self.rows.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'m> Unwinder<'m> {
     /// An unwinder for captures of this machine with these modules.
     pub fn new(machine: Machine, modules: &'m NativeModules, files: &mut dyn Files) -> Self {
-        let _ = (machine, files);
-        Self { modules }
+        let convention = Convention::of(machine);
+        let mut objects: Vec<Object> = Vec::new();
+        let mut places = Vec::new();
+        // A file may have several executable mappings.
+        let mut known = std::collections::HashMap::new();
+        for (i, mapping) in modules.mappings.iter().enumerate() {
+            let key = (&mapping.path, &mapping.build_id, mapping.bias);
+            let object = *known.entry(key).or_insert_with(|| {
+                let files = [files.elf(mapping), files.debug(mapping)];
+                let elves: Vec<_> =
+                    files.into_iter().flatten().filter_map(|data| Elf::read(data, machine)).collect();
+                (!elves.is_empty()).then(|| {
+                    objects.push(Object { elves, bias: mapping.bias });
+                    objects.len() - 1
+                })
+            });
+            let place = Place { mapping: Some(i), object, bias: mapping.bias, kind: FrameKind::Native };
+            places.push((mapping.start..mapping.end, place));
+        }
+        for (start, bytes) in modules.images.iter().take(MAX_IMAGES) {
+            let range = *start..start.saturating_add(bytes.len() as u64);
+            let Some(elf) = Elf::read(Arc::from(&bytes[..]), machine) else { continue };
+            let bias = start.wrapping_sub(elf.base());
+            objects.push(Object { elves: vec![elf], bias });
+            let object = Some(objects.len() - 1);
+            let mapped = places.iter_mut().find(|(mapped, _)| mapped.contains(start));
+            match mapped {
+                Some((_, place)) if place.object.is_none() => *place = Place { object, bias, ..*place },
+                Some(_) => {}
+                None => {
+                    places.push((range, Place { mapping: None, object, bias, kind: FrameKind::Native }));
+                }
+            }
+        }
+        let mut bounds = Vec::new();
+        for (kind, ranges) in
+            [(FrameKind::Interpreter, &modules.interpreter), (FrameKind::Jit, &modules.jit)]
+        {
+            for (start, end) in ranges {
+                bounds.push((*start..*end, kind));
+                places.push((*start..*end, Place { mapping: None, object: None, bias: 0, kind }));
+            }
+        }
+        // The interpreter's bounds lie in a mapping: the mapping comes first, and its kind is set when a frame is made.
+        places.sort_by_key(|(range, place)| (range.start, place.mapping.is_none()));
+        let highest = places.iter().map(|(range, _)| range.end).max().unwrap_or(0);
+        let bits = (u64::BITS - highest.leading_zeros()).clamp(ADDRESS_BITS, 56);
+        let mut found = Self {
+            modules,
+            convention,
+            objects,
+            places,
+            rows: Vec::new(),
+            entries: Vec::new(),
+            mask: (1 << bits) - 1,
+        };
+        found.copied_rows();
+        found
+    }
+
+    /// Reads the unwind data that was copied from memory.
+    fn copied_rows(&mut self) {
+        let mut cies = std::collections::HashMap::new();
+        for row in &self.modules.rows {
+            if let UnwindRow::Cie { address, bytes } = row {
+                cies.insert(*address, &bytes[..]);
+            }
+        }
+        for row in &self.modules.rows {
+            match row {
+                UnwindRow::Fde { address, bytes } => {
+                    let Some(pointer) = bytes.get(4..8) else { continue };
+                    let pointer = u32::from_le_bytes(pointer.try_into().expect("4 bytes"));
+                    let cie = cies.get(&address.wrapping_add(4).wrapping_sub(pointer.into()));
+                    let alone = cie.and_then(|cie| Alone::new(cie, bytes, *address));
+                    let Some(alone) = alone else { continue };
+                    if let Some((start, end)) = alone.function(&self.convention) {
+                        self.rows.push((start..end, alone));
+                    }
+                }
+                UnwindRow::Exidx { function, bytes, .. } => {
+                    self.entries.extend(exidx::entry(bytes).map(|entry| (function & !1, entry)));
+                }
+                UnwindRow::Cie { .. } => {}
+            }
+        }
+        self.rows.sort_by_key(|(range, _)| range.start);
+        self.entries.sort_by_key(|(function, _)| *function);
+    }
+
+    /// What is at an address; `None` where no code is.
+    fn place(&self, pc: u64) -> Option<Place> {
+        let behind = self.places.partition_point(|(range, _)| range.start <= pc);
+        // Ranges that overlap are few: generated code in a mapping of a file.
+        let places = self.places[..behind].iter().rev().take(8);
+        let mut found: Option<Place> = None;
+        for (_, place) in places.filter(|(range, _)| range.contains(&pc)) {
+            found = Some(match found {
+                Some(found) => Place {
+                    kind: if found.kind == FrameKind::Native { place.kind } else { found.kind },
+                    ..if place.object.is_some() || place.mapping.is_some() { *place } else { found }
+                },
+                None => *place,
+            });
+        }
+        found
+    }
+
+    fn object(&self, place: Option<Place>) -> Option<&Object> {
+        self.objects.get(place?.object?)
+    }
+
+    /// The code from an address on, as the file has it.
+    fn code(&self, pc: u64) -> Option<&[u8]> {
+        let object = self.object(self.place(pc))?;
+        let address = self.convention.cut(pc.wrapping_sub(object.bias));
+        object.elves.iter().find_map(|elf| elf.load(address))
     }
 
     /// Unwinds a capture; `stack` is its whole stack.
     #[must_use]
     pub fn unwind(&self, capture: &NativeStack, stack: &[u8]) -> Unwound {
-        let _ = (self.modules, capture, stack);
-        Unwound { frames: Vec::new(), end: End::Unsupported }
+        if capture.machine != self.convention.machine {
+            return Unwound { frames: Vec::new(), end: End::Unsupported };
+        }
+        let convention = &self.convention;
+        let memory = Memory { start: convention.cut(capture.sp), bytes: stack, word: convention.word };
+        let mut registers: Registers = [None; _];
+        let signalled = capture.flags & flags::WITHOUT_SIGNAL == 0;
+        for (register, value) in registers.iter_mut().enumerate().take(convention.pc) {
+            *value = signalled.then(|| convention.cut(capture.registers[register]));
+        }
+        registers[convention.sp] = Some(memory.start);
+        registers[convention.pc] = Some(convention.cut(capture.pc()));
+        let mut walk = Walk {
+            unwinder: self,
+            memory,
+            capture,
+            frames: Vec::new(),
+            budget: CFI_BUDGET,
+            tries: MAX_TRIED,
+        };
+        let end = walk.run(registers, true);
+        Unwound { frames: walk.frames, end }
     }
+}
+
+/// The unwinding of one stack.
+struct Walk<'w> {
+    unwinder: &'w Unwinder<'w>,
+    memory: Memory<'w>,
+    capture: &'w NativeStack,
+    frames: Vec<UnwoundFrame>,
+    /// Bytes of call frame information that may still be read.
+    budget: usize,
+    /// Return addresses that may still be tried.
+    tries: usize,
+}
+
+/// How a caller was found.
+struct Caller {
+    registers: Registers,
+    /// Whether its program counter is exact, since a signal interrupted it.
+    exact: bool,
+}
+
+impl Walk<'_> {
+    /// Follows the callers of these registers; `exact` says that the program counter is no return address.
+    fn run(&mut self, mut registers: Registers, mut exact: bool) -> End {
+        let Convention { pc: counter, sp, machine, word, .. } = self.unwinder.convention;
+        let mut innermost = true;
+        loop {
+            let Some(mut pc) = registers[counter] else { return End::Register(machine, counter) };
+            // Bit 0 of an ARM address tells Thumb from ARM.
+            let thumb = machine == Machine::Arm && pc & 1 == 1;
+            if machine == Machine::Arm {
+                pc &= !1;
+            }
+            registers[counter] = Some(pc);
+            let lookup = if exact { pc } else { pc.wrapping_sub(1) };
+            let place = self.unwinder.place(lookup);
+            if place.is_none() && !innermost {
+                return End::NotCode(pc);
+            }
+            self.push(lookup, place);
+            if innermost && self.memory.bytes.is_empty() {
+                return match self.capture.flags {
+                    all if all & flags::WIPED != 0 => End::Wiped,
+                    all if all & flags::FOREIGN_STACK != 0 => End::ForeignStack,
+                    _ => End::NotCopied(0),
+                };
+            }
+            let caller = match self.caller(&registers, lookup, place, exact, thumb) {
+                Ok(caller) => caller,
+                Err(end) => return end,
+            };
+            let (Some(before), Some(after)) = (registers[sp], caller.registers[sp]) else {
+                return End::Register(machine, sp);
+            };
+            // A signal may have come on another stack, and a function at its start has taken nothing.
+            if !caller.exact && (after < before || (after == before && !exact) || after % word != 0) {
+                return End::NotRising(after);
+            }
+            if self.frames.len() == MAX_FRAMES {
+                return End::TooMany;
+            }
+            registers = caller.registers;
+            exact = caller.exact;
+            innermost = false;
+        }
+    }
+
+    fn push(&mut self, pc: u64, place: Option<Place>) {
+        let bias = place.map_or(0, |place| place.bias);
+        self.frames.push(UnwoundFrame {
+            pc,
+            mapping: place.and_then(|place| place.mapping),
+            rel_pc: self.unwinder.convention.cut(pc.wrapping_sub(bias)),
+            kind: place.map_or(FrameKind::Native, |place| place.kind),
+        });
+    }
+
+    /// The caller of the frame with these registers, or why there is none.
+    fn caller(
+        &mut self,
+        registers: &Registers,
+        lookup: u64,
+        place: Option<Place>,
+        exact: bool,
+        thumb: bool,
+    ) -> Result<Caller, End> {
+        let convention = &self.unwinder.convention;
+        let pc = registers[convention.pc].unwrap_or(lookup);
+        let code = self.unwinder.code(pc);
+        // A function that calls the signal's return was never called by it: the address is exact.
+        if let Some(caller) = code::signal_frame(convention, registers, code, &self.memory)
+            && self.is_code(caller[convention.pc])
+        {
+            return Ok(Caller { registers: caller, exact: true });
+        }
+        let memory = self.memory;
+        let site = code::Site { convention, registers, pc, thumb, memory: &memory };
+        if let (true, Some(code)) = (exact, code)
+            && let Some(caller) = code::epilogue(&site, code)
+            && let Ok(caller) = self.checked(caller, false)
+        {
+            return Ok(caller);
+        }
+        let mut why = None;
+        match self.table(registers, lookup, place, exact) {
+            Some((Step::Caller(caller, exact), _)) => match self.checked(caller, exact) {
+                Ok(caller) => return Ok(caller),
+                Err(end) => why = Some(end),
+            },
+            Some((Step::Root, _)) => return Err(End::Complete),
+            Some((Step::NotCopied(address), _)) => return Err(self.not_copied(address)),
+            Some((Step::Unknown(register), function)) => {
+                return self.by_call(registers, lookup, place, register, function);
+            }
+            Some((Step::Broken, _)) => why = Some(End::Broken(self.name(place), lookup)),
+            None => {}
+        }
+        if why.is_none()
+            && let Some(end) = self.by_exidx(registers, lookup, place, exact, thumb)
+        {
+            match end {
+                Ok(caller) => return Ok(caller),
+                Err(end) => why = Some(end),
+            }
+        }
+        if self.is_root(registers, lookup, place) {
+            return Err(End::Complete);
+        }
+        if let Some(end) = why {
+            return Err(end);
+        }
+        let Some(place) = place else {
+            return Err(End::NotCode(pc));
+        };
+        if exact
+            && let Some(object) = self.unwinder.object(Some(place))
+            && let Some(caller) = code::stub(
+                convention,
+                registers,
+                &object.elves,
+                convention.cut(pc.wrapping_sub(object.bias)),
+                &self.memory,
+            )
+        {
+            return self.checked(caller, false);
+        }
+        if exact && code.is_some() {
+            let start = self.function(place, lookup);
+            if let Some(caller) = code::prologue(&site, |at| self.unwinder.code(at), start, true) {
+                return self.checked(caller, false);
+            }
+        }
+        match self.by_frame_pointer(registers) {
+            Ok(caller) => Ok(caller),
+            Err(end) => {
+                let mapping = place.mapping.and_then(|mapping| self.unwinder.modules.mappings.get(mapping));
+                Err(match (place.kind, place.object, mapping) {
+                    (FrameKind::Jit | FrameKind::Interpreter, ..) => End::Generated(lookup),
+                    (_, None, Some(mapping)) => {
+                        End::NoFile { path: mapping.path.clone(), build_id: mapping.build_id.clone() }
+                    }
+                    (_, Some(_), _) if matches!(end, End::Complete) => {
+                        End::NoData(self.name(Some(place)), lookup)
+                    }
+                    _ => end,
+                })
+            }
+        }
+    }
+
+    /// The step that call frame information describes, and the function's first address.
+    fn table(
+        &mut self,
+        registers: &Registers,
+        lookup: u64,
+        place: Option<Place>,
+        exact: bool,
+    ) -> Option<(Step, u64)> {
+        let unwinder = self.unwinder;
+        let mut frame = cfi::Frame {
+            convention: &unwinder.convention,
+            registers,
+            memory: &self.memory,
+            address: lookup,
+            returned: !exact,
+            budget: &mut self.budget,
+        };
+        if let Some(object) = unwinder.object(place) {
+            frame.address = unwinder.convention.cut(lookup.wrapping_sub(object.bias));
+            for elf in &object.elves {
+                if let Some((step, found)) = cfi::step(elf, &mut frame) {
+                    return Some((step, found.function.wrapping_add(object.bias)));
+                }
+            }
+        }
+        frame.address = lookup;
+        let behind = unwinder.rows.partition_point(|(range, _)| range.start <= lookup);
+        let (range, alone) = unwinder.rows.get(behind.checked_sub(1)?)?;
+        if !range.contains(&lookup) {
+            return None;
+        }
+        let (step, found) = alone.step(&mut frame)?;
+        Some((step, found.function))
+    }
+
+    /// The step that `.ARM.exidx` describes.
+    fn by_exidx(
+        &self,
+        registers: &Registers,
+        lookup: u64,
+        place: Option<Place>,
+        exact: bool,
+        thumb: bool,
+    ) -> Option<Result<Caller, End>> {
+        let unwinder = self.unwinder;
+        let convention = &unwinder.convention;
+        if convention.machine != Machine::Arm {
+            return None;
+        }
+        let in_file = unwinder.object(place).and_then(|object| {
+            let address = convention.cut(lookup.wrapping_sub(object.bias));
+            let found = object.elves.iter().find_map(|elf| exidx::find(elf, address));
+            found.map(|(function, entry)| (convention.cut(function.wrapping_add(object.bias)) & !1, entry))
+        });
+        let (function, entry) = match in_file {
+            Some(found) => found,
+            None => {
+                let behind = unwinder.entries.partition_point(|(function, _)| *function <= lookup);
+                let (function, entry) = unwinder.entries.get(behind.checked_sub(1)?)?.clone();
+                // The entry of another mapping's function says nothing here.
+                (unwinder.place(function)?.mapping == place?.mapping).then_some((function, entry))?
+            }
+        };
+        if exact {
+            // The tables are true behind the prologue.
+            // Functions that are not unwound share an entry.
+            let is_unwound = matches!(entry, exidx::Entry::Instructions(_));
+            let start = self.function(place?, lookup).or(is_unwound.then_some(function));
+            let site = code::Site { convention, registers, pc: lookup, thumb, memory: &self.memory };
+            let caller = code::prologue(&site, |at| unwinder.code(at), start, !is_unwound);
+            if let Some(caller) = caller.and_then(|caller| self.checked(caller, false).ok()) {
+                return Some(Ok(caller));
+            }
+        }
+        let exidx::Entry::Instructions(instructions) = entry else {
+            let end = if self.is_root(registers, lookup, place) {
+                End::Complete
+            } else {
+                End::CantUnwind(self.name(place), lookup)
+            };
+            return Some(Err(end));
+        };
+        Some(match exidx::step(&instructions, convention, registers, &self.memory, !exact) {
+            Step::Caller(caller, _) => self.checked(caller, false),
+            Step::NotCopied(address) => Err(self.not_copied(address)),
+            Step::Unknown(register) => Err(End::Register(convention.machine, register)),
+            Step::Root | Step::Broken => Err(End::Broken(self.name(place), lookup)),
+        })
+    }
+
+    /// The frame that the frame pointer leads to.
+    fn by_frame_pointer(&self, registers: &Registers) -> Result<Caller, End> {
+        let convention = &self.unwinder.convention;
+        let Convention { machine, sp, .. } = *convention;
+        // Compilers for ARM and Thumb do not agree on one.
+        if machine == Machine::Arm {
+            return Err(End::Complete);
+        }
+        let Some(fp) = registers[convention.fp] else {
+            return Err(End::Register(machine, convention.fp));
+        };
+        let fp = if convention.machine == Machine::Aarch64 { fp & self.unwinder.mask } else { fp };
+        if fp == 0 || fp % convention.word != 0 || registers[sp].is_none_or(|sp| fp < sp) {
+            return Err(End::Complete);
+        }
+        let mut caller = code::frame_record(convention, registers, fp, &self.memory)
+            .ok_or_else(|| if fp >= self.memory.end() { self.not_copied(fp) } else { End::Complete })?;
+        let address = &mut caller[convention.pc];
+        *address = address.map(|address| self.stripped(address));
+        if !self.follows_call(*address) {
+            return Err(End::Complete);
+        }
+        self.checked(caller, false)
+    }
+
+    /// The caller of a frame of which a register is unknown, since no signal brought it: the first return address further out that follows
+    /// a call of exactly this function, if all of the stack can be unwound from there.
+    fn by_call(
+        &mut self,
+        registers: &Registers,
+        lookup: u64,
+        place: Option<Place>,
+        register: usize,
+        function: u64,
+    ) -> Result<Caller, End> {
+        let convention = self.unwinder.convention;
+        let unknown = End::Register(convention.machine, register);
+        if self.capture.flags & flags::WITHOUT_SIGNAL == 0 || register != convention.fp {
+            return Err(unknown);
+        }
+        let Some(mut at) = registers[convention.sp] else { return Err(unknown) };
+        while let Some(address) = self.memory.word(at) {
+            let address = self.stripped(address);
+            if code::calls(&convention, address, |at| self.unwinder.code(at)) == Some(function) {
+                if self.tries == 0 {
+                    break;
+                }
+                self.tries -= 1;
+                let mut guessed = *registers;
+                // The frame pointer leads to a record of two words, of which the return address is the second one.
+                guessed[register] = Some(at.wrapping_sub(convention.word));
+                if let Some((Step::Caller(caller, _), _)) = self.table(&guessed, lookup, place, false)
+                    && let Ok(caller) = self.checked(caller, false)
+                    && caller.registers[convention.pc] == Some(address)
+                {
+                    let frames = self.frames.len();
+                    let end = self.run(caller.registers, false);
+                    self.frames.truncate(frames);
+                    if end == End::Complete {
+                        return Ok(caller);
+                    }
+                }
+            }
+            at += convention.word;
+        }
+        Err(unknown)
+    }
+
+    /// A caller whose program counter is code; what that says of the end if it is not.
+    fn checked(&self, mut registers: Registers, exact: bool) -> Result<Caller, End> {
+        let convention = &self.unwinder.convention;
+        let Some(address) = registers[convention.pc].map(|address| self.stripped(address)) else {
+            return Err(End::Register(convention.machine, convention.pc));
+        };
+        registers[convention.pc] = Some(address);
+        if self.is_code(Some(address)) { Ok(Caller { registers, exact }) } else { Err(End::NotCode(address)) }
+    }
+
+    /// An address without its signature.
+    fn stripped(&self, address: u64) -> u64 {
+        if self.unwinder.convention.machine == Machine::Aarch64 {
+            address & self.unwinder.mask
+        } else {
+            address
+        }
+    }
+
+    fn is_code(&self, address: Option<u64>) -> bool {
+        let is_code = |address: u64| self.unwinder.place(address.wrapping_sub(1)).is_some();
+        address.is_some_and(|address| address != 0 && is_code(address))
+    }
+
+    /// Whether a call instruction stands before the address, as far as its code is known.
+    fn follows_call(&self, address: Option<u64>) -> bool {
+        address.is_some_and(|address| {
+            code::follows_call(&self.unwinder.convention, address, |at| self.unwinder.code(at))
+        })
+    }
+
+    /// The first address of the function at an address, as its file's symbols have it.
+    fn function(&self, place: Place, lookup: u64) -> Option<u64> {
+        let object = self.unwinder.object(Some(place))?;
+        let address = self.unwinder.convention.cut(lookup.wrapping_sub(object.bias));
+        let start = object.elves.iter().find_map(|elf| elf.function(address, |_, start| Some(start)))?;
+        Some(self.unwinder.convention.cut(start.wrapping_add(object.bias)))
+    }
+
+    /// Whether a thread starts in the function at this address.
+    fn is_root(&self, registers: &Registers, lookup: u64, place: Option<Place>) -> bool {
+        /// The most bytes of a program's start.
+        const START: u64 = 0x80;
+        let convention = &self.unwinder.convention;
+        let end = convention.cut(self.capture.stack_end);
+        if end != 0 && registers[convention.sp].is_some_and(|sp| sp >= end && sp - end < 4096) {
+            return true;
+        }
+        let Some(object) = self.unwinder.object(place) else { return false };
+        let address = convention.cut(lookup.wrapping_sub(object.bias));
+        object.elves.iter().any(|elf| {
+            let entry = elf.entry & if convention.machine == Machine::Arm { !1 } else { !0 };
+            let is_entry = entry != 0 && address.checked_sub(entry).is_some_and(|behind| behind < START);
+            is_entry || elf.function(address, |name, _| is_start(name).then_some(())).is_some()
+        })
+    }
+
+    fn not_copied(&self, address: u64) -> End {
+        End::NotCopied(if address >= self.memory.start { self.memory.bytes.len() as u64 } else { 0 })
+    }
+
+    fn name(&self, place: Option<Place>) -> String {
+        let mapping = place.and_then(|place| self.unwinder.modules.mappings.get(place.mapping?));
+        mapping.map_or_else(String::new, |mapping| mapping.path.clone())
+    }
+}
+
+/// Whether this function calls a thread's first one, in glibc, bionic or musl.
+fn is_start(name: &str) -> bool {
+    let plain = name.split(['@', '.']).next().unwrap_or(name);
+    matches!(
+        plain,
+        "_start"
+            | "__start"
+            | "_start_c"
+            | "_start_main"
+            | "__libc_init"
+            | "__libc_start_main"
+            | "__libc_start_main_impl"
+            | "__libc_start_call_main"
+            | "__libc_start_main_stage2"
+            | "generic_start_main"
+            | "start_thread"
+            | "thread_start"
+            | "clone"
+            | "__clone"
+            | "clone3"
+            | "__clone3"
+            | "__clone_internal"
+            | "__bionic_clone"
+            | "__start_thread"
+            | "__pthread_start"
+    ) || name.starts_with("_ZL15__pthread_startPv")
 }
