@@ -62,7 +62,7 @@ process.exit(await withChromium(dist, async (browser) => {
   await report(browser);
   await ui(browser, demo, ['--anr'], 'demo.png', `/LOCK WAIT/.test(window.app.trace.selection.selection.name)`, '');
   // The compiler's threads by start time, each as high as its calls are deep.
-  await ui(browser, closure, [], 'closure.png', `document.querySelector('.pf-viewer-page__pinned-track-tree')`, `
+  await ui(browser, closure, [], 'closure.png', `document.querySelector('.pf-viewer-page__scrolling-track-tree')`, `
     for (const track of [...(window.app.trace.workspace ?? window.app.trace.workspaces.currentWorkspace).pinnedTracks]) track.unpin();
     await window.app.commands.runCommand('dev.perfetto.ExpandTracksByRegex', 'compiler.jar');
     [...document.querySelectorAll('.pf-icon, i')].filter((icon) => icon.textContent === 'keyboard_arrow_down').pop()?.click();`);

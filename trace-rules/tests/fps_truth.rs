@@ -219,3 +219,13 @@ fn two_windows_of_one_vsync_are_one_frame() {
     let doubled: Vec<Sample> = samples.iter().flat_map(|sample| [*sample, *sample]).collect();
     assert_eq!(measured(&doubled), measured(&samples));
 }
+
+#[test]
+fn a_frame_right_after_the_display_slowed_down_counts() {
+    let (fast, slow) = (interval_ns(120.0), interval_ns(60.0));
+    let mut meter = FpsMeter::default();
+    for (frame, interval) in [(0, fast), (fast, fast), (2 * fast, slow), (2 * fast + slow, slow)] {
+        meter.frame(frame, frame + MS, interval);
+    }
+    assert_eq!((meter.frames(), meter.active_ns()), (4, 2 * fast + 2 * slow));
+}

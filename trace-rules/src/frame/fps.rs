@@ -57,7 +57,9 @@ impl FpsMeter {
             counted_ns: 0,
         };
         if let Some(last) = &mut self.last {
-            if intended_ns <= last.intended_ns.saturating_add(this.interval_ns / TOLERANCE)
+            // Where the display slows down, the first vsync of the longer interval may follow the last one of the shorter closely.
+            let shorter_ns = last.interval_ns.min(this.interval_ns);
+            if intended_ns <= last.intended_ns.saturating_add(shorter_ns / TOLERANCE)
                 && intended_ns.saturating_add(this.interval_ns) > last.intended_ns
             {
                 last.end_ns = last.end_ns.max(this.end_ns);
