@@ -94,7 +94,7 @@ pub enum Machine {
     X86_64 = 1,
     /// 64-bit ARM.
     Aarch64 = 2,
-    /// 32-bit ARM, with Thumb.
+    /// 32-bit ARM, with Thumb: bit 0 of the program counter of Thumb code is set.
     Arm = 3,
     /// 64-bit RISC-V.
     Riscv64 = 4,

@@ -144,7 +144,8 @@ mod arch {
         put(12, machine.arm_ip.into());
         put(13, machine.arm_sp.into());
         put(14, machine.arm_lr.into());
-        put(15, machine.arm_pc.into());
+        // Bit 5 of the status word tells Thumb code, as bit 0 of an address does.
+        put(15, (machine.arm_pc | machine.arm_cpsr >> 5 & 1).into());
         machine.arm_sp as usize
     }
 

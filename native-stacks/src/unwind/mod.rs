@@ -145,8 +145,7 @@ impl<'m> Unwinder<'m> {
             }
         }
         let mut bounds = Vec::new();
-        for (kind, ranges) in
-            [(FrameKind::Interpreter, &modules.interpreter), (FrameKind::Jit, &modules.jit)]
+        for (kind, ranges) in [(FrameKind::Interpreter, &modules.interpreter), (FrameKind::Jit, &modules.jit)]
         {
             for (start, end) in ranges {
                 bounds.push((*start..*end, kind));
@@ -291,10 +290,11 @@ impl Walk<'_> {
             registers[counter] = Some(pc);
             let lookup = if exact { pc } else { pc.wrapping_sub(1) };
             let place = self.unwinder.place(lookup);
-            if place.is_none() && !innermost {
+            if place.is_some() || innermost {
+                self.push(lookup, place);
+            } else if self.interrupted(&registers).is_none() {
                 return End::NotCode(pc);
             }
-            self.push(lookup, place);
             if innermost && self.memory.bytes.is_empty() {
                 return match self.capture.flags {
                     all if all & flags::WIPED != 0 => End::Wiped,
@@ -345,9 +345,7 @@ impl Walk<'_> {
         let pc = registers[convention.pc].unwrap_or(lookup);
         let code = self.unwinder.code(pc);
         // A function that calls the signal's return was never called by it: the address is exact.
-        if let Some(caller) = code::signal_frame(convention, registers, code, &self.memory)
-            && self.is_code(caller[convention.pc])
-        {
+        if let Some(caller) = self.interrupted(registers) {
             return Ok(Caller { registers: caller, exact: true });
         }
         let memory = self.memory;
@@ -462,7 +460,7 @@ impl Walk<'_> {
 
     /// The step that `.ARM.exidx` describes.
     fn by_exidx(
-        &self,
+        &mut self,
         registers: &Registers,
         lookup: u64,
         place: Option<Place>,
@@ -500,12 +498,11 @@ impl Walk<'_> {
             }
         }
         let exidx::Entry::Instructions(instructions) = entry else {
-            let end = if self.is_root(registers, lookup, place) {
-                End::Complete
-            } else {
-                End::CantUnwind(self.name(place), lookup)
-            };
-            return Some(Err(end));
+            if self.is_root(registers, lookup, place) {
+                return Some(Err(End::Complete));
+            }
+            let caller = self.by_prologue(registers, lookup, place?, exact, thumb);
+            return Some(caller.ok_or_else(|| End::CantUnwind(self.name(place), lookup)));
         };
         Some(match exidx::step(&instructions, convention, registers, &self.memory, !exact) {
             Step::Caller(caller, _) => self.checked(caller, false),
@@ -513,6 +510,41 @@ impl Walk<'_> {
             Step::Unknown(register) => Err(End::Register(convention.machine, register)),
             Step::Root | Step::Broken => Err(End::Broken(self.name(place), lookup)),
         })
+    }
+
+    /// The caller of a function whose tables do not say: what its code has stored up to the program counter. Where no symbol has the
+    /// function's start, it is where the code before stores a return address, if all of the stack can be unwound from there.
+    fn by_prologue(
+        &mut self,
+        registers: &Registers,
+        lookup: u64,
+        place: Place,
+        exact: bool,
+        thumb: bool,
+    ) -> Option<Caller> {
+        let unwinder = self.unwinder;
+        let convention = &unwinder.convention;
+        let pc = registers[convention.pc]?;
+        let memory = self.memory;
+        let site = code::Site { convention, registers, pc, thumb, memory: &memory };
+        let known = self.function(place, lookup);
+        if known.is_some() && exact {
+            return None;
+        }
+        let start = known.or_else(|| code::start_before(&site, |at| unwinder.code(at)))?;
+        let caller = code::prologue(&site, |at| unwinder.code(at), Some(start), true)?;
+        let caller = self.checked(caller, false).ok()?;
+        if !self.follows_call(caller.registers[convention.pc]) {
+            return None;
+        }
+        if known.is_none() {
+            self.tries = self.tries.checked_sub(1)?;
+            let frames = self.frames.len();
+            let end = self.run(caller.registers, false);
+            self.frames.truncate(frames);
+            (end == End::Complete).then_some(())?;
+        }
+        Some(caller)
     }
 
     /// The frame that the frame pointer leads to.
@@ -583,14 +615,27 @@ impl Walk<'_> {
         Err(unknown)
     }
 
-    /// A caller whose program counter is code; what that says of the end if it is not.
+    /// The registers of the code that a signal interrupted, if these are those of the return from its handler.
+    fn interrupted(&self, registers: &Registers) -> Option<Registers> {
+        let convention = &self.unwinder.convention;
+        let code = self.unwinder.code(registers[convention.pc]?);
+        let found = code::signal_frame(convention, registers, code, &self.memory)?;
+        self.is_code(found[convention.pc]).then_some(found)
+    }
+
+    /// A caller whose program counter is code; what that says of the end if it is not. Handlers return to code that may be in no file,
+    /// such as the page that an emulator makes for it.
     fn checked(&self, mut registers: Registers, exact: bool) -> Result<Caller, End> {
         let convention = &self.unwinder.convention;
         let Some(address) = registers[convention.pc].map(|address| self.stripped(address)) else {
             return Err(End::Register(convention.machine, convention.pc));
         };
         registers[convention.pc] = Some(address);
-        if self.is_code(Some(address)) { Ok(Caller { registers, exact }) } else { Err(End::NotCode(address)) }
+        if self.is_code(Some(address)) || self.interrupted(&registers).is_some() {
+            Ok(Caller { registers, exact })
+        } else {
+            Err(End::NotCode(address))
+        }
     }
 
     /// An address without its signature.
@@ -609,8 +654,10 @@ impl Walk<'_> {
 
     /// Whether a call instruction stands before the address, as far as its code is known.
     fn follows_call(&self, address: Option<u64>) -> bool {
+        let convention = &self.unwinder.convention;
+        let thumb = u64::from(convention.machine == Machine::Arm);
         address.is_some_and(|address| {
-            code::follows_call(&self.unwinder.convention, address, |at| self.unwinder.code(at))
+            code::follows_call(convention, address & !thumb, |at| self.unwinder.code(at))
         })
     }
 

@@ -82,6 +82,8 @@ static uint64_t registers(const ucontext_t *context, uint64_t *all, int *machine
     const unsigned long *from = &context->uc_mcontext.arm_r0;
     for (int i = 0; i < 16; i++)
         all[i] = from[i];
+    // Bit 5 of the status word tells Thumb code.
+    all[15] |= context->uc_mcontext.arm_cpsr >> 5 & 1;
     *machine = 3;
     *pc = all[15];
     return all[13];
@@ -173,11 +175,13 @@ static void capture(void *context) {
     head(4, 8 * count);
     put(trace.frames, 8 * count);
 #endif
+#ifndef __arm__ // where it calls each frame's personality routine, which may fault in a function that a signal interrupted
     trace.count = 0;
     trace.pc = pc;
     _Unwind_Backtrace(libgcc_frame, &trace);
     head(5, 8 * trace.count);
     put(trace.frames, 8 * trace.count);
+#endif
 }
 
 static volatile int wanted;

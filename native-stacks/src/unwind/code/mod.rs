@@ -11,7 +11,7 @@ use super::machine::{Convention, Registers};
 use super::memory::Memory;
 
 /// The most bytes of a function that are followed to the program counter.
-const MAX_PROLOGUE: u64 = 4096;
+const MAX_PROLOGUE: u64 = 16 << 10;
 /// The most instructions of an epilogue.
 const MAX_EPILOGUE: usize = 24;
 
@@ -70,9 +70,8 @@ pub(super) fn signal_frame(
     memory: &Memory<'_>,
 ) -> Option<Registers> {
     let sp = registers[convention.sp]?;
-    let starts = |patterns: &[&[u8]]| {
-        code.is_none_or(|code| patterns.iter().any(|pattern| code.starts_with(pattern)))
-    };
+    let starts =
+        |patterns: &[&[u8]]| code.is_none_or(|code| patterns.iter().any(|pattern| code.starts_with(pattern)));
     let mut found: Registers = [None; _];
     let mut take = |first: u64, order: &[usize]| {
         for (i, register) in order.iter().enumerate() {
@@ -117,9 +116,17 @@ pub(super) fn signal_frame(
         }
         Machine::Arm => {
             // mov r7, 173; svc 0, in ARM and in Thumb; or 119 with the older form, which has no siginfo.
-            let is_new = starts(&[&[0xad, 0x70, 0xa0, 0xe3], &[0xad, 0x27, 0x00, 0xdf]]) && is_signal(sp);
-            let is_old =
-                code.is_some() && starts(&[&[0x77, 0x70, 0xa0, 0xe3], &[0x77, 0x27, 0x00, 0xdf]]);
+            let is_new = starts(&[
+                &[0xad, 0x70, 0xa0, 0xe3],
+                &[0xad, 0x27, 0x00, 0xdf],
+                &[0x4f, 0xf0, 0xad, 0x07, 0x00, 0xdf],
+            ]) && is_signal(sp);
+            let is_old = code.is_some()
+                && starts(&[
+                    &[0x77, 0x70, 0xa0, 0xe3],
+                    &[0x77, 0x27, 0x00, 0xdf],
+                    &[0x4f, 0xf0, 0x77, 0x07, 0x00, 0xdf],
+                ]);
             let first = match (is_new, is_old) {
                 (true, _) => 160,
                 (_, true) => 32,
@@ -178,8 +185,18 @@ pub(super) fn stub(
             [0xe9, ..] | [0xf2, 0xe9, ..] => (8, true),
             _ => (0, true),
         },
-        Machine::Aarch64 if (1..32).contains(&inside) && elf.load(plt.start)?.starts_with(&0xa9bf_7bf0_u32.to_le_bytes()) => (8, true),
-        Machine::Arm if (1..20).contains(&inside) && elf.load(plt.start)?.starts_with(&0xe52d_e004_u32.to_le_bytes()) => (0, true),
+        Machine::Aarch64
+            if (1..32).contains(&inside)
+                && elf.load(plt.start)?.starts_with(&0xa9bf_7bf0_u32.to_le_bytes()) =>
+        {
+            (8, true)
+        }
+        Machine::Arm
+            if (1..20).contains(&inside)
+                && elf.load(plt.start)?.starts_with(&0xe52d_e004_u32.to_le_bytes()) =>
+        {
+            (0, true)
+        }
         Machine::X86 => return None,
         _ => (0, false),
     };
@@ -285,6 +302,15 @@ pub(super) fn epilogue(site: &Site<'_>, code: &[u8]) -> Option<Registers> {
         }
     }
     Some(caller)
+}
+
+/// Where the function at `pc` starts to store what its caller keeps, of a function without a symbol: the nearest place before that
+/// stores the return address, if no function ends between.
+pub(super) fn start_before<'c>(site: &Site<'_>, code: impl Fn(u64) -> Option<&'c [u8]>) -> Option<u64> {
+    match site.convention.machine {
+        Machine::Arm => arm::start_before(site.pc, site.thumb, code),
+        _ => None,
+    }
 }
 
 /// The caller of a function that was interrupted at `pc` on the straight way from its start. Past a branch only where nothing is known
