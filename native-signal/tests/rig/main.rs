@@ -11,6 +11,8 @@ mod alloc;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod art;
 #[cfg(any(target_os = "linux", target_os = "android"))]
+mod captures;
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod cases;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod control;

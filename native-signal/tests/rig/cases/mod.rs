@@ -4,6 +4,7 @@ mod app_faults;
 mod asking;
 mod beside;
 mod calls;
+mod captures;
 pub(crate) mod children;
 mod frozen;
 mod instances;
@@ -12,7 +13,7 @@ mod passive;
 mod previous;
 mod stuck;
 
-use super::{Case, alloc, art, driver, page, second};
+use super::{Case, alloc, art, captures as stacks, driver, page, second};
 
 pub(crate) fn all() -> impl Iterator<Item = Case> {
     [
@@ -25,6 +26,7 @@ pub(crate) fn all() -> impl Iterator<Item = Case> {
         instances::CASES,
         asking::CASES,
         calls::CASES,
+        captures::CASES,
         app_faults::CASES,
         frozen::CASES,
     ]
@@ -42,6 +44,9 @@ pub(crate) fn needs_a_copy(name: &str) -> bool {
 /// when it sees fit, with a mask of its own and with system calls of its own around them.
 pub(crate) fn fits_thread_sanitizer(name: &str) -> bool {
     let forks = name.contains("fork") || name == "an_allocation_would_be_noticed";
+    if name.starts_with("captures") {
+        return false;
+    }
     !(forks || ["previous_handler_spaced", "handler_makes_three_system_calls"].contains(&name))
 }
 

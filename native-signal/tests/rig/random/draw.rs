@@ -130,6 +130,8 @@ pub(crate) struct Draw {
     pub(crate) no_altstack: bool,
     pub(crate) threads: u64,
     pub(crate) bursts: Vec<Burst>,
+    /// Another thread captures the leader's stack all the time.
+    pub(crate) captures: bool,
 }
 
 impl Draw {
@@ -179,11 +181,13 @@ impl Draw {
             no_altstack: r.one_in(3),
             threads: if r.one_in(25) { 500 } else { 0 },
             bursts: Vec::new(),
+            captures: false,
         };
         if !has_second {
             draw.second = Second::None;
         }
         draw.bursts = bursts(r, &draw);
+        draw.captures = r.one_in(2);
         draw.reconcile();
         draw
     }
@@ -225,6 +229,7 @@ impl Draw {
     /// (only there it lets a handler run), and with descriptors for its reports.
     pub(crate) fn without_children(mut self) -> Draw {
         self.forks = false;
+        self.captures = false;
         self.descriptors = Descriptors::Enough;
         if matches!(self.leader, Leader::Vfork | Leader::Loop | Leader::Futex | Leader::Read) {
             self.leader = Leader::Nanosleep;

@@ -102,6 +102,8 @@ impl Judge<'_> {
         }
         self.outcome.by_catcher = self.page.catcher.count();
         self.outcome.by_handler = self.page.previous.count();
+        self.outcome.captured = self.page.answered(answer::CAPTURED) as u64;
+        self.outcome.wrong_captures = self.page.answered(answer::WRONG_CAPTURES) as u64;
         self.outcome.sensed = self.page.answered(answer::SENSED) as u64;
         self.outcome.rescued = self.page.answered(answer::RESCUED) as u64;
         if whole {

@@ -35,6 +35,9 @@ pub(crate) struct Outcome {
     one_by_one: u64,
     sensed: u64,
     rescued: u64,
+    /// Stacks of the leader.
+    captured: u64,
+    wrong_captures: u64,
     notes: Vec<String>,
 }
 
@@ -44,7 +47,7 @@ impl Outcome {
     }
 
     fn failures(&self) -> u64 {
-        self.lost + self.hangs + self.crashes
+        self.lost + self.hangs + self.crashes + self.wrong_captures
     }
 }
 
@@ -62,6 +65,8 @@ impl AddAssign<&Outcome> for Outcome {
         self.one_by_one += other.one_by_one;
         self.sensed += other.sensed;
         self.rescued += other.rescued;
+        self.captured += other.captured;
+        self.wrong_captures += other.wrong_captures;
     }
 }
 
@@ -190,11 +195,13 @@ fn print_sums(plan: &Plan, sum: &Outcome, failed: u64, begin: Instant) {
         ("lost", sum.lost),
         ("hangs", sum.hangs),
         ("crashes", sum.crashes),
-        ("cases with one of these three", failed),
+        ("cases with one of these three, or a wrong capture", failed),
         ("sent alone, and arrived exactly once unless said otherwise", sum.alone),
         ("followed one by one, by number", sum.one_by_one),
         ("reported to an observer", sum.sensed),
         ("rescued from a leader that did not run", sum.rescued),
+        ("captures of the leader's stack meanwhile", sum.captured),
+        ("wrong captures", sum.wrong_captures),
     ] {
         println!("  {number:>9}  {name}");
     }

@@ -3,6 +3,7 @@
 use super::super::art::{
     block_as_art, blocks, leader_is_stalled, own_id, page_of_handlers, scribe, set_blocked, set_handler,
 };
+use super::super::captures;
 use super::super::page::{Page, nap, wait_until};
 use super::super::second::Second as Copy;
 use super::draw::{After, Before, Descriptors, Draw, Leader, Mask, Name, Second};
@@ -21,6 +22,10 @@ pub(crate) mod answer {
     pub(crate) const SENSED: usize = 2;
     /// Our handler was installed.
     pub(crate) const INSTALLED: usize = 3;
+    /// The leader's stack was captured so often.
+    pub(crate) const CAPTURED: usize = 4;
+    /// Captures that were not as they must be.
+    pub(crate) const WRONG_CAPTURES: usize = 5;
 }
 
 /// Simulates until the judge lets it end.
@@ -38,6 +43,10 @@ pub(crate) fn run(page: &'static Page, draw: &Draw, withhold: bool) {
     }
     if draw.forks {
         thread::spawn(move || fork_now_and_then(page));
+    }
+    if draw.captures {
+        let leader = own_id();
+        thread::spawn(move || capture_all_the_time(page, leader));
     }
     if draw.interrupts {
         set_interrupt();
@@ -133,6 +142,17 @@ pub(crate) fn run(page: &'static Page, draw: &Draw, withhold: bool) {
     }
     if let Some(copy) = copy {
         copy.uninstall();
+    }
+}
+
+fn capture_all_the_time(page: &'static Page, leader: i64) {
+    let slot = captures::slot();
+    let mut counts = captures::Counts::default();
+    loop {
+        captures::take(leader, &slot, &mut counts);
+        page.answer(answer::CAPTURED, counts.by_signal + counts.without_signal);
+        page.answer(answer::WRONG_CAPTURES, counts.wrong);
+        nap(300);
     }
 }
 
