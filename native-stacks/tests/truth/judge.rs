@@ -57,7 +57,12 @@ pub(crate) struct Places {
 
 impl Places {
     /// Of these mappings; `program` is the path of the generated program, and `bytes` its file.
-    pub(crate) fn new(modules: &NativeModules, program: &str, bytes: &[u8], read: impl Fn(&str) -> Option<Vec<u8>>) -> Self {
+    pub(crate) fn new(
+        modules: &NativeModules,
+        program: &str,
+        bytes: &[u8],
+        read: impl Fn(&str) -> Option<Vec<u8>>,
+    ) -> Self {
         let mut functions = Vec::new();
         let mut code = Vec::new();
         let mut known: HashMap<String, Vec<(u64, u64, String)>> = HashMap::new();
@@ -82,7 +87,8 @@ impl Places {
             code.push((mapping.start, mapping.end, file.to_owned()));
         }
         for (start, image) in &modules.images {
-            code.push((*start, start + image.len() as u64, "[image]".to_owned()));
+            // A handler may return to its first byte, of which the byte before is looked up.
+            code.push((start - 1, start + image.len() as u64, "[image]".to_owned()));
         }
         functions.sort();
         Self { functions, code }
@@ -114,7 +120,9 @@ impl Places {
     pub(crate) fn name(&self, address: u64) -> String {
         let within = |all: &[(u64, u64, String)]| {
             let found = all.iter().filter(|(start, end, _)| (*start..*end).contains(&address));
-            found.min_by_key(|(start, end, _)| end - start).map(|(start, _, name)| format!("{name}+{:#x}", address - start))
+            found
+                .min_by_key(|(start, end, _)| end - start)
+                .map(|(start, _, name)| format!("{name}+{:#x}", address - start))
         };
         within(&self.functions).or_else(|| within(&self.code)).unwrap_or_else(|| format!("{address:#x}"))
     }
@@ -163,14 +171,22 @@ struct Walk<'a> {
     truth: &'a [Entry],
     at: usize,
     thumb: bool,
+    loose: bool,
 }
 
 type Judged<T> = Result<T, Judgement>;
 
 /// Compares frames, addresses to look up, innermost first, with the chain. `pc` is where the thread was interrupted; `thumb`: bit 0 of a
-/// return address is no part of it.
-pub(crate) fn judge(places: &Places, frames: &[u64], truth: &[Entry], pc: u64, thumb: bool) -> Judgement {
-    let mut walk = Walk { places, frames, truth, at: 0, thumb };
+/// return address is no part of it. `loose`: an unwinder that does not tell an interrupted function from a caller may look up the byte before.
+pub(crate) fn judge(
+    places: &Places,
+    frames: &[u64],
+    truth: &[Entry],
+    pc: u64,
+    thumb: bool,
+    loose: bool,
+) -> Judgement {
+    let mut walk = Walk { places, frames, truth, at: 0, thumb, loose };
     match walk.whole(pc) {
         Ok(()) => Judgement { verdict: Verdict::Right, at: frames.len(), why: String::new() },
         Err(judgement) => judgement,
@@ -187,8 +203,16 @@ impl Walk<'_> {
         self.frames.get(self.at).copied().ok_or_else(|| Judgement {
             verdict: Verdict::Short,
             at: self.at,
-            why: format!("ends behind {}", self.frames.last().map_or("nothing".into(), |pc| self.places.cause(*pc))),
+            why: format!(
+                "ends behind {}",
+                self.frames.last().map_or("nothing".into(), |pc| self.places.cause(*pc))
+            ),
         })
+    }
+
+    /// Whether a frame is at an address that a signal interrupted.
+    fn is_at(&self, found: u64, interrupted: u64) -> bool {
+        found == interrupted || self.loose && found == interrupted.wrapping_sub(1)
     }
 
     /// Skips frames of libraries; how many.
@@ -211,8 +235,12 @@ impl Walk<'_> {
     /// What was interrupted at `pc`: a function that has not yet stored its number, or has already removed it, or a library.
     fn interrupted(&mut self, pc: u64, rest: &[Entry]) -> Judged<()> {
         let found = self.next()?;
-        if found != pc {
-            return self.wrong(format!("{} instead of the interrupted {}", self.places.cause(found), self.places.cause(pc)));
+        if !self.is_at(found, pc) {
+            return self.wrong(format!(
+                "{} instead of the interrupted {}",
+                self.places.cause(found),
+                self.places.cause(pc)
+            ));
         }
         let top = rest.iter().map(|entry| entry.id).find(|id| !matches!(*id, LIBRARY | MAYBE));
         match self.places.id(pc) {
@@ -244,7 +272,7 @@ impl Walk<'_> {
                 SIGNAL => {
                     // The code by which handlers return is not always shown.
                     return_address = 0;
-                    while self.next()? != entry.address && self.places.id(self.next()?).is_none() {
+                    while !self.is_at(self.next()?, entry.address) && self.places.id(self.next()?).is_none() {
                         if !self.places.is_code(self.next()?) {
                             return self.wrong(format!("no code, after {}", self.before()));
                         }
@@ -282,9 +310,11 @@ impl Walk<'_> {
         let expected = std::mem::take(address);
         let expected = if self.thumb { expected & !1 } else { expected };
         match self.frames.get(self.at) {
-            Some(found) if expected != 0 && *found != expected - 1 => {
-                self.wrong(format!("another return address: {} after {}", self.places.cause(*found), self.before()))
-            }
+            Some(found) if expected != 0 && *found != expected - 1 => self.wrong(format!(
+                "another return address: {} after {}",
+                self.places.cause(*found),
+                self.before()
+            )),
             _ => Ok(()),
         }
     }

@@ -40,6 +40,12 @@ static timer_t timers[2];
 #define MAX_STACK (64 * 1024)
 #define HEADER 416
 #define MAX_PEER 512
+// An emulator runs the chain so much slower, and the signal should come in the chain, not in the call that asks for it.
+#ifdef __x86_64__
+#define SLOWNESS 1
+#else
+#define SLOWNESS 20
+#endif
 
 static void fail(const char *what) {
     perror(what);
@@ -84,6 +90,7 @@ static uint64_t registers(const ucontext_t *context, uint64_t *all, int *machine
         all[i] = from[i];
     *machine = 3;
     *pc = all[15];
+    all[15] |= context->uc_mcontext.arm_cpsr >> 5 & 1; // Thumb
     return all[13];
 #elif defined(__riscv)
     for (int i = 1; i < 32; i++)
@@ -278,7 +285,7 @@ static void block(int how) {
         prepare(KIND);                                                                                                         \
         tr_left = (LEFT);                                                                                                      \
         if ((KIND) >= 9)                                                                                                       \
-            tr_arm((KIND) == 9 ? tr_signal : SIGUSR2, 2000 + tr_random() % 150000);                                            \
+            tr_arm((KIND) == 9 ? tr_signal : SIGUSR2, (2000 + tr_random() % 150000) * SLOWNESS);                                 \
         else                                                                                                                   \
             fcntl(tr_pipe[0], F_SETFL, 0);                                                                                     \
         do                                                                                                                     \
@@ -372,7 +379,7 @@ static void modules(void) {
         unsigned long long start, end, offset;
         char rights[8];
         path[0] = 0;
-        if (sscanf(line, "%llx-%llx %7s %llx %*s %*s %4095[^\n]", &start, &end, rights, &offset, path) < 4 || rights[0] != 'r' || rights[2] != 'x')
+        if (sscanf(line, "%llx-%llx %7s %llx %*s %*s %4095[^\n]", &start, &end, rights, &offset, path) < 4 || rights[2] != 'x' || strcmp(path, "[vsyscall]") == 0)
             continue;
         const struct object *found = 0;
         for (int i = 0; i < object_count; i++)
@@ -381,7 +388,8 @@ static void modules(void) {
         if (found)
             length += (size_t)sprintf(text + length, "map %llx %llx %llx %llx %s %s\n", start, end, offset,
                                       (unsigned long long)found->bias, found->id, path);
-        // Code without a file: the vDSO, or the page of an emulator by which signal handlers return.
+        // Code without a file: the vDSO, or the page of an emulator by which signal handlers return. An emulator reads what is only
+        // executable.
         if ((vdso && start <= vdso && vdso < end) || (!found && end - start <= 0x2000)) {
             length += (size_t)sprintf(text + length, "image %llx ", start);
             for (uint64_t at = start; at < end; at++)
