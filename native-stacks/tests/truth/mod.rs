@@ -176,6 +176,8 @@ pub(crate) struct Capture {
     pub(crate) truth: Vec<Entry>,
     /// What libunwind and libgcc found.
     pub(crate) peers: [Option<Vec<u64>>; 2],
+    /// How long they took, ns.
+    pub(crate) taken: [u64; 2],
 }
 
 /// What a program wrote.
@@ -200,7 +202,13 @@ impl Captures {
                 1 => modules = NativeModules::parse(payload),
                 2 => {
                     let stack = NativeStack::parse(payload)?;
-                    all.push(Capture { stack, kind: 0, truth: Vec::new(), peers: [None, None] });
+                    all.push(Capture {
+                        stack,
+                        kind: 0,
+                        truth: Vec::new(),
+                        peers: [None, None],
+                        taken: [0; 2],
+                    });
                 }
                 3 => {
                     let words: Vec<u64> = words().collect();
@@ -212,6 +220,10 @@ impl Captures {
                         .collect();
                 }
                 peer @ 4..=5 => all.last_mut()?.peers[usize::from(peer) - 4] = Some(words().collect()),
+                6 => {
+                    let mut words = words();
+                    all.last_mut()?.taken = [words.next()?, words.next()?];
+                }
                 _ => return None,
             }
         }
@@ -275,6 +287,8 @@ pub(crate) struct Tally {
     pub(crate) ours: Count,
     /// Of libunwind and libgcc.
     pub(crate) peers: [Count; 2],
+    /// Frames and nanoseconds of ours, libunwind and libgcc.
+    pub(crate) speed: [(u64, u64); 3],
     /// Stacks that are short, but said to be complete.
     pub(crate) claimed: u64,
     /// Stacks that are right, but not said to be complete.
@@ -297,6 +311,10 @@ impl Tally {
         self.ours.merge(other.ours);
         self.peers[0].merge(other.peers[0]);
         self.peers[1].merge(other.peers[1]);
+        for (own, other) in self.speed.iter_mut().zip(other.speed) {
+            own.0 += other.0;
+            own.1 += other.1;
+        }
         self.claimed += other.claimed;
         self.unsure += other.unsure;
         self.deepest = self.deepest.max(other.deepest);
@@ -366,12 +384,17 @@ pub(crate) fn compare(build: &Build, program: &Path, captures: &Captures) -> Tal
     let thumb = machine == Machine::Arm;
     for capture in &captures.all {
         let pc = capture.stack.pc() & !u64::from(thumb);
+        let begin = std::time::Instant::now();
         let found = unwinder.unwind(&capture.stack, &capture.stack.stack);
+        tally.speed[0].1 += begin.elapsed().as_nanos() as u64;
+        tally.speed[0].0 += found.frames.len() as u64;
         let frames: Vec<u64> = found.frames.iter().map(|frame| frame.pc).collect();
         let judged = judge(&places, &frames, &capture.truth, pc, thumb, false);
         tally.ours.add(judged.verdict);
         for (peer, frames) in capture.peers.iter().enumerate() {
             let Some(frames) = frames else { continue };
+            tally.speed[1 + peer].0 += frames.len() as u64;
+            tally.speed[1 + peer].1 += capture.taken[peer];
             let judged = judge(&places, frames, &capture.truth, pc, thumb, true);
             tally.peers[peer].add(judged.verdict);
             if judged.verdict != Verdict::Right {
