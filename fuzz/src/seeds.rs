@@ -18,6 +18,9 @@ use trace_rules::Rules;
 
 #[path = "../../exporter/tests/common/mod.rs"]
 mod common;
+#[path = "../../native-stacks/tests/hostile/fuzz_body.rs"]
+#[allow(dead_code, reason = "the targets use the rest")]
+mod native;
 mod samples;
 #[path = "../../exporter/tests/scenario/mod.rs"]
 mod scenario;
@@ -200,6 +203,16 @@ fn write() -> io::Result<()> {
     ];
     for (who, bytes) in answers {
         seeds.put_as("adb", who, bytes);
+    }
+
+    let compiled = seeds.directory.join("native");
+    fs::create_dir_all(&compiled)?;
+    let (named, unwound) = native::samples(&compiled);
+    fs::remove_dir_all(&compiled)?;
+    for (target, inputs) in [("native_symbols", named), ("native_unwind", unwound)] {
+        for input in inputs {
+            seeds.put(target, &input);
+        }
     }
 
     if let Some(corpus) = std::env::var_os("ANRSCOPE_CORPUS").map(PathBuf::from) {

@@ -257,7 +257,7 @@ impl Program {
                 } else {
                     (
                         format!(
-                            "char few[{size}]; char *memory = tr_random() % 2 ? (char *)alloca(300 + tr_random() % 64) : few;"
+                            "char few[{size}]; char *memory = tr_random() % 2 ? (char *)alloca({size} + tr_random() % 64) : few;"
                         ),
                         "memory",
                     )

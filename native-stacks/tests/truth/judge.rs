@@ -87,7 +87,8 @@ impl Places {
             code.push((mapping.start, mapping.end, file.to_owned()));
         }
         for (start, image) in &modules.images {
-            code.push((*start, start + image.len() as u64, "[image]".to_owned()));
+            // A handler may return to its first byte, of which the byte before is looked up.
+            code.push((start - 1, start + image.len() as u64, "[image]".to_owned()));
         }
         functions.sort();
         Self { functions, code }
@@ -170,14 +171,22 @@ struct Walk<'a> {
     truth: &'a [Entry],
     at: usize,
     thumb: bool,
+    loose: bool,
 }
 
 type Judged<T> = Result<T, Judgement>;
 
 /// Compares frames, addresses to look up, innermost first, with the chain. `pc` is where the thread was interrupted; `thumb`: bit 0 of a
-/// return address is no part of it.
-pub(crate) fn judge(places: &Places, frames: &[u64], truth: &[Entry], pc: u64, thumb: bool) -> Judgement {
-    let mut walk = Walk { places, frames, truth, at: 0, thumb };
+/// return address is no part of it. `loose`: an unwinder that does not tell an interrupted function from a caller may look up the byte before.
+pub(crate) fn judge(
+    places: &Places,
+    frames: &[u64],
+    truth: &[Entry],
+    pc: u64,
+    thumb: bool,
+    loose: bool,
+) -> Judgement {
+    let mut walk = Walk { places, frames, truth, at: 0, thumb, loose };
     match walk.whole(pc) {
         Ok(()) => Judgement { verdict: Verdict::Right, at: frames.len(), why: String::new() },
         Err(judgement) => judgement,
@@ -201,6 +210,11 @@ impl Walk<'_> {
         })
     }
 
+    /// Whether a frame is at an address that a signal interrupted.
+    fn is_at(&self, found: u64, interrupted: u64) -> bool {
+        found == interrupted || self.loose && found == interrupted.wrapping_sub(1)
+    }
+
     /// Skips frames of libraries; how many.
     fn libraries(&mut self) -> Judged<usize> {
         let begin = self.at;
@@ -221,7 +235,7 @@ impl Walk<'_> {
     /// What was interrupted at `pc`: a function that has not yet stored its number, or has already removed it, or a library.
     fn interrupted(&mut self, pc: u64, rest: &[Entry]) -> Judged<()> {
         let found = self.next()?;
-        if found != pc {
+        if !self.is_at(found, pc) {
             return self.wrong(format!(
                 "{} instead of the interrupted {}",
                 self.places.cause(found),
@@ -258,14 +272,13 @@ impl Walk<'_> {
                 SIGNAL => {
                     // The code by which handlers return is not always shown.
                     return_address = 0;
-                    let address = if self.thumb { entry.address & !1 } else { entry.address };
-                    while self.next()? != address && self.places.id(self.next()?).is_none() {
+                    while !self.is_at(self.next()?, entry.address) && self.places.id(self.next()?).is_none() {
                         if !self.places.is_code(self.next()?) {
                             return self.wrong(format!("no code, after {}", self.before()));
                         }
                         self.at += 1;
                     }
-                    self.interrupted(address, &truth[i + 1..])?;
+                    self.interrupted(entry.address, &truth[i + 1..])?;
                     inner = false;
                 }
                 id => {

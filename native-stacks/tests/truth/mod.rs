@@ -176,6 +176,8 @@ pub(crate) struct Capture {
     pub(crate) truth: Vec<Entry>,
     /// What libunwind and libgcc found.
     pub(crate) peers: [Option<Vec<u64>>; 2],
+    /// How long they took, ns.
+    pub(crate) taken: [u64; 2],
 }
 
 /// What a program wrote.
@@ -200,7 +202,13 @@ impl Captures {
                 1 => modules = NativeModules::parse(payload),
                 2 => {
                     let stack = NativeStack::parse(payload)?;
-                    all.push(Capture { stack, kind: 0, truth: Vec::new(), peers: [None, None] });
+                    all.push(Capture {
+                        stack,
+                        kind: 0,
+                        truth: Vec::new(),
+                        peers: [None, None],
+                        taken: [0; 2],
+                    });
                 }
                 3 => {
                     let words: Vec<u64> = words().collect();
@@ -212,6 +220,10 @@ impl Captures {
                         .collect();
                 }
                 peer @ 4..=5 => all.last_mut()?.peers[usize::from(peer) - 4] = Some(words().collect()),
+                6 => {
+                    let mut words = words();
+                    all.last_mut()?.taken = [words.next()?, words.next()?];
+                }
                 _ => return None,
             }
         }
@@ -275,6 +287,8 @@ pub(crate) struct Tally {
     pub(crate) ours: Count,
     /// Of libunwind and libgcc.
     pub(crate) peers: [Count; 2],
+    /// Frames and nanoseconds of ours, libunwind and libgcc.
+    pub(crate) speed: [(u64, u64); 3],
     /// Stacks that are short, but said to be complete.
     pub(crate) claimed: u64,
     /// Stacks that are right, but not said to be complete.
@@ -297,6 +311,10 @@ impl Tally {
         self.ours.merge(other.ours);
         self.peers[0].merge(other.peers[0]);
         self.peers[1].merge(other.peers[1]);
+        for (own, other) in self.speed.iter_mut().zip(other.speed) {
+            own.0 += other.0;
+            own.1 += other.1;
+        }
         self.claimed += other.claimed;
         self.unsure += other.unsure;
         self.deepest = self.deepest.max(other.deepest);
@@ -307,6 +325,31 @@ impl Tally {
         }
         self.failures.extend(other.failures);
         self.failures.truncate(64);
+    }
+}
+
+/// What must hold for a machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// The least share of stacks that are right to the root, percent.
+    pub(crate) right: f64,
+    /// The largest share with a wrong frame, percent.
+    pub(crate) wrong: f64,
+}
+
+impl Limits {
+    /// Of this machine, as [`Build::row`] names it.
+    pub(crate) fn of(machine: &str) -> Self {
+        Self { right: if machine == "arm" { 98.0 } else { 99.5 }, wrong: 0.1 }
+    }
+
+    /// Whether they hold, and no stack that is not right is said to be complete.
+    pub(crate) fn hold(self, tally: &Tally) -> bool {
+        let ours = &tally.ours;
+        ours.all > 0
+            && ours.percent(ours.right) >= self.right
+            && ours.percent(ours.wrong) <= self.wrong
+            && tally.claimed == 0
     }
 }
 
@@ -340,14 +383,19 @@ pub(crate) fn compare(build: &Build, program: &Path, captures: &Captures) -> Tal
     let unwinder = Unwinder::new(machine, &captures.modules, &mut disk);
     let thumb = machine == Machine::Arm;
     for capture in &captures.all {
-        let pc = capture.stack.pc() & if thumb { !1 } else { !0 };
+        let pc = capture.stack.pc() & !u64::from(thumb);
+        let begin = std::time::Instant::now();
         let found = unwinder.unwind(&capture.stack, &capture.stack.stack);
+        tally.speed[0].1 += begin.elapsed().as_nanos() as u64;
+        tally.speed[0].0 += found.frames.len() as u64;
         let frames: Vec<u64> = found.frames.iter().map(|frame| frame.pc).collect();
-        let judged = judge(&places, &frames, &capture.truth, pc, thumb);
+        let judged = judge(&places, &frames, &capture.truth, pc, thumb, false);
         tally.ours.add(judged.verdict);
         for (peer, frames) in capture.peers.iter().enumerate() {
             let Some(frames) = frames else { continue };
-            let judged = judge(&places, frames, &capture.truth, pc, thumb);
+            tally.speed[1 + peer].0 += frames.len() as u64;
+            tally.speed[1 + peer].1 += capture.taken[peer];
+            let judged = judge(&places, frames, &capture.truth, pc, thumb, true);
             tally.peers[peer].add(judged.verdict);
             if judged.verdict != Verdict::Right {
                 let cause = format!("{}: {:?}: {}", PEERS[peer], judged.verdict, judged.why);
