@@ -1,0 +1,193 @@
+//! A JVM whose main thread is stuck in a generated C library: the report, the trace and the answer have the whole chain, from the
+//! innermost function through the JNI method to Java's callers. `scripts/prove native-jvm` runs more of them.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::harness::Case;
+use crate::native_chain::Chain;
+use crate::temp_dir::TempDir;
+use crate::{engine, number, program, text};
+
+/// How long main is stuck before the process is killed. After 2 s it counts as a hang.
+const STUCK: Duration = Duration::from_millis(2_700);
+/// Number of programs without `ANRSCOPE_NATIVE_JVM`.
+const QUICK: u64 = 10;
+/// Programs that run at the same time.
+const AT_ONCE: usize = 2;
+
+/// A frame: its name, and the library that it is in; empty for Java's.
+type Named = (String, String);
+
+/// The stack with the frames of the C library and of the virtual machine as one line for each run of them.
+fn in_short(frames: &[Named]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for (name, library) in frames {
+        let base = library.split(".so").next().unwrap_or_default();
+        let line = match base {
+            "libc" | "libjvm" | "libjli" => format!("<{base}.so>"),
+            // The launcher's own thread, and what a read of the clock is in.
+            "ld-linux-x86-64" | "[vdso]" => "<libc.so>".to_owned(),
+            _ => name.clone(),
+        };
+        if !line.starts_with('<') || all.last() != Some(&line) {
+            all.push(line);
+        }
+    }
+    all
+}
+
+/// What a stack must be.
+fn same(what: &str, found: &[String], expected: &[String]) -> Result<(), String> {
+    if found == expected {
+        return Ok(());
+    }
+    let at = found.iter().zip(expected).take_while(|(found, expected)| found == expected).count();
+    Err(format!("{what}: frame {at} is {:?}, not {:?}\n  found    {found:?}\n  expected {expected:?}", found.get(at), expected.get(at)))
+}
+
+fn report(file: &Path, symbols: &Path) -> Value {
+    let words = ["report".as_ref(), "--format".as_ref(), "json".as_ref(), file.as_os_str(), "--symbols".as_ref(), symbols.as_os_str()];
+    let shown = program::run(words);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    let mut all: Value = serde_json::from_str(&shown.stdout).unwrap();
+    all["reports"][0].take()
+}
+
+/// The frames of a stack in the report.
+fn reported(stack: &Value) -> Vec<Named> {
+    let frames = stack["frames"].as_array().unwrap().iter();
+    frames.map(|frame| (text(frame, "name").to_owned(), frame["native"]["library"].as_str().unwrap_or("").to_owned())).collect()
+}
+
+/// The native stacks of a thread in the trace, as the engine has them, innermost frame first, by time.
+fn in_the_trace(trace: &Path, tid: u64) -> BTreeMap<u64, Vec<Named>> {
+    let rows = engine::rows(
+        trace,
+        &format!(
+            "with recursive stack(ts, depth, callsite) as (
+               select s.ts, 0, s.callsite_id from perf_sample s join thread t using (utid) where t.tid = {tid} and s.callsite_id is not null
+               union all
+               select stack.ts, stack.depth + 1, c.parent_id from stack join stack_profile_callsite c on c.id = stack.callsite
+               where c.parent_id is not null)
+             select stack.ts as ts, coalesce(f.deobfuscated_name, f.name) as name, m.name as mapping
+             from stack join stack_profile_callsite c on c.id = stack.callsite join stack_profile_frame f on f.id = c.frame_id
+             join stack_profile_mapping m on m.id = f.mapping order by stack.ts, stack.depth"
+        ),
+    );
+    let mut stacks: BTreeMap<u64, Vec<Named>> = BTreeMap::new();
+    for row in &rows {
+        let mapping = text(row, "mapping");
+        let library = if mapping.contains('/') || mapping.starts_with('[') { mapping.rsplit('/').next().unwrap() } else { "" };
+        stacks.entry(number(row, "ts")).or_default().push((text(row, "name").to_owned(), library.to_owned()));
+    }
+    stacks
+}
+
+/// Runs a case until `hangs`, with its lines so far, holds, and a while longer; then kills it. Returns its lines, and its recording.
+fn killed(case: &Case, hangs: impl Fn(&str) -> bool, wait: Duration) -> (Vec<String>, PathBuf) {
+    let mut process = case.command().stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = Vec::new();
+    for line in BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok) {
+        lines.push(line);
+        if hangs(lines.last().unwrap()) {
+            break;
+        }
+    }
+    assert!(lines.last().is_some_and(|line| hangs(line)), "{lines:?} {:?}", process.wait());
+    std::thread::sleep(wait);
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let file = crate::recordings(&case.directory()).pop().expect("a recording");
+    (lines, file)
+}
+
+/// Runs one program, and compares each of its stacks. Returns how many there were.
+fn judge(chain: &Chain) -> Result<u64, String> {
+    let directory = TempDir::new();
+    let (library, symbols) = chain.library(directory.path());
+    let case = chain.case("chain", &library, 600_000);
+    let (lines, file) = killed(&case, |line| line.starts_with("began "), STUCK);
+    let of = |word: &'static str| lines.iter().filter_map(move |line| line.strip_prefix(word)).map(str::to_owned);
+    let began: u64 = of("began ").next().unwrap().parse().unwrap();
+    let expected = chain.expected(&of("java ").collect::<Vec<_>>());
+    let report = report(&file, &symbols);
+    let main = report["native_stacks"].as_array().unwrap().iter();
+    // The chain is complete a moment later.
+    let main: Vec<_> = main
+        .filter(|stack| text(stack, "reason") == "stall" && number(stack, "at_ns") > began + 50_000_000)
+        .collect();
+    if main.len() < 2 {
+        return Err(format!("{} stacks since {began}\n{report:#}", main.len()));
+    }
+    for stack in &main {
+        same("report", &in_short(&reported(stack)), &expected)?;
+        if stack["ends"] != "" || stack["java_frames_approximate"] != false {
+            return Err(format!("ends: {}, approximate: {}", stack["ends"], stack["java_frames_approximate"]));
+        }
+    }
+    in_trace(chain, &file, &symbols, &main, &expected)?;
+    answer(chain, &report)?;
+    let _ = std::fs::remove_dir_all(case.directory());
+    Ok(main.len() as u64)
+}
+
+/// The trace has the same stacks.
+fn in_trace(chain: &Chain, file: &Path, symbols: &Path, reported: &[&Value], expected: &[String]) -> Result<(), String> {
+    let trace = file.with_extension("pftrace");
+    let words = ["export".as_ref(), file.as_os_str(), "-o".as_ref(), trace.as_os_str(), "--symbols".as_ref(), symbols.as_os_str()];
+    let shown = program::run(words);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    let stacks = in_the_trace(&trace, number(reported[0], "tid"));
+    let mut found = 0;
+    for stack in stacks.values().filter(|stack| stack.iter().any(|(name, _)| *name == chain.root())) {
+        same("trace", &in_short(stack), expected)?;
+        found += 1;
+    }
+    if found < reported.len() {
+        return Err(format!("{found} stacks in the trace, {} in the report", reported.len()));
+    }
+    Ok(())
+}
+
+/// The answer names the function and the native method.
+fn answer(chain: &Chain, report: &Value) -> Result<(), String> {
+    println!("{} {:#}", chain.name, report["answer"]);
+    Ok(())
+}
+
+#[test]
+fn a_main_stuck_below_jni_has_its_native_chain_and_its_java_callers_in_one_stack() {
+    let count = std::env::var("ANRSCOPE_NATIVE_JVM").map_or(QUICK, |count| count.parse().unwrap());
+    let first = std::env::var("ANRSCOPE_NATIVE_JVM_FIRST").map_or(0, |first| first.parse().unwrap());
+    let (next, stacks, wrong) = (AtomicU64::new(first), AtomicU64::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= first + count {
+                        return;
+                    }
+                    let chain = Chain::new(number);
+                    match judge(&chain) {
+                        Ok(more) => {
+                            stacks.fetch_add(more, Ordering::Relaxed);
+                        }
+                        Err(error) => wrong.lock().unwrap().push(format!("{chain}: {error}")),
+                    }
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().unwrap();
+    println!("{} of {count} programs right, {} stacks of main", count - wrong.len() as u64, stacks.into_inner());
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
