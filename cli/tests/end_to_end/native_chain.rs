@@ -9,8 +9,10 @@ use crate::harness::Case;
 use crate::life;
 use crate::temp_dir::TempDir;
 
-/// What the innermost function does.
-const LEAVES: [&str; 5] = ["leaf_compute", "leaf_read", "leaf_mutex", "leaf_sleep", "leaf_poll"];
+/// Innermost functions of which a signal takes the stack.
+pub(crate) const BY_SIGNAL: [&str; 3] = ["leaf_compute", "leaf_read", "leaf_mutex"];
+/// Innermost functions whose wait a signal would end: their stack is read without one, and so without most registers.
+pub(crate) const WITHOUT_SIGNAL: [&str; 2] = ["leaf_sleep", "leaf_poll"];
 const OPTIMISATION: [&str; 4] = ["-O0", "-O1", "-O2", "-O3"];
 const CLASS: &str = "dev.anrscope.NativeChain";
 
@@ -126,12 +128,11 @@ impl std::fmt::Display for Chain {
 }
 
 impl Chain {
-    /// The chain of this number: the same each time.
-    pub(crate) fn new(number: u64) -> Self {
+    /// The chain of this number with one of these innermost functions: the same each time.
+    pub(crate) fn new(number: u64, leaves: &[&'static str]) -> Self {
         let mut random = Random(number);
         let mut source = String::new();
-        // Each kind of wait is among any five programs.
-        let leaf = LEAVES[(number % LEAVES.len() as u64) as usize];
+        let leaf = leaves[(number % leaves.len() as u64) as usize];
         let inner = functions(&mut random, "decode", leaf, &mut source);
         let outer = functions(&mut random, "bridge", "up", &mut source);
         writeln!(source, "#define INNER decode_0\n#define OUTER bridge_0").unwrap();
@@ -145,7 +146,7 @@ impl Chain {
         let before = *[0, 0, 3_000].get(random.below(3) as usize).unwrap_or(&0);
         let jvm = if random.below(4) == 0 { vec!["-Xint"] } else { Vec::new() };
         Self {
-            name: format!("chain-{number}"),
+            name: format!("{leaf}-{number}"),
             source,
             is_cpp: random.below(3) == 0,
             flags,
