@@ -71,7 +71,10 @@ fn functions(random: &mut Random, prefix: &str, end: &str, source: &mut String) 
                  long result = {next}(ms); AFTER; return result + room[0];"
             ),
             // A long frame.
-            1 => format!("volatile char room[{}]; room[{salt}] = 1; long result = {next}(ms); AFTER; return result + room[{salt}];", 1_001 + 4 * salt),
+            1 => format!(
+                "volatile char room[{}]; room[{salt}] = 1; long result = {next}(ms); AFTER; return result + room[{salt}];",
+                1_001 + 4 * salt
+            ),
             // Many values that live across the call.
             2 => format!(
                 "long a = ms * 3, b = ms ^ {salt}, c = ms + 5, d = ms - 7, e = ms * 11, f = ms | 13;\n\
@@ -79,7 +82,9 @@ fn functions(random: &mut Random, prefix: &str, end: &str, source: &mut String) 
                  long result = {next}(ms); AFTER; return result + a + b * c + d * e + f;"
             ),
             // By a pointer.
-            3 => format!("long (*volatile callee)(long) = {next}; long result = callee(ms); AFTER; return result + {salt};"),
+            3 => format!(
+                "long (*volatile callee)(long) = {next}; long result = callee(ms); AFTER; return result + {salt};"
+            ),
             // Recursive.
             4 => {
                 times = 2 + random.below(5);
@@ -123,7 +128,10 @@ fn functions(random: &mut Random, prefix: &str, end: &str, source: &mut String) 
 impl std::fmt::Display for Chain {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { name, flags, leaf, route, before, jvm, is_cpp, is_stripped, .. } = self;
-        write!(f, "{name} (flags {flags:?}, C++ {is_cpp}, stripped {is_stripped}, {leaf}, route {route}, {before} calls before, {jvm:?})")
+        write!(
+            f,
+            "{name} (flags {flags:?}, C++ {is_cpp}, stripped {is_stripped}, {leaf}, route {route}, {before} calls before, {jvm:?})"
+        )
     }
 }
 
@@ -161,7 +169,7 @@ impl Chain {
     }
 
     /// The name of a function, as it is shown.
-    fn shown(&self, function: &str) -> String {
+    pub(crate) fn shown(&self, function: &str) -> String {
         match (self.is_cpp, function.ends_with("_compare")) {
             (false, _) => function.to_owned(),
             (true, false) => format!("chain::{function}(long)"),
@@ -245,7 +253,8 @@ impl Chain {
         let before = if mode == "chain" { self.before } else { 0 };
         let words = [library.to_str().unwrap(), mode, &self.route, &before.to_string(), &ms.to_string()];
         let case = words.iter().fold(case.word(directory.to_str().unwrap()), |case, word| case.word(word));
-        let options = ["native_stacks=1", "native_stack_interval_ms=100", "sample_from_ms=100", "sample_ms=66"];
+        let options =
+            ["native_stacks=1", "native_stack_interval_ms=100", "sample_from_ms=100", "sample_ms=66"];
         options.iter().fold(case, |case, option| case.word(option))
     }
 }
@@ -265,11 +274,17 @@ fn own_library() -> &'static Path {
 fn java_includes() -> &'static [PathBuf; 2] {
     static INCLUDES: OnceLock<[PathBuf; 2]> = OnceLock::new();
     INCLUDES.get_or_init(|| {
-        let shown = Command::new("java").args(["-XshowSettings:properties", "-version"]).output().expect("java");
+        let shown =
+            Command::new("java").args(["-XshowSettings:properties", "-version"]).output().expect("java");
         let shown = String::from_utf8_lossy(&shown.stderr).into_owned();
-        let home = shown.lines().find_map(|line| line.trim().strip_prefix("java.home = ")).expect("java.home");
+        let home =
+            shown.lines().find_map(|line| line.trim().strip_prefix("java.home = ")).expect("java.home");
         let include = Path::new(home).join("include");
-        assert!(include.join("jni.h").exists(), "{}: run scripts/test, which installs a JDK", include.display());
+        assert!(
+            include.join("jni.h").exists(),
+            "{}: run scripts/test, which installs a JDK",
+            include.display()
+        );
         [include.join("linux"), include]
     })
 }

@@ -111,11 +111,14 @@ fn same_call(one: &ThreadStack, other: &ThreadStack) -> Option<bool> {
     fn place(frame: &Frame) -> Option<(u64, &str, FrameKind)> {
         frame.native.as_ref().map(|native| (native.rel_pc, &*native.path, native.kind))
     }
-    let called = |stack: &ThreadStack| segments(&stack.frames).first().map(|segment| segment.start.saturating_sub(1));
+    // A stack that ends before Java's code must be the same altogether.
+    let called = |stack: &ThreadStack| {
+        segments(&stack.frames).first().map_or(0, |segment| segment.start.saturating_sub(1))
+    };
     let same = |one: &[Frame], other: &[Frame]| one.iter().map(place).eq(other.iter().map(place));
-    let (a, b) = (&one.frames[called(one)?..], &other.frames[called(other)?..]);
+    let (a, b) = (&one.frames[called(one)..], &other.frames[called(other)..]);
     let inner = |stack: &ThreadStack| stack.frames.len().min(1);
-    same(a, b).then(|| !same(&one.frames[inner(one)..], &other.frames[inner(other)..]))
+    (!a.is_empty() && same(a, b)).then(|| !same(&one.frames[inner(one)..], &other.frames[inner(other)..]))
 }
 
 /// The samples and snapshots of main's Java stack.

@@ -4,8 +4,9 @@
 //! of them. A register whose value is not known stays unknown; what needs it ends the stack.
 
 use gimli::{
-    BaseAddresses, CfaRule, CieOrFde, DebugFrame, EhFrame, EhFrameHdr, EndianSlice, Expression, FrameDescriptionEntry,
-    LittleEndian, RegisterRule, UnwindContext, UnwindExpression, UnwindOffset, UnwindSection, Value, Vendor,
+    BaseAddresses, CfaRule, CieOrFde, DebugFrame, EhFrame, EhFrameHdr, EndianSlice, Expression,
+    FrameDescriptionEntry, LittleEndian, RegisterRule, UnwindContext, UnwindExpression, UnwindOffset,
+    UnwindSection, Value, Vendor,
 };
 use trace_format::native_slot::Machine;
 

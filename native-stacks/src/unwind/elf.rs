@@ -155,7 +155,8 @@ impl Elf {
 
     /// The loaded segment with this address, from there on.
     pub(super) fn part(&self, address: u64) -> Option<Part> {
-        let part = self.loads.iter().find(|part| part.from(address).is_some_and(|bytes| !bytes.is_empty()))?;
+        let part =
+            self.loads.iter().find(|part| part.from(address).is_some_and(|bytes| !bytes.is_empty()))?;
         let skipped = usize::try_from(address - part.address).ok()?;
         Some(Part { range: part.range.start + skipped..part.range.end, address, data: part.data.clone() })
     }
@@ -167,7 +168,11 @@ impl Elf {
     }
 
     /// Asks `wanted` about the function symbols that cover an address; the first one that it takes wins.
-    pub(super) fn function<T>(&self, address: u64, mut wanted: impl FnMut(&str, u64) -> Option<T>) -> Option<T> {
+    pub(super) fn function<T>(
+        &self,
+        address: u64,
+        mut wanted: impl FnMut(&str, u64) -> Option<T>,
+    ) -> Option<T> {
         let file = object::File::parse(&*self.data).ok()?;
         let thumb = u64::from(file.architecture() == Architecture::Arm);
         file.symbols().chain(file.dynamic_symbols()).find_map(|symbol| {

@@ -46,7 +46,8 @@ pub enum End {
 
 impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let code = |path: &str| if path.is_empty() { "code without a file".to_owned() } else { path.to_owned() };
+        let code =
+            |path: &str| if path.is_empty() { "code without a file".to_owned() } else { path.to_owned() };
         match self {
             Self::Complete => Ok(()),
             Self::Unsupported => f.write_str("this machine's stacks are not unwound"),
@@ -69,7 +70,11 @@ impl fmt::Display for End {
             Self::NotCopied(length) if *length < 1024 => write!(f, "the stack is cut at {length} bytes"),
             Self::NotCopied(length) => write!(f, "the stack is cut at {} KiB", length / 1024),
             Self::Register(machine, register) => {
-                write!(f, "{} is unknown, since the stack was captured without a signal", name(*machine, *register))
+                write!(
+                    f,
+                    "{} is unknown, since the stack was captured without a signal",
+                    name(*machine, *register)
+                )
             }
             Self::NotRising(sp) => write!(f, "the caller's stack pointer, {sp:#x}, is not further out"),
             Self::TooMany => f.write_str("more frames than are kept"),
@@ -85,7 +90,9 @@ fn name(machine: Machine, register: usize) -> String {
     const X86: [&str; 9] = ["eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "eip"];
     match (machine, register) {
         (Machine::X86_64, 16) => "rip".to_owned(),
-        (Machine::X86_64, _) => X86_64.get(register).map_or(format!("r{register}"), |name| (*name).to_owned()),
+        (Machine::X86_64, _) => {
+            X86_64.get(register).map_or(format!("r{register}"), |name| (*name).to_owned())
+        }
         (Machine::X86, _) => X86.get(register).map_or(String::new(), |name| (*name).to_owned()),
         (Machine::Arm, 13) | (Machine::Aarch64, 31) => "sp".to_owned(),
         (Machine::Arm, 14) => "lr".to_owned(),

@@ -145,8 +145,7 @@ impl<'m> Unwinder<'m> {
             }
         }
         let mut bounds = Vec::new();
-        for (kind, ranges) in
-            [(FrameKind::Interpreter, &modules.interpreter), (FrameKind::Jit, &modules.jit)]
+        for (kind, ranges) in [(FrameKind::Interpreter, &modules.interpreter), (FrameKind::Jit, &modules.jit)]
         {
             for (start, end) in ranges {
                 bounds.push((*start..*end, kind));

@@ -88,7 +88,11 @@ pub(crate) fn program(language: Language, tails: bool, seed: u64) -> String {
         };
     }
     let mut program = Program { language, tails, random, shapes, out: String::new() };
-    if language == Language::Rust { program.rust() } else { program.c() }
+    if language == Language::Rust {
+        program.rust()
+    } else {
+        program.c()
+    }
     program.out
 }
 
@@ -160,7 +164,12 @@ impl Program {
             let plain = self.target(from, Some(Shape::Plain));
             let comparator = self.target(from, Some(Shape::Comparator));
             let thrower = self.target(from, Some(Shape::Thrower));
-            let (code, safe) = match (self.random.below(if cpp { 15 } else { 10 }), plain, comparator, thrower) {
+            let (code, safe) = match (
+                self.random.below(if cpp { 15 } else { 10 }),
+                plain,
+                comparator,
+                thrower,
+            ) {
                 (0, Some(plain), ..) => {
                     (format!("{{ long (*volatile to)(int, long) = f_{plain}; r += to(left - 1, r); }}"), true)
                 }
@@ -189,15 +198,16 @@ impl Program {
                     ),
                     false,
                 ),
-                (5, Some(plain), ..) => (
-                    format!("{{ tr_next = f_{plain}; tr_left = left - 1; raise(SIGUSR1); }}"),
-                    false,
-                ),
+                (5, Some(plain), ..) => {
+                    (format!("{{ tr_next = f_{plain}; tr_left = left - 1; raise(SIGUSR1); }}"), false)
+                }
                 (6, ..) if self.shapes[from] == Shape::Plain => {
                     (format!("r += f_{from}(left - 1, r + 1);"), false)
                 }
                 (10 | 11, Some(plain), _, Some(thrower)) => (
-                    format!("try {{ r += f_{thrower}(left); }} catch (Thrown &thrown) {{ r += f_{plain}(left - 1, r) + thrown.left; }}"),
+                    format!(
+                        "try {{ r += f_{thrower}(left); }} catch (Thrown &thrown) {{ r += f_{plain}(left - 1, r) + thrown.left; }}"
+                    ),
                     false,
                 ),
                 (12, Some(plain), _, Some(thrower)) => (
@@ -255,7 +265,9 @@ impl Program {
             }
             2 => (format!("char memory[{size}] __attribute__((aligned(32)));"), "memory"),
             3 => (format!("char memory[{}];", self.random.of(&[1_500, 3_000, 5_000])), "memory"),
-            4 => (format!("volatile double doubles[4] = {{1, 2, 3, a * 0.5}}; char memory[{size}];"), "memory"),
+            4 => {
+                (format!("volatile double doubles[4] = {{1, 2, 3, a * 0.5}}; char memory[{size}];"), "memory")
+            }
             _ => (format!("char memory[{size}];"), "memory"),
         };
         (declared, format!("r = tr_work(r, {name}, {size});"))
@@ -317,8 +329,9 @@ impl Program {
         let _ = writeln!(self.out, "{head} {{");
         let (locals, work) = self.c_locals();
         let steps = self.c_steps(i);
-        let throws =
-            shape == Shape::Thrower || steps.iter().any(|step| step.code.contains("try ")) || self.random.below(3) == 0;
+        let throws = shape == Shape::Thrower
+            || steps.iter().any(|step| step.code.contains("try "))
+            || self.random.below(3) == 0;
         let raii = cpp && throws;
         let (enter, leave) = if raii {
             (format!("Entered entered({i}, __builtin_return_address(0));"), "")
@@ -335,7 +348,11 @@ impl Program {
         }
         // A tail call: this function is gone when the next one runs.
         let tail = self.target(i, Some(Shape::Plain)).filter(|_| {
-            self.tails && !raii && matches!(shape, Shape::Plain | Shape::Virtual) && self.random.below(5) == 0 && i > 1
+            self.tails
+                && !raii
+                && matches!(shape, Shape::Plain | Shape::Virtual)
+                && self.random.below(5) == 0
+                && i > 1
         });
         if let Some(tail) = tail {
             let _ = writeln!(
@@ -360,7 +377,10 @@ impl Program {
             ),
             _ => "long r = a;".to_owned(),
         };
-        let _ = writeln!(self.out, "    {first}\n    struct tr_large large = {{{{r, 2, 3}}}};\n    {locals}\n    {work}");
+        let _ = writeln!(
+            self.out,
+            "    {first}\n    struct tr_large large = {{{{r, 2, 3}}}};\n    {locals}\n    {work}"
+        );
         // Values that live across the calls: in saved registers, as many as there are.
         let live = self.random.below(7);
         for k in 0..live {
@@ -377,15 +397,17 @@ impl Program {
             all => {
                 let _ = writeln!(self.out, "        switch (tr_choose({safe}, {all})) {{");
                 for (k, step) in steps.iter().enumerate() {
-                    let label =
-                        if k + 1 == all { "default".to_owned() } else { format!("case {k}") };
+                    let label = if k + 1 == all { "default".to_owned() } else { format!("case {k}") };
                     let _ = writeln!(self.out, "        {label}: {} break;", step.code);
                 }
                 self.out.push_str("        }\n");
             }
         }
         self.out.push_str("    }\n");
-        let sum: String = (0..live).map(|k| format!(" + live{k}")).chain((0..doubles).map(|k| format!(" + (long)real{k}"))).collect();
+        let sum: String = (0..live)
+            .map(|k| format!(" + live{k}"))
+            .chain((0..doubles).map(|k| format!(" + (long)real{k}")))
+            .collect();
         let result = match shape {
             Shape::Struct => "large.words[2] = r; large.words[3] = a; ",
             _ => "",
@@ -451,7 +473,9 @@ impl Program {
             let thrower = self.target(i, Some(Shape::Thrower));
             let (code, safe) = match (self.random.below(12), plain, comparator, thrower) {
                 (0, Some(plain), ..) => (
-                    format!("let to: extern \"C-unwind\" fn(i32, i64) -> i64 = black_box(f_{plain}); r += to(left - 1, r);"),
+                    format!(
+                        "let to: extern \"C-unwind\" fn(i32, i64) -> i64 = black_box(f_{plain}); r += to(left - 1, r);"
+                    ),
                     true,
                 ),
                 (1 | 2, _, Some(comparator), _) => (

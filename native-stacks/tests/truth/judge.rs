@@ -57,7 +57,12 @@ pub(crate) struct Places {
 
 impl Places {
     /// Of these mappings; `program` is the path of the generated program, and `bytes` its file.
-    pub(crate) fn new(modules: &NativeModules, program: &str, bytes: &[u8], read: impl Fn(&str) -> Option<Vec<u8>>) -> Self {
+    pub(crate) fn new(
+        modules: &NativeModules,
+        program: &str,
+        bytes: &[u8],
+        read: impl Fn(&str) -> Option<Vec<u8>>,
+    ) -> Self {
         let mut functions = Vec::new();
         let mut code = Vec::new();
         let mut known: HashMap<String, Vec<(u64, u64, String)>> = HashMap::new();
@@ -114,7 +119,9 @@ impl Places {
     pub(crate) fn name(&self, address: u64) -> String {
         let within = |all: &[(u64, u64, String)]| {
             let found = all.iter().filter(|(start, end, _)| (*start..*end).contains(&address));
-            found.min_by_key(|(start, end, _)| end - start).map(|(start, _, name)| format!("{name}+{:#x}", address - start))
+            found
+                .min_by_key(|(start, end, _)| end - start)
+                .map(|(start, _, name)| format!("{name}+{:#x}", address - start))
         };
         within(&self.functions).or_else(|| within(&self.code)).unwrap_or_else(|| format!("{address:#x}"))
     }
@@ -187,7 +194,10 @@ impl Walk<'_> {
         self.frames.get(self.at).copied().ok_or_else(|| Judgement {
             verdict: Verdict::Short,
             at: self.at,
-            why: format!("ends behind {}", self.frames.last().map_or("nothing".into(), |pc| self.places.cause(*pc))),
+            why: format!(
+                "ends behind {}",
+                self.frames.last().map_or("nothing".into(), |pc| self.places.cause(*pc))
+            ),
         })
     }
 
@@ -212,7 +222,11 @@ impl Walk<'_> {
     fn interrupted(&mut self, pc: u64, rest: &[Entry]) -> Judged<()> {
         let found = self.next()?;
         if found != pc {
-            return self.wrong(format!("{} instead of the interrupted {}", self.places.cause(found), self.places.cause(pc)));
+            return self.wrong(format!(
+                "{} instead of the interrupted {}",
+                self.places.cause(found),
+                self.places.cause(pc)
+            ));
         }
         let top = rest.iter().map(|entry| entry.id).find(|id| !matches!(*id, LIBRARY | MAYBE));
         match self.places.id(pc) {
@@ -282,9 +296,11 @@ impl Walk<'_> {
         let expected = std::mem::take(address);
         let expected = if self.thumb { expected & !1 } else { expected };
         match self.frames.get(self.at) {
-            Some(found) if expected != 0 && *found != expected - 1 => {
-                self.wrong(format!("another return address: {} after {}", self.places.cause(*found), self.before()))
-            }
+            Some(found) if expected != 0 && *found != expected - 1 => self.wrong(format!(
+                "another return address: {} after {}",
+                self.places.cause(*found),
+                self.before()
+            )),
             _ => Ok(()),
         }
     }

@@ -46,10 +46,9 @@ impl Build {
     /// The prefix of the compiler's name, and the emulator's command.
     fn tools(&self) -> (&'static str, Vec<&'static str>) {
         match self.machine {
-            "aarch64" => (
-                "aarch64-linux-gnu-",
-                vec!["qemu-aarch64", "-cpu", "max", "-L", "/usr/aarch64-linux-gnu"],
-            ),
+            "aarch64" => {
+                ("aarch64-linux-gnu-", vec!["qemu-aarch64", "-cpu", "max", "-L", "/usr/aarch64-linux-gnu"])
+            }
             "arm" => ("arm-linux-gnueabihf-", vec!["qemu-arm", "-L", "/usr/arm-linux-gnueabihf"]),
             "riscv64" => ("riscv64-linux-gnu-", vec!["qemu-riscv64", "-L", "/usr/riscv64-linux-gnu"]),
             _ => ("", Vec::new()),
@@ -58,7 +57,9 @@ impl Build {
 
     /// Writes and compiles the program in `directory`; its path.
     pub(crate) fn compile(&self, directory: &Path, libunwind: bool) -> Result<PathBuf, String> {
-        let write = |name: &str, text: &str| std::fs::write(directory.join(name), text).map_err(|error| error.to_string());
+        let write = |name: &str, text: &str| {
+            std::fs::write(directory.join(name), text).map_err(|error| error.to_string())
+        };
         write("snapshot.c", SNAPSHOT_C)?;
         write("snapshot.h", SNAPSHOT_H)?;
         let program = directory.join("program");
@@ -111,18 +112,29 @@ impl Build {
         if self.language == Language::Rust {
             write("program.rs", &source)?;
             let mut arguments: Vec<String> = [
-                "--edition=2024", "-Awarnings", "-Cdebuginfo=0", "-Clink-arg=snapshot.o", "-Clink-arg=-pthread", "-Cstrip=none",
+                "--edition=2024",
+                "-Awarnings",
+                "-Cdebuginfo=0",
+                "-Clink-arg=snapshot.o",
+                "-Clink-arg=-pthread",
+                "-Cstrip=none",
             ]
             .map(str::to_owned)
             .into();
             arguments.push(format!("-Copt-level={}", self.level));
-            arguments.push(format!("-Cforce-frame-pointers={}", if self.frame_pointers { "yes" } else { "no" }));
-            arguments.extend(link.iter().filter(|flag| flag.starts_with("-l")).map(|flag| format!("-Clink-arg={flag}")));
+            arguments
+                .push(format!("-Cforce-frame-pointers={}", if self.frame_pointers { "yes" } else { "no" }));
+            arguments.extend(
+                link.iter().filter(|flag| flag.starts_with("-l")).map(|flag| format!("-Clink-arg={flag}")),
+            );
             arguments.extend(["program.rs", "-o", "program"].map(str::to_owned));
             run("rustc", &arguments)?;
         } else {
-            let (name, compiler) =
-                if self.language == Language::C { ("program.c", gcc) } else { ("program.cc", format!("{prefix}g++")) };
+            let (name, compiler) = if self.language == Language::C {
+                ("program.c", gcc)
+            } else {
+                ("program.cc", format!("{prefix}g++"))
+            };
             write(name, &source)?;
             let mut arguments = flags;
             arguments.extend([name, "snapshot.o", "-o", "program"].map(str::to_owned));
@@ -182,7 +194,8 @@ impl Captures {
             let length = u32::from_le_bytes(head[1..].try_into().ok()?) as usize;
             let (payload, rest) = rest.split_at_checked(length)?;
             bytes = rest;
-            let words = || payload.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")));
+            let words =
+                || payload.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")));
             match head[0] {
                 1 => modules = NativeModules::parse(payload),
                 2 => {
@@ -193,8 +206,10 @@ impl Captures {
                     let words: Vec<u64> = words().collect();
                     let capture = all.last_mut()?;
                     capture.kind = *words.first()?;
-                    capture.truth =
-                        words[1..].chunks_exact(2).map(|pair| Entry { id: pair[0], address: pair[1] }).collect();
+                    capture.truth = words[1..]
+                        .chunks_exact(2)
+                        .map(|pair| Entry { id: pair[0], address: pair[1] })
+                        .collect();
                 }
                 peer @ 4..=5 => all.last_mut()?.peers[usize::from(peer) - 4] = Some(words().collect()),
                 _ => return None,
@@ -299,8 +314,19 @@ impl Tally {
 const PEERS: [&str; 2] = ["libunwind", "libgcc"];
 
 /// The names of the kinds of `tr_leaf`.
-const KINDS: [&str; 11] =
-    ["raise", "tgkill", "read", "nanosleep", "futex", "sem_wait", "poll", "fault", "loop", "anywhere", "handler anywhere"];
+const KINDS: [&str; 11] = [
+    "raise",
+    "tgkill",
+    "read",
+    "nanosleep",
+    "futex",
+    "sem_wait",
+    "poll",
+    "fault",
+    "loop",
+    "anywhere",
+    "handler anywhere",
+];
 
 /// Unwinds all captures of a program and compares them with its own chains.
 pub(crate) fn compare(build: &Build, program: &Path, captures: &Captures) -> Tally {
@@ -339,7 +365,8 @@ pub(crate) fn compare(build: &Build, program: &Path, captures: &Captures) -> Tal
         tally.chains.insert(hash(&(build.row(), build.seed, ids)));
         if judged.verdict != Verdict::Right {
             let kind = KINDS.get(capture.kind as usize).copied().unwrap_or("?");
-            let cause = format!("{:?} {} ({kind}): {}, {}", judged.verdict, build.row().0, judged.why, found.end);
+            let cause =
+                format!("{:?} {} ({kind}): {}, {}", judged.verdict, build.row().0, judged.why, found.end);
             if *tally.causes.entry(cause.clone()).and_modify(|count| *count += 1).or_insert(1) == 1 {
                 tally.failures.push(describe(build, capture, &places, &frames, &judged, &cause));
             }
@@ -356,7 +383,12 @@ fn hash(value: &impl std::hash::Hash) -> u64 {
 }
 
 fn describe(
-    build: &Build, capture: &Capture, places: &Places, frames: &[u64], judged: &Judgement, cause: &str,
+    build: &Build,
+    capture: &Capture,
+    places: &Places,
+    frames: &[u64],
+    judged: &Judgement,
+    cause: &str,
 ) -> String {
     let names: Vec<String> = frames
         .iter()
@@ -385,7 +417,11 @@ fn describe(
 
 /// Builds and runs a program in a directory of its own below `directory`, and compares; the directory is removed unless `keep`.
 pub(crate) fn prove(
-    build: &Build, directory: &Path, count: usize, libunwind: bool, keep: bool,
+    build: &Build,
+    directory: &Path,
+    count: usize,
+    libunwind: bool,
+    keep: bool,
 ) -> Result<Tally, String> {
     let (machine, language, level, frame_pointers) = build.row();
     let own = directory.join(format!("{machine}-{language}-O{level}-{frame_pointers}-{}", build.seed));

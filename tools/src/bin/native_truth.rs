@@ -68,7 +68,8 @@ fn options() -> Options {
                 match flag.as_str() {
                     "--machine" => {
                         let find = |name| MACHINES.into_iter().find(|machine| *machine == name);
-                        options.machines = value.split(',').map(|name| find(name).unwrap_or_else(|| usage())).collect();
+                        options.machines =
+                            value.split(',').map(|name| find(name).unwrap_or_else(|| usage())).collect();
                     }
                     "--programs" => options.programs = number(),
                     "--count" => options.count = usize::try_from(number()).expect("fits"),
@@ -161,7 +162,11 @@ fn main() {
             if count.all == 0 {
                 return String::new();
             }
-            format!("; {name} {:.2} % right, {:.2} % wrong", count.percent(count.right), count.percent(count.wrong))
+            format!(
+                "; {name} {:.2} % right, {:.2} % wrong",
+                count.percent(count.right),
+                count.percent(count.wrong)
+            )
         };
         println!(
             "{machine}: {} of {} stacks right to the root ({right:.2} %), {} short, {} wrong ({wrong:.2} %), {} said to be complete though not right, \
@@ -186,9 +191,13 @@ fn main() {
 }
 
 fn print(
-    rows: &BTreeMap<(String, &'static str, u8, bool), Tally>, machines: &BTreeMap<String, Tally>, failures: usize,
+    rows: &BTreeMap<(String, &'static str, u8, bool), Tally>,
+    machines: &BTreeMap<String, Tally>,
+    failures: usize,
 ) {
-    println!("machine      language  level  frame pointers   stacks   right %   short %   wrong %   libunwind %   libgcc %");
+    println!(
+        "machine      language  level  frame pointers   stacks   right %   short %   wrong %   libunwind %   libgcc %"
+    );
     for ((machine, language, level, frame_pointers), tally) in rows {
         let ours = &tally.ours;
         let peer = |i: usize| {

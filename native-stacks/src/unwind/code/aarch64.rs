@@ -131,7 +131,9 @@ pub(super) fn prologue(code: &[u8]) -> Option<Saved> {
             _ if word & 0xff80_03ff == 0xd100_03ff => saved.depth += immediate(word),
             // Another change of the stack pointer: add, sub, loads and stores that move it.
             _ if word & 0x1f00_001f == 0x1100_001f && word >> 29 & 1 == 0 => return None,
-            _ if matches!(word & 0x3fc0_0000, 0x28c0_0000 | 0x29c0_0000 | 0x2cc0_0000 | 0x2dc0_0000) && base == SP => {
+            _ if matches!(word & 0x3fc0_0000, 0x28c0_0000 | 0x29c0_0000 | 0x2cc0_0000 | 0x2dc0_0000)
+                && base == SP =>
+            {
                 return None;
             }
             // bl, blr: the return address is lost, if it was not stored.

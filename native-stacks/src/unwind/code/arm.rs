@@ -42,7 +42,9 @@ fn arm(word: u32) -> Op {
         _ if word & 0xffff_0000 == 0xe92d_0000 => Op::Push(word & 0xffff),
         _ if word & 0xffff_0fff == 0xe52d_0004 => Op::Push(1 << (word >> 12 & 15)),
         _ if word & 0xffff_0000 == 0xe8bd_0000 => Op::Pop(word & 0xffff),
-        _ if word & 0xffff_0000 == 0xe49d_0000 => Op::Load((word >> 12 & 15) as usize, i64::from(word & 0xfff)),
+        _ if word & 0xffff_0000 == 0xe49d_0000 => {
+            Op::Load((word >> 12 & 15) as usize, i64::from(word & 0xfff))
+        }
         _ if word & 0xffff_f000 == 0xe24d_d000 => Op::Move(-immediate()),
         _ if word & 0xffff_f000 == 0xe28d_d000 => Op::Move(immediate()),
         _ if word & 0xfff0_f000 == 0xe240_d000 => Op::From((word >> 16 & 15) as usize, -immediate()),
@@ -79,7 +81,9 @@ fn thumb(code: &[u8]) -> Option<(Op, usize)> {
             _ if first & 0xf800 == 0x3000 => Op::Add((first >> 8 & 7) as usize, i64::from(first & 0xff)),
             _ if first & 0xff87 == 0x4780 => Op::Call,
             // bx, b, cbz, and conditional branches; 0xde and 0xdf are no branches
-            _ if first & 0xff00 == 0x4700 || first & 0xf800 == 0xe000 || first & 0xf500 == 0xb100 => Op::Branch,
+            _ if first & 0xff00 == 0x4700 || first & 0xf800 == 0xe000 || first & 0xf500 == 0xb100 => {
+                Op::Branch
+            }
             _ if first & 0xf000 == 0xd000 && first & 0xfe00 != 0xde00 => Op::Branch,
             _ => Op::None,
         };
@@ -101,7 +105,9 @@ fn thumb(code: &[u8]) -> Option<(Op, usize)> {
         _ if word & 0xffff_0000 == 0xe92d_0000 => Op::Push(word & 0xffff),
         _ if word & 0xffff_0fff == 0xf84d_0d04 => Op::Push(1 << (word >> 12 & 15)),
         _ if word & 0xffff_0000 == 0xe8bd_0000 => Op::Pop(word & 0xffff),
-        _ if word & 0xffff_0f00 == 0xf85d_0b00 => Op::Load((word >> 12 & 15) as usize, i64::from(word & 0xff)),
+        _ if word & 0xffff_0f00 == 0xf85d_0b00 => {
+            Op::Load((word >> 12 & 15) as usize, i64::from(word & 0xff))
+        }
         _ if word & 0xfbef_8f00 == 0xf1ad_0d00 => Op::Move(-immediate()),
         _ if word & 0xfbff_8f00 == 0xf2ad_0d00 => Op::Move(-i64::from(plain())),
         _ if word & 0xfbef_8f00 == 0xf10d_0d00 => Op::Move(immediate()),
@@ -111,7 +117,10 @@ fn thumb(code: &[u8]) -> Option<(Op, usize)> {
         _ if word & 0xf800_d000 == 0xf000_d000 || word & 0xf800_d000 == 0xf000_c000 => Op::Call,
         _ if word & 0xf800_8000 == 0xf000_8000 && word & 0xfff0_0000 < 0xf380_0000 => Op::Branch,
         // Loads of the program counter, table branches.
-        _ if word & 0xff7f_f000 == 0xf85f_f000 || word & 0xfff0_f000 == 0xf8d0_f000 || word & 0xfff0_ffe0 == 0xe8d0_f000 => {
+        _ if word & 0xff7f_f000 == 0xf85f_f000
+            || word & 0xfff0_f000 == 0xf8d0_f000
+            || word & 0xfff0_ffe0 == 0xe8d0_f000 =>
+        {
             Op::Branch
         }
         _ if word & 0xfa00_8f00 == 0xf000_0d00 || word & 0xfe00_0f00 == 0xea00_0d00 => Op::Other,
@@ -130,16 +139,24 @@ fn is_harmless(code: &[u8], is_thumb: bool) -> bool {
         let Some(first) = code.first_chunk() else { return false };
         let first = u32::from(u16::from_le_bytes(*first));
         // mov low, any; movs low, #n; nop
-        return (first & 0xff00 == 0x4600 && first & 0x87 < 4) || (first & 0xf800 == 0x2000 && first & 0x700 < 0x400) || first == 0xbf00;
+        return (first & 0xff00 == 0x4600 && first & 0x87 < 4)
+            || (first & 0xf800 == 0x2000 && first & 0x700 < 0x400)
+            || first == 0xbf00;
     }
     let Some(word) = code.first_chunk() else { return false };
     let word = u32::from_le_bytes(*word);
     // mov r0 to r3, any or #n; nop
-    (matches!(word & 0xfdff_0000, 0xe1a0_0000 | 0xe3a0_0000 | 0xe1e0_0000) && word & 0xf000 < 0x4000) || word == 0xe320_f000
+    (matches!(word & 0xfdff_0000, 0xe1a0_0000 | 0xe3a0_0000 | 0xe1e0_0000) && word & 0xf000 < 0x4000)
+        || word == 0xe320_f000
 }
 
 /// Follows loads and additions to a return.
-pub(super) fn epilogue(caller: &mut Registers, mut code: &[u8], is_thumb: bool, memory: &Memory<'_>) -> Option<()> {
+pub(super) fn epilogue(
+    caller: &mut Registers,
+    mut code: &[u8],
+    is_thumb: bool,
+    memory: &Memory<'_>,
+) -> Option<()> {
     for _ in 0..MAX_EPILOGUE {
         let (op, length) = next(code, is_thumb)?;
         let mut sp = caller[SP]?;
@@ -160,7 +177,9 @@ pub(super) fn epilogue(caller: &mut Registers, mut code: &[u8], is_thumb: bool, 
             }
             Op::Move(offset) => sp = sp.checked_add_signed(offset)?,
             Op::From(register, offset) => sp = caller[register]?.checked_add_signed(offset)?,
-            Op::Add(register, offset) => caller[register] = Some(caller[register]?.checked_add_signed(offset)?),
+            Op::Add(register, offset) => {
+                caller[register] = Some(caller[register]?.checked_add_signed(offset)?)
+            }
             Op::None if is_harmless(code, is_thumb) => {}
             _ => return None,
         }

@@ -70,9 +70,8 @@ pub(super) fn signal_frame(
     memory: &Memory<'_>,
 ) -> Option<Registers> {
     let sp = registers[convention.sp]?;
-    let starts = |patterns: &[&[u8]]| {
-        code.is_none_or(|code| patterns.iter().any(|pattern| code.starts_with(pattern)))
-    };
+    let starts =
+        |patterns: &[&[u8]]| code.is_none_or(|code| patterns.iter().any(|pattern| code.starts_with(pattern)));
     let mut found: Registers = [None; _];
     let mut take = |first: u64, order: &[usize]| {
         for (i, register) in order.iter().enumerate() {
@@ -118,8 +117,7 @@ pub(super) fn signal_frame(
         Machine::Arm => {
             // mov r7, 173; svc 0, in ARM and in Thumb; or 119 with the older form, which has no siginfo.
             let is_new = starts(&[&[0xad, 0x70, 0xa0, 0xe3], &[0xad, 0x27, 0x00, 0xdf]]) && is_signal(sp);
-            let is_old =
-                code.is_some() && starts(&[&[0x77, 0x70, 0xa0, 0xe3], &[0x77, 0x27, 0x00, 0xdf]]);
+            let is_old = code.is_some() && starts(&[&[0x77, 0x70, 0xa0, 0xe3], &[0x77, 0x27, 0x00, 0xdf]]);
             let first = match (is_new, is_old) {
                 (true, _) => 160,
                 (_, true) => 32,
@@ -178,8 +176,18 @@ pub(super) fn stub(
             [0xe9, ..] | [0xf2, 0xe9, ..] => (8, true),
             _ => (0, true),
         },
-        Machine::Aarch64 if (1..32).contains(&inside) && elf.load(plt.start)?.starts_with(&0xa9bf_7bf0_u32.to_le_bytes()) => (8, true),
-        Machine::Arm if (1..20).contains(&inside) && elf.load(plt.start)?.starts_with(&0xe52d_e004_u32.to_le_bytes()) => (0, true),
+        Machine::Aarch64
+            if (1..32).contains(&inside)
+                && elf.load(plt.start)?.starts_with(&0xa9bf_7bf0_u32.to_le_bytes()) =>
+        {
+            (8, true)
+        }
+        Machine::Arm
+            if (1..20).contains(&inside)
+                && elf.load(plt.start)?.starts_with(&0xe52d_e004_u32.to_le_bytes()) =>
+        {
+            (0, true)
+        }
         Machine::X86 => return None,
         _ => (0, false),
     };
