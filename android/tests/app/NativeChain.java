@@ -4,18 +4,18 @@ import android.os.Handler;
 import android.os.Looper;
 
 /**
- * Main is stuck in a generated C library, below callers that a word describes. Words: the directory of the recording, the library, the
+ * Main stalls in a generated C library, below callers that a word describes. Words: the directory of the recording, the library, the
  * mode, the route, how many calls come before, for how many ms, options.
  *
  * <p>A route is a caller per letter, the outermost first: {@code a} to {@code d} are Java methods, {@code N} is native code that calls
- * Java back. Prints {@code java CLASS.METHOD} for each Java frame above the native method in which main is stuck, the innermost first.
+ * Java back. Prints {@code java CLASS.METHOD} for each Java frame above the native method in which main stalls, the innermost first.
  */
 public final class NativeChain {
     private static String route;
 
     private NativeChain() {}
 
-    /** Runs the inner chain of the library, which prints {@code began NS} and is stuck for that many ms; a negative number does nothing. */
+    /** Runs the inner chain of the library, which prints {@code began NS} and stalls for that many ms; a negative number does nothing. */
     private static native long stuck(long ms);
 
     /** Runs the outer chain of the library, which calls {@link #back}. */
@@ -91,7 +91,7 @@ public final class NativeChain {
         return stuck(ms);
     }
 
-    /** The message in which main is stuck. A stack of a {@code Throwable} has no frames of lambdas. */
+    /** The message in which main stalls. A stack of a {@code Throwable} has no frames of lambdas. */
     private static final class Chain implements Runnable {
         private final int before;
         private final long ms;
@@ -122,7 +122,7 @@ public final class NativeChain {
         lockBoth(true);
     }
 
-    /** A thread of the app that beats, is stuck, and beats again. */
+    /** A thread of the app that beats, stalls, and beats again. */
     private static void watched(long ms) throws InterruptedException {
         Thread loop = new Thread("GameLoop") {
             @Override

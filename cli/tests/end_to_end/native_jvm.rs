@@ -1,4 +1,4 @@
-//! A JVM whose main thread is stuck in a generated C library: the report, the trace and the answer have the whole chain, from the
+//! A JVM whose main thread stalls in a generated C library: the report, the trace and the answer have the whole chain, from the
 //! innermost function through the JNI method to Java's callers. `scripts/prove native-jvm` runs more of them.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::native_chain::{BY_SIGNAL, Chain, WITHOUT_SIGNAL};
 use crate::temp_dir::TempDir;
 use crate::{engine, number, program, text};
 
-/// How long main is stuck before the process is killed. After 2 s it counts as a hang.
+/// How long main stalls before the process is killed. After 2 s it counts as a hang.
 const STUCK: Duration = Duration::from_millis(2_700);
 /// Programs that run at the same time.
 const AT_ONCE: usize = 3;

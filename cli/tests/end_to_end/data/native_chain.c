@@ -1,4 +1,4 @@
-/* The library in which dev.anrscope.NativeChain is stuck. chain.inc is generated: chains of functions, the outer one of which ends in
+/* The library in which dev.anrscope.NativeChain stalls. chain.inc is generated: chains of functions, the outer one of which ends in
  * up(), and the inner one in a function that does not come back for a while. Compiled as C or as C++. */
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -47,7 +47,7 @@ static void sleep_ms(long ms) {
     }
 }
 
-/* Ends whatever the other thread is in. */
+/* Ends the wait or the computation of the other thread. */
 static void *ender(void *ms) {
     pthread_mutex_lock(&lock);
     pthread_barrier_wait(&ready);
