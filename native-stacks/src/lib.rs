@@ -22,7 +22,20 @@ pub fn frames(
     modules: &NativeModules,
     symbols: &mut Symbols,
 ) -> NativeFrames {
-    let unwound = Unwinder::new(capture.machine, modules, symbols).unwind(capture, stack);
+    let unwinder = Unwinder::new(capture.machine, modules, symbols);
+    frames_by(&unwinder, capture, stack, modules, symbols)
+}
+
+/// As [`frames`], by an unwinder for the capture's machine and these modules: one serves all captures with the same list.
+#[must_use]
+pub fn frames_by(
+    unwinder: &Unwinder<'_>,
+    capture: &NativeStack,
+    stack: &[u8],
+    modules: &NativeModules,
+    symbols: &mut Symbols,
+) -> NativeFrames {
+    let unwound = unwinder.unwind(capture, stack);
     let mut frames = Vec::new();
     for frame in &unwound.frames {
         let mapping = frame.mapping.and_then(|index| modules.mappings.get(index));

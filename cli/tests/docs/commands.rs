@@ -285,6 +285,7 @@ impl Bench {
             place(&self.path(demo).join("methodMapping.txt"), &format!("maps/{demo}.txt"));
         }
         place(&self.path("hung/demo.anrscope"), "app.anrscope");
+        fs::create_dir(dir.join("symbols")).unwrap();
         place(&repository().join("exporter/tests/data/dump/art14-deadlock.txt"), "anr.txt");
         place(&self.path("system.pftrace"), "system.perfetto-trace");
         for jar in ["app.jar", "libs/one.jar", "libs/two.jar"] {

@@ -30,6 +30,8 @@ mod lifetime;
 mod marked;
 mod markers;
 mod model_rows;
+mod native_chain;
+mod native_jvm;
 mod on_device;
 #[path = "../cli/program.rs"]
 #[allow(dead_code, reason = "the other test binary uses more of it")]

@@ -19,6 +19,9 @@ use crate::text::clean;
 
 /// Maximum distance between a native stack and the Java stack of the same instant, ns: they are taken one after another.
 const MAX_APART: u64 = 100_000_000;
+/// Maximum distance between two native stacks one of which gets the Java frames of the other, ns: samples are written once a second, so a
+/// kill loses the last of them.
+const MAX_CARRIED: u64 = 2_000_000_000;
 /// Maximum number of Java frames per stack, and of all stacks.
 const MAX_FRAMES: usize = 512;
 const MAX_ALL: usize = 1 << 18;
@@ -39,12 +42,19 @@ pub(super) fn interleave<S: Source + ?Sized>(
     let sampled = Sampled::of(facts);
     let mut left = MAX_ALL;
     let mut moments: HashMap<u32, Vec<(u64, usize)>> = HashMap::new();
-    for (place, stack) in stacks.iter_mut().enumerate() {
-        match sampled.at(stack.at).filter(|_| main == Some(stack.tid)) {
-            Some(parts) => {
+    let of_main = |stack: &ThreadStack| main == Some(stack.tid);
+    let mut found: Vec<Option<(Parts, bool)>> = stacks
+        .iter()
+        .map(|stack| sampled.at(stack.at).filter(|_| of_main(stack)).map(|parts| (parts, false)))
+        .collect();
+    carry(stacks, &mut found, of_main);
+    for (place, (stack, found)) in stacks.iter_mut().zip(found).enumerate() {
+        match found {
+            Some((parts, approximate)) => {
                 left = left.saturating_sub(parts.iter().map(Vec::len).sum());
                 if left > 0 {
                     place_parts(stack, parts);
+                    stack.approximate |= approximate;
                 }
             }
             None => moments.entry(stack.tid).or_default().push((stack.at, place)),
@@ -67,6 +77,48 @@ pub(super) fn interleave<S: Source + ?Sized>(
         })?;
     }
     Ok(())
+}
+
+/// Gives stacks without a sample the Java frames of the stack before or after, if main was still in the same native call. Sets whether that
+/// is approximate.
+fn carry(
+    stacks: &[ThreadStack],
+    found: &mut [Option<(Parts, bool)>],
+    of_main: impl Fn(&ThreadStack) -> bool,
+) {
+    let mut places: Vec<usize> = (0..stacks.len()).filter(|place| of_main(&stacks[*place])).collect();
+    for _ in 0..2 {
+        // The last one with a sample of its own.
+        let mut last: Option<usize> = None;
+        for place in places.iter().copied() {
+            if found[place].is_some() {
+                last = Some(place);
+                continue;
+            }
+            let near = last.filter(|last| stacks[*last].at.abs_diff(stacks[place].at) <= MAX_CARRIED);
+            let Some(from) = near else { continue };
+            if let Some(approximate) = same_call(&stacks[from], &stacks[place]) {
+                found[place] = found[from].clone().map(|(parts, of)| (parts, of || approximate));
+            }
+        }
+        places.reverse();
+    }
+}
+
+/// Whether two stacks are the same from the native function that Java called outwards. `Some(false)` if they are the same but for the
+/// innermost frame, which leaves no doubt that it is one call.
+fn same_call(one: &ThreadStack, other: &ThreadStack) -> Option<bool> {
+    fn place(frame: &Frame) -> Option<(u64, &str, FrameKind)> {
+        frame.native.as_ref().map(|native| (native.rel_pc, &*native.path, native.kind))
+    }
+    // A stack that ends before Java's code must be the same altogether.
+    let called = |stack: &ThreadStack| {
+        segments(&stack.frames).first().map_or(0, |segment| segment.start.saturating_sub(1))
+    };
+    let same = |one: &[Frame], other: &[Frame]| one.iter().map(place).eq(other.iter().map(place));
+    let (a, b) = (&one.frames[called(one)..], &other.frames[called(other)..]);
+    let inner = |stack: &ThreadStack| stack.frames.len().min(1);
+    (!a.is_empty() && same(a, b)).then(|| !same(&one.frames[inner(one)..], &other.frames[inner(other)..]))
 }
 
 /// The samples and snapshots of main's Java stack.

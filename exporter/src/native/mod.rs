@@ -25,7 +25,7 @@ use crate::facts::Facts;
 use crate::names::Names;
 use crate::text::clean;
 use modules::Modules;
-use unwinding::{Unwinding, unhex};
+use unwinding::{Unwinders, Unwinding, unhex};
 
 pub use unwinding::HAS_UNWINDING;
 
@@ -176,6 +176,8 @@ pub struct NativeStacks {
     pub not_unwound: u64,
     /// Number of stacks beyond the limits.
     pub more: u64,
+    /// Names of threads that recorded nothing, by tid.
+    pub names: HashMap<u32, String>,
 }
 
 /// Where a capture is.
@@ -204,10 +206,13 @@ impl NativeStacks {
         }
         let unwound: HashMap<u64, &Section> =
             sections.frames.iter().map(|(number, section)| (*number, section)).collect();
-        let mut found = Collector::new(facts, symbols);
+        let mut found = Collector::new(symbols);
+        let modules = Modules::of(facts);
         let numbers: std::collections::BTreeSet<u64> =
             captures.keys().chain(unwound.keys()).copied().collect();
-        for number in numbers {
+        let mut numbers = numbers.into_iter();
+        let mut next = || -> Result<Option<Found>, ReadError> {
+            let Some(number) = numbers.next() else { return Ok(None) };
             let capture = match captures.remove(&number) {
                 Some(Capture::Slot(capture)) => Some(*capture),
                 Some(Capture::Section(section)) => facts.payload(section, NativeStack::parse).transpose()?,
@@ -217,11 +222,25 @@ impl NativeStacks {
                 Some(section) => facts.payload(section, NativeFrames::parse).transpose()?,
                 None => None,
             };
-            found.add(number, capture, device)?;
+            Ok(Some(Found { number, capture, device }))
+        };
+        let mut one = next()?;
+        // Captures that follow each other have the same list, as a rule.
+        while let Some(first) = &one {
+            let nearest = modules.nearest(first.at());
+            let joined = modules.joined(nearest)?;
+            let mut unwinders = Unwinders::of(&joined);
+            while let Some(same) = one.take_if(|one| modules.nearest(one.at()) == nearest) {
+                found.add(same, &mut unwinders);
+                one = next()?;
+            }
         }
         let mut found = found.found;
         found.all.sort_by_key(|stack| (stack.at, stack.number));
         java::interleave(facts, names, &mut found.all)?;
+        let notices = facts.incidents.notices.iter();
+        let texts = notices.filter_map(|(_, text)| facts.recording.texts().get(*text));
+        found.names = texts.filter_map(name_in_notice).collect();
         Ok(found)
     }
 
@@ -236,10 +255,24 @@ impl NativeStacks {
     }
 }
 
+/// What there is of one capture.
+struct Found {
+    number: u64,
+    capture: Option<NativeStack>,
+    device: Option<NativeFrames>,
+}
+
+impl Found {
+    /// When it was, BOOTTIME ns.
+    fn at(&self) -> u64 {
+        let device = || self.device.as_ref().map_or(0, |frames| frames.at);
+        self.capture.as_ref().map_or_else(device, |capture| capture.at)
+    }
+}
+
 /// Reads captures, one after another.
-struct Collector<'a, 'f, S: ?Sized> {
+struct Collector {
     found: NativeStacks,
-    modules: Modules<'a, 'f, S>,
     unwinding: Unwinding,
     /// The whole stacks of the last captures.
     whole: VecDeque<(u64, Vec<u8>)>,
@@ -248,11 +281,10 @@ struct Collector<'a, 'f, S: ?Sized> {
     mappings: HashMap<MappedFile, u32>,
 }
 
-impl<'a, 'f, S: Source + ?Sized> Collector<'a, 'f, S> {
-    fn new(facts: &'a Facts<'f, S>, symbols: &[PathBuf]) -> Self {
+impl Collector {
+    fn new(symbols: &[PathBuf]) -> Self {
         Self {
             found: NativeStacks::default(),
-            modules: Modules::of(facts),
             unwinding: Unwinding::with(symbols),
             whole: VecDeque::new(),
             frames: 0,
@@ -261,17 +293,12 @@ impl<'a, 'f, S: Source + ?Sized> Collector<'a, 'f, S> {
         }
     }
 
-    fn add(
-        &mut self,
-        number: u64,
-        capture: Option<NativeStack>,
-        device: Option<NativeFrames>,
-    ) -> Result<(), ReadError> {
+    fn add(&mut self, one: Found, unwinders: &mut Unwinders<'_>) {
+        let Found { number, capture, device } = one;
         let host = match &capture {
             Some(capture) if !capture.is_wiped() => {
                 let stack = self.whole(capture);
-                let modules = self.modules.at(capture.at)?;
-                self.unwinding.frames(capture, &stack, modules)
+                self.unwinding.frames(capture, &stack, unwinders)
             }
             _ => None,
         };
@@ -290,7 +317,7 @@ impl<'a, 'f, S: Source + ?Sized> Collector<'a, 'f, S> {
         let (tid, at, reason) = match (&capture, &unwound) {
             (Some(capture), _) => (capture.tid, capture.at, capture.reason),
             (None, Some(frames)) => (frames.tid, frames.at, Reason::try_from(frames.reason).ok()),
-            (None, None) => return Ok(()),
+            (None, None) => return,
         };
         let NativeFrames { frames, end, .. } = unwound.unwrap_or_else(|| NativeFrames {
             end: capture.as_ref().map_or("", not_unwound).to_owned(),
@@ -298,10 +325,10 @@ impl<'a, 'f, S: Source + ?Sized> Collector<'a, 'f, S> {
         });
         if self.frames + frames.len() > MAX_FRAMES {
             self.found.more += 1;
-            return Ok(());
+            return;
         }
         self.frames += frames.len();
-        let modules = self.modules.at(at)?;
+        let modules = unwinders.modules();
         let mut shown = Vec::with_capacity(frames.len());
         for frame in &frames {
             let mapping = mapped_file(modules, frame);
@@ -325,7 +352,6 @@ impl<'a, 'f, S: Source + ?Sized> Collector<'a, 'f, S> {
             call,
             owner: capture.map(|capture| capture.mutex.1).filter(|owner| *owner > 0),
         });
-        Ok(())
     }
 
     /// The whole stack of a capture; without what it shares if that is missing.
@@ -340,6 +366,13 @@ impl<'a, 'f, S: Source + ?Sized> Collector<'a, 'f, S> {
         self.whole.push_back((capture.number, stack.clone()));
         stack
     }
+}
+
+/// The thread that a notice is about: `thread NAME (tid N) missed its heartbeat for 300 ms`.
+fn name_in_notice(text: &str) -> Option<(u32, String)> {
+    let (name, rest) = text.strip_prefix("thread ")?.rsplit_once(" (tid ")?;
+    let (tid, _) = rest.split_once(')')?;
+    Some((tid.parse().ok()?, clean(name).into_owned()))
 }
 
 /// Why a capture has no frames.

@@ -11,30 +11,30 @@ use crate::facts::Facts;
 #[derive(Debug)]
 pub(super) struct Modules<'a, 'f, S: ?Sized> {
     facts: &'a Facts<'f, S>,
-    /// The joined list, and the place of the nearest one.
-    joined: Option<(usize, NativeModules)>,
 }
 
 impl<'a, 'f, S: Source + ?Sized> Modules<'a, 'f, S> {
     pub(super) fn of(facts: &'a Facts<'f, S>) -> Self {
-        Self { facts, joined: None }
+        Self { facts }
     }
 
-    /// The modules at a moment: those of the first list made from then on, else of the last one; and of the other lists what
-    /// does not contradict it. Mappings are in the order of their addresses.
-    pub(super) fn at(&mut self, at: u64) -> Result<&NativeModules, ReadError> {
+    /// The place of the list for a moment: the first one made from then on, else the last one.
+    pub(super) fn nearest(&self, at: u64) -> usize {
         let lists = &self.facts.sections.native.modules;
-        let nearest = lists.partition_point(|(made, _)| *made < at).min(lists.len().saturating_sub(1));
-        if self.joined.as_ref().is_none_or(|(of, _)| *of != nearest) {
-            let order = (0..=nearest).rev().chain(nearest + 1..lists.len());
-            let mut joined = Join::default();
-            for (_, section) in order.filter_map(|place| lists.get(place)) {
-                joined.add(self.read(section)?);
-            }
-            joined.all.mappings.sort_by_key(|mapping| mapping.start);
-            self.joined = Some((nearest, joined.all));
+        lists.partition_point(|(made, _)| *made < at).min(lists.len().saturating_sub(1))
+    }
+
+    /// The modules of the list at a place, and of the other lists what does not contradict it. Mappings are in the order of their
+    /// addresses.
+    pub(super) fn joined(&self, nearest: usize) -> Result<NativeModules, ReadError> {
+        let lists = &self.facts.sections.native.modules;
+        let order = (0..=nearest).rev().chain(nearest + 1..lists.len());
+        let mut joined = Join::default();
+        for (_, section) in order.filter_map(|place| lists.get(place)) {
+            joined.add(self.read(section)?);
         }
-        Ok(&self.joined.as_ref().expect("joined above").1)
+        joined.all.mappings.sort_by_key(|mapping| mapping.start);
+        Ok(joined.all)
     }
 
     fn read(&self, section: &Section) -> Result<NativeModules, ReadError> {
@@ -118,9 +118,9 @@ mod tests {
         }
         let recording = Recording::open(b.build()).unwrap();
         let facts = Facts::of(&recording).unwrap();
-        let mut modules = Modules::of(&facts);
-        let mut at = |at| -> Vec<String> {
-            let found = modules.at(at).unwrap();
+        let modules = Modules::of(&facts);
+        let at = |at| -> Vec<String> {
+            let found = modules.joined(modules.nearest(at)).unwrap();
             assert_eq!(found.rows.len(), 1);
             found.mappings.iter().map(|mapping| mapping.path.clone()).collect()
         };

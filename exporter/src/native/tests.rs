@@ -124,9 +124,7 @@ fn a_capture_that_the_device_did_not_unwind_is_counted_or_unwound_here() {
 
 #[test]
 fn the_whole_stack_of_a_capture_comes_from_an_earlier_one() {
-    let recording = Recording::open(RecordingBuilder::new(7, "p").build()).unwrap();
-    let facts = Facts::of(&recording).unwrap();
-    let mut collector = Collector::new(&facts, &[]);
+    let mut collector = Collector::new(&[]);
     let first = capture(1, S);
     let whole = collector.whole(&first);
     let mut second = capture(2, 2 * S);

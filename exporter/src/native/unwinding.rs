@@ -12,6 +12,24 @@ pub const HAS_UNWINDING: bool = cfg!(feature = "native-stacks");
 #[cfg(feature = "native-stacks")]
 pub(super) struct Unwinding(native_stacks::Symbols);
 
+/// The unwinder of the captures that share a list of modules: to read the unwind tables of its files takes longer than to unwind a stack.
+#[cfg(feature = "native-stacks")]
+pub(super) struct Unwinders<'m> {
+    modules: &'m NativeModules,
+    last: Option<(trace_format::native_slot::Machine, native_stacks::Unwinder<'m>)>,
+}
+
+#[cfg(feature = "native-stacks")]
+impl<'m> Unwinders<'m> {
+    pub(super) fn of(modules: &'m NativeModules) -> Self {
+        Self { modules, last: None }
+    }
+
+    pub(super) fn modules(&self) -> &'m NativeModules {
+        self.modules
+    }
+}
+
 #[cfg(feature = "native-stacks")]
 impl Unwinding {
     pub(super) fn with(symbols: &[PathBuf]) -> Self {
@@ -23,9 +41,15 @@ impl Unwinding {
         &mut self,
         capture: &NativeStack,
         stack: &[u8],
-        modules: &NativeModules,
+        unwinders: &mut Unwinders<'_>,
     ) -> Option<NativeFrames> {
-        Some(native_stacks::frames(capture, stack, modules, &mut self.0))
+        let Unwinders { modules, last } = unwinders;
+        if last.as_ref().is_none_or(|(machine, _)| *machine != capture.machine) {
+            let unwinder = native_stacks::Unwinder::new(capture.machine, modules, &mut self.0);
+            *last = Some((capture.machine, unwinder));
+        }
+        let (_, unwinder) = last.as_ref()?;
+        Some(native_stacks::frames_by(unwinder, capture, stack, modules, &mut self.0))
     }
 
     /// Names the frames of a device that lacked the symbols.
@@ -60,6 +84,20 @@ impl Unwinding {
 }
 
 #[cfg(not(feature = "native-stacks"))]
+pub(super) struct Unwinders<'m>(&'m NativeModules);
+
+#[cfg(not(feature = "native-stacks"))]
+impl<'m> Unwinders<'m> {
+    pub(super) fn of(modules: &'m NativeModules) -> Self {
+        Self(modules)
+    }
+
+    pub(super) fn modules(&self) -> &'m NativeModules {
+        self.0
+    }
+}
+
+#[cfg(not(feature = "native-stacks"))]
 pub(super) struct Unwinding;
 
 #[cfg(not(feature = "native-stacks"))]
@@ -72,7 +110,7 @@ impl Unwinding {
         &mut self,
         _capture: &NativeStack,
         _stack: &[u8],
-        _modules: &NativeModules,
+        _unwinders: &mut Unwinders<'_>,
     ) -> Option<NativeFrames> {
         None
     }

@@ -107,7 +107,8 @@ pub(super) fn build<S: Source + ?Sized>(
     warnings.extend(native_warnings(file, &native));
     let name_of = |tid: u32| {
         let thread = recording.threads().iter().find(|thread| thread.tid == tid);
-        thread.map_or_else(|| format!("tid {tid}"), thread_name)
+        let known = || native.names.get(&tid).cloned().unwrap_or_else(|| format!("tid {tid}"));
+        thread.map_or_else(known, thread_name)
     };
     let native_report = NativeReport::of(&native, &name_of);
     let recorder = &facts.recorder;

@@ -9,7 +9,7 @@ use native_signal::capture::{Capture, Reason, Refusal, Slot};
 use trace_format::native_slot::{self, at, state};
 
 use super::sections;
-use super::watched::Watch;
+use super::watched::{self, Watch};
 use crate::files::worker;
 use crate::monitors::config::options::{self, Setting, number};
 use crate::recorder::{Recorder, notice};
@@ -19,6 +19,8 @@ use crate::time::clock;
 const MAX_CAPTURES: u32 = 4_000;
 /// The most owners that are captured after the thread that waits: its lock's owner, the owner of the lock that one waits for, ...
 const MAX_OWNERS: usize = native_slot::SLOTS - 1;
+/// The most owners of which the names are recorded.
+const MAX_NAMED: usize = 64;
 /// Owners are captured again after this time, ns.
 const OWNERS_AGAIN_NS: u64 = 1_000_000_000;
 /// After this many captures in a row that main did not answer, none is tried until its next stall.
@@ -120,6 +122,8 @@ struct Capturing {
     /// The message in which owners were captured, and when.
     owners: (u64, u64),
     reported: Vec<Refusal>,
+    /// Owners of which the names are recorded.
+    named: Vec<u32>,
 }
 
 impl Capturing {
@@ -192,7 +196,14 @@ impl Capturing {
                 return;
             }
             captured.push(owner);
-            next = self.take(recorder, owner, Reason::LockOwner).flatten();
+            let taken = self.take(recorder, owner, Reason::LockOwner);
+            let is_new = owner != recorder.main_tid && !self.named.contains(&owner);
+            if taken.is_some() && is_new && self.named.len() < MAX_NAMED {
+                // A thread that records nothing has no name in the recording otherwise.
+                self.named.push(owner);
+                notice(&[&watched::named(owner), " owns a lock that a stalled thread waits for"].concat());
+            }
+            next = taken.flatten();
         }
     }
 

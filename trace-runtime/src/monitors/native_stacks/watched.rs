@@ -181,11 +181,16 @@ impl Watch {
 
 /// `thread NAME (tid N) DID M ms`.
 fn sentence(tid: u32, did: &str, ns: u64) -> String {
+    [&named(tid), did, &(ns / 1_000_000).to_string(), " ms"].concat()
+}
+
+/// `thread NAME (tid N)`: at the start of a notice it tells a reader the name.
+pub(super) fn named(tid: u32) -> String {
     let number = tid.to_string();
     let path = ["/proc/self/task/", &number, "/comm"].concat();
     let name = std::fs::read_to_string(path).unwrap_or_default();
     let name = redact::thread(name.trim_end());
-    ["thread ", &name, " (tid ", &number, ")", did, &(ns / 1_000_000).to_string(), " ms"].concat()
+    ["thread ", &name, " (tid ", &number, ")"].concat()
 }
 
 /// Whether this process has no such thread: signal 0 only asks (man 2 tgkill).
