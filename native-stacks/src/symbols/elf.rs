@@ -42,7 +42,7 @@ impl Section {
 
     /// Whether it holds code.
     pub(super) fn is_code(&self) -> bool {
-        self.flags & u64::from(elf::SHF_EXECINSTR.0) != 0
+        self.flags & elf::SHF_EXECINSTR.0 != 0
     }
 }
 
@@ -98,7 +98,7 @@ impl ElfFile {
             return None;
         }
         let bytes = self.source.part(section.offset, section.size).ok()?;
-        if section.flags & u64::from(elf::SHF_COMPRESSED.0) == 0 {
+        if section.flags & elf::SHF_COMPRESSED.0 == 0 {
             return Some(bytes);
         }
         self.unpack(&bytes).ok()
@@ -219,7 +219,7 @@ fn parse<Elf: FileHeader<Endian = Endianness>>(cache: &Cache, length: u64) -> Op
     let sections = headers.iter().take(MAX_ROWS).map(|section| Section {
         name: name_of(section.sh_name(endian)).unwrap_or_default(),
         kind: section.sh_type(endian).0,
-        flags: section.sh_flags(endian).0.into(),
+        flags: section.sh_flags(endian).0,
         offset: section.sh_offset(endian).into(),
         size: section.sh_size(endian).into(),
         link: section.sh_link(endian) as usize,

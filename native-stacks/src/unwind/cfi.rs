@@ -25,11 +25,12 @@ const MAX_OPERATIONS: u32 = 1_000;
 
 type Bytes<'d> = EndianSlice<'d, LittleEndian>;
 
-/// A frame's caller, as its row describes it.
+/// A frame's caller, as its row describes it: its registers, and whether it was interrupted by a signal here.
+pub(super) type Step = Result<(Registers, bool), NoCaller>;
+
+/// Why a row leads to no caller.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step {
-    /// The caller's registers, and whether it was interrupted by a signal here.
-    Caller(Registers, bool),
+pub(super) enum NoCaller {
     /// The row says that there is no caller.
     Root,
     /// A register that is needed is unknown.
@@ -252,17 +253,17 @@ fn row<'d, S: UnwindSection<Bytes<'d>>>(
     frame: &mut Frame<'_>,
 ) -> Step {
     let Some(left) = frame.budget.checked_sub(fde.entry_len() + fde.cie().entry_len()) else {
-        return Step::Broken;
+        return Err(NoCaller::Broken);
     };
     *frame.budget = left;
     let mut context = UnwindContext::new();
     let Ok(row) = fde.unwind_info_for_address(section, bases, &mut context, frame.address) else {
-        return Step::Broken;
+        return Err(NoCaller::Broken);
     };
     let Convention { sp, pc, link, .. } = *frame.convention;
     let encoding = fde.cie().encoding();
     let evaluated = |expression: &UnwindExpression<usize>, frame_address: Option<u64>| {
-        let expression = expression.get(section).map_err(|_| Step::Broken)?;
+        let expression = expression.get(section).map_err(|_| NoCaller::Broken)?;
         evaluate(expression, encoding, frame_address, frame.registers, frame.memory)
     };
     let cfa = match row.cfa() {
@@ -270,38 +271,35 @@ fn row<'d, S: UnwindSection<Bytes<'d>>>(
             let register = usize::from(register.0);
             match frame.registers.get(register).copied().flatten() {
                 Some(value) => value.wrapping_add_signed(*offset),
-                None => return Step::Unknown(register),
+                None => return Err(NoCaller::Unknown(register)),
             }
         }
-        CfaRule::Expression(expression) => match evaluated(expression, None) {
-            Ok(cfa) => cfa,
-            Err(step) => return step,
-        },
+        CfaRule::Expression(expression) => evaluated(expression, None)?,
     };
     let cfa = frame.convention.cut(cfa);
     let is_signal = fde.is_signal_trampoline();
     let mut caller: Registers = [None; _];
-    for register in 0..pc {
+    for (register, value) in caller.iter_mut().enumerate().take(pc) {
         if frame.convention.is_saved(register) {
-            caller[register] = frame.registers[register];
+            *value = frame.registers[register];
         }
     }
     caller[sp] = Some(cfa);
     let column = fde.cie().return_address_register();
-    let mut address: Option<Result<u64, Step>> = None;
+    let mut address: Option<Result<u64, NoCaller>> = None;
     for (register, rule) in row.registers() {
         let value = match rule {
-            RegisterRule::Undefined if *register == column => return Step::Root,
-            RegisterRule::Undefined | RegisterRule::Architectural => Err(Step::Broken),
+            RegisterRule::Undefined if *register == column => return Err(NoCaller::Root),
+            RegisterRule::Undefined | RegisterRule::Architectural => Err(NoCaller::Broken),
             RegisterRule::SameValue => {
                 let register = usize::from(register.0);
-                frame.registers.get(register).copied().flatten().ok_or(Step::Unknown(register))
+                frame.registers.get(register).copied().flatten().ok_or(NoCaller::Unknown(register))
             }
             RegisterRule::Offset(offset) => stored(frame, cfa.wrapping_add_signed(*offset)),
             RegisterRule::ValOffset(offset) => Ok(cfa.wrapping_add_signed(*offset)),
             RegisterRule::Register(from) => {
                 let from = usize::from(from.0);
-                frame.registers.get(from).copied().flatten().ok_or(Step::Unknown(from))
+                frame.registers.get(from).copied().flatten().ok_or(NoCaller::Unknown(from))
             }
             RegisterRule::Expression(expression) => {
                 evaluated(expression, Some(cfa)).and_then(|address| stored(frame, address))
@@ -320,24 +318,24 @@ fn row<'d, S: UnwindSection<Bytes<'d>>>(
     let same = usize::from(column.0);
     let address = match address {
         Some(Ok(address)) => address,
-        Some(Err(step)) => return step,
+        Some(Err(why)) => return Err(why),
         // The caller's call left it in the register, and nothing was called since.
         None if Some(same) == link && !frame.returned => match frame.registers[same] {
             Some(address) => address,
-            None => return Step::Unknown(same),
+            None => return Err(NoCaller::Unknown(same)),
         },
-        None => return Step::Broken,
+        None => return Err(NoCaller::Broken),
     };
     if let (Some(link), false) = (link, is_signal) {
         caller[link] = None;
     }
     caller[pc] = Some(frame.convention.cut(address));
-    Step::Caller(caller, is_signal)
+    Ok((caller, is_signal))
 }
 
-fn stored(frame: &Frame<'_>, address: u64) -> Result<u64, Step> {
+fn stored(frame: &Frame<'_>, address: u64) -> Result<u64, NoCaller> {
     let address = frame.convention.cut(address);
-    frame.memory.word(address).ok_or(Step::NotCopied(address))
+    frame.memory.word(address).ok_or(NoCaller::NotCopied(address))
 }
 
 /// An expression's value, which starts with the frame's address on its stack, if there is one yet.
@@ -347,7 +345,7 @@ fn evaluate(
     frame_address: Option<u64>,
     registers: &Registers,
     memory: &Memory<'_>,
-) -> Result<u64, Step> {
+) -> Result<u64, NoCaller> {
     use gimli::{EvaluationResult as Wants, Location};
     let mut evaluation = expression.evaluation(encoding);
     evaluation.set_max_iterations(MAX_OPERATIONS);
@@ -356,26 +354,26 @@ fn evaluate(
     }
     let mut state = evaluation.evaluate();
     loop {
-        state = match state.map_err(|_| Step::Broken)? {
+        state = match state.map_err(|_| NoCaller::Broken)? {
             Wants::Complete => break,
             Wants::RequiresRegister { register, .. } => {
                 let register = usize::from(register.0);
-                let value = registers.get(register).copied().flatten().ok_or(Step::Unknown(register))?;
+                let value = registers.get(register).copied().flatten().ok_or(NoCaller::Unknown(register))?;
                 evaluation.resume_with_register(Value::Generic(value))
             }
             Wants::RequiresMemory { address, size, space: None, .. } => {
-                let value = memory.number(address, size.into()).ok_or(Step::NotCopied(address))?;
+                let value = memory.number(address, size.into()).ok_or(NoCaller::NotCopied(address))?;
                 evaluation.resume_with_memory(Value::Generic(value))
             }
-            _ => return Err(Step::Broken),
+            _ => return Err(NoCaller::Broken),
         };
     }
     match evaluation.as_result() {
         [piece] => match piece.location {
             Location::Address { address } => Ok(address),
-            Location::Value { value } => value.to_u64(u64::MAX).map_err(|_| Step::Broken),
-            _ => Err(Step::Broken),
+            Location::Value { value } => value.to_u64(u64::MAX).map_err(|_| NoCaller::Broken),
+            _ => Err(NoCaller::Broken),
         },
-        _ => Err(Step::Broken),
+        _ => Err(NoCaller::Broken),
     }
 }

@@ -3,7 +3,7 @@
 use super::elf::Elf;
 use super::machine::{Convention, Registers};
 use super::memory::Memory;
-use crate::unwind::cfi::Step;
+use crate::unwind::cfi::{NoCaller, Step};
 
 const LR: usize = 14;
 const SP: usize = 13;
@@ -74,32 +74,22 @@ pub(super) fn step(
     memory: &Memory<'_>,
     returned: bool,
 ) -> Step {
-    run(instructions, convention, registers, memory, returned).unwrap_or_else(|step| step)
-}
-
-fn run(
-    instructions: &[u8],
-    convention: &Convention,
-    registers: &Registers,
-    memory: &Memory<'_>,
-    returned: bool,
-) -> Result<Step, Step> {
     let mut caller: Registers = [None; _];
     for (register, value) in registers.iter().enumerate().take(PC) {
         if convention.is_saved(register) || (register == LR && !returned) {
             caller[register] = *value;
         }
     }
-    let mut vsp = registers[SP].ok_or(Step::Unknown(SP))?;
+    let mut vsp = registers[SP].ok_or(NoCaller::Unknown(SP))?;
     let mut pc = None;
     let mut bytes = instructions.iter().copied();
     while let Some(first) = bytes.next() {
-        let mut next = || bytes.next().ok_or(Step::Broken);
+        let mut next = || bytes.next().ok_or(NoCaller::Broken);
         let low = u64::from(first & 15);
         let mut pop = |mask: u64, vsp: &mut u64| {
             let mut new = None;
             for register in (0..16).filter(|register| mask >> register & 1 == 1) {
-                let value = memory.word(*vsp).ok_or(Step::NotCopied(*vsp))?;
+                let value = memory.word(*vsp).ok_or(NoCaller::NotCopied(*vsp))?;
                 match register {
                     SP => new = Some(value),
                     PC => pc = Some(value),
@@ -116,15 +106,15 @@ fn run(
             0x80..=0x8f => {
                 let mask = low << 8 | u64::from(next()?);
                 if mask == 0 {
-                    return Err(Step::Broken);
+                    return Err(NoCaller::Broken);
                 }
                 pop(mask << 4, &mut vsp)?;
             }
-            0x9d | 0x9f => return Err(Step::Broken),
+            0x9d | 0x9f => return Err(NoCaller::Broken),
             0x90..=0x9e => {
                 // Registers that were restored before this instruction count.
                 let register = usize::from(first & 15);
-                vsp = caller[register].or(registers[register]).ok_or(Step::Unknown(register))?;
+                vsp = caller[register].or(registers[register]).ok_or(NoCaller::Unknown(register))?;
             }
             0xa0..=0xaf => {
                 let mask = (1 << ((low & 7) + 1)) - 1;
@@ -133,7 +123,7 @@ fn run(
             0xb0 => break,
             0xb1 => match next()? {
                 mask @ 1..=15 => pop(mask.into(), &mut vsp)?,
-                _ => return Err(Step::Broken),
+                _ => return Err(NoCaller::Broken),
             },
             0xb2 => {
                 let (mut value, mut shift) = (0u64, 0);
@@ -145,7 +135,7 @@ fn run(
                         break;
                     }
                     if shift > 28 {
-                        return Err(Step::Broken);
+                        return Err(NoCaller::Broken);
                     }
                 }
                 vsp = vsp.wrapping_add(0x204 + (value << 2));
@@ -159,19 +149,19 @@ fn run(
             0xc6 | 0xc8 | 0xc9 => vsp += (u64::from(next()? & 15) + 1) * 8,
             0xc7 => match next()? {
                 mask @ 1..=15 => vsp += 4 * u64::from(mask.count_ones()),
-                _ => return Err(Step::Broken),
+                _ => return Err(NoCaller::Broken),
             },
-            _ => return Err(Step::Broken),
+            _ => return Err(NoCaller::Broken),
         }
         vsp &= 0xffff_ffff;
     }
     let pc = match pc.or(caller[LR]) {
         Some(pc) => pc,
-        None if returned => return Err(Step::Broken),
-        None => return Err(Step::Unknown(LR)),
+        None if returned => return Err(NoCaller::Broken),
+        None => return Err(NoCaller::Unknown(LR)),
     };
     caller[LR] = None;
     caller[SP] = Some(vsp);
     caller[PC] = Some(pc);
-    Ok(Step::Caller(caller, false))
+    Ok((caller, false))
 }

@@ -26,7 +26,7 @@ use trace_format::sections::native_frames::{FrameKind, MAX_FRAMES};
 use trace_format::sections::native_modules::{NativeModules, UnwindRow};
 use trace_format::sections::native_stack::NativeStack;
 
-use self::cfi::{Alone, Step};
+use self::cfi::{Alone, NoCaller, Step};
 use self::elf::Elf;
 use self::machine::{Convention, Registers};
 use self::memory::Memory;
@@ -358,16 +358,16 @@ impl Walk<'_> {
         }
         let mut why = None;
         match self.table(registers, lookup, place, exact) {
-            Some((Step::Caller(caller, exact), _)) => match self.checked(caller, exact) {
+            Some((Ok((caller, exact)), _)) => match self.checked(caller, exact) {
                 Ok(caller) => return Ok(caller),
                 Err(end) => why = Some(end),
             },
-            Some((Step::Root, _)) => return Err(End::Complete),
-            Some((Step::NotCopied(address), _)) => return Err(self.not_copied(address)),
-            Some((Step::Unknown(register), function)) => {
+            Some((Err(NoCaller::Root), _)) => return Err(End::Complete),
+            Some((Err(NoCaller::NotCopied(address)), _)) => return Err(self.not_copied(address)),
+            Some((Err(NoCaller::Unknown(register)), function)) => {
                 return self.by_call(registers, lookup, place, register, function);
             }
-            Some((Step::Broken, _)) => why = Some(End::Broken(self.name(place), lookup)),
+            Some((Err(NoCaller::Broken), _)) => why = Some(End::Broken(self.name(place), lookup)),
             None => {}
         }
         if why.is_none()
@@ -505,10 +505,10 @@ impl Walk<'_> {
             return Some(caller.ok_or_else(|| End::CantUnwind(self.name(place), lookup)));
         };
         Some(match exidx::step(&instructions, convention, registers, &self.memory, !exact) {
-            Step::Caller(caller, _) => self.checked(caller, false),
-            Step::NotCopied(address) => Err(self.not_copied(address)),
-            Step::Unknown(register) => Err(End::Register(convention.machine, register)),
-            Step::Root | Step::Broken => Err(End::Broken(self.name(place), lookup)),
+            Ok((caller, _)) => self.checked(caller, false),
+            Err(NoCaller::NotCopied(address)) => Err(self.not_copied(address)),
+            Err(NoCaller::Unknown(register)) => Err(End::Register(convention.machine, register)),
+            Err(NoCaller::Root) | Err(NoCaller::Broken) => Err(End::Broken(self.name(place), lookup)),
         })
     }
 
@@ -598,7 +598,7 @@ impl Walk<'_> {
                 let mut guessed = *registers;
                 // The frame pointer leads to a record of two words, of which the return address is the second one.
                 guessed[register] = Some(at.wrapping_sub(convention.word));
-                if let Some((Step::Caller(caller, _), _)) = self.table(&guessed, lookup, place, false)
+                if let Some((Ok((caller, _)), _)) = self.table(&guessed, lookup, place, false)
                     && let Ok(caller) = self.checked(caller, false)
                     && caller.registers[convention.pc] == Some(address)
                 {

@@ -98,7 +98,7 @@ pub(super) fn prologue(code: &[u8]) -> Option<Saved> {
         let word = u32::from_le_bytes(*word);
         let (first, second, base, offset) = pair(word);
         let store = |register: usize, offset: u64, saved: &mut Saved| {
-            if register >= 19 && register < SP {
+            if (19..SP).contains(&register) {
                 saved.store(register, offset);
             }
         };
