@@ -6,7 +6,7 @@ use trace_format::sections::native_modules::Mapping;
 
 /// A source of ELF files.
 pub trait Files {
-    /// The ELF file of a mapping, whole; `None` if there is none with its build id.
+    /// The ELF file of a mapping, whole; `None` if no file has its build id.
     fn elf(&mut self, mapping: &Mapping) -> Option<Arc<[u8]>>;
 
     /// A second ELF file of the mapping, for the unwind data that the first one lacks: its debug file, or its mini debug info.

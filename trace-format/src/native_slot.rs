@@ -20,7 +20,7 @@
 //! * aarch64: x0 ... x30 sp pc; arm: r0 ... r15; riscv64: x0 ... x31 pc;
 //! * x86: eax ecx edx ebx esp ebp esi edi eip.
 //!
-//! A slot is trusted when its state is full, whatever process wrote it, and its content is checked as any input is.
+//! A slot is trusted when its state is full, even if an earlier process wrote it, and its content is checked as any input is.
 //!
 //! [`RegionKind::NativeStacks`]: crate::layout::RegionKind::NativeStacks
 
@@ -60,7 +60,7 @@ pub mod at {
 
 /// What a slot's state is.
 pub mod state {
-    /// Nobody uses it.
+    /// No thread uses it.
     pub const FREE: u32 = 0;
     /// A thread was asked to fill it.
     pub const ASKED: u32 = 1;

@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Paths;
 
 /**
- * Main, or a watched thread, is stuck in a C library. Words: the directory of the recording, the library, how, for how
+ * Main, or a watched thread, hangs in a C library. Words: the directory of the recording, the library, how, for how
  * many ms, options. Prints {@code hangs} before, and what {@link #stuck} returned after.
  */
 public final class NativeHang {
@@ -16,7 +16,7 @@ public final class NativeHang {
     /** Returns the ms that it took. */
     private static native long stuck(int how, long ms);
 
-    /** Watches the calling thread by the C interface, beats, and is stuck; returns 1 if it was watched. */
+    /** Watches the calling thread by the C interface, beats, and hangs; returns 1 if it was watched. */
     private static native int game(long ms);
 
     private static String caught() throws Exception {

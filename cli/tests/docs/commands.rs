@@ -285,8 +285,12 @@ impl Bench {
             place(&self.path(demo).join("methodMapping.txt"), &format!("maps/{demo}.txt"));
         }
         place(&self.path("hung/demo.anrscope"), "app.anrscope");
-        fs::create_dir(dir.join("symbols")).unwrap();
-        place(&repository().join("exporter/tests/data/dump/art14-deadlock.txt"), "anr.txt");
+        for symbols in ["symbols", "app/build/intermediates/merged_native_libs/release"] {
+            fs::create_dir_all(dir.join(symbols)).unwrap();
+        }
+        for dump in ["anr.txt", "traces.txt"] {
+            place(&repository().join("exporter/tests/data/dump/art14-deadlock.txt"), dump);
+        }
         place(&self.path("system.pftrace"), "system.perfetto-trace");
         for jar in ["app.jar", "libs/one.jar", "libs/two.jar"] {
             place(&self.path("greeter.jar"), jar);

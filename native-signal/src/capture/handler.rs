@@ -85,7 +85,7 @@ unsafe fn fill(context: *const libc::c_void) {
     }
 }
 
-/// The end of the stack that `sp` is on, with the flags that say which it is; `None` if it is none that is known.
+/// The end of the stack that `sp` is on, with the flags that say which it is; `None` if it is not a known one.
 ///
 /// # Safety
 ///

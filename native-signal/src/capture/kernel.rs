@@ -77,7 +77,7 @@ impl CpuTimer {
         let timer = CpuTimer(unsafe { id.assume_init() });
         let expiry = Expiry { interval: [0, 0], value: [0, 1] };
         let old: *mut Expiry = std::ptr::null_mut();
-        // SAFETY: a timer of ours, a live structure of the kernel's form, and no place for the old one.
+        // SAFETY: our timer, a live structure of the kernel's form, and no place for the old one.
         Errno::result(unsafe { libc::syscall(libc::SYS_timer_settime, timer.0, 0, &raw const expiry, old) })?;
         Ok(timer)
     }
@@ -85,7 +85,7 @@ impl CpuTimer {
 
 impl Drop for CpuTimer {
     fn drop(&mut self) {
-        // SAFETY: a timer of ours, deleted once. A signal that it has sent already is late, and known as such by its cookie.
+        // SAFETY: our timer, deleted once. A signal that it has sent already is late, and known as such by its cookie.
         let _ = unsafe { libc::syscall(libc::SYS_timer_delete, self.0) };
     }
 }

@@ -71,7 +71,7 @@ pub enum Taken {
 
 impl Capture {
     /// Chooses a free real-time signal, or takes `signal`, and installs the handler, which stays for the process's life. A call after one that
-    /// succeeded returns the same, whatever `signal` is.
+    /// succeeded returns the same for any `signal`.
     ///
     /// A signal of this number that other code sends is ignored from here on.
     ///

@@ -7,7 +7,7 @@
 //! | bionic (`libc/bionic/pthread_mutex.cpp`) from Android 6, 64 bits | 0, `state` of 16 bits | `owner_tid` at 4, 32 bits |
 //! | the same, 32 bits | 0, `state` of 16 bits | `owner_tid` at 2, 16 bits |
 //!
-//! bionic keeps the owner of recursive and error-checking mutexes only (`state >> 14` 1 and 2). A word that is none of these gives no owner: a
+//! bionic keeps the owner of recursive and error-checking mutexes only (`state >> 14` 1 and 2). Any other word gives no owner: a
 //! condition variable, a semaphore, a lock of another library. An owner counts only if it is another thread of this process.
 
 use super::memory;

@@ -4,7 +4,7 @@
 //!
 //! | number | by |
 //! | --- | --- |
-//! | 32 to 41 | bionic's own (`libc/platform/bionic/reserved_signals.h`), `SIGRTMIN` lies behind them; glibc's 32 and 33 |
+//! | 32 to 41 | bionic's own (`libc/platform/bionic/reserved_signals.h`), `SIGRTMIN` is behind them; glibc's 32 and 33 |
 //! | SIGRTMIN + 4 | Sentry's native SDK: 38 on glibc; 42, 45 or 46 on Android, by version |
 //! | from SIGRTMIN upwards | Mono and Unity search upwards for one without a handler |
 //! | 62 | OpenJDK on glibc, for blocked I/O |
@@ -37,7 +37,7 @@ pub(super) fn install(wanted: Option<i32>) -> Result<i32, CaptureError> {
 }
 
 fn may_be_wanted(signal: i32) -> bool {
-    /// bionic's highest number of its own; an app built for an old version may be told a lower `SIGRTMIN`.
+    /// bionic's highest number of its own; an app built for an old version may get a lower `SIGRTMIN`.
     const BIONIC: i32 = 41;
     (libc::SIGRTMIN()..=libc::SIGRTMAX()).contains(&signal)
         && (cfg!(not(target_os = "android")) || signal > BIONIC)

@@ -3,7 +3,7 @@
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// The request is over, or there was none.
+/// No request is under way.
 pub(super) const IDLE: u64 = 0;
 /// A thread is asked.
 pub(super) const ASKED: u64 = 1;

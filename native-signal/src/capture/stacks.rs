@@ -14,15 +14,16 @@ pub(super) struct Range {
 }
 
 /// The most ranges. An app has a few hundred.
-const MOST: usize = 4096;
+const MAX_RANGES: usize = 4096;
 
 /// The ranges that the handler searches.
-pub(super) struct Table(UnsafeCell<[Range; MOST]>);
+pub(super) struct Table(UnsafeCell<[Range; MAX_RANGES]>);
 
 // SAFETY: written by the one thread that holds the lock of captures, and only while no request is open; see `take`.
 unsafe impl Sync for Table {}
 
-pub(super) static TABLE: Table = Table(UnsafeCell::new([Range { start: 0, end: 0, whole: false }; MOST]));
+pub(super) static TABLE: Table =
+    Table(UnsafeCell::new([Range { start: 0, end: 0, whole: false }; MAX_RANGES]));
 
 impl Table {
     /// The first range.

@@ -18,7 +18,7 @@ use trace_format::sections::native_stack::SystemCall;
 
 /// How long a capture may take.
 const LIMIT: Duration = Duration::from_millis(200);
-/// How long a timer may take before the thread is looked at again: some ticks.
+/// How long a timer may take before the thread is checked again: some ticks.
 const TIMER: Duration = Duration::from_millis(20);
 
 /// What is kept between captures. Its lock lets one capture at a time go on.
@@ -31,7 +31,7 @@ struct Kept {
     next: usize,
 }
 
-static KEPT: Mutex<Kept> = Mutex::new(Kept { number: 0, stacks: [None; 8], next: 0 });
+static BETWEEN_CAPTURES: Mutex<Kept> = Mutex::new(Kept { number: 0, stacks: [None; 8], next: 0 });
 
 pub(super) fn take(
     signal: i32,
@@ -49,7 +49,7 @@ pub(super) fn take(
     if tid == task::own_id() {
         return Err(Refusal::OwnThread);
     }
-    let mut kept = match KEPT.try_lock() {
+    let mut kept = match BETWEEN_CAPTURES.try_lock() {
         Ok(kept) => kept,
         Err(TryLockError::Poisoned(kept)) => kept.into_inner(),
         Err(TryLockError::WouldBlock) => return Err(Refusal::Busy),

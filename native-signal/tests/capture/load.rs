@@ -56,7 +56,7 @@ fn fork(round: u64) -> bool {
     }
     assert!(child > 0);
     let mut status = 0;
-    // SAFETY: a child of ours, a live place for its status.
+    // SAFETY: our child, a live place for its status.
     let waited = unsafe { libc::waitpid(child, &mut status, 0) };
     waited == child && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 7
 }

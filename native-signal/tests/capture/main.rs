@@ -609,7 +609,7 @@ fn a_forked_child_captures_nothing_in_a_process() {
         }
     }
     let mut status = 0;
-    // SAFETY: a child of ours, a live place for its status.
+    // SAFETY: our child, a live place for its status.
     assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
     assert_eq!(status, 0);
     let thread = start(|stop| {

@@ -1,4 +1,4 @@
-//! Slots, and threads that do one thing until they are told to stop.
+//! Slots, and threads that do one thing until they are stopped.
 
 use native_signal::capture::{Capture, Reason, Refusal, Slot, Taken};
 use std::ptr::{NonNull, null_mut};

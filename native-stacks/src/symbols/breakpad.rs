@@ -42,7 +42,7 @@ pub(super) fn identity(head: &[u8]) -> Option<Identity> {
     let mut lines = head.split(|byte| *byte == b'\n').map(|line| String::from_utf8_lossy(line));
     let module = lines.next()?;
     let mut fields = module.trim_end().strip_prefix("MODULE ")?.splitn(4, ' ');
-    let (_os, _processor, id, name) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+    let (_os, _machine, id, name) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
     let info = lines.next();
     let code = info.as_deref().and_then(|line| line.strip_prefix("INFO CODE_ID "));
     let code = code.and_then(|rest| super::from_hex(rest.split_whitespace().next()?));

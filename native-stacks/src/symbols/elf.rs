@@ -118,7 +118,7 @@ impl ElfFile {
         self.source.part(0, self.source.len())
     }
 
-    /// Unpacks a section with `Elf32_Chdr` or `Elf64_Chdr` in front; zlib only, which is what compilers write unless told otherwise.
+    /// Unpacks a section with `Elf32_Chdr` or `Elf64_Chdr` in front; zlib only, which is what compilers write by default.
     fn unpack(&self, bytes: &[u8]) -> io::Result<Arc<[u8]>> {
         let bad = || io::Error::from(io::ErrorKind::InvalidData);
         let (header, size_at, size_len) = if self.is_64 { (24, 8, 8) } else { (12, 4, 4) };

@@ -96,7 +96,7 @@ impl Index {
     fn search(&mut self, top: &Path) {
         let mut left = vec![(top.to_owned(), 0)];
         while let Some((path, depth)) = left.pop() {
-            // Links to files are followed, as `.build-id` has them, but not those to directories below the first, which may be circles.
+            // Links to files are followed, as `.build-id` has them, but not those to directories below the first, which may lead back.
             let Ok(meta) = fs::metadata(&path) else { continue };
             if meta.is_file() {
                 self.files += 1;

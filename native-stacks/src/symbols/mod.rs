@@ -236,7 +236,7 @@ impl Symbols {
         self.index.get_or_insert_with(|| Index::of(&self.directories))
     }
 
-    /// The files of a library, the best first; or why there is none.
+    /// The files of a library, the best first; or why it has no file.
     fn places(&mut self, (id, path): &Key) -> (Vec<Place>, Option<Why>) {
         let mut places = Vec::new();
         if id.is_empty() {
@@ -361,14 +361,14 @@ pub fn from_hex(text: &str) -> Option<Vec<u8>> {
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok()).collect()
 }
 
-/// Names in the bytes of one ELF file, without other files; `None` if it is none.
+/// Names in the bytes of one ELF file, without other files; `None` if it is no ELF file.
 #[must_use]
 pub fn in_elf(bytes: Vec<u8>, addresses: &[u64]) -> Option<Vec<Vec<Named>>> {
     let mut module = Module::of_elf(bytes)?;
     Some(addresses.iter().map(|address| module.at(*address)).collect())
 }
 
-/// Names in the text of one symbol file of Breakpad's; `None` if it is none.
+/// Names in the text of one symbol file of Breakpad's; `None` if it is no such file.
 #[must_use]
 pub fn in_breakpad(text: &[u8], addresses: &[u64]) -> Option<Vec<Vec<Named>>> {
     let mut module = Module::of_breakpad(Arc::from(text))?;

@@ -332,7 +332,7 @@ impl Walk<'_> {
         });
     }
 
-    /// The caller of the frame with these registers, or why there is none.
+    /// The caller of the frame with these registers, or why it has no caller.
     fn caller(
         &mut self,
         registers: &Registers,

@@ -88,7 +88,7 @@ fn paths_that_are_no_files_are_left_alone() {
     let fifo = scratch.path("symbols/libfifo.so");
     run("mkfifo", [fifo.to_str().unwrap()]);
     std::os::unix::fs::symlink("/dev/zero", scratch.path("symbols/libzero.so")).unwrap();
-    std::os::unix::fs::symlink(scratch.path("symbols"), scratch.path("symbols/circle")).unwrap();
+    std::os::unix::fs::symlink(scratch.path("symbols"), scratch.path("symbols/again")).unwrap();
     let file = compile(&scratch, "c", "symbols/libok.so", &["-O1"]);
     let id = build_id(&file);
     let start = super::build::functions(&file, false)[0].start;

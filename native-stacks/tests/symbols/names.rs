@@ -268,7 +268,7 @@ fn a_stripped_library_is_named_from_its_debugdata() {
 }
 
 #[test]
-fn thumb_code_has_names_and_mapping_symbols_are_none() {
+fn thumb_code_has_names_and_mapping_symbols_have_not() {
     if std::process::Command::new("arm-linux-gnueabihf-gcc").arg("--version").output().is_err() {
         panic!("arm-linux-gnueabihf-gcc: scripts/install-test-needs installs it");
     }

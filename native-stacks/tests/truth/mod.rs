@@ -287,7 +287,7 @@ pub(crate) struct Tally {
     pub(crate) ours: Count,
     /// Of libunwind and libgcc.
     pub(crate) peers: [Count; 2],
-    /// Frames and nanoseconds of ours, libunwind and libgcc.
+    /// Frames and nanoseconds of our unwinder, libunwind and libgcc.
     pub(crate) speed: [(u64, u64); 3],
     /// Stacks that are short, but said to be complete.
     pub(crate) claimed: u64,

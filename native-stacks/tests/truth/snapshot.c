@@ -233,7 +233,7 @@ static void on_capture(int signal, siginfo_t *info, void *context) {
         capture(context);
         tr_captured++;
     }
-    // Whatever the thread waits for.
+    // Anything that the thread waits for.
     tr_futex = 1;
     sem_post(&tr_semaphore);
     (void)!write(tr_pipe[1], "x", 1);

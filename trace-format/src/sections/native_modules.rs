@@ -131,7 +131,7 @@ impl NativeModules {
         Some(found)
     }
 
-    /// Reads a line; `None` if it is none of these.
+    /// Reads a line; `None` if it is another one.
     fn line(&mut self, line: &str) -> Option<()> {
         let (word, rest) = line.split_once(' ')?;
         let mut words = rest.split(' ');

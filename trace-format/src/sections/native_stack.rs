@@ -22,7 +22,7 @@ pub const MAX_LEN: usize = HEADER_LEN + native_slot::MAX_STACK;
 /// Length of what stands before the stack bytes.
 pub const HEADER_LEN: usize = 416;
 const FORM: u32 = 1;
-const KEPT: usize = 392;
+const KEPT_AT: usize = 392;
 const PREVIOUS: usize = 400;
 
 /// The system call that a thread is in.
@@ -131,7 +131,7 @@ impl NativeStack {
         for (i, register) in self.registers.iter().enumerate() {
             put(at::REGISTERS + 8 * i, &register.to_le_bytes());
         }
-        put(KEPT, &kept.to_le_bytes());
+        put(KEPT_AT, &kept.to_le_bytes());
         put(PREVIOUS, &previous.to_le_bytes());
         put(HEADER_LEN, &self.stack);
         out
@@ -149,12 +149,12 @@ impl NativeStack {
         if half(at::STATE) != FORM || half(at::STACK_LEN) as usize != stack.len() {
             return None;
         }
-        let mut found = Self::from_words(&header[..KEPT], number, half)?;
-        let kept = half(KEPT);
+        let mut found = Self::from_words(&header[..KEPT_AT], number, half)?;
+        let kept = half(KEPT_AT);
         if kept as usize > native_slot::MAX_STACK - stack.len() {
             return None;
         }
-        // A capture shares with an earlier one: nothing that is read can go round in a circle.
+        // A capture shares with an earlier one: reading ends.
         found.previous = (kept > 0).then(|| (number(PREVIOUS), kept));
         if found.previous.is_some_and(|(previous, _)| previous == 0 || previous >= found.number) {
             return None;
@@ -166,7 +166,7 @@ impl NativeStack {
     /// Reads a slot of the mapped part, with its whole stack; `None` if it is not full or not valid.
     #[must_use]
     pub fn from_slot(slot: &[u8]) -> Option<Self> {
-        let header = slot.get(..KEPT)?;
+        let header = slot.get(..KEPT_AT)?;
         let number = |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().expect("8 bytes"));
         let half = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().expect("4 bytes"));
         if half(at::STATE) != native_slot::state::FULL {
@@ -215,7 +215,7 @@ impl NativeStack {
         let machine = Machine::try_from(payload[at::MACHINE]).ok();
         let pc = machine.map(|machine| at::REGISTERS + 8 * (machine.registers() - 1));
         let pc = pc.map(|at| (at, <[u8; 8]>::try_from(&payload[at..at + 8]).expect("8 bytes")));
-        payload[at::REGISTERS..KEPT].fill(0);
+        payload[at::REGISTERS..KEPT_AT].fill(0);
         payload[at::ARGUMENTS..at::OWNER].fill(0);
         payload[HEADER_LEN..].fill(0);
         if let Some((at, bytes)) = pc {

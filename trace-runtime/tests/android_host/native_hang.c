@@ -1,4 +1,4 @@
-/* A library in which a thread is stuck: it computes, sleeps, or waits for a mutex that another thread holds. */
+/* A library in which a thread hangs: it computes, sleeps, or waits for a mutex that another thread holds. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

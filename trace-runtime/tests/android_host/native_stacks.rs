@@ -1,4 +1,4 @@
-//! Native stacks of threads that are stuck in a C library.
+//! Native stacks of threads that hang in a C library.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

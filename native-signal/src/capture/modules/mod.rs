@@ -17,9 +17,9 @@ use std::fs::File;
 use trace_format::sections::native_modules::{Mapping, NativeModules};
 
 /// The most words of a stack that count: those that may be return addresses.
-const MOST_WORDS: usize = 2_048;
+const MAX_WORDS: usize = 2_048;
 /// The longest vDSO.
-const MOST_IMAGE: u64 = 64 << 10;
+const MAX_IMAGE: u64 = 64 << 10;
 
 /// What is needed to unwind and name a stack with these words, which should hold the program counter and the link register too: the executable mappings that
 /// they touch, with load bias and build id, generated code, unwind rows, and the memory of the vDSO.
@@ -96,7 +96,7 @@ impl Maps {
             let address = word & mask;
             if !code.contains(&address) && self.executable(address).is_some() {
                 code.insert(address);
-                if code.len() == MOST_WORDS {
+                if code.len() == MAX_WORDS {
                     break;
                 }
             }
@@ -126,7 +126,7 @@ impl Maps {
             None => (None, None),
         };
         if is_vdso
-            && let Some(image) = memory::bytes(line.start, (line.end - line.start).min(MOST_IMAGE) as usize)
+            && let Some(image) = memory::bytes(line.start, (line.end - line.start).min(MAX_IMAGE) as usize)
         {
             found.images.push((line.start, image));
         }
@@ -155,10 +155,10 @@ impl Maps {
     /// downwards, that starts as an ELF file does.
     fn header(&self, at: usize) -> Option<(Module, usize)> {
         /// Mappings of one library, and of gaps between them.
-        const MOST: usize = 64;
+        const MAX_MAPPINGS: usize = 64;
         let line = &self.0[at];
         let same = |other: &Owned| (other.inode, &other.name) == (line.inode, &line.name);
-        let below = (0..=at).rev().take(MOST).filter(|&place| same(&self.0[place]));
+        let below = (0..=at).rev().take(MAX_MAPPINGS).filter(|&place| same(&self.0[place]));
         below.into_iter().find_map(|place| {
             let module = Module::read(self.0[place].start, &memory::bytes)?;
             module.holds_code(line.start, line.end).then_some((module, place))
@@ -210,7 +210,7 @@ mod tests {
             inode: 0,
             name: vec![],
         }]);
-        assert_eq!(maps.code(0..0x100_0000).len(), MOST_WORDS);
+        assert_eq!(maps.code(0..0x100_0000).len(), MAX_WORDS);
         assert_eq!(maps.code([0x1000, 0x1000, 0xfff, 0x900_0000].into_iter()).len(), 1);
     }
 }

@@ -11,7 +11,7 @@
 //! # Which thread does what
 //! A capture may take 200 ms, so neither main's timer nor the sensor of SIGQUIT takes it: both only wake `anrscope-stacks`, which takes no
 //! lock and allocates nothing for a capture. The worker moves full slots. To read what is mapped takes the loader's lock, which a main that
-//! is stuck in `dlopen` holds: only `anrscope-maps` may have to wait for it, so captures and verdicts go on.
+//! hangs in `dlopen` holds: only `anrscope-maps` may have to wait for it, so captures and verdicts go on.
 
 pub(crate) mod capturing;
 mod modules;

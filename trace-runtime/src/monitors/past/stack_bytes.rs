@@ -38,7 +38,7 @@ pub(crate) fn has_none(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| is_clean(wipe::has_stack_bytes(&InFile(&file)).map(|has| !has)))
 }
 
-/// A file that does not begin as a recording is none of the library's: a recording has its name only once its header is complete.
+/// A file that does not begin as a recording is not the library's: a recording has its name only once its header is complete.
 fn is_clean(found: Result<bool, WipeError>) -> bool {
     found.unwrap_or_else(|error| matches!(error, WipeError::Read(ReadError::NotARecording)))
 }
