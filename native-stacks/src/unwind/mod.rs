@@ -36,6 +36,8 @@ pub use self::end::End;
 
 /// Call frame information that is read for one stack, in bytes: frames need some hundreds.
 const CFI_BUDGET: usize = 4 << 20;
+/// How far behind its start a function is taken for the one that was called, in bytes.
+const MAX_CALLED: u64 = 4096;
 /// Return addresses that are tried where a register is unknown.
 const MAX_TRIED: usize = 64;
 /// Bits of an address at least, on the machines that sign pointers: Android's 39.
@@ -513,7 +515,8 @@ impl Walk<'_> {
     }
 
     /// The caller of a function whose tables do not say: what its code has stored up to the program counter. Where no symbol has the
-    /// function's start, it is where the code before stores a return address, if all of the stack can be unwound from there.
+    /// function's start, it is where the call leads that the link register returns to, or else where the code before stores a return
+    /// address; if all of the stack can be unwound from there.
     fn by_prologue(
         &mut self,
         registers: &Registers,
@@ -531,20 +534,42 @@ impl Walk<'_> {
         if known.is_some() && exact {
             return None;
         }
-        let start = known.or_else(|| code::start_before(&site, |at| unwinder.code(at)))?;
-        let caller = code::prologue(&site, |at| unwinder.code(at), Some(start), true)?;
-        let caller = self.checked(caller, false).ok()?;
-        if !self.follows_call(caller.registers[convention.pc]) {
-            return None;
+        let called = convention.link.filter(|_| exact).and_then(|link| {
+            let called = code::calls(convention, registers[link]?, |at| unwinder.code(at));
+            called.filter(|called| *called <= pc && pc - *called < MAX_CALLED)
+        });
+        let start = known.or(called).or_else(|| code::start_before(&site, |at| unwinder.code(at)));
+        let stored = start.and_then(|start| code::prologue(&site, |at| unwinder.code(at), Some(start), true));
+        let stored = stored.filter(|caller| self.follows_call(caller[convention.pc]));
+        if known.is_some() {
+            return self.checked(stored?, false).ok();
         }
-        if known.is_none() {
+        // A function that has called nothing yet returns to the link register, and surely so if that is far off.
+        let returns = convention.link.filter(|_| exact).and_then(|link| registers[link]);
+        let returns = returns.filter(|address| {
+            let caller = self.unwinder.place(address.wrapping_sub(1));
+            let is_far =
+                |caller: Place| caller.mapping != place.mapping || address.abs_diff(pc) > 2 * MAX_CALLED;
+            self.follows_call(Some(*address)) && caller.is_some_and(is_far)
+        });
+        let leaf = returns.map(|address| {
+            let mut caller = *registers;
+            caller[convention.pc] = Some(address);
+            caller
+        });
+        let stored =
+            stored.filter(|stored| returns.is_none_or(|address| stored[convention.pc] == Some(address)));
+        [stored, leaf].into_iter().flatten().find_map(|caller| {
+            let caller = self.checked(caller, false).ok()?;
             self.tries = self.tries.checked_sub(1)?;
             let frames = self.frames.len();
             let end = self.run(caller.registers, false);
+            let further = self.frames.len() - frames;
             self.frames.truncate(frames);
-            (end == End::Complete).then_some(())?;
-        }
-        Some(caller)
+            // Where a stripped C library starts its threads, its tables end the stack.
+            let goes_on = end == End::Complete || matches!(end, End::CantUnwind(..)) && further > 2;
+            goes_on.then_some(caller)
+        })
     }
 
     /// The frame that the frame pointer leads to.

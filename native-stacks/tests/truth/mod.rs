@@ -94,11 +94,10 @@ impl Build {
             link = vec!["-static".to_owned()];
         }
         let run = |tool: &str, arguments: &[String]| {
-            let output = Command::new(tool)
-                .args(arguments)
-                .current_dir(directory)
-                .output()
-                .map_err(|error| format!("cannot run {tool}: {error}"))?;
+            let output =
+                Command::new(tool).args(arguments).current_dir(directory).output().map_err(|error| {
+                    format!("cannot run {tool}: {error}; scripts/install-test-needs installs it")
+                })?;
             if output.status.success() {
                 return Ok(());
             }
@@ -157,7 +156,9 @@ impl Build {
             .arg(self.seed.to_string())
             .arg(count.to_string())
             .status()
-            .map_err(|error| format!("cannot run {}: {error}", words.join(" ")))?;
+            .map_err(|error| {
+                format!("cannot run {}: {error}; scripts/install-test-needs installs it", words.join(" "))
+            })?;
         if !status.success() {
             return Err(format!("{self:?}: the program ended with {status}"));
         }

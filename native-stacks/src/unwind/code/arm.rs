@@ -32,6 +32,8 @@ enum Op {
     Call,
     /// A branch.
     Branch,
+    /// A branch that its table may follow, which is no code.
+    Table,
     /// Something else that changes the stack pointer.
     Other,
 }
@@ -123,7 +125,7 @@ fn thumb(code: &[u8]) -> Option<(Op, usize)> {
             || word & 0xfff0_f000 == 0xf8d0_f000
             || word & 0xfff0_ffe0 == 0xe8d0_f000 =>
         {
-            Op::Branch
+            Op::Table
         }
         _ if word & 0xfa00_8f00 == 0xf000_0d00 || word & 0xfe00_0f00 == 0xea00_0d00 => Op::Other,
         _ => Op::None,
@@ -194,6 +196,37 @@ pub(super) fn epilogue(
     None
 }
 
+/// The address that the call before this return address leads to: `bl` and `blx` with an offset.
+pub(super) fn calls<'c>(address: u64, code: impl Fn(u64) -> Option<&'c [u8]>) -> Option<u64> {
+    let behind = address & !1;
+    let at = behind.checked_sub(4)?;
+    let bytes: [u8; 4] = *code(at)?.first_chunk()?;
+    // An offset of so many bits, from the program counter of the instruction.
+    let to = |from: u64, offset: u32, bits: u32| {
+        let offset = (offset << (32 - bits)).cast_signed() >> (32 - bits);
+        Some(from.wrapping_add_signed(offset.into()) & 0xffff_ffff)
+    };
+    if address & 1 == 1 {
+        let [first, second] =
+            [[bytes[0], bytes[1]], [bytes[2], bytes[3]]].map(u16::from_le_bytes).map(u32::from);
+        if first & 0xf800 != 0xf000 || second & 0xc000 != 0xc000 {
+            return None;
+        }
+        let sign = first >> 10 & 1;
+        let bit = |shift: u32| !(second >> shift ^ sign) & 1;
+        let offset =
+            sign << 24 | bit(13) << 23 | bit(11) << 22 | (first & 0x3ff) << 12 | (second & 0x7ff) << 1;
+        // blx leads to ARM code, whose addresses are multiples of 4.
+        return if second >> 12 & 1 == 1 { to(behind, offset, 25) } else { to(behind & !3, offset & !3, 25) };
+    }
+    let word = u32::from_le_bytes(bytes);
+    match word {
+        _ if word & 0xfe00_0000 == 0xfa00_0000 => to(at + 8, (word & 0xff_ffff) << 2 | word >> 23 & 2, 26),
+        _ if word & 0x0f00_0000 == 0x0b00_0000 => to(at + 8, (word & 0xff_ffff) << 2, 26),
+        _ => None,
+    }
+}
+
 /// The nearest instruction before `pc` that stores the return address.
 pub(super) fn start_before<'c>(
     pc: u64,
@@ -242,6 +275,10 @@ pub(super) fn prologue(mut code: &[u8], is_thumb: bool) -> Option<Saved> {
                 saved.branched = true;
             }
             Op::Branch => saved.branched = true,
+            Op::Table => {
+                saved.branched = true;
+                break;
+            }
             Op::Pop(_) | Op::Load(..) | Op::From(..) | Op::Other => return None,
         }
         deepest = deepest.max(saved.depth);

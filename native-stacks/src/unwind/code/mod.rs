@@ -279,7 +279,8 @@ pub(super) fn calls<'c>(
             let offset = i64::from((word << 6).cast_signed() >> 6) * 4;
             (word >> 26 == 0b10_0101).then(|| at.wrapping_add_signed(offset))
         }
-        Machine::Arm | Machine::Riscv64 => None,
+        Machine::Arm => arm::calls(address, code),
+        Machine::Riscv64 => None,
     }
 }
 
