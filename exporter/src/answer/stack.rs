@@ -114,9 +114,8 @@ impl StackLine {
                     None => format!("{}+{:#x}", native.library(), native.pc),
                 };
                 let file = native.file_name().map(str::to_owned);
-                // An address is no place to change.
-                let own = native.symbol.is_some() && is_own_library(&native.map);
-                Self { own, ..Self::new(name, file, native.line) }
+                // The method of the app's own that called into it is the place to change.
+                Self { own: false, ..Self::new(name, file, native.line) }
             }
             Frame::Kernel(kernel) => Self { own: false, ..Self::new(kernel.symbol.clone(), None, None) },
         }

@@ -10,6 +10,8 @@
 #[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../../../native-stacks/tests/truth/mod.rs"]
 mod truth;
+// Of the harness, a file of native-stacks, which reads symbols with it.
+use object as _;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
