@@ -2,9 +2,9 @@
 //!
 //! A frame's caller is found by the first of these that has an answer:
 //! 1. the kernel's signal frame, where the code is a signal's return;
-//! 2. the code itself, where the thread was interrupted in an epilogue, or in a prologue that no table describes ([`code`]);
-//! 3. `.eh_frame` or `.debug_frame` of the file, then the rows that were copied from memory ([`cfi`]);
-//! 4. `.ARM.exidx` on 32-bit ARM ([`exidx`]);
+//! 2. the code itself, where the thread was interrupted in an epilogue, or in a prologue that no table describes (`code`);
+//! 3. `.eh_frame` or `.debug_frame` of the file, then the rows that were copied from memory (`cfi`);
+//! 4. `.ARM.exidx` on 32-bit ARM (`exidx`);
 //! 5. the frame pointer.
 //!
 //! Each caller must be code, must lie further out on the stack, and the last one must be a thread's start: else the stack says why it ends.
