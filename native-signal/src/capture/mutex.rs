@@ -14,6 +14,10 @@ use super::memory;
 use crate::task;
 use trace_format::sections::native_stack::SystemCall;
 
+/// Bits of a word that the kernel knows the owner of (`linux/futex.h`); the crate libc has them for glibc alone.
+const FUTEX_WAITERS: u32 = 0x8000_0000;
+const FUTEX_TID_MASK: u32 = 0x3fff_ffff;
+
 /// Bytes of a mutex that are read: both libraries' whole head.
 const HEAD: usize = 24;
 
@@ -68,7 +72,7 @@ fn owner_in(library: Library, operation: libc::c_int, value: u32, head: &[u8]) -
         libc::FUTEX_LOCK_PI | LOCK_PI2 => {
             // bionic's word is behind the mutex's start.
             let offset = if library == Library::Bionic64 { 8 } else { 0 };
-            Some((tid(u32_at(0)? & libc::FUTEX_TID_MASK)?, offset))
+            Some((tid(u32_at(0)? & FUTEX_TID_MASK)?, offset))
         }
         libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET => match library {
             Library::Glibc => {
@@ -81,8 +85,8 @@ fn owner_in(library: Library, operation: libc::c_int, value: u32, head: &[u8]) -
                 }
                 if kind & ROBUST != 0 {
                     // The waiter sets the bit of waiters, and waits for the word to change.
-                    return (value & libc::FUTEX_WAITERS != 0)
-                        .then_some((tid(lock & libc::FUTEX_TID_MASK)?, 0));
+                    return (value & FUTEX_WAITERS != 0)
+                        .then_some((tid(lock & FUTEX_TID_MASK)?, 0));
                 }
                 // 2 is "locked, with waiters", in the word and in the call.
                 (value == 2 && lock == 2).then_some((tid(u32_at(8)?)?, 0))
@@ -129,7 +133,7 @@ mod tests {
             None,
             "not contended"
         );
-        let pi = libc::FUTEX_WAITERS | 77;
+        let pi = FUTEX_WAITERS | 77;
         assert_eq!(
             owner_in(Library::Bionic64, libc::FUTEX_LOCK_PI, 0, &words([pi, 0, 0, 0, 0, 0])),
             Some((77, 8))
