@@ -113,10 +113,12 @@ fn commands_run_and_are_answered_off_main() {
         "send REBOOT result=0, data=\"the commands are start, stop, dump, flush\"",
         "unordered result=0",
         "foreign result=0",
-        "dump result=1, data=\"requested\"",
     ] {
         assert!(run.printed.lines().any(|own| own == line), "{line}: {}", run.printed);
     }
+    // HotSpot writes the dump to the same stream meanwhile, at times the start of a line in front of this one.
+    let dump = "dump result=1, data=\"requested\"";
+    assert!(run.printed.lines().any(|own| own.ends_with(dump)), "{dump}: {}", run.printed);
     // The recording shows what was done to it, and the dump as one that was requested here.
     let mut own = std::fs::read_dir(directory("commands")).unwrap().map(|entry| entry.unwrap().path());
     let own = own.find(|path| path.to_str().unwrap().contains("com.example.app-")).unwrap();
