@@ -85,8 +85,7 @@ fn owner_in(library: Library, operation: libc::c_int, value: u32, head: &[u8]) -
                 }
                 if kind & ROBUST != 0 {
                     // The waiter sets the bit of waiters, and waits for the word to change.
-                    return (value & FUTEX_WAITERS != 0)
-                        .then_some((tid(lock & FUTEX_TID_MASK)?, 0));
+                    return (value & FUTEX_WAITERS != 0).then_some((tid(lock & FUTEX_TID_MASK)?, 0));
                 }
                 // 2 is "locked, with waiters", in the word and in the call.
                 (value == 2 && lock == 2).then_some((tid(u32_at(8)?)?, 0))
