@@ -114,8 +114,9 @@ impl StackLine {
                     None => format!("{}+{:#x}", native.library(), native.pc),
                 };
                 let file = native.file_name().map(str::to_owned);
-                // The method of the app's own that called into it is the place to change.
-                Self { own: false, ..Self::new(name, file, native.line) }
+                // Without a line of its source, the place to change is the app's own method that called into it.
+                let own = native.line.is_some() && is_own_library(&native.map);
+                Self { own, ..Self::new(name, file, native.line) }
             }
             Frame::Kernel(kernel) => Self { own: false, ..Self::new(kernel.symbol.clone(), None, None) },
         }
