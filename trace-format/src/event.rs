@@ -13,8 +13,10 @@
 
 use crate::ids;
 
+mod concurrency;
 mod payload;
 mod wait;
+pub use concurrency::*;
 pub use payload::*;
 pub use wait::*;
 
@@ -53,6 +55,8 @@ pub mod types {
     pub const OPEN_CALLS: u8 = 0x0C;
     /// Calls that were too short to be recorded; see [`super::Folded`].
     pub const FOLDED: u8 = 0x0D;
+    /// A step of concurrent work; see [`super::Concurrency`].
+    pub const CONCURRENCY: u8 = 0x0E;
     /// First of the frame stages; see [`super::Stage`].
     pub const STAGE_FIRST: u8 = 0x10;
     /// Last of the frame stages.
@@ -130,6 +134,8 @@ pub enum Event {
     OpenCalls(OpenCalls),
     /// Calls that were too short to be recorded.
     Folded(Folded),
+    /// A step of concurrent work.
+    Concurrency(Concurrency),
     /// The three clocks.
     Clock(Clocks),
     /// SIGQUIT.
@@ -304,6 +310,7 @@ impl Event {
                 let words = [folded.calls, folded.since, hot[0], hot[1], hot[2], hot[3]];
                 typed(false, types::FOLDED, &words[..2 + named])
             }
+            Self::Concurrency(step) => typed(false, types::CONCURRENCY, &step.encode()),
             Self::Clock(c) => typed(false, types::CLOCK, &[c.boottime, c.monotonic, c.realtime]),
             Self::Sigquit(s) => typed(
                 false,
@@ -398,6 +405,7 @@ impl Event {
                 let hot = |i: usize| p(2 + i).map_or((0, 0), |word| (upper(word), lower(word)));
                 Self::Folded(Folded { calls: p(0)?, since: p(1)?, hot: [hot(0), hot(1), hot(2), hot(3)] })
             }
+            (types::CONCURRENCY, false) => Self::Concurrency(Concurrency::decode(payload)?),
             (types::CLOCK, false) => {
                 Self::Clock(Clocks { boottime: p(0)?, monotonic: p(1)?, realtime: p(2)? })
             }

@@ -59,6 +59,17 @@ fn any_event() -> impl Strategy<Value = Event> {
                 Event::Folded(Folded { calls, since, hot })
             }
         ),
+        (any::<[u32; 6]>(), any::<u16>()).prop_map(
+            |([step, method, object, other, class, other_class], line)| Event::Concurrency(Concurrency {
+                step: ConcurrencyStep::from(step % 20),
+                line,
+                method,
+                object,
+                other,
+                class: TextId(class),
+                other_class: TextId(other_class),
+            })
+        ),
         any::<[u64; 2]>().prop_map(|[since, until]| Event::Standstill(Standstill { since, until })),
         (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(boottime, monotonic, realtime)| {
             Event::Clock(Clocks { boottime, monotonic, realtime })
