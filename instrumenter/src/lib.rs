@@ -130,4 +130,4 @@ pub use rewrite::{Rewritten, rewrite_class, rewrite_class_with_waits};
 pub use run::instrument;
 pub use splice::report::{Inserted, Purpose};
 pub use summary::{MappingUse, Progress, Skip, Stale, StaleReason, Summary, Times, Warning};
-pub use waits::{Catalogue, CatalogueError};
+pub use waits::{CallKind, Catalogue, CatalogueError};

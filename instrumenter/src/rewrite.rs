@@ -14,6 +14,7 @@ use crate::splice::method::{self, Done, Scratch};
 use crate::splice::report::Inserted;
 use crate::splice::stack_map;
 use crate::splice::waits::ClassWaits;
+use crate::waits::tasks::Tasks;
 use crate::waits::{Catalogue, Waits};
 
 /// The result of [`rewrite_class`].
@@ -162,7 +163,7 @@ fn rewrite_with(
     }
     let mut pool = Appended::after(&class.pool);
     let (target, call_class) = target(&class, how.call_class.as_bytes(), how.exits, &mut pool)?;
-    let mut waits = how.waits.map(|waits| ClassWaits::new(waits, call_class));
+    let mut waits = how.waits.map(|waits| ClassWaits::new(waits, call_class, Tasks::of(&class, ids, waits)));
     // Everything after the constant pool, whose final size is known only at the end.
     let mut body = Vec::with_capacity(bytes.len() - class.pool_end + 64 * ids.len());
     let mut copied = class.pool_end;
@@ -173,7 +174,8 @@ fn rewrite_with(
         copied = range.start;
         let start = body.len();
         let flags_at = start - (range.start - method.at);
-        let context = Context { class: &class, target: &target, pool: &mut pool, waits: waits.as_mut() };
+        let context =
+            Context { class: &class, number: index, target: &target, pool: &mut pool, waits: waits.as_mut() };
         match rewrite_method(context, method, id, &mut scratch, &mut body) {
             Ok((done, without_waits)) => {
                 copied = range.end;
@@ -218,19 +220,19 @@ fn rewrite_method(
     scratch: &mut Scratch,
     body: &mut Vec<u8>,
 ) -> Result<(Done, Option<SkipReason>), SkipReason> {
-    let Context { class, target, pool, waits } = context;
+    let Context { class, number, target, pool, waits } = context;
     let Some(code) = Code::for_method(class, method)? else {
         return Ok((Done { unsynchronized: false }, None));
     };
     let push = PushId::new(id, |id| pool.integer(id))?;
     let start = body.len();
     let waited = waits.is_some();
-    let first = Context { class, target, pool, waits };
+    let first = Context { class, number, target, pool, waits };
     match method::rewrite(first, method, &code, push, scratch, body) {
         Ok(done) => Ok((done, None)),
         Err(why) if waited => {
             body.truncate(start);
-            let again = Context { class, target, pool, waits: None };
+            let again = Context { class, number, target, pool, waits: None };
             let done = method::rewrite(again, method, &code, push, scratch, body)?;
             Ok((done, Some(why)))
         }

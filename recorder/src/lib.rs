@@ -81,9 +81,10 @@ pub use marks::{copy_since, is_valid, mark_here, oldest_mark};
 pub use memory::mark::{Mark, Overwritten};
 pub use memory::slice::Slice;
 pub use recorder::hooks::{Hooks, ThreadBody, Tick};
+pub use recorder::owners::address as lock_owners_address;
 pub use recorder::{Recorder, Threads, notice, text, text_of};
 pub use start::{Config, Prepared, StartError, prepare, start};
 pub use writing::events::{
     counter, enter, exit, focus, frame_begin, frame_end, mark, name_thread, stage_begin, stage_end,
 };
-pub use writing::waits::{released, wait_begin, wait_end};
+pub use writing::waits::{acquired, gave_up, released, wait_begin, wait_end};

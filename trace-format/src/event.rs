@@ -310,7 +310,7 @@ impl Event {
                 let words = [folded.calls, folded.since, hot[0], hot[1], hot[2], hot[3]];
                 typed(false, types::FOLDED, &words[..2 + named])
             }
-            Self::Concurrency(step) => typed(false, types::CONCURRENCY, &step.encode()),
+            Self::Concurrency(step) => typed(false, types::CONCURRENCY, &step.to_words()),
             Self::Clock(c) => typed(false, types::CLOCK, &[c.boottime, c.monotonic, c.realtime]),
             Self::Sigquit(s) => typed(
                 false,
@@ -405,7 +405,9 @@ impl Event {
                 let hot = |i: usize| p(2 + i).map_or((0, 0), |word| (upper(word), lower(word)));
                 Self::Folded(Folded { calls: p(0)?, since: p(1)?, hot: [hot(0), hot(1), hot(2), hot(3)] })
             }
-            (types::CONCURRENCY, false) => Self::Concurrency(Concurrency::decode(payload)?),
+            (types::CONCURRENCY, false) => {
+                Self::Concurrency(Concurrency::from_words(*payload.first_chunk()?))
+            }
             (types::CLOCK, false) => {
                 Self::Clock(Clocks { boottime: p(0)?, monotonic: p(1)?, realtime: p(2)? })
             }

@@ -23,6 +23,7 @@ pub(crate) mod access {
     /// For a method; for a class the bit is `ACC_SUPER`.
     pub(crate) const SYNCHRONIZED: u16 = 0x0020;
     pub(crate) const NATIVE: u16 = 0x0100;
+    pub(crate) const SYNTHETIC: u16 = 0x1000;
     pub(crate) const PRIVATE: u16 = 0x0002;
     pub(crate) const ABSTRACT: u16 = 0x0400;
     pub(crate) const ENUM: u16 = 0x4000;
@@ -46,6 +47,8 @@ pub(crate) struct ClassFile<'a> {
     /// Whether it declares a field named `serialVersionUID`.
     pub(crate) has_serial_version: bool,
     pub(crate) source_file: Option<&'a [u8]>,
+    /// The content of `BootstrapMethods`, which describes its dynamic call sites.
+    pub(crate) bootstrap_methods: Option<Cursor<'a>>,
     pub(crate) methods: Vec<Method<'a>>,
 }
 
@@ -141,11 +144,13 @@ impl<'a> ClassFile<'a> {
         for _ in 0..cursor.u2()? {
             methods.push(read_method(&pool, &mut cursor)?);
         }
-        let mut source_file = None;
+        let (mut source_file, mut bootstrap_methods) = (None, None);
         for _ in 0..cursor.u2()? {
             let (attribute_name, mut contents) = attribute(&mut cursor)?;
             if pool.is_text(attribute_name, b"SourceFile") {
                 source_file = Some(pool.utf8(contents.u2()?)?);
+            } else if pool.is_text(attribute_name, b"BootstrapMethods") {
+                bootstrap_methods = Some(contents);
             }
         }
         if !cursor.is_empty() {
@@ -162,6 +167,7 @@ impl<'a> ClassFile<'a> {
             supertypes,
             has_serial_version,
             source_file,
+            bootstrap_methods,
             methods,
         })
     }

@@ -136,6 +136,20 @@ impl<'a> ConstantPool<'a> {
         Ok([self.class_name(class)?, name, descriptor])
     }
 
+    /// Returns the number of the bootstrap method of the dynamic call site at `index`, and its descriptor.
+    pub(crate) fn call_site(&self, index: u16) -> Option<(u16, &'a [u8])> {
+        let (bootstrap, name_and_type) = self.pair(index, &[tag::INVOKE_DYNAMIC])?;
+        let (_, descriptor) = self.pair(name_and_type, &[tag::NAME_AND_TYPE])?;
+        Some((bootstrap, self.utf8_at(descriptor)?))
+    }
+
+    /// Returns class, name and descriptor of the method in the method handle at `index`.
+    pub(crate) fn method_handle(&self, index: u16) -> Option<[&'a [u8]; 3]> {
+        let (_, body) = self.entry(index).filter(|&(tag, _)| tag == tag::METHOD_HANDLE)?;
+        let &[_, high, low] = body.first_chunk::<3>()?;
+        self.method(u16::from_be_bytes([high, low])).ok()
+    }
+
     /// Returns the internal name of the class in the field reference at `index`.
     pub(crate) fn field_class(&self, index: u16) -> Result<&'a [u8], Malformed> {
         let class = self.pair(index, &[tag::FIELDREF]);

@@ -148,7 +148,7 @@ impl<'a> Walk<'a> {
     fn call(&mut self, pc: u32, how: CallKind) -> Option<()> {
         let index = opcodes::u2_at(self.code, pc + 1).ok()?;
         let [class, name, descriptor] = self.class.pool.method(index).ok()?;
-        if self.waits.is_some_and(|waits| waits.names(name, descriptor)) {
+        if self.waits.is_some_and(|waits| waits.names(class, name, descriptor)) {
             return None;
         }
         if known::lists(class, name, descriptor) && !self.calls_back(class, name) {

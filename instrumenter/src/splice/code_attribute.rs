@@ -7,7 +7,7 @@ use super::layout::Layout;
 use super::lock::Lock;
 use super::stack_map::{self, NewFrame};
 use super::stubs::{Placed, Target as StubTarget};
-use super::{debug_tables, type_annotations, waits};
+use super::{debug_tables, steps, type_annotations, waits};
 use crate::class::class_file::Method;
 use crate::class::code::Code;
 use crate::class::cursor::Cursor;
@@ -27,6 +27,10 @@ pub(crate) struct NewCode<'a> {
     pub(crate) placed: &'a [Placed],
     /// The position of the exit handler, if any.
     pub(crate) handler: Option<u32>,
+    /// Whether there are steps.
+    pub(crate) steps: bool,
+    /// How many local variables the code around waits and steps needs.
+    pub(crate) locals: u16,
     /// The lock of a synchronized method.
     pub(crate) lock: Option<Lock>,
     pub(crate) table: &'a Table,
@@ -49,10 +53,15 @@ pub(crate) fn append(
     }
     let start = open_attribute(code.name_index, out);
     // The id is pushed on top of the stack; in the handler, on top of the throwable.
-    let (more_stack, least) = if new.waits { (waits::EXTRA_STACK, 3) } else { (1, 2) };
+    let (more_stack, least) = match (new.steps, new.waits) {
+        (true, _) => (steps::EXTRA_STACK, 1 + steps::EXTRA_STACK),
+        (false, true) => (waits::EXTRA_STACK, 3),
+        (false, false) => (1, 2),
+    };
     let max_stack = code.max_stack.checked_add(more_stack).ok_or(SkipReason::StackTooDeep)?;
     out.extend_from_slice(&max_stack.max(least).to_be_bytes());
     let max_locals = code.max_locals.checked_add(u16::from(new.lock.is_some()));
+    let max_locals = max_locals.and_then(|locals| locals.checked_add(new.locals));
     out.extend_from_slice(&max_locals.ok_or(SkipReason::TooManyLocals)?.to_be_bytes());
     out.extend_from_slice(&(new.bytes.len() as u32).to_be_bytes());
     out.extend_from_slice(new.bytes);

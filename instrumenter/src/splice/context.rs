@@ -23,6 +23,8 @@ pub(crate) struct Target {
 /// The class that contains a method.
 pub(crate) struct Context<'c, 'w> {
     pub(crate) class: &'c ClassFile<'c>,
+    /// The method's number in the class.
+    pub(crate) number: usize,
     pub(crate) target: &'c Target,
     pub(crate) pool: &'c mut Appended,
     /// `None` records no waits.

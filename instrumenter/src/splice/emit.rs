@@ -32,9 +32,14 @@ impl PushId {
         Ok(Self { bytes, length })
     }
 
+    /// Appends the push.
+    pub(crate) fn push(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.bytes.get(..usize::from(self.length)).unwrap_or_default());
+    }
+
     /// Appends the push and a call of `method`.
     pub(crate) fn call(&self, method: u16, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.bytes.get(..usize::from(self.length)).unwrap_or_default());
+        self.push(out);
         out.push(INVOKESTATIC);
         out.extend_from_slice(&method.to_be_bytes());
     }

@@ -107,7 +107,7 @@ impl Table {
     fn add_waits(&mut self, row: &Handler, layout: &Layout, waited: &Waited<'_>) -> Result<(), SkipReason> {
         for (mark, kind) in waited.found.marks.iter().zip(&waited.found.kinds) {
             let Some(kind) = kind.filter(|_| stubs::covers(row, mark.pc)) else { continue };
-            let wanted = Stub { target: Target::Handler(row.handler), kind: kind.number() as u8 };
+            let wanted = Stub { target: Target::Handler(row.handler), kind };
             let Some(stub) = waited.stub(wanted) else { continue };
             let start = layout.instruction(mark.pc)?;
             self.push(start, start + (mark.next - mark.pc), stub.at, row.catch_type)?;
@@ -127,7 +127,7 @@ impl Table {
     fn add_uncaught(&mut self, layout: &Layout, waited: &Waited<'_>) -> Result<(), SkipReason> {
         for (mark, kind) in waited.found.marks.iter().zip(&waited.found.kinds) {
             let Some(kind) = *kind else { continue };
-            let Some(stub) = waited.stub(Stub { target: Target::Exit, kind: kind.number() as u8 }) else {
+            let Some(stub) = waited.stub(Stub { target: Target::Exit, kind }) else {
                 continue;
             };
             let start = layout.instruction(mark.pc)?;

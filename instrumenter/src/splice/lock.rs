@@ -17,12 +17,14 @@
 
 use trace_format::event::WaitKind;
 
+use super::local;
 use super::waits::WaitCalls;
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::constant_pool::Appended;
-use crate::class::opcodes::{ALOAD, ALOAD_0, ASTORE, DUP, LDC_W, MONITORENTER, MONITOREXIT, WIDE};
+use crate::class::opcodes::{ALOAD, ALOAD_0, ASTORE, DUP, LDC_W, MONITORENTER, MONITOREXIT};
 use crate::error::SkipReason;
 use crate::hierarchy::Hierarchy;
+use crate::waits::call_kind::CallKind;
 use crate::waits::serializable::may_be_serializable;
 
 /// How the lock of a synchronized method is recorded.
@@ -68,10 +70,7 @@ impl Lock {
     }
 
     fn local(&self, opcode: u8, out: &mut Vec<u8>) {
-        match self.local.to_be_bytes() {
-            [0, low] => out.extend_from_slice(&[opcode, low]),
-            [high, low] => out.extend_from_slice(&[WIDE, opcode, high, low]),
-        }
+        local::access(opcode, self.local, out);
     }
 
     /// Appends the code after the enter call. Returns how many bytes at its end run with the lock.
@@ -85,16 +84,16 @@ impl Lock {
         }
         out.push(DUP);
         self.local(ASTORE, out);
-        self.calls.begin(WaitKind::Monitor, out);
+        self.calls.begin(CallKind::Wait(WaitKind::Monitor), out);
         self.local(ALOAD, out);
         if self.rewritten {
             out.push(MONITORENTER);
             let taken = out.len();
             self.local(ALOAD, out);
-            self.calls.end(WaitKind::Monitor, out);
+            self.calls.end(CallKind::Wait(WaitKind::Monitor), out);
             return (out.len() - taken) as u32;
         }
-        self.calls.end(WaitKind::Monitor, out);
+        self.calls.end(CallKind::Wait(WaitKind::Monitor), out);
         0
     }
 

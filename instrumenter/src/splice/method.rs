@@ -18,7 +18,8 @@ use super::emit::{self, PushId};
 use super::exception_table::{ExitHandler, Table, Waited};
 use super::layout::{Insertions, Layout, Prelude};
 use super::lock::Lock;
-use super::waits::{self, Found};
+use super::task::Task;
+use super::waits::{self, Found, InMethod};
 use super::{constructor, report, stubs};
 use crate::class::class_file::Method;
 use crate::class::code::Code;
@@ -72,16 +73,31 @@ struct MethodWaits {
     found: Found,
     stubs: Vec<stubs::Stub>,
     lock: Option<Lock>,
+    task: Option<Task>,
 }
 
 fn waits_of(
     context: &mut Context<'_, '_>,
     method: &Method<'_>,
     code: &Code<'_>,
+    push: PushId,
     prelude: Option<&Prelude>,
 ) -> Result<Option<MethodWaits>, SkipReason> {
-    let Context { class, pool, waits: Some(of_class), .. } = context else { return Ok(None) };
-    let found = waits::find(class, code.bytes, prelude, of_class, pool)?;
+    let Context { class, number, pool, waits: Some(of_class), .. } = context else { return Ok(None) };
+    let locals = code.max_locals.checked_add(u16::from(is_locked(class, method)));
+    let in_method = InMethod {
+        code: code.bytes,
+        number: *number,
+        id: push,
+        lines: &code.lines(class),
+        free: locals.ok_or(SkipReason::TooManyLocals)?,
+        prelude,
+    };
+    let found = waits::find(class, &in_method, of_class, pool)?;
+    let task = match of_class.tasks.code_of(*number) {
+        Some(code) => Some(Task::new(code, push, of_class.step_calls(pool)?, pool)?),
+        None => None,
+    };
     let lock = match is_locked(class, method) {
         true => {
             let calls = of_class.calls(pool)?;
@@ -90,11 +106,11 @@ fn waits_of(
         }
         false => None,
     };
-    if found.marks.is_empty() && lock.is_none() {
+    if found.marks.is_empty() && lock.is_none() && task.is_none() {
         return Ok(None);
     }
     let stubs = stubs::needed(code, &found)?;
-    Ok(Some(MethodWaits { found, stubs, lock }))
+    Ok(Some(MethodWaits { found, stubs, lock, task }))
 }
 
 /// The enter and exit code of a method; [`Scratch`] holds the bytes.
@@ -114,16 +130,23 @@ impl Ends {
         target: &Target,
         push: PushId,
         lock: Option<Lock>,
+        task: Option<&Task>,
         enter: &mut Vec<u8>,
         exit: &mut Vec<u8>,
     ) -> Self {
         enter.clear();
         exit.clear();
         push.call(target.enter, enter);
+        if let Some(task) = task {
+            enter.extend_from_slice(&task.started);
+        }
         let enter_call = enter.len() as u32;
         let after_enter = lock.map_or(0, |lock| lock.take(enter));
         let release = lock.map_or(0, |lock| lock.leave(exit));
         let before_exit_call = exit.len();
+        if let Some(task) = task {
+            exit.extend_from_slice(&task.finished);
+        }
         push.call(target.exit, exit);
         Self { enter_call, after_enter, release, before_exit_call }
     }
@@ -139,12 +162,13 @@ fn rewrite_code(
 ) -> Result<Done, SkipReason> {
     let (class, target) = (context.class, context.target);
     let prelude = if method.is_constructor() { Some(constructor::prelude(class, code)?) } else { None };
-    let waits = waits_of(&mut context, method, code, prelude.as_ref())?;
+    let waits = waits_of(&mut context, method, code, push, prelude.as_ref())?;
     let lock = waits.as_ref().and_then(|waits| waits.lock);
     let found = waits.as_ref().map(|waits| &waits.found);
 
     let Scratch { layout, widened, code: new_code, enter, exit, report } = scratch;
-    let ends = Ends::write(target, push, lock, enter, exit);
+    let ends =
+        Ends::write(target, push, lock, waits.as_ref().and_then(|waits| waits.task.as_ref()), enter, exit);
     let exit_call = exit.get(ends.before_exit_call..).unwrap_or_default();
     let insertions = Insertions {
         enters: prelude.as_ref().map_or(&[0][..], |prelude| &prelude.bodies),
@@ -196,8 +220,21 @@ fn rewrite_code(
         report::after_code(&placed, handler, report);
     }
 
+    let waits = waits.as_ref();
+    let steps = waits.is_some_and(|waits| waits.found.has_steps || waits.task.is_some());
+    let locals = waits.map_or(0, |waits| waits.found.locals);
     let waits = waits.is_some();
-    let new = NewCode { bytes: new_code, layout, waits, placed: &placed, handler, lock, table: &table };
+    let new = NewCode {
+        bytes: new_code,
+        layout,
+        waits,
+        steps,
+        locals,
+        placed: &placed,
+        handler,
+        lock,
+        table: &table,
+    };
     code_attribute::append(&mut context, method, code, &new, out)?;
     Ok(Done { unsynchronized: lock.is_some_and(|lock| lock.rewritten) })
 }

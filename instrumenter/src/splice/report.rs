@@ -1,6 +1,6 @@
 //! The list of inserted code, for explanations.
 
-use trace_format::event::WaitKind;
+use crate::waits::call_kind::CallKind;
 
 use super::layout::{Insertions, Layout};
 use super::stubs::{Placed, Target};
@@ -21,11 +21,11 @@ pub enum Purpose {
     /// The call of `o` before an `athrow`.
     Throw,
     /// A wait of this kind, from before the instruction to after it.
-    Wait(WaitKind),
+    Wait(CallKind),
     /// The release of a monitor.
     Release,
     /// The end of a wait of this kind when the call throws.
-    WaitThrown(WaitKind),
+    WaitThrown(CallKind),
     /// The handler that calls `o` for exceptions that leave the method.
     Handler,
 }
@@ -88,7 +88,7 @@ pub(crate) fn lock(rewritten: bool, enter_call: u32, out: &mut Vec<Inserted>) {
 /// Adds the code after the old code.
 pub(crate) fn after_code(stubs: &[Placed], handler: Option<u32>, out: &mut Vec<Inserted>) {
     for placed in stubs {
-        let kind = WaitKind::from_number(u32::from(placed.stub.kind)).unwrap_or(WaitKind::Blocking);
+        let kind = placed.stub.kind;
         let old = match placed.stub.target {
             Target::Handler(pc) => Some(u32::from(pc)),
             Target::Exit => None,

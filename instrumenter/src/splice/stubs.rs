@@ -15,12 +15,11 @@
 //! The stub throws instead of jumping, because HotSpot's C1 compiler rejects methods in which a handler is reached in
 //! both ways.
 
-use trace_format::event::WaitKind;
-
 use super::waits::{Found, WaitCalls};
 use crate::class::code::{Code, Handler};
 use crate::class::opcodes::ATHROW;
 use crate::error::SkipReason;
+use crate::waits::call_kind::CallKind;
 
 /// Bound on waits, and on stubs, times rows of the exception table in one method.
 const MAX_PAIRS: usize = 1 << 20;
@@ -30,7 +29,7 @@ const MAX_PAIRS: usize = 1 << 20;
 pub(crate) struct Stub {
     /// Old position of the handler; `None`, the greatest, is the exit handler.
     pub(crate) target: Target,
-    pub(crate) kind: u8,
+    pub(crate) kind: CallKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,7 +55,7 @@ pub(crate) fn needed(code: &Code<'_>, found: &Found) -> Result<Vec<Stub>, SkipRe
     }
     let mut stubs = Vec::new();
     for (mark, kind) in found.marks.iter().zip(&found.kinds) {
-        let Some(kind) = kind.map(|kind| kind.number() as u8) else { continue };
+        let Some(kind) = *kind else { continue };
         for row in code.handlers.iter().filter(|row| covers(row, mark.pc)) {
             stubs.push(Stub { target: Target::Handler(row.handler), kind });
         }
@@ -80,8 +79,7 @@ pub(crate) fn emit(stubs: &[Stub], calls: WaitCalls, out: &mut Vec<u8>) -> Vec<P
     let mut placed = Vec::with_capacity(stubs.len());
     for &stub in stubs {
         let at = out.len() as u32;
-        let kind = WaitKind::from_number(u32::from(stub.kind)).unwrap_or(WaitKind::Blocking);
-        calls.end_any(kind, out);
+        calls.end_any(stub.kind.number_thrown(), out);
         out.push(ATHROW);
         placed.push(Placed { stub, at, end: out.len() as u32 });
     }

@@ -1,19 +1,24 @@
-//! The waits of a method, and the code around them.
+//! The waits and steps of a method, and the code around them.
 
 use std::collections::HashMap;
 
-use trace_format::event::WaitKind;
+use trace_format::event::{ConcurrencyStep, WaitKind};
 
+use super::emit::PushId;
 use super::layout::{Mark, Prelude};
-use super::shuffle;
+use super::steps::{self, Site, StepCalls};
+use super::{local, shuffle};
 use crate::class::class_file::ClassFile;
 use crate::class::constant_pool::Appended;
 use crate::class::descriptor::{Types, words_of};
 use crate::class::opcodes::{
-    self, ACONST_NULL, BIPUSH, DUP, ICONST_0, INVOKEDYNAMIC, INVOKESTATIC, INVOKEVIRTUAL, MONITORENTER,
-    MONITOREXIT, SWAP,
+    self, ACONST_NULL, ALOAD, ASTORE, BIPUSH, DUP, ICONST_0, INVOKEDYNAMIC, INVOKESTATIC, INVOKEVIRTUAL,
+    MONITORENTER, MONITOREXIT, SWAP,
 };
 use crate::error::SkipReason;
+use crate::waits::call_kind::CallKind;
+use crate::waits::steps::Step;
+use crate::waits::tasks::Tasks;
 use crate::waits::{WaitObject, Waits};
 
 /// Constant pool indices of `wb`, `we` and `wr`.
@@ -26,24 +31,24 @@ pub(crate) struct WaitCalls {
 
 impl WaitCalls {
     /// Appends a push of `kind` below the object on the stack.
-    fn call_on_top(kind: WaitKind, method: u16, out: &mut Vec<u8>) {
+    fn call_on_top(kind: u8, method: u16, out: &mut Vec<u8>) {
         push_kind(kind, out);
         out.push(SWAP);
         call(method, out);
     }
 
     /// `.. object` to `..`: a wait for it begins.
-    pub(crate) fn begin(self, kind: WaitKind, out: &mut Vec<u8>) {
-        Self::call_on_top(kind, self.begin, out);
+    pub(crate) fn begin(self, kind: CallKind, out: &mut Vec<u8>) {
+        Self::call_on_top(kind.number(), self.begin, out);
     }
 
     /// `.. object` to `..`: the wait for it has ended.
-    pub(crate) fn end(self, kind: WaitKind, out: &mut Vec<u8>) {
-        Self::call_on_top(kind, self.end, out);
+    pub(crate) fn end(self, kind: CallKind, out: &mut Vec<u8>) {
+        Self::call_on_top(kind.number(), self.end, out);
     }
 
-    /// A wait has ended; only the end of a monitor wait needs the object.
-    pub(crate) fn end_any(self, kind: WaitKind, out: &mut Vec<u8>) {
+    /// A wait of the kind with this number has ended; only an end that takes a lock needs the object.
+    pub(crate) fn end_any(self, kind: u8, out: &mut Vec<u8>) {
         push_kind(kind, out);
         out.push(ACONST_NULL);
         call(self.end, out);
@@ -55,8 +60,8 @@ impl WaitCalls {
     }
 }
 
-fn push_kind(kind: WaitKind, out: &mut Vec<u8>) {
-    match kind.number() as u8 {
+fn push_kind(kind: u8, out: &mut Vec<u8>) {
+    match kind {
         kind @ 0..=5 => out.push(ICONST_0 + kind),
         kind => out.extend_from_slice(&[BIPUSH, kind]),
     }
@@ -70,7 +75,7 @@ fn call(method: u16, out: &mut Vec<u8>) {
 /// A call that waits: its kind, and how to access the object.
 #[derive(Clone, Copy, Debug)]
 struct Blocking {
-    kind: WaitKind,
+    kind: CallKind,
     /// Instructions that move the object to the top and back; `None` records the wait without an object.
     object: Option<(&'static [u8], &'static [u8])>,
 }
@@ -80,13 +85,22 @@ pub(crate) struct ClassWaits<'a> {
     waits: Waits<'a>,
     call_class: u16,
     calls: Option<WaitCalls>,
+    step_calls: Option<StepCalls>,
+    pub(crate) tasks: Tasks,
     /// By index of the method reference, and whether the call is static.
-    known: HashMap<(u16, bool), Option<Blocking>>,
+    known: HashMap<(u16, bool), Known>,
+}
+
+/// What is recorded at a call.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    blocking: Option<Blocking>,
+    steps: Vec<Step>,
 }
 
 impl<'a> ClassWaits<'a> {
-    pub(crate) fn new(waits: Waits<'a>, call_class: u16) -> Self {
-        Self { waits, call_class, calls: None, known: HashMap::new() }
+    pub(crate) fn new(waits: Waits<'a>, call_class: u16, tasks: Tasks) -> Self {
+        Self { waits, call_class, calls: None, step_calls: None, tasks, known: HashMap::new() }
     }
 
     pub(crate) fn waits(&self) -> Waits<'a> {
@@ -110,22 +124,48 @@ impl<'a> ClassWaits<'a> {
         Ok(calls)
     }
 
-    fn blocking(&mut self, class: &ClassFile<'_>, index: u16, is_static: bool) -> Option<Blocking> {
+    /// Returns the calls that record steps, as [`Self::calls`].
+    pub(crate) fn step_calls(&mut self, pool: &mut Appended) -> Result<StepCalls, SkipReason> {
+        if let Some(calls) = self.step_calls {
+            return Ok(calls);
+        }
+        let release = self.calls(pool)?.release;
+        let [c, wt] = [pool.utf8(b"c")?, pool.utf8(b"wt")?];
+        let step = pool.utf8(b"(Ljava/lang/Object;Ljava/lang/Object;II)V")?;
+        let tried = pool.utf8(b"(ZLjava/lang/Object;)V")?;
+        let calls = StepCalls {
+            step: pool.method(self.call_class, c, step)?,
+            release,
+            tried: pool.method(self.call_class, wt, tried)?,
+        };
+        self.step_calls = Some(calls);
+        Ok(calls)
+    }
+
+    fn known(&mut self, class: &ClassFile<'_>, index: u16, is_static: bool) -> Known {
         let waits = self.waits;
-        *self.known.entry((index, is_static)).or_insert_with(|| {
-            let [owner, name, descriptor] = class.pool.method(index).ok()?;
-            let found = waits.catalogue.find(owner, name, descriptor, waits.hierarchy);
+        let look = || {
+            let Ok([owner, name, descriptor]) = class.pool.method(index) else { return Known::default() };
             // A class may call inherited methods by its own name.
-            let inherited = || {
-                let parents = class.supertypes.iter().filter(|_| owner == class.name);
-                parents
-                    .into_iter()
-                    .find_map(|parent| waits.catalogue.find(parent, name, descriptor, waits.hierarchy))
+            let parents = class.supertypes.iter().copied().filter(|_| owner == class.name);
+            let mut classes = [owner].into_iter().chain(parents);
+            let found = classes
+                .clone()
+                .find_map(|class| waits.catalogue.find(class, name, descriptor, waits.hierarchy));
+            let blocking = found.map(|(kind, on)| {
+                let object = object_of(descriptor, on, is_static, name == b"<init>");
+                Blocking { kind, object }
+            });
+            let steps = |class: &[u8]| {
+                let class = core::str::from_utf8(class).ok()?;
+                let steps = waits.catalogue.steps.find(class, name, descriptor, waits.hierarchy);
+                Some(steps).filter(|steps| !steps.is_empty())
             };
-            let (kind, on) = found.or_else(inherited)?;
-            let object = object_of(descriptor, on, is_static, name == b"<init>");
-            Some(Blocking { kind, object })
-        })
+            // The receiver of a constructor is not an object yet.
+            let steps = classes.find_map(steps).filter(|_| name != b"<init>").unwrap_or_default();
+            Known { blocking, steps }
+        };
+        self.known.entry((index, is_static)).or_insert_with(look).clone()
     }
 }
 
@@ -157,76 +197,105 @@ fn object_of(descriptor: &[u8], on: WaitObject, is_static: bool, is_constructor:
     shuffle::below(&sizes)
 }
 
-/// The waits of a method, and the code around them.
+/// The waits and steps of a method, and the code around them.
 #[derive(Default)]
 pub(crate) struct Found {
     pub(crate) marks: Vec<Mark>,
     pub(crate) code: Vec<u8>,
     /// For each mark, the kind of the wait that an exception there ends.
-    pub(crate) kinds: Vec<Option<WaitKind>>,
+    pub(crate) kinds: Vec<Option<CallKind>>,
+    /// How many additional local variables the code needs.
+    pub(crate) locals: u16,
+    /// Whether there are steps, whose calls need more stack.
+    pub(crate) has_steps: bool,
 }
 
-/// Stack slots that the code around a wait needs: the object twice, and the kind.
+/// Stack slots that the code around a wait needs: the object twice, and the kind. Taking a lock needs the object once
+/// more.
 pub(crate) const EXTRA_STACK: u16 = 3;
 
-/// Finds the waits in `code`, except for those before a constructor's super call: no handler can cover them, so they
-/// could stay open.
+/// The method whose waits and steps are looked for.
+pub(crate) struct InMethod<'m> {
+    pub(crate) code: &'m [u8],
+    /// Its number in the class.
+    pub(crate) number: usize,
+    /// Its id.
+    pub(crate) id: PushId,
+    /// Where each source line starts, sorted by position.
+    pub(crate) lines: &'m [(u16, u16)],
+    /// The first free local variable.
+    pub(crate) free: u16,
+    pub(crate) prelude: Option<&'m Prelude>,
+}
+
+impl InMethod<'_> {
+    fn line(&self, pc: u32) -> u16 {
+        let behind = self.lines.partition_point(|(start, _)| u32::from(*start) <= pc);
+        behind.checked_sub(1).and_then(|at| self.lines.get(at)).map_or(0, |(_, line)| *line)
+    }
+}
+
+/// Finds the waits and steps in a method, except for those before a constructor's super call: no handler can cover them,
+/// so they could stay open.
 pub(crate) fn find(
     class: &ClassFile<'_>,
-    code: &[u8],
-    prelude: Option<&Prelude>,
+    method: &InMethod<'_>,
     of_class: &mut ClassWaits<'_>,
     pool: &mut Appended,
 ) -> Result<Found, SkipReason> {
     let mut found = Found::default();
-    for instruction in opcodes::instructions(code) {
+    for instruction in opcodes::instructions(method.code) {
         let instruction = instruction?;
         let opcode = instruction.opcode;
         let interesting =
-            matches!(opcode, MONITORENTER | MONITOREXIT) || (INVOKEVIRTUAL..INVOKEDYNAMIC).contains(&opcode);
-        if !interesting || prelude.is_some_and(|prelude| prelude.contains(instruction.pc)) {
+            matches!(opcode, MONITORENTER | MONITOREXIT) || (INVOKEVIRTUAL..=INVOKEDYNAMIC).contains(&opcode);
+        if !interesting || method.prelude.is_some_and(|prelude| prelude.contains(instruction.pc)) {
             continue;
         }
         let start = found.code.len();
-        let out = &mut found.code;
         let (between, kind) = match opcode {
             MONITORENTER => {
-                let calls = of_class.calls(pool)?;
+                let out = &mut found.code;
+                let (calls, kind) = (of_class.calls(pool)?, CallKind::Wait(WaitKind::Monitor));
                 out.extend_from_slice(&[DUP, DUP]);
-                calls.begin(WaitKind::Monitor, out);
+                calls.begin(kind, out);
                 let between = out.len();
-                calls.end(WaitKind::Monitor, out);
-                (between, Some(WaitKind::Monitor))
+                calls.end(kind, out);
+                (between, Some(kind))
             }
             MONITOREXIT => {
                 let calls = of_class.calls(pool)?;
-                out.push(DUP);
-                let between = out.len();
-                calls.release(out);
+                found.code.push(DUP);
+                let between = found.code.len();
+                calls.release(&mut found.code);
+                (between, None)
+            }
+            INVOKEDYNAMIC => {
+                let Some(body) = of_class.tasks.made_at(method.number, instruction.pc) else { continue };
+                let calls = of_class.step_calls(pool)?;
+                let between = found.code.len();
+                found.code.extend_from_slice(&[DUP, ACONST_NULL]);
+                let body = PushId::new(body, |id| pool.integer(id))?;
+                steps::call_step(ConcurrencyStep::Created, 0, body, calls.step, pool, &mut found.code)?;
+                found.has_steps = true;
                 (between, None)
             }
             _ => {
-                let index = opcodes::u2_at(code, instruction.pc + 1)?;
-                let Some(blocking) = of_class.blocking(class, index, opcode == INVOKESTATIC) else {
+                let index = opcodes::u2_at(method.code, instruction.pc + 1)?;
+                let known = of_class.known(class, index, opcode == INVOKESTATIC);
+                if known.blocking.is_none() && known.steps.is_empty() {
                     continue;
-                };
-                let calls = of_class.calls(pool)?;
-                match blocking.object {
-                    Some((up, down)) => {
-                        out.extend_from_slice(up);
-                        out.push(DUP);
-                        calls.begin(blocking.kind, out);
-                        out.extend_from_slice(down);
-                    }
-                    None => {
-                        push_kind(blocking.kind, out);
-                        out.push(ACONST_NULL);
-                        call(calls.begin, out);
-                    }
                 }
-                let between = out.len();
-                calls.end_any(blocking.kind, out);
-                (between, Some(blocking.kind))
+                let [_, _, descriptor] = class.pool.method(index)?;
+                let site = Site {
+                    calls: of_class.step_calls(pool)?,
+                    descriptor,
+                    is_static: opcode == INVOKESTATIC,
+                    line: method.line(instruction.pc),
+                    method: method.id,
+                    free: method.free,
+                };
+                around_call(&known, &site, of_class, pool, &mut found)?
             }
         };
         let (before, after) = (start..between, between..found.code.len());
@@ -234,6 +303,58 @@ pub(crate) fn find(
         found.kinds.push(kind);
     }
     Ok(found)
+}
+
+/// Appends the code around a call. Returns where the call is in it, and the kind of its wait.
+fn around_call(
+    known: &Known,
+    site: &Site<'_>,
+    of_class: &mut ClassWaits<'_>,
+    pool: &mut Appended,
+    found: &mut Found,
+) -> Result<(usize, Option<CallKind>), SkipReason> {
+    let around = site.around(&known.steps, pool)?;
+    found.has_steps |= !known.steps.is_empty();
+    found.code.extend_from_slice(&around.before);
+    let out = &mut found.code;
+    let mut free = around.free;
+    let mut object = None;
+    if let Some(blocking) = known.blocking {
+        let calls = of_class.calls(pool)?;
+        match blocking.object {
+            Some((up, down)) => {
+                out.extend_from_slice(up);
+                out.push(DUP);
+                if blocking.kind.takes_lock() {
+                    object = Some(free);
+                    out.push(DUP);
+                    local::access(ASTORE, free, out);
+                    free = free.checked_add(1).ok_or(SkipReason::TooManyLocals)?;
+                }
+                calls.begin(blocking.kind, out);
+                out.extend_from_slice(down);
+            }
+            None => {
+                push_kind(blocking.kind.number(), out);
+                out.push(ACONST_NULL);
+                call(calls.begin, out);
+            }
+        }
+    }
+    let between = out.len();
+    if let Some(blocking) = known.blocking {
+        let calls = of_class.calls(pool)?;
+        match object {
+            Some(object) => {
+                local::access(ALOAD, object, out);
+                calls.end(blocking.kind, out);
+            }
+            None => calls.end_any(blocking.kind.number(), out),
+        }
+    }
+    out.extend_from_slice(&around.after);
+    found.locals = found.locals.max(free - site.free);
+    Ok((between, known.blocking.map(|blocking| blocking.kind)))
 }
 
 #[cfg(test)]

@@ -1,19 +1,24 @@
-//! The catalogue of blocking calls: a built-in list that users can extend.
+//! The catalogue of calls that block, and of calls that hand work to other threads: built-in lists that users can extend.
 
 use std::collections::BTreeMap;
 
 use trace_format::event::WaitKind;
 
+use super::call_kind::CallKind;
+use super::steps::{Steps, Task};
 use crate::hierarchy::Hierarchy;
 
-/// The built-in list; the comment at its top describes the format.
+/// The built-in list of blocking calls; the comment at its top describes the format.
 const BUILT_IN: &str = include_str!("catalogue.txt");
+/// The built-in list of steps of concurrent work.
+const BUILT_IN_STEPS: &str = include_str!("steps.txt");
 
 /// Calls that may block, and the kind of wait of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Catalogue {
     /// By method name, in sorted order, so that the cache key of equal catalogues is equal.
     entries: BTreeMap<Box<[u8]>, Vec<Entry>>,
+    pub(crate) steps: Steps,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +27,7 @@ struct Entry {
     class: Option<Box<str>>,
     /// `None` matches any descriptor.
     descriptor: Option<Box<[u8]>>,
-    kind: WaitKind,
+    kind: CallKind,
     on: WaitObject,
 }
 
@@ -55,18 +60,22 @@ impl Default for Catalogue {
         let mut catalogue = Self::empty();
         // A test checks the built-in list, so this cannot fail.
         let _ = catalogue.add(BUILT_IN);
+        let _ = catalogue.add(BUILT_IN_STEPS);
         catalogue
     }
 }
 
-fn kind_named(name: &str) -> Option<WaitKind> {
+fn kind_named(name: &str) -> Option<CallKind> {
     match name {
-        "wait" => Some(WaitKind::ObjectWait),
+        "wait" => Some(CallKind::Wait(WaitKind::ObjectWait)),
+        "lock" => Some(CallKind::Lock),
+        "condition" => Some(CallKind::Condition),
         // Monitors are found by their instructions.
         _ => name
             .parse()
             .ok()
-            .filter(|kind| !matches!(kind, WaitKind::Monitor | WaitKind::ObjectWait | WaitKind::Unknown(_))),
+            .filter(|kind| !matches!(kind, WaitKind::Monitor | WaitKind::ObjectWait | WaitKind::Unknown(_)))
+            .map(CallKind::Wait),
     }
 }
 
@@ -74,7 +83,7 @@ impl Catalogue {
     /// Returns a catalogue without any calls, with which only monitors are recorded.
     #[must_use]
     pub fn empty() -> Self {
-        Self { entries: BTreeMap::new() }
+        Self { entries: BTreeMap::new(), steps: Steps::default() }
     }
 
     /// Adds the lines of `text`. A line replaces an entry with the same class, method and descriptor. The kind `off`
@@ -102,6 +111,9 @@ impl Catalogue {
 
     fn add_line(&mut self, line: &str) -> Result<(), &'static str> {
         let mut words = line.split_whitespace();
+        if line.split_whitespace().next().is_some_and(Steps::has_word) {
+            return self.steps.add_line(line);
+        }
         let (Some(kind), Some(class), Some(method)) = (words.next(), words.next(), words.next()) else {
             return Err("a line needs a kind, a class and a method");
         };
@@ -130,9 +142,12 @@ impl Catalogue {
         let all = kind == "off" && descriptor.is_none();
         of_name.retain(|entry: &Entry| entry.class != class || !all && entry.descriptor != descriptor);
         if kind == "off" {
+            self.steps.remove(class.as_deref(), method.as_bytes(), descriptor.as_deref());
             return Ok(());
         }
-        let kind = kind_named(kind).ok_or("the kind is not wait, park, sleep, join, blocking or off")?;
+        let kind = kind_named(kind).ok_or(
+            "the kind is not wait, park, lock, condition, sleep, join, blocking, off, or a step such as submitted",
+        )?;
         of_name.push(Entry { class, descriptor, kind, on });
         Ok(())
     }
@@ -142,13 +157,20 @@ impl Catalogue {
         let of_name = self.entries.get(name).map(Vec::as_slice).unwrap_or_default();
         of_name.iter().any(|entry| {
             entry.class.is_some() && entry.descriptor.as_deref().is_none_or(|wanted| wanted == descriptor)
-        })
+        }) || self.steps.asks_for_class(name, descriptor)
     }
 
-    /// Returns whether a call of this method may be in the list for some class.
-    pub(crate) fn names(&self, name: &[u8], descriptor: &[u8]) -> bool {
+    /// Returns whether a call of this method may be in the list: a wait for any class, or a step for exactly this one.
+    /// The names of steps, such as `put`, are too common to take them for any class.
+    pub(crate) fn names(&self, class: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
         let of_name = self.entries.get(name).map(Vec::as_slice).unwrap_or_default();
         of_name.iter().any(|entry| entry.descriptor.as_deref().is_none_or(|wanted| wanted == descriptor))
+            || self.steps.lists_exactly(class, name, descriptor)
+    }
+
+    /// Returns the task types that an instance method may be the code of.
+    pub(crate) fn tasks(&self) -> &[Task] {
+        self.steps.tasks()
     }
 
     /// Returns the kind and object of the wait in a call of this method, if it is in the list. Entries with a
@@ -159,7 +181,7 @@ impl Catalogue {
         name: &[u8],
         descriptor: &[u8],
         hierarchy: &Hierarchy,
-    ) -> Option<(WaitKind, WaitObject)> {
+    ) -> Option<(CallKind, WaitObject)> {
         let of_name = self.entries.get(name)?;
         let class = core::str::from_utf8(class).ok()?;
         let fits = |entry: &&Entry| {
@@ -179,6 +201,7 @@ mod tests {
     fn every_line_of_the_built_in_list_is_read() {
         let mut catalogue = Catalogue::empty();
         assert_eq!(catalogue.add(BUILT_IN), Ok(()));
+        assert_eq!(catalogue.add(BUILT_IN_STEPS), Ok(()));
         let count: usize = catalogue.entries.values().map(Vec::len).sum();
         let lines = BUILT_IN.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
         assert_eq!(count, lines.filter(|line| !line.is_empty()).count(), "no line twice");
@@ -194,16 +217,28 @@ mod tests {
         };
         assert_eq!(
             find("java/lang/Object", "wait", "(J)V"),
-            Some((WaitKind::ObjectWait, WaitObject::Receiver))
+            Some((CallKind::Wait(WaitKind::ObjectWait), WaitObject::Receiver))
         );
-        assert_eq!(find("any/Where", "wait", "()V"), Some((WaitKind::ObjectWait, WaitObject::Receiver)));
+        assert_eq!(
+            find("any/Where", "wait", "()V"),
+            Some((CallKind::Wait(WaitKind::ObjectWait), WaitObject::Receiver))
+        );
         assert_eq!(find("any/Where", "wait", "(I)V"), None);
-        assert_eq!(find("app/Worker", "join", "()V"), Some((WaitKind::Join, WaitObject::Receiver)));
+        assert_eq!(
+            find("app/Worker", "join", "()V"),
+            Some((CallKind::Wait(WaitKind::Join), WaitObject::Receiver))
+        );
         assert_eq!(find("app/Other", "join", "()V"), None);
         let park = "(Ljava/lang/Object;J)V";
         let support = "java/util/concurrent/locks/LockSupport";
-        assert_eq!(find(support, "parkNanos", park), Some((WaitKind::Park, WaitObject::FirstArgument)));
-        assert_eq!(find(support, "parkNanos", "(J)V"), Some((WaitKind::Park, WaitObject::None)));
+        assert_eq!(
+            find(support, "parkNanos", park),
+            Some((CallKind::Wait(WaitKind::Park), WaitObject::FirstArgument))
+        );
+        assert_eq!(
+            find(support, "parkNanos", "(J)V"),
+            Some((CallKind::Wait(WaitKind::Park), WaitObject::None))
+        );
     }
 
     #[test]
@@ -216,10 +251,19 @@ mod tests {
             let none = Hierarchy::default();
             catalogue.find(class.as_bytes(), name.as_bytes(), descriptor.as_bytes(), &none)
         };
-        assert_eq!(find("com/acme/Bus", "call", "(I)V"), Some((WaitKind::Blocking, WaitObject::Receiver)));
+        assert_eq!(
+            find("com/acme/Bus", "call", "(I)V"),
+            Some((CallKind::Wait(WaitKind::Blocking), WaitObject::Receiver))
+        );
         assert_eq!(find("java/lang/Thread", "sleep", "(J)V"), None);
-        assert_eq!(find("java/lang/Thread", "join", "()V"), Some((WaitKind::Park, WaitObject::None)));
-        assert_eq!(find("java/lang/Thread", "join", "(J)V"), Some((WaitKind::Join, WaitObject::Receiver)));
+        assert_eq!(
+            find("java/lang/Thread", "join", "()V"),
+            Some((CallKind::Wait(WaitKind::Park), WaitObject::None))
+        );
+        assert_eq!(
+            find("java/lang/Thread", "join", "(J)V"),
+            Some((CallKind::Wait(WaitKind::Join), WaitObject::Receiver))
+        );
     }
 
     #[test]

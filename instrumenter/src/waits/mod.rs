@@ -1,18 +1,23 @@
-//! Waits: which calls may block, and the code that records them.
+//! Waits and steps of concurrent work: which calls may block or hand work to other threads, and the code that records them.
 //!
 //! ```text
 //!   monitorenter     wb(1, lock); monitorenter; we(1, lock)
 //!   monitorexit      monitorexit; wr(lock)
 //!   call             wb(kind, on); call; we(kind, null)
 //!   synchronized     see splice::lock
+//!   step             c(object, other, step, method); call
 //! ```
 //!
 //! A [`Catalogue`] lists the calls and their kinds; [`splice::waits`](crate::splice::waits) inserts the code.
 
+pub(crate) mod call_kind;
 mod catalogue;
 pub(crate) mod scan;
 pub(crate) mod serializable;
+pub(crate) mod steps;
+pub(crate) mod tasks;
 
+pub use call_kind::CallKind;
 pub(crate) use catalogue::WaitObject;
 pub use catalogue::{Catalogue, CatalogueError};
 

@@ -1,7 +1,8 @@
 //! The explanation of a class, compared with the class that was written.
 
 use instrumenter::{
-    Catalogue, Decision, Error, ExplainedMethod, FocusCall, Input, MapPaths, Options, Purpose, instrument,
+    CallKind, Catalogue, Decision, Error, ExplainedMethod, FocusCall, Input, MapPaths, Options, Purpose,
+    instrument,
 };
 use trace_format::event::WaitKind;
 
@@ -51,8 +52,8 @@ fn each_method_lists_the_inserted_code() {
         Purpose::Return,
         Purpose::Handler,
         Purpose::Release,
-        Purpose::Wait(WaitKind::Monitor),
-        Purpose::WaitThrown(WaitKind::Monitor),
+        Purpose::Wait(CallKind::Wait(WaitKind::Monitor)),
+        Purpose::WaitThrown(CallKind::Wait(WaitKind::Monitor)),
     ] {
         assert!(purposes.contains(&wanted), "{wanted:?} in {purposes:?}");
     }

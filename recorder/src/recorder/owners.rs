@@ -2,6 +2,9 @@
 //!
 //! One slot per lock, by its identity, no chains: two locks that share a slot evict each other, and the owner
 //! of the evicted one reads as unknown, never as another thread. The recording says how often that happened.
+//!
+//! `MethodBeat` reads and writes the table too, by its address: a lock of `java.util.concurrent` that is free costs no
+//! call of native code. So the layout is fixed.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -10,12 +13,21 @@ const SLOTS: usize = 4096;
 /// Identity of a lock → uid of the thread that owns it.
 #[derive(Debug)]
 pub(crate) struct Owners {
-    slots: &'static [Slot; SLOTS],
+    table: &'static Table,
+}
+
+/// The slots, and the count behind them.
+#[derive(Debug)]
+#[repr(C)]
+struct Table {
+    slots: [Slot; SLOTS],
     /// Owned locks whose owner was forgotten because another lock took their slot.
     evicted: AtomicU64,
 }
 
+/// 16 bytes, in this order.
 #[derive(Debug)]
+#[repr(C)]
 struct Slot {
     lock: AtomicU64,
     owner: AtomicU32,
@@ -23,9 +35,15 @@ struct Slot {
     depth: AtomicU32,
 }
 
-/// The recorder's slots. Zero pages until a lock takes one: memory that is allocated at the start of an app
+/// The recorder's table. Zero pages until a lock takes one: memory that is allocated at the start of an app
 /// is written to there.
-static RECORDERS_SLOTS: [Slot; SLOTS] = [const { Slot::free() }; SLOTS];
+static RECORDERS_TABLE: Table = Table::free();
+
+impl Table {
+    const fn free() -> Self {
+        Self { slots: [const { Slot::free() }; SLOTS], evicted: AtomicU64::new(0) }
+    }
+}
 
 impl Slot {
     const fn free() -> Self {
@@ -36,13 +54,13 @@ impl Slot {
 impl Owners {
     /// The process's table.
     pub(crate) fn process_wide() -> Self {
-        Self { slots: &RECORDERS_SLOTS, evicted: AtomicU64::new(0) }
+        Self { table: &RECORDERS_TABLE }
     }
 
     fn slot(&self, lock: u64) -> &Slot {
         // Fibonacci hashing: identity hashes and addresses differ in their low bits only.
         let hash = lock.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 52;
-        &self.slots[hash as usize % SLOTS]
+        &self.table.slots[hash as usize % SLOTS]
     }
 
     /// The uid of the thread that owns `lock`, 0 if unknown.
@@ -60,7 +78,7 @@ impl Owners {
             return;
         }
         if slot.owner.swap(0, Ordering::AcqRel) != 0 && slot.lock.load(Ordering::Relaxed) != lock {
-            self.evicted.fetch_add(1, Ordering::Relaxed);
+            self.table.evicted.fetch_add(1, Ordering::Relaxed);
         }
         slot.lock.store(lock, Ordering::Relaxed);
         slot.depth.store(1, Ordering::Relaxed);
@@ -69,15 +87,28 @@ impl Owners {
 
     /// The threads that own a lock, by uid, sorted. Searches the whole table: not on a thread of the app.
     pub(crate) fn owners(&self) -> Vec<u32> {
-        let mut owners: Vec<u32> =
-            self.slots.iter().map(|slot| slot.owner.load(Ordering::Relaxed)).filter(|uid| *uid > 0).collect();
+        let mut owners: Vec<u32> = self
+            .table
+            .slots
+            .iter()
+            .map(|slot| slot.owner.load(Ordering::Relaxed))
+            .filter(|uid| *uid > 0)
+            .collect();
         owners.sort_unstable();
         owners
     }
 
     /// How many owned locks were forgotten under pressure.
     pub(crate) fn evicted(&self) -> u64 {
-        self.evicted.load(Ordering::Relaxed)
+        self.table.evicted.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the calling thread `uid` has left `lock` altogether.
+    pub(crate) fn gave_up(&self, lock: u64, uid: u32) {
+        let slot = self.slot(lock);
+        if slot.lock.load(Ordering::Relaxed) == lock && slot.owner.load(Ordering::Relaxed) == uid {
+            slot.owner.store(0, Ordering::Release);
+        }
     }
 
     /// Notes that the calling thread `uid` has left `lock`.
@@ -90,13 +121,19 @@ impl Owners {
     }
 }
 
+/// The address of the process's table, for `MethodBeat`: 4,096 slots of lock (8 bytes), owner's uid (4) and depth (4),
+/// then the count of forgotten owners (8).
+#[must_use]
+pub fn address() -> usize {
+    std::ptr::from_ref(&RECORDERS_TABLE).addr()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn owners() -> Owners {
-        let slots = Box::leak(Box::new([const { Slot::free() }; SLOTS]));
-        Owners { slots, evicted: AtomicU64::new(0) }
+        Owners { table: Box::leak(Box::new(Table::free())) }
     }
 
     #[test]

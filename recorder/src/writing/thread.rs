@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::atomic::{Ordering, fence};
 
-use trace_format::event::{Encoded, Event};
+use trace_format::event::{Concurrency, Encoded, Event};
 use trace_format::layout::{ClockMode, RegionKind, THREAD_LEN, THREAD_NAME_LEN, thread as entry};
 
 use crate::memory::stale::Stale;
@@ -82,6 +82,21 @@ impl ThreadWriter {
     fn method_and_grant(&mut self, id: u32, begin: bool, behind: u64) -> u64 {
         self.writer.release(behind);
         self.method(id, begin);
+        self.grant()
+    }
+
+    /// Records a step of concurrent work for Java, with the exact time: threads' steps are compared. Returns what
+    /// [`ThreadWriter::method_for_java`] returns.
+    pub fn step_for_java(&mut self, step: &Concurrency, behind: u64) -> u64 {
+        self.writer.release(behind);
+        let put = crate::guard::disarm_on_panic(|| {
+            Recorder::active().and_then(|_| self.put(&Event::Concurrency(*step).encode()))
+        });
+        if put.flatten().is_some() { self.grant() } else { 0 }
+    }
+
+    /// Lets Java write on, if the clock is coarse. Returns the address behind its next word, else 0.
+    fn grant(&mut self) -> u64 {
         if self.writer.mode() == ClockMode::Precise || !coarse::is_coarse_and_open() {
             return 0;
         }
@@ -160,7 +175,9 @@ impl ThreadWriter {
         }
     }
 
-    pub(crate) fn uid(&self) -> u32 {
+    /// Its number in the recording.
+    #[must_use]
+    pub fn uid(&self) -> u32 {
         self.writer.uid()
     }
 

@@ -42,3 +42,16 @@ pub fn released(lock: u64) {
     let Some(recorder) = Recorder::active() else { return };
     with_writer(recorder, |thread| recorder.owners.released(lock, thread.uid()));
 }
+
+/// Notes that the calling thread has taken `lock`. Only updates the table of owners.
+pub fn acquired(lock: u64) {
+    let Some(recorder) = Recorder::active() else { return };
+    with_writer(recorder, |thread| recorder.owners.acquired(lock, thread.uid()));
+}
+
+/// Notes that the calling thread has given `lock` up, however often it had entered it: it waits to be notified. Only
+/// updates the table of owners.
+pub fn gave_up(lock: u64) {
+    let Some(recorder) = Recorder::active() else { return };
+    with_writer(recorder, |thread| recorder.owners.gave_up(lock, thread.uid()));
+}

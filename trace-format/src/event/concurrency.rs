@@ -63,7 +63,8 @@ pub struct Concurrency {
 
 impl Concurrency {
     /// The payload: step and line (16 bits each), method; both objects; both classes.
-    pub(super) fn encode(&self) -> [u64; 3] {
+    #[must_use]
+    pub fn to_words(&self) -> [u64; 3] {
         let halves = |upper: u32, lower: u32| u64::from(upper) << 32 | u64::from(lower);
         [
             halves(self.step.number() << 16 | u32::from(self.line), self.method),
@@ -72,11 +73,11 @@ impl Concurrency {
         ]
     }
 
-    /// `None` if words are missing.
-    pub(super) fn decode(payload: &[u64]) -> Option<Self> {
-        let [head, objects, classes] = *payload.first_chunk()?;
+    /// The step whose payload is `words`, as `MethodBeat` packs them.
+    #[must_use]
+    pub fn from_words([head, objects, classes]: [u64; 3]) -> Self {
         let (upper, lower) = (|word: u64| (word >> 32) as u32, |word: u64| word as u32);
-        Some(Self {
+        Self {
             step: ConcurrencyStep::from(upper(head) >> 16),
             line: upper(head) as u16,
             method: lower(head),
@@ -84,6 +85,6 @@ impl Concurrency {
             other: lower(objects),
             class: TextId(upper(classes)),
             other_class: TextId(lower(classes)),
-        })
+        }
     }
 }

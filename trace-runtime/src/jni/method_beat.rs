@@ -9,7 +9,7 @@ use std::time::Duration;
 use ::jni::EnvUnowned;
 use ::jni::objects::{JClass, JString};
 use ::jni::sys::{jboolean, jint, jlong};
-use trace_format::event::{TextId, WaitKind};
+use trace_format::event::{Concurrency, TextId, WaitKind};
 
 use crate::control::Clock;
 use crate::files::file::Destination;
@@ -77,8 +77,8 @@ extern "system" fn Java_dev_anrscope_MethodBeat_join(
     .unwrap_or(0)
 }
 
-/// The addresses that Java reads itself: 0 the time word, 1 the switches, 3 main's gate; and 2 the size of
-/// an address in bytes.
+/// The addresses that Java reads itself: 0 the time word, 1 the switches, 3 main's gate, 4 the table of locks' owners; and
+/// 2 the size of an address in bytes.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_address(
     _: EnvUnowned<'_>,
@@ -89,8 +89,47 @@ extern "system" fn Java_dev_anrscope_MethodBeat_address(
         0 => coarse::word_address() as jlong,
         1 => crate::writing::switches::address() as jlong,
         3 => coarse::main_gate_address() as jlong,
+        4 => recorder::lock_owners_address() as jlong,
         _ => size_of::<usize>() as jlong,
     }
+}
+
+/// Records a step of concurrent work; `head`, `objects` and `classes` are its payload. Returns as `enter`.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_step(
+    _: EnvUnowned<'_>,
+    _: JClass<'_>,
+    thread: jlong,
+    behind: jlong,
+    head: jlong,
+    objects: jlong,
+    classes: jlong,
+) -> jlong {
+    let step = Concurrency::from_words([head, objects, classes].map(|word| word as u64));
+    // SAFETY: as for `enter`.
+    if let Some(thread) = unsafe { ThreadWriter::from_address(thread) } {
+        return thread.step_for_java(&step, behind as u64) as jlong;
+    }
+    0
+}
+
+/// The number of the calling thread in the recording, 0 if it has none.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_uid(_: EnvUnowned<'_>, _: JClass<'_>, thread: jlong) -> jint {
+    // SAFETY: as for `enter`.
+    unsafe { ThreadWriter::from_address(thread) }.map_or(0, |thread| thread.uid() as jint)
+}
+
+/// Records that the calling thread has taken a lock.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_acquired(_: EnvUnowned<'_>, _: JClass<'_>, lock: jint) {
+    disarm_on_panic(|| crate::acquired(lock_identity(lock)));
+}
+
+/// Records that the calling thread gave a lock up, however often it had taken it.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_gaveUp(_: EnvUnowned<'_>, _: JClass<'_>, lock: jint) {
+    disarm_on_panic(|| crate::gave_up(lock_identity(lock)));
 }
 
 /// The id of a text.

@@ -2,6 +2,8 @@ package dev.anrscope;
 
 import java.lang.ref.WeakReference;
 import java.lang.reflect.Field;
+import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.concurrent.locks.ReentrantLock;
 import sun.misc.Unsafe;
 
 /**
@@ -65,7 +67,8 @@ public final class MethodBeat {
 
     /**
      * State of each other thread: the address of its native writer, 0 if it has no space in the recording; the address
-     * of its gate; its values of {@link #behind}, {@link #floor} and {@link #left}; and its {@link #TID}.
+     * of its gate; its values of {@link #behind}, {@link #floor} and {@link #left}; its {@link #TID}; its number in the
+     * recording; and its {@link #locking}.
      */
     private static final ThreadLocal<long[]> WRITER = new ThreadLocal<long[]>();
 
@@ -77,8 +80,12 @@ public final class MethodBeat {
 
     private static final int OWNER = 5;
 
+    private static final int UID = 6;
+
+    private static final int LOCKING = 7;
+
     /** State of a thread that is not recorded. */
-    private static final long[] UNRECORDED = new long[6];
+    private static final long[] UNRECORDED = new long[8];
 
     /**
      * Cache of {@link #WRITER} by thread id, which is never reused: a lookup takes a third of the thread-local's time.
@@ -117,6 +124,38 @@ public final class MethodBeat {
 
     /** Calls of main until the next timed one. */
     private static int left = FIRST_TIMED;
+
+    /** Main's calls of {@link #wb} for locks without their {@link #we}: a bit each, set if the wait is recorded. */
+    private static long locking;
+
+    /** Main's number in the recording. */
+    private static final int MAIN_UID = ON ? uid(MAIN_WRITER) : 0;
+
+    /** The address of the table of locks' owners; 0 if it is used through native calls. See {@link #acquired(long, int)}. */
+    private static final long OWNERS = U == null ? 0 : address(4);
+
+    /** Kinds of {@link #wb} that a recording does not have: a lock, a condition of a lock, a lock that was not taken. */
+    private static final int LOCK = 7;
+
+    private static final int CONDITION = 8;
+
+    private static final int NOT_LOCKED = 9;
+
+    /** Kinds that it has. */
+    private static final int OBJECT_WAIT = 2;
+
+    private static final int PARK = 3;
+
+    /** Steps of {@link #c}. */
+    private static final int PART_OF = 12;
+
+    private static final int THREAD_STARTED = 15;
+
+    /**
+     * What belongs to which lock: identity of a condition, or of a read or write lock, and that of its lock, by the lower
+     * bits of the first. Two with the same bits evict each other.
+     */
+    private static final AtomicLongArray PARTS = new AtomicLongArray(1024);
 
     /** The class of virtual threads; null if the JVM has none. */
     private static final Class<?> VIRTUAL = virtual();
@@ -324,7 +363,8 @@ public final class MethodBeat {
         long[] state = WRITER.get();
         if (state == null) {
             long writer = join(thread.getName());
-            state = new long[] {writer, writer == 0 || U == null ? 0 : U.getLong(writer), 0, 0, FIRST_TIMED, tid};
+            long gate = writer == 0 || U == null ? 0 : U.getLong(writer);
+            state = new long[] {writer, gate, 0, 0, FIRST_TIMED, tid, writer == 0 ? 0 : uid(writer), 0};
             WRITER.set(state);
         }
         if (TID != 0) {
@@ -344,27 +384,204 @@ public final class MethodBeat {
     }
 
     /**
-     * A wait begins: 1 entering a monitor, 2 Object.wait, 3 park, 4 sleep, 5 join, 6 a blocking call.
+     * A wait begins: 1 entering a monitor, 2 Object.wait, 3 park, 4 sleep, 5 join, 6 a blocking call, 7 taking a lock of
+     * java.util.concurrent, 8 waiting at a condition of one. A free {@link ReentrantLock} is no wait.
      *
      * @param on the object waited on or for; may be null
      */
     public static void wb(int kind, Object on) {
         if (ON && known()) {
-            waitBegin(kind, System.identityHashCode(on), on == null ? 0 : className(on.getClass()));
+            if (kind == LOCK) {
+                boolean waits = !isFree(on);
+                pushLocking(waits);
+                if (!waits) {
+                    return;
+                }
+            }
+            int id = System.identityHashCode(on);
+            int recorded = kind >= LOCK ? PARK : kind;
+            waitBegin(recorded, kind == LOCK ? whole(id) : id, on == null ? 0 : className(on.getClass()));
+            if (kind == OBJECT_WAIT) {
+                gaveUp(id);
+            } else if (kind == CONDITION) {
+                gaveUp(whole(id));
+            }
         }
     }
 
-    /** A wait ends. */
+    /** A wait ends; 9 for a lock that was not taken, because the call threw. */
     public static void we(int kind, Object on) {
         if (ON && known()) {
-            waitEnd(kind, System.identityHashCode(on));
+            int id = System.identityHashCode(on);
+            if (kind == LOCK || kind == NOT_LOCKED) {
+                if (popLocking()) {
+                    waitEnd(PARK, whole(id));
+                }
+                if (kind == LOCK && on != null) {
+                    acquire(whole(id));
+                }
+                return;
+            }
+            waitEnd(kind == CONDITION ? PARK : kind, id);
+            if (on != null && (kind == OBJECT_WAIT || kind == CONDITION)) {
+                acquire(kind == CONDITION ? whole(id) : id);
+            }
         }
     }
 
-    /** The calling thread has left a monitor. */
+    /** The calling thread has left a monitor or a lock. */
     public static void wr(Object on) {
         if (ON && known()) {
-            released(System.identityHashCode(on));
+            int id = whole(System.identityHashCode(on));
+            if (OWNERS == 0) {
+                released(id);
+            } else {
+                released(id, uid());
+            }
+        }
+    }
+
+    /** The calling thread has tried to take a lock. */
+    public static void wt(boolean taken, Object on) {
+        if (taken && ON && known()) {
+            acquire(whole(System.identityHashCode(on)));
+        }
+    }
+
+    /**
+     * A step of concurrent work. The steps and their objects are those of {@code ConcurrencyStep} in {@code trace-format}.
+     *
+     * @param object what it happened to; may be null
+     * @param other the second object; may be null
+     * @param step the step's number, shifted left by 16, and the source line of the call
+     * @param method the id of the method of the call, or of the task's code
+     */
+    public static void c(Object object, Object other, int step, int method) {
+        if (!ON) {
+            return;
+        }
+        boolean main = Thread.currentThread() == MAIN;
+        long[] state = main ? null : state();
+        if (!main && state[0] == 0) {
+            return;
+        }
+        int first = System.identityHashCode(object);
+        int second = System.identityHashCode(other);
+        int kind = step >>> 16;
+        if (kind == PART_OF && !isNewPart(first, second)) {
+            return;
+        }
+        int name = 0;
+        if (kind == THREAD_STARTED && object instanceof Thread) {
+            name = text(((Thread) object).getName());
+        } else if (object != null) {
+            name = className(object.getClass());
+        }
+        long head = (long) step << 32 | method & 0xFFFFFFFFL;
+        long objects = (long) first << 32 | second & 0xFFFFFFFFL;
+        long classes = (long) name << 32 | (other == null ? 0 : className(other.getClass()));
+        if (main) {
+            behind = floor = step(MAIN_WRITER, behind, head, objects, classes);
+        } else {
+            state[BEHIND] = state[FLOOR] = step(state[0], state[BEHIND], head, objects, classes);
+        }
+    }
+
+    /** Whether taking the lock is no wait. Behind others in a fair lock's queue it is one. */
+    private static boolean isFree(Object lock) {
+        if (lock == null || lock.getClass() != ReentrantLock.class) {
+            return false;
+        }
+        ReentrantLock known = (ReentrantLock) lock;
+        return known.isHeldByCurrentThread() || !known.isLocked() && !(known.isFair() && known.hasQueuedThreads());
+    }
+
+    private static void pushLocking(boolean recorded) {
+        long bit = recorded ? 1 : 0;
+        if (Thread.currentThread() == MAIN) {
+            locking = locking << 1 | bit;
+        } else {
+            long[] state = state();
+            state[LOCKING] = state[LOCKING] << 1 | bit;
+        }
+    }
+
+    private static boolean popLocking() {
+        long bits;
+        if (Thread.currentThread() == MAIN) {
+            bits = locking;
+            locking = bits >>> 1;
+        } else {
+            long[] state = state();
+            bits = state[LOCKING];
+            state[LOCKING] = bits >>> 1;
+        }
+        return (bits & 1) != 0;
+    }
+
+    /** The identity of the lock that a condition, or a read or write lock, belongs to; its own if it is a lock itself. */
+    private static int whole(int part) {
+        long known = PARTS.get(part & PARTS.length() - 1);
+        return (int) (known >>> 32) == part ? (int) known : part;
+    }
+
+    private static boolean isNewPart(int part, int whole) {
+        int at = part & PARTS.length() - 1;
+        long known = (long) part << 32 | whole & 0xFFFFFFFFL;
+        if (PARTS.get(at) == known) {
+            return false;
+        }
+        PARTS.lazySet(at, known);
+        return true;
+    }
+
+    private static int uid() {
+        return Thread.currentThread() == MAIN ? MAIN_UID : (int) state()[UID];
+    }
+
+    private static void acquire(int lock) {
+        if (OWNERS == 0) {
+            acquired(lock);
+        } else {
+            acquired(lock, uid());
+        }
+    }
+
+    /** The slot of a lock in the table of owners: its identity (8 bytes), the owner's number (4), how often it has it (4). */
+    private static long slot(long lock) {
+        return OWNERS + (lock * 0x9E3779B97F4A7C15L >>> 52 << 4);
+    }
+
+    /** As {@code Owners::acquired} in the native recorder. */
+    private static void acquired(long lock, int uid) {
+        long slot = slot(lock);
+        if (U.getLong(slot) == lock && U.getInt(slot + 8) == uid) {
+            U.putInt(slot + 12, U.getInt(slot + 12) + 1);
+            return;
+        }
+        if (U.getInt(slot + 8) != 0) {
+            if (U.getLong(slot) != lock) {
+                // The count of forgotten owners, behind 4,096 slots. Two at the same time may count as one.
+                U.putLong(OWNERS + 65536, U.getLong(OWNERS + 65536) + 1);
+            }
+            U.putInt(slot + 8, 0);
+            U.storeFence();
+        }
+        U.putLong(slot, lock);
+        U.putInt(slot + 12, 1);
+        U.storeFence();
+        U.putInt(slot + 8, uid);
+    }
+
+    /** As {@code Owners::released}. */
+    private static void released(long lock, int uid) {
+        long slot = slot(lock);
+        if (U.getLong(slot) == lock && U.getInt(slot + 8) == uid) {
+            int depth = U.getInt(slot + 12) - 1;
+            U.putInt(slot + 12, depth);
+            if (depth <= 0) {
+                U.putInt(slot + 8, 0);
+            }
         }
     }
 
@@ -630,6 +847,14 @@ public final class MethodBeat {
     private static native void waitEnd(int kind, int lock);
 
     private static native void released(int lock);
+
+    private static native void acquired(int lock);
+
+    private static native void gaveUp(int lock);
+
+    private static native int uid(long writer);
+
+    private static native long step(long writer, long behind, long head, long objects, long classes);
 
     private static native boolean askForDump();
 }

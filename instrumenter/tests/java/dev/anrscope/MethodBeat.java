@@ -77,7 +77,9 @@ public final class MethodBeat {
 
     public static void we(int kind, Object on) {
         Calls calls = CALLS.get();
-        if (calls.waitDepth > 0 && calls.waitKinds[calls.waitDepth - 1] == kind) {
+        // 9 ends the wait for a lock that was not taken.
+        int begun = kind == 9 ? 7 : kind;
+        if (calls.waitDepth > 0 && calls.waitKinds[calls.waitDepth - 1] == begun) {
             calls.waitDepth--;
         } else if (calls.wrong == null && !LENIENT) {
             calls.wrong = "we(" + kind + ") without its wb";
@@ -89,6 +91,34 @@ public final class MethodBeat {
 
     public static void wr(Object on) {
         CALLS.get().releases++;
+    }
+
+    public static void wt(boolean taken, Object on) {
+        if (on == null) {
+            CALLS.get().wrong = "tried a lock that is null";
+        }
+    }
+
+    /** With the property {@code anrscope.steps}, each step is printed: thread, step, line, classes, method. */
+    public static void c(Object object, Object other, int step, int method) {
+        if (STEPS) {
+            String text = "step " + Thread.currentThread().getName() + " " + (step >>> 16) + " " + (step & 0xFFFF) + " "
+                    + name(object) + " " + name(other) + " " + method;
+            synchronized (System.err) {
+                System.err.println(text);
+            }
+        }
+    }
+
+    private static final boolean STEPS = Boolean.getBoolean("anrscope.steps");
+
+    /** Class and identity, so that two steps can be told to be about the same object. */
+    private static String name(Object object) {
+        if (object == null) {
+            return "null";
+        }
+        String simple = object.getClass().getSimpleName();
+        return (simple.contains("Lambda") ? "lambda" : simple) + "@" + System.identityHashCode(object);
     }
 
     public static void at(android.app.Activity activity, boolean hasFocus) {

@@ -22,6 +22,12 @@ public final class MethodBeat {
     /** Does nothing. */
     public static void wr(Object on) {}
 
+    /** Does nothing. */
+    public static void wt(boolean taken, Object on) {}
+
+    /** Does nothing. */
+    public static void c(Object object, Object other, int step, int method) {}
+
     /** Does nothing; returns false. */
     public static boolean dump() {
         return false;

@@ -1,0 +1,67 @@
+//! What a blocking call does to the calling thread, as a number in the call of `MethodBeat`.
+
+use core::cmp::Ordering;
+use core::fmt;
+
+use trace_format::event::WaitKind;
+
+/// What a blocking call does to the calling thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CallKind {
+    /// It waits.
+    Wait(WaitKind),
+    /// It takes a lock of `java.util.concurrent`, for which it may wait.
+    Lock,
+    /// It gives a lock up, waits at a condition of it, and takes the lock again.
+    Condition,
+}
+
+impl CallKind {
+    /// The first argument of `wb` and `we`.
+    pub(crate) fn number(self) -> u8 {
+        match self {
+            Self::Wait(kind) => kind.number() as u8,
+            Self::Lock => 7,
+            Self::Condition => 8,
+        }
+    }
+
+    /// The first argument of `we` where the call throws: a lock was not taken.
+    pub(crate) fn number_thrown(self) -> u8 {
+        match self {
+            Self::Lock => 9,
+            other => other.number(),
+        }
+    }
+
+    /// Whether the calling thread has the object's lock afterwards, so that the end of the wait needs the object.
+    pub(crate) fn takes_lock(self) -> bool {
+        match self {
+            Self::Wait(kind) => matches!(kind, WaitKind::Monitor | WaitKind::ObjectWait),
+            Self::Lock | Self::Condition => true,
+        }
+    }
+}
+
+impl PartialOrd for CallKind {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for CallKind {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.number().cmp(&other.number())
+    }
+}
+
+impl fmt::Display for CallKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Wait(kind) => kind.fmt(f),
+            Self::Lock => f.write_str("lock"),
+            Self::Condition => f.write_str("condition"),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Which lambdas of a class are tasks, and which of its methods are a task's code.
+
+use std::collections::HashMap;
+
+use super::Waits;
+use crate::class::class_file::{ClassFile, Method, access};
+use crate::class::code::Code;
+use crate::class::opcodes::{self, INVOKEDYNAMIC, INVOKEVIRTUAL};
+
+/// The class whose methods make lambdas (JVM, `java.lang.invoke.LambdaMetafactory`).
+const FACTORY: &[u8] = b"java/lang/invoke/LambdaMetafactory";
+
+/// Bound on dynamic call sites of a class that are looked at.
+const MAX_SITES: usize = 4096;
+
+/// The tasks of a class.
+#[derive(Debug, Default)]
+pub(crate) struct Tasks {
+    /// By position in the method's code, for each method that makes tasks: the method that is the lambda's code.
+    made: HashMap<(usize, u32), u32>,
+    /// For each method, whether it is a task's code, and how.
+    code: Vec<Option<TaskCode>>,
+}
+
+/// How a method is a task's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TaskCode {
+    /// The object is the task.
+    OfObject,
+    /// It is the body of a lambda, and does not know the lambda.
+    OfLambda,
+}
+
+impl Tasks {
+    /// Looks for the tasks of a class whose methods have these ids.
+    pub(crate) fn of(class: &ClassFile<'_>, ids: &[u32], waits: Waits<'_>) -> Self {
+        let mut tasks = Self {
+            made: HashMap::new(),
+            code: class.methods.iter().map(|method| of_object(class, method, waits)).collect(),
+        };
+        if class.bootstrap_methods.is_some() {
+            for (number, method) in class.methods.iter().enumerate() {
+                if let Ok(Some(code)) = Code::for_method(class, method) {
+                    tasks.find(class, number, code.bytes, ids, waits);
+                }
+            }
+        }
+        tasks
+    }
+
+    fn find(&mut self, class: &ClassFile<'_>, number: usize, code: &[u8], ids: &[u32], waits: Waits<'_>) {
+        let mut lambda = None;
+        for instruction in opcodes::instructions(code).map_while(Result::ok) {
+            if !(INVOKEVIRTUAL..=INVOKEDYNAMIC).contains(&instruction.opcode) {
+                continue;
+            }
+            let Ok(index) = opcodes::u2_at(code, instruction.pc + 1) else { return };
+            if instruction.opcode != INVOKEDYNAMIC {
+                // A lambda that is handed over right away.
+                if let Some((pc, body)) = lambda.take()
+                    && hands_over(class, index, waits)
+                {
+                    self.add(number, pc, body, class, ids);
+                }
+                continue;
+            }
+            lambda = None;
+            match lambda_at(class, index, waits) {
+                Some((true, body)) => self.add(number, instruction.pc, body, class, ids),
+                Some((false, body)) => lambda = Some((instruction.pc, body)),
+                None => {}
+            }
+        }
+    }
+
+    fn add(&mut self, number: usize, pc: u32, body: [&[u8]; 3], class: &ClassFile<'_>, ids: &[u32]) {
+        if self.made.len() >= MAX_SITES {
+            return;
+        }
+        let [owner, name, descriptor] = body;
+        let same = |method: &Method<'_>| method.name == name && method.descriptor == descriptor;
+        let at = class.methods.iter().position(same).filter(|_| owner == class.name);
+        let id = at.and_then(|at| ids.get(at)).copied().unwrap_or(0);
+        self.made.insert((number, pc), id);
+        // A method that was written as such is called for other reasons too.
+        if let Some(at) = at
+            && class.methods.get(at).is_some_and(|method| method.access & access::SYNTHETIC != 0)
+            && let Some(code) = self.code.get_mut(at)
+        {
+            *code = Some(TaskCode::OfLambda);
+        }
+    }
+
+    /// The id of the code of the lambda that is made at `pc` of method `number`, if it is a task; 0 if it has none.
+    pub(crate) fn made_at(&self, number: usize, pc: u32) -> Option<u32> {
+        self.made.get(&(number, pc)).copied()
+    }
+
+    /// How method `number` is a task's code.
+    pub(crate) fn code_of(&self, number: usize) -> Option<TaskCode> {
+        self.code.get(number).copied().flatten()
+    }
+}
+
+fn of_object(class: &ClassFile<'_>, method: &Method<'_>, waits: Waits<'_>) -> Option<TaskCode> {
+    if method.access & (access::STATIC | access::SYNTHETIC | access::ABSTRACT) != 0
+        || !method.descriptor.starts_with(b"()")
+    {
+        return None;
+    }
+    let is = |wanted: &str| {
+        let direct = || class.supertypes.iter().filter_map(|name| core::str::from_utf8(name).ok());
+        direct().any(|name| waits.hierarchy.is(name, wanted))
+    };
+    let mut tasks = waits.catalogue.tasks().iter().filter(|task| task.always);
+    tasks.any(|task| *task.method == *method.name && is(&task.class)).then_some(TaskCode::OfObject)
+}
+
+/// Whether the call hands a task over.
+fn hands_over(class: &ClassFile<'_>, index: u16, waits: Waits<'_>) -> bool {
+    let Ok([owner, name, descriptor]) = class.pool.method(index) else { return false };
+    let Ok(owner) = core::str::from_utf8(owner) else { return false };
+    !waits.catalogue.steps.find(owner, name, descriptor, waits.hierarchy).is_empty()
+}
+
+/// The method that is the code of the lambda made at a call site, and whether any lambda of its type is a task; `None` if
+/// none is.
+fn lambda_at<'a>(class: &ClassFile<'a>, index: u16, waits: Waits<'_>) -> Option<(bool, [&'a [u8]; 3])> {
+    let (bootstrap, descriptor) = class.pool.call_site(index)?;
+    let after = descriptor.iter().rposition(|byte| *byte == b')')?;
+    let made = descriptor.get(after + 1..)?.strip_prefix(b"L")?.strip_suffix(b";")?;
+    let task = waits.catalogue.tasks().iter().find(|task| task.class.as_bytes() == made)?;
+    let mut cursor = class.bootstrap_methods?;
+    let count = cursor.u2().ok()?;
+    if bootstrap >= count {
+        return None;
+    }
+    for _ in 0..bootstrap {
+        cursor.skip(2).ok()?;
+        let arguments = cursor.u2().ok()?;
+        cursor.skip(2 * usize::from(arguments)).ok()?;
+    }
+    let factory = class.pool.method_handle(cursor.u2().ok()?)?;
+    // The arguments of `metafactory`: the type of the interface's method, its implementation, its type here.
+    if factory[0] != FACTORY || cursor.u2().ok()? < 2 {
+        return None;
+    }
+    cursor.skip(2).ok()?;
+    Some((task.always, class.pool.method_handle(cursor.u2().ok()?)?))
+}
