@@ -50,9 +50,9 @@ fn in_words(inserted: &Inserted) -> String {
         }
         Purpose::Return => "exit before the return".to_owned(),
         Purpose::Throw => "exit before the throw".to_owned(),
-        Purpose::Wait(kind) => format!("{} around the instruction", kind.phrases().name),
+        Purpose::Wait(kind) => format!("{} around the instruction", kind.name()),
         Purpose::Release => "monitor released".to_owned(),
-        Purpose::WaitThrown(kind) => format!("end of the {} that throws", kind.phrases().name),
+        Purpose::WaitThrown(kind) => format!("end of the {} that throws", kind.name()),
         Purpose::Handler => "handler that exits when an exception leaves".to_owned(),
         _ => "more".to_owned(),
     }

@@ -1,7 +1,6 @@
 //! What a blocking call does to the calling thread, as a number in the call of `MethodBeat`.
 
 use core::cmp::Ordering;
-use core::fmt;
 
 use trace_format::event::WaitKind;
 
@@ -18,8 +17,19 @@ pub enum CallKind {
 }
 
 impl CallKind {
+    /// The wait as a noun.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wait(kind) => kind.phrases().name,
+            Self::Lock => "lock",
+            Self::Condition => "condition wait",
+        }
+    }
+
     /// The first argument of `wb` and `we`.
-    pub(crate) fn number(self) -> u8 {
+    #[must_use]
+    pub fn number(self) -> u8 {
         match self {
             Self::Wait(kind) => kind.number() as u8,
             Self::Lock => 7,
@@ -53,15 +63,5 @@ impl PartialOrd for CallKind {
 impl Ord for CallKind {
     fn cmp(&self, other: &Self) -> Ordering {
         self.number().cmp(&other.number())
-    }
-}
-
-impl fmt::Display for CallKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Wait(kind) => kind.fmt(f),
-            Self::Lock => f.write_str("lock"),
-            Self::Condition => f.write_str("condition"),
-        }
     }
 }
