@@ -237,6 +237,11 @@ impl MethodMap {
         })
     }
 
+    /// All methods, by id.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, Method<'_>)> {
+        (0..self.lines.len() as u32).filter_map(|id| Some((id, self.get(id)?)))
+    }
+
     /// Number of methods.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -56,6 +56,16 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// The methods of the map, with their ids; none without a map.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u32, Method<'a>)> {
+        self.map.into_iter().flat_map(MethodMap::iter)
+    }
+
+    /// The descriptor of a method; empty if unknown.
+    pub(crate) fn descriptor(&self, id: u32) -> &'a str {
+        self.map.and_then(|map| map.get(id)).map_or("", |method| method.descriptor)
+    }
+
     /// The source file of a method, and the line of its first instruction.
     pub(crate) fn source(&self, id: u32) -> Option<(String, u32)> {
         let (file, line) = self.map?.source_line(id)?;

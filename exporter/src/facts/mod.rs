@@ -10,6 +10,7 @@
 //! Everything kept here is bounded; what exceeds a limit is counted ([`Skipped`]).
 
 mod anr;
+pub(crate) mod concurrency;
 mod coverage;
 mod frames;
 mod main_unit;

@@ -16,6 +16,7 @@ use super::native::NativeReport;
 use super::owners;
 use super::recorder::recorder_report;
 use super::walk::{Counts, EndedUnit, Walk};
+use super::why::why;
 use crate::answer::native_summary::NativeSummary;
 use crate::answer::observed::{Observed, cpu_time, sampled, slept};
 use crate::answer::{Answer, HungThread, Span};
@@ -119,6 +120,9 @@ pub(super) fn build<S: Source + ?Sized>(
         let until = if hang.ended { hang.until.saturating_add(MAX_POLL_DELAY) } else { hang.until };
         hang.cpu = recorder.cpu(main.tid, hang.since, until);
         hang.busy = busy(&facts, &names, main, hang.since, hang.until).map_err(placed)?;
+        if hang.wait.is_some() {
+            hang.why = why(&facts, &names, hang.at).map_err(placed)?;
+        }
         hang.standstill = recorder.standstills.within(hang.since, hang.until);
     }
     let mut observed = observed(&facts, &walk, hang.as_ref(), end).map_err(placed)?;

@@ -8,6 +8,7 @@ use super::open_item::{OpenItem, OpenItemKind};
 use super::owners::{self, Chain};
 use super::waits::{WaitFact, activity};
 use super::walk::{EndedUnit, Walk, text};
+use super::why::Why;
 use crate::answer::observed::{Observed, ShortCallSummary, WaitSum};
 use crate::facts::Unit;
 use crate::facts::{Anr, Facts, PolledCpu, UnitKind};
@@ -45,6 +46,8 @@ pub struct Hang {
     pub wait: Option<WaitFact>,
     /// Who owned its lock at that moment, and who owned the lock that the owner waited for, and so on.
     pub(super) chain: Chain,
+    /// Why the wait is not over, if steps of concurrent work were recorded.
+    pub why: Option<Why>,
     /// Where main spent the time, if recorded.
     pub busy: Option<Busy>,
     /// How long coarse time stood still during it, ns: calls look short there, or are missing.
@@ -179,6 +182,7 @@ pub(super) fn hang<S: Source + ?Sized>(
         stack: snapshot.iter().map(|o| o.item.clone()).collect(),
         wait,
         chain,
+        why: None,
         busy: None,
         standstill: 0,
         cpu: None,

@@ -10,13 +10,14 @@ use super::native::{missed_json, stacks_json};
 use super::open_item::{OpenItem, OpenItemKind};
 use super::recorder::RecorderReport;
 use super::waits::WaitFact;
+use super::why::{TaskFact, Why, WhyCause};
 use crate::answer::{Cause, Site};
 use crate::facts::RecentWork;
 use crate::facts::Unit;
 use crate::facts::{Anr, Detector, OffReason, Startup};
 
 /// The version of the schema. The major version changes when a key changes its meaning or is removed.
-pub const SCHEMA_VERSION: &str = "1.6";
+pub const SCHEMA_VERSION: &str = "1.7";
 
 /// Maximum number of stack frames, and of ANRs and captures.
 const MAX_FRAMES: usize = 512;
@@ -106,9 +107,43 @@ fn hang(hang: &Hang) -> Value {
         "method": hang.method().map(|m| &m.name),
         "stack": stack(&hang.stack),
         "wait": hang.wait.as_ref().map(wait),
+        "why": hang.why.as_ref().map(why),
         "busy": hang.busy.as_ref().map(busy),
         "standstill_ns": hang.standstill,
         "processor": cpu,
+    })
+}
+
+fn why(why: &Why) -> Value {
+    let links = why.links.iter().map(|link| {
+        json!({"thread": link.thread, "tid": link.tid, "since_ns": link.since, "waits_for": link.waits_for,
+            "class": link.class, "id": link.id, "in": link.inside, "owner": link.owner,
+            "task": link.task.as_ref().map(task)})
+    });
+    json!({
+        "text": why.text,
+        "cause": why.cause.map(WhyCause::word),
+        "cycle": why.cycle,
+        "links": links.collect::<Value>(),
+        "culprit": {"thread": why.culprit.thread, "task": why.culprit.task, "site": why.culprit.site},
+        "steps_left_out": why.dropped,
+    })
+}
+
+fn task(task: &TaskFact) -> Value {
+    let queue = task.queue.as_ref().map(|queue| {
+        json!({"class": queue.class, "id": queue.id, "place": queue.place, "pending": queue.pending,
+            "workers": queue.workers})
+    });
+    json!({
+        "name": task.name,
+        "state": task.state,
+        "submitted_at": task.submitted_at,
+        "submitted_in": task.submitted_in,
+        "submitted_by": task.submitted_by,
+        "submitted_ns": task.submitted,
+        "thread": task.thread,
+        "queue": queue,
     })
 }
 

@@ -36,6 +36,7 @@ mod recorder;
 mod text;
 mod waits;
 mod walk;
+mod why;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -59,6 +60,7 @@ pub use open_item::{OpenItem, OpenItemKind};
 pub use recorder::RecorderReport;
 pub use waits::{LockOwner, WaitFact};
 pub use walk::{Counts, Slow};
+pub use why::{Culprit, QueueFact, TaskFact, Why, WhyCause, WhyLink};
 
 impl Report {
     /// Reads a recording. `file` is used in messages, and in the commands that the page lists.

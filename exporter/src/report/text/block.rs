@@ -22,6 +22,9 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
     let answer = &r.answer;
     let wait = r.hang.as_ref().and_then(|hang| Some((hang, main_wait(hang)?)));
     let mut rows = vec![(first_label(answer), main(r, wait, names))];
+    if let Some(why) = r.hang.as_ref().and_then(|hang| hang.why.as_ref()) {
+        rows.push(("Why", vec![names.text(&why.text)]));
+    }
     if !answer.cycle.is_empty() {
         let first = answer.cycle.first().into_iter();
         let cycle: Vec<_> = answer.cycle.iter().chain(first).map(|name| format!("\"{name}\"")).collect();

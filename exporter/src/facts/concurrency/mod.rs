@@ -1,0 +1,210 @@
+//! The recorded steps of concurrent work as facts: which tasks there are, who submitted them to which queue, who runs
+//! them, and which future, lock or permit belongs to what.
+//!
+//! Identities are hash codes, which may collide and are reused: what was said last before the moment counts. Where more
+//! than one task may be meant, none is.
+
+mod tasks;
+
+use std::collections::HashMap;
+
+use trace_format::event::{Concurrency, ConcurrencyStep};
+use trace_format::{Event, Item, ReadError, Source, TextId, ids};
+
+use super::Facts;
+use super::stack::OpenStack;
+pub(crate) use tasks::{Run, Submission, Task, TaskCodes, TaskState};
+use tasks::{TaskIndex, TopCall};
+
+/// Maximum number of steps kept, the newest ones.
+const MAX_STEPS: usize = 1 << 18;
+/// Maximum number of outermost calls kept, the newest ones: they are the starts of tasks that are no lambdas.
+const MAX_CALLS: usize = 1 << 16;
+
+/// A step, on a thread of the recording.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Step {
+    /// When it happened, BOOTTIME ns.
+    pub(crate) at: u64,
+    /// Index of the thread in the recording.
+    pub(crate) thread: usize,
+    pub(crate) what: Concurrency,
+}
+
+/// What is known at a moment.
+#[derive(Debug, Default)]
+pub(crate) struct ConcurrentWork {
+    /// By time.
+    steps: Vec<Step>,
+    tasks: TaskIndex,
+    /// What belongs to what: a condition to its lock, a stage to the stage before it.
+    whole: HashMap<u32, u32>,
+    /// How many steps were left out because there were too many.
+    pub(crate) dropped: u64,
+}
+
+impl ConcurrentWork {
+    /// Reads the steps of all threads up to the moment `at`. `codes` are the methods that are tasks' code.
+    ///
+    /// # Errors
+    /// If reading fails.
+    pub(crate) fn of<S: Source + ?Sized>(
+        facts: &Facts<'_, S>,
+        codes: &TaskCodes,
+        at: u64,
+    ) -> Result<Self, ReadError> {
+        let recording = facts.recording;
+        let (mut steps, mut calls) = (Newest::new(MAX_STEPS), Newest::new(MAX_CALLS));
+        for (thread, info) in recording.threads().iter().enumerate() {
+            let mut stack = OpenStack::new();
+            let mut open: Option<TopCall> = None;
+            for item in recording.events(info) {
+                let Item::Event { time, event } = item? else {
+                    // Calls may be missing: what follows is not known to be outermost.
+                    stack.clear();
+                    open = None;
+                    continue;
+                };
+                if time > at {
+                    break;
+                }
+                match event {
+                    Event::Concurrency(what) => steps.push(Step { at: time, thread, what }),
+                    Event::Enter(id) if ids::is_method(id) && !info.main => {
+                        if stack.depth() == 0 {
+                            open = Some(TopCall { method: id, thread, begun: time, ended: None });
+                        }
+                        stack.push(id, time);
+                    }
+                    Event::Exit(id) => {
+                        let Some(depth) = stack.find(id) else { continue };
+                        stack.truncate(depth);
+                        if depth == 0
+                            && let Some(call) = open.take()
+                        {
+                            calls.push(TopCall { ended: Some(time), ..call });
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            open.into_iter().for_each(|call| calls.push(call));
+        }
+        let dropped = steps.dropped;
+        let mut steps = steps.into_vec();
+        // Of one thread in order, and threads' times are exact.
+        steps.sort_by_key(|step| step.at);
+        let mut calls = calls.into_vec();
+        calls.sort_by_key(|call| call.begun);
+        let group = |thread: usize| {
+            let name = recording.threads().get(thread).and_then(|thread| thread.name.as_deref());
+            tasks::group(name.unwrap_or_default()).to_owned()
+        };
+        let tasks = TaskIndex::of(&steps, &calls, codes, group, |text| {
+            recording.texts().get(text).unwrap_or_default()
+        });
+        let parts = steps.iter().filter(|step| step.what.step == ConcurrencyStep::PartOf);
+        let whole = parts.map(|step| (step.what.object, step.what.other)).collect();
+        Ok(Self { steps, tasks, whole, dropped })
+    }
+
+    /// Whether any step was recorded.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// The last task that `object` stands for: its future, or the task itself.
+    pub(crate) fn task_of(&self, object: u32) -> Option<&Task> {
+        self.tasks.of_object(object)
+    }
+
+    /// What `object` belongs to.
+    pub(crate) fn whole(&self, object: u32) -> Option<u32> {
+        self.whole.get(&object).copied().filter(|whole| *whole != object && *whole != 0)
+    }
+
+    /// The task that a thread runs.
+    pub(crate) fn running_on(&self, thread: usize) -> Option<(Run, Option<&Task>)> {
+        self.tasks.running_on(thread)
+    }
+
+    /// The task that a thread ran last, and which has ended.
+    pub(crate) fn last_on(&self, thread: usize) -> Option<&Task> {
+        self.tasks
+            .all()
+            .iter()
+            .filter(|task| task.run.is_some_and(|run| run.thread == thread && run.ended.is_some()))
+            .max_by_key(|task| task.run.and_then(|run| run.ended))
+    }
+
+    /// The tasks of a queue that no thread has begun, in order. `None` if the start of one of its tasks could not be told
+    /// from another's.
+    pub(crate) fn queued(&self, queue: u32) -> Option<Vec<&Task>> {
+        self.tasks.queued(queue)
+    }
+
+    /// The threads that run tasks of a queue, the one that began first in front.
+    pub(crate) fn workers(&self, queue: u32) -> Vec<Run> {
+        self.tasks.workers(queue)
+    }
+
+    /// What all threads run.
+    pub(crate) fn running(&self) -> Vec<(Run, Option<&Task>)> {
+        self.tasks.running()
+    }
+
+    /// All tasks, by submission.
+    pub(crate) fn tasks(&self) -> &[Task] {
+        self.tasks.all()
+    }
+
+    /// The steps of this kind at an object, by time.
+    pub(crate) fn at(
+        &self,
+        object: u32,
+        kind: ConcurrencyStep,
+    ) -> impl DoubleEndedIterator<Item = &Step> + Clone {
+        self.steps.iter().filter(move |step| step.what.step == kind && step.what.object == object)
+    }
+
+    /// The starts of threads, by time; the class is the thread's name.
+    pub(crate) fn started_threads(&self) -> impl Iterator<Item = &Step> {
+        self.steps.iter().filter(|step| step.what.step == ConcurrencyStep::ThreadStarted)
+    }
+
+    /// Whether it is the last step of its thread.
+    pub(crate) fn is_last_on_thread(&self, step: &Step) -> bool {
+        self.steps.iter().rfind(|other| other.thread == step.thread) == Some(step)
+    }
+
+    /// The thread that was started with this object: the text that is its name, and when.
+    pub(crate) fn thread_started(&self, object: u32) -> Option<(TextId, &Step)> {
+        self.at(object, ConcurrencyStep::ThreadStarted).next_back().map(|step| (step.what.class, step))
+    }
+}
+
+/// The newest of the pushed items.
+#[derive(Debug)]
+struct Newest<T> {
+    items: std::collections::VecDeque<T>,
+    most: usize,
+    dropped: u64,
+}
+
+impl<T> Newest<T> {
+    fn new(most: usize) -> Self {
+        Self { items: Default::default(), most, dropped: 0 }
+    }
+
+    fn push(&mut self, item: T) {
+        if self.items.len() == self.most {
+            self.items.pop_front();
+            self.dropped += 1;
+        }
+        self.items.push_back(item);
+    }
+
+    fn into_vec(self) -> Vec<T> {
+        self.items.into()
+    }
+}

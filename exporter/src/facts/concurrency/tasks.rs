@@ -1,0 +1,468 @@
+//! Tasks, and which thread runs which.
+//!
+//! The start of an object's own `run` names the task. The body of a lambda does not know the lambda: of the tasks with
+//! this body, a queue starts the one first that was submitted first. Which queue's task it is shows in the thread, whose
+//! name has a number behind that of its pool. If tasks of several queues remain, none is taken, and the state of all of
+//! them is unknown.
+
+use std::collections::{HashMap, HashSet};
+
+use trace_format::TextId;
+use trace_format::event::ConcurrencyStep;
+
+use super::Step;
+
+/// Where and when a task was handed over.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Submission {
+    pub(crate) at: u64,
+    /// Index of the thread.
+    pub(crate) thread: usize,
+    /// Method and line of the call; 0 if unknown.
+    pub(crate) method: u32,
+    pub(crate) line: u16,
+}
+
+/// The time in which a thread runs a task.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Run {
+    /// Index of the thread.
+    pub(crate) thread: usize,
+    pub(crate) begun: u64,
+    pub(crate) ended: Option<u64>,
+    /// The method that is the task's code.
+    pub(crate) method: u32,
+}
+
+/// The methods that are tasks' code, by class: known from the method map, before any of them has run.
+#[derive(Debug, Default)]
+pub(crate) struct TaskCodes {
+    by_class: HashMap<String, u32>,
+    /// Of each further method of a class that is its task's code, the one that stands for it: a bridge, and what it calls.
+    same: HashMap<u32, u32>,
+    /// Methods whose starts are not recorded as such.
+    unreported: HashSet<u32>,
+}
+
+impl TaskCodes {
+    /// Adds a method of the map.
+    pub(crate) fn add(&mut self, id: u32, class: &str, method: &str) {
+        let reported = matches!(method, "run" | "call" | "compute");
+        if !reported && !matches!(method, "get" | "apply" | "accept" | "invoke") {
+            return;
+        }
+        match self.by_class.get(class) {
+            Some(first) => {
+                self.same.insert(id, *first);
+            }
+            None => {
+                self.by_class.insert(class.to_owned(), id);
+            }
+        }
+        if !reported {
+            self.unreported.insert(id);
+        }
+    }
+
+    fn of_class(&self, class: &str) -> u32 {
+        self.by_class.get(class).copied().unwrap_or(0)
+    }
+
+    fn canonical(&self, method: u32) -> u32 {
+        self.same.get(&method).copied().unwrap_or(method)
+    }
+}
+
+/// An outermost call of a thread.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct TopCall {
+    pub(super) method: u32,
+    pub(super) thread: usize,
+    pub(super) begun: u64,
+    pub(super) ended: Option<u64>,
+}
+
+/// How far a task is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TaskState {
+    Queued,
+    /// For a later time.
+    Scheduled,
+    Running,
+    Finished,
+    /// Its start cannot be told from another task's, or its code is not recorded.
+    Unknown,
+}
+
+/// A task that was handed over.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Task {
+    pub(crate) object: u32,
+    /// The object's class.
+    pub(crate) class: TextId,
+    /// The method that is its code; 0 if unknown.
+    pub(crate) method: u32,
+    pub(crate) submitted: Submission,
+    /// The executor or handler; 0 if unknown.
+    pub(crate) queue: u32,
+    pub(crate) queue_class: TextId,
+    scheduled: bool,
+    /// It runs when another stage is done, wherever that is.
+    pub(crate) is_stage: bool,
+    pub(crate) run: Option<Run>,
+    ambiguous: bool,
+}
+
+impl Task {
+    pub(crate) fn state(&self) -> TaskState {
+        match self.run {
+            Some(Run { ended: None, .. }) => TaskState::Running,
+            Some(_) => TaskState::Finished,
+            None if self.ambiguous || self.method == 0 => TaskState::Unknown,
+            None if self.scheduled => TaskState::Scheduled,
+            None => TaskState::Queued,
+        }
+    }
+}
+
+/// The name of a thread without its number: the threads of a pool have it in common.
+pub(super) fn group(name: &str) -> &str {
+    let group = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    // A name that is no more than a number, or without one, is a thread's own.
+    if group.is_empty() { name } else { group }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct TaskIndex {
+    tasks: Vec<Task>,
+    /// The last task with this object, and with this future.
+    by_object: HashMap<u32, usize>,
+    by_future: HashMap<u32, usize>,
+    /// What each thread runs, outermost first: the run, and its task if known.
+    running: HashMap<usize, Vec<(Run, Option<usize>)>>,
+    /// The queue that a thread takes its tasks from, if that is known.
+    queue_of_thread: HashMap<usize, u32>,
+}
+
+/// Builds a [`TaskIndex`] from the steps.
+struct Builder<'c, G, T> {
+    index: TaskIndex,
+    codes: &'c TaskCodes,
+    /// The text of a class.
+    text: T,
+    /// The code of tasks, by object, and when that was said.
+    code: HashMap<u32, (u32, u64)>,
+    /// Tasks that have not started, by their code, and by their object.
+    waiting: HashMap<u32, Vec<usize>>,
+    waiting_objects: HashMap<u32, Vec<usize>>,
+    /// The queue of a group of threads.
+    queues: HashMap<String, u32>,
+    /// Runs of lambdas without a task, by their code: the task of a stage is known after it may have run.
+    orphans: HashMap<u32, Vec<Run>>,
+    group: G,
+}
+
+impl TaskIndex {
+    /// `calls` are the outermost calls of threads, and `steps` the steps, both by time. `group` is the name that the
+    /// threads of a pool have in common, `text` that of a class.
+    pub(super) fn of<'t>(
+        steps: &[Step],
+        calls: &[TopCall],
+        codes: &TaskCodes,
+        group: impl Fn(usize) -> String,
+        text: impl Fn(TextId) -> &'t str,
+    ) -> Self {
+        let mut builder = Builder {
+            index: Self::default(),
+            codes,
+            text,
+            code: HashMap::new(),
+            waiting: HashMap::new(),
+            waiting_objects: HashMap::new(),
+            queues: HashMap::new(),
+            orphans: HashMap::new(),
+            group,
+        };
+        // A method that is the code of a lambda and reports no start is an ordinary one: its calls show it.
+        let created = |step: &&Step| step.what.step == ConcurrencyStep::Created && step.what.method != 0;
+        let mut unreported: HashSet<u32> =
+            steps.iter().filter(created).map(|step| step.what.method).collect();
+        unreported.extend(&codes.unreported);
+        for step in steps.iter().filter(|step| step.what.step == ConcurrencyStep::Started) {
+            unreported.remove(&step.what.method);
+        }
+        let mut calls = calls.iter().filter(|call| unreported.contains(&call.method)).peekable();
+        for step in steps {
+            while let Some(call) = calls.next_if(|call| call.begun < step.at) {
+                builder.called(call);
+            }
+            builder.step(step);
+        }
+        calls.for_each(|call| builder.called(call));
+        let Builder { mut index, queues, group, .. } = builder;
+        // A task that ran without being recorded as submitted is its pool's all the same.
+        index.queue_of_thread = index
+            .running
+            .keys()
+            .filter_map(|thread| Some((*thread, *queues.get(&group(*thread))?)))
+            .collect();
+        index
+    }
+
+    pub(super) fn of_object(&self, object: u32) -> Option<&Task> {
+        let at = self.by_future.get(&object).or_else(|| self.by_object.get(&object))?;
+        self.tasks.get(*at).filter(|_| object != 0)
+    }
+
+    /// The threads that run tasks of a queue, the one that began first in front, each with its outermost run.
+    pub(super) fn workers(&self, queue: u32) -> Vec<Run> {
+        let of_queue = |(thread, runs): (&usize, &Vec<(Run, Option<usize>)>)| {
+            let (run, task) = runs.first()?;
+            let task = task.and_then(|task| self.tasks.get(task));
+            let known = task.map(|task| task.queue).filter(|queue| *queue != 0);
+            let from = known.or_else(|| self.queue_of_thread.get(thread).copied());
+            (from == Some(queue)).then_some(*run)
+        };
+        let mut workers: Vec<Run> = self.running.iter().filter_map(of_queue).collect();
+        workers.sort_by_key(|run| (run.begun, run.thread));
+        workers
+    }
+
+    /// What all threads run, outermost, by thread.
+    pub(super) fn running(&self) -> Vec<(Run, Option<&Task>)> {
+        let mut all: Vec<_> = self
+            .running
+            .values()
+            .filter_map(|runs| runs.first())
+            .map(|(run, task)| (*run, task.and_then(|task| self.tasks.get(task))))
+            .collect();
+        all.sort_by_key(|(run, _)| run.thread);
+        all
+    }
+
+    pub(super) fn running_on(&self, thread: usize) -> Option<(Run, Option<&Task>)> {
+        let (run, task) = self.running.get(&thread)?.first()?;
+        Some((*run, task.and_then(|task| self.tasks.get(task))))
+    }
+
+    pub(super) fn queued(&self, queue: u32) -> Option<Vec<&Task>> {
+        let of_queue = || self.tasks.iter().filter(|task| task.queue == queue && queue != 0);
+        if of_queue().any(|task| task.state() == TaskState::Unknown) {
+            return None;
+        }
+        Some(of_queue().filter(|task| task.state() == TaskState::Queued).collect())
+    }
+
+    pub(super) fn all(&self) -> &[Task] {
+        &self.tasks
+    }
+}
+
+impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
+    fn step(&mut self, step: &Step) {
+        let what = &step.what;
+        match what.step {
+            ConcurrencyStep::Created => {
+                self.code.insert(what.object, (self.codes.canonical(what.method), step.at));
+            }
+            ConcurrencyStep::Submitted | ConcurrencyStep::Scheduled | ConcurrencyStep::ThreadStarted
+                if what.object != 0 =>
+            {
+                let scheduled = what.step == ConcurrencyStep::Scheduled;
+                if what.step != ConcurrencyStep::ThreadStarted && self.hand_over(step, scheduled) {
+                    return;
+                }
+                let method = self.code_of(what.object, what.class);
+                self.add(step, (what.object, what.class), method, scheduled, false);
+            }
+            ConcurrencyStep::Future if what.object != 0 => self.future(step),
+            ConcurrencyStep::Started => self.started(step),
+            ConcurrencyStep::Finished => self.finished(step),
+            _ => {}
+        }
+    }
+
+    /// The method that is an object's code, 0 if unknown.
+    fn code_of(&self, object: u32, class: TextId) -> u32 {
+        let class = (self.text)(class);
+        match self.code.get(&object) {
+            Some((method, _)) => *method,
+            None => self.codes.of_class(class),
+        }
+    }
+
+    /// Whether the object is the future of a task that nobody has handed over yet: it is handed over now.
+    fn hand_over(&mut self, step: &Step, scheduled: bool) -> bool {
+        let what = &step.what;
+        let Some(at) = self.index.by_future.get(&what.object).copied() else { return false };
+        let task = &mut self.index.tasks[at];
+        if !task.is_stage || task.run.is_some() {
+            return false;
+        }
+        task.is_stage = false;
+        task.scheduled = scheduled;
+        (task.queue, task.queue_class) = (what.other, what.other_class);
+        task.submitted =
+            Submission { at: step.at, thread: step.thread, method: what.method, line: what.line };
+        true
+    }
+
+    fn add(
+        &mut self,
+        step: &Step,
+        (object, class): (u32, TextId),
+        method: u32,
+        scheduled: bool,
+        is_stage: bool,
+    ) {
+        let what = &step.what;
+        let at = self.index.tasks.len();
+        let (queue, queue_class) = if is_stage || what.step == ConcurrencyStep::ThreadStarted {
+            (0, TextId::default())
+        } else {
+            (what.other, what.other_class)
+        };
+        self.index.tasks.push(Task {
+            object,
+            class,
+            method,
+            submitted: Submission { at: step.at, thread: step.thread, method: what.method, line: what.line },
+            queue,
+            queue_class,
+            scheduled,
+            is_stage,
+            run: None,
+            ambiguous: false,
+        });
+        self.index.by_object.insert(object, at);
+        // A future of an earlier task may have had this identity.
+        self.index.by_future.remove(&object);
+        self.waiting.entry(method).or_default().push(at);
+        self.waiting_objects.entry(object).or_default().push(at);
+    }
+
+    fn future(&mut self, step: &Step) {
+        let what = &step.what;
+        let known = self.index.by_object.get(&what.other).copied();
+        let known =
+            known.filter(|at| self.index.tasks[*at].submitted.thread == step.thread && what.other != 0);
+        if let Some(at) = known {
+            self.index.by_future.insert(what.object, at);
+            return;
+        }
+        // A stage, which nobody submits.
+        let method = self.code_of(what.other, what.other_class);
+        if what.other == 0 || method == 0 {
+            return;
+        }
+        let created = self.code.get(&what.other).map_or(step.at, |(_, created)| *created);
+        let at = self.index.tasks.len();
+        self.add(step, (what.other, what.other_class), method, false, true);
+        self.index.by_future.insert(what.object, at);
+        let orphans = self.orphans.get_mut(&method);
+        if let Some(orphans) = orphans
+            && let Some(first) = orphans.iter().position(|run| run.begun >= created)
+        {
+            let run = orphans.remove(first);
+            self.assign(at, run);
+        }
+    }
+
+    /// The task at `at` is what `run` runs.
+    fn assign(&mut self, at: usize, run: Run) {
+        let task = &mut self.index.tasks[at];
+        task.run = Some(run);
+        if task.method == 0 {
+            task.method = run.method;
+        }
+        let (method, queue, object) = (task.method, task.queue, task.object);
+        let waiting = [method, 0].map(|method| (method, true)).into_iter().chain([(object, false)]);
+        for (key, by_method) in waiting {
+            let lists = if by_method { &mut self.waiting } else { &mut self.waiting_objects };
+            if let Some(list) = lists.get_mut(&key) {
+                list.retain(|known| *known != at);
+            }
+        }
+        if queue != 0 {
+            self.queues.insert((self.group)(run.thread), queue);
+        }
+        if let Some(running) = self.index.running.get_mut(&run.thread)
+            && let Some(open) =
+                running.iter_mut().rfind(|(open, _)| open.begun == run.begun && open.method == run.method)
+        {
+            open.1 = Some(at);
+        }
+    }
+
+    fn started(&mut self, step: &Step) {
+        let what = &step.what;
+        let method = self.codes.canonical(what.method);
+        let run = Run { thread: step.thread, begun: step.at, ended: None, method };
+        self.index.running.entry(step.thread).or_default().push((run, None));
+        self.begin(run, what.object);
+    }
+
+    fn begin(&mut self, run: Run, object: u32) {
+        if object != 0 {
+            // Of a task that was submitted again and again, the first that waits.
+            let first = self.waiting_objects.get(&object).and_then(|waiting| waiting.first()).copied();
+            if let Some(at) = first {
+                self.assign(at, run);
+            }
+            return;
+        }
+        let waiting = self.waiting.get(&run.method).cloned().unwrap_or_default();
+        let queue_of = |at: &usize| self.index.tasks[*at].queue;
+        let mut queues: Vec<u32> = waiting.iter().map(queue_of).collect();
+        queues.dedup();
+        let first = match queues[..] {
+            [] => None,
+            [_] => waiting.first().copied(),
+            _ => {
+                let queue = self.queues.get(&(self.group)(run.thread)).copied();
+                let of_queue =
+                    queue.and_then(|queue| waiting.iter().copied().find(|at| queue_of(at) == queue));
+                if of_queue.is_none() {
+                    for at in &waiting {
+                        self.index.tasks[*at].ambiguous = true;
+                    }
+                }
+                of_queue
+            }
+        };
+        match first {
+            Some(at) => self.assign(at, run),
+            None if waiting.is_empty() => self.orphans.entry(run.method).or_default().push(run),
+            None => {}
+        }
+    }
+
+    fn finished(&mut self, step: &Step) {
+        let method = self.codes.canonical(step.what.method);
+        let Some(running) = self.index.running.get_mut(&step.thread) else { return };
+        let Some(at) = running.iter().rposition(|(run, _)| run.method == method) else { return };
+        let ended: Vec<(Run, Option<usize>)> = running.drain(at..).collect();
+        if running.is_empty() {
+            self.index.running.remove(&step.thread);
+        }
+        for (run, task) in ended {
+            if let Some(run) = task.and_then(|task| self.index.tasks.get_mut(task)?.run.as_mut()) {
+                run.ended = Some(step.at);
+            } else if let Some(orphans) = self.orphans.get_mut(&run.method)
+                && let Some(orphan) = orphans.iter_mut().find(|orphan| **orphan == run)
+            {
+                orphan.ended = Some(step.at);
+            }
+        }
+    }
+
+    /// An outermost call of a method that may be a task's code.
+    fn called(&mut self, call: &TopCall) {
+        let method = self.codes.canonical(call.method);
+        let run = Run { thread: call.thread, begun: call.begun, ended: call.ended, method };
+        if call.ended.is_none() {
+            self.index.running.entry(call.thread).or_default().push((run, None));
+        }
+        self.begin(run, 0);
+    }
+}

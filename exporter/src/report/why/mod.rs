@@ -1,0 +1,360 @@
+//! Why a wait is not over: what main waits for, who works on it, what that thread waits for, and so on.
+//!
+//! A link says nothing rather than something wrong: where several tasks or threads may be meant, the chain ends.
+
+mod resolve;
+mod words;
+
+use trace_format::event::Wait;
+use trace_format::{ReadError, Source};
+
+use super::open_item::OpenItemKind;
+use super::walk::{StackItem, stack_at};
+use crate::facts::Facts;
+use crate::facts::concurrency::{ConcurrentWork, Submission, Task, TaskCodes, TaskState};
+use crate::model::Names;
+use crate::words::thread_name;
+use resolve::{Next, Resolver};
+
+/// Maximum number of links.
+const MAX_LINKS: usize = 32;
+/// Maximum number of workers of a queue whose waits are looked at.
+const MAX_WORKERS: usize = 64;
+
+/// Why a wait is not over, in one word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum WhyCause {
+    /// All threads of a pool wait for tasks of the same pool.
+    PoolExhausted,
+    /// The chain returns to a thread that it passed.
+    SelfMadeDeadlock,
+    /// All tasks that could count the latch down have ended.
+    LatchNeverCountedDown,
+    /// The notification came before the wait.
+    LostWakeUp,
+    /// Nobody has notified the waiters.
+    NeverSignalled,
+    /// Nobody has completed the future.
+    NeverCompleted,
+    /// Nobody has put anything into the queue.
+    EmptyQueue,
+    /// The task takes long.
+    SlowTask,
+    /// The task waits in its queue behind others.
+    LongQueue,
+    /// Another thread has the lock, or the permit.
+    LockHeld,
+    /// The thread that is joined still runs.
+    SlowThread,
+}
+
+impl WhyCause {
+    /// The stable identifier, the same in all versions.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::PoolExhausted => "pool-exhausted",
+            Self::SelfMadeDeadlock => "self-made-deadlock",
+            Self::LatchNeverCountedDown => "latch-never-counted-down",
+            Self::LostWakeUp => "lost-wake-up",
+            Self::NeverSignalled => "never-signalled",
+            Self::NeverCompleted => "never-completed",
+            Self::EmptyQueue => "empty-queue",
+            Self::SlowTask => "slow-task",
+            Self::LongQueue => "long-queue",
+            Self::LockHeld => "lock-held",
+            Self::SlowThread => "slow-thread",
+        }
+    }
+}
+
+/// A task, as far as it is known.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct TaskFact {
+    /// The method that is its code, else its class.
+    pub name: Option<String>,
+    /// `queued`, `scheduled`, `running`, `finished` or `unknown`.
+    pub state: &'static str,
+    /// `Cart.kt:88`, where it was submitted.
+    pub submitted_at: Option<String>,
+    /// The method that submitted it.
+    pub submitted_in: Option<String>,
+    /// The thread that submitted it.
+    pub submitted_by: Option<String>,
+    /// When, BOOTTIME ns.
+    pub submitted: u64,
+    /// The thread that runs it.
+    pub thread: Option<String>,
+    /// The queue that it waits in.
+    pub queue: Option<QueueFact>,
+}
+
+/// A queue that a task waits in.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct QueueFact {
+    /// Class of the executor.
+    pub class: Option<String>,
+    /// Its identity.
+    pub id: u32,
+    /// The task's place, from 1.
+    pub place: usize,
+    /// How many tasks wait.
+    pub pending: usize,
+    /// The threads that run its tasks.
+    pub workers: Vec<String>,
+}
+
+/// A thread of the chain and what it waits for.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct WhyLink {
+    /// The thread's name.
+    pub thread: String,
+    /// Its tid.
+    pub tid: u32,
+    /// Since when it waits, or is in its innermost method, BOOTTIME ns.
+    pub since: u64,
+    /// The kind of what it waits for: `future`, `lock`, `nothing`, and so on.
+    pub waits_for: &'static str,
+    /// Class of the object that it waits for.
+    pub class: Option<String>,
+    /// Its identity, 0 if unknown.
+    pub id: u32,
+    /// The innermost method.
+    pub inside: Option<String>,
+    /// The task that it waits for.
+    pub task: Option<TaskFact>,
+    /// The owner of the lock.
+    pub owner: Option<String>,
+}
+
+/// Who must move.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
+pub struct Culprit {
+    /// The thread.
+    pub thread: Option<String>,
+    /// The task that it runs, or that does not run: the method that is its code.
+    pub task: Option<String>,
+    /// Where this task was submitted, or its thread started.
+    pub site: Option<String>,
+}
+
+/// Why main's wait is not over.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Why {
+    /// The links, main's first.
+    pub links: Vec<WhyLink>,
+    /// Why the last link's wait is not over.
+    pub cause: Option<WhyCause>,
+    /// Whether the chain returns to a thread that it passed.
+    pub cycle: bool,
+    /// Who must move, as far as known.
+    pub culprit: Culprit,
+    /// The chain as a sentence.
+    pub text: String,
+    /// How many steps of concurrent work were left out of the analysis because there were too many.
+    pub dropped: u64,
+}
+
+/// What is read once for all links.
+pub(super) struct Chains<'a, S: ?Sized> {
+    facts: &'a Facts<'a, S>,
+    names: &'a Names<'a>,
+    work: ConcurrentWork,
+    at: u64,
+}
+
+/// Why the wait that main is in at the moment `at` is not over; `None` if no step of concurrent work was recorded, or
+/// main does not wait.
+pub(super) fn why<S: Source + ?Sized>(
+    facts: &Facts<'_, S>,
+    names: &Names<'_>,
+    at: u64,
+) -> Result<Option<Why>, ReadError> {
+    let Some(main) = facts.recording.threads().iter().position(|thread| thread.main) else { return Ok(None) };
+    let mut codes = TaskCodes::default();
+    for (id, method) in names.all() {
+        codes.add(id, method.class, method.method);
+    }
+    let work = ConcurrentWork::of(facts, &codes, at)?;
+    if work.is_empty() {
+        return Ok(None);
+    }
+    Chains { facts, names, work, at }.follow(main)
+}
+
+impl<S: Source + ?Sized> Chains<'_, S> {
+    fn follow(&self, main: usize) -> Result<Option<Why>, ReadError> {
+        let mut why = Why {
+            links: Vec::new(),
+            cause: None,
+            cycle: false,
+            culprit: Culprit::default(),
+            text: String::new(),
+            dropped: self.work.dropped,
+        };
+        let mut passed: Vec<usize> = Vec::new();
+        let mut thread = main;
+        while passed.len() < MAX_LINKS {
+            passed.push(thread);
+            let (mut link, wait) = self.link(thread)?;
+            let Some(wait) = wait else {
+                if thread == main {
+                    return Ok(None);
+                }
+                why.links.push(link);
+                why.culprit = self.culprit(thread);
+                break;
+            };
+            let resolved = self.resolve(thread, link.since, wait)?;
+            link.waits_for = resolved.waits_for;
+            link.task = resolved.task.map(|task| self.task_fact(task));
+            link.owner = resolved.owner.and_then(|owner| self.thread_name(owner));
+            why.links.push(link);
+            // Of a chain that ends in a sleep or in a call, the link before says why.
+            why.cause = resolved.cause.or(why.cause);
+            match resolved.next {
+                Next::Thread(next) if passed.contains(&next) => {
+                    (why.cycle, why.cause) = (true, Some(WhyCause::SelfMadeDeadlock));
+                    let other = passed.iter().rev().find(|thread| **thread != main).copied();
+                    why.culprit = other.map_or_else(Culprit::default, |other| self.culprit(other));
+                    break;
+                }
+                Next::Thread(next) => thread = next,
+                Next::Ends(culprit) => {
+                    why.culprit = culprit;
+                    break;
+                }
+                Next::Works => {
+                    why.culprit = if thread == main { Culprit::default() } else { self.culprit(thread) };
+                    break;
+                }
+                Next::Unknown => {
+                    why.cause = None;
+                    break;
+                }
+            }
+        }
+        why.text = words::sentence(&why, self.at);
+        Ok(Some(why))
+    }
+
+    /// What a thread does, and its wait.
+    fn link(&self, thread: usize) -> Result<(WhyLink, Option<Wait>), ReadError> {
+        let info = &self.facts.recording.threads()[thread];
+        let stack = self.stack(thread)?;
+        let method = stack.iter().rev().find(|open| open.item.kind == OpenItemKind::Method);
+        let wait = stack.last().and_then(|open| open.wait);
+        let link = WhyLink {
+            thread: thread_name(info),
+            tid: info.tid,
+            since: stack.last().map_or(0, |open| open.item.since),
+            waits_for: "nothing",
+            class: wait.and_then(|wait| super::walk::text(self.facts.recording, wait.class)),
+            id: wait.map_or(0, |wait| wait.lock as u32),
+            inside: method.map(|open| open.item.name.clone()),
+            task: None,
+            owner: None,
+        };
+        Ok((link, wait))
+    }
+
+    fn stack(&self, thread: usize) -> Result<Vec<StackItem>, ReadError> {
+        let info = &self.facts.recording.threads()[thread];
+        Ok(stack_at(self.facts, self.names, info, self.at)?.0)
+    }
+
+    fn thread_name(&self, thread: usize) -> Option<String> {
+        self.facts.recording.threads().get(thread).map(thread_name)
+    }
+
+    fn method_name(&self, method: u32) -> Option<String> {
+        (method != 0).then(|| self.names.method(method).into_owned())
+    }
+
+    /// `Cart.kt:88`; without a file `Cart.refresh:88`.
+    fn site(&self, submitted: &Submission) -> Option<String> {
+        if submitted.method == 0 || submitted.line == 0 {
+            return None;
+        }
+        let file = self.names.source(submitted.method).map(|(file, _)| file).filter(|file| !file.is_empty());
+        let place = file.unwrap_or_else(|| self.names.method(submitted.method).into_owned());
+        Some(format!("{place}:{}", submitted.line))
+    }
+
+    fn task_fact(&self, task: &Task) -> TaskFact {
+        let state = match task.state() {
+            TaskState::Queued if task.is_stage => "waiting",
+            TaskState::Queued => "queued",
+            TaskState::Scheduled => "scheduled",
+            TaskState::Running => "running",
+            TaskState::Finished => "finished",
+            TaskState::Unknown => "unknown",
+        };
+        let queue =
+            (task.state() == TaskState::Queued && task.queue != 0).then(|| self.queue_fact(task)).flatten();
+        let class = || super::walk::text(self.facts.recording, task.class);
+        TaskFact {
+            name: self.method_name(task.method).or_else(class),
+            state,
+            submitted_at: self.site(&task.submitted),
+            submitted_in: self.method_name(task.submitted.method),
+            submitted_by: self.thread_name(task.submitted.thread),
+            submitted: task.submitted.at,
+            thread: task.run.and_then(|run| self.thread_name(run.thread)),
+            queue,
+        }
+    }
+
+    fn queue_fact(&self, task: &Task) -> Option<QueueFact> {
+        let queued = self.work.queued(task.queue)?;
+        let before = queued.iter().filter(|other| other.submitted.at < task.submitted.at).count();
+        let workers = self.work.workers(task.queue);
+        Some(QueueFact {
+            class: super::walk::text(self.facts.recording, task.queue_class),
+            id: task.queue,
+            place: before + 1,
+            pending: queued.len(),
+            workers: workers
+                .iter()
+                .take(MAX_WORKERS)
+                .filter_map(|run| self.thread_name(run.thread))
+                .collect(),
+        })
+    }
+
+    /// The thread with the task that it runs, and where that was submitted or the thread started.
+    fn culprit(&self, thread: usize) -> Culprit {
+        let running = self.work.running_on(thread);
+        let task = running.and_then(|(_, task)| task);
+        let submitted = task.map(|task| task.submitted).or_else(|| self.thread_started(thread));
+        Culprit {
+            thread: self.thread_name(thread),
+            task: running.and_then(|(run, _)| self.method_name(run.method)),
+            site: submitted.and_then(|submitted| self.site(&submitted)),
+        }
+    }
+
+    /// Where a thread was started; `None` if another of this name was.
+    fn thread_started(&self, thread: usize) -> Option<Submission> {
+        let info = self.facts.recording.threads().get(thread)?;
+        let texts = self.facts.recording.texts();
+        let name = info.name.as_deref()?;
+        let mut same = self
+            .work
+            .started_threads()
+            .filter(|step| texts.get(step.what.class) == Some(name) && step.at <= info.started.max(step.at));
+        let step = same.next()?;
+        same.next().is_none().then_some(Submission {
+            at: step.at,
+            thread: step.thread,
+            method: step.what.method,
+            line: step.what.line,
+        })
+    }
+}

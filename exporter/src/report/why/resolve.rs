@@ -1,0 +1,347 @@
+//! What a wait is for, and which thread has to end it.
+
+use trace_format::event::{ConcurrencyStep, Wait, WaitKind};
+use trace_format::{ReadError, Source};
+
+use super::{Chains, Culprit, MAX_WORKERS, WhyCause};
+use crate::facts::concurrency::{Run, Task, TaskState};
+
+/// Who ends the wait.
+pub(super) enum Next {
+    /// Another thread has to.
+    Thread(usize),
+    /// Nobody will, or nobody that is known: this is all.
+    Ends(Culprit),
+    /// The thread works, or waits for something outside of the process.
+    Works,
+    /// The recording does not show it.
+    Unknown,
+}
+
+/// What is known of a wait.
+pub(super) struct Resolved<'w> {
+    pub(super) waits_for: &'static str,
+    pub(super) task: Option<&'w Task>,
+    /// The owner of the lock: index of the thread.
+    pub(super) owner: Option<usize>,
+    pub(super) cause: Option<WhyCause>,
+    pub(super) next: Next,
+}
+
+impl Resolved<'_> {
+    fn unknown(waits_for: &'static str) -> Self {
+        Self { waits_for, task: None, owner: None, cause: None, next: Next::Unknown }
+    }
+
+    fn ended(waits_for: &'static str, cause: WhyCause, culprit: Culprit) -> Self {
+        Self { waits_for, task: None, owner: None, cause: Some(cause), next: Next::Ends(culprit) }
+    }
+
+    fn thread(waits_for: &'static str, cause: WhyCause, thread: usize) -> Self {
+        Self { waits_for, task: None, owner: None, cause: Some(cause), next: Next::Thread(thread) }
+    }
+}
+
+/// Resolves waits.
+pub(super) trait Resolver {
+    /// What the wait that `thread` has been in since a moment is for.
+    fn resolve(&self, thread: usize, since: u64, wait: Wait) -> Result<Resolved<'_>, ReadError>;
+}
+
+/// The kind of object that a thread waits for by its class (OpenJDK 8 to 25, and AOSP libcore, `java.util.concurrent`).
+fn kind_of(class: &str) -> &'static str {
+    let simple = class.rsplit('.').next().unwrap_or(class);
+    match simple {
+        "CountDownLatch" => "latch",
+        "Semaphore" => "semaphore",
+        "CyclicBarrier" | "Phaser" | "Exchanger" => "barrier",
+        _ if simple.contains("Condition") => "condition",
+        _ if simple.ends_with("Lock") => "lock",
+        _ if simple.ends_with("Queue") || simple.ends_with("Deque") => "queue",
+        _ if simple.ends_with("CompletionService") => "queue",
+        _ if simple.contains("Executor") || simple.ends_with("Pool") => "executor",
+        _ => "future",
+    }
+}
+
+impl<S: Source + ?Sized> Resolver for Chains<'_, S> {
+    fn resolve(&self, thread: usize, since: u64, wait: Wait) -> Result<Resolved<'_>, ReadError> {
+        let object = wait.lock as u32;
+        let class = self.facts.recording.texts().get(wait.class).unwrap_or_default();
+        match wait.kind {
+            WaitKind::Sleep => {
+                return Ok(Resolved { next: Next::Works, ..Resolved::unknown("sleep") });
+            }
+            WaitKind::Blocking => {
+                return Ok(Resolved { next: Next::Works, ..Resolved::unknown("blocking") });
+            }
+            WaitKind::Monitor => return Ok(self.lock("monitor", thread, wait)),
+            WaitKind::Join => return Ok(self.join(object)),
+            WaitKind::ObjectWait => return Ok(self.signal(thread, since, object)),
+            WaitKind::Park => {}
+            WaitKind::Unknown(_) => return Ok(Resolved::unknown("unknown")),
+        }
+        Ok(match kind_of(class) {
+            "lock" => self.lock("lock", thread, wait),
+            "condition" => self.signal(thread, since, object),
+            "latch" => self.latch(thread, since, object),
+            "semaphore" => self.permit(thread, object),
+            "queue" => self.element(thread, object),
+            "executor" => self.executor(thread, since, object)?,
+            "future" if object != 0 => self.future(thread, object, class)?,
+            kind => Resolved::unknown(kind),
+        })
+    }
+}
+
+impl<S: Source + ?Sized> Chains<'_, S> {
+    fn thread_of_uid(&self, uid: u32) -> Option<usize> {
+        self.facts.recording.threads().iter().position(|thread| uid != 0 && thread.uid == uid)
+    }
+
+    fn lock(&self, kind: &'static str, thread: usize, wait: Wait) -> Resolved<'_> {
+        let Some(owner) = self.thread_of_uid(wait.owner).filter(|owner| *owner != thread) else {
+            return Resolved::unknown(kind);
+        };
+        Resolved { owner: Some(owner), ..Resolved::thread(kind, WhyCause::LockHeld, owner) }
+    }
+
+    fn join(&self, object: u32) -> Resolved<'_> {
+        let Some((name, step)) = self.work.thread_started(object) else { return Resolved::unknown("thread") };
+        let name = self.facts.recording.texts().get(name);
+        let threads = self.facts.recording.threads().iter().enumerate();
+        // A thread joins the recording with its first event, after its start.
+        let mut same = threads
+            .filter(|(_, thread)| {
+                thread.name.as_deref() == name && thread.started.saturating_add(1_000_000) >= step.at
+            })
+            .map(|(at, _)| at);
+        match (same.next(), same.next()) {
+            (Some(thread), None) => Resolved::thread("thread", WhyCause::SlowThread, thread),
+            _ => Resolved::unknown("thread"),
+        }
+    }
+
+    /// A condition, or a monitor's wait set.
+    fn signal(&self, thread: usize, since: u64, object: u32) -> Resolved<'_> {
+        let mut signals =
+            self.work.at(object, ConcurrencyStep::Signalled).filter(|step| step.thread != thread);
+        let Some(last) = signals.clone().next_back() else {
+            return match object {
+                0 => Resolved::unknown("condition"),
+                _ => Resolved::ended("condition", WhyCause::NeverSignalled, Culprit::default()),
+            };
+        };
+        if last.at >= since {
+            return Resolved::unknown("condition");
+        }
+        let by_one = signals.all(|step| step.thread == last.thread);
+        if by_one && self.work.running_on(last.thread).is_some() {
+            return Resolved::thread("condition", WhyCause::SlowTask, last.thread);
+        }
+        let culprit = if by_one { self.ended_on(last.thread) } else { Culprit::default() };
+        Resolved::ended("condition", WhyCause::LostWakeUp, culprit)
+    }
+
+    /// A thread with the task that it ran last.
+    fn ended_on(&self, thread: usize) -> Culprit {
+        let task = self.work.last_on(thread);
+        let submitted = task.map(|task| task.submitted).or_else(|| self.thread_started(thread));
+        Culprit {
+            thread: self.thread_name(thread),
+            task: task.and_then(|task| self.method_name(task.method)),
+            site: submitted.and_then(|submitted| self.site(&submitted)),
+        }
+    }
+
+    /// Who took permits and did not give them back.
+    fn permit(&self, thread: usize, object: u32) -> Resolved<'_> {
+        let mut holders: Vec<(usize, i64)> = Vec::new();
+        let taken = self.work.at(object, ConcurrencyStep::Acquired).map(|step| (step.thread, 1));
+        let given = self.work.at(object, ConcurrencyStep::Released).map(|step| (step.thread, -1));
+        for (holder, change) in taken.chain(given) {
+            match holders.iter_mut().find(|(known, _)| *known == holder) {
+                Some((_, balance)) => *balance += change,
+                None => holders.push((holder, change)),
+            }
+        }
+        // Who gives more than it took signals: then nobody owns anything.
+        if holders.iter().any(|(_, balance)| *balance < 0) {
+            return Resolved::unknown("semaphore");
+        }
+        let mut holders = holders.into_iter().filter(|(holder, balance)| *balance > 0 && *holder != thread);
+        match (holders.next(), holders.next()) {
+            (Some((holder, _)), None) => {
+                Resolved { owner: Some(holder), ..Resolved::thread("semaphore", WhyCause::LockHeld, holder) }
+            }
+            _ => Resolved::unknown("semaphore"),
+        }
+    }
+
+    /// A queue: who put before, if the thread takes, and the other way round.
+    fn element(&self, thread: usize, object: u32) -> Resolved<'_> {
+        let puts = self.work.at(object, ConcurrencyStep::Put).filter(|step| step.thread != thread);
+        let takes = self.work.at(object, ConcurrencyStep::Taken).filter(|step| step.thread != thread);
+        // A put is recorded before the call: the thread that waits to put has one more.
+        let own_put = self.work.at(object, ConcurrencyStep::Put).filter(|step| step.thread == thread).last();
+        let waits_to_put = own_put.is_some_and(|put| self.work.is_last_on_thread(put));
+        let others: Vec<usize> = if waits_to_put {
+            takes.map(|step| step.thread).collect()
+        } else {
+            puts.map(|step| step.thread).collect()
+        };
+        match others.split_first() {
+            Some((first, rest)) if rest.iter().all(|other| other == first) => {
+                Resolved::thread("queue", WhyCause::SlowTask, *first)
+            }
+            None if object != 0 && !waits_to_put => {
+                Resolved::ended("queue", WhyCause::EmptyQueue, Culprit::default())
+            }
+            _ => Resolved::unknown("queue"),
+        }
+    }
+
+    fn executor(&self, thread: usize, since: u64, object: u32) -> Result<Resolved<'_>, ReadError> {
+        let own = self.work.running_on(thread).is_some();
+        let workers = self.work.workers(object);
+        let others = || workers.iter().filter(|run| run.thread != thread);
+        if own && workers.iter().any(|run| run.thread == thread) && self.all_wait_for(&workers, object)? {
+            return Ok(self.exhausted(&workers));
+        }
+        if let Some(run) = others().next() {
+            return Ok(Resolved::thread("executor", WhyCause::SlowTask, run.thread));
+        }
+        // Tasks of invokeAll are not submitted one by one: they begin when the wait has begun.
+        let begun = self.work.running().into_iter();
+        let mut begun =
+            begun.filter(|(run, task)| task.is_none() && run.begun >= since && run.thread != thread);
+        Ok(match (begun.next(), begun.next()) {
+            (Some((run, _)), None) => Resolved::thread("executor", WhyCause::SlowTask, run.thread),
+            _ => Resolved::unknown("executor"),
+        })
+    }
+
+    fn exhausted(&self, workers: &[Run]) -> Resolved<'_> {
+        let culprit = workers.first().map_or_else(Culprit::default, |run| self.culprit(run.thread));
+        Resolved::ended("future", WhyCause::PoolExhausted, culprit)
+    }
+
+    /// Whether all these threads wait for tasks of `queue` that nobody has begun, or for the queue itself.
+    fn all_wait_for(&self, workers: &[Run], queue: u32) -> Result<bool, ReadError> {
+        for run in workers.iter().take(MAX_WORKERS) {
+            let (_, wait) = self.link(run.thread)?;
+            let Some(wait) = wait.filter(|wait| wait.kind == WaitKind::Park) else { return Ok(false) };
+            let object = wait.lock as u32;
+            let task = self.work.task_of(object);
+            let queued = task.is_some_and(|task| task.queue == queue && task.state() == TaskState::Queued);
+            if !queued && object != queue {
+                return Ok(false);
+            }
+        }
+        Ok(!workers.is_empty())
+    }
+
+    fn future(&self, thread: usize, object: u32, class: &str) -> Result<Resolved<'_>, ReadError> {
+        let mut object = object;
+        for _ in 0..super::MAX_LINKS {
+            let Some(task) = self.work.task_of(object) else { break };
+            match task.state() {
+                TaskState::Running => {
+                    let Some(run) = task.run else { break };
+                    return Ok(Resolved {
+                        task: Some(task),
+                        ..Resolved::thread("future", WhyCause::SlowTask, run.thread)
+                    });
+                }
+                TaskState::Queued if task.is_stage => match self.work.whole(object) {
+                    // It runs when the stage before it is done.
+                    Some(before) => object = before,
+                    None => return Ok(Resolved { task: Some(task), ..Resolved::unknown("future") }),
+                },
+                TaskState::Queued => return self.queued(thread, task),
+                TaskState::Scheduled | TaskState::Finished | TaskState::Unknown => {
+                    return Ok(Resolved { task: Some(task), ..Resolved::unknown("future") });
+                }
+            }
+        }
+        let by_hand = ["CompletableFuture", "SettableFuture", "CompletableDeferredImpl"];
+        let completed = self.work.at(object, ConcurrencyStep::Completed).next().is_some();
+        let stage = self.work.whole(object).is_some();
+        if !completed && !stage && by_hand.iter().any(|known| class.rsplit('.').next() == Some(known)) {
+            return Ok(Resolved::ended("future", WhyCause::NeverCompleted, Culprit::default()));
+        }
+        Ok(Resolved::unknown("future"))
+    }
+
+    /// A task that nobody has begun.
+    fn queued<'w>(&'w self, thread: usize, task: &'w Task) -> Result<Resolved<'w>, ReadError> {
+        let mut workers = self.work.workers(task.queue);
+        if task.queue == 0 || self.work.queued(task.queue).is_none() {
+            return Ok(Resolved { task: Some(task), ..Resolved::unknown("future") });
+        }
+        if self.all_wait_for(&workers, task.queue)? {
+            return Ok(Resolved { task: Some(task), ..self.exhausted(&workers) });
+        }
+        workers.retain(|run| run.thread != thread);
+        Ok(match workers.first() {
+            Some(run) => {
+                Resolved { task: Some(task), ..Resolved::thread("future", WhyCause::LongQueue, run.thread) }
+            }
+            None => Resolved { task: Some(task), ..Resolved::unknown("future") },
+        })
+    }
+
+    /// A latch: the task that has not counted it down.
+    fn latch(&self, thread: usize, since: u64, object: u32) -> Resolved<'_> {
+        let counted: Vec<(usize, u64)> =
+            self.work.at(object, ConcurrencyStep::CountedDown).map(|step| (step.thread, step.at)).collect();
+        let has_counted = |run: &Run| {
+            let until = run.ended.unwrap_or(u64::MAX);
+            counted.iter().any(|(by, at)| *by == run.thread && (run.begun..=until).contains(at))
+        };
+        // The latch itself, as an argument, shows which tasks know it.
+        let knows = |method: u32| self.names.descriptor(method).contains("CountDownLatch");
+        let running: Vec<(Run, Option<&Task>)> = self.work.running();
+        let mut open: Vec<Run> = running
+            .iter()
+            .map(|(run, _)| *run)
+            .filter(|run| run.thread != thread && !has_counted(run))
+            .collect();
+        let ended = self
+            .work
+            .tasks()
+            .iter()
+            .filter(|task| task.submitted.thread == thread && task.submitted.at < since);
+        let mut ended: Vec<&Task> = ended
+            .filter(|task| task.run.is_some_and(|run| run.ended.is_some() && !has_counted(&run)))
+            .collect();
+        let pending = self.work.tasks().iter().any(|task| {
+            task.submitted.thread == thread && matches!(task.state(), TaskState::Queued | TaskState::Unknown)
+        });
+        if open.iter().any(|run| knows(run.method)) || ended.iter().any(|task| knows(task.method)) {
+            open.retain(|run| knows(run.method));
+            ended.retain(|task| knows(task.method));
+        }
+        match (&open[..], &ended[..]) {
+            ([run], _) => Resolved {
+                task: self.work.running_on(run.thread).and_then(|(_, task)| task),
+                ..Resolved::thread("latch", WhyCause::SlowTask, run.thread)
+            },
+            ([], [task]) if !pending => {
+                let culprit = Culprit {
+                    thread: task.run.and_then(|run| self.thread_name(run.thread)),
+                    task: self.method_name(task.method),
+                    site: self.site(&task.submitted),
+                };
+                Resolved {
+                    task: Some(task),
+                    ..Resolved::ended("latch", WhyCause::LatchNeverCountedDown, culprit)
+                }
+            }
+            ([], _) if !pending && object != 0 => {
+                Resolved::ended("latch", WhyCause::LatchNeverCountedDown, Culprit::default())
+            }
+            _ => Resolved::unknown("latch"),
+        }
+    }
+}
