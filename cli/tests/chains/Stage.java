@@ -1,29 +1,17 @@
 package chains;
 
-import dev.anrscope.MethodBeat;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Lets a generated program reach its hang in a certain order, and then prints where each thread is and halts the process. It is not
- * instrumented, so a recording has nothing of it.
- *
- * <p>Properties: {@code chains.ms}, the length of the hang; {@code chains.message}: main is in a message, which counts as a hang after 2 s
- * instead of 5 s.
+ * Lets a generated program reach its hang in a certain order, and prints where each thread is after {@code chains.ms} of it; then the
+ * process is to be killed. It is not instrumented, so a recording has nothing of it.
  */
 public final class Stage {
-    private static final int DISPATCH = 0xFFFFE;
     private static final Set<String> DONE = ConcurrentHashMap.newKeySet();
 
     private Stage() {}
-
-    /** Main begins. */
-    public static void begin() {
-        if (Boolean.getBoolean("chains.message")) {
-            MethodBeat.i(DISPATCH);
-        }
-    }
 
     /** Notes a moment, which another thread awaits by {@link #until}. */
     public static void did(String what) {
@@ -77,9 +65,8 @@ public final class Stage {
             }
             all.append('\n');
         }
-        System.out.print(all);
+        System.out.print(all.append("end\n"));
         System.out.flush();
-        Runtime.getRuntime().halt(0);
     }
 
     private static void pause(long ms) {

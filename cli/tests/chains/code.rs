@@ -499,7 +499,7 @@ impl Code {
     }
 
     /// The program.
-    pub(crate) fn finish(mut self, family: &'static str, number: usize, message: bool) -> Program {
+    pub(crate) fn finish(mut self, family: &'static str, number: usize) -> Program {
         let depth = 1 + self.random.below(3);
         let main = &self.main;
         let mut chain = Vec::new();
@@ -511,7 +511,7 @@ impl Code {
         let imports = "import chains.Stage;\nimport java.util.*;\nimport java.util.concurrent.*;\nimport java.util.concurrent.atomic.*;\n\
                        import java.util.concurrent.locks.*;\nimport java.util.function.*;\n\n";
         let text = format!(
-            "public final class {main} {{\n{}\n\n    public static void main(String[] arguments) throws Exception {{\n        Stage.begin();\n{}        {start}();\n    }}\n\n{}\n\n    static void {}() throws Exception {{\n{}\n    }}\n\n{}\n}}\n",
+            "public final class {main} {{\n{}\n\n    public static void main(String[] arguments) throws Exception {{\n{}        {start}();\n    }}\n\n{}\n\n    static void {}() throws Exception {{\n{}\n    }}\n\n{}\n}}\n",
             self.fields.join("\n"),
             self.first.iter().map(|line| format!("        {line}\n")).collect::<String>(),
             chain.join("\n\n"),
@@ -542,7 +542,6 @@ impl Code {
             main: format!("{}.{main}", self.package),
             package: self.package,
             files,
-            message,
             label,
             facts: self.facts,
             alone: self.alone.then_some(self.decoys),

@@ -67,8 +67,6 @@ pub(crate) struct Program {
     pub main: String,
     /// Path below the sources' directory, and text.
     pub files: Vec<(String, String)>,
-    /// Main is in a message.
-    pub message: bool,
     pub label: Label,
     /// What shows without a recorder that the label is right.
     pub facts: Vec<Fact>,

@@ -3,7 +3,7 @@
 pub(crate) const USAGE: &str = "chains [--full] [--facts] [--jobs N] [--claim PERCENT] [--keep] [NAME...]
     --full       all programs; else a dozen
     --facts      only the first step: programs run without a recorder, and are where their labels say
-    --jobs       JVMs at once, 6 by default
+    --jobs       JVMs at once, 12 by default, as they sleep
     --claim      percent that must be named: 95 of all, none of the dozen; none may be wrong
     --keep       sources, classes and recordings stay, and it is said where
     NAME         only programs whose name contains one of these
@@ -21,7 +21,7 @@ pub(crate) struct Options {
 impl Options {
     pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut options =
-            Self { full: false, facts: false, jobs: 6, claim: 0.0, keep: false, names: Vec::new() };
+            Self { full: false, facts: false, jobs: 12, claim: 0.0, keep: false, names: Vec::new() };
         let mut words = words;
         while let Some(word) = words.next() {
             let mut number = || {

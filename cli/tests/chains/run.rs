@@ -1,6 +1,6 @@
 //! Compiles and instruments the programs, runs them in parallel, and judges the reports.
 
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Mutex;
@@ -20,10 +20,8 @@ use crate::{facts, families};
 
 /// How long a program hangs without a recorder.
 const PLAIN: Duration = Duration::from_millis(400);
-/// As a message, which is a hang after 2 s.
-const MESSAGE: Duration = Duration::from_millis(2_700);
-/// As a wait of a program without messages, which is a hang after 5 s.
-const WAIT: Duration = Duration::from_millis(5_800);
+/// With a recorder: a wait of a main thread without messages is a hang after 5 s.
+const TRACED: Duration = Duration::from_millis(5_500);
 /// A program that has not ended after this is killed.
 const MOST: Duration = Duration::from_secs(90);
 
@@ -117,31 +115,23 @@ fn java(classes: &Path, stage: &Path, hang: Duration) -> Command {
     java
 }
 
-/// Runs it to its end, and returns what it printed. Its stdin stays open and empty.
+/// Runs it until it has printed where its threads are, kills it in its hang, and returns what it printed. Its stdin stays open and
+/// empty.
 fn printed(mut java: Command) -> Result<String, String> {
-    let mut child = java
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("java: run scripts/test, which installs a JDK");
-    let mut out = child.stdout.take().unwrap();
+    let child = java.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let mut child = child.expect("java: run scripts/test, which installs a JDK");
+    let out = BufReader::new(child.stdout.take().unwrap());
+    let (send, receive) = std::sync::mpsc::channel();
     let reader = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        let _ = out.read_to_end(&mut text);
-        String::from_utf8_lossy(&text).into_owned()
+        let lines = out.lines().map_while(Result::ok).take_while(|line| line != "end");
+        let text = lines.fold(String::new(), |text, line| text + &line + "\n");
+        let _ = send.send(text);
     });
-    let begun = Instant::now();
-    let mut killed = false;
-    while child.try_wait().unwrap().is_none() {
-        if begun.elapsed() > MOST {
-            killed = true;
-            let _ = child.kill();
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let text = reader.join().unwrap();
-    if killed { Err("it never reached its hang".to_owned()) } else { Ok(text) }
+    let text = receive.recv_timeout(MOST).map_err(|_| "it never reached its hang".to_owned());
+    let _ = child.kill();
+    let _ = child.wait();
+    reader.join().unwrap();
+    text
 }
 
 /// Runs a program without a recorder, and compares where its threads are with its label.
@@ -159,10 +149,9 @@ fn traced(
     program: &Program,
 ) -> Result<Judged, String> {
     let (traced, map, id, library) = classes.traced.as_ref().expect("instrumented");
-    let mut java = java(traced, &classes.stage, if program.message { MESSAGE } else { WAIT });
+    let mut java = java(traced, &classes.stage, TRACED);
     let recordings = directory.path().join("recordings").join(program.name());
     std::fs::create_dir_all(&recordings).unwrap();
-    java.arg(format!("-Dchains.message={}", program.message));
     java.arg(format!("-Danrscope.lib={}", library.display()));
     java.arg(format!("-Danrscope.dir={}", recordings.display()));
     java.arg(format!("-Danrscope.mapId={id}")).arg("-Danrscope.name=com.example.chains");
