@@ -144,6 +144,13 @@ pub(crate) struct Slow {
     pub frames: Vec<String>,
 }
 
+impl Slow {
+    /// A task's code that is only this call.
+    pub(crate) fn only(&self) -> &[String] {
+        std::slice::from_ref(&self.call)
+    }
+}
+
 /// A program that is being written.
 pub(crate) struct Code {
     pub random: Random,

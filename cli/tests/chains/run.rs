@@ -77,7 +77,7 @@ fn javac(into: &Path, path: &[PathBuf], sources: &[String], directory: &TempDir)
 
 fn build(options: &Options, directory: &TempDir, programs: &[Program]) -> Classes {
     let (stage, plain) = (directory.path().join("stage"), directory.path().join("plain"));
-    javac(&stage, &[method_beat()], &[here().join("Stage.java").display().to_string()], directory);
+    javac(&stage, &[], &[here().join("Stage.java").display().to_string()], directory);
     let sources: Vec<String> = programs
         .iter()
         .flat_map(|program| &program.files)

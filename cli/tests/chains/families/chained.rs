@@ -61,7 +61,7 @@ pub(super) fn latch_then_future(code: &mut Code, variant: usize) {
 
 /// Main waits for a lock whose owner waits for a monitor, whose owner is slow.
 pub(super) fn lock_then_monitor(code: &mut Code, variant: usize) {
-    let lock = code.any_field("ReentrantLock", &format!("new ReentrantLock({})", variant % 2 == 0));
+    let lock = code.any_field("ReentrantLock", &format!("new ReentrantLock({})", variant.is_multiple_of(2)));
     let monitor = code.any_field("Object", "new StringBuilder()");
     let slow = code.slow();
     let (one, two) = (code.thread_name(), code.thread_name());

@@ -17,9 +17,9 @@ fn cycle(code: &mut Code, others: &[(&Task, &str)]) {
 
 /// Main owns a lock while it waits for the future of a task that wants the lock.
 pub(super) fn lock_and_future(code: &mut Code, variant: usize) {
-    let lock = code.any_field("ReentrantLock", &format!("new ReentrantLock({})", variant % 2 == 0));
+    let lock = code.any_field("ReentrantLock", &format!("new ReentrantLock({})", variant.is_multiple_of(2)));
     let pool = code.pool(1 + variant % 2);
-    let by = if variant % 3 == 0 {
+    let by = if variant.is_multiple_of(3) {
         quiet(&[format!("{lock}.lockInterruptibly();")])
     } else {
         format!("{lock}.lock();")
@@ -40,7 +40,7 @@ pub(super) fn monitor_and_future(code: &mut Code, variant: usize) {
     let worker = pool.workers[0].clone();
     let lock = code.any_field("Object", "new StringBuilder()");
     let held = code.any_field("AtomicInteger", "new AtomicInteger()");
-    let body = if variant % 2 == 0 {
+    let body = if variant.is_multiple_of(2) {
         format!("synchronized ({lock}) {{\n    {held}.incrementAndGet();\n}}")
     } else {
         let update = format!("update{}", code.noun());
@@ -88,7 +88,7 @@ pub(super) fn monitor_and_join(code: &mut Code, variant: usize) {
     code.line(format!("synchronized ({lock}) {{"));
     code.line(format!("Thread thread = {};", task.code));
     code.line(format!("Stage.waits(\"{name}\");"));
-    let join = if variant % 2 == 0 { "thread.join();" } else { "thread.join(60_000);" };
+    let join = if variant.is_multiple_of(2) { "thread.join();" } else { "thread.join(60_000);" };
     code.wait(join, &["thread"], &["java.lang.Thread.join"]);
     code.line("}");
     cycle(code, &[(&task, &name)]);
@@ -139,7 +139,7 @@ pub(super) fn of_three(code: &mut Code, variant: usize) {
         "Stage.until(\"monitor\");".to_owned(),
         format!("synchronized ({monitor}) {{\n    {theirs}.unlock();\n}}"),
     ];
-    let (second, two) = if variant % 2 == 0 {
+    let (second, two) = if variant.is_multiple_of(2) {
         (code.thread(&two, &body), two)
     } else {
         let pool = code.pool(1);

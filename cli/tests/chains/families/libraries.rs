@@ -10,7 +10,7 @@ pub(super) fn never_set(code: &mut Code, variant: usize) {
         "com.google.common.util.concurrent.SettableFuture<Object>",
         "com.google.common.util.concurrent.SettableFuture.create()",
     );
-    if variant % 2 == 0 {
+    if variant.is_multiple_of(2) {
         let pool = code.pool(1);
         let ends =
             code.submitted(&pool, &[format!("if ({future}.isDone()) {{\n    {future}.set(\"late\");\n}}")]);
@@ -31,7 +31,7 @@ pub(super) fn listening(code: &mut Code, variant: usize) {
     );
     let worker = pool.workers[0].clone();
     let slow = code.slow();
-    let task = code.submitted(&Pool { field, ..pool }, std::slice::from_ref(&slow.call));
+    let task = code.submitted(&Pool { field, ..pool }, slow.only());
     code.line(format!("Future<?> result = {};", task.code));
     get(code, "result", &["com.google.common.util.concurrent.AbstractFuture.get"]);
     code.label.causes = vec!["slow-task"];

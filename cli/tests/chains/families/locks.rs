@@ -46,7 +46,7 @@ fn owned(code: &mut Code, taken: &Taken, by_task: bool, variant: usize) -> (Task
 
 /// A ReentrantLock, fair or not.
 fn lock(code: &mut Code, variant: usize, by: &str) -> Taken {
-    let fair = if variant % 2 == 0 { "" } else { "true" };
+    let fair = if variant.is_multiple_of(2) { "" } else { "true" };
     let lock = code.any_field("Lock", &format!("new ReentrantLock({fair})"));
     Taken {
         take: format!("{lock}.lock();"),
@@ -68,10 +68,10 @@ pub(super) fn lock_of_thread(code: &mut Code, variant: usize) {
 }
 
 pub(super) fn lock_interruptibly(code: &mut Code, variant: usize) {
-    let by = if variant % 2 == 0 { "lockInterruptibly()" } else { "tryLock(1, TimeUnit.MINUTES)" };
+    let by = if variant.is_multiple_of(2) { "lockInterruptibly()" } else { "tryLock(1, TimeUnit.MINUTES)" };
     let mut taken = lock(code, variant, by);
     taken.frames = vec!["java.util.concurrent.locks.ReentrantLock.*ock*"];
-    owned(code, &taken, variant % 3 == 0, variant);
+    owned(code, &taken, variant.is_multiple_of(3), variant);
 }
 
 /// A thread has ended without giving its lock back.
@@ -88,7 +88,7 @@ pub(super) fn leaked_lock(code: &mut Code, variant: usize) {
 }
 
 fn pair(code: &mut Code, variant: usize) -> String {
-    let fair = if variant % 2 == 0 { "" } else { "true" };
+    let fair = if variant.is_multiple_of(2) { "" } else { "true" };
     code.any_field("ReentrantReadWriteLock", &format!("new ReentrantReadWriteLock({fair})"))
 }
 
@@ -101,7 +101,7 @@ pub(super) fn read_behind_writer(code: &mut Code, variant: usize) {
         waits_for: &["lock"],
         frames: vec![AQS],
     };
-    owned(code, &taken, variant % 3 == 0, variant);
+    owned(code, &taken, variant.is_multiple_of(3), variant);
 }
 
 pub(super) fn write_behind_reader(code: &mut Code, variant: usize) {
@@ -113,13 +113,13 @@ pub(super) fn write_behind_reader(code: &mut Code, variant: usize) {
         waits_for: &["lock"],
         frames: vec![AQS],
     };
-    owned(code, &taken, variant % 3 == 0, variant);
+    owned(code, &taken, variant.is_multiple_of(3), variant);
 }
 
 /// A StampedLock has no owner.
 pub(super) fn stamped_lock(code: &mut Code, variant: usize) {
     let lock = code.any_field("StampedLock", "new StampedLock()");
-    let wait = if variant % 2 == 0 { "readLock" } else { "writeLock" };
+    let wait = if variant.is_multiple_of(2) { "readLock" } else { "writeLock" };
     let taken = Taken {
         take: format!("long stamp = {lock}.writeLock();"),
         give: format!("{lock}.unlockWrite(stamp);"),
@@ -127,7 +127,7 @@ pub(super) fn stamped_lock(code: &mut Code, variant: usize) {
         waits_for: &["lock"],
         frames: vec!["java.util.concurrent.locks.StampedLock.*"],
     };
-    owned(code, &taken, variant % 3 == 0, variant);
+    owned(code, &taken, variant.is_multiple_of(3), variant);
     code.label.may_be_silent = true;
 }
 
@@ -135,7 +135,7 @@ pub(super) fn stamped_lock(code: &mut Code, variant: usize) {
 pub(super) fn monitor(code: &mut Code, variant: usize) {
     let slow = code.slow();
     let noun = code.noun();
-    let (body, wait, frames): (Vec<String>, _, &[&str]) = if variant % 2 == 0 {
+    let (body, wait, frames): (Vec<String>, _, &[&str]) = if variant.is_multiple_of(2) {
         let lock = code.any_field("Object", "new StringBuilder()");
         let body = format!("synchronized ({lock}) {{\n    Stage.did(\"taken\");\n    {}\n}}", slow.call);
         (vec![body], format!("synchronized ({lock}) {{\n    System.out.println(1);\n}}"), &[])
@@ -150,7 +150,7 @@ pub(super) fn monitor(code: &mut Code, variant: usize) {
         let book = code.any_field(&format!("{noun}Book"), &format!("new {noun}Book()"));
         (vec![format!("{book}.write();")], format!("{book}.size();"), &[])
     };
-    let (task, thread) = if variant % 3 == 0 {
+    let (task, thread) = if variant.is_multiple_of(3) {
         let pool = code.pool(1);
         (code.submitted(&pool, &body), pool.workers[0].clone())
     } else {
@@ -184,7 +184,7 @@ pub(super) fn semaphore(code: &mut Code, variant: usize) {
         waits_for: &["semaphore"],
         frames: vec!["java.util.concurrent.Semaphore.acquire*"],
     };
-    let (task, thread) = owned(code, &taken, variant % 2 == 0, variant);
+    let (task, thread) = owned(code, &taken, variant.is_multiple_of(2), variant);
     code.label.causes = vec!["lock-held", "permit-held", "semaphore-held"];
     code.label.culprits = vec![Culprit { thread: Part::needed(&thread), ..task.owner(&thread) }];
 }

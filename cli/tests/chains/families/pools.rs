@@ -174,7 +174,7 @@ pub(super) fn invoke_all(code: &mut Code, variant: usize) {
     let pool = code.pool(1 + variant % 2);
     let entry = code.entry.clone();
     let slow = code.slow();
-    let task = code.task(Interface::Callable, &entry, &[slow.call.clone()]);
+    let task = code.task(Interface::Callable, &entry, slow.only());
     let (mark, site) = code.site();
     let task = Task { site, ..task };
     code.line("List<Callable<Object>> parts = new ArrayList<>();");
@@ -210,13 +210,8 @@ fn scheduler(code: &mut Code) -> Pool {
 pub(super) fn scheduled(code: &mut Code, _: usize) {
     let pool = scheduler(code);
     let slow = code.slow();
-    let task = code.handed(
-        &pool,
-        Interface::Callable,
-        "schedule",
-        ", 20, TimeUnit.MILLISECONDS",
-        &[slow.call.clone()],
-    );
+    let task =
+        code.handed(&pool, Interface::Callable, "schedule", ", 20, TimeUnit.MILLISECONDS", slow.only());
     code.line(format!("ScheduledFuture<?> result = {};", task.code));
     get(code, "result", GET);
     code.label.causes = vec!["slow-task"];
@@ -259,7 +254,7 @@ pub(super) fn same_body(code: &mut Code, variant: usize) {
     code.stdin_is_read = true;
     let slow = code.slow();
     let noun = code.noun();
-    let ends = if variant % 2 == 0 { "if (at == 0) {\n    return \"done\";\n}" } else { "" };
+    let ends = if variant.is_multiple_of(2) { "if (at == 0) {\n    return \"done\";\n}" } else { "" };
     let body = [ends.to_owned(), "Stage.did(\"began \" + at);".to_owned(), slow.call.clone()];
     let task = code.task_as(0, Interface::Callable, &format!("make{noun}"), &body);
     code.method(&format!("Callable<Object> make{noun}(int at)"), &[format!("return {};", task.code)]);
@@ -270,7 +265,7 @@ pub(super) fn same_body(code: &mut Code, variant: usize) {
         &[format!("return pool.submit(make{noun}(at));{mark}")],
     );
     code.line(format!("Future<?> before = start{noun}({}, 0);", one.field));
-    code.line(if variant % 2 == 0 { "before.get();" } else { "Stage.until(\"began 0\");" });
+    code.line(if variant.is_multiple_of(2) { "before.get();" } else { "Stage.until(\"began 0\");" });
     code.line(format!("Future<?> result = start{noun}({}, 1);", other.field));
     get(code, "result", GET);
     code.label.causes = vec!["slow-task"];

@@ -13,7 +13,7 @@ const QUEUES: [&str; 4] = [
 
 pub(super) fn take_no_producer(code: &mut Code, variant: usize) {
     let queue = code.any_field("BlockingQueue<Object>", QUEUES[variant % 4]);
-    if variant % 2 == 0 {
+    if variant.is_multiple_of(2) {
         // Of another queue.
         let other = code.any_field("BlockingQueue<Object>", QUEUES[0]);
         let name = code.thread_name();
@@ -21,7 +21,7 @@ pub(super) fn take_no_producer(code: &mut Code, variant: usize) {
         code.line(format!("{}.join();", producer.code));
         code.line(format!("{other}.take();"));
     }
-    let statement = if variant % 3 == 0 { "poll(1, TimeUnit.MINUTES)" } else { "take()" };
+    let statement = if variant.is_multiple_of(3) { "poll(1, TimeUnit.MINUTES)" } else { "take()" };
     code.wait(&format!("{queue}.{statement};"), &["queue"], &[]);
     code.label.causes = vec!["never-completed", "no-producer", "empty-queue"];
     code.label.culprits = vec![Culprit::default()];
@@ -53,7 +53,7 @@ pub(super) fn put_slow_consumer(code: &mut Code, variant: usize) {
     let slow = code.slow();
     let take = quiet(&[format!("{queue}.take();")]);
     let body = [take, "Stage.did(\"taken\");".to_owned(), slow.call.clone()];
-    let (task, thread) = if variant % 3 == 0 {
+    let (task, thread) = if variant.is_multiple_of(3) {
         let pool = code.pool(1);
         (code.submitted(&pool, &body), pool.workers[0].clone())
     } else {
@@ -97,7 +97,7 @@ pub(super) fn completion_service(code: &mut Code, variant: usize) {
         .any_field("CompletionService<Object>", &format!("new ExecutorCompletionService<>({})", pool.field));
     let slow = code.slow();
     let over = Pool { field: service.clone(), workers: pool.workers.clone() };
-    let task = code.handed(&over, Interface::Callable, "submit", "", &[slow.call.clone()]);
+    let task = code.handed(&over, Interface::Callable, "submit", "", slow.only());
     code.line(format!("{};", task.code));
     code.wait(
         &format!("{service}.take();"),

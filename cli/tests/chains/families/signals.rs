@@ -52,7 +52,7 @@ pub(super) fn latch_task_threw(code: &mut Code, variant: usize) {
 }
 
 fn never_counted_down(code: &mut Code, latch: &str, task: &Task, variant: usize) {
-    let statement = if variant % 3 == 0 { "await(1, TimeUnit.MINUTES)" } else { "await()" };
+    let statement = if variant.is_multiple_of(3) { "await(1, TimeUnit.MINUTES)" } else { "await()" };
     code.wait(&format!("{latch}.{statement};"), &["latch"], LATCH);
     code.label.causes = vec!["latch-never-counted-down"];
     // No thread must move: the task that has ended may be named.
@@ -124,7 +124,7 @@ pub(super) fn condition_no_signal(code: &mut Code, variant: usize) {
 pub(super) fn condition_lost_signal(code: &mut Code, variant: usize) {
     let lock = code.any_field("ReentrantLock", &format!("new ReentrantLock({})", variant % 2 == 1));
     let condition = code.any_field("Condition", &format!("{lock}.newCondition()"));
-    let signal = if variant % 3 == 0 { "signalAll" } else { "signal" };
+    let signal = if variant.is_multiple_of(3) { "signalAll" } else { "signal" };
     let pool = code.pool(1);
     let task = code.submitted(
         &pool,
@@ -148,7 +148,7 @@ fn lost(code: &mut Code, task: &Task, thread: &str) {
 /// As [`condition_lost_signal`], for a monitor.
 pub(super) fn object_lost_notify(code: &mut Code, variant: usize) {
     let lock = code.any_field("Object", "new StringBuilder()");
-    let notify = if variant % 3 == 0 { "notifyAll" } else { "notify" };
+    let notify = if variant.is_multiple_of(3) { "notifyAll" } else { "notify" };
     let name = code.thread_name();
     let task = code.thread(&name, &[format!("synchronized ({lock}) {{\n    {lock}.{notify}();\n}}")]);
     code.line(format!("{}.join();", task.code));

@@ -31,7 +31,7 @@ fn fork_join_pool(code: &mut Code, size: usize) -> (String, String) {
 pub(super) fn fork_join(code: &mut Code, variant: usize) {
     let (pool, worker) = fork_join_pool(code, 2);
     let slow = code.slow();
-    let base = if variant % 2 == 0 { "RecursiveTask" } else { "RecursiveAction" };
+    let base = if variant.is_multiple_of(2) { "RecursiveTask" } else { "RecursiveAction" };
     let task = class_of_task(code, base, &slow.call);
     let task = submit_root(code, &pool, task, variant);
     code.label.causes = vec!["slow-task"];
@@ -102,7 +102,7 @@ fn stages(code: &mut Code, slow_stage: usize, variant: usize) {
         &[one_line(&format!("return before.thenApplyAsync({}, {});", second.code, pool.field), &second_mark)],
     );
     code.line(format!("CompletableFuture<Object> result = {next}({start}());"));
-    if variant % 3 == 0 {
+    if variant.is_multiple_of(3) {
         code.wait("result.join();", &["future"], &["java.util.concurrent.CompletableFuture.join"]);
     } else {
         get(code, "result", &["java.util.concurrent.CompletableFuture.get"]);
@@ -135,12 +135,12 @@ pub(super) fn second_stage(code: &mut Code, variant: usize) {
 pub(super) fn default_executor(code: &mut Code, variant: usize) {
     let slow = code.slow();
     let start = format!("start{}", code.noun());
-    let (of, by) = if variant % 2 == 0 {
+    let (of, by) = if variant.is_multiple_of(2) {
         (Interface::Supplier, "supplyAsync")
     } else {
         (Interface::Runnable, "runAsync")
     };
-    let task = code.task(of, &start, &[slow.call.clone()]);
+    let task = code.task(of, &start, slow.only());
     let (mark, site) = code.site();
     let task = Task { site, ..task };
     let line = one_line(&format!("return CompletableFuture.{by}({});", task.code), &mark);
@@ -203,7 +203,7 @@ pub(super) fn slow_completer(code: &mut Code, _: usize) {
 pub(super) fn future_task(code: &mut Code, _: usize) {
     let slow = code.slow();
     let entry = code.entry.clone();
-    let task = code.task(Interface::Callable, &entry, &[slow.call.clone()]);
+    let task = code.task(Interface::Callable, &entry, slow.only());
     let name = code.thread_name();
     let (mark, site) = code.site();
     let task = Task { site, ..task };
@@ -224,9 +224,9 @@ pub(super) fn future_task(code: &mut Code, _: usize) {
 pub(super) fn join(code: &mut Code, variant: usize) {
     let slow = code.slow();
     let name = code.thread_name();
-    let task = code.thread(&name, &[slow.call.clone()]);
+    let task = code.thread(&name, slow.only());
     code.line(format!("Thread thread = {};", task.code));
-    let statement = if variant % 2 == 0 { "thread.join();" } else { "thread.join(60_000);" };
+    let statement = if variant.is_multiple_of(2) { "thread.join();" } else { "thread.join(60_000);" };
     code.wait(statement, &["thread"], &["java.lang.Thread.join"]);
     code.label.causes = vec!["slow-task", "slow-thread"];
     code.label.culprits = vec![task.owner(&name)];
