@@ -1,0 +1,44 @@
+//! Generated Java programs whose main thread waits for something that does not come: does the report name who must move, and why?
+//!
+//! Each program is generated together with its label: `labels.jsonl` is made from how a program was built, never from a report.
+//! That a label is right is checked without a recorder first, by the stacks that the program prints at its end.
+//! Without arguments a dozen programs; `scripts/prove chains` runs all.
+
+#[cfg(target_os = "linux")]
+mod code;
+#[cfg(target_os = "linux")]
+mod facts;
+#[cfg(target_os = "linux")]
+mod families;
+#[cfg(target_os = "linux")]
+mod judge;
+#[cfg(target_os = "linux")]
+mod label;
+#[cfg(target_os = "linux")]
+#[path = "../android_host/library.rs"]
+mod library;
+#[cfg(target_os = "linux")]
+mod options;
+#[cfg(target_os = "linux")]
+#[path = "../cli/program.rs"]
+#[allow(dead_code, reason = "the other test binaries use more of it")]
+mod program;
+#[cfg(target_os = "linux")]
+#[path = "../busy_hangs/random.rs"]
+mod random;
+#[cfg(target_os = "linux")]
+mod run;
+#[cfg(target_os = "linux")]
+mod table;
+#[cfg(target_os = "linux")]
+#[path = "../cli/temp_dir.rs"]
+#[allow(dead_code, reason = "the other test binaries use more of it")]
+mod temp_dir;
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    run::main()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {}
