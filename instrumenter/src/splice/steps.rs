@@ -35,6 +35,8 @@ pub(crate) struct Site<'a> {
     pub(crate) calls: StepCalls,
     pub(crate) descriptor: &'a [u8],
     pub(crate) is_static: bool,
+    /// Whether it is a constructor's, after which the new object is on top of the stack. Before, there is no receiver.
+    pub(crate) creates: bool,
     /// Source line of the call; 0 if unknown.
     pub(crate) line: u16,
     /// Id of the method that has the call.
@@ -106,9 +108,9 @@ impl Site<'_> {
         let result = [reader.result()];
         let exists = |operand: Operand| match operand {
             Operand::None => true,
-            Operand::Receiver => !self.is_static,
+            Operand::Receiver => !self.is_static && !self.creates,
             Operand::Argument(number) => is_object(types.get(usize::from(number))),
-            Operand::Result => is_object(result.first()),
+            Operand::Result => self.creates || is_object(result.first()),
         };
         let fits = |step: &&Step| match step.kind {
             StepKind::TryLock => result == [b"Z"] && !self.is_static,

@@ -13,7 +13,7 @@ use crate::class::constant_pool::Appended;
 use crate::class::descriptor::{Types, words_of};
 use crate::class::opcodes::{
     self, ACONST_NULL, ALOAD, ASTORE, BIPUSH, DUP, ICONST_0, INVOKEDYNAMIC, INVOKESTATIC, INVOKEVIRTUAL,
-    MONITORENTER, MONITOREXIT, SWAP,
+    MONITORENTER, MONITOREXIT, NEW, SWAP,
 };
 use crate::error::SkipReason;
 use crate::waits::call_kind::CallKind;
@@ -161,8 +161,7 @@ impl<'a> ClassWaits<'a> {
                 let steps = waits.catalogue.steps.find(class, name, descriptor, waits.hierarchy);
                 Some(steps).filter(|steps| !steps.is_empty())
             };
-            // The receiver of a constructor is not an object yet.
-            let steps = classes.find_map(steps).filter(|_| name != b"<init>").unwrap_or_default();
+            let steps = classes.find_map(steps).unwrap_or_default();
             Known { blocking, steps }
         };
         self.known.entry((index, is_static)).or_insert_with(look).clone()
@@ -214,6 +213,28 @@ pub(crate) struct Found {
 /// more.
 pub(crate) const EXTRA_STACK: u16 = 3;
 
+/// Objects that are being created: `new`, and whether a `dup` right behind it leaves the object on the stack when its
+/// constructor has returned. Compilers nest them.
+#[derive(Default)]
+struct Creations(Vec<(u16, bool)>);
+
+impl Creations {
+    fn instruction(&mut self, opcode: u8, pc: u32, code: &[u8]) {
+        if opcode == NEW
+            && let Ok(class) = opcodes::u2_at(code, pc + 1)
+        {
+            let next = code.get(pc as usize + 3);
+            self.0.push((class, next == Some(&DUP)));
+        }
+    }
+
+    /// A constructor of `owner` is called. Returns whether the created object is on top of the stack afterwards.
+    fn created(&mut self, class: &ClassFile<'_>, owner: &[u8]) -> bool {
+        let is_it = |index: u16| class.pool.class_name(index).is_ok_and(|name| name == owner);
+        self.0.pop_if(|(index, _)| is_it(*index)).is_some_and(|(_, stays)| stays)
+    }
+}
+
 /// The method whose waits and steps are looked for.
 pub(crate) struct InMethod<'m> {
     pub(crate) code: &'m [u8],
@@ -244,9 +265,11 @@ pub(crate) fn find(
     pool: &mut Appended,
 ) -> Result<Found, SkipReason> {
     let mut found = Found::default();
+    let mut news = Creations::default();
     for instruction in opcodes::instructions(method.code) {
         let instruction = instruction?;
         let opcode = instruction.opcode;
+        news.instruction(opcode, instruction.pc, method.code);
         let interesting =
             matches!(opcode, MONITORENTER | MONITOREXIT) || (INVOKEVIRTUAL..=INVOKEDYNAMIC).contains(&opcode);
         if !interesting || method.prelude.is_some_and(|prelude| prelude.contains(instruction.pc)) {
@@ -282,12 +305,17 @@ pub(crate) fn find(
             }
             _ => {
                 let index = opcodes::u2_at(method.code, instruction.pc + 1)?;
-                let known = of_class.known(class, index, opcode == INVOKESTATIC);
+                let mut known = of_class.known(class, index, opcode == INVOKESTATIC);
+                let [owner, name, descriptor] = class.pool.method(index)?;
+                let creates = name == b"<init>";
+                if creates && !news.created(class, owner) {
+                    known.steps.clear();
+                }
                 if known.blocking.is_none() && known.steps.is_empty() {
                     continue;
                 }
-                let [_, _, descriptor] = class.pool.method(index)?;
                 let site = Site {
+                    creates,
                     calls: of_class.step_calls(pool)?,
                     descriptor,
                     is_static: opcode == INVOKESTATIC,
