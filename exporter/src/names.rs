@@ -61,11 +61,6 @@ impl<'a> Names<'a> {
         self.map.into_iter().flat_map(MethodMap::iter)
     }
 
-    /// The descriptor of a method; empty if unknown.
-    pub(crate) fn descriptor(&self, id: u32) -> &'a str {
-        self.map.and_then(|map| map.get(id)).map_or("", |method| method.descriptor)
-    }
-
     /// The source file of a method, and the line of its first instruction.
     pub(crate) fn source(&self, id: u32) -> Option<(String, u32)> {
         let (file, line) = self.map?.source_line(id)?;

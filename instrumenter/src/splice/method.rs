@@ -31,6 +31,9 @@ use crate::waits::scan::is_locked;
 /// After this many layouts every `goto` becomes wide.
 const MAX_ROUNDS: u32 = 8;
 
+/// How deep the calls of a task's code into its own class are followed, to see what it does.
+const MAX_DEPTH: u32 = 4;
+
 /// Buffers that are reused for each method.
 #[derive(Default)]
 pub(crate) struct Scratch {
@@ -95,7 +98,10 @@ fn waits_of(
     };
     let found = waits::find(class, &in_method, of_class, pool)?;
     let task = match of_class.tasks.code_of(*number) {
-        Some(code) => Some(Task::new(code, push, of_class.step_calls(pool)?, pool)?),
+        Some(kind) => {
+            let does = of_class.does(class, code.bytes, MAX_DEPTH);
+            Some(Task::new(kind, does, push, of_class.step_calls(pool)?, pool)?)
+        }
         None => None,
     };
     let lock = match is_locked(class, method) {

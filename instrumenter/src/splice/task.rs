@@ -17,8 +17,10 @@ pub(crate) struct Task {
 }
 
 impl Task {
+    /// `does` is what the code does besides: `COUNTS_DOWN` and `PUTS` of [`trace_format::event::Concurrency`].
     pub(crate) fn new(
         code: TaskCode,
+        does: u16,
         id: PushId,
         calls: StepCalls,
         pool: &mut Appended,
@@ -28,7 +30,7 @@ impl Task {
             TaskCode::OfLambda => ACONST_NULL,
         };
         let mut task = Self { started: vec![object, ACONST_NULL], finished: vec![ACONST_NULL, ACONST_NULL] };
-        call_step(ConcurrencyStep::Started, 0, id, calls.step, pool, &mut task.started)?;
+        call_step(ConcurrencyStep::Started, does, id, calls.step, pool, &mut task.started)?;
         call_step(ConcurrencyStep::Finished, 0, id, calls.step, pool, &mut task.finished)?;
         Ok(task)
     }

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use trace_format::event::{ConcurrencyStep, WaitKind};
+use trace_format::event::{Concurrency, ConcurrencyStep, WaitKind};
 
 use super::emit::PushId;
 use super::layout::{Mark, Prelude};
 use super::steps::{self, Site, StepCalls};
 use super::{local, shuffle};
-use crate::class::class_file::ClassFile;
+use crate::class::class_file::{ClassFile, Method};
+use crate::class::code::Code;
 use crate::class::constant_pool::Appended;
 use crate::class::descriptor::{Types, words_of};
 use crate::class::opcodes::{
@@ -17,7 +18,7 @@ use crate::class::opcodes::{
 };
 use crate::error::SkipReason;
 use crate::waits::call_kind::CallKind;
-use crate::waits::steps::Step;
+use crate::waits::steps::{Step, StepKind};
 use crate::waits::tasks::Tasks;
 use crate::waits::{WaitObject, Waits};
 
@@ -71,6 +72,9 @@ fn call(method: u16, out: &mut Vec<u8>) {
     out.push(INVOKESTATIC);
     out.extend_from_slice(&method.to_be_bytes());
 }
+
+/// The longest method, in bytes, that is followed to see what a task's code does.
+const MAX_FOLLOWED: usize = 512;
 
 /// A call that waits: its kind, and how to access the object.
 #[derive(Clone, Copy, Debug)]
@@ -140,6 +144,36 @@ impl<'a> ClassWaits<'a> {
         };
         self.step_calls = Some(calls);
         Ok(calls)
+    }
+
+    /// What a task's code does, itself or through methods of its class up to `depth` calls away: see
+    /// [`Concurrency::COUNTS_DOWN`] and [`Concurrency::PUTS`].
+    pub(crate) fn does(&mut self, class: &ClassFile<'_>, code: &[u8], depth: u32) -> u16 {
+        let mut does = 0;
+        for instruction in opcodes::instructions(code).map_while(Result::ok) {
+            if !(INVOKEVIRTUAL..INVOKEDYNAMIC).contains(&instruction.opcode) {
+                continue;
+            }
+            let Ok(index) = opcodes::u2_at(code, instruction.pc + 1) else { break };
+            for step in self.known(class, index, instruction.opcode == INVOKESTATIC).steps {
+                does |= match step.kind {
+                    StepKind::Step(ConcurrencyStep::CountedDown) => Concurrency::COUNTS_DOWN,
+                    StepKind::Step(ConcurrencyStep::Put) => Concurrency::PUTS,
+                    _ => 0,
+                };
+            }
+            let Some(next) = depth.checked_sub(1) else { continue };
+            let Ok([owner, name, descriptor]) = class.pool.method(index) else { continue };
+            let same = |method: &&Method<'_>| method.name == name && method.descriptor == descriptor;
+            if owner == class.name
+                && let Some(method) = class.methods.iter().find(same)
+                && let Ok(Some(called)) = Code::for_method(class, method)
+                && called.bytes.len() <= MAX_FOLLOWED
+            {
+                does |= self.does(class, called.bytes, next);
+            }
+        }
+        does
     }
 
     fn known(&mut self, class: &ClassFile<'_>, index: u16, is_static: bool) -> Known {

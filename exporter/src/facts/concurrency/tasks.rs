@@ -32,6 +32,8 @@ pub(crate) struct Run {
     pub(crate) ended: Option<u64>,
     /// The method that is the task's code.
     pub(crate) method: u32,
+    /// What this code does: bits of [`Concurrency`](trace_format::event::Concurrency).
+    pub(crate) does: u16,
 }
 
 /// The methods that are tasks' code, by class: known from the method map, before any of them has run.
@@ -241,7 +243,9 @@ impl TaskIndex {
     }
 
     pub(super) fn running_on(&self, thread: usize) -> Option<(Run, Option<&Task>)> {
-        let (run, task) = self.running.get(&thread)?.first()?;
+        // A library's own task may be around the app's.
+        let runs = self.running.get(&thread)?;
+        let (run, task) = runs.iter().rfind(|(_, task)| task.is_some()).or(runs.first())?;
         Some((*run, task.and_then(|task| self.tasks.get(task))))
     }
 
@@ -352,7 +356,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
         }
         // A stage, which nobody submits.
         let method = self.code_of(what.other, what.other_class);
-        if what.other == 0 || method == 0 {
+        if what.other == 0 {
             return;
         }
         let created = self.code.get(&what.other).map_or(step.at, |(_, created)| *created);
@@ -397,7 +401,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
     fn started(&mut self, step: &Step) {
         let what = &step.what;
         let method = self.codes.canonical(what.method);
-        let run = Run { thread: step.thread, begun: step.at, ended: None, method };
+        let run = Run { thread: step.thread, begun: step.at, ended: None, method, does: what.line };
         self.index.running.entry(step.thread).or_default().push((run, None));
         self.begin(run, what.object);
     }
@@ -459,7 +463,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
     /// An outermost call of a method that may be a task's code.
     fn called(&mut self, call: &TopCall) {
         let method = self.codes.canonical(call.method);
-        let run = Run { thread: call.thread, begun: call.begun, ended: call.ended, method };
+        let run = Run { thread: call.thread, begun: call.begun, ended: call.ended, method, does: 0 };
         if call.ended.is_none() {
             self.index.running.entry(call.thread).or_default().push((run, None));
         }

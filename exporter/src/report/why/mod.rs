@@ -16,6 +16,8 @@ use crate::model::Names;
 use crate::words::thread_name;
 use resolve::{Next, Resolver};
 
+/// The version of the format that has steps.
+const STEPS_SINCE: (u16, u16) = (1, 5);
 /// Maximum number of links.
 const MAX_LINKS: usize = 32;
 /// Maximum number of workers of a queue whose waits are looked at.
@@ -182,7 +184,8 @@ pub(super) fn why<S: Source + ?Sized>(
         codes.add(id, method.class, method.method);
     }
     let work = ConcurrentWork::of(facts, &codes, at)?;
-    if work.is_empty() {
+    // Without a step, only a recorder that knows steps says that there was none.
+    if work.is_empty() && facts.recording.header().version < STEPS_SINCE {
         return Ok(None);
     }
     Chains { facts, names, work, at }.follow(main)
@@ -332,7 +335,13 @@ impl<S: Source + ?Sized> Chains<'_, S> {
     fn culprit(&self, thread: usize) -> Culprit {
         let running = self.work.running_on(thread);
         let task = running.and_then(|(_, task)| task);
-        let submitted = task.map(|task| task.submitted).or_else(|| self.thread_started(thread));
+        // A task that nobody handed over was begun by its thread.
+        let begun = || self.thread_started(thread);
+        let submitted = match task {
+            Some(task) if task.is_stage => begun().or(Some(task.submitted)),
+            Some(task) => Some(task.submitted),
+            None => begun(),
+        };
         Culprit {
             thread: self.thread_name(thread),
             task: running.and_then(|(run, _)| self.method_name(run.method)),

@@ -1,6 +1,6 @@
 //! What a wait is for, and which thread has to end it.
 
-use trace_format::event::{ConcurrencyStep, Wait, WaitKind};
+use trace_format::event::{Concurrency, ConcurrencyStep, Wait, WaitKind};
 use trace_format::{ReadError, Source};
 
 use super::{Chains, Culprit, MAX_WORKERS, WhyCause};
@@ -50,7 +50,7 @@ pub(super) trait Resolver {
 
 /// The kind of object that a thread waits for by its class (OpenJDK 8 to 25, and AOSP libcore, `java.util.concurrent`).
 fn kind_of(class: &str) -> &'static str {
-    let simple = class.rsplit('.').next().unwrap_or(class);
+    let simple = class.rsplit(['.', '$']).next().unwrap_or(class);
     match simple {
         "CountDownLatch" => "latch",
         "Semaphore" => "semaphore",
@@ -58,7 +58,7 @@ fn kind_of(class: &str) -> &'static str {
         _ if simple.contains("Condition") => "condition",
         _ if simple.ends_with("Lock") => "lock",
         _ if simple.ends_with("Queue") || simple.ends_with("Deque") => "queue",
-        _ if simple.ends_with("CompletionService") => "queue",
+        _ if simple.ends_with("CompletionService") => "completion",
         _ if simple.contains("Executor") || simple.ends_with("Pool") => "executor",
         _ => "future",
     }
@@ -88,6 +88,11 @@ impl<S: Source + ?Sized> Resolver for Chains<'_, S> {
             "semaphore" => self.permit(thread, object),
             "queue" => self.element(thread, object),
             "executor" => self.executor(thread, since, object)?,
+            // Whichever of its tasks ends first.
+            "completion" => match &self.work.workers(object)[..] {
+                [run] => Resolved::thread("queue", WhyCause::SlowTask, run.thread),
+                _ => Resolved::unknown("queue"),
+            },
             "future" if object != 0 => self.future(thread, object, class)?,
             kind => Resolved::unknown(kind),
         })
@@ -195,7 +200,14 @@ impl<S: Source + ?Sized> Chains<'_, S> {
                 Resolved::thread("queue", WhyCause::SlowTask, *first)
             }
             None if object != 0 && !waits_to_put => {
-                Resolved::ended("queue", WhyCause::EmptyQueue, Culprit::default())
+                let producers = self.work.running().into_iter().map(|(run, _)| run);
+                let mut producers =
+                    producers.filter(|run| run.thread != thread && run.does & Concurrency::PUTS != 0);
+                match (producers.next(), producers.next()) {
+                    (Some(run), None) => Resolved::thread("queue", WhyCause::SlowTask, run.thread),
+                    (None, _) => Resolved::ended("queue", WhyCause::EmptyQueue, Culprit::default()),
+                    _ => Resolved::unknown("queue"),
+                }
             }
             _ => Resolved::unknown("queue"),
         }
@@ -244,7 +256,20 @@ impl<S: Source + ?Sized> Chains<'_, S> {
     fn future(&self, thread: usize, object: u32, class: &str) -> Result<Resolved<'_>, ReadError> {
         let mut object = object;
         for _ in 0..super::MAX_LINKS {
-            let Some(task) = self.work.task_of(object) else { break };
+            let task = self.work.task_of(object);
+            // A stage runs when the one before it is done.
+            let before = self
+                .work
+                .whole(object)
+                .filter(|_| task.is_none_or(|task| task.is_stage && task.run.is_none()));
+            if let Some(before) = before
+                && let Some(first) = self.work.task_of(before)
+                && first.state() != TaskState::Finished
+            {
+                object = before;
+                continue;
+            }
+            let Some(task) = task else { break };
             match task.state() {
                 TaskState::Running => {
                     let Some(run) = task.run else { break };
@@ -253,11 +278,9 @@ impl<S: Source + ?Sized> Chains<'_, S> {
                         ..Resolved::thread("future", WhyCause::SlowTask, run.thread)
                     });
                 }
-                TaskState::Queued if task.is_stage => match self.work.whole(object) {
-                    // It runs when the stage before it is done.
-                    Some(before) => object = before,
-                    None => return Ok(Resolved { task: Some(task), ..Resolved::unknown("future") }),
-                },
+                TaskState::Queued if task.is_stage => {
+                    return Ok(Resolved { task: Some(task), ..Resolved::unknown("future") });
+                }
                 TaskState::Queued => return self.queued(thread, task),
                 TaskState::Scheduled | TaskState::Finished | TaskState::Unknown => {
                     return Ok(Resolved { task: Some(task), ..Resolved::unknown("future") });
@@ -299,8 +322,8 @@ impl<S: Source + ?Sized> Chains<'_, S> {
             let until = run.ended.unwrap_or(u64::MAX);
             counted.iter().any(|(by, at)| *by == run.thread && (run.begun..=until).contains(at))
         };
-        // The latch itself, as an argument, shows which tasks know it.
-        let knows = |method: u32| self.names.descriptor(method).contains("CountDownLatch");
+        // What the code of a task does shows which of them matter.
+        let counts = |run: &Run| run.does & Concurrency::COUNTS_DOWN != 0;
         let running: Vec<(Run, Option<&Task>)> = self.work.running();
         let mut open: Vec<Run> = running
             .iter()
@@ -318,12 +341,13 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         let pending = self.work.tasks().iter().any(|task| {
             task.submitted.thread == thread && matches!(task.state(), TaskState::Queued | TaskState::Unknown)
         });
-        if open.iter().any(|run| knows(run.method)) || ended.iter().any(|task| knows(task.method)) {
-            open.retain(|run| knows(run.method));
-            ended.retain(|task| knows(task.method));
+        let known = open.iter().any(counts) || ended.iter().any(|task| task.run.as_ref().is_some_and(counts));
+        if known {
+            open.retain(counts);
+            ended.retain(|task| task.run.as_ref().is_some_and(counts));
         }
         match (&open[..], &ended[..]) {
-            ([run], _) => Resolved {
+            ([run], rest) if known || rest.is_empty() => Resolved {
                 task: self.work.running_on(run.thread).and_then(|(_, task)| task),
                 ..Resolved::thread("latch", WhyCause::SlowTask, run.thread)
             },
@@ -338,7 +362,7 @@ impl<S: Source + ?Sized> Chains<'_, S> {
                     ..Resolved::ended("latch", WhyCause::LatchNeverCountedDown, culprit)
                 }
             }
-            ([], _) if !pending && object != 0 => {
+            ([], _) if !pending && object != 0 && (known || ended.is_empty()) => {
                 Resolved::ended("latch", WhyCause::LatchNeverCountedDown, Culprit::default())
             }
             _ => Resolved::unknown("latch"),
