@@ -7,7 +7,8 @@
 //! the life of an app (`trace-runtime/tests/android_host/life.rs`) on fakes of Android's classes: frames with
 //! their stages, messages with their targets, starts, reports, stack samples, the snapshot of an ANR by each
 //! detector, the system's record of the process's exit; it has no method map. `recording-1.3.anrscope.gz` is the same life,
-//! written by the recorder of format 1.3. A file must be kept from the day on which the format advances. The `.json`
+//! written by the recorder of format 1.3. `recording-1.4.anrscope.gz` was written by that of format 1.4 on a JVM whose main
+//! waits for a `ReentrantLock`. A file must be kept from the day on which the format advances. The `.json`
 //! beside each is the `export` of that version, and the `.txt` its `report`.
 
 mod common;
@@ -181,6 +182,17 @@ fn a_recording_of_version_1_3_exports_to_what_that_version_made_of_it() {
     let (_, tally) = collect(&bytes, &MethodMap::empty());
     assert_eq!((tally.slices, tally.anrs, tally.skipped, tally.faults), (377, 2, 0, 0));
     assert_eq!(Recording::open(&bytes).unwrap().native_slots().unwrap(), []);
+}
+
+#[test]
+fn a_recording_of_version_1_4_exports_to_what_that_version_made_of_it() {
+    let bytes = unpacked(include_bytes!("data/recording-1.4.anrscope.gz"));
+    let json = String::from_utf8(unpacked(include_bytes!("data/recording-1.4.json.gz"))).unwrap();
+    still_says(&bytes, &MethodMap::empty(), (1, 4), &json, 25);
+    // Locks of java.util.concurrent had no owner, and nothing is said about one.
+    let report =
+        Report::build(Path::new("old"), &Recording::open(&bytes).unwrap(), &MethodMap::empty()).unwrap();
+    assert!(report.hang.is_none_or(|hang| hang.why.is_none()));
 }
 
 #[test]

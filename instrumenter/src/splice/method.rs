@@ -19,7 +19,7 @@ use super::exception_table::{ExitHandler, Table, Waited};
 use super::layout::{Insertions, Layout, Prelude};
 use super::lock::Lock;
 use super::task::Task;
-use super::waits::{self, Found, InMethod};
+use super::waits::{self, Found, InMethod, MAX_DEPTH};
 use super::{constructor, report, stubs};
 use crate::class::class_file::Method;
 use crate::class::code::Code;
@@ -30,9 +30,6 @@ use crate::waits::scan::is_locked;
 
 /// After this many layouts every `goto` becomes wide.
 const MAX_ROUNDS: u32 = 8;
-
-/// How deep the calls of a task's code into its own class are followed, to see what it does.
-const MAX_DEPTH: u32 = 4;
 
 /// Buffers that are reused for each method.
 #[derive(Default)]

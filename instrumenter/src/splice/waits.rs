@@ -73,6 +73,8 @@ fn call(method: u16, out: &mut Vec<u8>) {
     out.extend_from_slice(&method.to_be_bytes());
 }
 
+/// How deep the calls of a task's code into its own class are followed, to see what it does.
+pub(crate) const MAX_DEPTH: u32 = 4;
 /// The longest method, in bytes, that is followed to see what a task's code does.
 const MAX_FOLLOWED: usize = 512;
 
@@ -332,8 +334,11 @@ pub(crate) fn find(
                 let calls = of_class.step_calls(pool)?;
                 let between = found.code.len();
                 found.code.extend_from_slice(&[DUP, ACONST_NULL]);
-                let body = PushId::new(body, |id| pool.integer(id))?;
-                steps::call_step(ConcurrencyStep::Created, 0, body, calls.step, pool, &mut found.code)?;
+                let code = body.number.and_then(|number| class.methods.get(number));
+                let code = code.and_then(|method| Code::for_method(class, method).ok()?);
+                let does = code.map_or(0, |code| of_class.does(class, code.bytes, MAX_DEPTH));
+                let body = PushId::new(body.id, |id| pool.integer(id))?;
+                steps::call_step(ConcurrencyStep::Created, does, body, calls.step, pool, &mut found.code)?;
                 found.has_steps = true;
                 (between, None)
             }

@@ -16,10 +16,19 @@ const MAX_SITES: usize = 4096;
 /// The tasks of a class.
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
-    /// By position in the method's code, for each method that makes tasks: the method that is the lambda's code.
-    made: HashMap<(usize, u32), u32>,
+    /// By position in the method's code, for each method that makes tasks: the lambda's code.
+    made: HashMap<(usize, u32), Body>,
     /// For each method, whether it is a task's code, and how.
     code: Vec<Option<TaskCode>>,
+}
+
+/// The method that is a lambda's code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Body {
+    /// Its id, 0 if it has none.
+    pub(crate) id: u32,
+    /// Its number, if it is a method of this class.
+    pub(crate) number: Option<usize>,
 }
 
 /// How a method is a task's code.
@@ -81,7 +90,7 @@ impl Tasks {
         let same = |method: &Method<'_>| method.name == name && method.descriptor == descriptor;
         let at = class.methods.iter().position(same).filter(|_| owner == class.name);
         let id = at.and_then(|at| ids.get(at)).copied().unwrap_or(0);
-        self.made.insert((number, pc), id);
+        self.made.insert((number, pc), Body { id, number: at });
         // A method that was written as such is called for other reasons too.
         if let Some(at) = at
             && class.methods.get(at).is_some_and(|method| method.access & access::SYNTHETIC != 0)
@@ -91,8 +100,8 @@ impl Tasks {
         }
     }
 
-    /// The id of the code of the lambda that is made at `pc` of method `number`, if it is a task; 0 if it has none.
-    pub(crate) fn made_at(&self, number: usize, pc: u32) -> Option<u32> {
+    /// The code of the lambda that is made at `pc` of method `number`, if it is a task.
+    pub(crate) fn made_at(&self, number: usize, pc: u32) -> Option<Body> {
         self.made.get(&(number, pc)).copied()
     }
 

@@ -46,8 +46,8 @@ numbered! {
 pub struct Concurrency {
     /// What happened.
     pub step: ConcurrencyStep,
-    /// Source line of the call, 0 if unknown. Its file is that of [`Concurrency::method`]. For [`ConcurrencyStep::Started`]
-    /// what the task's code does: [`Concurrency::COUNTS_DOWN`], [`Concurrency::PUTS`].
+    /// Source line of the call, 0 if unknown. Its file is that of [`Concurrency::method`]. For [`ConcurrencyStep::Created`]
+    /// and [`ConcurrencyStep::Started`] what the task's code does: [`Concurrency::COUNTS_DOWN`], [`Concurrency::PUTS`].
     pub line: u16,
     /// Method id of the call's method; for [`ConcurrencyStep::Created`], [`ConcurrencyStep::Started`] and
     /// [`ConcurrencyStep::Finished`] the method that is the task's code. 0 if unknown.
@@ -63,9 +63,9 @@ pub struct Concurrency {
 }
 
 impl Concurrency {
-    /// In the line of [`ConcurrencyStep::Started`]: the task's code counts a latch down, or arrives at a barrier.
+    /// In the line of [`ConcurrencyStep::Created`] and [`ConcurrencyStep::Started`]: the task's code counts a latch down, or arrives at a barrier.
     pub const COUNTS_DOWN: u16 = 1;
-    /// In the line of [`ConcurrencyStep::Started`]: the task's code puts elements into a blocking queue.
+    /// In the line of the same steps: the task's code puts elements into a blocking queue.
     pub const PUTS: u16 = 2;
 
     /// The payload: step and line (16 bits each), method; both objects; both classes.

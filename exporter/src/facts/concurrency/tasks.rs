@@ -161,6 +161,8 @@ struct Builder<'c, G, T> {
     queues: HashMap<String, u32>,
     /// Runs of lambdas without a task, by their code: the task of a stage is known after it may have run.
     orphans: HashMap<u32, Vec<Run>>,
+    /// What the code of a lambda does, by its method.
+    does: HashMap<u32, u16>,
     group: G,
 }
 
@@ -183,6 +185,7 @@ impl TaskIndex {
             waiting_objects: HashMap::new(),
             queues: HashMap::new(),
             orphans: HashMap::new(),
+            does: HashMap::new(),
             group,
         };
         // A method that is the code of a lambda and reports no start is an ordinary one: its calls show it.
@@ -267,7 +270,9 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
         let what = &step.what;
         match what.step {
             ConcurrencyStep::Created => {
-                self.code.insert(what.object, (self.codes.canonical(what.method), step.at));
+                let method = self.codes.canonical(what.method);
+                self.code.insert(what.object, (method, step.at));
+                self.does.insert(method, what.line);
             }
             ConcurrencyStep::Submitted | ConcurrencyStep::Scheduled | ConcurrencyStep::ThreadStarted
                 if what.object != 0 =>
@@ -463,7 +468,8 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
     /// An outermost call of a method that may be a task's code.
     fn called(&mut self, call: &TopCall) {
         let method = self.codes.canonical(call.method);
-        let run = Run { thread: call.thread, begun: call.begun, ended: call.ended, method, does: 0 };
+        let does = self.does.get(&method).copied().unwrap_or(0);
+        let run = Run { thread: call.thread, begun: call.begun, ended: call.ended, method, does };
         if call.ended.is_none() {
             self.index.running.entry(call.thread).or_default().push((run, None));
         }
