@@ -57,7 +57,7 @@ const NOUNS: [&str; 56] = [
     "Workouts",
     "Alarms",
     "Notes",
-    "Folders",
+    "Binders",
     "Stickers",
     "Ratings",
     "Lessons",

@@ -139,11 +139,11 @@ pub(crate) fn check() {
     is(Outcome::Wrong, says(&one, "slow-task", thread.clone(), json!("Feed.lambda$load$0"), json!(null)));
     is(Outcome::Wrong, says(&one, "slow-task", thread.clone(), json!("Feed.lambda$show$x"), json!(null)));
     is(Outcome::Wrong, says(&one, "slow-task", thread.clone(), task.clone(), json!("Feed.java:13")));
-    // Nobody: any name is wrong.
-    let nobody = label(&[Culprit::default()]);
-    is(Outcome::Named, says(&nobody, "slow-task", json!(null), json!(null), json!(null)));
-    is(Outcome::Wrong, says(&nobody, "slow-task", thread.clone(), json!(null), json!(null)));
-    assert_eq!(judge(&nobody, &report(json!("slow-task"), json!(null))).outcome, Outcome::Named);
+    // No thread: any name is wrong.
+    let nothing = label(&[Culprit::default()]);
+    is(Outcome::Named, says(&nothing, "slow-task", json!(null), json!(null), json!(null)));
+    is(Outcome::Wrong, says(&nothing, "slow-task", thread.clone(), json!(null), json!(null)));
+    assert_eq!(judge(&nothing, &report(json!("slow-task"), json!(null))).outcome, Outcome::Named);
     // Parts of two correct answers make none.
     let other = Culprit {
         thread: Part::needed("pool-1-thread-2"),

@@ -23,7 +23,7 @@ const PLAIN: Duration = Duration::from_millis(400);
 /// With a recorder: a wait of a main thread without messages is a hang after 5 s.
 const TRACED: Duration = Duration::from_millis(5_500);
 /// A program that has not ended after this is killed.
-const MOST: Duration = Duration::from_secs(90);
+const MAX_RUN: Duration = Duration::from_secs(90);
 
 /// Debian's libguava-java.
 const GUAVA: &str = "/usr/share/java/guava.jar";
@@ -127,7 +127,7 @@ fn printed(mut java: Command) -> Result<String, String> {
         let text = lines.fold(String::new(), |text, line| text + &line + "\n");
         let _ = send.send(text);
     });
-    let text = receive.recv_timeout(MOST).map_err(|_| "it never reached its hang".to_owned());
+    let text = receive.recv_timeout(MAX_RUN).map_err(|_| "it never reached its hang".to_owned());
     let _ = child.kill();
     let _ = child.wait();
     reader.join().unwrap();

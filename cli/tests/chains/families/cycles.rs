@@ -124,7 +124,7 @@ pub(super) fn two_locks(code: &mut Code, variant: usize) {
     code.fact(&name, &[task.name.clone(), ACQUIRE.to_owned()]);
 }
 
-/// Main waits for a lock whose owner waits for a monitor whose owner waits for a lock of main's.
+/// Main waits for a lock whose owner waits for a monitor whose owner waits for a lock that main owns.
 pub(super) fn of_three(code: &mut Code, variant: usize) {
     let mine = code.any_field("ReentrantLock", "new ReentrantLock()");
     let theirs = code.any_field("ReentrantLock", "new ReentrantLock()");
