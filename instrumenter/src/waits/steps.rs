@@ -99,7 +99,7 @@ impl Steps {
         matches!(word, "task" | "callback") || kind_named(word).is_some()
     }
 
-    /// Adds a line, whose first word is one of ours.
+    /// Adds a line, whose first word [`Self::has_word`] knows.
     pub(super) fn add_line(&mut self, line: &str) -> Result<(), &'static str> {
         let mut words = line.split_whitespace();
         let (Some(kind), Some(class), Some(method)) = (words.next(), words.next(), words.next()) else {

@@ -10,7 +10,7 @@ use crate::class::opcodes::{self, INVOKEDYNAMIC, INVOKEVIRTUAL};
 /// The class whose methods make lambdas (JVM, `java.lang.invoke.LambdaMetafactory`).
 const FACTORY: &[u8] = b"java/lang/invoke/LambdaMetafactory";
 
-/// Bound on dynamic call sites of a class that are looked at.
+/// Bound on dynamic call sites of a class that are read.
 const MAX_SITES: usize = 4096;
 
 /// The tasks of a class.

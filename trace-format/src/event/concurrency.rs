@@ -41,7 +41,7 @@ numbered! {
     }
 }
 
-/// A step of concurrent work. Identities are those of `System.identityHashCode`; 0 is none.
+/// A step of concurrent work. Identities are those of `System.identityHashCode`; 0 stands for no object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Concurrency {
     /// What happened.

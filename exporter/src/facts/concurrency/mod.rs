@@ -137,7 +137,7 @@ impl ConcurrentWork {
             .max_by_key(|task| task.run.and_then(|run| run.ended))
     }
 
-    /// The tasks of a queue that no thread has begun, in order. `None` if the start of one of its tasks could not be told
+    /// The tasks of a queue that no thread has begun, in order. `None` if the start of one of its tasks could not be distinguished
     /// from another's.
     pub(crate) fn queued(&self, queue: u32) -> Option<Vec<&Task>> {
         self.tasks.queued(queue)
@@ -151,6 +151,11 @@ impl ConcurrentWork {
     /// What all threads run.
     pub(crate) fn running(&self) -> Vec<(Run, Option<&Task>)> {
         self.tasks.running()
+    }
+
+    /// Runs that have ended and belong to no known task, such as those of a thread's own lambda.
+    pub(crate) fn ended_alone(&self) -> &[Run] {
+        self.tasks.ended_alone()
     }
 
     /// All tasks, by submission.

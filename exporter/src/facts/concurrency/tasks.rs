@@ -92,7 +92,7 @@ pub(crate) enum TaskState {
     Scheduled,
     Running,
     Finished,
-    /// Its start cannot be told from another task's, or its code is not recorded.
+    /// Its start cannot be distinguished from another task's, or its code is not recorded.
     Unknown,
 }
 
@@ -142,6 +142,8 @@ pub(super) struct TaskIndex {
     by_future: HashMap<u32, usize>,
     /// What each thread runs, outermost first: the run, and its task if known.
     running: HashMap<usize, Vec<(Run, Option<usize>)>>,
+    /// Runs of lambdas that have ended, and were not handed to a queue: those of threads, mostly.
+    ended_alone: Vec<Run>,
     /// The queue that a thread takes its tasks from, if that is known.
     queue_of_thread: HashMap<usize, u32>,
 }
@@ -204,7 +206,8 @@ impl TaskIndex {
             builder.step(step);
         }
         calls.for_each(|call| builder.called(call));
-        let Builder { mut index, queues, group, .. } = builder;
+        let Builder { mut index, queues, group, orphans, .. } = builder;
+        index.ended_alone = orphans.into_values().flatten().filter(|run| run.ended.is_some()).collect();
         // A task that ran without being recorded as submitted is its pool's all the same.
         index.queue_of_thread = index
             .running
@@ -260,6 +263,11 @@ impl TaskIndex {
         Some(of_queue().filter(|task| task.state() == TaskState::Queued).collect())
     }
 
+    /// Runs that have ended and belong to no known task.
+    pub(super) fn ended_alone(&self) -> &[Run] {
+        &self.ended_alone
+    }
+
     pub(super) fn all(&self) -> &[Task] {
         &self.tasks
     }
@@ -300,7 +308,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
         }
     }
 
-    /// Whether the object is the future of a task that nobody has handed over yet: it is handed over now.
+    /// Whether the object is the future of a task that no thread has handed over yet: it is handed over now.
     fn hand_over(&mut self, step: &Step, scheduled: bool) -> bool {
         let what = &step.what;
         let Some(at) = self.index.by_future.get(&what.object).copied() else { return false };
@@ -359,7 +367,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
             self.index.by_future.insert(what.object, at);
             return;
         }
-        // A stage, which nobody submits.
+        // A stage, which no thread submits.
         let method = self.code_of(what.other, what.other_class);
         if what.other == 0 {
             return;

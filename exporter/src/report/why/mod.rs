@@ -5,7 +5,7 @@
 mod resolve;
 mod words;
 
-use trace_format::event::Wait;
+use trace_format::event::{Wait, WaitKind};
 use trace_format::{ReadError, Source};
 
 use super::open_item::OpenItemKind;
@@ -20,7 +20,7 @@ use resolve::{Next, Resolver};
 const STEPS_SINCE: (u16, u16) = (1, 5);
 /// Maximum number of links.
 const MAX_LINKS: usize = 32;
-/// Maximum number of workers of a queue whose waits are looked at.
+/// Maximum number of workers of a queue whose waits are read.
 const MAX_WORKERS: usize = 64;
 
 /// Why a wait is not over, in one word.
@@ -35,11 +35,11 @@ pub enum WhyCause {
     LatchNeverCountedDown,
     /// The notification came before the wait.
     LostWakeUp,
-    /// Nobody has notified the waiters.
+    /// No thread has notified the waiters.
     NeverSignalled,
-    /// Nobody has completed the future.
+    /// No thread has completed the future.
     NeverCompleted,
-    /// Nobody has put anything into the queue.
+    /// No thread has put anything into the queue.
     EmptyQueue,
     /// The task takes long.
     SlowTask,
@@ -184,7 +184,7 @@ pub(super) fn why<S: Source + ?Sized>(
         codes.add(id, method.class, method.method);
     }
     let work = ConcurrentWork::of(facts, &codes, at)?;
-    // Without a step, only a recorder that knows steps says that there was none.
+    // Without a step, only a recorder that knows steps shows that the program had no step.
     if work.is_empty() && facts.recording.header().version < STEPS_SINCE {
         return Ok(None);
     }
@@ -206,7 +206,9 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         while passed.len() < MAX_LINKS {
             passed.push(thread);
             let (mut link, wait) = self.link(thread)?;
-            let Some(wait) = wait else {
+            // A monitor's owner is shown anyway.
+            let plain = |wait: &Wait| wait.kind == WaitKind::Monitor && self.work.is_empty();
+            let Some(wait) = wait.filter(|wait| thread != main || !plain(wait)) else {
                 if thread == main {
                     return Ok(None);
                 }
@@ -335,7 +337,7 @@ impl<S: Source + ?Sized> Chains<'_, S> {
     fn culprit(&self, thread: usize) -> Culprit {
         let running = self.work.running_on(thread);
         let task = running.and_then(|(_, task)| task);
-        // A task that nobody handed over was begun by its thread.
+        // A task that no thread handed over was begun by its thread.
         let begun = || self.thread_started(thread);
         let submitted = match task {
             Some(task) if task.is_stage => begun().or(Some(task.submitted)),

@@ -10,7 +10,7 @@ use crate::facts::concurrency::{Run, Task, TaskState};
 pub(super) enum Next {
     /// Another thread has to.
     Thread(usize),
-    /// Nobody will, or nobody that is known: this is all.
+    /// No thread will, or no known one: this is all.
     Ends(Culprit),
     /// The thread works, or waits for something outside of the process.
     Works,
@@ -170,7 +170,7 @@ impl<S: Source + ?Sized> Chains<'_, S> {
                 None => holders.push((holder, change)),
             }
         }
-        // Who gives more than it took signals: then nobody owns anything.
+        // Who gives more than it took signals: then no thread owns anything.
         if holders.iter().any(|(_, balance)| *balance < 0) {
             return Resolved::unknown("semaphore");
         }
@@ -238,7 +238,7 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         Resolved::ended("future", WhyCause::PoolExhausted, culprit)
     }
 
-    /// Whether all these threads wait for tasks of `queue` that nobody has begun, or for the queue itself.
+    /// Whether all these threads wait for tasks of `queue` that no thread has begun, or for the queue itself.
     fn all_wait_for(&self, workers: &[Run], queue: u32) -> Result<bool, ReadError> {
         for run in workers.iter().take(MAX_WORKERS) {
             let (_, wait) = self.link(run.thread)?;
@@ -296,7 +296,7 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         Ok(Resolved::unknown("future"))
     }
 
-    /// A task that nobody has begun.
+    /// A task that no thread has begun.
     fn queued<'w>(&'w self, thread: usize, task: &'w Task) -> Result<Resolved<'w>, ReadError> {
         let mut workers = self.work.workers(task.queue);
         if task.queue == 0 || self.work.queued(task.queue).is_none() {
@@ -341,7 +341,11 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         let pending = self.work.tasks().iter().any(|task| {
             task.submitted.thread == thread && matches!(task.state(), TaskState::Queued | TaskState::Unknown)
         });
-        let known = open.iter().any(counts) || ended.iter().any(|task| task.run.as_ref().is_some_and(counts));
+        let alone: Vec<&Run> =
+            self.work.ended_alone().iter().filter(|run| counts(run) && !has_counted(run)).collect();
+        let known = open.iter().any(counts)
+            || ended.iter().any(|task| task.run.as_ref().is_some_and(counts))
+            || !alone.is_empty();
         if known {
             open.retain(counts);
             ended.retain(|task| task.run.as_ref().is_some_and(counts));
@@ -351,7 +355,7 @@ impl<S: Source + ?Sized> Chains<'_, S> {
                 task: self.work.running_on(run.thread).and_then(|(_, task)| task),
                 ..Resolved::thread("latch", WhyCause::SlowTask, run.thread)
             },
-            ([], [task]) if !pending => {
+            ([], [task]) if !pending && alone.is_empty() => {
                 let culprit = Culprit {
                     thread: task.run.and_then(|run| self.thread_name(run.thread)),
                     task: self.method_name(task.method),
@@ -361,6 +365,15 @@ impl<S: Source + ?Sized> Chains<'_, S> {
                     task: Some(task),
                     ..Resolved::ended("latch", WhyCause::LatchNeverCountedDown, culprit)
                 }
+            }
+            ([], []) if alone.len() == 1 && !pending => {
+                let run = alone[0];
+                let culprit = Culprit {
+                    thread: self.thread_name(run.thread),
+                    task: self.method_name(run.method),
+                    site: self.thread_started(run.thread).and_then(|started| self.site(&started)),
+                };
+                Resolved::ended("latch", WhyCause::LatchNeverCountedDown, culprit)
             }
             ([], _) if !pending && object != 0 && (known || ended.is_empty()) => {
                 Resolved::ended("latch", WhyCause::LatchNeverCountedDown, Culprit::default())

@@ -112,7 +112,7 @@ public final class MethodBeat {
 
     private static final boolean STEPS = Boolean.getBoolean("anrscope.steps");
 
-    /** Class and identity, so that two steps can be told to be about the same object. */
+    /** Class and identity, so that a test sees which steps are about the same object. */
     private static String name(Object object) {
         if (object == null) {
             return "null";
