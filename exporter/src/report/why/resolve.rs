@@ -188,7 +188,7 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         let puts = self.work.at(object, ConcurrencyStep::Put).filter(|step| step.thread != thread);
         let takes = self.work.at(object, ConcurrencyStep::Taken).filter(|step| step.thread != thread);
         // A put is recorded before the call: the thread that waits to put has one more.
-        let own_put = self.work.at(object, ConcurrencyStep::Put).filter(|step| step.thread == thread).last();
+        let own_put = self.work.at(object, ConcurrencyStep::Put).rfind(|step| step.thread == thread);
         let waits_to_put = own_put.is_some_and(|put| self.work.is_last_on_thread(put));
         let others: Vec<usize> = if waits_to_put {
             takes.map(|step| step.thread).collect()
