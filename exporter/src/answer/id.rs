@@ -22,6 +22,14 @@ pub enum CauseId {
     DeadlockElsewhere,
     /// Main waits for a result while the threads that compute it wait for a lock that main owns.
     PoolDeadlock,
+    /// All threads of a pool wait for tasks of the same pool.
+    PoolExhausted,
+    /// Threads wait for each other through locks, futures, latches or joins.
+    SelfMadeDeadlock,
+    /// All tasks that could count a latch down have ended.
+    LatchNeverCountedDown,
+    /// A notification came before the wait for it.
+    LostWakeUp,
     /// A call to another process.
     BinderCall,
     /// `SharedPreferences` were written or loaded.
@@ -85,7 +93,7 @@ pub enum CauseId {
 /// Id, name, kind, and what to do.
 type Row = (CauseId, &'static str, &'static str, CauseKind, &'static str);
 
-const ROWS: [Row; 37] = {
+const ROWS: [Row; 41] = {
     use CauseId as C;
     use CauseKind as K;
     [
@@ -144,6 +152,34 @@ const ROWS: [Row; 37] = {
             "self-made deadlock of a pool",
             K::LockWait,
             "Do not wait for a result while main owns a lock that the threads of the pool need.",
+        ),
+        (
+            C::PoolExhausted,
+            "pool-exhausted",
+            "exhausted pool",
+            K::ThreadWait,
+            "Do not wait in a task for another task of the same pool: chain the tasks, or give the inner ones a pool of their own.",
+        ),
+        (
+            C::SelfMadeDeadlock,
+            "self-made-deadlock",
+            "self-made deadlock",
+            K::LockWait,
+            "Do not wait for another thread's result while you hold what that thread needs.",
+        ),
+        (
+            C::LatchNeverCountedDown,
+            "latch-never-counted-down",
+            "latch that is never counted down",
+            K::ThreadWait,
+            "Count the latch down in a finally block: the task that should have done it has ended.",
+        ),
+        (
+            C::LostWakeUp,
+            "lost-wake-up",
+            "lost wake-up",
+            K::ThreadWait,
+            "Test the condition in a loop under the same lock before each wait: the notification came first.",
         ),
         (
             C::BinderCall,

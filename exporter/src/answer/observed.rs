@@ -8,6 +8,7 @@ use trace_format::event::{Clocks, Usage, Wait, WaitKind};
 use super::activity::{Activity, FrameView, classify, parts, remote_call};
 use super::cause::Evidence;
 use super::dumped_main::DumpedMain;
+use super::id::CauseId;
 use super::native_summary::NativeSummary;
 use super::own::is_own;
 use super::stack::StackLine;
@@ -98,6 +99,8 @@ pub(crate) struct Observed {
     /// The chain of owners: who owns the lock that main waits for, who owns the lock that this thread waits
     /// for, and so on.
     pub(crate) owners: Vec<Owner>,
+    /// Why main's wait is not over, by the recorded steps of concurrent work, and the chain in words.
+    pub(crate) chain: Option<(CauseId, String)>,
     /// Threads that wait for each other by their recorded waits; main first if it is one of them.
     pub(crate) cycle: Vec<String>,
     /// Whether main is in that cycle or waits for it.

@@ -48,6 +48,7 @@ const fn row(cause: CauseId, confidence: Confidence, when: &'static str, holds: 
 
 const RECORDED: &str = "recorded waits of this kind took half of the hang";
 const SEEN: &str = "half of main's native stacks, of the samples of its stack, or the dump show it";
+const STEPS: &str = "the recorded steps of concurrent work show why main's wait is not over";
 const OF_A_DUMP: &str = "the dump shows it";
 
 /// All rules, in order of evaluation.
@@ -92,6 +93,10 @@ pub const RULES: &[Rule] = {
             "main waits for a result, and other threads wait for a lock that main owns",
             pool_deadlock,
         ),
+        row(C::PoolExhausted, High, STEPS, steps),
+        row(C::SelfMadeDeadlock, High, STEPS, steps),
+        row(C::LatchNeverCountedDown, High, STEPS, steps),
+        row(C::LostWakeUp, High, STEPS, steps),
         row(C::Recovered, High, "main came back from the hang before the system asked", came_back),
         row(C::SharedPreferences, High, RECORDED, recorded),
         row(C::SqlitePool, High, RECORDED, recorded),
@@ -294,6 +299,11 @@ fn pool_deadlock(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let more = if count > 4 { format!(" and {} more", count - 4) } else { String::new() };
     let text = format!("main is in a {}, and {names}{more} wait for a lock that main owns", what.name());
     all([one(*at, text), f.was_in()])
+}
+
+fn steps(f: &Observed, id: CauseId) -> Option<Vec<Evidence>> {
+    let (_, text) = f.chain.as_ref().filter(|(cause, _)| *cause == id)?;
+    all([one(f.noticed, text.clone()), f.was_in()])
 }
 
 /// The cause of a recorded wait: by its kind and target, or by a stack that names the caller.

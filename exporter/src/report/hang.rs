@@ -95,6 +95,7 @@ impl Hang {
         let method = busy.and_then(Busy::method).or(method);
         facts.method = method.map(|f| (f.name.clone(), f.since));
         facts.standstill = self.standstill;
+        facts.chain = self.why.as_ref().and_then(|why| Some((why.cause?.cause_id()?, why.text.clone())));
         facts.short = busy.filter(|busy| busy.short_calls > 0).map(|busy| ShortCallSummary {
             calls: busy.short_calls,
             last: busy.counted,

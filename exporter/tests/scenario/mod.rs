@@ -7,7 +7,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use exporter::MethodMap;
-use trace_format::event::{Clocks, Folded, Forward, Message, Sigquit, Stall, Usage, Wait, WaitKind};
+use trace_format::event::{
+    Clocks, Concurrency, ConcurrencyStep, Folded, Forward, Message, Sigquit, Stall, Usage, Wait, WaitKind,
+};
 use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
 use trace_format::verdict::{Confidence, Counters, Policy, Reason, Sender, Verdict};
@@ -163,6 +165,24 @@ pub(crate) fn built(case: &Case) -> (Vec<u8>, String) {
                         threads[current]
                             .events
                             .push((time, Event::WaitBegin(Wait { kind, owner, lock, class })));
+                    }
+                    "step" => {
+                        let mut text = |name: &str| if name == "none" { TextId(0) } else { b.text(name) };
+                        let [object, other] = [w[3], w.get(4).copied().unwrap_or("none")].map(&mut text);
+                        let step: ConcurrencyStep = w[2].parse().expect(line);
+                        let started = step == ConcurrencyStep::ThreadStarted;
+                        events.push((
+                            time,
+                            Event::Concurrency(Concurrency {
+                                step,
+                                line: if w.get(6) == Some(&"counts") { Concurrency::COUNTS_DOWN } else { 0 },
+                                method: w.get(5).map_or(0, |name| method(name)),
+                                object: object.0,
+                                other: other.0,
+                                class: if started { other } else { object },
+                                other_class: other,
+                            }),
+                        ));
                     }
                     "waitend" => events.push((time, Event::WaitEnd)),
                     "idle" => events.push((time, Event::IdleBegin(b.text(w[2])))),

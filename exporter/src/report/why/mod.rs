@@ -10,6 +10,7 @@ use trace_format::{ReadError, Source};
 
 use super::open_item::OpenItemKind;
 use super::walk::{StackItem, stack_at};
+use crate::answer::CauseId;
 use crate::facts::Facts;
 use crate::facts::concurrency::{ConcurrentWork, Submission, Task, TaskCodes, TaskState};
 use crate::model::Names;
@@ -52,6 +53,17 @@ pub enum WhyCause {
 }
 
 impl WhyCause {
+    /// The named cause that it is; `None` if what main waits for names it.
+    pub(super) fn cause_id(self) -> Option<CauseId> {
+        match self {
+            Self::PoolExhausted => Some(CauseId::PoolExhausted),
+            Self::SelfMadeDeadlock => Some(CauseId::SelfMadeDeadlock),
+            Self::LatchNeverCountedDown => Some(CauseId::LatchNeverCountedDown),
+            Self::LostWakeUp => Some(CauseId::LostWakeUp),
+            _ => None,
+        }
+    }
+
     /// The stable identifier, the same in all versions.
     #[must_use]
     pub const fn word(self) -> &'static str {
