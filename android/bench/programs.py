@@ -20,6 +20,7 @@ WAYS = {
     "exact": ["-Danrscope.resolution=exact"],
     "exact, no limit": ["-Danrscope.resolution=exact", "-Danrscope.max_overhead=0"],
     "off": ["-Danrscope.off=true"],
+    "no waits": [],
     "Matrix's way": [],
     "JFR": None,
 }
@@ -46,6 +47,8 @@ def programs(data, work):
     all.append(("kotlinc on 8 files", kotlin,
                 ["-cp", ":".join(kotlin), "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler", "-no-stdlib", "-no-reflect", "-nowarn", "-classpath",
                  jar("kotlin-stdlib.jar"), "-d", work + "/kt.jar", kotlin_sources(work)], kotlin))
+    server = work + "/server"
+    all.append(("server under load", [server], ["-cp", server, "bench.server.Server"], [server]))
     for name, _, arguments, needed in all:
         missing = [file for file in needed if not os.path.exists(file)]
         if missing:
@@ -113,9 +116,9 @@ def run(command, log):
         return time.monotonic() - begun, usage.ru_utime + usage.ru_stime, child.returncode
 
 
-def prepared(anrscope, work, arguments):
+def prepared(anrscope, work, arguments, into="/kept", options=()):
     """Runs `anrscope jvm` once. Returns the java command that it started, the directory it kept and the seconds it took."""
-    home, kept, seen = work + "/home", work + "/kept", work + "/java-commands"
+    home, kept, seen = work + "/home", work + into, work + "/java-commands"
     shutil.rmtree(kept, ignore_errors=True)
     os.makedirs(home + "/bin", exist_ok=True)
     real = java()
@@ -125,7 +128,7 @@ def prepared(anrscope, work, arguments):
     os.chmod(home + "/bin/java", 0o755)
     if os.path.exists(seen):
         os.remove(seen)
-    command = [anrscope, "jvm", "--quiet", "--keep", kept, "--out", work + "/trace.pftrace", "--"] + arguments
+    command = [anrscope, "jvm", *options, "--quiet", "--keep", kept, "--out", work + "/trace.pftrace", "--"] + arguments
     begun = time.monotonic()
     with open(work + "/jvm.log", "wb") as log:
         subprocess.run(command, env=dict(os.environ, JAVA_HOME=home), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -216,16 +219,22 @@ def program(name, arguments, tools, data, work, pairs, ways):
     traced, kept, whole = prepared(anrscope, work, arguments)
     directory, log, sampled = work + "/recordings", work + "/run.log", work + "/run.jfr"
     # The recording of each run has an empty directory of its own.
-    traced = [f"-Danrscope.dir={directory}" if word.startswith("-Danrscope.dir=") else word for word in traced]
+    redirected = lambda command: [f"-Danrscope.dir={directory}" if word.startswith("-Danrscope.dir=") else word for word in command]
+    traced = redirected(traced)
+    # Matrix records no waits.
+    if {"no waits", "Matrix's way"} & set(ways):
+        without, kept_without, _ = prepared(anrscope, work, arguments, "/kept-without", ["--no-waits"])
     commands = {}
     for way in ways:
         if way == "plain":
             commands[way] = [java()] + arguments
         elif way == "JFR":
             commands[way] = [java(), f"-XX:StartFlightRecording:settings=profile,filename={sampled}"] + arguments
+        elif way == "no waits":
+            commands[way] = [java()] + redirected(without)
         elif way == "Matrix's way":
             boot = "-Xbootclasspath/a:"
-            commands[way] = [java()] + [boot + work + "/matrix" if word.startswith(boot) else word for word in traced]
+            commands[way] = [java()] + [boot + work + "/matrix" if word.startswith(boot) else word for word in redirected(without)]
         else:
             # After the options of `anrscope jvm`, so that these win.
             at = next(n for n, word in enumerate(traced) if word.startswith("-Danrscope.mapId=")) + 1
@@ -243,7 +252,7 @@ def program(name, arguments, tools, data, work, pairs, ways):
                 raise SystemExit(f"{name}, {way}: exit status {code}, not {codes['all']}; {log}")
             times[way].append((wall, cpu))
             if WAYS[way] is not None and way not in ("off", "Matrix's way"):
-                recordings[way] = coverage(tool, kept, directory)
+                recordings[way] = coverage(tool, kept_without if way == "no waits" else kept, directory)
     print(f"\n{name}: {pairs} rounds in turn; the whole `anrscope jvm` took {whole:.2f} s (instrumentation, run, export)")
     print(f"  {'way':<16} {'wall':>8} {'median':>7} {'worst':>6} {'CPU':>10} {'median':>7} {'worst':>6} {'words':>12} {'overwritten':>14}")
     missed = []

@@ -11,6 +11,7 @@ use anyhow::{Context, bail};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use exporter::{ExportOptions, export};
 use serde_json::json;
+use trace_format::sections::profile::{ANR, Outcome};
 use trace_format::{Recording, Source};
 
 use crate::cleanup;
@@ -245,10 +246,11 @@ fn write_recording(
             .sections
             .profiles
             .iter()
-            .filter(|p| !there(p.file_name()))
+            .filter(|p| p.outcome == Outcome::Stored && !there(p.file_name()))
         {
+            let of = if profile.trigger == ANR { "of this recording's ANR" } else { "for this recording" };
             warnings.push(format!(
-                "the platform saved a profile of this recording's ANR at {}: it is not among the inputs",
+                "the platform saved a profile {of} at {}: it is not among the inputs",
                 profile.path.escape_debug()
             ));
         }

@@ -10,8 +10,8 @@ use crate::json::JsonWriter;
 use crate::json_sort::SortedLines;
 use crate::method_map::MethodMap;
 use crate::model::{
-    AnswerSource, Filter, Input, Level, LogLine, Selection, Sink, Streamed, Tally, first_moment, is_called,
-    streamed,
+    AnswerSource, Diagnosis, Filter, Input, Level, LogLine, Selection, Sink, Streamed, Tally, first_moment,
+    is_called, streamed,
 };
 use crate::names::names_of;
 use crate::perfetto::PerfettoWriter;
@@ -215,7 +215,7 @@ fn write<K: Sink>(
         .map(|input| {
             || {
                 let report = Report::with_symbols(input.file, input.recording, input.map, &options.symbols);
-                report.map(|report| report.answer)
+                report.map(Diagnosis::from)
             }
         })
         .collect();

@@ -23,8 +23,8 @@ const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;
 /// From this start time on, times are written relative to the start: readers parse them as doubles, which hold
 /// nanoseconds only below 2^43 microseconds, 101 days. Half of that leaves room for the recording.
 const MAX_ABSOLUTE_TIME: u64 = (1 << 42) * 1000;
-/// Lock tracks are threads with tids from here on, which no Linux thread has.
-const FIRST_LOCKS_TID: u32 = 1 << 25;
+/// Tracks of locks and queues are threads with tids from here on, which no Linux thread has.
+const FIRST_OTHER_TID: u32 = 1 << 25;
 /// The output is passed on in chunks of this size, in bytes.
 const CHUNK_LENGTH: usize = 256 << 10;
 
@@ -66,8 +66,8 @@ pub(crate) struct JsonWriter<W> {
     /// Subtracted from every time.
     base: u64,
     processes: usize,
-    /// Number of lock tracks so far.
-    lock_rows: u32,
+    /// Number of tracks of locks and queues so far.
+    other_tracks: u32,
     /// Threads of the process that only a dump contains.
     dumped: HashSet<u32>,
 }
@@ -87,7 +87,7 @@ impl<W: Write> JsonWriter<W> {
             system_server: false,
             base: 0,
             processes: 0,
-            lock_rows: 0,
+            other_tracks: 0,
             dumped: HashSet::new(),
         }
     }
@@ -130,6 +130,15 @@ impl<W: Write> JsonWriter<W> {
         let tid = tid.map_or_else(String::new, |tid| format!(",\"tid\":{tid}"));
         write!(self.buffer, "{{\"ph\":\"M\",\"pid\":{pid}{tid},\"name\":\"{name}\",\"args\":{{{args}}}}}")?;
         self.flush_if_full()
+    }
+
+    /// Starts a track that is no thread's: a thread with a tid that no other has, since this format has no other tracks.
+    fn other_track(&mut self, name: &str) -> io::Result<()> {
+        let (pid, tid) = (self.pid(), FIRST_OTHER_TID + self.other_tracks);
+        self.other_tracks += 1;
+        self.metadata(pid, Some(tid), "thread_name", &format!("\"name\":\"{}\"", escaped(name)))?;
+        self.place = place(pid, tid);
+        Ok(())
     }
 
     /// Writes the line of a slice that has ended.
@@ -306,17 +315,11 @@ impl<W: Write> Sink for JsonWriter<W> {
     }
 
     fn locks(&mut self, _tid: u32, name: &str, _lane: usize) -> Result<(), ExportError> {
-        // A tid that no thread has: this format has no other tracks.
-        let (pid, tid) = (self.pid(), FIRST_LOCKS_TID + self.lock_rows);
-        self.lock_rows += 1;
-        self.metadata(
-            pid,
-            Some(tid),
-            "thread_name",
-            &format!("\"name\":\"{}\"", escaped(&locks_name(name))),
-        )?;
-        self.place = place(pid, tid);
-        Ok(())
+        Ok(self.other_track(&locks_name(name))?)
+    }
+
+    fn queue(&mut self, name: &str, _lane: usize) -> Result<(), ExportError> {
+        Ok(self.other_track(name)?)
     }
 
     fn begin(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {

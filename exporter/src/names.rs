@@ -61,10 +61,24 @@ impl<'a> Names<'a> {
         self.map.into_iter().flat_map(MethodMap::iter)
     }
 
+    /// The method's class, name and descriptor, as the map has them.
+    pub(crate) fn parts(&self, id: u32) -> Option<Method<'a>> {
+        self.map?.get(id)
+    }
+
     /// The source file of a method, and the line of its first instruction.
     pub(crate) fn source(&self, id: u32) -> Option<(String, u32)> {
         let (file, line) = self.map?.source_line(id)?;
         Some((clean(file).into_owned(), line))
+    }
+
+    /// Where a call is, by its method and line: `Cart.kt:88`, without a file `Cart.refresh:88`; `None` if either is 0, unknown.
+    pub(crate) fn call_site(&self, method: u32, line: u16) -> Option<String> {
+        if method == 0 || line == 0 {
+            return None;
+        }
+        let file = self.source(method).map(|(file, _)| file).filter(|file| !file.is_empty());
+        Some(format!("{}:{line}", file.unwrap_or_else(|| self.method(method).into_owned())))
     }
 
     /// The method as ART writes it: `void com.example.Foo.bar(int, java.lang.String)`. Unknown parts are `?`,

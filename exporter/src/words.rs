@@ -44,6 +44,11 @@ pub(crate) fn thousands(n: u64) -> String {
     text
 }
 
+/// A number of bytes in whole MB.
+pub(crate) fn megabytes(bytes: u64) -> String {
+    format!("{} MB", thousands(bytes >> 20))
+}
+
 /// `1 message`, `2 messages`.
 pub(crate) fn times(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
@@ -70,9 +75,23 @@ pub(crate) fn waited_for(kind: WaitKind, class: Option<&str>, lock: u64) -> Stri
     format!("{what}{class}{lock}")
 }
 
+/// A method without the package of its class: `com.example.Cart.load` as `Cart.load`.
+pub(crate) fn short_method(name: &str) -> &str {
+    let mut dots = name.rmatch_indices('.').map(|(at, _)| at);
+    match (dots.next(), dots.next()) {
+        (Some(_), Some(second)) => &name[second + 1..],
+        _ => name,
+    }
+}
+
+/// A class without its package: `java.util.concurrent.ThreadPoolExecutor` as `ThreadPoolExecutor`.
+pub(crate) fn short_class(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{about, rounded};
+    use super::*;
 
     #[test]
     fn a_rounded_duration_has_the_digits_of_a_sentence() {
@@ -85,5 +104,12 @@ mod tests {
     fn an_estimate_has_three_digits() {
         let texts = [0, 7, 999, 1_234, 41_234_567, u64::MAX].map(about);
         assert_eq!(texts, ["0", "7", "999", "1,230", "41,200,000", "18,400,000,000,000,000,000"]);
+    }
+
+    #[test]
+    fn names_have_no_package() {
+        assert_eq!(short_method("com.example.Cart.load"), "Cart.load");
+        assert_eq!((short_method("Cart.load"), short_method("load")), ("Cart.load", "load"));
+        assert_eq!((short_class("a.b.Pool"), short_class("Pool")), ("Pool", "Pool"));
     }
 }

@@ -314,7 +314,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         8 => (1..8u32).prop_map(Event::Exit),
         1 => prop_oneof![Just(Event::Enter(ids::DISPATCH)), Just(Event::Exit(ids::DISPATCH))],
         1 => (text(), text(), any::<i32>(), any::<u64>()).prop_map(|(target, callback, what, due)| {
-            Event::MessageBegin(trace_format::event::Message { target, callback, what, handler: due as u32, due })
+            Event::MessageBegin(trace_format::event::Message { target, callback, what, handler: due as u32, due, object: due as u32 })
         }),
         1 => Just(Event::MessageEnd),
         1 => (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(vsync, intended, interval)| {

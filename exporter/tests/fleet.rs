@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use bytes::Bytes;
-use exporter::fleet::{Row, groups, write_parquet};
+use exporter::fleet::{Row, groups, unactionable, write_parquet};
 use exporter::{MethodMap, Report};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
@@ -36,6 +36,26 @@ fn groups_hold_every_recording_once_and_the_largest_come_first() {
     assert_eq!((binder.cause, binder.median_ns), ("binder-wait", 6_000_000_000));
     let none = groups.iter().find(|g| g.cause == "none").unwrap();
     assert_eq!((none.root.as_deref(), none.longest_ns), (None, 0));
+}
+
+#[test]
+fn hangs_that_the_device_caused_are_unactionable_and_those_of_the_app_are_not() {
+    let rows = rows();
+    let causes = unactionable(&rows);
+    assert_eq!(
+        causes.iter().map(|(_, count)| count).sum::<u64>(),
+        rows.iter().filter(|row| row.unactionable).count() as u64
+    );
+    assert!(causes.is_sorted_by(|a, b| a.1 >= b.1));
+    let known: Vec<_> = causes.iter().map(|(cause, _)| *cause).collect();
+    for cause in
+        ["frozen", "cpu-other-processes", "cpu-background", "thermal", "debugger", "io-other-processes"]
+    {
+        assert!(known.contains(&cause), "{known:?}");
+    }
+    for cause in ["cpu-own-threads", "io-own-threads", "gc", "busy-method", "lock-wait", "unknown"] {
+        assert!(!known.contains(&cause), "{known:?}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@
 //! their stages, messages with their targets, starts, reports, stack samples, the snapshot of an ANR by each
 //! detector, the system's record of the process's exit; it has no method map. `recording-1.3.anrscope.gz` is the same life,
 //! written by the recorder of format 1.3. `recording-1.4.anrscope.gz` was written by that of format 1.4 on a JVM whose main
-//! waits for a `ReentrantLock`. A file must be kept from the day on which the format advances. The `.json`
+//! waits for a `ReentrantLock`, `recording-1.5.anrscope.gz` by that of format 1.5 on a JVM whose pool waits for itself. A file must be kept from the day on which the format advances. The `.json`
 //! beside each is the `export` of that version, and the `.txt` its `report`.
 
 mod common;
@@ -193,6 +193,17 @@ fn a_recording_of_version_1_4_exports_to_what_that_version_made_of_it() {
     let report =
         Report::build(Path::new("old"), &Recording::open(&bytes).unwrap(), &MethodMap::empty()).unwrap();
     assert!(report.hang.is_none_or(|hang| hang.why.is_none()));
+}
+
+#[test]
+fn a_recording_of_version_1_5_exports_to_what_that_version_made_of_it() {
+    let bytes = unpacked(include_bytes!("data/recording-1.5.anrscope.gz"));
+    let json = String::from_utf8(unpacked(include_bytes!("data/recording-1.5.json.gz"))).unwrap();
+    still_says(&bytes, &MethodMap::empty(), (1, 5), &json, 54);
+    let report =
+        Report::build(Path::new("old"), &Recording::open(&bytes).unwrap(), &MethodMap::empty()).unwrap();
+    let cause = report.hang.and_then(|hang| hang.why).and_then(|why| why.cause);
+    assert_eq!(cause.map(|cause| cause.word()), Some("pool-exhausted"));
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn hostile() -> Vec<u8> {
         .section(SectionKind::Verdict, b"verdict=haunted\n")
         .section(SectionKind::Issue, &timed::encode(1, b"{\"tag\":"))
         .section(SectionKind::DumpText, b"short")
-        .section(SectionKind::AnrProfile, b"path=/x\n")
+        .section(SectionKind::PlatformProfile, b"path=/x\n")
         .section(SectionKind::SelfMeasurement, b"clock=sun\n")
         .section(SectionKind::NativeStack, b"short")
         .section(SectionKind::NativeFrames, b"number=0\ntid=7\nat=1\n\nn 1 1 -\t/x\tf\t\t0\n")

@@ -305,6 +305,83 @@ fn events_that_found_no_room_are_in_every_form_of_a_report() {
 }
 
 #[test]
+fn frames_whose_metrics_the_system_dropped_are_in_every_form_of_a_report() {
+    let of = |values: &[f64]| {
+        let mut builder = RecordingBuilder::new(7, "com.example").start(clocks(10 * S));
+        let counter = builder.text(trace_format::android::FRAME_METRICS_DROPPED);
+        let main = builder.main("main", |t| {
+            t.enter(10 * S, 1).exit(11 * S, 1);
+        });
+        report(main.thread("anrscope-frames", 9, |t| {
+            for (at, value) in (11..).zip(values) {
+                t.event(at * S, Event::Counter(counter, *value));
+            }
+        }))
+    };
+    let dropped = of(&[2.0, 12.0, f64::NAN]);
+    assert!(dropped.to_string().contains("FrameMetrics of 12 frames dropped by the system"), "{dropped}");
+    let details = dropped.verbose().to_string();
+    assert!(details.contains("\n  the system dropped the metrics of 12 frames\n"), "{details}");
+    assert_eq!(dropped.to_json("x")["counts"]["frame_metrics_dropped"], 12);
+    let hostile = of(&[f64::INFINITY, -1.0]).to_json("x");
+    assert_eq!(hostile["counts"]["frame_metrics_dropped"], 0);
+    let none = of(&[]);
+    assert!(!none.to_string().contains("FrameMetrics"), "{none}");
+    assert_eq!(none.to_json("x")["counts"]["frame_metrics_dropped"], 0);
+}
+
+#[test]
+fn what_the_platform_stored_is_in_every_form_of_a_report_and_so_is_why_it_did_not() {
+    let request = format!(
+        "trigger=app_request_running_trace\noutcome=requested\ntag=anrscope-7-0\nasked_ns={}\n",
+        13 * S
+    );
+    let mut builder = RecordingBuilder::new(7, "com.example").start(clocks(10 * S)).main("main", |t| {
+        t.enter(10 * S, 1).exit(18 * S, 1);
+    });
+    for payload in [
+        &request,
+        "trigger=app_request_running_trace\ntag=anrscope-7-0\npath=/files/profiling/stall.perfetto-trace\nbytes=70\n",
+        &request,
+        // Of a recording before 1.6.
+        "path=/files/profiling/\u{1b}[31manr.perfetto-trace\nbytes=9\n",
+        "trigger=oom\npath=/files/profiling/heap.perfetto-java-heap-dump\nbytes=8\n",
+        "trigger=anomaly\ntag=memory_limit\noutcome=rate_limit_system\n",
+    ] {
+        builder = builder.section(SectionKind::PlatformProfile, payload.as_bytes());
+    }
+    let report = report(builder);
+    let page = report.to_string();
+    let first =
+        "Platform      system trace of the stall: stall.perfetto-trace (70 bytes) on the device; `anrscope";
+    assert!(page.contains(first), "{page}");
+    let details = report.verbose().to_string();
+    let silent = "no system trace of the stall, requested at +3.000 s: the platform did not answer, as where";
+    for line in [
+        "\nWHAT THE PLATFORM STORED\n  system trace of the stall: stall.perfetto-trace (70 bytes) on the device; ",
+        "  heap dump of the OutOfMemoryError: heap.perfetto-java-heap-dump (8 bytes) on the device\n",
+        silent,
+        "  no profile of an anomaly (memory_limit): the rate limit of the system was reached\n",
+        "  /files/profiling/heap.perfetto-java-heap-dump\n",
+    ] {
+        assert!(details.contains(line), "{line}\n{details}");
+    }
+    assert_eq!(details.matches(silent).count(), 1, "the first request was answered");
+    assert!(details.contains("system trace of the ANR: ") && !details.contains('\u{1b}'), "{details}");
+    let json = report.to_json("x");
+    let word = |list: &str, at: usize, key: &str| json[list][at][key].clone();
+    assert_eq!(json["profiles"].as_array().map(Vec::len), Some(3));
+    assert_eq!(word("profiles", 0, "tag"), "anrscope-7-0");
+    assert_eq!(
+        (word("profiles", 1, "trigger"), word("profiles", 1, "tag")),
+        ("anr".into(), serde_json::Value::Null)
+    );
+    assert_eq!(json["profiles_missing"].as_array().map(Vec::len), Some(2));
+    assert_eq!(word("profiles_missing", 0, "asked_ns"), 13 * S);
+    assert_eq!(word("profiles_missing", 1, "outcome"), "rate_limit_system");
+}
+
+#[test]
 fn an_anr_that_finds_main_in_no_message_is_no_hang_of_main() {
     let mut elsewhere = verdict(Outcome::Anr, true);
     elsewhere.sigquit = sigquit(11 * S, 0);

@@ -27,7 +27,10 @@ fn every_report_fits_the_written_schema() {
     let start = "kind=cold\nactivity=a.Main\nbegin=100000000000\napplication_end=100400000000\nend=101000000000\ngrade=good\n";
     let full = stalled()
         .section(SectionKind::Verdict, &verdict(Outcome::Anr, true).encode())
-        .section(SectionKind::Startup, start.as_bytes());
+        .section(SectionKind::Startup, start.as_bytes())
+        .section(SectionKind::PlatformProfile, b"path=/x\nbytes=1\n")
+        .section(SectionKind::PlatformProfile, b"outcome=requested\nasked_ns=7\n")
+        .section(SectionKind::PlatformProfile, b"trigger=anomaly\ntag=x\noutcome=failed\n");
     let recording = Recording::open(full.build()).unwrap();
     let report = Report::build(Path::new("a"), &recording, &common::map()).unwrap();
     assert!(

@@ -1,5 +1,11 @@
 //! Why main's wait is not over: each way in which a recording shows it, and those in which it does not.
 
+#[path = "why/coroutines.rs"]
+mod coroutines;
+mod scenario;
+#[path = "why/storm.rs"]
+mod storm;
+
 use std::path::Path;
 
 use exporter::report::{Why, WhyCause};
@@ -15,8 +21,10 @@ const MAP: &str = "\
 2,1,app.Cart lambda$load$0 ()Ljava/lang/Object;
 3,1,app.Cart lambda$other$1 ()V
 4,1,app.Cart$Task run ()V
-5,1,app.Cart slow ()V";
-const LINES: &str = "1,Cart.java,10\n2,Cart.java,20\n3,Cart.java,30\n4,Cart.java,40\n5,Cart.java,50\n";
+5,1,app.Cart slow ()V
+6,1,app.Cart$show$1 invokeSuspend (Ljava/lang/Object;)Ljava/lang/Object;
+7,1,app.Cart$show$1$1 invokeSuspend (Ljava/lang/Object;)Ljava/lang/Object;";
+const LINES: &str = "1,Cart.java,10\n2,Cart.java,20\n3,Cart.java,30\n4,Cart.java,40\n5,Cart.java,50\n6,Cart.java,12\n7,Cart.java,20\n";
 
 /// Classes of the recording's texts.
 #[derive(Clone, Copy)]
@@ -61,6 +69,12 @@ fn why(fill: impl FnOnce(RecordingBuilder, Classes) -> RecordingBuilder) -> Opti
         pool: text("java.util.concurrent.ThreadPoolExecutor"),
         name: text("worker"),
     };
+    // Any steps may have these classes.
+    for more in
+        [Concurrency::SUSPENDED, "app.Cart$show$1", "kotlinx.coroutines.sync.MutexImpl", "android.os.Looper"]
+    {
+        text(more);
+    }
     let bytes = fill(builder, classes).build();
     let mut map = MethodMap::parse(Path::new("map"), MAP.as_bytes().to_vec()).unwrap();
     map.set_source_lines(LINES.to_owned());
@@ -135,8 +149,9 @@ fn a_task_in_the_queue_leads_to_the_one_that_runs_and_names_its_place() {
     let queue = why.links[0].task.as_ref().unwrap().queue.as_ref().unwrap();
     assert_eq!((queue.place, queue.pending, &queue.workers[..]), (1, 1, &["pool-1-thread-1".to_owned()][..]));
     assert!(
-        why.text
-            .contains("it is 1st in the queue of ThreadPoolExecutor, whose thread pool-1-thread-1 is busy")
+        why.text.contains(
+            "it is 1st in pool-1, whose thread pool-1-thread-1 is in Cart.lambda$other$1 for 19.0 s"
+        )
     );
 }
 
@@ -297,9 +312,11 @@ fn without_a_wait_or_a_step_of_an_older_recorder_nothing_is_said() {
 }
 
 fn any_step() -> impl Strategy<Value = (u64, Event)> {
-    let concurrency = (0..17_u32, 0..6_u32, 0..6_u32, 0..6_u32, 0..4_u16).prop_map(
-        |(kind, object, other, method, line)| {
-            Event::Concurrency(Concurrency { method, line, ..step(Step::from(kind), object, other) })
+    let concurrency = (0..18_u32, 0..6_u32, 0..6_u32, 0..8_u32, 0..14_u32).prop_map(
+        |(kind, object, other, method, text)| {
+            let (class, other_class) = (TextId(text), TextId(13 - text));
+            let step = step(Step::from(kind), object, other);
+            Event::Concurrency(Concurrency { method, line: text as u16 % 4, class, other_class, ..step })
         },
     );
     let wait = (0..7_u32, 0..4_u32, 0..6_u64, 0..10_u32).prop_map(|(kind, owner, lock, class)| {

@@ -9,9 +9,9 @@ import java.util.Set;
 
 /**
  * Replaces the recorder's class on the boot class path, and checks what an overwriting ring cannot show: that in each
- * thread every exit matches the method entered last, and that an ended thread has exited every method it entered. When
- * the JVM ends, writes one line for each kind of thread to the file {@code anrscope.counts}: {@code ended|running
- * threads enters exits open wrong}.
+ * thread every exit matches the method entered last, and that an ended thread has exited every method it entered, and
+ * ended its waits and tasks. When the JVM ends, writes one line for each kind of thread to the file {@code anrscope.counts}:
+ * {@code ended|running threads enters exits open wrong waits waits-over steps tasks-started tasks-finished}.
  */
 public final class MethodBeat {
     private static final Set<Calls> THREADS = new LinkedHashSet<>();
@@ -32,6 +32,9 @@ public final class MethodBeat {
         long wrong;
         long waits;
         long waitsOver;
+        long steps;
+        long started;
+        long finished;
 
         Calls() {
             synchronized (THREADS) {
@@ -67,6 +70,19 @@ public final class MethodBeat {
 
     public static void wr(Object on) {}
 
+    public static void wt(boolean taken, Object on) {}
+
+    public static void c(Object object, Object other, int step, int method) {
+        Calls calls = CALLS.get();
+        calls.steps++;
+        // Started and Finished of ConcurrencyStep in trace-format.
+        if (step >>> 16 == 5) {
+            calls.started++;
+        } else if (step >>> 16 == 6) {
+            calls.finished++;
+        }
+    }
+
     private static void write() {
         String file = System.getProperty("anrscope.counts");
         if (file == null) {
@@ -74,12 +90,13 @@ public final class MethodBeat {
         }
         try (PrintWriter out = new PrintWriter(new FileWriter(file))) {
             for (boolean ended : new boolean[] {true, false}) {
-                long[] sums = new long[7];
+                long[] sums = new long[10];
                 synchronized (THREADS) {
                     for (Calls calls : THREADS) {
                         if (calls.thread.isAlive() != ended) {
                             long[] add = {
-                                1, calls.enters, calls.exits, calls.depth, calls.wrong, calls.waits, calls.waitsOver
+                                1, calls.enters, calls.exits, calls.depth, calls.wrong, calls.waits, calls.waitsOver,
+                                calls.steps, calls.started, calls.finished
                             };
                             Arrays.setAll(sums, n -> sums[n] + add[n]);
                         }

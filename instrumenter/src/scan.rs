@@ -63,10 +63,12 @@ pub(crate) fn scan_class(bytes: &[u8], selection: &Selection) -> Result<ClassFac
     let view = ClassView { name: &facts.name, annotations: &annotations.class, untouchable };
     let blocked = selection.blocks_whole(&view);
     let mut methods = Vec::with_capacity(class.methods.len());
+    let tasks = selection.waits.as_ref().map(|catalogue| waits::tasks::code_in(&class, catalogue));
     for (index, method) in class.methods.iter().enumerate() {
         let annotations = annotations.methods.get(index).map(Vec::as_slice).unwrap_or_default();
+        let is_task = tasks.as_ref().is_some_and(|tasks| tasks.get(index) == Some(&true));
         let scan = MethodScan { class: &class, facts: &facts, view: &view, blocked, selection };
-        methods.push(scan.at(method, annotations));
+        methods.push(scan.at(method, annotations, is_task));
     }
     facts.focus = FocusFacts::scan(&class, selection.may_change(&view))?;
     facts.methods = methods;
@@ -121,7 +123,7 @@ struct MethodScan<'a> {
 }
 
 impl MethodScan<'_> {
-    fn at(&self, method: &Method<'_>, annotations: &[String]) -> MethodFacts {
+    fn at(&self, method: &Method<'_>, annotations: &[String], is_task: bool) -> MethodFacts {
         let (name, descriptor) = (text::decode(method.name), text::decode(method.descriptor));
         let mut found = MethodFacts {
             access: method.access,
@@ -164,11 +166,11 @@ impl MethodScan<'_> {
         }
         found.verdict = match &code {
             Ok(Some(code)) => {
-                let judged = self.judge(code, method, &found, annotations);
+                let judged = self.judge(code, method, &found, annotations, is_task);
                 (found.rule, found.by_default) = (judged.rule, judged.by_default);
-                // Blocked methods are not measured.
+                // Blocked methods are not measured, and a task's code is never short.
                 let is_known = !matches!(judged.verdict, Verdict::Block | Verdict::Skip(_));
-                if is_known && self.selection.short > 0 {
+                if is_known && !is_task && self.selection.short > 0 {
                     let waits = self.selection.waits.as_ref();
                     found.body = cost::body::measure(self.class, method, code, waits).map(Box::new);
                 }
@@ -190,6 +192,7 @@ impl MethodScan<'_> {
         method: &Method<'_>,
         found: &MethodFacts,
         annotations: &[String],
+        is_task: bool,
     ) -> Judged {
         let subject = Subject {
             class: self.view.name,
@@ -206,7 +209,7 @@ impl MethodScan<'_> {
             // A wait for a lock has to be recorded even in a method without calls.
             let waits =
                 || waits::scan::is_locked(self.class, method) || waits::scan::has_monitors(code.bytes);
-            Ok(worth || loops() || self.selection.waits.is_some() && waits())
+            Ok(worth || is_task || loops() || self.selection.waits.is_some() && waits())
         };
         let judged = self.selection.judge(self.view, &subject, worth);
         judged.unwrap_or_else(|broken: Malformed| Judged::plain(Verdict::Skip(broken.into())))

@@ -91,6 +91,20 @@ impl Gate {
         true
     }
 
+    /// Makes `since` the least time of Java's next event, ns after t0; for the owner alone, whose own event had that time. The
+    /// ticker may come by meanwhile. Returns whether the gate is open.
+    #[inline]
+    pub(crate) fn advance(&self, since: u64) -> bool {
+        let mut before = self.since.load(Acquire);
+        while before < since {
+            match self.since.compare_exchange_weak(before, since, AcqRel, Acquire) {
+                Ok(_) => return true,
+                Err(other) => before = other,
+            }
+        }
+        before < CLOSED
+    }
+
     /// Closes the gate, from any thread: the next event goes to the native writer.
     pub(crate) fn close(&self) {
         fence(SeqCst);

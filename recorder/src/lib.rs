@@ -87,4 +87,6 @@ pub use start::{Config, Prepared, StartError, prepare, start};
 pub use writing::events::{
     counter, enter, exit, focus, frame_begin, frame_end, mark, name_thread, stage_begin, stage_end,
 };
-pub use writing::waits::{acquired, gave_up, released, wait_begin, wait_end};
+pub use writing::waits::{
+    acquired, gave_up, released, wait_begin, wait_begin_for_java, wait_end, wait_end_for_java,
+};

@@ -92,6 +92,10 @@ pub fn message_name(target: &str, what: i32) -> Option<&'static str> {
     h::NAMES.iter().find(|(code, _)| *code == what).map(|(_, name)| *name)
 }
 
+/// The recorder's counter of frames whose metrics the system dropped, because the app's thread did not take them in time
+/// (`dropCountSinceLastInvocation` of `Window.OnFrameMetricsAvailableListener`, API 24).
+pub const FRAME_METRICS_DROPPED: &str = "FrameMetrics dropped";
+
 #[cfg(test)]
 mod tests {
     use super::*;

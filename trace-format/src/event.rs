@@ -28,7 +28,8 @@ pub const MAX_PAYLOAD: usize = 15;
 pub mod types {
     /// The full time, before a gap that the 43-bit field cannot express. Payload: time.
     pub const TIME: u8 = 0x01;
-    /// A Looper message. Begin: target and callback text, `what` and the handler's identity, time it was due.
+    /// A Looper message. Begin: target and callback text, `what` and the handler's identity, time it was due; and the callback's
+    /// identity and 0 if that is known.
     pub const MESSAGE: u8 = 0x02;
     /// `Choreographer#doFrame`. Begin: vsync id, intended vsync time, frame interval in ns, and 1 if its stages are estimated. End:
     /// nothing, or 1 if Choreographer ran no frame in that message.
@@ -259,7 +260,12 @@ impl Event {
             Self::MessageBegin(m) => typed(
                 true,
                 types::MESSAGE,
-                &[halves(m.target.0, m.callback.0), halves(m.what as u32, m.handler), m.due],
+                &[
+                    halves(m.target.0, m.callback.0),
+                    halves(m.what as u32, m.handler),
+                    m.due,
+                    halves(m.object, 0),
+                ][..if m.object == 0 { 3 } else { 4 }],
             ),
             Self::MessageEnd => typed(false, types::MESSAGE, &[]),
             Self::FrameBegin(f) => {
@@ -358,6 +364,7 @@ impl Event {
                 what: upper(p(1)?) as i32,
                 handler: lower(p(1)?),
                 due: p(2)?,
+                object: p(3).map_or(0, upper),
             }),
             (types::MESSAGE, false) => Self::MessageEnd,
             (types::FRAME, true) => {

@@ -23,6 +23,7 @@
 //! * 1.3: the events PADDING, OPEN_CALLS, FOLDED and STANDSTILL, the section of overhead; threads that live and have no block.
 //! * 1.4: the region of native stacks; the sections of native modules, stacks and frames.
 //! * 1.5: the event CONCURRENCY.
+//! * 1.6: which callback a message is for; steps of coroutines; the sections of system state and of components.
 //!
 //! # Header
 //! ```text
@@ -88,7 +89,7 @@ pub const MAGIC: [u8; 8] = *b"ANRSCOPE";
 /// Major version this crate writes.
 pub const MAJOR: u16 = 1;
 /// Minor version this crate writes.
-pub const MINOR: u16 = 5;
+pub const MINOR: u16 = 6;
 /// The head of a block that is being reused.
 pub const EMPTYING: u32 = 1 << 31;
 /// Length of the header.

@@ -36,6 +36,7 @@ pub mod layout;
 mod map_id;
 pub mod native_slot;
 mod reader;
+mod recording_id;
 pub mod section;
 pub mod sections;
 mod source;
@@ -48,6 +49,7 @@ pub use error::{Fault, ReadError};
 pub use event::{Event, TextId};
 pub use map_id::{BadMapId, MapHash, MapId};
 pub use reader::{CompactError, Events, Header, Item, Recording, Section, Texts, Thread, compact};
+pub use recording_id::recording_id;
 #[doc(no_inline)]
 pub use sections::verdict;
 pub use source::Source;

@@ -48,8 +48,8 @@ pub enum SectionKind {
     AnrSnapshot = 10,
     /// A start or a page that is complete: [`crate::sections::startup`].
     Startup = 11,
-    /// Where the platform stored a profile of an ANR (ProfilingManager, API 36): [`crate::sections::profile`].
-    AnrProfile = 12,
+    /// What the platform stored at its triggers, or did not (ProfilingManager, API 36): [`crate::sections::profile`].
+    PlatformProfile = 12,
     /// What recording costs while it runs, and methods that were switched off for it: [`crate::sections::overhead`].
     Overhead = 13,
     /// What native code was mapped, and what is needed to unwind it: [`crate::sections::native_modules`].
@@ -58,6 +58,10 @@ pub enum SectionKind {
     NativeStack = 15,
     /// The frames of a native stack, unwound and named on the device: [`crate::sections::native_frames`].
     NativeFrames = 16,
+    /// What the process and the system did at one moment: [`crate::sections::system_state`].
+    SystemState = 17,
+    /// The component that a stalled message of main runs: [`crate::sections::component`].
+    Component = 18,
 }
 
 impl TryFrom<u16> for SectionKind {
@@ -85,11 +89,13 @@ impl TryFrom<u16> for SectionKind {
             Issue,
             AnrSnapshot,
             Startup,
-            AnrProfile,
+            PlatformProfile,
             Overhead,
             NativeModules,
             NativeStack,
             NativeFrames,
+            SystemState,
+            Component,
         ]
         .into_iter()
         .find(|kind| *kind as u16 == number)
@@ -165,9 +171,9 @@ mod tests {
 
     #[test]
     fn kinds_keep_their_numbers() {
-        for n in 1..=16 {
+        for n in 1..=18 {
             assert_eq!(SectionKind::try_from(n).unwrap() as u16, n);
         }
-        assert_eq!(SectionKind::try_from(17), Err(UnknownNumber(17)));
+        assert_eq!(SectionKind::try_from(19), Err(UnknownNumber(19)));
     }
 }

@@ -386,6 +386,18 @@ fn a_parked_thread_and_one_that_was_busy_before_its_sleep_are_not_late() {
 }
 
 #[test]
+fn a_freeze_while_the_watching_thread_works_does_not_count() {
+    let mut bench = Bench::new(Limits::default());
+    bench.poll(100 * S, 0);
+    // It used 20 ms of CPU time in three seconds.
+    bench.watch.sleeps(Poll { now_ns: 103 * S, cpu_ns: Some(20 * MS), ..Poll::default() });
+    (bench.now_ns, bench.cpu_ns) = (104 * S, 1_020 * MS);
+    bench.poll(100 * S, 0);
+    let asked = Poll { now_ns: 104 * S, begun_ns: 100 * S, cpu_ns: Some(bench.cpu_ns), ..Poll::default() };
+    assert_eq!((bench.watch.frozen_ns(asked), bench.lags.len()), (3 * S, 0));
+}
+
+#[test]
 fn a_message_is_suspect_from_the_first_limit_on_and_its_end_is_found_after_an_anr_alone() {
     let suspect = |limits: Limits, poll: Poll| {
         let seen = Watch::new(limits).poll(poll, &mut ProcessState::default);

@@ -87,6 +87,7 @@
 #![cfg(any(target_os = "linux", target_os = "android"))]
 
 mod jni;
+mod kernel_files;
 mod main_thread;
 mod message_bounds;
 pub mod monitors;

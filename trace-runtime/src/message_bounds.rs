@@ -64,7 +64,7 @@ pub(crate) fn begin_unit(target: TextId, callback: TextId, stack: usize) -> bool
     if !messages::takes_units() || is_open() != Some(Some(false)) {
         return false;
     }
-    begin(&Message { target, callback, what: 0, handler: Message::NOT_QUEUED, due: 0 }, stack);
+    begin(&Message { target, callback, what: 0, handler: Message::NOT_QUEUED, ..Message::default() }, stack);
     // Not while recording is paused.
     if is_open() != Some(Some(true)) {
         return false;

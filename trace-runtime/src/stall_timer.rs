@@ -10,6 +10,7 @@ use crate::monitors::config::options::{Setting, number};
 use crate::monitors::looper::unknown;
 use crate::monitors::native_stacks::capturing;
 use crate::monitors::stacks::samples;
+use crate::monitors::system_state;
 use crate::recorder::Recorder;
 use crate::sigquit::sensing::{self, WhileStalled};
 use crate::sigquit::trace_text;
@@ -33,6 +34,7 @@ struct OnStall {
     timers: Timers,
     /// When native stacks are due.
     native_stacks: samples::Rate,
+    system_state: system_state::Watch,
 }
 
 impl OnStall {
@@ -57,6 +59,8 @@ impl OnStall {
         if seen.suspect || seen.recovered.is_some() {
             self.record(recorder, poll.begun_ns, &seen);
         }
+        let suspect = seen.suspect.then_some(poll.begun_ns);
+        self.system_state.poll_if_due(recorder, suspect, clock::boottime());
         message_watch::sleeps();
         seen.sleep_ns
     }

@@ -4,6 +4,8 @@
 
 #[path = "android_host/app.rs"]
 mod app;
+#[path = "android_host/components.rs"]
+mod components;
 #[path = "android_host/exits.rs"]
 mod exits;
 #[path = "android_host/frames.rs"]
@@ -26,12 +28,16 @@ mod matrix_04;
 mod native_stacks;
 #[path = "android_host/options.rs"]
 mod options;
+#[path = "android_host/platform.rs"]
+mod platform;
 #[path = "android_host/sampler.rs"]
 mod sampler;
 #[path = "android_host/served.rs"]
 mod served;
 #[path = "android_host/stall.rs"]
 mod stall;
+#[path = "android_host/system_state.rs"]
+mod system_state;
 #[path = "android_host/units.rs"]
 mod units;
 #[path = "android_host/uploads.rs"]

@@ -59,3 +59,31 @@ fn compare(new: &Path, old: &Path) {
         );
     }
 }
+
+/// R8 removes the constructor of a class that is only created by its name.
+#[test]
+fn classes_that_are_loaded_by_name_keep_their_constructors() {
+    let aar = Path::new(env!("CARGO_MANIFEST_DIR")).join("../android/aar");
+    let rules = std::fs::read_to_string(aar.join("proguard.txt")).unwrap();
+    let (_, kept) = rules.split_once("-keep class ").expect("the classes that are kept");
+    let (kept, _) = kept.split_once('{').unwrap();
+    let kept: Vec<&str> = kept.split([',', ' ', '\n']).filter(|name| !name.is_empty()).collect();
+    let mut loaded = Vec::new();
+    for entry in std::fs::read_dir(aar.join("java/dev/anrscope")).unwrap() {
+        let source = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        for call in source
+            .split("OptionalClasses.")
+            .skip(1)
+            .filter(|call| call.starts_with("run(\"") || call.starts_with("make(\""))
+        {
+            loaded.push(call.split('"').nth(1).unwrap().to_owned());
+        }
+    }
+    assert!(loaded.len() > 3, "{loaded:?}");
+    for name in loaded {
+        assert!(
+            kept.contains(&name.as_str()),
+            "{name} is loaded by name: add it to android/aar/proguard.txt"
+        );
+    }
+}

@@ -104,6 +104,7 @@ fn mixed(name: &str, clock: &str, change: &str) {
                 Event::Exit(id) => *id,
                 Event::WaitBegin(_) => 0x4000_0000,
                 Event::WaitEnd => 0x4000_0001,
+                Event::Concurrency(step) => 0x2000_0000 | step.method,
                 other => panic!("{other:?}"),
             };
             assert_eq!(expected, *logged, "{name}, event {n}");
@@ -119,6 +120,30 @@ fn mixed(name: &str, clock: &str, change: &str) {
 #[test]
 fn coarse_and_typed_events_share_one_order_and_do_not_allocate() {
     mixed("mixed-coarse", "-Danrscope.clock=coarse", "false");
+}
+
+#[test]
+fn what_is_ready_at_once_is_no_wait() {
+    let directory = directory("ready", "Ready");
+    java(&directory, &ALL, &["Ready"]);
+    let recording = recording(&directory);
+    let ids = |events: Vec<(u64, Event)>| -> Vec<Option<u32>> {
+        let ids = events.iter().filter_map(|(_, event)| match event {
+            Event::Enter(id) | Event::Exit(id) => Some(Some(*id)),
+            Event::WaitBegin(_) | Event::WaitEnd => Some(None),
+            _ => None,
+        });
+        ids.collect()
+    };
+    let plain = (1..=4).chain([6, 7]).flat_map(|id| [Some(id); 2]);
+    let waiting =
+        [19, 20, 21, 11, 12, 13, 14, 15, 16].into_iter().flat_map(|id| [Some(id), None, None, Some(id)]);
+    let nested =
+        [17, 18].map(Some).into_iter().chain([None, None, Some(18), None, Some(5), Some(5), None, Some(17)]);
+    assert_eq!(
+        ids(events(&recording, &recording.threads()[0])),
+        plain.chain(waiting).chain(nested).collect::<Vec<_>>()
+    );
 }
 
 #[test]

@@ -12,6 +12,8 @@ public final class HostApp {
     public static volatile boolean debuggable = true;
     public static int versionCode = Integer.getInteger("android.host.version", 1).intValue();
     public static String versionName = System.getProperty("android.host.version.name");
+    /** When the app was installed, ms since 1970. */
+    public static volatile long lastUpdateTime;
     /** The package manager does not answer. */
     public static boolean packagesFail = Boolean.getBoolean("android.host.packages.fail");
     /** The manifest's meta-data. */

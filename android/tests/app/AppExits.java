@@ -61,13 +61,13 @@ public final class AppExits {
             AppScript script = new AppScript(false, () -> {});
             File directory = new File(script.app.getNoBackupFilesDir(), "anrscope");
             File file = new File(directory, "com.example.app-" + words[1] + ".anrscope");
-            boolean wanted = trigger == ProfilingTrigger.TRIGGER_TYPE_ANR && error == 0;
+            boolean wanted = trigger == ProfilingTrigger.TRIGGER_TYPE_ANR;
             if (android.os.Build.VERSION.SDK_INT >= 36) {
                 script.until("the trigger", () -> profiles.hostTriggers.size() == 1);
                 script.then(1, () -> System.out.println("trigger " + profiles.hostTriggers.get(0).getTriggerType()));
             }
             if (wanted && android.os.Build.VERSION.SDK_INT >= 36) {
-                script.until("the note", () -> contains(file, "path=" + words[2]));
+                script.until("the note", () -> contains(file, error == 0 ? "path=" + words[2] : "outcome=rate_limit_system"));
                 script.then(1, () -> Anrscope.set("anr_profile", "0")).then(1, Anrscope::refresh);
                 script.until("no trigger", () -> profiles.hostTriggers.isEmpty());
             }

@@ -193,8 +193,8 @@ public final class MarkersLife {
         handler.postDelayed(new DescribedRun(10), 600000);
         new DescribedHandler(13).sendMessageDelayed(Message.obtain(handler, 3, mark(17) + " a text"), 600000);
         Message numbers = Message.obtain(handler, 4, new String[] {mark(18)});
-        numbers.arg1 = 1717171;
-        numbers.arg2 = 1818181;
+        numbers.arg1 = 1717171717;
+        numbers.arg2 = 1818181818;
         handler.sendMessageDelayed(numbers, 600000);
         Intent intent = new Intent(mark(19) + ".ACTION");
         handler.sendMessageDelayed(Message.obtain(handler, 5, intent), 600000);

@@ -64,7 +64,8 @@ public final class MessageLife {
         LooperMonitor.start();
         Handler inbox = new Inbox();
         inbox.sendEmptyMessage(-2);
-        inbox.post(new Task());
+        Task task = new Task();
+        inbox.post(task);
         inbox.sendEmptyMessage(3);
         inbox.sendEmptyMessage(6);
         inbox.post(new Moody());
@@ -79,6 +80,7 @@ public final class MessageLife {
                     }
                 });
         inbox.sendEmptyMessage(7);
+        System.out.println("task " + Integer.toHexString(System.identityHashCode(task)));
         System.out.println("handler " + Integer.toHexString(System.identityHashCode(inbox)));
         for (int left = 2; left > 0; left--) {
             // As in libraries that catch every exception.

@@ -13,7 +13,7 @@ import java.nio.file.Paths;
 public final class NativeHang {
     private NativeHang() {}
 
-    /** Returns the ms that it took. */
+    /** Returns the ms that it took; prints {@code inside} with its start and end, BOOTTIME ns. */
     private static native long stuck(int how, long ms);
 
     /** Watches the calling thread by the C interface, beats, and hangs; returns 1 if it was watched. */

@@ -8,12 +8,16 @@ import java.lang.management.ManagementFactory;
 /**
  * Writes events of every kind in a random order given by the seed, on main and on other threads, while the clock
  * changes. Logs each thread's events independently of the recorder: one file per thread, named after it, of 32-bit
- * numbers: the id, with bit 31 set for an enter; 0x40000000 and 0x40000001 for a wait's begin and end.
+ * numbers: the id, with bit 31 set for an enter; 0x40000000 and 0x40000001 for a wait's begin and end; 0x20000000 and the id of its
+ * method for a step of concurrent work.
  *
  * <p>Arguments: directory of the logs, seed, events per thread, and whether to change the clock.
  */
 public final class Mixed {
     private static final int WAIT = 0x40000000;
+    private static final int STEP = 0x20000000;
+    /** The step "acquired", as the second argument of c. */
+    private static final int ACQUIRED = 8 << 16;
     private static volatile int running;
 
     public static void main(String[] args) throws Exception {
@@ -85,6 +89,10 @@ public final class Mixed {
                         MethodBeat.o(id);
                         log.writeInt(id);
                         break;
+                    case 3:
+                        MethodBeat.c(lock, null, ACQUIRED, id);
+                        log.writeInt(STEP | id);
+                        break;
                     default:
                         if ((draw & 32) == 0) {
                             MethodBeat.i(id);
@@ -122,6 +130,7 @@ public final class Mixed {
                         MethodBeat.resume(coarse == 1);
                         MethodBeat.wb(2, MethodBeat.class);
                         MethodBeat.we(2, MethodBeat.class);
+                        MethodBeat.c(MethodBeat.class, found, ACQUIRED, 1);
                         bean.getThreadAllocatedBytes(self);
                         long before = bean.getThreadAllocatedBytes(self);
                         for (int i = 0; i < 200_000; i++) {
@@ -131,6 +140,7 @@ public final class Mixed {
                         for (int i = 0; i < 1_000; i++) {
                             MethodBeat.wb(2, MethodBeat.class);
                             MethodBeat.we(2, MethodBeat.class);
+                            MethodBeat.c(MethodBeat.class, found, ACQUIRED, 1);
                         }
                         long bytes = bean.getThreadAllocatedBytes(self) - before;
                         found[at + coarse] = Math.min(found[at + coarse], bytes);

@@ -5,13 +5,15 @@
 //! library prints a warning.
 
 /// The methods, each with its descriptor and the number of words of its arguments.
-const METHODS: [(&str, &str, u16); 6] = [
+const METHODS: [(&str, &str, u16); 8] = [
     ("i", "(I)V", 1),
     ("o", "(I)V", 1),
     ("at", "(Landroid/app/Activity;Z)V", 2),
     ("wb", "(ILjava/lang/Object;)V", 2),
     ("we", "(ILjava/lang/Object;)V", 2),
     ("wr", "(Ljava/lang/Object;)V", 1),
+    ("wt", "(ZLjava/lang/Object;)V", 2),
+    ("c", "(Ljava/lang/Object;Ljava/lang/Object;II)V", 4),
 ];
 
 /// Version of the class file: that of Java 5, which every JVM loads without stack maps.
@@ -69,5 +71,39 @@ impl Pool {
         put(&mut self.bytes, &[name]);
         self.entries += 1;
         self.entries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::*;
+
+    /// The methods of a class that instrumented code calls: their names have one or two letters.
+    fn called(source: &str) -> BTreeSet<String> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(source);
+        let text = std::fs::read_to_string(path).unwrap();
+        let names =
+            text.lines().filter_map(|line| line.trim().strip_prefix("public static void ")?.split_once('('));
+        names.map(|(name, _)| name.to_owned()).filter(|name| name.len() <= 2).collect()
+    }
+
+    #[test]
+    fn every_form_of_the_class_has_the_methods_that_instrumented_code_calls() {
+        let methods = called("android/method-beat/dev/anrscope/MethodBeat.java");
+        assert!(methods.len() >= 8, "{methods:?}");
+        assert_eq!(METHODS.map(|(name, _, _)| name.to_owned()).into_iter().collect::<BTreeSet<_>>(), methods);
+        for other in [
+            "android/aar/no-op/java/dev/anrscope/MethodBeat.java",
+            "instrumenter/tests/java/dev/anrscope/MethodBeat.java",
+        ] {
+            assert_eq!(called(other), methods, "{other}");
+        }
+        // The proof runs programs without activities.
+        let mut counted = called("instrumenter/proof/CountingMethodBeat.java");
+        counted.insert("at".to_owned());
+        assert_eq!(counted, methods);
     }
 }

@@ -19,8 +19,8 @@ Examples:
     anrscope open anrscope-out/app.pftrace
     anrscope report anrscope-out/app.anrscope
 
-    # Also record which thread waits for which.
-    anrscope jvm --waits -- -jar app.jar
+    # Record methods only: no waits, no tasks.
+    anrscope jvm --no-waits -- -jar app.jar
 
     # Record every call with its exact time, with room for 4 GB of events.
     anrscope jvm --resolution exact --buffer 4G -- -jar app.jar
@@ -79,10 +79,11 @@ pub(crate) struct Options {
     /// A file of rules that choose what is traced, as for anrscope instrument
     #[arg(long, value_name = "FILE")]
     pub(super) rules: Option<PathBuf>,
-    /// Also record waits: which thread waits for which lock or blocking call, and who owns the lock
-    #[arg(long)]
-    pub(super) waits: bool,
-    /// A file of additional blocking calls, as for anrscope instrument; implies --waits
+    /// Do not record waits and tasks: which thread waits for which lock, task or blocking call, who owns the lock, who submitted
+    /// the task and which thread runs it
+    #[arg(long, conflicts_with = "waits_catalogue")]
+    pub(super) no_waits: bool,
+    /// A file of additional blocking calls, as for anrscope instrument
     #[arg(long, value_name = "FILE")]
     pub(super) waits_catalogue: Option<PathBuf>,
     /// Print only errors on stderr

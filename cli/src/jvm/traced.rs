@@ -136,7 +136,7 @@ impl Run {
             // The jars are read once, from this machine's disk: good compression would only cost time.
             level: 1,
             rules: options.rules.clone(),
-            waits: instrument::waits(options.waits, options.waits_catalogue.as_deref())?,
+            waits: instrument::waits(!options.no_waits, options.waits_catalogue.as_deref())?,
             ..instrumenter::Options::default()
         };
         let settings = properties::settings(options, buffer, launch, environment);

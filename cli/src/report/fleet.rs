@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use exporter::Report;
-use exporter::fleet::{Group, HAS_PARQUET, Row, groups, write_parquet};
+use exporter::fleet::{Group, HAS_PARQUET, Row, groups, unactionable, write_parquet};
 use serde_json::json;
 
 use super::options::{Options, ReportFormat};
@@ -74,8 +74,17 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         output::page(options.out.as_deref(), options.format().is_json(), |out| {
             if options.format().is_json() {
                 let found: Vec<_> = found.iter().map(Group::to_json).collect();
-                let document =
-                    json!({"schema": "1.0", "recordings": rows.len(), "unread": unread, "groups": found});
+                let causes = unactionable(&rows);
+                let document = json!({
+                    "schema": "1.1",
+                    "recordings": rows.len(),
+                    "unread": unread,
+                    "groups": found,
+                    "unactionable": {
+                        "count": causes.iter().map(|(_, count)| count).sum::<u64>(),
+                        "causes": causes.iter().map(|(id, count)| json!({"id": id, "count": count})).collect::<Vec<_>>(),
+                    },
+                });
                 writeln!(out, "{document:#}")?;
             } else {
                 write_table(out, &rows, &found)?;
@@ -124,7 +133,14 @@ fn write_table(out: &mut dyn Write, rows: &[Row], groups: &[Group]) -> io::Resul
             group.root.as_deref().unwrap_or("-")
         )?;
     }
-    Ok(())
+    let causes = unactionable(rows);
+    if causes.is_empty() {
+        return Ok(());
+    }
+    let share = |count: u64| format!("{count} ({:.1} %)", count as f64 * 100.0 / rows.len() as f64);
+    let sum = causes.iter().map(|(_, count)| count).sum();
+    let causes: Vec<_> = causes.into_iter().map(|(id, count)| format!("{id} {}", share(count))).collect();
+    writeln!(out, "\nunactionable, by the device or the system: {}: {}", share(sum), causes.join(", "))
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ fn deadlock(options: &Options, level: u32, name: &'static str) -> Line {
 fn contents(options: &Options, level: u32, name: &'static str) -> Line {
     let redact = if name == "contents" { "0" } else { "1" };
     let run = case(options, level, name, &["pending", redact]).run();
-    let count = |bytes: &[u8]| bytes.windows(4).filter(|part| part == b"4111").count();
+    let count = |bytes: &[u8]| bytes.windows(9).filter(|part| part == b"4111 1111").count();
     let file: usize = run.files().iter().map(|file| count(&std::fs::read(file).unwrap())).sum();
     let (reported, shown) = (count(run.printed.as_bytes()), said(&run, "shown"));
     // The listener must have been called: otherwise the case tested nothing.

@@ -438,6 +438,8 @@ impl Code {
         let result = match by {
             "execute" => "void",
             "schedule" => "ScheduledFuture<?>",
+            "post" | "postAtFrontOfQueue" => "boolean",
+            "scheduleDirect" => "io.reactivex.rxjava3.disposables.Disposable",
             _ => "Future<?>",
         };
         self.method(&format!("{result} {start}()"), &[line]);
@@ -557,7 +559,7 @@ impl Code {
 }
 
 /// File and line of a mark.
-fn place(files: &[(String, String)], site: &str) -> String {
+pub(crate) fn place(files: &[(String, String)], site: &str) -> String {
     let mark = format!("/*{site}*/");
     for (path, text) in files {
         if let Some(at) = text.lines().position(|line| line.contains(&mark)) {

@@ -1,10 +1,10 @@
 //! The arguments.
 
 pub(crate) const USAGE: &str = "chains [--full] [--facts] [--jobs N] [--claim PERCENT] [--keep] [NAME...]
-    --full       all programs; else a dozen
+    --full       all programs; else some
     --facts      only the first step: programs run without a recorder, and are where their labels say
     --jobs       JVMs at once, 12 by default, as they sleep
-    --claim      percent that must be named: 95 of all, none of the dozen; none may be wrong
+    --claim      percent that must be named: 95 of all, none of some; none may be wrong
     --keep       sources, classes and recordings stay, and it is said where
     NAME         only programs whose name contains one of these
 Program FAMILY-N: the families are in tests/chains/families; ANRSCOPE_WRITE_DOCS=1 writes labels.jsonl anew.";

@@ -16,17 +16,16 @@ use crate::options::{Options, USAGE};
 use crate::program::{self, with_default_signals};
 use crate::table::{counts, table};
 use crate::temp_dir::TempDir;
-use crate::{facts, families};
+use crate::{facts, families, libraries};
 
 /// How long a program hangs without a recorder.
-const PLAIN: Duration = Duration::from_millis(400);
+const PLAIN: Duration = Duration::from_millis(800);
+/// The same with libraries, which load hundreds of classes first.
+const PLAIN_WITH_LIBRARIES: Duration = Duration::from_millis(3_000);
 /// With a recorder: a wait of a main thread without messages is a hang after 5 s.
 const TRACED: Duration = Duration::from_millis(5_500);
 /// A program that has not ended after this is killed.
 const MAX_RUN: Duration = Duration::from_secs(90);
-
-/// Debian's libguava-java.
-const GUAVA: &str = "/usr/share/java/guava.jar";
 
 /// This directory.
 fn here() -> PathBuf {
@@ -37,8 +36,8 @@ fn method_beat() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../android/method-beat/classes")
 }
 
-/// A dozen from all kinds of families.
-const DOZEN: [&str; 12] = [
+/// Some from all kinds of families.
+const SOME: [&str; 16] = [
     "slow-task-1",
     "behind-one-2",
     "nested-get-0",
@@ -51,6 +50,10 @@ const DOZEN: [&str; 12] = [
     "future-lock-6",
     "take-slow-producer-1",
     "condition-lost-signal-4",
+    "co-functions-1",
+    "co-nested-1",
+    "rx-blocking-0",
+    "handler-slow-message-1",
 ];
 
 /// The classes: without and with calls of the recorder.
@@ -63,6 +66,9 @@ struct Classes {
 
 fn javac(into: &Path, path: &[PathBuf], sources: &[String], directory: &TempDir) {
     std::fs::create_dir_all(into).unwrap();
+    if sources.is_empty() {
+        return;
+    }
     let list = directory.file("sources.txt", sources.join("\n"));
     let compiled = Command::new("javac")
         .args(["-nowarn", "-Xlint:-options", "-proc:none", "-g", "-cp"])
@@ -77,13 +83,20 @@ fn javac(into: &Path, path: &[PathBuf], sources: &[String], directory: &TempDir)
 
 fn build(options: &Options, directory: &TempDir, programs: &[Program]) -> Classes {
     let (stage, plain) = (directory.path().join("stage"), directory.path().join("plain"));
-    javac(&stage, &[], &[here().join("Stage.java").display().to_string()], directory);
+    let mut not_instrumented = libraries::fakes();
+    not_instrumented.push(here().join("Stage.java").display().to_string());
+    javac(&stage, &[method_beat()], &not_instrumented, directory);
     let sources: Vec<String> = programs
         .iter()
         .flat_map(|program| &program.files)
         .map(|(path, text)| directory.file(&format!("sources/{path}"), text))
         .collect();
-    javac(&plain, &[stage.clone(), GUAVA.into()], &sources, directory);
+    let (kotlin, java): (Vec<String>, Vec<String>) =
+        sources.into_iter().partition(|source| source.ends_with(".kt"));
+    let mut path = libraries::class_path();
+    path.push(stage.clone());
+    javac(&plain, &path, &java, directory);
+    libraries::kotlinc(&plain, &path, &kotlin);
     let traced = (!options.facts).then(|| {
         let (traced, map) = (directory.name("traced"), directory.name("methodMapping.txt"));
         let plain = plain.to_str().unwrap();
@@ -106,7 +119,8 @@ fn java(classes: &Path, stage: &Path, hang: Duration) -> Command {
     // On a machine with two cores the common pool has no threads of its own.
     java.arg("-Djava.util.concurrent.ForkJoinPool.common.parallelism=3");
     java.arg(format!("-Dchains.ms={}", hang.as_millis()));
-    let path = [classes.to_owned(), stage.to_owned(), method_beat(), GUAVA.into()];
+    let mut path = vec![classes.to_owned(), stage.to_owned(), method_beat()];
+    path.extend(libraries::class_path());
     java.arg("-cp").arg(std::env::join_paths(path).unwrap());
     for variable in ["CLASSPATH", "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"] {
         java.env_remove(variable);
@@ -136,7 +150,9 @@ fn printed(mut java: Command) -> Result<String, String> {
 
 /// Runs a program without a recorder, and compares where its threads are with its label.
 fn plain(classes: &Classes, program: &Program) -> Result<(), String> {
-    let mut java = java(&classes.plain, &classes.stage, PLAIN);
+    let loads = program.family.starts_with("co-") || program.family.starts_with("rx-");
+    let hang = if loads { PLAIN_WITH_LIBRARIES } else { PLAIN };
+    let mut java = java(&classes.plain, &classes.stage, hang);
     java.arg(&program.main);
     facts::hold(program, &printed(java)?)
 }
@@ -227,16 +243,12 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn chosen(options: &Options, all: Vec<Program>) -> Vec<Program> {
-    let guava = Path::new(GUAVA).exists();
-    if !guava {
-        println!("{GUAVA} is missing (Debian's libguava-java): its families are left out");
-    }
     let wanted = |program: &Program| match (&options.names[..], options.full) {
         ([], true) => true,
-        ([], false) => DOZEN.contains(&program.name().as_str()),
+        ([], false) => SOME.contains(&program.name().as_str()),
         (names, _) => names.iter().any(|name| format!("chains {}", program.name()).contains(name)),
     };
-    all.into_iter().filter(|program| guava || !program.family.starts_with("guava")).filter(wanted).collect()
+    all.into_iter().filter(wanted).collect()
 }
 
 /// Both steps; prints the result, and returns whether it is good.

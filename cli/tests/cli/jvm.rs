@@ -168,7 +168,8 @@ fn however_it_is_launched_it_runs_as_without_us_and_is_traced() {
         }
         let keep = at("keep");
         let out = at("trace.pftrace");
-        let mut traced = programs.traced(&["--resolution", "exact", "--keep", &keep, "--out", &out]);
+        let mut traced =
+            programs.traced(&["--no-waits", "--resolution", "exact", "--keep", &keep, "--out", &out]);
         traced.args(*arguments).envs(variables.iter().copied());
         let traced = Shown::from(traced.output().unwrap());
         assert!(traced.stderr.contains("methods traced -> "), "{traced:?}");
@@ -415,7 +416,7 @@ fn the_recording_is_kept_beside_the_trace_and_read_without_options() {
 #[test]
 fn the_summary_shows_where_the_time_went() {
     let programs = Programs::build();
-    let shown = programs.shown(&["--waits", "--resolution", "exact"], &["-cp", "classes", "Program"]);
+    let shown = programs.shown(&["--resolution", "exact"], &["-cp", "classes", "Program"]);
     let lines: Vec<&str> = shown.stderr.lines().filter(|line| !line.contains("other stream")).collect();
     let at =
         |text: &str| lines.iter().position(|line| line.contains(text)).unwrap_or_else(|| panic!("{shown:?}"));

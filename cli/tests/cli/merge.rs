@@ -305,7 +305,7 @@ fn a_profile_that_the_platform_saved_is_reported_unless_it_is_an_input() {
         .main("main", |t| {
             t.enter(51 * S, 1).exit(52 * S, 1);
         })
-        .section(trace_format::section::SectionKind::AnrProfile, noted.as_bytes());
+        .section(trace_format::section::SectionKind::PlatformProfile, noted.as_bytes());
     let app = directory.file("app.anrscope", recording.build());
     let other = directory.file("other.anrscope", self::recording(60, "system", BOOTED));
     let (profile, out) = (directory.name("profile_trigger_anr.pftrace"), directory.name("both.pftrace"));

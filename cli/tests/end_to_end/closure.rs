@@ -28,7 +28,8 @@ fn the_closure_compiler_gives_the_same_output_and_a_whole_trace() {
     let without = Command::new("java").args(arguments(&plain)).output().unwrap();
     let (trace, kept) = (directory.name("closure.pftrace"), directory.name("kept"));
     let mut ours = program::command();
-    ours.args(["jvm", "--quiet", "--out", &trace, "--keep", &kept, "--"]).args(arguments(&traced));
+    ours.args(["jvm", "--no-waits", "--quiet", "--out", &trace, "--keep", &kept, "--"])
+        .args(arguments(&traced));
     let with = ours.output().unwrap();
     assert_eq!(
         (with.status.code(), String::from_utf8_lossy(&with.stdout), String::from_utf8_lossy(&with.stderr)),

@@ -8,6 +8,7 @@ mod closure;
 #[path = "../../../exporter/tests/common/collect.rs"]
 #[allow(dead_code, reason = "the exporter's own tests use more of it")]
 mod collect;
+mod components;
 mod debug_builds;
 mod demo;
 mod device;

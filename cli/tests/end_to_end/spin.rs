@@ -15,5 +15,5 @@ fn a_main_thread_that_computes_until_it_is_killed_is_a_busy_method() {
     let head: Vec<_> = page.lines().take(4).collect();
     assert!(head[0].starts_with("Hang in Spin (pid "), "{page}");
     assert_eq!(head[1], "Cause: BUSY METHOD (high confidence)", "{page}");
-    assert!(head[3].starts_with("  Main thread   Spin.parseFeed (Spin.java:13)"), "{page}");
+    assert!(head[3].starts_with("  Main thread   Spin.parseFeed (Spin.java:12)"), "{page}");
 }

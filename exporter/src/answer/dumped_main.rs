@@ -2,6 +2,7 @@
 
 use super::Owner;
 use super::activity::{self, Activity, remote_call};
+use super::dumped_why::DumpedWhy;
 use super::stack::{self, StackLine};
 use crate::dump::{Channels, Dump, FactValue, LockGraph, LockKind, Section, SectionKind, StateKind, Thread};
 
@@ -34,8 +35,8 @@ pub(crate) struct DumpedMain {
     pub(crate) cycle_inferred: bool,
     /// The names of the threads of a deadlock that main is not part of.
     pub(crate) other_cycle: Vec<String>,
-    /// Threads that wait for a lock that main owns.
-    pub(crate) waiters: Vec<String>,
+    /// Why its wait for another thread is not over.
+    pub(crate) why: Option<DumpedWhy>,
     /// Whether the freezer holds the process.
     pub(crate) frozen: bool,
     /// Whether it is in uninterruptible sleep.
@@ -165,9 +166,7 @@ impl DumpedMain {
         let other = graph.deadlocks.iter().chain(&graph.possible_deadlocks).find(|cycle| !in_reach(cycle));
         self.other_cycle =
             other.map(|cycle| cycle.iter().map(|tid| named(*tid)).collect()).unwrap_or_default();
-        self.waiters =
-            graph.edges.iter().filter(|edge| edge.to == tid).map(|edge| named(edge.from)).collect();
-        self.waiters.dedup();
+        self.why = DumpedWhy::of(section, main, &graph);
     }
 
     /// Whether main waits to enter a monitor.

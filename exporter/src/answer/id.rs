@@ -62,8 +62,26 @@ pub enum CauseId {
     MemoryPressure,
     /// Main was runnable and did not get a CPU.
     CpuStarvation,
+    /// Main did not get a CPU because other threads of the app had them.
+    CpuOwnThreads,
+    /// Main did not get a CPU because other processes had them.
+    CpuOtherProcesses,
+    /// Main did not get a CPU because the process's control group has a limit.
+    CpuLimit,
+    /// Main did not get a CPU because the process was in a group of background processes.
+    CpuBackground,
+    /// Main did not get a CPU because the device was too hot.
+    Thermal,
+    /// Main waited for storage that other threads of the app used.
+    IoOwnThreads,
+    /// Main waited for storage that other processes used.
+    IoOtherProcesses,
     /// The process was frozen or the device suspended.
     Frozen,
+    /// A native debugger had stopped main.
+    Debugger,
+    /// The wall clock was set back while main waited for a time.
+    ClockStep,
     /// A WebView was started or used.
     WebView,
     /// Main waited for the RenderThread or the GPU.
@@ -93,7 +111,7 @@ pub enum CauseId {
 /// Id, name, kind, and what to do.
 type Row = (CauseId, &'static str, &'static str, CauseKind, &'static str);
 
-const ROWS: [Row; 41] = {
+const ROWS: [Row; 50] = {
     use CauseId as C;
     use CauseKind as K;
     [
@@ -165,7 +183,7 @@ const ROWS: [Row; 41] = {
             "self-made-deadlock",
             "self-made deadlock",
             K::LockWait,
-            "Do not wait for another thread's result while you hold what that thread needs.",
+            "Do not wait for a result while this thread holds or blocks what the result needs.",
         ),
         (
             C::LatchNeverCountedDown,
@@ -276,11 +294,74 @@ const ROWS: [Row; 41] = {
             "Find which threads took the CPUs: main was ready to run and did not get one.",
         ),
         (
+            C::CpuOwnThreads,
+            "cpu-own-threads",
+            "CPUs taken by the app's own threads",
+            K::CpuStarvation,
+            "Use fewer threads, or give these a lower priority (Process.setThreadPriority): they keep main from the CPUs.",
+        ),
+        (
+            C::CpuOtherProcesses,
+            "cpu-other-processes",
+            "CPUs taken by other processes",
+            K::CpuStarvation,
+            "Nothing to change in main: the device was busy with other processes. Do less at moments when that is usual, such as the boot.",
+        ),
+        (
+            C::CpuLimit,
+            "cpu-limit",
+            "CPU limit of the control group",
+            K::CpuStarvation,
+            "Raise the limit of the control group (cpu.max), or use fewer threads: each of them uses up the same limit.",
+        ),
+        (
+            C::CpuBackground,
+            "cpu-background",
+            "background group",
+            K::CpuStarvation,
+            "Do this work in a job or a foreground service: the system gives background processes little CPU time.",
+        ),
+        (
+            C::Thermal,
+            "thermal",
+            "heat",
+            K::CpuStarvation,
+            "Listen to PowerManager's thermal status and do less when it is severe: the device slows its CPUs down.",
+        ),
+        (
+            C::IoOwnThreads,
+            "io-own-threads",
+            "storage used by the app's own threads",
+            K::IoWait,
+            "Spread this background I/O over time, and keep files off the main thread: main waits behind it.",
+        ),
+        (
+            C::IoOtherProcesses,
+            "io-other-processes",
+            "storage used by other processes",
+            K::IoWait,
+            "Keep files off the main thread: other processes used the storage, and main waited behind them.",
+        ),
+        (
             C::Frozen,
             "frozen",
             "frozen process",
             K::FrozenProcess,
             "Nothing to change in main: the process did not run. See what the system did with it.",
+        ),
+        (
+            C::Debugger,
+            "debugger",
+            "debugger",
+            K::FrozenProcess,
+            "Nothing to change: a debugger had stopped main.",
+        ),
+        (
+            C::ClockStep,
+            "clock-step",
+            "clock set back",
+            K::Unknown,
+            "Measure time with SystemClock.elapsedRealtime or System.nanoTime: the wall clock may be set.",
         ),
         (
             C::WebView,
@@ -408,6 +489,23 @@ impl CauseId {
     #[must_use]
     pub fn next(self) -> &'static str {
         self.row().4
+    }
+
+    /// Whether the device or the system was the reason, and no code of the app.
+    #[must_use]
+    pub fn is_unactionable(self) -> bool {
+        use CauseId::*;
+        matches!(
+            self,
+            CpuOtherProcesses
+                | CpuLimit
+                | CpuBackground
+                | Thermal
+                | IoOtherProcesses
+                | Frozen
+                | Debugger
+                | OtherProcess
+        )
     }
 
     /// Whether main was responsive at that moment.

@@ -11,6 +11,7 @@
 pub(crate) mod activity;
 mod cause;
 mod dumped_main;
+mod dumped_why;
 mod id;
 mod json;
 mod kind;
@@ -21,6 +22,9 @@ mod own;
 mod root;
 mod rules;
 mod stack;
+mod system_rules;
+mod system_share;
+mod wait_cause;
 
 pub use cause::{Cause, Evidence};
 pub use id::CauseId;
@@ -32,7 +36,10 @@ pub(crate) use stack::root as own_site;
 
 pub(crate) use activity::Activity;
 pub(crate) use activity::{FrameView, classify, parts};
+pub(crate) use dumped_why::{DumpedLink, DumpedWhy};
 pub(crate) use own::{is_own, is_own_library};
+
+pub(crate) use system_share::SystemShare;
 
 use crate::dump::Dump;
 use observed::Observed;

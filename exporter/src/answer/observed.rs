@@ -12,6 +12,7 @@ use super::id::CauseId;
 use super::native_summary::NativeSummary;
 use super::own::is_own;
 use super::stack::StackLine;
+use super::system_share::SystemShare;
 use super::{Conclusion, Owner};
 use crate::dump::{AnrKind, Dump, Subject};
 use crate::facts::{RecentWork, Sample, Unit};
@@ -99,6 +100,8 @@ pub(crate) struct Observed {
     /// The chain of owners: who owns the lock that main waits for, who owns the lock that this thread waits
     /// for, and so on.
     pub(crate) owners: Vec<Owner>,
+    /// Whether main waits for a coroutine.
+    pub(crate) in_run_blocking: bool,
     /// Why main's wait is not over, by the recorded steps of concurrent work, and the chain in words.
     pub(crate) chain: Option<(CauseId, String)>,
     /// Threads that wait for each other by their recorded waits; main first if it is one of them.
@@ -115,6 +118,8 @@ pub(crate) struct Observed {
     pub(crate) events: (u64, u64),
     pub(crate) waits: Vec<WaitSum>,
     pub(crate) cpu: CpuTime,
+    /// What the process's other threads and the rest of the device did.
+    pub(crate) share: Option<SystemShare>,
     /// How long the device was suspended during the hang, ns.
     pub(crate) slept: u64,
     /// The five seconds before the hang was noticed.
@@ -270,7 +275,8 @@ impl Observed {
         self.dump.as_ref().is_some_and(|(_, dumped)| dumped.activity.is_some())
     }
 
-    pub(super) fn dumped(&self) -> Option<&DumpedMain> {
+    /// Main in the dump.
+    pub(crate) fn dumped(&self) -> Option<&DumpedMain> {
         self.dump.as_ref().map(|(_, dumped)| dumped)
     }
 
@@ -294,6 +300,11 @@ impl Observed {
     pub(super) fn mostly_waited(&self, fits: impl Fn(&WaitSum) -> bool) -> Option<&WaitSum> {
         let longest = self.waits.iter().filter(|sum| fits(sum)).max_by_key(|sum| sum.total)?;
         (longest.total > 0 && is_half(longest.total, self.duration())).then_some(longest)
+    }
+
+    /// Whether main ran for half of the time polled.
+    pub(super) fn ran_half(&self) -> bool {
+        self.cpu.polled > 0 && is_half(self.cpu.ran, self.cpu.polled)
     }
 
     /// Whether main slept through most of the polled time: then it was not busy, even if its stack suggests

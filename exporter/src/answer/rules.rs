@@ -4,13 +4,14 @@
 //! Thread state and CPU time come before samples: a main thread that was blocked, or slept through the hang,
 //! was not busy, even if its samples show methods. No rule concludes from missing facts.
 
-use trace_format::event::WaitKind;
 use trace_format::verdict::Confidence::{self, High, Low, Medium};
 
-use super::activity::{Activity, FrameView, classify};
+use super::activity::Activity;
 use super::cause::Evidence;
 use super::id::CauseId;
-use super::observed::{Observed, WaitSum, is_half};
+use super::observed::{Observed, is_half};
+use super::system_rules as system;
+use super::wait_cause::wait_cause;
 use crate::dump::StateKind;
 use crate::words::seconds;
 
@@ -49,6 +50,10 @@ const fn row(cause: CauseId, confidence: Confidence, when: &'static str, holds: 
 const RECORDED: &str = "recorded waits of this kind took half of the hang";
 const SEEN: &str = "half of main's native stacks, of the samples of its stack, or the dump show it";
 const STEPS: &str = "the recorded steps of concurrent work show why main's wait is not over";
+const IN_TURN: &str =
+    "the dump has main waiting for a result, and the threads that have to give it waiting for main";
+const PROBABLY_IN_TURN: &str =
+    "the dump has main waiting for a result, and most threads that may give it waiting for main";
 const OF_A_DUMP: &str = "the dump shows it";
 
 /// All rules, in order of evaluation.
@@ -61,8 +66,15 @@ pub const RULES: &[Rule] = {
             "the recorder judged the signal to be another process's, or the dump is about another one",
             other_process,
         ),
+        row(
+            C::Debugger,
+            High,
+            "a native debugger stopped main, or all threads, for half of the hang",
+            system::debugger,
+        ),
         row(C::Frozen, High, "the dump has main in the freezer", in_the_freezer),
         row(C::Frozen, High, "the device slept for half of the hang", device_slept),
+        row(C::Frozen, High, "the process was frozen or stopped for half of the hang", system::frozen),
         row(
             C::Frozen,
             Medium,
@@ -87,17 +99,41 @@ pub const RULES: &[Rule] = {
             "native stacks have a cycle of owners of mutexes that the thread is in or waits for",
             deadlock_native,
         ),
-        row(
-            C::PoolDeadlock,
-            High,
-            "main waits for a result, and other threads wait for a lock that main owns",
-            pool_deadlock,
-        ),
+        row(C::PoolDeadlock, High, IN_TURN, dumped_surely),
+        row(C::SelfMadeDeadlock, High, IN_TURN, dumped_surely),
         row(C::PoolExhausted, High, STEPS, steps),
         row(C::SelfMadeDeadlock, High, STEPS, steps),
         row(C::LatchNeverCountedDown, High, STEPS, steps),
         row(C::LostWakeUp, High, STEPS, steps),
+        row(C::PoolDeadlock, Medium, PROBABLY_IN_TURN, dumped_probably),
+        row(C::SelfMadeDeadlock, Medium, PROBABLY_IN_TURN, dumped_probably),
+        row(
+            C::PoolExhausted,
+            Medium,
+            "the dump has main waiting for a result, and all threads of a pool waiting for tasks that no thread runs",
+            dumped_probably,
+        ),
         row(C::Recovered, High, "main came back from the hang before the system asked", came_back),
+        row(C::ClockStep, Medium, "the wall clock was set back by half of the hang or more", system::clock),
+        row(
+            C::MemoryPressure,
+            High,
+            "main waited for storage in a quarter of the polls, and all tasks waited for memory 10 % of the time, or 100 \
+             pages a second were swapped in or read again",
+            system::memory,
+        ),
+        row(
+            C::IoOwnThreads,
+            High,
+            "main waited for storage, and other threads of the app transferred four times as much as main, and a quarter of what other processes did",
+            system::own_io,
+        ),
+        row(
+            C::IoOtherProcesses,
+            High,
+            "main waited for storage, and other processes transferred four times as much as this one",
+            system::others_io,
+        ),
         row(C::SharedPreferences, High, RECORDED, recorded),
         row(C::SqlitePool, High, RECORDED, recorded),
         row(C::Sqlite, High, RECORDED, recorded),
@@ -120,6 +156,12 @@ pub const RULES: &[Rule] = {
             native_mutex,
         ),
         row(
+            C::Gc,
+            High,
+            "main did not run, and garbage collections took half of the time polled",
+            system::gc,
+        ),
+        row(
             C::MemoryPressure,
             High,
             "main waits for the garbage collector, and 5 % of the heap or less is free",
@@ -127,6 +169,36 @@ pub const RULES: &[Rule] = {
         ),
         row(C::Gc, Medium, "the dump has main waiting for the garbage collector", seen),
         row(C::MemoryPressure, High, "main reclaims memory in the kernel", seen),
+        row(
+            C::CpuLimit,
+            High,
+            "main was starved, and the process throttled for half of the time polled",
+            system::throttled,
+        ),
+        row(
+            C::CpuBackground,
+            High,
+            "main was starved, in a group of background processes",
+            system::background,
+        ),
+        row(
+            C::Thermal,
+            High,
+            "main was starved, and the thermal status was severe or worse",
+            system::thermal,
+        ),
+        row(
+            C::CpuOwnThreads,
+            High,
+            "main was starved, and the app's other threads had at least as much CPU time as other processes, or half of all",
+            system::own_threads,
+        ),
+        row(
+            C::CpuOtherProcesses,
+            High,
+            "main was starved, and other processes had more CPU time than the app, or the app less than a quarter of all",
+            system::other_processes,
+        ),
         row(
             C::CpuStarvation,
             High,
@@ -179,6 +251,7 @@ pub const RULES: &[Rule] = {
             busy_ran,
         ),
         row(C::BusyMethod, Medium, "main ran half of the time polled", ran),
+        row(C::BusyMethod, Medium, "main ran or was runnable half of the time polled", wanted_to_run),
         row(C::BusyMethod, Medium, "half of the samples are in one method of the app's", busy_sampled),
         row(
             C::BusyMethod,
@@ -281,65 +354,26 @@ fn deadlock_elsewhere(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     all([one(at, text), f.used()])
 }
 
-/// Whether main waits for a result that another thread has to compute.
-fn is_for_a_result(activity: Activity) -> bool {
-    use CauseId as C;
-    matches!(
-        activity,
-        Activity::Of(C::FutureWait | C::RunBlocking | C::ThreadJoin | C::ObjectWait | C::SharedPreferences)
-    )
+fn dumped_surely(f: &Observed, id: CauseId) -> Option<Vec<Evidence>> {
+    dumped_chain(f, id, High)
 }
 
-fn pool_deadlock(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
-    let (at, dump) = f.dump.as_ref().filter(|(_, dump)| !dump.waiters.is_empty())?;
-    let waits = dump.activity.filter(|activity| is_for_a_result(*activity))?;
-    let Activity::Of(what) = waits else { return None };
-    let count = dump.waiters.len();
-    let names = quoted(&dump.waiters[..count.min(4)]);
-    let more = if count > 4 { format!(" and {} more", count - 4) } else { String::new() };
-    let text = format!("main is in a {}, and {names}{more} wait for a lock that main owns", what.name());
-    all([one(*at, text), f.was_in()])
+fn dumped_probably(f: &Observed, id: CauseId) -> Option<Vec<Evidence>> {
+    dumped_chain(f, id, Medium)
+}
+
+fn dumped_chain(f: &Observed, id: CauseId, confidence: Confidence) -> Option<Vec<Evidence>> {
+    let (at, dump) = f.dump.as_ref()?;
+    let found = dump.why.as_ref()?.found.as_ref()?;
+    if (found.cause, found.confidence) != (id, confidence) {
+        return None;
+    }
+    all([one(*at, found.finding.clone()), one(0, found.because.clone()), f.was_in()])
 }
 
 fn steps(f: &Observed, id: CauseId) -> Option<Vec<Evidence>> {
     let (_, text) = f.chain.as_ref().filter(|(cause, _)| *cause == id)?;
     all([one(f.noticed, text.clone()), f.was_in()])
-}
-
-/// The cause of a recorded wait: by its kind and target, or by a stack that names the caller.
-fn wait_cause(f: &Observed, sum: &WaitSum) -> CauseId {
-    use CauseId as C;
-    let seen = f.shows_activity(|activity| matches!(activity, Activity::Of(_))).map(|(activity, _)| activity);
-    let named = match seen {
-        Some(Activity::Of(id)) => Some(id),
-        _ => None,
-    };
-    let what = sum.what.as_deref().unwrap_or_default();
-    match sum.kind {
-        WaitKind::Monitor => C::LockWait,
-        WaitKind::Sleep => C::Sleep,
-        WaitKind::Join => C::ThreadJoin,
-        WaitKind::Blocking => match classify(std::iter::once(FrameView::java(what)), "") {
-            Activity::Of(id) if id.kind().is_wait() && id != C::FutureWait => match named {
-                // What was requested is more specific than how it waits.
-                Some(caller @ (C::SharedPreferences | C::Sqlite)) => caller,
-                _ => id,
-            },
-            _ => named.filter(|id| id.kind() == super::CauseKind::IoWait).unwrap_or(C::DiskIo),
-        },
-        _ => {
-            let caller =
-                named.filter(|id| id.kind().is_wait() && !matches!(id, C::FutureWait | C::ObjectWait));
-            caller.unwrap_or_else(|| match sum.kind {
-                WaitKind::ObjectWait => C::ObjectWait,
-                _ if what.starts_with("kotlinx.coroutines.BlockingCoroutine") => C::RunBlocking,
-                _ if what.contains("Lock$") || what.ends_with("Lock") || what.contains("Semaphore") => {
-                    C::LockWait
-                }
-                _ => C::FutureWait,
-            })
-        }
-    }
 }
 
 fn recorded(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
@@ -378,7 +412,7 @@ fn activity_words(activity: &str) -> String {
 
 fn state_blocked(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let state = f.state.as_ref().filter(|state| StateKind::from(state.as_str()) == StateKind::Blocked)?;
-    let ran = f.cpu.polled > 0 && is_half(f.cpu.ran, f.cpu.polled);
+    let ran = f.ran_half();
     let (_, place) = f.shows_activity(|_| true).unzip();
     (!ran).then(|| {
         all([one(0, format!("main's thread state was {state} at the ANR")), place, f.used(), f.was_in()])
@@ -393,11 +427,8 @@ fn heap_full(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
 }
 
 fn starved(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
-    let cpu = &f.cpu;
-    let starved =
-        f.hung && cpu.polled > 0 && is_half(cpu.runnable, cpu.polled) && cpu.ran <= cpu.runnable / 2;
     let group = f.cgroup.as_ref().and_then(|group| one(0, format!("the process is in the group {group}")));
-    starved.then(|| all([f.used(), group, f.was_in()]))?
+    system::is_starved(f).then(|| all([f.used(), group, f.was_in()]))?
 }
 
 /// Whether main sleeps for the whole time with such a cause.
@@ -416,7 +447,7 @@ fn sleeps(cause: CauseId) -> bool {
 }
 
 fn seen(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
-    let ran = f.cpu.polled > 0 && is_half(f.cpu.ran, f.cpu.polled);
+    let ran = f.ran_half();
     if ran && sleeps(cause) {
         return None;
     }
@@ -455,7 +486,7 @@ fn uninterruptible(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
         seconds(cpu.uninterruptible),
         seconds(cpu.polled)
     );
-    (f.hung && cpu.polled > 0 && is_half(cpu.uninterruptible, cpu.polled) && !is_half(cpu.ran, cpu.polled))
+    (f.hung && cpu.polled > 0 && is_half(cpu.uninterruptible, cpu.polled) && !f.ran_half())
         .then(|| all([one(0, text), f.was_in()]))?
 }
 
@@ -494,8 +525,14 @@ fn storm(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
 }
 
 fn ran(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
+    (f.hung && f.ran_half()).then(|| all([f.used(), f.was_in()]))?
+}
+
+/// Main was not starved, which an earlier rule concludes, and shared the CPUs.
+fn wanted_to_run(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let cpu = &f.cpu;
-    (f.hung && cpu.polled > 0 && is_half(cpu.ran, cpu.polled)).then(|| all([f.used(), f.was_in()]))?
+    let wanted = cpu.ran.saturating_add(cpu.runnable);
+    (f.hung && cpu.polled > 0 && is_half(wanted, cpu.polled)).then(|| all([f.used(), f.was_in()]))?
 }
 
 fn busy_ran(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {

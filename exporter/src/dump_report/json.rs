@@ -5,6 +5,7 @@ use std::io;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
+use super::why;
 use crate::answer::Answer;
 use crate::dump::anr_report::{AnrReport, CpuRow};
 use crate::dump::facts::{Fact, FactValue};
@@ -51,6 +52,7 @@ impl Dump {
             "facts": facts(&self.facts),
             "events": events.collect::<Vec<_>>(),
             "answer": Answer::from(self).to_json(),
+            "why": why::json(self),
             "warnings": self.warnings,
         })
     }
@@ -319,7 +321,7 @@ fn lock(lock: &LockLine) -> Value {
 }
 
 /// As a text: many readers' numbers end at 2^53.
-fn address(address: Option<u64>) -> Option<String> {
+pub(super) fn address(address: Option<u64>) -> Option<String> {
     address.map(|address| format!("0x{address:08x}"))
 }
 

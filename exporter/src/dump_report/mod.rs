@@ -6,6 +6,7 @@ mod group;
 mod json;
 mod page;
 mod system;
+mod why;
 
 pub use group::{Group, Groups};
 pub use json::write_json;

@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 
 use super::doing;
 use super::fold::fold;
+use super::why;
 use crate::answer::Answer;
 use crate::dump::channels::Channels;
 use crate::dump::facts;
@@ -131,7 +132,10 @@ impl Page<'_> {
         }
         let answer = Answer::from(dump);
         self.line(&answer.headline())?;
-        for (label, text) in answer.lines() {
+        let mut lines = answer.lines();
+        let after = lines.iter().position(|(label, _)| *label == "Finding").map_or(0, |at| at + 1);
+        lines.splice(after..after, why::lines(dump));
+        for (label, text) in lines {
             self.line(&format!("  {label:<11} {text}"))?;
         }
         self.out.write_char('\n')

@@ -32,6 +32,8 @@ pub(crate) struct FrameFacts {
     by_begin: BTreeMap<u64, u64>,
     /// Starts of frames that were skipped.
     skipped: HashSet<u64>,
+    /// Number of frames whose metrics the system dropped.
+    pub(crate) metrics_dropped: u64,
     /// Number of frames beyond the limit.
     pub(crate) more: u64,
 }

@@ -10,6 +10,7 @@
 //! Everything kept here is bounded; what exceeds a limit is counted ([`Skipped`]).
 
 mod anr;
+mod component;
 pub(crate) mod concurrency;
 mod coverage;
 mod frames;
@@ -31,6 +32,7 @@ mod unit;
 mod verdicts;
 
 pub use anr::{Anr, Capture, Detector, Incidents};
+pub use component::{Limit, MessageComponent};
 pub use coverage::Coverage;
 pub use main_unit::Unit;
 pub use overhead::Overhead;

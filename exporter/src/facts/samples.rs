@@ -58,6 +58,21 @@ impl Samples {
         self.iter().filter(move |sample| (since..=until).contains(&sample.at))
     }
 
+    /// Folds the frames of each sample, outermost first, and returns the time and the result of each. Frames that samples
+    /// share are folded once, so the time is linear in the size of the sections.
+    pub(super) fn fold<'s, T: Copy>(&'s self, none: T, step: impl Fn(T, &'s str) -> T) -> Vec<(u64, T)> {
+        let mut folded: Vec<T> = Vec::with_capacity(self.frames.len());
+        for (around, text) in &self.frames {
+            // A frame's caller comes before it.
+            let so_far = folded.get(*around as usize).copied().unwrap_or(none);
+            folded.push(step(so_far, &self.texts[*text as usize]));
+        }
+        self.all
+            .iter()
+            .map(|(at, inner)| (*at, folded.get(*inner as usize).copied().unwrap_or(none)))
+            .collect()
+    }
+
     /// Adds the samples of a section; returns how many exceeded a limit or could not be read.
     pub(super) fn add(&mut self, text: &str) -> u64 {
         let mut samples = stack_samples::Samples::new(text);

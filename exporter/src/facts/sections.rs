@@ -2,18 +2,21 @@
 
 use trace_format::section::SectionKind;
 use trace_format::sections::anr_snapshot::AnrSnapshot;
+use trace_format::sections::component::Component;
 use trace_format::sections::exit_info::ExitInformation;
 use trace_format::sections::native_frames::NativeFrames;
 use trace_format::sections::native_modules::NativeModules;
 use trace_format::sections::native_stack::NativeStack;
 use trace_format::sections::process::Process;
-use trace_format::sections::profile::AnrProfile;
+use trace_format::sections::profile::PlatformProfile;
 use trace_format::sections::self_measurement::SelfMeasurement;
 use trace_format::sections::startup::Startup;
+use trace_format::sections::system_state::SystemState;
 use trace_format::sections::verdict::Verdict;
 use trace_format::sections::{max_len, timed};
 use trace_format::{ReadError, Recording, Section, Source};
 
+use super::component::Components;
 use super::overhead::Overhead;
 use super::samples::Samples;
 use super::skipped::Skipped;
@@ -25,7 +28,7 @@ use crate::text::clean;
 const MAX_KEPT: usize = 1024;
 /// Maximum size of all snapshots in bytes: each is kept whole.
 const MAX_SNAPSHOT_BYTES: u64 = 32 << 20;
-/// Maximum number of starts kept. A page counts as one.
+/// Maximum number of starts, and of components, kept. A page counts as a start.
 const MAX_STARTS: usize = 4096;
 /// Maximum number of dumps, exit records and platform profiles kept.
 const MAX_FEW: usize = 64;
@@ -33,6 +36,10 @@ const MAX_FEW: usize = 64;
 /// the modules, in bytes.
 const MAX_NATIVE: usize = 4096;
 const MAX_NATIVE_BYTES: u64 = 32 << 20;
+
+/// Maximum number of polls of the system's state, and of their threads.
+const MAX_POLLS: usize = 16_384;
+const MAX_POLLED_THREADS: usize = 1 << 18;
 
 /// Sections of the monitors, the recorder and the system.
 #[derive(Debug, Default)]
@@ -44,8 +51,13 @@ pub struct Sections {
     pub samples: Samples,
     /// Starts and pages by start time; for equal times the longest first.
     pub starts: Vec<Startup>,
-    /// ANR profiles that the platform left on the device.
-    pub profiles: Vec<AnrProfile>,
+    /// The components that main runs, as recorded and by its stacks.
+    pub(crate) components: Components,
+    /// What the platform stored at its triggers, or did not.
+    pub profiles: Vec<PlatformProfile>,
+    /// Polls of the system's state, by time.
+    pub polls: Vec<SystemState>,
+    polled_threads: usize,
     /// The process and its system.
     pub process: Process,
     pub(super) verdicts: Verdicts,
@@ -95,11 +107,13 @@ fn plural(kind: SectionKind) -> &'static str {
         SectionKind::Issue => "reports of the app",
         SectionKind::AnrSnapshot => "ANR snapshots",
         SectionKind::Startup => "starts",
-        SectionKind::AnrProfile => "profiles of the platform",
+        SectionKind::PlatformProfile => "profiles of the platform",
         SectionKind::Overhead => "lines of overhead",
         SectionKind::NativeStack => "native stacks",
         SectionKind::NativeFrames => "frames of native stacks",
         SectionKind::NativeModules => "lists of native modules",
+        SectionKind::SystemState => "polls of the system's state",
+        SectionKind::Component => "components",
     }
 }
 
@@ -125,6 +139,8 @@ impl Sections {
         }
         found.snapshots.sort_by_key(|snapshot| snapshot.at);
         found.starts.sort_by_key(|start| (start.begin, u64::MAX - start.end));
+        found.polls.sort_by_key(|poll| poll.at);
+        found.components.complete(&found.samples, &found.snapshots);
         found.issues.sort_by_key(|(at, _)| *at);
         found.overhead.sort();
         found.native.captures.sort_by_key(|(number, _)| *number);
@@ -139,9 +155,13 @@ impl Sections {
             }
             SectionKind::Issue => self.issues.len() < MAX_KEPT,
             SectionKind::Startup => self.starts.len() < MAX_STARTS,
+            SectionKind::Component => self.components.recorded() < MAX_STARTS,
             SectionKind::DumpText => self.dumps.len() < MAX_FEW,
             SectionKind::ExitInformation => self.exits.len() < MAX_FEW,
-            SectionKind::AnrProfile => self.profiles.len() < MAX_FEW,
+            SectionKind::PlatformProfile => self.profiles.len() < MAX_FEW,
+            SectionKind::SystemState => {
+                self.polls.len() < MAX_POLLS && self.polled_threads < MAX_POLLED_THREADS
+            }
             SectionKind::NativeStack => self.native.captures.len() < MAX_NATIVE,
             SectionKind::NativeFrames => {
                 self.native.frames.len() < MAX_NATIVE && self.native.frame_bytes + length <= MAX_NATIVE_BYTES
@@ -168,6 +188,11 @@ impl Sections {
                 let activity = clean(&start.activity).into_owned();
                 self.starts.push(Startup { activity, ..start });
             }
+            SectionKind::Component => {
+                let component = Component::parse(payload)?;
+                let class = clean(&component.class).into_owned();
+                self.components.add(Component { class, ..component });
+            }
             SectionKind::DumpText => {
                 let (_, text) = timed::parse(kind, payload)?;
                 Dump::read(std::path::Path::new("dump"), text).ok()?;
@@ -182,7 +207,7 @@ impl Sections {
                 one_line(json)?;
                 self.issues.push((at, *section));
             }
-            SectionKind::AnrProfile => self.profiles.push(AnrProfile::parse(payload)?),
+            SectionKind::PlatformProfile => self.profiles.push(PlatformProfile::parse(payload)?),
             SectionKind::SelfMeasurement => {
                 let measured = SelfMeasurement::parse(payload)?;
                 self.measurement =
@@ -190,6 +215,16 @@ impl Sections {
             }
             SectionKind::Process => {
                 self.process.complete(Process::parse(payload)?);
+            }
+            SectionKind::SystemState => {
+                let mut poll = SystemState::parse(payload)?;
+                for thread in &mut poll.threads {
+                    thread.name = clean(&thread.name).into_owned();
+                    thread.channel = thread.channel.as_deref().map(|name| clean(name).into_owned());
+                }
+                poll.cpuset = poll.cpuset.as_deref().map(|path| clean(path).into_owned());
+                self.polled_threads += poll.threads.len();
+                self.polls.push(poll);
             }
             SectionKind::NativeStack => {
                 self.native.captures.push((NativeStack::parse(payload)?.number, *section));
@@ -276,7 +311,7 @@ mod tests {
             (SectionKind::AnrSnapshot, b"detector=looper\n"),
             (SectionKind::Issue, &timed::encode(7, b"[1]")),
             (SectionKind::Issue, b"short"),
-            (SectionKind::AnrProfile, b"path=/x\n"),
+            (SectionKind::PlatformProfile, b"path=/x\n"),
             (SectionKind::StackSamples, b"@x 1\n@5 0\na.B.c\n"),
             (SectionKind::Process, b"sdk=34\n"),
         ]);
@@ -302,7 +337,7 @@ mod tests {
             bytes: Vec<u8>,
             text in "(@[0-9]{0,3} [0-9]{0,3}\n|[a-z.(]{0,9}\n|(kind|begin|detector|at|stage)=[a-z0-9]{0,21}\n|\n){0,20}",
         ) {
-            for kind in (1..=16).filter_map(|number| SectionKind::try_from(number).ok()).filter(|kind| *kind != SectionKind::Strings) {
+            for kind in (1..=18).filter_map(|number| SectionKind::try_from(number).ok()).filter(|kind| *kind != SectionKind::Strings) {
                 sections(&[(kind, &bytes), (kind, text.as_bytes())]);
             }
         }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use trace_format::android::FRAME_METRICS_DROPPED;
 use trace_format::event::{Wait, WaitKind};
 use trace_format::{Event, Item, ReadError, Recording, Source};
 
@@ -33,6 +34,8 @@ pub(crate) struct Survey {
     pub(crate) waits: Vec<LockWait>,
     /// What the recording has about main's frames besides their events.
     pub(crate) frames: FrameFacts,
+    /// Number of steps of concurrent work.
+    pub(crate) steps: u64,
     /// Number of events of unknown types.
     pub(crate) unknown: u64,
 }
@@ -72,7 +75,7 @@ impl Survey {
         let mut coverage_builder = Vec::with_capacity(recording.threads().len());
         let mut main_rate = Rate::new();
         let mut frames = FrameFacts::default();
-        let mut unknown = 0;
+        let (mut steps, mut unknown) = (0, 0);
         for (thread, info) in recording.threads().iter().enumerate() {
             let mut now = 0;
             let mut ordinal = 0;
@@ -106,10 +109,17 @@ impl Survey {
                             waits.add(LockWait { duration: time - wait.begun, ..wait });
                         }
                     }
+                    Event::Concurrency(_) => steps += 1,
                     Event::Unknown { .. } => unknown += 1,
                     Event::FrameBegin(_) => frame = time,
                     Event::FrameSkipped => frames.skip(frame),
                     Event::FrameMetrics(metrics) => frames.metrics(metrics),
+                    Event::Counter(id, value)
+                        if value.is_finite() && recording.texts().get(id) == Some(FRAME_METRICS_DROPPED) =>
+                    {
+                        // It only grows. A conversion from a float saturates.
+                        frames.metrics_dropped = frames.metrics_dropped.max(value as u64);
+                    }
                     Event::InputEvents(input) => frames.input(input.intended, input.oldest),
                     _ => {}
                 }
@@ -127,6 +137,7 @@ impl Survey {
             main_rate,
             end,
             frames,
+            steps,
             unknown,
             waits: waits.0.into_iter().map(|Reverse(wait)| wait).collect(),
         })

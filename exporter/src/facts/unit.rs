@@ -115,7 +115,7 @@ impl Loops {
 }
 
 /// The name in a line such as `a.B.c(B.java:1)`.
-fn frame_name(line: &str) -> &str {
+pub(super) fn frame_name(line: &str) -> &str {
     let line = line.trim();
     let line = line.strip_prefix("at ").unwrap_or(line);
     line.split_once('(').map_or(line, |(name, _)| name)

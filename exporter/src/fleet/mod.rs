@@ -89,6 +89,8 @@ pub struct Row {
     pub root_file: Option<String>,
     /// Its line, from 1.
     pub root_line: Option<u32>,
+    /// Whether the device or the system was the reason, so that no change of the app's code cures it.
+    pub unactionable: bool,
 }
 
 impl Row {
@@ -134,6 +136,7 @@ impl Row {
             stack_hash: hang.and_then(|hang| stack_hash(&hang.stack)),
             app_version: report.system.app_version.clone(),
             app_version_code: report.system.app_version_code,
+            unactionable: report.cause.as_ref().is_some_and(|cause| cause.id.is_unactionable()),
         }
     }
 }
@@ -220,6 +223,18 @@ pub fn groups(rows: &[Row]) -> Vec<Group> {
         .collect();
     groups.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| (a.cause, &a.root).cmp(&(b.cause, &b.root))));
     groups
+}
+
+/// How many recordings have each cause for which the device or the system was the reason, most frequent first.
+#[must_use]
+pub fn unactionable(rows: &[Row]) -> Vec<(&'static str, u64)> {
+    let mut by: BTreeMap<&'static str, u64> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.unactionable) {
+        *by.entry(row.cause_id).or_default() += 1;
+    }
+    let mut causes: Vec<_> = by.into_iter().collect();
+    causes.sort_by_key(|(cause, count)| (std::cmp::Reverse(*count), *cause));
+    causes
 }
 
 #[cfg(test)]

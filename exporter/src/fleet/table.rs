@@ -42,6 +42,7 @@ const SCHEMA: &str = "
         required binary cause_id (UTF8);
         optional binary root_file (UTF8);
         optional int64 root_line;
+        required boolean unactionable;
     }
 ";
 /// Number of rows per row group.
@@ -54,7 +55,7 @@ enum Column<'a> {
     Flag(fn(&Row) -> Option<bool>),
 }
 
-fn columns<'a>() -> [Column<'a>; 27] {
+fn columns<'a>() -> [Column<'a>; 28] {
     use Column::{Flag, Number, Text};
     [
         Text(|r| Some(&r.file)),
@@ -84,6 +85,7 @@ fn columns<'a>() -> [Column<'a>; 27] {
         Text(|r| Some(r.cause_id)),
         Text(|r| r.root_file.as_deref()),
         Number(|r| r.root_line.map(i64::from)),
+        Flag(|r| Some(r.unactionable)),
     ]
 }
 

@@ -162,6 +162,12 @@ impl<K: Sink> Sink for Filter<'_, K> {
         self.sink.locks(tid, name, lane)
     }
 
+    fn queue(&mut self, name: &str, lane: usize) -> Result<(), ExportError> {
+        self.min_duration = 0;
+        (self.late, self.held) = (0, Vec::new());
+        self.sink.queue(name, lane)
+    }
+
     fn begin(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {
         if self.late > 0 || at > self.to {
             self.late += 1;

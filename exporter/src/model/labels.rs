@@ -7,7 +7,7 @@ use trace_format::android;
 use trace_format::event::{Forward, Message, Stage, TextId, WaitKind};
 
 use super::sink::{Arg, Unit, Value};
-use crate::facts::PolledCpu;
+use crate::facts::{MessageComponent, PolledCpu};
 use crate::text::clean;
 
 /// The unit of a counter with this name. Only names that the app's monitors write are known.
@@ -86,7 +86,12 @@ pub(crate) fn contention_name(
 /// An instant at the start of a wait. Perfetto's `android.monitor_contention` recognises a contended monitor
 /// only if nothing inside it has another name.
 pub(crate) fn waits_for(owner: &str) -> String {
-    format!("Lock contention: waits for {owner}")
+    in_contention(&format!("waits for {owner}"))
+}
+
+/// The name of another instant during such a wait.
+pub(crate) fn in_contention(what: &str) -> String {
+    format!("Lock contention: {what}")
 }
 
 /// A lock's identity as text; JSON would lose bits of a number.
@@ -115,6 +120,21 @@ pub(crate) fn state_name(mostly: &'static str) -> &'static str {
         "asleep" => "Sleeping",
         other => other,
     }
+}
+
+/// The component of the app that a message ran, as arguments; `limit`: the system's limit in words.
+pub(crate) fn component_args<'a>(
+    component: &'a MessageComponent,
+    limit: Option<&'a str>,
+) -> impl Iterator<Item = Arg<'a>> {
+    let known = [
+        Arg::new("component", Value::Text(&component.class)),
+        Arg::new("component_call", Value::Text(component.call.word())),
+        Arg::new("component_source", Value::Text(if component.by_stack { "stack" } else { "record" })),
+    ];
+    let limit = limit.map(|limit| Arg::new("component_limit", Value::Text(limit)));
+    let queued = component.queued.map(|ns| Arg::new("component_queued_ms", Value::Millis(ns)));
+    known.into_iter().chain(limit).chain(queued)
 }
 
 /// A thread's CPU time between two polls, as arguments.

@@ -81,16 +81,23 @@ impl MessageList {
         }
         sink.track(Track::MessageList)?;
         tally.tracks += 1;
-        for row in &self.rows {
+        // Messages of a nested loop end before the one around them; in a damaged recording any two may overlap.
+        let mut rows: Vec<&Row> = self.rows.iter().collect();
+        rows.sort_by_key(|row| (row.begin, std::cmp::Reverse(row.end)));
+        let mut open: Vec<u64> = Vec::new();
+        for row in rows {
+            while let Some(end) = open.pop_if(|end| *end <= row.begin) {
+                sink.end(end, &[])?;
+            }
+            open.push(open.last().map_or(row.end, |around| row.end.min(*around)));
             let together = format!("{} messages", row.count);
             let name = if row.count > 1 { &together } else { &row.name };
             let args =
                 [Arg::new("count", Value::Uint(row.count)), Arg::new("wall_ms", Value::Millis(row.wall))];
             tally.slices += 1;
             sink.begin(row.begin, Name::Text(name), &args)?;
-            sink.end(row.end, &[])?;
         }
-        Ok(())
+        open.into_iter().rev().try_for_each(|end| sink.end(end, &[]))
     }
 }
 

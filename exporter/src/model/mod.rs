@@ -25,8 +25,11 @@ mod recorder_track;
 mod sink;
 mod snapshot;
 mod stacks;
+mod start_split;
 mod startup;
 mod stream;
+mod system_counters;
+mod tasks;
 mod thread;
 mod trace_answer;
 mod typed;
@@ -37,13 +40,17 @@ pub(crate) use categories::ALL as CATEGORIES;
 pub(crate) use filter::is_called;
 pub use filter::{Filter, Selection};
 pub use sink::{
-    AnrRow, Arg, Cut, FrameRow, Jank, Level, LogLine, LogSource, Name, NativeCode, ProcessInfo, Sink,
-    StackFrame, StackRow, ThreadInfo, ThreadState, Track, Unit, Value, is_recorders_counter, locks_name,
+    AnrRow, Arg, Cut, FrameRow, Jank, Level, LogLine, LogSource, Name, NativeCode, ProcessInfo,
+    SYSTEM_COUNTER, Sink, StackFrame, StackRow, ThreadInfo, ThreadState, Track, Unit, Value, counter_group,
+    locks_name,
 };
+pub use start_split::{StartPart, StartPartKind, StartSplit};
 pub use stream::{Input, stream};
 pub(crate) use stream::{Streamed, first_moment, streamed};
+pub use tasks::ChainLink;
 pub use thread::MAX_DEPTH;
-pub use trace_answer::AnswerSource;
+pub use trace_answer::{AnswerSource, Diagnosis};
 
 pub(crate) use folded::ShortCalls;
 pub(crate) use labels::{forward_name, message_name, stage_names, wait_name};
+pub(crate) use start_split::start_split;

@@ -171,11 +171,13 @@ pub enum Track {
     Startup,
     /// What main did during a start, under the system's names.
     StartupPhases,
+    /// The device and the process's threads while main was stalled: counters only.
+    System,
 }
 
 impl Track {
     /// The tracks that are not threads. Each occurs at most once per process.
-    pub const PLAIN: [Self; 8] = [
+    pub const PLAIN: [Self; 9] = [
         Self::Anr,
         Self::Recorder,
         Self::Cpu,
@@ -184,6 +186,7 @@ impl Track {
         Self::Vsync,
         Self::Startup,
         Self::StartupPhases,
+        Self::System,
     ];
 
     /// Whether it is about the main thread, and so a child of it: readers that query main's slices find it.
@@ -210,6 +213,7 @@ impl Track {
             Self::MessageList => 5,
             Self::Queue => 6,
             Self::Vsync => 7,
+            Self::System => 8,
             Self::Recorder => 100,
         }
     }
@@ -252,6 +256,10 @@ impl Track {
                 "Startup",
                 "Starts of the app and its pages, from their begin to the focus, with what they were graded",
             )),
+            Self::System => Some((
+                "system while main was stalled",
+                "What the process's threads and the rest of the device did, from one poll to the next",
+            )),
             Self::StartupPhases => {
                 Some(("main: startup", "What main did of a start, under the system's names for it"))
             }
@@ -259,10 +267,16 @@ impl Track {
     }
 }
 
-/// Whether a counter with this name is the recorder's own, not the app's.
+/// Counters whose names begin like this are about the device and the process's threads while main was stalled.
+pub const SYSTEM_COUNTER: &str = "system: ";
+
+/// The group of a counter with this name; `None` for the app's own counters and those of its queues.
 #[must_use]
-pub fn is_recorders_counter(name: &str) -> bool {
-    RECORDERS_COUNTERS.contains(&name) || name.ends_with(SHORT_CALLS)
+pub fn counter_group(name: &str) -> Option<Track> {
+    if RECORDERS_COUNTERS.contains(&name) || name.ends_with(SHORT_CALLS) {
+        return Some(Track::Recorder);
+    }
+    name.starts_with(SYSTEM_COUNTER).then_some(Track::System)
 }
 
 /// The name of the lock tracks of a thread with this name.
@@ -452,6 +466,12 @@ pub trait Sink {
     /// # Errors
     /// As for [`Sink::head`].
     fn locks(&mut self, tid: u32, name: &str, lane: usize) -> Result<(), ExportError>;
+    /// Selects a track of the process for tasks that are queued, with this name. `lane` distinguishes the tracks of one
+    /// name, and each occurs once.
+    ///
+    /// # Errors
+    /// As for [`Sink::head`].
+    fn queue(&mut self, name: &str, lane: usize) -> Result<(), ExportError>;
     /// Starts a slice.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use trace_format::Source;
 
 use super::Tally;
 use super::sink::{Arg, Name, Sink, Track, Value};
+use super::start_split::{StartPart, StartSplit, start_split};
 use super::thread::Shared;
 use crate::ExportError;
 use crate::facts::{StartKind, Startup};
@@ -60,6 +61,8 @@ pub(crate) fn startup_tracks<S: Source + ?Sized, K: Sink>(
         return Ok(());
     }
     let package = &shared.process.name;
+    let split =
+        start_split(shared.facts, &shared.names, starts).map_err(ExportError::reading(shared.file))?;
     let mut nest = NestedSlices::at(shared.start, Track::Startup, sink)?;
     tally.tracks += 1;
     // A launch ends before anything else starts, for readers that search for the end by name.
@@ -86,7 +89,11 @@ pub(crate) fn startup_tracks<S: Source + ?Sized, K: Sink>(
             StartKind::Page => format!("page: {}", start.activity),
             kind => format!("start: {}", kind.word()),
         };
-        nest.slice((start.begin, start.end), &name, &args(start), tally, sink)?;
+        let parts = split.as_ref().filter(|split| split.begin == start.begin && split.end == start.end);
+        let parts: Vec<(&str, String)> = parts.map(part_args).unwrap_or_default();
+        let mut args = args(start);
+        args.extend(parts.iter().map(|(key, text)| Arg::new(key, Value::Text(text))));
+        nest.slice((start.begin, start.end), &name, &args, tally, sink)?;
         if is_launch(start.kind) {
             let name = format!("launchingActivity#{number}:completed-{}:{package}", start.kind.word());
             launched.push((start.end, name));
@@ -123,6 +130,18 @@ fn phases<S: Source + ?Sized, K: Sink>(
         nest.slice((begin, start.end), "activityResume", &estimated, tally, sink)?;
     }
     nest.close_until(u64::MAX, sink)
+}
+
+/// Keys of arguments of the longest parts of a start.
+const COMPONENTS: [&str; 5] =
+    ["start_component_0", "start_component_1", "start_component_2", "start_component_3", "start_component_4"];
+const LIBRARIES: [&str; 5] =
+    ["start_library_0", "start_library_1", "start_library_2", "start_library_3", "start_library_4"];
+
+/// The longest parts of a start as arguments.
+fn part_args(split: &StartSplit) -> Vec<(&'static str, String)> {
+    let components = COMPONENTS.into_iter().zip(split.components.iter().map(StartPart::words));
+    components.chain(LIBRARIES.into_iter().zip(split.libraries.iter().map(StartPart::words))).collect()
 }
 
 /// Whether Perfetto's `android_startups` knows this kind.

@@ -19,6 +19,8 @@ use super::recorder_track::{cpu_track, recorder_track};
 use super::sink::{ProcessInfo, Sink, Track};
 use super::stacks::stacks;
 use super::startup::startup_tracks;
+use super::system_counters::system_counters;
+use super::tasks::{PlanInput, TaskPlan, queue_tracks};
 use super::thread::{Found, Shared, ThreadPass};
 use super::trace_answer::AnswerSource;
 use super::{Names, Tally};
@@ -180,13 +182,20 @@ fn one<S: Source + ?Sized, K: Sink>(
         process.threads[thread].rank = u32::try_from(rank).unwrap_or(u32::MAX);
     }
     sink.process(&process)?;
-    let answer = if may_have_hung(&facts, &survey, main) { input.answer.get()? } else { None };
+    let asked = may_have_hung(&facts, &survey, main);
+    let (answer, chain) = if asked { input.answer.get()? } else { Default::default() };
     if let Some(answer) = &answer {
         answer.log(start, sink)?;
     }
 
     let pauses = facts.recorder.pauses();
     let (names, survey) = (input.names, &survey);
+    let tasks = if survey.steps > 0 {
+        let (threads, chain, end) = (&process.threads[..], &chain[..], survey.end);
+        TaskPlan::of(&PlanInput { facts: &facts, names, threads, flows, chain, end }).map_err(failed)?
+    } else {
+        TaskPlan::default()
+    };
     let shared = Shared {
         file: input.file,
         recording,
@@ -197,6 +206,7 @@ fn one<S: Source + ?Sized, K: Sink>(
         facts: &facts,
         survey,
         answer,
+        tasks,
         pauses,
         start,
     };
@@ -223,6 +233,8 @@ fn one<S: Source + ?Sized, K: Sink>(
     startup_tracks(&shared, &facts.sections.starts, &mut tally, sink)?;
     recorder_track(&shared, survey, &mut tally, sink)?;
     cpu_track(&shared, &mut tally, sink)?;
+    system_counters(&shared, &mut tally, sink)?;
+    queue_tracks(&shared, &mut tally, sink)?;
     let dumped = stacks(&shared, &mut tally, sink)?;
     native_stacks(&shared, input.symbols, &mut tally, &mut all.warnings, sink)?;
     locks(&shared, &dumped, &mut tally, sink)?;

@@ -15,9 +15,12 @@ use super::measured_stages::MeasuredStages;
 use super::message_list::MessageList;
 use super::owners::Owners;
 use super::sink::{Arg, LogLine, LogSource, Name, ProcessInfo, Sink, Unit, Value};
+use super::tasks::{TaskPlan, Upcoming};
 use super::trace_answer::TraceAnswer;
 use crate::ExportError;
-use crate::facts::{Facts, MAX_TIME, Open, OpenStack, Pause, PolledCpu, Step, Survey, name_before, typed};
+use crate::facts::{
+    Facts, MAX_TIME, MessageComponent, Open, OpenStack, Pause, PolledCpu, Step, Survey, name_before, typed,
+};
 use crate::names::Names;
 use crate::tally::Tally;
 
@@ -43,6 +46,8 @@ pub(crate) struct Shared<'a, S: ?Sized> {
     pub(crate) survey: &'a Survey,
     /// The answer, if it hung.
     pub(crate) answer: Option<TraceAnswer>,
+    /// What the steps of concurrent work add.
+    pub(crate) tasks: TaskPlan,
     pub(crate) pauses: Vec<Pause>,
     /// The trace's first moment: nothing is displayed earlier.
     pub(crate) start: u64,
@@ -91,6 +96,10 @@ pub(crate) struct ThreadPass<'a, S: ?Sized, K> {
     begun: bool,
     /// The upcoming and current pauses.
     pauses: &'a [Pause],
+    /// Instants of tasks, and calls in which they run.
+    pub(super) tasks: Upcoming<'a>,
+    /// When the call of the next task is entered.
+    pub(super) next_run: u64,
     /// The next time at which something is inserted between the thread's own events.
     between: u64,
     /// The moments, latest first, at which a unit of main started whose name is wanted.
@@ -107,6 +116,7 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
         thread: usize,
     ) -> Self {
         stack.clear();
+        let tasks = Upcoming::of(&shared.tasks, thread);
         let mut pass = Self {
             shared,
             sink,
@@ -127,6 +137,8 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
             now: shared.start,
             begun: false,
             pauses: &shared.pauses,
+            tasks,
+            next_run: tasks.next_run(),
             between: 0,
             wanted_names: Vec::new(),
         };
@@ -139,12 +151,14 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
     }
 
     fn look_ahead(&mut self) {
-        self.between = self.pauses.first().map_or(u64::MAX, |pause| pause.begin);
+        let pause = self.pauses.first().map_or(u64::MAX, |pause| pause.begin);
+        self.between = pause.min(self.tasks.next_mark());
     }
 
     /// Inserts what is due between the last event and one at `at`.
     #[cold]
     fn between(&mut self, at: u64) -> Result<(), ExportError> {
+        self.marks_until(at)?;
         self.paused_until(at)?;
         self.look_ahead();
         Ok(())
@@ -157,7 +171,9 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
             match step.map_err(failed)? {
                 Step::Event { time, event } => {
                     let at = self.reach(time)?;
-                    self.event(at, &event)?;
+                    if self.next_run > time || !self.runs_task(time, at, &event)? {
+                        self.event(at, &event)?;
+                    }
                 }
                 Step::Before { time, key } => {
                     let at = self.reach(time)?;
@@ -183,6 +199,7 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
         let end = end.max(self.now);
         self.between(end)?;
         let end = end.max(self.now);
+        self.marks_at_end(end)?;
         self.tally.incomplete += self.stack.depth().min(MAX_DEPTH) as u64;
         self.close_to(0, end, true)?;
         self.tally.counters += self.frames.finish(self.sink)?;
@@ -264,7 +281,7 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
 
     /// Shows the pauses between the last event and `at`, so that the gap is not mistaken for idle time. Some
     /// events may be inside a pause: what was under way at its start was still recorded.
-    fn paused_until(&mut self, at: u64) -> Result<(), ExportError> {
+    pub(super) fn paused_until(&mut self, at: u64) -> Result<(), ExportError> {
         while let Some(pause) = self.pauses.first().filter(|pause| pause.begin < at) {
             let (begin, end) = (pause.begin.max(self.now), pause.end.unwrap_or(at).min(at));
             if self.begun && begin < end && self.stack.depth() < MAX_DEPTH {
@@ -434,6 +451,8 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
                 continue;
             }
             let cpu = typed_event.and_then(|closed| self.cpu(&closed, at));
+            let component = typed_event.and_then(|closed| self.component(&closed, at));
+            let limit = component.as_ref().and_then(MessageComponent::limit_words);
             let mut args = Vec::new();
             if let Some(closed) = typed_event {
                 self.closed(&closed, at, &mut args)?;
@@ -453,12 +472,25 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
             if let Some(cpu) = &cpu {
                 args.extend(labels::cpu_args(cpu));
             }
+            if let Some(component) = &component {
+                args.extend(labels::component_args(component, limit.as_deref()));
+            }
             self.sink.end(at, &args)?;
             if let Some(wait) = typed_event.filter(|closed| closed.key == typed(types::WAIT) && !incomplete) {
                 self.granted(&wait, at)?;
             }
         }
         Ok(())
+    }
+
+    /// The component that a message of main ran, if known: only of late ones it is.
+    #[inline]
+    fn component(&self, closed: &Open, at: u64) -> Option<MessageComponent> {
+        let sections = &self.shared.facts.sections;
+        if !self.main || closed.key != typed(types::MESSAGE) || sections.components.is_empty() {
+            return None;
+        }
+        sections.components.of_message(closed.begun, at, sections.process.sdk)
     }
 
     /// Main's CPU time in a message that ends at `at`, if it was polled: only late ones are.

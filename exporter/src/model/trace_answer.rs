@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::sink::{Arg, Level, LogLine, Sink, Value};
+use super::tasks::ChainLink;
 use crate::ExportError;
 use crate::answer::{Answer, Conclusion};
 use crate::facts::confidence_name;
@@ -16,10 +17,19 @@ const MAX_WHY: usize = 160;
 const EVIDENCE: [&str; 6] =
     ["evidence_0", "evidence_1", "evidence_2", "evidence_3", "evidence_4", "evidence_5"];
 
+/// What is known of a hang: the answer, and the chain of waits behind it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Diagnosis {
+    /// The answer.
+    pub answer: Answer,
+    /// The threads of the chain, main first; empty if main does not wait, or no step of concurrent work was recorded.
+    pub chain: Vec<ChainLink>,
+}
+
 /// How to obtain the answer of a recording, if possible. It costs another pass over main, so only recordings
 /// that may contain a hang are asked.
 #[derive(Clone, Copy, Default)]
-pub struct AnswerSource<'a>(Option<&'a dyn Fn() -> Result<Answer, ExportError>>);
+pub struct AnswerSource<'a>(Option<&'a dyn Fn() -> Result<Diagnosis, ExportError>>);
 
 impl fmt::Debug for AnswerSource<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -30,14 +40,15 @@ impl fmt::Debug for AnswerSource<'_> {
 impl<'a> AnswerSource<'a> {
     /// Takes the answer from here.
     #[must_use]
-    pub fn of(answer: &'a dyn Fn() -> Result<Answer, ExportError>) -> Self {
+    pub fn of(answer: &'a dyn Fn() -> Result<Diagnosis, ExportError>) -> Self {
         Self(Some(answer))
     }
 
-    /// The answer, if there is one.
-    pub(super) fn get(self) -> Result<Option<TraceAnswer>, ExportError> {
-        let Some(ask) = self.0 else { return Ok(None) };
-        Ok(TraceAnswer::of(&ask()?))
+    /// The answer, if there is one, and the chain.
+    pub(super) fn get(self) -> Result<(Option<TraceAnswer>, Vec<ChainLink>), ExportError> {
+        let Some(ask) = self.0 else { return Ok((None, Vec::new())) };
+        let diagnosis = ask()?;
+        Ok((TraceAnswer::of(&diagnosis.answer), diagnosis.chain))
     }
 }
 

@@ -10,6 +10,7 @@ use super::flows::MIN_MESSAGE_DELAY;
 use super::labels::{self, known};
 use super::measured_stages::MeasuredStages;
 use super::sink::{Arg, Name, Sink, Value};
+use super::tasks::{PostedBy, WaitArgs};
 use super::thread::{MAX_DEPTH, ThreadPass};
 use crate::ExportError;
 use crate::facts::{Open, typed};
@@ -49,6 +50,8 @@ impl<S: Source + ?Sized, K: Sink> ThreadPass<'_, S, K> {
                 args.extend(flow.map(Arg::flow));
             }
         }
+        let posted = self.posted(at);
+        args.extend(posted.iter().flat_map(PostedBy::args));
         if self.main
             && let Some(answer) = self.shared.answer.as_ref().filter(|answer| answer.since == Some(at))
         {
@@ -118,6 +121,9 @@ impl<S: Source + ?Sized, K: Sink> ThreadPass<'_, S, K> {
         if let Some(class) = class.as_ref().filter(|_| wait.kind != WaitKind::Blocking) {
             args.push(Arg::new("lock_class", Value::Text(class)));
         }
+        let task = self.shared.wait_args(self.thread, ordinal);
+        args.extend(task.iter().flat_map(WaitArgs::args));
+        let name = task.as_ref().and_then(|task| task.name(&name)).map_or(name, Cow::Owned);
         self.open(at, typed(types::WAIT), Name::Text(&name), &args)?;
         // Viewers draw an arrow from the end of its source, so it starts at an event without duration.
         if let Some((flow, release)) = flows.filter(|_| self.stack.depth() <= MAX_DEPTH) {

@@ -127,11 +127,13 @@ pub(crate) enum Described<'a> {
     },
     /// The root of all tracks, whose processes and threads are sorted by their ranks.
     Root,
-    /// A track beside a thread; tracks of the same name are displayed as one.
+    /// A track beside a thread, or of a process; tracks of the same name are displayed as one.
     Beside {
         name: &'a str,
-        thread: u64,
+        parent: u64,
         description: &'a str,
+        /// Its position among its siblings, if it has one.
+        rank: Option<u32>,
     },
 }
 
@@ -174,8 +176,12 @@ pub(crate) fn descriptor(m: &mut Message, uuid: u64, start: u64, described: &Des
                 }
                 m.uint(12, rank.into()).text(14, description).uint(15, 2)
             }
-            Described::Beside { name, thread, description } => {
-                m.text(2, name).uint(5, thread).text(14, description)
+            Described::Beside { name, parent, description, rank } => {
+                m.text(2, name).uint(5, parent);
+                if let Some(rank) = rank {
+                    m.uint(12, rank.into());
+                }
+                m.text(14, description)
             }
         }
     });

@@ -13,12 +13,14 @@ use super::wire::{Message, put_varint};
 use crate::ExportError;
 use crate::facts::system;
 use crate::model::{
-    AnrRow, Arg, FrameRow, Level, LogLine, Name, ProcessInfo, Sink, StackRow, Track, Unit,
-    is_recorders_counter, locks_name,
+    AnrRow, Arg, FrameRow, Level, LogLine, Name, ProcessInfo, SYSTEM_COUNTER, Sink, StackRow, Track, Unit,
+    counter_group, locks_name,
 };
 
 /// The pid of the process that carries ANR records; Android's pids end below it.
 const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;
+/// Rank of queues of tasks: after the tracks of [`Track`] but the recorder's.
+const QUEUES_RANK: u32 = 8;
 /// Rank of threads that only a dump has: after all recorded ones.
 const DUMPED_THREAD_RANK: u32 = 1 << 30;
 const SYSTEM_SERVER: &str = "system_server";
@@ -148,9 +150,8 @@ impl<W: Write> PerfettoWriter<W> {
         Ok(uuid)
     }
 
-    /// The group at the end of the process, for the recorder's own tracks.
-    fn recorders_group(&mut self) -> io::Result<u64> {
-        let track = Track::Recorder;
+    /// The group of this track, for tracks and counters of the same kind.
+    fn group(&mut self, track: Track) -> io::Result<u64> {
         let (Some(place), Some((name, description))) = (track.plain(), track.described()) else {
             return Ok(self.process.uuid);
         };
@@ -266,7 +267,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
                 Some(uuid) => uuid,
                 None => {
                     let main = self.process.main.filter(|_| track.of_main());
-                    let group = if track.of_recorder() { Some(self.recorders_group()?) } else { None };
+                    let group = if track.of_recorder() { Some(self.group(Track::Recorder)?) } else { None };
                     let parent = main.or(group).unwrap_or(process);
                     let (rank, group) = (track.rank(), track == Track::Recorder);
                     let uuid = self.describe(&Described::Plain { name, parent, description, rank, group })?;
@@ -292,7 +293,19 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             }
         };
         let description = "What this thread held while others waited for it, and what a thread dump says that it waited for";
-        let row = self.describe(&Described::Beside { name: &locks_name(name), thread, description })?;
+        let row = self.describe(&Described::Beside {
+            name: &locks_name(name),
+            parent: thread,
+            description,
+            rank: None,
+        })?;
+        Ok(self.sequence_head(row)?)
+    }
+
+    fn queue(&mut self, name: &str, _lane: usize) -> Result<(), ExportError> {
+        self.stacks = None;
+        let (parent, description) = (self.process.uuid, "Tasks from their submission to their start");
+        let row = self.describe(&Described::Beside { name, parent, description, rank: Some(QUEUES_RANK) })?;
         Ok(self.sequence_head(row)?)
     }
 
@@ -325,8 +338,12 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             Some(track) => *track,
             None => {
                 let process = self.process.uuid;
-                let parent = if is_recorders_counter(name) { self.recorders_group()? } else { process };
-                let track = self.describe(&Described::Counter { name, parent, unit })?;
+                let parent = match counter_group(name) {
+                    Some(track) => self.group(track)?,
+                    None => process,
+                };
+                let shown = name.strip_prefix(SYSTEM_COUNTER).unwrap_or(name);
+                let track = self.describe(&Described::Counter { name: shown, parent, unit })?;
                 self.process.counters.insert(name.into(), track);
                 track
             }

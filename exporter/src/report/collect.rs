@@ -16,13 +16,13 @@ use super::native::NativeReport;
 use super::owners;
 use super::recorder::recorder_report;
 use super::walk::{Counts, EndedUnit, Walk};
-use super::why::why;
+use super::why::{PreferenceWrites, applies, posters, why};
 use crate::answer::native_summary::NativeSummary;
 use crate::answer::observed::{Observed, cpu_time, sampled, slept};
-use crate::answer::{Answer, HungThread, Span};
+use crate::answer::{Answer, CauseId, Evidence, HungThread, Span, SystemShare};
 use crate::dump::Dump;
 use crate::facts::{Facts, Survey, Unit, last_moment, reasons_text};
-use crate::model::Names;
+use crate::model::{Names, start_split};
 use crate::names::names_of;
 use crate::native::NativeStacks;
 use crate::native_warnings::native_warnings;
@@ -38,6 +38,9 @@ const MAX_DUMP_DELAY: u64 = 20_000_000_000;
 const MAX_STACK_DELAY: u64 = 2_000_000_000;
 /// Time range in which a storm of messages is searched, ns.
 const STORM_WINDOW: u64 = 5_000_000_000;
+
+/// What main is in while it waits for writes of SharedPreferences (AOSP `QueuedWork.java`, API 21 to 36).
+const WAIT_TO_FINISH: &str = "android.app.QueuedWork.waitToFinish";
 
 /// Which hang a report is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,6 +126,8 @@ pub(super) fn build<S: Source + ?Sized>(
         if hang.wait.is_some() {
             hang.why = why(&facts, &names, hang.at).map_err(placed)?;
         }
+        hang.component =
+            facts.sections.components.of_message(hang.since, hang.until, facts.sections.process.sdk);
         hang.standstill = recorder.standstills.within(hang.since, hang.until);
     }
     let mut observed = observed(&facts, &walk, hang.as_ref(), end).map_err(placed)?;
@@ -195,7 +200,18 @@ pub(super) fn build<S: Source + ?Sized>(
     let span = span.or(beat_span);
     let process = clean(&header.process_name).into_owned();
     let pid = Some(header.pid).filter(|pid| *pid > 0);
-    let answer = Answer::of(&observed, Some(process), pid, thread, span);
+    let mut answer = Answer::of(&observed, Some(process), pid, thread, span);
+    let preference_writes = match &hang {
+        Some(hang) if answer.cause.id == CauseId::SharedPreferences => {
+            preference_writes(&facts, &names, &observed, hang).map_err(placed)?
+        }
+        _ => None,
+    };
+    if let Some(writes) = &preference_writes {
+        // The first fact says that main waits.
+        let evidence = &mut answer.cause.evidence;
+        evidence.insert(evidence.len().min(1), Evidence { at: None, text: writes.words() });
+    }
     let has_question =
         hang.is_some() || !incidents.anrs.is_empty() || observed.others.is_some() || observed.hung;
     let cause = has_question.then(|| answer.cause.clone());
@@ -214,7 +230,11 @@ pub(super) fn build<S: Source + ?Sized>(
         (Some(hang), _) => (hang.since, hang.until),
         (None, at) => (at.unwrap_or(end), end),
     };
+    let storm = answer.cause.id == CauseId::MessageStorm;
+    let posters = if storm { posters(&facts, &names, observed.noticed).map_err(placed)? } else { None };
     Ok(Report {
+        preference_writes,
+        posters,
         file: file.display().to_string(),
         process: clean(&header.process_name).into_owned(),
         pid: header.pid,
@@ -229,6 +249,8 @@ pub(super) fn build<S: Source + ?Sized>(
         cause,
         answer,
         native: native_report,
+        device: observed.share,
+        start_split: start_split(&facts, &names, &facts.sections.starts).map_err(placed)?,
         starts: facts.sections.starts.clone(),
         profiles: facts.sections.profiles.clone(),
         slowest: walk.slowest(until),
@@ -238,6 +260,7 @@ pub(super) fn build<S: Source + ?Sized>(
             threads: threads.len() as u64,
             words: threads.iter().map(Thread::words).sum(),
             events: survey.events.iter().sum(),
+            frame_metrics_dropped: survey.frames.metrics_dropped,
             overwritten: threads.iter().fold(0, |sum, t| sum.saturating_add(t.overwritten())),
             ..walk.counts
         },
@@ -322,6 +345,8 @@ fn observed<S: Source + ?Sized>(
     let until = hang.map_or(noticed, |h| h.until).max(noticed).saturating_add(MAX_POLL_DELAY);
     let usage = recorded.main().map_or_else(Vec::new, |main| recorded.recorder.polls(main.tid));
     facts.cpu = cpu_time(&usage, facts.since, until);
+    let tid = recorded.main().map_or(0, |main| main.tid);
+    facts.share = SystemShare::of(&sections.polls, tid, facts.since, until);
     facts.slept = slept(&recorded.clocks, facts.since, until);
     let snapshot = sections.snapshot(facts.since, until);
     facts.state = snapshot.and_then(|snapshot| snapshot.state.clone());
@@ -356,6 +381,25 @@ fn observed<S: Source + ?Sized>(
         }
     }
     Ok(facts)
+}
+
+/// The writes that main waits for, if its stack shows that it waits for the end of all of them.
+fn preference_writes<S: Source + ?Sized>(
+    facts: &Facts<'_, S>,
+    names: &Names<'_>,
+    observed: &Observed,
+    hang: &Hang,
+) -> Result<Option<PreferenceWrites>, ReadError> {
+    let sections = &facts.sections;
+    let is_wait = |frame: &str| frame.trim_start().trim_start_matches("at ").starts_with(WAIT_TO_FINISH);
+    let sampled = sections.samples.within(hang.since, hang.until).any(|sample| sample.frames().any(is_wait));
+    let in_snapshot = || sections.snapshot(hang.since, hang.until).is_some_and(|s| s.frames().any(is_wait));
+    let dumped =
+        || observed.dumped().is_some_and(|main| main.stack.iter().any(|line| is_wait(&line.site.name)));
+    if !sampled && !in_snapshot() && !dumped() {
+        return Ok(None);
+    }
+    applies(facts, names, hang.since, hang.at)
 }
 
 /// Whether a dump is about a process other than the recorded one, in words.

@@ -81,6 +81,20 @@ pub(super) fn write_starts(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
             start.grade.word()
         )?;
     }
+    if let Some(split) = &r.start_split {
+        writeln!(f, "  main in the process's start, at {}:", moment(r, split.begin))?;
+        for part in split.components.iter().chain(&split.libraries) {
+            writeln!(
+                f,
+                "  {:>10}  {:>10} its own  {} {} ({})",
+                seconds(part.inclusive),
+                seconds(part.exclusive),
+                part.kind.word(),
+                part.name,
+                times(part.calls, "call")
+            )?;
+        }
+    }
     if let Some(more) = r.starts.len().checked_sub(MAX_LISTED * 2).filter(|n| *n > 0) {
         writeln!(f, "  and {more} more")?;
     }

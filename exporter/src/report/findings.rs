@@ -3,7 +3,7 @@
 use trace_format::event::Clocks;
 use trace_format::layout::State;
 use trace_format::sections::process::Process;
-use trace_format::sections::profile::AnrProfile;
+use trace_format::sections::profile::PlatformProfile;
 use trace_format::verdict::Counters;
 
 use super::hang::Hang;
@@ -11,11 +11,14 @@ use super::long_waits::LongWait;
 use super::native::NativeReport;
 use super::recorder::RecorderReport;
 use super::walk::{Counts, Slow};
+use super::why::{Posters, PreferenceWrites};
 use crate::Warning;
+use crate::answer::SystemShare;
 use crate::answer::{Answer, Cause};
 use crate::facts::RecentWork;
 use crate::facts::Unit;
 use crate::facts::{Anr, Capture, Coverage, Startup};
+use crate::model::StartSplit;
 
 /// The recorded part of a thread's time.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,14 +69,22 @@ pub struct Report {
     pub answer: Answer,
     /// Its cause, if main hung or the system requested a dump.
     pub cause: Option<Cause>,
+    /// Of a message storm, who posted most of the messages, if steps of concurrent work were recorded.
+    pub posters: Option<Posters>,
+    /// The writes of `SharedPreferences` that main waits for, if steps of concurrent work were recorded.
+    pub preference_writes: Option<PreferenceWrites>,
     /// The work in the 10 s before the hang, or before the end.
     pub before: RecentWork,
     /// Native stacks, and the threads that missed their heartbeats.
     pub native: NativeReport,
+    /// What the app's other threads and the rest of the device did during the hang.
+    pub(crate) device: Option<SystemShare>,
+    /// How the process's start divides by provider, initializer and library, if main's methods in it are known.
+    pub start_split: Option<StartSplit>,
     /// Starts and pages, by time.
     pub starts: Vec<Startup>,
-    /// ANR profiles that the platform left on the device.
-    pub profiles: Vec<AnrProfile>,
+    /// What the platform stored at its triggers, or did not.
+    pub profiles: Vec<PlatformProfile>,
     /// The slowest messages and frames that ended in the 10 s before the hang, or before the end.
     pub slowest: Vec<Slow>,
     /// The longest waits of main that ended, longest first; at most eight.

@@ -11,7 +11,7 @@ use super::walk::{EndedUnit, Walk, text};
 use super::why::Why;
 use crate::answer::observed::{Observed, ShortCallSummary, WaitSum};
 use crate::facts::Unit;
-use crate::facts::{Anr, Facts, PolledCpu, UnitKind};
+use crate::facts::{Anr, Facts, MessageComponent, PolledCpu, UnitKind};
 use crate::model::Names;
 use crate::words::thread_name;
 
@@ -42,6 +42,8 @@ pub struct Hang {
     pub at: u64,
     /// The open items on main at that moment, outermost first.
     pub stack: Vec<OpenItem>,
+    /// The component of the app that the message runs, if known.
+    pub component: Option<MessageComponent>,
     /// The wait that main was in at that moment.
     pub wait: Option<WaitFact>,
     /// Who owned its lock at that moment, and who owned the lock that the owner waited for, and so on.
@@ -95,6 +97,8 @@ impl Hang {
         let method = busy.and_then(Busy::method).or(method);
         facts.method = method.map(|f| (f.name.clone(), f.since));
         facts.standstill = self.standstill;
+        let first = self.why.as_ref().and_then(|why| why.links.first());
+        facts.in_run_blocking = first.is_some_and(|link| link.waits_for == "coroutine");
         facts.chain = self.why.as_ref().and_then(|why| Some((why.cause?.cause_id()?, why.text.clone())));
         facts.short = busy.filter(|busy| busy.short_calls > 0).map(|busy| ShortCallSummary {
             calls: busy.short_calls,
@@ -184,6 +188,7 @@ pub(super) fn hang<S: Source + ?Sized>(
         wait,
         chain,
         why: None,
+        component: None,
         busy: None,
         standstill: 0,
         cpu: None,

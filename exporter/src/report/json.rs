@@ -2,19 +2,23 @@
 
 use serde_json::{Value, json};
 use trace_format::layout::State;
+use trace_format::sections::profile::{Outcome, PlatformProfile};
 
 use super::busy::Busy;
+use super::device;
 use super::findings::{Report, ThreadCoverage};
 use super::hang::Hang;
 use super::native::{missed_json, stacks_json};
 use super::open_item::{OpenItem, OpenItemKind};
+use super::platform;
 use super::recorder::RecorderReport;
 use super::waits::WaitFact;
-use super::why::{TaskFact, Why, WhyCause};
+use super::why::{Posters, PreferenceWrites, TaskFact, Why, WhyCause};
 use crate::answer::{Cause, Site};
 use crate::facts::RecentWork;
 use crate::facts::Unit;
-use crate::facts::{Anr, Detector, OffReason, Startup};
+use crate::facts::{Anr, Detector, MessageComponent, OffReason, Startup};
+use crate::model::{StartPart, StartSplit};
 
 /// The version of the schema. The major version changes when a key changes its meaning or is removed.
 pub const SCHEMA_VERSION: &str = "1.7";
@@ -99,6 +103,7 @@ fn hang(hang: &Hang) -> Value {
     json!({
         "message": hang.message(),
         "unit": hang.unit.as_ref().map(unit),
+        "component": hang.component.as_ref().map(component),
         "since_ns": hang.since,
         "until_ns": hang.until,
         "duration_ns": hang.duration(),
@@ -111,6 +116,20 @@ fn hang(hang: &Hang) -> Value {
         "busy": hang.busy.as_ref().map(busy),
         "standstill_ns": hang.standstill,
         "processor": cpu,
+    })
+}
+
+fn component(component: &MessageComponent) -> Value {
+    let limit = component.limit;
+    json!({
+        "call": component.call.word(),
+        "class": component.class.as_ref(),
+        "source": if component.by_stack { "stack" } else { "record" },
+        "foreground": component.foreground,
+        "queued_ns": component.queued,
+        "limit_foreground_ms": limit.map(|limit| limit.foreground_ms),
+        "limit_background_ms": limit.map(|limit| limit.background_ms.unwrap_or(limit.foreground_ms)),
+        "limit_extends": limit.map(|limit| limit.extends),
     })
 }
 
@@ -130,13 +149,28 @@ fn why(why: &Why) -> Value {
     })
 }
 
+fn posters(posters: &Posters) -> Value {
+    json!({"task": posters.task, "site": posters.site, "thread": posters.thread, "count": posters.count,
+        "of": posters.of})
+}
+
+fn preference_writes(writes: &PreferenceWrites) -> Value {
+    let sites = writes.sites.iter();
+    let sites = sites.map(|site| json!({"site": site.site, "method": site.method, "count": site.count}));
+    json!({"count": writes.count, "from_ns": writes.from, "sites": sites.collect::<Value>()})
+}
+
 fn task(task: &TaskFact) -> Value {
     let queue = task.queue.as_ref().map(|queue| {
         json!({"class": queue.class, "id": queue.id, "place": queue.place, "pending": queue.pending,
-            "workers": queue.workers})
+            "workers": queue.workers, "pool": queue.pool,
+            "busy": queue.busy.iter().map(|busy| json!({"in": busy.inside, "threads": busy.threads,
+                "since_ns": busy.since})).collect::<Value>(),
+            "posters": queue.posters.as_ref().map(posters)})
     });
     json!({
         "name": task.name,
+        "coroutine": task.is_coroutine,
         "state": task.state,
         "submitted_at": task.submitted_at,
         "submitted_in": task.submitted_in,
@@ -193,6 +227,18 @@ fn start(start: &Startup) -> Value {
         "first_draw_ns": start.first_draw, "splash_end_ns": start.splash_end, "grade": start.grade.word()})
 }
 
+fn start_split(split: &StartSplit) -> Value {
+    let parts = |parts: &[StartPart]| -> Value {
+        let part = |part: &StartPart| {
+            json!({"kind": part.kind.word(), "name": part.name, "inclusive_ns": part.inclusive,
+                "exclusive_ns": part.exclusive, "calls": part.calls})
+        };
+        parts.iter().map(part).collect()
+    };
+    json!({"begin_ns": split.begin, "end_ns": split.end, "components": parts(&split.components),
+        "libraries": parts(&split.libraries)})
+}
+
 /// The answer's five sentences under the keys of version 1.0.
 fn answers(report: &Report) -> Value {
     let answer = &report.answer;
@@ -239,6 +285,13 @@ impl Report {
             let outcome = c.verdict.as_ref().map(|v| v.outcome.word());
             json!({"at_ns": c.at, "by_pid": c.sigquit.si_pid, "by_uid": c.sigquit.si_uid, "outcome": outcome})
         });
+        let tag = |p: &PlatformProfile| Some(p.tag.clone()).filter(|tag| !tag.is_empty());
+        let stored = self.profiles.iter().filter(|p| p.outcome == Outcome::Stored);
+        let stored =
+            stored.map(|p| json!({"path": p.path, "bytes": p.bytes, "trigger": p.trigger, "tag": tag(p)}));
+        let missing = platform::missing(&self.profiles).into_iter().map(|p| {
+            json!({"trigger": p.trigger, "outcome": p.outcome.word(), "tag": tag(p), "asked_ns": p.asked_ns})
+        });
         let notices = self.notices.iter().map(|(at, text)| json!({"at_ns": at, "text": text}));
         let (c, r) = (&self.counts, &self.recorder);
         let measured = r.measured.as_ref().map(|(percent, worst)| {
@@ -260,6 +313,8 @@ impl Report {
             "hung": self.hung(),
             "answers": answers,
             "hang": self.hang.as_ref().map(hang),
+            "posters": self.posters.as_ref().map(posters),
+            "preference_writes": self.preference_writes.as_ref().map(preference_writes),
             "open": self.open.as_ref().map(unit),
             "cause": self.cause.as_ref().map(cause),
             "answer": self.answer.to_json(),
@@ -268,12 +323,16 @@ impl Report {
             "before": before(&self.before),
             "slowest": slowest.collect::<Value>(),
             "waits": waits.collect::<Value>(),
+            "device": self.device.as_ref().map(device::json),
             "native_stacks": stacks_json(&self.native),
             "missed_heartbeats": missed_json(&self.native),
             "starts": self.starts.iter().map(start).collect::<Value>(),
-            "profiles": self.profiles.iter().map(|p| json!({"path": p.path, "bytes": p.bytes})).collect::<Value>(),
+            "start_split": self.start_split.as_ref().map(start_split),
+            "profiles": stored.collect::<Value>(),
+            "profiles_missing": missing.collect::<Value>(),
             "counts": {"threads": c.threads, "words": c.words, "overwritten": c.overwritten, "methods": c.methods,
-                "messages": c.messages, "not_queued": c.not_queued, "frames": c.frames},
+                "messages": c.messages, "not_queued": c.not_queued, "frames": c.frames,
+                "frame_metrics_dropped": c.frame_metrics_dropped},
             "recorder": {"main_cost_percent": r.main_cost_percent, "all_cost_percent": r.all_cost_percent,
                 "measured": measured, "standstill_ns": r.standstills.total(), "switched_off": off(r),
                 "dropped": r.dropped, "clamped": r.clamped, "pauses": r.pauses.len(), "methods_off": r.methods_off()},

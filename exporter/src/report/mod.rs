@@ -21,6 +21,7 @@ mod busy;
 mod chart;
 mod collect;
 mod context;
+mod device;
 mod findings;
 mod hang;
 mod history;
@@ -32,6 +33,7 @@ mod moments;
 mod native;
 mod open_item;
 mod owners;
+mod platform;
 mod recorder;
 mod text;
 mod waits;
@@ -43,10 +45,12 @@ use std::path::{Path, PathBuf};
 
 use trace_format::{Recording, Source};
 
+use crate::model::{ChainLink, Diagnosis};
 use crate::{ExportError, MethodMap};
 
 pub use crate::answer::{Cause, CauseId, CauseKind, Evidence};
 pub use crate::facts::{MessageKind, RecentWork, Unit, UnitKind};
+pub use crate::model::{StartPart, StartPartKind, StartSplit};
 pub use busy::{Busy, Callee};
 pub use chart::{Chart, ChartSlice};
 use collect::Wanted;
@@ -60,7 +64,9 @@ pub use open_item::{OpenItem, OpenItemKind};
 pub use recorder::RecorderReport;
 pub use waits::{LockOwner, WaitFact};
 pub use walk::{Counts, Slow};
-pub use why::{Culprit, QueueFact, TaskFact, Why, WhyCause, WhyLink};
+pub use why::{
+    BusyThreads, Culprit, Posters, PreferenceWrites, QueueFact, TaskFact, Why, WhyCause, WhyLink, WriteSite,
+};
 
 impl Report {
     /// Reads a recording. `file` is used in messages, and in the commands that the page lists.
@@ -113,6 +119,14 @@ impl Report {
         map: &MethodMap,
     ) -> Result<Chart, ExportError> {
         collect::chart(file, recording, map, self)
+    }
+}
+
+impl From<Report> for Diagnosis {
+    fn from(report: Report) -> Self {
+        let links = report.hang.and_then(|hang| hang.why).map(|why| why.links).unwrap_or_default();
+        let chain = links.iter().map(|link| ChainLink { tid: link.tid, since: link.since }).collect();
+        Self { answer: report.answer, chain }
     }
 }
 

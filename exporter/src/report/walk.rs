@@ -63,6 +63,8 @@ pub struct Counts {
     pub not_queued: u64,
     /// Frames of the main thread.
     pub frames: u64,
+    /// Frames whose metrics the system dropped, which were counted by what main recorded.
+    pub frame_metrics_dropped: u64,
     /// Methods entered on the main thread.
     pub methods: u64,
     /// Events of all threads.

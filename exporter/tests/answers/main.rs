@@ -7,6 +7,7 @@ mod jvm;
 mod native;
 mod page;
 mod recorded;
+mod running;
 #[path = "../scenario/mod.rs"]
 mod scenario;
 mod table;
@@ -23,8 +24,9 @@ use serde_json::Value;
 use trace_format::Recording;
 use truth::{Compared, NEVER_WRONG, Outcome, Truth};
 
-const ART: [&str; 4] = [
+const ART: [&str; 5] = [
     include_str!("../data/answers/art-locks.txt"),
+    include_str!("../data/answers/art-pools.txt"),
     include_str!("../data/answers/art-waits.txt"),
     include_str!("../data/answers/art-work.txt"),
     include_str!("../data/answers/art-queue.txt"),

@@ -131,6 +131,14 @@ impl Sink for Collected {
         Ok(())
     }
 
+    fn queue(&mut self, name: &str, _lane: usize) -> Result<(), ExportError> {
+        assert!(name.starts_with("queue of "), "{name}");
+        self.balanced();
+        self.now = 0;
+        self.place = name.to_owned();
+        Ok(())
+    }
+
     fn begin(&mut self, at: u64, name: Name<'_>, args: &[Arg<'_>]) -> Result<(), ExportError> {
         self.moved(at);
         self.linked(at, args);
@@ -211,7 +219,7 @@ pub(crate) fn collect_part(bytes: &[u8], map: &MethodMap, selection: &Selection)
     let names = Names::new(Some(map));
     let mut collected = Collected::default();
     let file = std::path::Path::new("test.anrscope");
-    let answer = || exporter::Report::build(file, &recording, map).map(|report| report.answer);
+    let answer = || exporter::Report::build(file, &recording, map).map(exporter::model::Diagnosis::from);
     let inputs =
         [Input { file, recording: &recording, names, answer: AnswerSource::of(&answer), symbols: &[] }];
     let tally = if selection.is_all() {

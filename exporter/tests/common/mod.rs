@@ -5,6 +5,7 @@ pub(crate) mod app;
 pub(crate) mod collect;
 pub(crate) mod old;
 pub(crate) mod rows;
+pub(crate) mod tasks;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -20,8 +20,8 @@ pub(crate) fn query() -> String {
        from args where key glob 'debug.*' or key glob 'args.*' group by arg_set_id),
      lines as (
        select s.id,
-         iif(tr.name in (PLAIN) or tr.name glob 'locks of *', tr.name,
-           coalesce(iif(t.name in (PLAIN) or t.name glob 'locks of *', t.name, t.tid), tr.name, '?'))
+         iif(tr.name in (PLAIN) or tr.name glob 'locks of *' or tr.name glob 'queue of *', tr.name,
+           coalesce(iif(t.name in (PLAIN) or t.name glob 'locks of *' or t.name glob 'queue of *', t.name, t.tid), tr.name, '?'))
          || char(31) || s.ts || char(31) || s.dur || char(31) || s.depth || char(31) || coalesce(s.name, '?')
          || char(31) || coalesce(a.text, '') line
        from slice s join track tr on s.track_id = tr.id left join thread_track tt on s.track_id = tt.id

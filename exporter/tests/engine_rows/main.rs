@@ -9,6 +9,7 @@ mod incidents;
 mod overwritten;
 mod recorder;
 mod shapes;
+mod tasks;
 mod traces;
 mod whole;
 

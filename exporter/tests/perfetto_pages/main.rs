@@ -15,6 +15,7 @@ mod queries;
 mod slices;
 mod stacks;
 mod startups;
+mod tasks;
 
 use std::path::Path;
 

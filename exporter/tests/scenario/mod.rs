@@ -41,7 +41,7 @@ pub(crate) fn cases(text: &str) -> (Vec<Case>, Vec<Vec<String>>) {
                 truth: words[3..].to_vec(),
                 lines: Vec::new(),
             }),
-            "repo" | "real" | "recording" | "made" => others.push(words),
+            "repo" | "real" | "recording" | "made" | "program" => others.push(words),
             _ => cases.last_mut().expect("a case comes first").lines.push(line.to_owned()),
         }
     }
@@ -140,6 +140,10 @@ pub(crate) fn built(case: &Case) -> (Vec<u8>, String) {
                 sections.push((SectionKind::StackSamples, Vec::new()));
             }
             "dump" => sections.push((SectionKind::DumpText, at(w[1]).to_le_bytes().to_vec())),
+            "system" => {
+                sections.push((SectionKind::SystemState, format!("at={}\n", at(w[1])).into_bytes()));
+            }
+            "component" => sections.push((SectionKind::Component, Vec::new())),
             "startup" => sections.push((SectionKind::Startup, Vec::new())),
             "exit" => sections.push((SectionKind::ExitInformation, Vec::new())),
             "native" => {
@@ -170,13 +174,15 @@ pub(crate) fn built(case: &Case) -> (Vec<u8>, String) {
                         let mut text = |name: &str| if name == "none" { TextId(0) } else { b.text(name) };
                         let [object, other] = [w[3], w.get(4).copied().unwrap_or("none")].map(&mut text);
                         let step: ConcurrencyStep = w[2].parse().expect(line);
+                        let place = w.get(5).map(|name| name.split_once(':').unwrap_or((name, "0")));
+                        let counts = if w.get(6) == Some(&"counts") { Concurrency::COUNTS_DOWN } else { 0 };
                         let started = step == ConcurrencyStep::ThreadStarted;
                         events.push((
                             time,
                             Event::Concurrency(Concurrency {
                                 step,
-                                line: if w.get(6) == Some(&"counts") { Concurrency::COUNTS_DOWN } else { 0 },
-                                method: w.get(5).map_or(0, |name| method(name)),
+                                line: place.map_or(counts, |(_, line)| counts + line.parse::<u16>().unwrap()),
+                                method: place.map_or(0, |(name, _)| method(name)),
                                 object: object.0,
                                 other: other.0,
                                 class: if started { other } else { object },

@@ -5,14 +5,22 @@ use trace_format::event::ConcurrencyStep;
 use super::emit::PushId;
 use super::steps::{StepCalls, call_step};
 use crate::class::constant_pool::Appended;
-use crate::class::opcodes::{ACONST_NULL, ALOAD_0};
+use crate::class::opcodes::{ACONST_NULL, ALOAD_0, DUP, INVOKEVIRTUAL, SWAP};
 use crate::error::SkipReason;
 use crate::waits::tasks::TaskCode;
+
+/// What a coroutine resumes when it has ended: a method of the class that all of them extend, since Kotlin 1.3.
+const COMPLETION: [&[u8]; 3] = [
+    b"kotlin/coroutines/jvm/internal/BaseContinuationImpl",
+    b"getCompletion",
+    b"()Lkotlin/coroutines/Continuation;",
+];
 
 /// The code that records when a task's code starts and ends.
 pub(crate) struct Task {
     pub(crate) started: Vec<u8>,
-    /// Without the object, which a handler of exceptions cannot know: a thread ends its tasks in reverse order.
+    /// Without the object, which a handler of exceptions cannot know: a thread ends its tasks in reverse order. Of a
+    /// coroutine, with the result or exception that is on top of the stack.
     pub(crate) finished: Vec<u8>,
 }
 
@@ -25,11 +33,18 @@ impl Task {
         calls: StepCalls,
         pool: &mut Appended,
     ) -> Result<Self, SkipReason> {
-        let object = match code {
-            TaskCode::OfObject => ALOAD_0,
-            TaskCode::OfLambda => ACONST_NULL,
+        let (started, finished) = match code {
+            TaskCode::Object => (vec![ALOAD_0, ACONST_NULL], vec![ACONST_NULL, ACONST_NULL]),
+            TaskCode::Lambda => (vec![ACONST_NULL, ACONST_NULL], vec![ACONST_NULL, ACONST_NULL]),
+            TaskCode::Coroutine => {
+                let [class, name, descriptor] = COMPLETION;
+                let class = pool.class_named(class)?;
+                let [name, descriptor] = [pool.utf8(name)?, pool.utf8(descriptor)?];
+                let [high, low] = pool.method(class, name, descriptor)?.to_be_bytes();
+                (vec![ALOAD_0, DUP, INVOKEVIRTUAL, high, low], vec![DUP, ACONST_NULL, SWAP])
+            }
         };
-        let mut task = Self { started: vec![object, ACONST_NULL], finished: vec![ACONST_NULL, ACONST_NULL] };
+        let mut task = Self { started, finished };
         call_step(ConcurrencyStep::Started, does, id, calls.step, pool, &mut task.started)?;
         call_step(ConcurrencyStep::Finished, 0, id, calls.step, pool, &mut task.finished)?;
         Ok(task)

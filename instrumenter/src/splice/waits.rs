@@ -209,17 +209,17 @@ type Shuffle = (&'static [u8], &'static [u8]);
 /// Returns how to access the object of a call, if it has one.
 fn object_of(descriptor: &[u8], on: WaitObject, is_static: bool, is_constructor: bool) -> Option<Shuffle> {
     // The receiver of a constructor is not an object yet.
-    if is_constructor && on != WaitObject::FirstArgument
-        || is_static && on == WaitObject::Receiver
-        || on == WaitObject::None
-    {
+    if (is_constructor || is_static) && on == WaitObject::Receiver || on == WaitObject::None {
         return None;
     }
     let mut types = Types::try_from(descriptor).ok()?;
     let mut sizes = Vec::new();
-    if on == WaitObject::FirstArgument {
-        let first = types.next().ok()??;
-        if !first.starts_with(b"L") && !first.starts_with(b"[") {
+    if on == WaitObject::SecondArgument {
+        types.next().ok()??;
+    }
+    if on != WaitObject::Receiver {
+        let argument = types.next().ok()??;
+        if !argument.starts_with(b"L") && !argument.starts_with(b"[") {
             return None;
         }
     }

@@ -14,6 +14,8 @@ pub enum CallKind {
     Lock,
     /// It gives a lock up, waits at a condition of it, and takes the lock again.
     Condition,
+    /// It takes one permit of a semaphore, for which it may wait.
+    Permit,
 }
 
 impl CallKind {
@@ -24,6 +26,7 @@ impl CallKind {
             Self::Wait(kind) => kind.phrases().name,
             Self::Lock => "lock",
             Self::Condition => "condition wait",
+            Self::Permit => "permit",
         }
     }
 
@@ -34,6 +37,7 @@ impl CallKind {
             Self::Wait(kind) => kind.number() as u8,
             Self::Lock => 7,
             Self::Condition => 8,
+            Self::Permit => 10,
         }
     }
 
@@ -50,6 +54,7 @@ impl CallKind {
         match self {
             Self::Wait(kind) => matches!(kind, WaitKind::Monitor | WaitKind::ObjectWait),
             Self::Lock | Self::Condition => true,
+            Self::Permit => false,
         }
     }
 }

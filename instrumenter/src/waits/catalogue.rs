@@ -38,6 +38,8 @@ pub(crate) enum WaitObject {
     Receiver,
     /// The first argument.
     FirstArgument,
+    /// The second argument.
+    SecondArgument,
     /// No object.
     None,
 }
@@ -70,6 +72,7 @@ fn kind_named(name: &str) -> Option<CallKind> {
         "wait" => Some(CallKind::Wait(WaitKind::ObjectWait)),
         "lock" => Some(CallKind::Lock),
         "condition" => Some(CallKind::Condition),
+        "permit" => Some(CallKind::Permit),
         // Monitors are found by their instructions.
         _ => name
             .parse()
@@ -97,7 +100,7 @@ impl Catalogue {
     ///
     /// # Errors
     ///
-    /// The first line that is not `KIND CLASS METHOD [DESCRIPTOR] [on=receiver|first|none]`. The lines before it are
+    /// The first line that is not `KIND CLASS METHOD [DESCRIPTOR] [on=receiver|first|second|none]`. The lines before it are
     /// added.
     pub fn add(&mut self, text: &str) -> Result<(), CatalogueError> {
         for (number, line) in text.lines().enumerate() {
@@ -127,11 +130,12 @@ impl Catalogue {
             match word {
                 "on=receiver" => on = WaitObject::Receiver,
                 "on=first" => on = WaitObject::FirstArgument,
+                "on=second" => on = WaitObject::SecondArgument,
                 "on=none" => on = WaitObject::None,
                 _ if word.starts_with('(') && word.contains(')') => {
                     descriptor = Some(word.as_bytes().into());
                 }
-                _ => return Err("not a descriptor, on=receiver, on=first or on=none"),
+                _ => return Err("not a descriptor, on=receiver, on=first, on=second or on=none"),
             }
         }
         if class.is_none() && descriptor.is_none() {
@@ -237,7 +241,8 @@ mod tests {
         );
         assert_eq!(
             find(support, "parkNanos", "(J)V"),
-            Some((CallKind::Wait(WaitKind::Park), WaitObject::None))
+            Some((CallKind::Wait(WaitKind::Sleep), WaitObject::None)),
+            "without an object it waits for a time"
         );
     }
 

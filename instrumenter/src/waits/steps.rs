@@ -23,8 +23,8 @@ impl StepKind {
     /// Whether it is recorded when the call has returned. All others are recorded before the call, so that nothing that
     /// follows from it on another thread is earlier.
     pub(crate) fn is_after(self) -> bool {
-        use ConcurrencyStep::{Acquired, Future, PartOf, Taken};
-        matches!(self, Self::TryLock | Self::Step(Future | Acquired | PartOf | Taken))
+        use ConcurrencyStep::{Acquired, Awaited, Future, PartOf, Taken};
+        matches!(self, Self::TryLock | Self::Step(Future | Acquired | Awaited | PartOf | Taken))
     }
 }
 
@@ -68,9 +68,29 @@ pub(crate) struct Task {
     /// Internal name of the class or interface.
     pub(crate) class: Box<str>,
     pub(crate) method: Box<[u8]>,
-    /// Whether any lambda of this type is a task. Otherwise only one that is handed over right away: the type is used for
-    /// much else.
-    pub(crate) always: bool,
+    pub(crate) kind: TaskKind,
+}
+
+/// What makes an object of a type a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TaskKind {
+    /// Any object of the type is one, and any lambda.
+    Always,
+    /// Only a lambda that is handed over right away: the type is used for much else.
+    HandedOver,
+    /// The object is a coroutine, whose code runs in parts: it returns when the coroutine is suspended.
+    Coroutine,
+}
+
+impl TaskKind {
+    fn named(word: &str) -> Option<Self> {
+        Some(match word {
+            "task" => Self::Always,
+            "callback" => Self::HandedOver,
+            "coroutine" => Self::Coroutine,
+            _ => return None,
+        })
+    }
 }
 
 /// The list.
@@ -96,7 +116,7 @@ fn kind_named(word: &str) -> Option<StepKind> {
 impl Steps {
     /// Whether a line that starts with `word` belongs here.
     pub(super) fn has_word(word: &str) -> bool {
-        matches!(word, "task" | "callback") || kind_named(word).is_some()
+        TaskKind::named(word).is_some() || kind_named(word).is_some()
     }
 
     /// Adds a line, whose first word [`Self::has_word`] knows.
@@ -109,12 +129,13 @@ impl Steps {
         if class.contains([';', '[', '(']) {
             return Err("the second word is not a class");
         }
-        let Some(kind) = kind_named(kind) else {
-            let task = Task { class: class.into(), method: method.as_bytes().into(), always: kind == "task" };
+        if let Some(kind) = TaskKind::named(kind) {
+            let task = Task { class: class.into(), method: method.as_bytes().into(), kind };
             self.tasks.retain(|known| (&known.class, &known.method) != (&task.class, &task.method));
             self.tasks.push(task);
             return Ok(());
-        };
+        }
+        let kind = kind_named(kind).ok_or("the first word is no step")?;
         let class = (class != "*").then(|| class.into_boxed_str());
         let mut descriptor = None;
         let mut step = Step { kind, object: Operand::Receiver, other: Operand::None };
@@ -203,8 +224,9 @@ fn operand_named(word: &str) -> Result<Operand, &'static str> {
         "first" => Operand::Argument(0),
         "second" => Operand::Argument(1),
         "third" => Operand::Argument(2),
+        "fourth" => Operand::Argument(3),
         "result" => Operand::Result,
-        _ => return Err("an object is receiver, first, second, third, result or none"),
+        _ => return Err("an object is receiver, first, second, third, fourth, result or none"),
     })
 }
 
@@ -246,9 +268,10 @@ mod tests {
     fn what_is_recorded_before_the_call_cannot_name_its_result() {
         let mut steps = Steps::default();
         assert!(steps.add_line("submitted a/B c object=result").is_err());
-        assert!(steps.add_line("future a/B c object=fourth").is_err());
+        assert!(steps.add_line("future a/B c object=fifth").is_err());
         assert!(steps.add_line("put * d").is_err());
         assert!(!Steps::has_word("created"));
+        assert!(Steps::has_word("coroutine") && Steps::has_word("awaited"));
         assert_eq!(steps, Steps::default());
     }
 

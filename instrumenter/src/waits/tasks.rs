@@ -2,13 +2,17 @@
 
 use std::collections::HashMap;
 
-use super::Waits;
+use super::steps::TaskKind;
+use super::{Catalogue, Waits};
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::code::Code;
 use crate::class::opcodes::{self, INVOKEDYNAMIC, INVOKEVIRTUAL};
 
 /// The class whose methods make lambdas (JVM, `java.lang.invoke.LambdaMetafactory`).
 const FACTORY: &[u8] = b"java/lang/invoke/LambdaMetafactory";
+
+/// Descriptor of the method that runs a coroutine: what it waited for, and its result.
+const RESUME: &[u8] = b"(Ljava/lang/Object;)Ljava/lang/Object;";
 
 /// Bound on dynamic call sites of a class that are read.
 const MAX_SITES: usize = 4096;
@@ -35,9 +39,11 @@ pub(crate) struct Body {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TaskCode {
     /// The object is the task.
-    OfObject,
+    Object,
     /// It is the body of a lambda, and does not know the lambda.
-    OfLambda,
+    Lambda,
+    /// The object is a coroutine: the method runs it up to where it is suspended, or to its end.
+    Coroutine,
 }
 
 impl Tasks {
@@ -74,7 +80,7 @@ impl Tasks {
                 continue;
             }
             lambda = None;
-            match lambda_at(class, index, waits) {
+            match lambda_at(class, index, waits.catalogue) {
                 Some((true, body)) => self.add(number, instruction.pc, body, class, ids),
                 Some((false, body)) => lambda = Some((instruction.pc, body)),
                 None => {}
@@ -86,9 +92,7 @@ impl Tasks {
         if self.made.len() >= MAX_SITES {
             return;
         }
-        let [owner, name, descriptor] = body;
-        let same = |method: &Method<'_>| method.name == name && method.descriptor == descriptor;
-        let at = class.methods.iter().position(same).filter(|_| owner == class.name);
+        let at = own_method(class, body);
         let id = at.and_then(|at| ids.get(at)).copied().unwrap_or(0);
         self.made.insert((number, pc), Body { id, number: at });
         // A method that was written as such is called for other reasons too.
@@ -96,7 +100,7 @@ impl Tasks {
             && class.methods.get(at).is_some_and(|method| method.access & access::SYNTHETIC != 0)
             && let Some(code) = self.code.get_mut(at)
         {
-            *code = Some(TaskCode::OfLambda);
+            *code = Some(TaskCode::Lambda);
         }
     }
 
@@ -112,17 +116,20 @@ impl Tasks {
 }
 
 fn of_object(class: &ClassFile<'_>, method: &Method<'_>, waits: Waits<'_>) -> Option<TaskCode> {
-    if method.access & (access::STATIC | access::SYNTHETIC | access::ABSTRACT) != 0
-        || !method.descriptor.starts_with(b"()")
-    {
+    if method.access & (access::STATIC | access::SYNTHETIC | access::ABSTRACT) != 0 {
         return None;
     }
     let is = |wanted: &str| {
         let direct = || class.supertypes.iter().filter_map(|name| core::str::from_utf8(name).ok());
         direct().any(|name| waits.hierarchy.is(name, wanted))
     };
-    let mut tasks = waits.catalogue.tasks().iter().filter(|task| task.always);
-    tasks.any(|task| *task.method == *method.name && is(&task.class)).then_some(TaskCode::OfObject)
+    let (code, fits) = match method.descriptor {
+        RESUME => (TaskCode::Coroutine, TaskKind::Coroutine),
+        descriptor if descriptor.starts_with(b"()") => (TaskCode::Object, TaskKind::Always),
+        _ => return None,
+    };
+    let mut tasks = waits.catalogue.tasks().iter().filter(|task| task.kind == fits);
+    tasks.any(|task| *task.method == *method.name && is(&task.class)).then_some(code)
 }
 
 /// Whether the call hands a task over.
@@ -132,13 +139,53 @@ fn hands_over(class: &ClassFile<'_>, index: u16, waits: Waits<'_>) -> bool {
     !waits.catalogue.steps.find(owner, name, descriptor, waits.hierarchy).is_empty()
 }
 
+/// The methods of a class that are a task's code, by their place in it, as far as the class alone shows: bodies of lambdas, and
+/// methods of classes that extend or implement a listed type directly. They are worth tracing however short they are: whether a
+/// task has started shows in its code alone.
+pub(crate) fn code_in(class: &ClassFile<'_>, catalogue: &Catalogue) -> Vec<bool> {
+    let of_object = |method: &Method<'_>| {
+        let mut tasks = catalogue.tasks().iter().filter(|task| task.kind != TaskKind::HandedOver);
+        method.access & (access::STATIC | access::SYNTHETIC | access::ABSTRACT) == 0
+            && tasks
+                .any(|task| *task.method == *method.name && class.supertypes.contains(&task.class.as_bytes()))
+    };
+    let indices = || (1..class.pool.count()).filter_map(|index| u16::try_from(index).ok());
+    // Lambdas of other types are tasks only where they are handed over.
+    let hands_over = indices().any(|index| {
+        let method = class.pool.method(index);
+        method.is_ok_and(|[owner, name, descriptor]| match name {
+            b"<init>" => catalogue.steps.lists_exactly(owner, name, descriptor),
+            _ => catalogue.steps.asks_for_class(name, descriptor),
+        })
+    });
+    let mut code: Vec<bool> = class.methods.iter().map(of_object).collect();
+    if class.bootstrap_methods.is_none() {
+        return code;
+    }
+    let sites = indices().filter_map(|index| lambda_at(class, index, catalogue)).take(MAX_SITES);
+    for (_, body) in sites.filter(|(always, _)| *always || hands_over) {
+        let synthetic = |at: &usize| class.methods[*at].access & access::SYNTHETIC != 0;
+        if let Some(at) = own_method(class, body).filter(synthetic) {
+            code[at] = true;
+        }
+    }
+    code
+}
+
+/// The number of the method with this class, name and descriptor, if it is one of this class.
+fn own_method(class: &ClassFile<'_>, [owner, name, descriptor]: [&[u8]; 3]) -> Option<usize> {
+    let same = |method: &Method<'_>| method.name == name && method.descriptor == descriptor;
+    class.methods.iter().position(same).filter(|_| owner == class.name)
+}
+
 /// The method that is the code of the lambda made at a call site, and whether any lambda of its type is a task; `None` if
 /// none is.
-fn lambda_at<'a>(class: &ClassFile<'a>, index: u16, waits: Waits<'_>) -> Option<(bool, [&'a [u8]; 3])> {
+fn lambda_at<'a>(class: &ClassFile<'a>, index: u16, catalogue: &Catalogue) -> Option<(bool, [&'a [u8]; 3])> {
     let (bootstrap, descriptor) = class.pool.call_site(index)?;
     let after = descriptor.iter().rposition(|byte| *byte == b')')?;
     let made = descriptor.get(after + 1..)?.strip_prefix(b"L")?.strip_suffix(b";")?;
-    let task = waits.catalogue.tasks().iter().find(|task| task.class.as_bytes() == made)?;
+    let mut tasks = catalogue.tasks().iter().filter(|task| task.kind != TaskKind::Coroutine);
+    let task = tasks.find(|task| task.class.as_bytes() == made)?;
     let mut cursor = class.bootstrap_methods?;
     let count = cursor.u2().ok()?;
     if bootstrap >= count {
@@ -155,5 +202,5 @@ fn lambda_at<'a>(class: &ClassFile<'a>, index: u16, waits: Waits<'_>) -> Option<
         return None;
     }
     cursor.skip(2).ok()?;
-    Some((task.always, class.pool.method_handle(cursor.u2().ok()?)?))
+    Some((task.kind == TaskKind::Always, class.pool.method_handle(cursor.u2().ok()?)?))
 }

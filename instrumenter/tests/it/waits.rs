@@ -123,6 +123,27 @@ fn methods_that_take_locks_are_traced() {
     }
 }
 
+/// Whether a task has started shows in its code alone, so that is traced even if it is short.
+#[test]
+fn the_code_of_tasks_is_traced() {
+    let directory = directory("waits_tasks");
+    let classes = directory.join("classes");
+    fs::create_dir(&classes).unwrap();
+    javac(&classes, &[], &["fixture/ShortTasks.java"]);
+    let methods = |name: &str, options: Options| {
+        instrument_one(&classes, &directory.join(name), &options);
+        let map = fs::read_to_string(directory.join(name).with_extension("map.txt")).unwrap();
+        let names =
+            map.lines().filter_map(|line| line.split(',').nth(2)?.split(' ').nth(1).map(str::to_owned));
+        names.collect::<Vec<_>>()
+    };
+    let without = methods("plain", Options::default());
+    let mut more = methods("waits", waits());
+    more.retain(|name| !without.contains(name));
+    more.sort();
+    assert_eq!(more, ["lambda$submit$0", "lambda$submit$1", "lambda$submit$2", "run"]);
+}
+
 /// A broken or endless table costs a method its waits, not its tracing, and is reported.
 #[test]
 fn a_method_whose_waits_cannot_be_recorded_is_still_traced() {
@@ -138,4 +159,52 @@ fn a_method_whose_waits_cannot_be_recorded_is_still_traced() {
             .unwrap();
     assert_eq!(rewritten.skipped, [(0, SkipReason::Waits(Box::new(SkipReason::HandlerWithoutFrame)))]);
     assert!(rewritten.bytes.is_some());
+}
+
+/// A part of a coroutine says what it resumes, and whether it was suspended: by the class of what it returned.
+#[test]
+fn the_parts_of_a_coroutine_and_its_suspensions_are_recorded() {
+    let directory = directory("coroutine");
+    let classes = directory.join("classes");
+    fs::create_dir(&classes).unwrap();
+    let fakes = [
+        "kotlin/coroutines/Continuation.java",
+        "kotlin/coroutines/intrinsics/CoroutineSingletons.java",
+        "kotlin/coroutines/jvm/internal/BaseContinuationImpl.java",
+        "kotlin/coroutines/jvm/internal/SuspendLambda.java",
+        "kotlinx/coroutines/Deferred.java",
+    ];
+    let sources: Vec<&str> = fakes.into_iter().chain(["fixture/Coroutine.java"]).collect();
+    javac(&classes, &["-g", "--release", "8"], &sources);
+    let traced = directory.join("traced");
+    instrument_one(&classes, &traced, &waits());
+    let path = class_path(&[&traced, method_beat()]);
+    let printed = std::process::Command::new("java")
+        .args(["-Xverify:all", "-Danrscope.steps=true", "-cp", &path, "fixture.Coroutine"])
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&printed.stdout), "done value\nfailed value\n");
+    let steps = String::from_utf8_lossy(&printed.stderr).into_owned();
+    let steps: Vec<Vec<String>> = steps
+        .lines()
+        .filter_map(|line| line.strip_prefix("step main "))
+        .map(|line| {
+            let words = line.split(' ').map(|word| word.split('@').next().unwrap().to_owned());
+            words.enumerate().filter(|(at, _)| [0, 2, 3].contains(at)).map(|(_, word)| word).collect()
+        })
+        .collect();
+    let suspended = "CoroutineSingletons";
+    let expected = [
+        ["5", "Coroutine", "Last"],
+        ["16", "Deferred", suspended],
+        ["6", "null", suspended],
+        ["5", "Coroutine", "Last"],
+        ["6", "null", "String"],
+        ["5", "Coroutine", "Last"],
+        ["16", "Deferred", suspended],
+        ["6", "null", suspended],
+        ["5", "Coroutine", "Last"],
+        ["6", "null", "IllegalStateException"],
+    ];
+    assert_eq!(steps, expected, "{}", String::from_utf8_lossy(&printed.stderr));
 }

@@ -5,7 +5,8 @@
 //!
 //! # One position, two writers
 //! In coarse mode `MethodBeat` writes the words of methods itself, in Java, into the block that this writer has
-//! open, and keeps the position ([`Writer::grant`]). Each native event reclaims the position first: it closes
+//! open, and keeps the position ([`Writer::grant`]). A native event reclaims the position first, unless it comes from
+//! `MethodBeat` together with the position, which then stays Java's ([`Writer::put_beside_java`]): it closes
 //! the thread's [gate](crate::gate), so that Java's next event comes here too, and finds how far Java has
 //! written ([`block::end`]). Both writers run on one thread, so they never write at the same time, and the
 //! order of the thread's calls is the order in the ring. Native code need not know of Java's position.
@@ -282,6 +283,55 @@ impl Writer {
             self.settle(end as usize - 1);
         }
         self.gate.leave();
+    }
+
+    /// Writes a typed event of this id and begin bit with the time `now` where Java would have written its next word before `behind`, and leaves the
+    /// position to Java. Returns the address behind Java's next word; `None` if this needs [`Writer::put`]. `now` must not be
+    /// less than any time that Java has read. Cannot panic.
+    #[inline]
+    pub(crate) fn put_beside_java(
+        &mut self,
+        first: (bool, u32),
+        payload: &[u64],
+        now: u64,
+        behind: u64,
+    ) -> Option<u64> {
+        self.gate.enter();
+        let after = self.put_granted(first, payload, now, behind);
+        self.gate.leave();
+        after
+    }
+
+    #[inline]
+    fn put_granted(
+        &mut self,
+        (begin, id): (bool, u32),
+        payload: &[u64],
+        now: u64,
+        behind: u64,
+    ) -> Option<u64> {
+        let words = self.block.start().as_ptr().addr() as u64 + at::WORDS as u64;
+        let end = (behind.wrapping_sub(words) / 8) as usize;
+        let needed = 1 + payload.len();
+        if !self.granted
+            || self.gate.is_asked()
+            || now < self.last
+            || !(self.head() + 1..=BLOCK_WORDS).contains(&end)
+            || self.lacks_room(end - 1, now, needed, ClockMode::Coarse)
+            // Main's next word in Java has no earlier time than this event.
+            || !self.gate.advance(now - self.t0)
+        {
+            return None;
+        }
+        let head = end - 1;
+        block::publish_until(&self.block, head);
+        self.settle(head);
+        // Before the event is published, as in `store`.
+        self.settle(head + needed);
+        let first = word::pack(begin, id, now.wrapping_sub(self.t0));
+        block::publish_before_java(&self.block, head, first, payload);
+        self.last = now;
+        Some(behind + needed as u64 * 8)
     }
 
     /// Grants Java the write position behind the last event, which had the time `now`. Returns the address

@@ -147,6 +147,43 @@ fn loom_an_owner_that_does_not_check_for_the_ticker_gets_another_blocks_time() {
     tick_beside_new_block(false);
 }
 
+/// The owner records an event beside Java while the ticker comes by and another thread closes the gate.
+fn advance_beside_ticker(checks: bool) {
+    loom::model(move || {
+        let gate = Arc::new(Gate::new());
+        assert!(gate.open(100, 0));
+        let others = {
+            let gate = gate.clone();
+            thread::spawn(move || {
+                gate.tick(103, ROOM);
+                gate.close();
+            })
+        };
+        let open = if checks {
+            gate.advance(5)
+        } else {
+            let before = gate.since.load(Ordering::SeqCst);
+            gate.since.store(5, Ordering::SeqCst);
+            before < CLOSED
+        };
+        let since = gate.since.load(Ordering::Relaxed);
+        assert!(since == CLOSED || open && since == 5, "Java's next word would be before the event: {since}");
+        others.join().unwrap();
+        assert_eq!(gate.since.load(Ordering::Relaxed), CLOSED, "closed, and Java writes on");
+    });
+}
+
+#[test]
+fn loom_java_continues_no_earlier_than_an_event_beside_it_and_stays_closed_out() {
+    advance_beside_ticker(true);
+}
+
+#[test]
+#[should_panic]
+fn loom_an_owner_that_stores_its_time_opens_a_closed_gate() {
+    advance_beside_ticker(false);
+}
+
 /// Pause: the word is closed, then the gate; the owner opens the gate, then loads the word.
 fn pause_beside_opening(checks: bool) {
     loom::model(move || {

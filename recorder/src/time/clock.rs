@@ -68,6 +68,16 @@ pub fn process_cpu() -> Option<u64> {
     Some(read(libc::CLOCK_PROCESS_CPUTIME_ID)).filter(|ns| *ns > 0)
 }
 
+/// The CPU time of the calling thread, ns.
+pub fn thread_cpu() -> u64 {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// REALTIME − BOOTTIME, ns: it changes only if the clock is set or adjusted.
+pub fn realtime_ahead() -> i64 {
+    read(libc::CLOCK_REALTIME).wrapping_sub(boottime()) as i64
+}
+
 /// A time of the axis in ms of `SystemClock.uptimeMillis`, which stands still while the device sleeps.
 pub fn uptime_ms(at: u64) -> u64 {
     at.saturating_add_signed(ahead().saturating_neg()) / 1_000_000

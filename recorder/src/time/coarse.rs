@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::Thread;
 
 use crate::gate::{self, Gate};
-use crate::time::clock;
 use crate::time::fold;
 use crate::time::time_word::{CLOSED, Pace, READ_CLOCK, TimeWord};
+use crate::time::{self, clock};
 
 /// The process's time word.
 pub(crate) static TIME: TimeWord = TimeWord {
@@ -48,8 +48,20 @@ pub fn main_gate_address() -> usize {
 
 /// Opens the time word for an event, if it is closed or the event needs an exact time in coarse mode. Returns
 /// the event's pace and time. `last` is the thread's last time.
+#[inline]
 pub(crate) fn open(last: u64) -> (Pace, u64) {
-    TIME.open(clock::boottime().max(last), wake)
+    TIME.open(exact_now().max(last), wake)
+}
+
+/// A tick that is older than this is late: then the cycle counter's scale may be out of date, too.
+const MAX_SINCE_TICK: u64 = 10_000_000;
+
+/// The exact time. The counter is compared with the clock while the ticker runs, so it is used if it agrees with the last tick.
+#[inline]
+fn exact_now() -> u64 {
+    let tick = TIME.word.load(Ordering::Relaxed);
+    let now = time::now();
+    if now.wrapping_sub(tick) <= MAX_SINCE_TICK { now } else { clock::boottime() }
 }
 
 /// Whether methods may be written with the time word's time, or with main's.

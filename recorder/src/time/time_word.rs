@@ -77,6 +77,7 @@ impl TimeWord {
     /// Opens the word for an event at `now`, a reading of the clock, and calls `wake` if the ticker sleeps.
     /// Returns the pace and the event's time, which is `now` or what the word held if that is later. With
     /// [`Pace::Off`] nothing may be written.
+    #[inline]
     pub(crate) fn open(&self, now: u64, wake: impl Fn()) -> (Pace, u64) {
         loop {
             let number = self.pace.load(SeqCst);
@@ -89,15 +90,18 @@ impl TimeWord {
                     (time, time)
                 }
             };
-            self.word.fetch_max(value, SeqCst);
+            let before = self.word.fetch_max(value, SeqCst);
             if self.pace.load(SeqCst) != number {
                 // The word was opened just now at a pace that is over.
                 self.word.swap(CLOSED, SeqCst);
                 continue;
             }
-            fence(SeqCst);
-            if self.sleeping.load(SeqCst) {
-                wake();
+            // The ticker sleeps behind a closed word only: the event that opens it wakes the ticker.
+            if before == CLOSED {
+                fence(SeqCst);
+                if self.sleeping.load(SeqCst) {
+                    wake();
+                }
             }
             return (pace, time);
         }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::atomic::{Ordering, fence};
 
-use trace_format::event::{Concurrency, Encoded, Event};
+use trace_format::event::{Concurrency, Encoded, Event, typed_id, types};
 use trace_format::layout::{ClockMode, RegionKind, THREAD_LEN, THREAD_NAME_LEN, thread as entry};
 
 use crate::memory::stale::Stale;
@@ -85,13 +85,44 @@ impl ThreadWriter {
         self.grant()
     }
 
-    /// Records a step of concurrent work for Java, with the exact time: threads' steps are compared. Returns what
-    /// [`ThreadWriter::method_for_java`] returns.
-    pub fn step_for_java(&mut self, step: &Concurrency, behind: u64) -> u64 {
+    /// Records a step of concurrent work for Java, whose payload is `words`, with the exact time: threads' steps are
+    /// compared. Returns what [`ThreadWriter::method_for_java`] returns.
+    #[inline]
+    pub fn step_for_java(&mut self, words: [u64; 3], behind: u64) -> u64 {
+        const FIRST: (bool, u32) = (false, typed_id(types::CONCURRENCY, 3));
+        self.put_for_java(FIRST, &words, behind).unwrap_or_else(|| {
+            self.put_and_grant(&Event::Concurrency(Concurrency::from_words(words)).encode(), behind)
+        })
+    }
+
+    /// Records a typed event for Java, with the exact time.
+    #[inline]
+    pub(crate) fn typed_for_java(&mut self, event: &Encoded, behind: u64) -> u64 {
+        self.put_for_java((event.begin, event.id), event.payload(), behind)
+            .unwrap_or_else(|| self.put_and_grant(event, behind))
+    }
+
+    /// Writes where Java has the position, and leaves it to Java; `None` if Java has not.
+    #[inline]
+    fn put_for_java(&mut self, first: (bool, u32), payload: &[u64], behind: u64) -> Option<u64> {
+        if behind == 0 || !coarse::is_coarse_and_open() {
+            return None;
+        }
+        let (Pace::Coarse, now) = coarse::open(self.writer.last()) else { return None };
+        self.writer.put_beside_java(first, payload, now, behind)
+    }
+
+    /// Takes the position back from Java: nothing is recorded any more.
+    pub(crate) fn give_up(&mut self, behind: u64) -> u64 {
         self.writer.release(behind);
-        let put = crate::guard::disarm_on_panic(|| {
-            Recorder::active().and_then(|_| self.put(&Event::Concurrency(*step).encode()))
-        });
+        0
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_and_grant(&mut self, event: &Encoded, behind: u64) -> u64 {
+        self.writer.release(behind);
+        let put = crate::guard::disarm_on_panic(|| Recorder::active().and_then(|_| self.put(event)));
         if put.flatten().is_some() { self.grant() } else { 0 }
     }
 

@@ -6,20 +6,15 @@ use trace_format::TextId;
 use trace_format::event::{Event, Wait, WaitKind};
 
 use crate::recorder::Recorder;
-use crate::writing::thread::with_writer;
+use crate::writing::thread::{ThreadWriter, with_writer};
 
 /// Records that the calling thread is about to wait. `lock` identifies what it waits for (0: nothing that has
 /// an owner); the owner is looked up now.
 pub fn wait_begin(kind: WaitKind, lock: u64, class: TextId) {
     let Some(recorder) = Recorder::active() else { return };
-    let owner = if lock == 0 { 0 } else { recorder.owners.owner(lock) };
     with_writer(recorder, |thread| {
-        // Entering a monitor that the thread owns already is no wait.
-        let owner = if owner == thread.uid() { 0 } else { owner };
-        if thread.is_main() && owner != 0 {
-            recorder.main_waits_for.store(lock, Ordering::Relaxed);
-        }
-        thread.put(&Event::WaitBegin(Wait { kind, owner, lock, class }).encode())
+        let event = about_to_wait(recorder, thread, kind, lock, class);
+        thread.put(&event.encode())
     });
 }
 
@@ -28,13 +23,56 @@ pub fn wait_end(kind: WaitKind, lock: u64) {
     let Some(recorder) = Recorder::active() else { return };
     with_writer(recorder, |thread| {
         thread.put(&Event::WaitEnd.encode());
-        if thread.is_main() {
-            recorder.main_waits_for.store(0, Ordering::Relaxed);
-        }
-        if kind == WaitKind::Monitor && lock != 0 {
-            recorder.owners.acquired(lock, thread.uid());
-        }
+        waited(recorder, thread, kind, lock);
     });
+}
+
+/// As [`wait_begin`], for Java, on the thread of this writer. Returns what [`ThreadWriter::method_for_java`] returns.
+pub fn wait_begin_for_java(
+    thread: &mut ThreadWriter,
+    kind: WaitKind,
+    lock: u64,
+    class: TextId,
+    behind: u64,
+) -> u64 {
+    let Some(recorder) = Recorder::active() else { return thread.give_up(behind) };
+    let event = about_to_wait(recorder, thread, kind, lock, class);
+    thread.typed_for_java(&event.encode(), behind)
+}
+
+/// As [`wait_end`], for Java.
+pub fn wait_end_for_java(thread: &mut ThreadWriter, kind: WaitKind, lock: u64, behind: u64) -> u64 {
+    let Some(recorder) = Recorder::active() else { return thread.give_up(behind) };
+    let behind = thread.typed_for_java(&Event::WaitEnd.encode(), behind);
+    waited(recorder, thread, kind, lock);
+    behind
+}
+
+#[inline]
+fn about_to_wait(
+    recorder: &Recorder,
+    thread: &ThreadWriter,
+    kind: WaitKind,
+    lock: u64,
+    class: TextId,
+) -> Event {
+    let owner = if lock == 0 { 0 } else { recorder.owners.owner(lock) };
+    // Entering a monitor that the thread owns already is no wait.
+    let owner = if owner == thread.uid() { 0 } else { owner };
+    if thread.is_main() && owner != 0 {
+        recorder.main_waits_for.store(lock, Ordering::Relaxed);
+    }
+    Event::WaitBegin(Wait { kind, owner, lock, class })
+}
+
+#[inline]
+fn waited(recorder: &Recorder, thread: &ThreadWriter, kind: WaitKind, lock: u64) {
+    if thread.is_main() {
+        recorder.main_waits_for.store(0, Ordering::Relaxed);
+    }
+    if kind == WaitKind::Monitor && lock != 0 {
+        recorder.owners.acquired(lock, thread.uid());
+    }
 }
 
 /// Notes that the calling thread has left `lock`. Only updates the table of owners.

@@ -16,9 +16,11 @@ numbered! {
         Scheduled = 3 "scheduled",
         /// The object is the future of the task [`Concurrency::other`].
         Future = 4 "future",
-        /// The calling thread begins to run the task. Without an object, the task whose code is [`Concurrency::method`].
+        /// The calling thread begins to run the task. Without an object, the task whose code is [`Concurrency::method`]. Of
+        /// a coroutine, it begins or goes on: [`Concurrency::other`] is what it resumes when it has ended.
         Started = 5 "started",
-        /// The calling thread has run the task, by return or exception.
+        /// The calling thread has run the task, by return or exception. Of a coroutine, [`Concurrency::other`] is the result
+        /// or the exception; its class shows whether the coroutine was suspended ([`Concurrency::SUSPENDED`]).
         Finished = 6 "finished",
         /// A future was completed or cancelled by a call.
         Completed = 7 "completed",
@@ -38,6 +40,9 @@ numbered! {
         Taken = 14 "taken",
         /// A thread was started; the class is its name, and [`Concurrency::other`] its Runnable if that is known.
         ThreadStarted = 15 "thread-started",
+        /// A coroutine called a function that may suspend it, to wait for the object. [`Concurrency::other`] is what the
+        /// call returned; its class shows whether the coroutine was suspended ([`Concurrency::SUSPENDED`]).
+        Awaited = 16 "awaited",
     }
 }
 
@@ -67,6 +72,8 @@ impl Concurrency {
     pub const COUNTS_DOWN: u16 = 1;
     /// In the line of the same steps: the task's code puts elements into a blocking queue.
     pub const PUTS: u16 = 2;
+    /// Class of what a call returns that has suspended its coroutine (Kotlin's `COROUTINE_SUSPENDED`).
+    pub const SUSPENDED: &str = "kotlin.coroutines.intrinsics.CoroutineSingletons";
 
     /// The payload: step and line (16 bits each), method; both objects; both classes.
     #[must_use]

@@ -72,6 +72,8 @@ pub struct Message {
     pub handler: u32,
     /// When the message was due, 0 if unknown.
     pub due: u64,
+    /// The callback's identity hash code, 0 if unknown.
+    pub object: u32,
 }
 
 impl Message {

@@ -10,7 +10,14 @@ fn any_event() -> impl Strategy<Value = Event> {
         Just(Event::Enter(ids::DISPATCH)),
         any::<u64>().prop_map(Event::Time),
         (text(), text(), any::<i32>(), any::<u64>()).prop_map(|(target, callback, what, due)| {
-            Event::MessageBegin(Message { target, callback, what, handler: due as u32, due })
+            Event::MessageBegin(Message {
+                target,
+                callback,
+                what,
+                handler: due as u32,
+                due,
+                object: what as u32 / 2,
+            })
         }),
         Just(Event::MessageEnd),
         (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(vsync, intended, interval)| {

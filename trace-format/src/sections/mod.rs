@@ -12,6 +12,7 @@
 mod lines;
 
 pub mod anr_snapshot;
+pub mod component;
 pub mod configuration;
 pub mod exit_info;
 pub mod native_frames;
@@ -23,6 +24,7 @@ pub mod profile;
 pub mod self_measurement;
 pub mod stack_samples;
 pub mod startup;
+pub mod system_state;
 pub mod timed;
 pub mod verdict;
 
@@ -44,10 +46,11 @@ pub const fn max_len(kind: SectionKind) -> u64 {
         SectionKind::NativeStack => native_stack::MAX_LEN as u64,
         // A queue of ten thousand messages.
         SectionKind::AnrSnapshot | SectionKind::Overhead => 4 << 20,
-        SectionKind::Issue | SectionKind::AnrProfile | SectionKind::NativeFrames => 1 << 20,
+        SectionKind::SystemState => system_state::MAX_LEN as u64,
+        SectionKind::Issue | SectionKind::PlatformProfile | SectionKind::NativeFrames => 1 << 20,
         SectionKind::Process | SectionKind::Configuration => 64 << 10,
         SectionKind::Verdict => verdict::MAX_LEN as u64,
-        SectionKind::Startup | SectionKind::SelfMeasurement => 4 << 10,
+        SectionKind::Startup | SectionKind::SelfMeasurement | SectionKind::Component => 4 << 10,
     }
 }
 
@@ -67,15 +70,17 @@ mod tests {
     /// Calls every parser.
     fn parse_all(payload: &[u8]) {
         let _ = anr_snapshot::AnrSnapshot::parse(payload);
+        let _ = component::Component::parse(payload);
         let _ = configuration::parse(payload);
         let _ = exit_info::ExitInformation::parse(payload);
         let _ = native_frames::NativeFrames::parse(payload);
         let _ = native_modules::NativeModules::parse(payload);
         let _ = native_stack::NativeStack::parse(payload);
         let _ = process::Process::parse(payload);
-        let _ = profile::AnrProfile::parse(payload);
+        let _ = profile::PlatformProfile::parse(payload);
         let _ = self_measurement::SelfMeasurement::parse(payload);
         let _ = startup::Startup::parse(payload);
+        let _ = system_state::SystemState::parse(payload);
         let _ = timed::parse(SectionKind::DumpText, payload);
         let _ = verdict::Verdict::parse(payload);
         let text = String::from_utf8_lossy(payload);

@@ -84,6 +84,7 @@ fn fill(thread: &mut ThreadBuilder, log: &mut Vec<(u64, Event, usize)>, count: u
                 what: id as i32,
                 handler: id,
                 due: now,
+                object: id % 3,
             }),
             1 => Event::MessageEnd,
             2 => Event::StageBegin(Stage::ALL[random.below(5)]),

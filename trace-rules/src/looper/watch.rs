@@ -194,6 +194,10 @@ impl Watch {
     /// The watching thread sleeps from here on. Call it where there is much to do between a poll and its sleep; of `poll` only the
     /// three clocks are read.
     pub fn sleeps(&mut self, poll: Poll) {
+        // A freezer may also come while the watching thread works.
+        let working = Poll { due_ns: self.before.now_ns, ..poll };
+        let frozen_ns = self.delay(&working).frozen_ns;
+        self.message.frozen_ns = self.message.frozen_ns.saturating_add(frozen_ns);
         self.before = poll;
     }
 

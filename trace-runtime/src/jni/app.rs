@@ -19,7 +19,8 @@ use crate::monitors::config::{options, redact};
 use crate::monitors::looper::{idle, touch, tuning};
 use crate::monitors::native_stacks::watched;
 use crate::monitors::past::exit_info::{self, Exit};
-use crate::monitors::past::{crash_loop, listing, profile, retention};
+use crate::monitors::past::profile::{self, Answer};
+use crate::monitors::past::{crash_loop, listing, retention};
 use crate::monitors::starts::lifecycle::{self, Step};
 use crate::monitors::{app_state, envelope, matrix_04, starts};
 use crate::native_api;
@@ -71,6 +72,20 @@ extern "system" fn Java_dev_anrscope_Natives_number(
     })
     .flatten()
     .unwrap_or(0)
+}
+
+/// The value of a text option; empty by default and for an unknown key.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_text(
+    env: EnvUnowned<'_>,
+    _: JClass<'_>,
+    key: JString<'_>,
+) -> jstring {
+    let value = disarm_on_panic(|| {
+        let key = string(&env, &key)?;
+        options::TEXTS.iter().find(|option| option.key == key).map(|option| options::text(option.text))
+    });
+    java_string(&env, &value.flatten().unwrap_or_default())
 }
 
 /// All current values.
@@ -295,6 +310,14 @@ extern "system" fn Java_dev_anrscope_Natives_armed(_: EnvUnowned<'_>, _: JClass<
     });
 }
 
+/// The id of this process's recording; null if nothing is recorded.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_Natives_recordingId(env: EnvUnowned<'_>, _: JClass<'_>) -> jstring {
+    disarm_on_panic(monitors::past::own_id)
+        .flatten()
+        .map_or(std::ptr::null_mut(), |id| java_string(&env, &id))
+}
+
 /// Appends the system's account of an ended process.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_exited(
@@ -327,17 +350,25 @@ extern "system" fn Java_dev_anrscope_Natives_exited(
     .unwrap_or(false)
 }
 
-/// Records a profile of an ANR that the platform left.
+/// Records what the platform stored at a trigger, that it did not, or that it is asked to.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_profiled(
     env: EnvUnowned<'_>,
     _: JClass<'_>,
     directory: JString<'_>,
+    trigger: JString<'_>,
     path: JString<'_>,
+    tag: JString<'_>,
+    error: jint,
 ) -> jboolean {
-    disarm_on_panic(|| Some(profile::left(Path::new(&string(&env, &directory)?), &string(&env, &path)?)))
-        .flatten()
-        .unwrap_or(false)
+    disarm_on_panic(|| {
+        let (trigger, path) = (string(&env, &trigger)?, string(&env, &path));
+        let tag = string(&env, &tag).unwrap_or_default();
+        let answer = Answer { trigger: &trigger, path: path.as_deref(), tag: &tag, error };
+        Some(profile::answered(Path::new(&string(&env, &directory)?), &answer))
+    })
+    .flatten()
+    .unwrap_or(false)
 }
 
 /// Handles a step of an activity's life cycle. Returns whether the application's creation ends with it.

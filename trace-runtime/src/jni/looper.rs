@@ -53,6 +53,7 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_line(
     callback: jint,
     what: jint,
     handler: jint,
+    object: jint,
 ) -> jint {
     // Its address on the stack identifies the loop.
     let here = 0u8;
@@ -67,7 +68,14 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_line(
             Some(Bound::Begin) => {
                 let (target, callback) = (TextId(target as u32), TextId(callback as u32));
                 message_bounds::begin(
-                    &Message { target, callback, what, handler: handler as u32, due: 0 },
+                    &Message {
+                        target,
+                        callback,
+                        what,
+                        handler: handler as u32,
+                        due: 0,
+                        object: object as u32,
+                    },
                     stack,
                 );
                 match frames::message_begins(target.0, what) {

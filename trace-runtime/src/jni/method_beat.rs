@@ -9,7 +9,7 @@ use std::time::Duration;
 use ::jni::EnvUnowned;
 use ::jni::objects::{JClass, JString};
 use ::jni::sys::{jboolean, jint, jlong};
-use trace_format::event::{Concurrency, TextId, WaitKind};
+use trace_format::event::{TextId, WaitKind};
 
 use crate::control::Clock;
 use crate::files::file::Destination;
@@ -105,10 +105,10 @@ extern "system" fn Java_dev_anrscope_MethodBeat_step(
     objects: jlong,
     classes: jlong,
 ) -> jlong {
-    let step = Concurrency::from_words([head, objects, classes].map(|word| word as u64));
+    let words = [head, objects, classes].map(|word| word as u64);
     // SAFETY: as for `enter`.
     if let Some(thread) = unsafe { ThreadWriter::from_address(thread) } {
-        return thread.step_for_java(&step, behind as u64) as jlong;
+        return thread.step_for_java(words, behind as u64) as jlong;
     }
     0
 }
@@ -192,29 +192,44 @@ extern "system" fn Java_dev_anrscope_MethodBeat_focus(
     });
 }
 
-/// Records a wait's begin, with the lock's identity and class.
+/// Records the start of a wait, with the lock's identity and class. Returns as `enter`.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_waitBegin(
     _: EnvUnowned<'_>,
     _: JClass<'_>,
+    thread: jlong,
+    behind: jlong,
     kind: jint,
     lock: jint,
     class: jint,
-) {
-    let Some(kind) = WaitKind::from_number(kind as u32) else { return };
-    disarm_on_panic(|| crate::wait_begin(kind, lock_identity(lock), TextId(class as u32)));
+) -> jlong {
+    // SAFETY: as for `enter`.
+    let (Some(thread), Some(kind)) =
+        (unsafe { ThreadWriter::from_address(thread) }, WaitKind::from_number(kind as u32))
+    else {
+        return behind;
+    };
+    let (lock, class) = (lock_identity(lock), TextId(class as u32));
+    recorder::wait_begin_for_java(thread, kind, lock, class, behind as u64) as jlong
 }
 
-/// Records a wait's end.
+/// Records a wait's end. Returns as `enter`.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_waitEnd(
     _: EnvUnowned<'_>,
     _: JClass<'_>,
+    thread: jlong,
+    behind: jlong,
     kind: jint,
     lock: jint,
-) {
-    let Some(kind) = WaitKind::from_number(kind as u32) else { return };
-    disarm_on_panic(|| crate::wait_end(kind, lock_identity(lock)));
+) -> jlong {
+    // SAFETY: as for `enter`.
+    let (Some(thread), Some(kind)) =
+        (unsafe { ThreadWriter::from_address(thread) }, WaitKind::from_number(kind as u32))
+    else {
+        return behind;
+    };
+    recorder::wait_end_for_java(thread, kind, lock_identity(lock), behind as u64) as jlong
 }
 
 /// Records that a monitor was released.

@@ -2,11 +2,13 @@
 //! of Java strings.
 
 mod app;
+mod components;
 mod error_states;
 mod frames;
 mod looper;
 mod method_beat;
 mod overlay;
+mod platform_status;
 mod reports;
 mod sampler;
 mod stack_bytes;

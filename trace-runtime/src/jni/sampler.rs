@@ -20,13 +20,16 @@ extern "system" fn Java_dev_anrscope_StackSampler_end(_: EnvUnowned<'_>, _: JCla
     disarm_on_panic(sampler::stop);
 }
 
-/// The next request: four times its number, plus 1 if everything is requested and not only the stack, plus
-/// 2 if the stack may be taken. 0 after the end.
+/// The next request: eight times its number, plus 1 if everything is requested and not only the stack, plus
+/// 2 if the stack may be taken, plus 4 if a system trace is requested and nothing else. 0 after the end.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_StackSampler_next(_: EnvUnowned<'_>, _: JClass<'_>) -> jlong {
     let request = disarm_on_panic(sampler::next).flatten();
-    request
-        .map_or(0, |asked| (asked.id as jlong) << 2 | jlong::from(asked.stack) << 1 | jlong::from(asked.all))
+    request.map_or(0, |asked| {
+        let bits =
+            jlong::from(asked.system_trace) << 2 | jlong::from(asked.stack) << 1 | jlong::from(asked.all);
+        (asked.id as jlong) << 3 | bits
+    })
 }
 
 /// Answers a request.
@@ -54,7 +57,7 @@ extern "system" fn Java_dev_anrscope_StackSampler_answer(
             native_kib: u64::try_from(native_kib).unwrap_or(0),
             pending: text(&pending),
         };
-        sampler::answer(request as u64 >> 2, answer, u64::try_from(took_ns).unwrap_or(0));
+        sampler::answer(request as u64 >> 3, answer, u64::try_from(took_ns).unwrap_or(0));
     });
 }
 

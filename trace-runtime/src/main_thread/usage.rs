@@ -2,13 +2,12 @@
 //! a stall: is main running, runnable, or waiting for something else? Read by the timer thread, never by
 //! main; each sample reads three small files.
 
-use std::fs::File;
-use std::io::Read;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use trace_format::event::{Event, Usage};
 
+use crate::kernel_files;
 use crate::recorder::Recorder;
 
 /// The sampling interval while a message is stalled, ns.
@@ -85,38 +84,23 @@ pub(crate) fn main_stat() -> String {
 }
 
 fn read<'a>(tid: u32, name: &str, buffer: &'a mut [u8; 4096]) -> Option<&'a str> {
-    let mut file = File::open(format!("/proc/self/task/{tid}/{name}")).ok()?;
-    let mut length = 0;
-    while length < buffer.len() {
-        match file.read(&mut buffer[length..]) {
-            Ok(0) => break,
-            Ok(n) => length += n,
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return None,
-        }
-    }
-    // The thread's name comes first and need not be UTF-8.
-    let from = buffer[..length].iter().rposition(|b| *b == b')').unwrap_or(0);
-    std::str::from_utf8(&buffer[from..length]).ok()
+    kernel_files::behind_name(kernel_files::of_thread(tid, name, buffer)?)
 }
 
 /// The state letter after the name (man 5 proc_pid_stat).
-fn state(stat: &str) -> Option<u8> {
+pub(crate) fn state(stat: &str) -> Option<u8> {
     stat.strip_prefix(") ")?.bytes().next()
 }
 
 /// Time run and time runnable, ns (Documentation/scheduler/sched-stats.rst).
-fn schedstat(text: &str) -> Option<(u64, u64)> {
+pub(crate) fn schedstat(text: &str) -> Option<(u64, u64)> {
     let mut numbers = text.split_ascii_whitespace().map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
 /// Voluntary and involuntary context switches (man 5 proc_pid_status).
 fn switches(status: &str) -> (u32, u32) {
-    let of = |key: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(key));
-        line.and_then(|rest| rest.trim_start_matches(':').trim().parse().ok()).unwrap_or(0)
-    };
+    let of = |key| kernel_files::keyed(status, key).and_then(|number| number.try_into().ok()).unwrap_or(0);
     (of("voluntary_ctxt_switches"), of("nonvoluntary_ctxt_switches"))
 }
 

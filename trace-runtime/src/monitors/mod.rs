@@ -8,6 +8,7 @@
 //! | [`reports`], `envelope` | finished reports for the recording and the app's listener; what each says of device and process |
 //! | `native_stacks` | native stacks of stalled threads; heartbeats of the app's own threads |
 //! | `stacks` | what main called, from its record; main's Java stack and samples of it |
+//! | `system_state` | threads, CPU, memory, I/O and power while main is stalled |
 //! | `matrix_04` | slow methods that only Matrix 0.4 reports (option `older_methods`) |
 //! | `looper` | messages, idle handlers and input on main; main's priority and timer slack |
 //! | `frames` | the stages of a frame, the counting of frames, the overlay |
@@ -34,6 +35,7 @@ pub(crate) mod past;
 pub mod reports;
 pub(crate) mod stacks;
 pub(crate) mod starts;
+pub(crate) mod system_state;
 
 pub use config::options;
 

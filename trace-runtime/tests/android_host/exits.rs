@@ -59,7 +59,7 @@ fn profile(name: &str, sdk: u32, pid: &str, trigger: u32, error: u32) -> (String
     let all = app_recordings(&case().directory()).into_iter().flat_map(|path| {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let text = |section| String::from_utf8(section).unwrap();
-        sections(&open(&path), SectionKind::AnrProfile).into_iter().map(move |s| (name.clone(), text(s)))
+        sections(&open(&path), SectionKind::PlatformProfile).into_iter().map(move |s| (name.clone(), text(s)))
     });
     (run.printed.replace(&*file.to_string_lossy(), "FILE"), all.collect())
 }
@@ -72,17 +72,24 @@ fn a_profile_from_the_platform_is_noted_in_the_recording_of_its_process() {
     assert_eq!(noted.len(), 1, "{noted:?}");
     let (name, text) = &noted[0];
     assert_eq!(*name, format!("com.example.app-{pid}"), "the system says that it had an ANR");
-    assert!(text.starts_with("path=/") && text.contains("perfetto-trace\nbytes=9\ntime_ms="), "{text}");
+    let begin = "trigger=anr\noutcome=stored\npath=/";
+    assert!(text.starts_with(begin) && text.contains("perfetto-trace\nbytes=9\ntime_ms="), "{text}");
 }
 
 #[test]
-fn profiles_of_other_triggers_failures_and_older_systems_are_left_alone() {
-    for (name, sdk, trigger, error, printed) in [
-        ("profile-other", 36, 1, 0, "trigger 2\nwaiting 0\n"),
-        ("profile-failed", 36, 2, 1, "trigger 2\nwaiting 0\n"),
-        ("profile-older", 35, 2, 0, "waiting 1\n"),
-    ] {
+fn profiles_of_other_triggers_and_older_systems_are_left_alone() {
+    for (name, sdk, trigger, printed) in
+        [("profile-other", 36, 1, "trigger 2\nwaiting 0\n"), ("profile-older", 35, 2, "waiting 1\n")]
+    {
         let pid = killed(name).to_string();
-        assert_eq!(profile(name, sdk, &pid, trigger, error), (printed.to_owned(), Vec::new()), "{name}");
+        assert_eq!(profile(name, sdk, &pid, trigger, 0), (printed.to_owned(), Vec::new()), "{name}");
     }
+}
+
+#[test]
+fn a_profile_that_the_platform_denies_is_noted_with_the_reason() {
+    let pid = killed("profile-failed").to_string();
+    let (_, noted) = profile("profile-failed", 36, &pid, 2, 1);
+    let [(_, text)] = &noted[..] else { panic!("{noted:?}") };
+    assert!(text.starts_with("trigger=anr\noutcome=rate_limit_system\ntime_ms="), "{text}");
 }

@@ -367,17 +367,22 @@ fn where_scheduling_is_hidden_a_vsync_right_after_an_animation_costs_one_more() 
 }
 
 #[test]
-fn frames_that_only_a_dialog_draws_are_frames_with_all_their_stages() {
-    for sdk in [24, 34] {
-        let recording = Case::new("FrameDialog").named(&sdk.to_string()).sdk(sdk).run().recording();
+fn frames_that_only_a_dialog_or_a_popup_draws_are_frames_with_all_their_stages() {
+    // Before API 26 a dialog's metrics have no vsync; a popup has none.
+    for (sdk, what, listeners) in
+        [(24, "dialog", 0), (26, "dialog", 1), (34, "dialog", 1), (24, "popup", 0), (34, "popup", 0)]
+    {
+        let run = Case::new("FrameDialog").named(&format!("{what}-{sdk}")).sdk(sdk).word(what).run();
+        assert_eq!(run.printed, format!("listeners {listeners}\n"), "{what} {sdk}");
+        let recording = run.recording();
         let all = events(&recording, main_thread(&recording));
         let from = all.iter().position(
             |(_, event)| matches!(event, Event::Mark(id) if recording.texts().get(*id) == Some("dialog")),
         );
         let dialogs = &all[from.expect("the mark")..];
         let count = |of: Event| dialogs.iter().filter(|(_, event)| *event == of).count();
-        assert_eq!((count(Event::FrameEnd), count(Event::FrameSkipped)), (20, 0), "{sdk}");
-        assert_eq!(count(Event::StageBegin(Stage::Animation)), 20, "{sdk}");
+        assert_eq!((count(Event::FrameEnd), count(Event::FrameSkipped)), (20, 0), "{what} {sdk}");
+        assert_eq!(count(Event::StageBegin(Stage::Animation)), 20, "{what} {sdk}");
     }
 }
 

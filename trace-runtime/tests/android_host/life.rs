@@ -71,7 +71,9 @@ fn the_life_of_an_app_is_in_one_recording_per_process() {
         "reason=anr",
         "trace=ours",
         "anr.getTimeoutMillis=5000",
-        "anr.getType=2",
+        "anr.getAnrType=2",
+        "anr.getAnrId=7",
+        "anr.isUserPerceptible=true",
         "\"main\" prio=5 tid=1 Sleeping",
     ] {
         assert!(exit.lines().any(|own| own == line), "{line}: {exit}");

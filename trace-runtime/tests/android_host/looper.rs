@@ -121,6 +121,11 @@ fn nested_loops_and_swallowed_exceptions_stay_apart_in_the_recording() {
         _ => None,
     });
     assert!(begins.clone().all(|message| message.handler == handler));
+    // Moody describes itself, and the last Runnable is not compared.
+    let task = u32::from_str_radix(run.lines("task").next().unwrap(), 16).unwrap();
+    let objects: Vec<u32> = begins.map(|message| message.object).collect();
+    assert_eq!(objects.iter().filter(|object| **object != 0).count(), 2, "{objects:?}");
+    assert_eq!(objects[1], task);
 }
 
 #[test]

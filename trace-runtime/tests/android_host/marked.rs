@@ -9,12 +9,12 @@ use super::lifetime::app_recordings;
 /// Places of the app's texts, and of the system's texts about it; two more are numbers.
 const PLACES: u32 = 33;
 /// `Message.arg1` and `arg2`.
-const NUMBERS: [(&str, u32); 2] = [("1717171", 34), ("1818181", 35)];
+const NUMBERS: [(&str, u32); 2] = [("1717171717", 34), ("1818181818", 35)];
 
 /// What is recorded without `redact`, as docs/configuration.md lists: a mark, a counter, a scene, refused
 /// options, a callback's and a handler's first word, names of threads; a description, and a dump's threads,
 /// thread groups and subject.
-pub(crate) const ITS_OWN: [u32; 12] = [1, 2, 3, 4, 5, 6, 8, 22, 30, 31, 32, 33];
+pub(crate) const ITS_OWN: [u32; 13] = [1, 2, 3, 4, 5, 6, 8, 22, 24, 30, 31, 32, 33];
 
 /// The system's dump of the process.
 fn dump(pid: &str) -> String {

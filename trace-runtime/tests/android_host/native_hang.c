@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +16,13 @@ static long long now_ms(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* The clock of the captures. */
+static long long boottime_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
 static void sleep_ms(long ms) {
@@ -53,10 +61,11 @@ __attribute__((noinline)) void hang_mutex(long ms) {
 long long Java_dev_anrscope_NativeHang_stuck(void *env, void *class, int how, long long ms) {
     (void)env;
     (void)class;
-    long long from = now_ms();
+    long long from = now_ms(), began = boottime_ns();
     if (how == 0) hang_spin(ms);
     if (how == 1) hang_sleep(ms);
     if (how == 2) hang_mutex(ms);
+    dprintf(STDOUT_FILENO, "inside %lld %lld\n", began, boottime_ns());
     return now_ms() - from;
 }
 

@@ -66,10 +66,12 @@ fn captures(recording: &Recording<Vec<u8>>) -> Vec<(NativeStack, Vec<u8>)> {
 
 /// Checks that the library is among the modules, and returns whether `address` is its code.
 fn is_in_the_library(recording: &Recording<Vec<u8>>, address: u64) -> bool {
-    let modules = sections(recording, SectionKind::NativeModules);
-    let modules = NativeModules::parse(modules.last().expect("modules")).unwrap();
-    let mapping = modules.mappings.iter().find(|mapping| mapping.path.ends_with("/libnative_hang.so"));
-    let mapping = mapping.unwrap_or_else(|| panic!("{:?}", modules.mappings));
+    // A list has the modules of the stacks before it; those of a capture after the hang need not have the library.
+    let lists = sections(recording, SectionKind::NativeModules);
+    let all = lists.iter().flat_map(|list| NativeModules::parse(list).expect("modules").mappings);
+    let all: Vec<_> = all.collect();
+    let mapping = all.iter().find(|mapping| mapping.path.ends_with("/libnative_hang.so"));
+    let mapping = mapping.unwrap_or_else(|| panic!("{all:?}"));
     assert!(!mapping.build_id.is_empty(), "{mapping:?}");
     (mapping.start..mapping.end).contains(&address)
 }
@@ -87,6 +89,18 @@ fn notices(recording: &Recording<Vec<u8>>) -> Vec<String> {
         _ => None,
     });
     notices.collect()
+}
+
+/// The captures taken while main was in the library's call. One asked for in the call may be taken after it, when the
+/// message prints; the library's function prints the times between which it hung.
+fn inside<'a>(
+    run: &Run,
+    captures: &'a [(NativeStack, Vec<u8>)],
+) -> impl Iterator<Item = &'a (NativeStack, Vec<u8>)> + Clone {
+    let times = run.lines("inside").next().unwrap_or_else(|| panic!("{}", run.printed));
+    let times = times.split(' ').map(|time| time.parse().unwrap());
+    let [began, ended] = times.collect::<Vec<u64>>()[..] else { panic!("{}", run.printed) };
+    captures.iter().filter(move |(capture, _)| (began..=ended).contains(&capture.at))
 }
 
 fn took(run: &Run) -> u64 {
@@ -112,9 +126,11 @@ fn a_main_that_computes_in_a_library_has_native_stacks_there() {
         assert_eq!((capture.tid, capture.reason), (main, Some(Reason::Stall)));
         assert!(!stack.is_empty());
     }
+    let mut inside = inside(&run, &captures);
+    assert!(inside.clone().count() >= 2, "{captures:?} {}", run.printed);
+    assert!(inside.clone().any(|(capture, _)| is_in_the_library(&recording, capture.pc())));
     // It may be in the C library, which reads the clock, or in the vDSO.
-    assert!(captures.iter().any(|(capture, _)| is_in_the_library(&recording, capture.pc())));
-    assert!(captures.iter().all(|(capture, stack)| {
+    assert!(inside.all(|(capture, stack)| {
         is_in_the_library(&recording, capture.pc()) || returns_to_the_library(&recording, stack) > 0
     }));
     // Later captures are differences.
@@ -138,8 +154,9 @@ fn a_sleep_of_the_app_is_not_cut_short_and_has_native_stacks() {
     assert!(took(&run) >= 1_500, "{}", run.printed);
     let recording = run.recording();
     let captures = captures(&recording);
-    assert!(!captures.is_empty(), "{:?}", notices(&recording));
-    assert!(captures.iter().all(|(_, stack)| returns_to_the_library(&recording, stack) > 0));
+    let mut inside = inside(&run, &captures);
+    assert!(inside.clone().count() > 0, "{captures:?} {} {:?}", run.printed, notices(&recording));
+    assert!(inside.all(|(_, stack)| returns_to_the_library(&recording, stack) > 0), "{captures:?}");
 }
 
 #[test]
@@ -150,10 +167,11 @@ fn the_owner_of_the_mutex_that_main_waits_for_is_captured() {
     let main = main_thread(&recording).tid;
     let of_main = captures.iter().find(|(capture, _)| capture.tid == main && capture.mutex.1 != 0);
     let owner = of_main.unwrap_or_else(|| panic!("{captures:?}")).0.mutex.1;
-    let of_owner = captures.iter().find(|(capture, _)| capture.reason == Some(Reason::LockOwner));
-    let (of_owner, stack) = of_owner.unwrap_or_else(|| panic!("{captures:?}"));
-    assert_eq!(of_owner.tid, owner);
-    assert!(is_in_the_library(&recording, of_owner.pc()) || returns_to_the_library(&recording, stack) > 0);
+    let mut of_owner = captures.iter().filter(|(capture, _)| capture.reason == Some(Reason::LockOwner));
+    assert!(of_owner.clone().count() > 0 && of_owner.clone().all(|(capture, _)| capture.tid == owner));
+    assert!(of_owner.any(|(capture, stack)| {
+        is_in_the_library(&recording, capture.pc()) || returns_to_the_library(&recording, stack) > 0
+    }));
 }
 
 #[test]
@@ -201,10 +219,17 @@ fn a_thread_that_misses_its_beat_is_recorded_with_its_native_stack() {
         let notices = notices(&recording);
         assert!(notices.iter().any(|text| text.contains("thread Game (tid ") && text.contains(" missed its heartbeat for ")), "{how}: {notices:?} {}", run.printed);
         let captures = captures(&recording);
-        let (capture, stack) = captures.first().unwrap_or_else(|| panic!("{how}: {notices:?}"));
-        assert_eq!(capture.reason, Some(Reason::MissedBeat));
-        assert_ne!(capture.tid, main_thread(&recording).tid);
-        assert!(returns_to_the_library(&recording, stack) > 0);
+        assert!(!captures.is_empty(), "{how}: {notices:?}");
+        let main = main_thread(&recording).tid;
+        for (capture, _) in &captures {
+            assert_eq!(capture.reason, Some(Reason::MissedBeat));
+            assert_ne!(capture.tid, main);
+        }
+        // On a busy machine a beat can be missed outside of the library as well.
+        assert!(
+            captures.iter().any(|(_, stack)| returns_to_the_library(&recording, stack) > 0),
+            "{captures:?}"
+        );
         if how == "game" {
             assert_eq!(run.lines("watched").collect::<Vec<_>>(), ["1"]);
         } else {

@@ -2,7 +2,12 @@ package android.app;
 
 import android.os.Build;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 
 public class ActivityManager {
     /** Answers that tests set. */
@@ -47,6 +52,61 @@ public class ActivityManager {
         List<ProcessErrorStateInfo> all = new ArrayList<ProcessErrorStateInfo>();
         all.add(info);
         return all;
+    }
+
+    private final Map<Consumer<AnrWarningResult>, Executor> warned =
+            Collections.synchronizedMap(new HashMap<Consumer<AnrWarningResult>, Executor>());
+
+    /**
+     * API 37. The signature: the API differences of 37, and CTS {@code AnrWarningListenerService.java}. One entry a
+     * listener, called through its executor by the binder thread that has the warning (by a description of {@code
+     * ActivityManager.java} at {@code android-17.0.0_r1}).
+     */
+    public void registerAnrWarningListener(Executor executor, Consumer<AnrWarningResult> listener) {
+        if (Build.VERSION.SDK_INT < 37) {
+            throw new NoSuchMethodError("registerAnrWarningListener");
+        }
+        warned.put(listener, executor);
+    }
+
+    /** API 37. */
+    public void unregisterAnrWarningListener(Consumer<AnrWarningResult> listener) {
+        warned.remove(listener);
+    }
+
+    /** How many listeners are registered. */
+    public int hostWarned() {
+        return warned.size();
+    }
+
+    /** The system warns: on a thread of its own, as a binder thread is. */
+    public void hostWarn(AnrWarningResult warning) {
+        new Thread(
+                        () -> {
+                            synchronized (warned) {
+                                warned.forEach((listener, executor) -> executor.execute(() -> listener.accept(warning)));
+                            }
+                        },
+                        "binder:1")
+                .start();
+    }
+
+    /** What the system has of {@link #setProcessStateSummary}. */
+    public volatile byte[] hostSummary;
+
+    /**
+     * API 30. The last call wins (AOSP {@code AppExitInfoTracker.setProcessStateSummary}, API 30 to 36). More than 128
+     * bytes are refused (AOSP {@code ActivityManagerService.java}, API 30 and 33: {@code MAX_STATE_DATA_SIZE}; the
+     * exception's type was not verified).
+     */
+    public void setProcessStateSummary(byte[] state) {
+        if (Build.VERSION.SDK_INT < 30) {
+            throw new NoSuchMethodError("setProcessStateSummary");
+        }
+        if (state != null && state.length > 128) {
+            throw new IllegalArgumentException("Data size is too large");
+        }
+        hostSummary = state == null ? null : state.clone();
     }
 
     /** API 30. */

@@ -29,6 +29,11 @@ public class Application extends Context {
 
     public void onCreate() {}
 
+    /** API 28 (AOSP {@code Application.java}). */
+    public static String getProcessName() {
+        return android.os.Process.myProcessName();
+    }
+
     @Override
     public Context getApplicationContext() {
         return this;

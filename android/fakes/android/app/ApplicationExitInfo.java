@@ -11,10 +11,11 @@ public final class ApplicationExitInfo {
     public long timestamp;
     public String description;
     public byte[] trace;
+    public byte[] summary;
     /** API 37. */
     public AnrInfo anr;
 
-    /** API 37: the kind of ANR. */
+    /** API 37: the kind of ANR. Getters by a description of AOSP's class at {@code android-17.0.0_r1}. */
     public static final class AnrInfo {
         private final int type;
         private final long timeout;
@@ -24,8 +25,16 @@ public final class ApplicationExitInfo {
             this.timeout = timeout;
         }
 
-        public int getType() {
+        public int getAnrId() {
+            return 7;
+        }
+
+        public int getAnrType() {
             return type;
+        }
+
+        public boolean isUserPerceptible() {
+            return true;
         }
 
         public long getTimeoutMillis() {
@@ -67,6 +76,11 @@ public final class ApplicationExitInfo {
 
     public String getDescription() {
         return description;
+    }
+
+    /** Null unless the process set one (AOSP {@code ApplicationExitInfo.java}, API 30). */
+    public byte[] getProcessStateSummary() {
+        return summary;
     }
 
     public InputStream getTraceInputStream() {

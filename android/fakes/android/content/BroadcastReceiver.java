@@ -11,9 +11,33 @@ public abstract class BroadcastReceiver {
         private final CountDownLatch finished = new CountDownLatch(1);
         private int code;
         private String data;
+        private Bundle extras;
 
         PendingResult(boolean ordered) {
             this.ordered = ordered;
+        }
+
+        /** AOSP core/java/android/content/BroadcastReceiver.java: public and hidden, with more parameters. */
+        protected PendingResult(int code, String data, Bundle extras, boolean ordered) {
+            this.code = code;
+            this.data = data;
+            this.extras = extras;
+            this.ordered = ordered;
+        }
+
+        public final int getResultCode() {
+            return code;
+        }
+
+        public final String getResultData() {
+            return data;
+        }
+
+        public final Bundle getResultExtras(boolean makeMap) {
+            if (extras == null && makeMap) {
+                extras = new Bundle();
+            }
+            return extras;
         }
 
         public final void setResult(int code, String data, Bundle extras) {
@@ -22,6 +46,7 @@ public abstract class BroadcastReceiver {
             }
             this.code = code;
             this.data = data;
+            this.extras = extras;
         }
 
         public final void finish() {

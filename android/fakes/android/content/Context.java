@@ -9,6 +9,7 @@ public abstract class Context {
     public static final String ACTIVITY_SERVICE = "activity";
     public static final String DISPLAY_SERVICE = "display";
     public static final String NOTIFICATION_SERVICE = "notification";
+    public static final String POWER_SERVICE = "power";
     public static final String WINDOW_SERVICE = "window";
 
     public abstract Object getSystemService(String name);

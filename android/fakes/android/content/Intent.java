@@ -21,6 +21,7 @@ public class Intent implements Parcelable {
     private String type;
     private ClipData clip;
     private int flags;
+    private ComponentName name;
 
     public Intent(String action) {
         this.action = action;
@@ -78,6 +79,15 @@ public class Intent implements Parcelable {
         return this;
     }
 
+    public Intent setComponent(ComponentName name) {
+        this.name = name;
+        return this;
+    }
+
+    public ComponentName getComponent() {
+        return name;
+    }
+
     public int getFlags() {
         return flags;
     }
@@ -109,5 +119,29 @@ public class Intent implements Parcelable {
     @SuppressWarnings("unchecked")
     public <T extends Parcelable> T getParcelableExtra(String name) {
         return (T) extras.get(name);
+    }
+
+    /**
+     * As AOSP's toShortString(b, secure, comp, extras, clip) does for toString: the parts in this order, each only if it
+     * is set (core/java/android/content/Intent.java, read in copies of several levels). Left out: categories, package,
+     * bounds, selector, and what later levels add between (id= from 29). Data is printed by Uri.toSafeString.
+     */
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder("Intent {");
+        part(text, "act=", action);
+        part(text, "dat=", data);
+        part(text, "typ=", type);
+        part(text, "flg=0x", flags == 0 ? null : Integer.toHexString(flags));
+        part(text, "cmp=", name == null ? null : name.flattenToShortString());
+        part(text, "clip={", clip == null ? null : "text/plain}");
+        part(text, "(has extras)", extras.isEmpty() ? null : "");
+        return text.append(" }").toString();
+    }
+
+    private static void part(StringBuilder text, String key, Object value) {
+        if (value != null) {
+            text.append(' ').append(key).append(value);
+        }
     }
 }

@@ -1,7 +1,7 @@
 package android.os;
 
 /** The calling uid, set on the thread that serves a call from another process. */
-public class Binder {
+public class Binder implements IBinder {
     private static final ThreadLocal<Integer> CALLER = new ThreadLocal<Integer>();
 
     public static int getCallingUid() {

@@ -63,6 +63,16 @@ public final class Bundle {
         values.put(key, Boolean.valueOf(value));
     }
 
+    public void putParcelable(String key, Parcelable value) {
+        values.put(key, value);
+    }
+
+    /** AOSP core/java/android/os/Bundle.java, all levels: with the bundle's lock, unless it is still a parcel. */
+    @Override
+    public synchronized String toString() {
+        return "Bundle[" + values + "]";
+    }
+
     public void putFloat(String key, float value) {
         values.put(key, Float.valueOf(value));
     }

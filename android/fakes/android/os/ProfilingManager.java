@@ -1,19 +1,30 @@
 package android.os;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 
 /**
  * API 35. Delivers the results that a case provides to every registered listener, as the system does with results of an
- * app that has died.
+ * app that has died (AOSP {@code packages/modules/Profiling}, {@code ProfilingManager.java} and {@code
+ * ProfilingService.java}, 36 and 36.1). There, a result without a file has the path {@code FILES-DIRECTORYnull}, and the
+ * error UNKNOWN if it had none.
  */
 public final class ProfilingManager {
     /** Results that wait for a listener. */
     public final List<ProfilingResult> hostLeft = new ArrayList<ProfilingResult>();
     /** Registered triggers. */
-    public final List<ProfilingTrigger> hostTriggers = new ArrayList<ProfilingTrigger>();
+    public final List<ProfilingTrigger> hostTriggers =
+            Collections.synchronizedList(new ArrayList<ProfilingTrigger>());
+    /** The tags of {@link #requestRunningSystemTrace}, with or without a result. */
+    public final List<String> hostRequests = Collections.synchronizedList(new ArrayList<String>());
+    /**
+     * The file that a request for the running trace gives; null as long as no trace runs in the background, or the rate limit is
+     * reached: then there is no answer ({@code ProfilingService.processTriggerInternal}, 36).
+     */
+    public volatile String hostTrace;
 
     private final List<Consumer<ProfilingResult>> listeners = new ArrayList<Consumer<ProfilingResult>>();
     private final List<Executor> executors = new ArrayList<Executor>();
@@ -53,6 +64,20 @@ public final class ProfilingManager {
     public void removeProfilingTriggersByType(int[] types) {
         for (int type : types) {
             hostTriggers.removeIf(trigger -> trigger.getTriggerType() == type);
+        }
+    }
+
+    /** API 36.1. Gives nothing unless its trigger is registered and a trace runs. */
+    public void requestRunningSystemTrace(String tag) {
+        hostRequests.add(tag);
+        int type = ProfilingTrigger.TRIGGER_TYPE_APP_REQUEST_RUNNING_TRACE;
+        boolean registered;
+        synchronized (hostTriggers) {
+            registered = hostTriggers.stream().anyMatch(trigger -> trigger.getTriggerType() == type);
+        }
+        String trace = hostTrace;
+        if (registered && trace != null) {
+            hostDeliver(new ProfilingResult(ProfilingResult.ERROR_NONE, trace, tag, type));
         }
     }
 

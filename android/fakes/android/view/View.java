@@ -2,7 +2,9 @@ package android.view;
 
 import android.content.Context;
 import android.graphics.Canvas;
+import android.os.Binder;
 import android.os.Handler;
+import android.os.IBinder;
 import android.os.Looper;
 
 public class View {
@@ -54,6 +56,8 @@ public class View {
         return context;
     }
 
+    private static final IBinder TOKEN = new Binder();
+
     public ViewTreeObserver getViewTreeObserver() {
         return observer;
     }
@@ -66,8 +70,9 @@ public class View {
         return visibility;
     }
 
-    public boolean isAttachedToWindow() {
-        return root != null;
+    /** The token of the window that it is attached to, else null (AOSP {@code View.java}, all levels). */
+    public IBinder getWindowToken() {
+        return root == null ? null : TOKEN;
     }
 
     public final void measure(int widthSpec, int heightSpec) {

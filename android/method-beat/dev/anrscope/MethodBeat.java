@@ -2,8 +2,13 @@ package dev.anrscope;
 
 import java.lang.ref.WeakReference;
 import java.lang.reflect.Field;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.concurrent.locks.AbstractQueuedSynchronizer;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 import sun.misc.Unsafe;
 
 /**
@@ -24,8 +29,8 @@ import sun.misc.Unsafe;
  * With the coarse clock, {@link #i} and {@link #o} write the word themselves, into the block that the thread's native
  * writer has open. This class alone then knows the position of the next word. A word is published by its store, because
  * a 0 was stored behind it before. The native writer takes over if the thread's gate is closed, which it is after
- * anything that was recorded natively, and if the block is full. It reclaims the write position, writes the event, and
- * grants a new position. With the precise clock, and where {@code sun.misc.Unsafe} is not usable, every event goes
+ * an event of the library's own, and if the block is full. It reclaims the write position, writes the event, and grants a
+ * new position. Waits and steps are always written by it, but with the position, which it moves on. With the precise clock, and where {@code sun.misc.Unsafe} is not usable, every event goes
  * through the native writer.
  *
  * <p>Nothing in here calls code that could be instrumented, so no event is recorded inside another.
@@ -68,7 +73,7 @@ public final class MethodBeat {
     /**
      * State of each other thread: the address of its native writer, 0 if it has no space in the recording; the address
      * of its gate; its values of {@link #behind}, {@link #floor} and {@link #left}; its {@link #TID}; its number in the
-     * recording; and its {@link #locking}.
+     * recording; and its {@link #waiting}.
      */
     private static final ThreadLocal<long[]> WRITER = new ThreadLocal<long[]>();
 
@@ -82,7 +87,7 @@ public final class MethodBeat {
 
     private static final int UID = 6;
 
-    private static final int LOCKING = 7;
+    private static final int WAITING = 7;
 
     /** State of a thread that is not recorded. */
     private static final long[] UNRECORDED = new long[8];
@@ -125,8 +130,8 @@ public final class MethodBeat {
     /** Calls of main until the next timed one. */
     private static int left = FIRST_TIMED;
 
-    /** Main's calls of {@link #wb} for locks without their {@link #we}: a bit each, set if the wait is recorded. */
-    private static long locking;
+    /** Main's calls of {@link #wb} that may be no wait, without their {@link #we}: a bit each, set if the wait is recorded. */
+    private static long waiting;
 
     /** Main's number in the recording. */
     private static final int MAIN_UID = ON ? uid(MAIN_WRITER) : 0;
@@ -134,12 +139,14 @@ public final class MethodBeat {
     /** The address of the table of locks' owners; 0 if it is used through native calls. See {@link #acquired(long, int)}. */
     private static final long OWNERS = U == null ? 0 : address(4);
 
-    /** Kinds of {@link #wb} that a recording does not have: a lock, a condition of a lock, a lock that was not taken. */
+    /** Kinds of {@link #wb} that a recording does not have: a lock, a condition of a lock, a lock that was not taken, a permit. */
     private static final int LOCK = 7;
 
     private static final int CONDITION = 8;
 
     private static final int NOT_LOCKED = 9;
+
+    private static final int PERMIT = 10;
 
     /** Kinds that it has. */
     private static final int OBJECT_WAIT = 2;
@@ -385,47 +392,66 @@ public final class MethodBeat {
 
     /**
      * A wait begins: 1 entering a monitor, 2 Object.wait, 3 park, 4 sleep, 5 join, 6 a blocking call, 7 taking a lock of
-     * java.util.concurrent, 8 waiting at a condition of one. A free {@link ReentrantLock} is no wait.
+     * java.util.concurrent, 8 waiting at a condition of one, 10 taking one permit. What is there already is no wait: see
+     * {@link #isReady}.
      *
      * @param on the object waited on or for; may be null
      */
     public static void wb(int kind, Object on) {
-        if (ON && known()) {
-            if (kind == LOCK) {
-                boolean waits = !isFree(on);
-                pushLocking(waits);
-                if (!waits) {
-                    return;
-                }
+        if (!ON) {
+            return;
+        }
+        boolean main = Thread.currentThread() == MAIN;
+        long[] state = main ? null : state();
+        if (!main && state[0] == 0) {
+            return;
+        }
+        if (mayBeReady(kind)) {
+            boolean waits = !isReady(kind, on);
+            pushWaiting(state, waits);
+            if (!waits) {
+                return;
             }
-            int id = System.identityHashCode(on);
-            int recorded = kind >= LOCK ? PARK : kind;
-            waitBegin(recorded, kind == LOCK ? whole(id) : id, on == null ? 0 : className(on.getClass()));
-            if (kind == OBJECT_WAIT) {
-                gaveUp(id);
-            } else if (kind == CONDITION) {
-                gaveUp(whole(id));
-            }
+        }
+        int id = System.identityHashCode(on);
+        int name = on == null ? 0 : className(on.getClass());
+        int recorded = kind >= LOCK ? PARK : kind;
+        int lock = kind == LOCK ? whole(id) : id;
+        if (main) {
+            behind = floor = waitBegin(MAIN_WRITER, behind, recorded, lock, name);
+        } else {
+            state[BEHIND] = state[FLOOR] = waitBegin(state[0], state[BEHIND], recorded, lock, name);
+        }
+        if (kind == OBJECT_WAIT) {
+            gaveUp(id);
+        } else if (kind == CONDITION) {
+            gaveUp(whole(id));
         }
     }
 
     /** A wait ends; 9 for a lock that was not taken, because the call threw. */
     public static void we(int kind, Object on) {
-        if (ON && known()) {
-            int id = System.identityHashCode(on);
-            if (kind == LOCK || kind == NOT_LOCKED) {
-                if (popLocking()) {
-                    waitEnd(PARK, whole(id));
-                }
-                if (kind == LOCK && on != null) {
-                    acquire(whole(id));
-                }
-                return;
+        if (!ON) {
+            return;
+        }
+        boolean main = Thread.currentThread() == MAIN;
+        long[] state = main ? null : state();
+        if (!main && state[0] == 0) {
+            return;
+        }
+        int id = System.identityHashCode(on);
+        boolean waited = !mayBeReady(kind) || popWaiting(state);
+        int lock = kind >= LOCK ? whole(id) : id;
+        if (waited) {
+            int recorded = kind >= LOCK ? PARK : kind;
+            if (main) {
+                behind = floor = waitEnd(MAIN_WRITER, behind, recorded, lock);
+            } else {
+                state[BEHIND] = state[FLOOR] = waitEnd(state[0], state[BEHIND], recorded, lock);
             }
-            waitEnd(kind == CONDITION ? PARK : kind, id);
-            if (on != null && (kind == OBJECT_WAIT || kind == CONDITION)) {
-                acquire(kind == CONDITION ? whole(id) : id);
-            }
+        }
+        if (on != null && (kind == LOCK || kind == CONDITION || kind == OBJECT_WAIT)) {
+            acquire(lock);
         }
     }
 
@@ -487,36 +513,59 @@ public final class MethodBeat {
         }
     }
 
-    /** Whether taking the lock is no wait. Behind others in a fair lock's queue it is one. */
-    private static boolean isFree(Object lock) {
-        if (lock == null || lock.getClass() != ReentrantLock.class) {
-            return false;
-        }
-        ReentrantLock known = (ReentrantLock) lock;
-        return known.isHeldByCurrentThread() || !known.isLocked() && !(known.isFair() && known.hasQueuedThreads());
-    }
-
-    private static void pushLocking(boolean recorded) {
+    /** {@code state} is null on main. */
+    private static void pushWaiting(long[] state, boolean recorded) {
         long bit = recorded ? 1 : 0;
-        if (Thread.currentThread() == MAIN) {
-            locking = locking << 1 | bit;
+        if (state == null) {
+            waiting = waiting << 1 | bit;
         } else {
-            long[] state = state();
-            state[LOCKING] = state[LOCKING] << 1 | bit;
+            state[WAITING] = state[WAITING] << 1 | bit;
         }
     }
 
-    private static boolean popLocking() {
-        long bits;
-        if (Thread.currentThread() == MAIN) {
-            bits = locking;
-            locking = bits >>> 1;
+    private static boolean popWaiting(long[] state) {
+        long bits = state == null ? waiting : state[WAITING];
+        if (state == null) {
+            waiting = bits >>> 1;
         } else {
-            long[] state = state();
-            bits = state[LOCKING];
-            state[LOCKING] = bits >>> 1;
+            state[WAITING] = bits >>> 1;
         }
         return (bits & 1) != 0;
+    }
+
+    /** Whether a call of this kind may find at once what it would wait for. */
+    private static boolean mayBeReady(int kind) {
+        return kind == PARK || kind == LOCK || kind == NOT_LOCKED || kind == PERMIT;
+    }
+
+    /**
+     * Whether the call finds at once what it would wait for: a free lock, a permit, a finished {@link FutureTask}, an open
+     * latch. Asked of the JDK's own classes only: others may be instrumented. Another thread may be faster: that wait is not
+     * recorded.
+     */
+    private static boolean isReady(int kind, Object on) {
+        if (on == null) {
+            return false;
+        }
+        Class<?> type = on.getClass();
+        if (kind == LOCK) {
+            if (type != ReentrantLock.class) {
+                return (type == ReentrantReadWriteLock.ReadLock.class || type == ReentrantReadWriteLock.WriteLock.class)
+                        && ReadWriteLocks.isFree(on, type == ReentrantReadWriteLock.ReadLock.class);
+            }
+            ReentrantLock lock = (ReentrantLock) on;
+            // Behind others in a fair lock's queue it is a wait.
+            return lock.isHeldByCurrentThread() || !lock.isLocked() && !(lock.isFair() && lock.hasQueuedThreads());
+        }
+        if (kind == PERMIT) {
+            if (type != Semaphore.class) {
+                return false;
+            }
+            Semaphore semaphore = (Semaphore) on;
+            return semaphore.availablePermits() > 0 && !(semaphore.isFair() && semaphore.hasQueuedThreads());
+        }
+        return type == FutureTask.class && ((FutureTask<?>) on).isDone()
+                || type == CountDownLatch.class && ((CountDownLatch) on).getCount() == 0;
     }
 
     /** The identity of the lock that a condition, or a read or write lock, belongs to; its own if it is a lock itself. */
@@ -667,6 +716,65 @@ public final class MethodBeat {
         Name(Class<?> of, int id) {
             super(of);
             this.id = id;
+        }
+    }
+
+    /**
+     * The state of the JDK's read-write locks, which their read locks do not show. The fields are those of {@code
+     * AbstractQueuedSynchronizer} and {@code ReentrantReadWriteLock} in OpenJDK 8 to 25. Not on Android, where they are hidden from
+     * apps: there taking such a lock is always recorded as a wait.
+     */
+    private static final class ReadWriteLocks {
+        /** Bits of the state that count how often the write lock is taken; those above count readers. */
+        private static final int WRITERS = 0xFFFF;
+
+        /** Offsets; the first one is 0 if they are unknown. */
+        private static final long[] AT = offsets();
+
+        private static final int STATE = 0;
+
+        private static final int HEAD = 1;
+
+        private static final int TAIL = 2;
+
+        private static final int SYNC_OF_READ = 3;
+
+        private static final int SYNC_OF_WRITE = 4;
+
+        private ReadWriteLocks() {}
+
+        private static long[] offsets() {
+            try {
+                if (U != null && !android()) {
+                    return new long[] {
+                        offset(AbstractQueuedSynchronizer.class, "state"),
+                        offset(AbstractQueuedSynchronizer.class, "head"),
+                        offset(AbstractQueuedSynchronizer.class, "tail"),
+                        offset(ReentrantReadWriteLock.ReadLock.class, "sync"),
+                        offset(ReentrantReadWriteLock.WriteLock.class, "sync")
+                    };
+                }
+            } catch (Throwable unknown) {
+                // Then each lock is a wait.
+            }
+            return new long[5];
+        }
+
+        private static long offset(Class<?> of, String field) throws NoSuchFieldException {
+            return U.objectFieldOffset(of.getDeclaredField(field));
+        }
+
+        /** Whether taking the lock is no wait. Behind others in the lock's queue it may be one. */
+        static boolean isFree(Object lock, boolean reads) {
+            if (AT[STATE] == 0) {
+                return false;
+            }
+            Object sync = U.getObject(lock, AT[reads ? SYNC_OF_READ : SYNC_OF_WRITE]);
+            int state = U.getIntVolatile(sync, AT[STATE]);
+            if (reads ? (state & WRITERS) != 0 : state != 0) {
+                return !reads && ((ReentrantReadWriteLock.WriteLock) lock).isHeldByCurrentThread();
+            }
+            return U.getObjectVolatile(sync, AT[HEAD]) == U.getObjectVolatile(sync, AT[TAIL]);
         }
     }
 
@@ -840,11 +948,11 @@ public final class MethodBeat {
 
     private static native long exit(long writer, int id, long behind);
 
-    private static native void waitBegin(int kind, int lock, int className);
+    private static native long waitBegin(long writer, long behind, int kind, int lock, int className);
 
     private static native void focus(String activityClass, int activity, boolean hasFocus);
 
-    private static native void waitEnd(int kind, int lock);
+    private static native long waitEnd(long writer, long behind, int kind, int lock);
 
     private static native void released(int lock);
 

@@ -45,6 +45,10 @@ public final class ApplicationExitInfo {
         throw new UnsupportedOperationException();
     }
 
+    public byte[] getProcessStateSummary() {
+        throw new UnsupportedOperationException();
+    }
+
     public InputStream getTraceInputStream() throws IOException {
         throw new UnsupportedOperationException();
     }

@@ -16,6 +16,10 @@ public final class ProfilingResult {
         throw new UnsupportedOperationException();
     }
 
+    public String getTag() {
+        throw new UnsupportedOperationException();
+    }
+
     public int getTriggerType() {
         throw new UnsupportedOperationException();
     }

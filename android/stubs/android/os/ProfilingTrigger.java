@@ -8,6 +8,10 @@ public final class ProfilingTrigger {
         throw new UnsupportedOperationException();
     }
 
+    public int getTriggerType() {
+        throw new UnsupportedOperationException();
+    }
+
     public static final class Builder {
         public Builder(int triggerType) {
             throw new UnsupportedOperationException();

@@ -188,3 +188,67 @@ pub(super) fn semaphore(code: &mut Code, variant: usize) {
     code.label.causes = vec!["lock-held", "permit-held", "semaphore-held"];
     code.label.culprits = vec![Culprit { thread: Part::needed(&thread), ..task.owner(&thread) }];
 }
+
+/// Others wait in the queue of a fair lock before main.
+pub(super) fn fair_queue(code: &mut Code, variant: usize) {
+    let (form, take, wait) = [
+        ("ReentrantLock", "lock()", "lock()"),
+        ("ReentrantReadWriteLock", "writeLock().lock()", "readLock().lock()"),
+        ("ReentrantReadWriteLock", "readLock().lock()", "writeLock().lock()"),
+    ][variant % 3];
+    let lock = code.any_field(form, &format!("new {form}(true)"));
+    let taken = Taken {
+        take: format!("{lock}.{take};"),
+        give: format!("{lock}.{};", take.replace("lock()", "unlock()")),
+        wait: format!("{lock}.{wait};"),
+        waits_for: &["lock"],
+        frames: vec![AQS],
+    };
+    let others: Vec<String> = (0..1 + variant % 2).map(|_| code.thread_name()).collect();
+    let between = if form == "ReentrantLock" { "lock()" } else { "writeLock().lock()" };
+    let starts: Vec<String> = others
+        .iter()
+        .map(|other| {
+            let waiter = code.thread(other, &[format!("{lock}.{between};")]);
+            code.fact(other, &[AQS.to_owned()]);
+            format!("{};\nStage.waits(\"{other}\");", waiter.code)
+        })
+        .collect();
+    behind(code, &taken, variant, &starts);
+}
+
+/// A reader waits behind a writer that waits for another reader, as a fair lock has it.
+pub(super) fn fair_reader(code: &mut Code, variant: usize) {
+    let pair = code.any_field("ReentrantReadWriteLock", "new ReentrantReadWriteLock(true)");
+    let taken = Taken {
+        take: format!("{pair}.readLock().lock();"),
+        give: format!("{pair}.readLock().unlock();"),
+        wait: format!("{pair}.readLock().lock();"),
+        waits_for: &["lock"],
+        frames: vec![AQS],
+    };
+    let writer = code.thread_name();
+    let waits = code.thread(&writer, &[format!("{pair}.writeLock().lock();")]);
+    code.fact(&writer, &[AQS.to_owned()]);
+    behind(code, &taken, variant, &[format!("{};\nStage.waits(\"{writer}\");", waits.code)]);
+}
+
+/// As [`owned`], with statements between the owner's start and main's wait.
+fn behind(code: &mut Code, taken: &Taken, variant: usize, between: &[String]) {
+    let slow = code.slow();
+    let body = held(taken, &slow);
+    let (task, thread) = if variant.is_multiple_of(2) {
+        let pool = code.pool(1 + variant % 3);
+        (code.submitted(&pool, &body), pool.workers[0].clone())
+    } else {
+        let name = code.thread_name();
+        (code.thread(&name, &body), name)
+    };
+    code.line(format!("{};", task.code));
+    code.line("Stage.until(\"taken\");");
+    between.iter().for_each(|statement| code.line(statement.clone()));
+    code.wait(&taken.wait, taken.waits_for, &taken.frames);
+    code.label.causes = vec!["lock-held"];
+    code.label.culprits = vec![task.owner(&thread)];
+    runs(code, &thread, &task, &slow);
+}

@@ -1,15 +1,19 @@
 //! The families of programs. A function writes a program and its label from the same parameters.
 
 mod chained;
+mod coroutines;
 mod cycles;
+mod handlers;
 mod libraries;
 mod locks;
 mod pools;
 mod queues;
+mod rx;
 mod signals;
 mod stages;
 
 use crate::code::Code;
+use crate::kotlin::Kotlin;
 use crate::label::Program;
 
 /// Writes the variant of a family.
@@ -76,20 +80,64 @@ const FAMILIES: &[(&str, Write)] = &[
     ("lock-monitor", chained::lock_then_monitor),
 ];
 
-/// Those that need Guava's jar.
-const GUAVA: &[(&str, Write)] =
-    &[("guava-never-set", libraries::never_set), ("guava-listening", libraries::listening)];
+/// Writes the variant of a family in Kotlin.
+type WriteKotlin = fn(&mut Kotlin, usize);
+
+/// Those in Kotlin, with kotlinx.coroutines.
+const COROUTINES: &[(&str, WriteKotlin)] = &[
+    ("co-with-context", coroutines::with_context),
+    ("co-on-dispatcher", coroutines::on_dispatcher),
+    ("co-async-await", coroutines::async_await),
+    ("co-launch-join", coroutines::launch_join),
+    ("co-same-body", coroutines::same_body),
+    ("co-long-queue", coroutines::long_queue),
+    ("co-main-loop", coroutines::main_loop),
+    ("co-nested", coroutines::nested),
+    ("co-never-completed", coroutines::never_completed),
+    ("co-mutex", coroutines::mutex),
+    ("co-channel-empty", coroutines::channel_empty),
+    ("co-slow-sender", coroutines::slow_sender),
+    ("co-delayed", coroutines::delayed),
+    ("co-functions", coroutines::functions),
+    ("co-lock-cycle", coroutines::lock_cycle),
+    ("co-latch", coroutines::latch),
+    ("co-future-inside", coroutines::future_inside),
+];
+
+/// Those with Guava, RxJava and Android's classes, and those that came after labels had been given: the order decides
+/// the names in a program.
+const LIBRARIES: &[(&str, Write)] = &[
+    ("guava-never-set", libraries::never_set),
+    ("guava-listening", libraries::listening),
+    ("fair-queue", locks::fair_queue),
+    ("fair-reader", locks::fair_reader),
+    ("handler-slow-message", handlers::slow_message),
+    ("handler-slow-itself", handlers::slow_itself),
+    ("handler-storm", handlers::storm),
+    ("rx-blocking", rx::blocking),
+    ("rx-to-future", rx::to_future),
+    ("rx-direct", rx::direct),
+];
 
 /// All programs, the same in each run.
 pub(crate) fn all() -> Vec<Program> {
     let mut all = Vec::new();
-    for (family, (name, write)) in FAMILIES.iter().chain(GUAVA).enumerate() {
+    for (family, (name, write)) in FAMILIES.iter().chain(LIBRARIES).enumerate() {
         for variant in 0..VARIANTS {
             let seed = (family * 100 + variant) as u64;
             let mut code = Code::new(seed, format!("com.example.chains.f{family}v{variant}"));
             // The activities in turn.
             code.activity = family + variant * 5;
             // Declared first, so that the number in the name of a thread varies.
+            code.decoys(variant % 4);
+            write(&mut code, variant);
+            all.push(code.finish(name, variant));
+        }
+    }
+    for (family, (name, write)) in COROUTINES.iter().enumerate() {
+        for variant in 0..VARIANTS {
+            let seed = 100_000 + (family * 100 + variant) as u64;
+            let mut code = Kotlin::new(seed, format!("com.example.chains.k{family}v{variant}"));
             code.decoys(variant % 4);
             write(&mut code, variant);
             all.push(code.finish(name, variant));

@@ -4,13 +4,21 @@ import java.nio.ByteOrder;
 import java.nio.LongBuffer;
 import java.nio.channels.FileChannel;
 
-/** Main and three threads call o as fast as they can and count their calls in a shared page of their own. */
+/**
+ * Main and three threads record events as fast as they can and count them in a shared page of their own: exits, and as each seventh a
+ * step of concurrent work.
+ */
 public final class Counter {
     private static void count(LongBuffer page, int place) {
         long calls = 0;
         while (true) {
             // An exit: open calls would be recorded at the start of each block.
-            MethodBeat.o((int) (calls % 0xFE000) + 1);
+            int method = (int) (calls % 0xFE000) + 1;
+            if (calls % 7 == 6) {
+                MethodBeat.c(page, null, 8 << 16, method);
+            } else {
+                MethodBeat.o(method);
+            }
             calls++;
             page.put(place, calls);
         }

@@ -1,11 +1,10 @@
-/** Main computes and never returns; after nine seconds another thread kills the process. */
+/** Main computes and never returns; after nine seconds another process kills this one. */
 public final class Spin {
     static long sum;
 
-    public static void main(String[] arguments) {
-        Thread killer = new Thread(Spin::kill);
-        killer.setDaemon(true);
-        killer.start();
+    public static void main(String[] arguments) throws Exception {
+        long pid = ProcessHandle.current().pid();
+        new ProcessBuilder("sh", "-c", "sleep 9; kill -KILL " + pid).start();
         parseFeed();
     }
 
@@ -21,15 +20,5 @@ public final class Spin {
             hash = hash * 31 ^ round;
         }
         return hash;
-    }
-
-    private static void kill() {
-        try {
-            Thread.sleep(9_000);
-            String pid = Long.toString(ProcessHandle.current().pid());
-            new ProcessBuilder("kill", "-KILL", pid).start().waitFor();
-        } catch (Exception impossible) {
-            throw new AssertionError(impossible);
-        }
     }
 }

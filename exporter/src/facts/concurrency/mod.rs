@@ -4,6 +4,8 @@
 //! Identities are hash codes, which may collide and are reused: what was said last before the moment counts. Where more
 //! than one task may be meant, none is.
 
+mod around;
+mod posts;
 mod tasks;
 
 use std::collections::HashMap;
@@ -13,7 +15,10 @@ use trace_format::{Event, Item, ReadError, Source, TextId, ids};
 
 use super::Facts;
 use super::stack::OpenStack;
-pub(crate) use tasks::{Run, Submission, Task, TaskCodes, TaskState};
+use around::Around;
+pub(crate) use around::Waiting;
+pub(crate) use posts::{Posted, Posts};
+pub(crate) use tasks::{Access, Run, Submission, Suspension, Task, TaskCodes, TaskState};
 use tasks::{TaskIndex, TopCall};
 
 /// Maximum number of steps kept, the newest ones.
@@ -37,8 +42,9 @@ pub(crate) struct ConcurrentWork {
     /// By time.
     steps: Vec<Step>,
     tasks: TaskIndex,
-    /// What belongs to what: a condition to its lock, a stage to the stage before it.
-    whole: HashMap<u32, u32>,
+    /// What belongs to what, and of which class that is: a condition to its lock, a stage to the stage before it.
+    whole: HashMap<u32, (u32, TextId)>,
+    around: Around,
     /// How many steps were left out because there were too many.
     pub(crate) dropped: u64,
 }
@@ -54,20 +60,24 @@ impl ConcurrentWork {
         at: u64,
     ) -> Result<Self, ReadError> {
         let recording = facts.recording;
+        let mut around = Around::default();
         let (mut steps, mut calls) = (Newest::new(MAX_STEPS), Newest::new(MAX_CALLS));
         for (thread, info) in recording.threads().iter().enumerate() {
             let mut stack = OpenStack::new();
             let mut open: Option<TopCall> = None;
+            around.thread(thread);
             for item in recording.events(info) {
                 let Item::Event { time, event } = item? else {
                     // Calls may be missing: what follows is not known to be outermost.
                     stack.clear();
                     open = None;
+                    around.lost();
                     continue;
                 };
                 if time > at {
                     break;
                 }
+                around.event(time, &event);
                 match event {
                     Event::Concurrency(what) => steps.push(Step { at: time, thread, what }),
                     Event::Enter(id) if ids::is_method(id) && !info.main => {
@@ -104,8 +114,9 @@ impl ConcurrentWork {
             recording.texts().get(text).unwrap_or_default()
         });
         let parts = steps.iter().filter(|step| step.what.step == ConcurrencyStep::PartOf);
-        let whole = parts.map(|step| (step.what.object, step.what.other)).collect();
-        Ok(Self { steps, tasks, whole, dropped })
+        let whole = parts.map(|step| (step.what.object, (step.what.other, step.what.other_class))).collect();
+        around.sort();
+        Ok(Self { steps, tasks, whole, around, dropped })
     }
 
     /// Whether any step was recorded.
@@ -113,14 +124,42 @@ impl ConcurrentWork {
         self.steps.is_empty()
     }
 
+    /// The waits of all threads, by thread and time.
+    pub(crate) fn waits(&self) -> impl Iterator<Item = &Waiting> {
+        self.around.waits()
+    }
+
+    /// The call in which `run` begins: when it was entered, and its method; `None` if that was not recorded.
+    pub(crate) fn entered(&self, run: &Run) -> Option<(u64, u32)> {
+        self.around.entered(run.thread, run.begun)
+    }
+
+    /// Whether a step says that `run` begins; otherwise its outermost call does.
+    pub(crate) fn is_step(&self, run: &Run) -> bool {
+        let from = self.steps.partition_point(|step| step.at < run.begun);
+        let same = self.steps[from..].iter().take_while(|step| step.at == run.begun);
+        let is_start = |step: &Step| step.thread == run.thread && step.what.step == ConcurrencyStep::Started;
+        same.into_iter().any(is_start)
+    }
+
+    /// Who posted the messages of handlers. `text` is the text of a class.
+    pub(crate) fn posts<'t>(&self, text: impl Fn(TextId) -> &'t str) -> Posts {
+        Posts::of(self.tasks.all(), self.around.messages(), text)
+    }
+
     /// The last task that `object` stands for: its future, or the task itself.
     pub(crate) fn task_of(&self, object: u32) -> Option<&Task> {
         self.tasks.of_object(object)
     }
 
-    /// What `object` belongs to.
-    pub(crate) fn whole(&self, object: u32) -> Option<u32> {
-        self.whole.get(&object).copied().filter(|whole| *whole != object && *whole != 0)
+    /// As [`Self::task_of`], as an index among [`Self::tasks`].
+    pub(crate) fn index_of(&self, object: u32) -> Option<usize> {
+        self.tasks.index_of(object)
+    }
+
+    /// What `object` belongs to, and its class.
+    pub(crate) fn whole(&self, object: u32) -> Option<(u32, TextId)> {
+        self.whole.get(&object).copied().filter(|(whole, _)| *whole != object && *whole != 0)
     }
 
     /// The task that a thread runs.
@@ -133,7 +172,8 @@ impl ConcurrentWork {
         self.tasks
             .all()
             .iter()
-            .filter(|task| task.run.is_some_and(|run| run.thread == thread && run.ended.is_some()))
+            .filter(|task| task.state() == TaskState::Finished)
+            .filter(|task| task.run.is_some_and(|run| run.thread == thread))
             .max_by_key(|task| task.run.and_then(|run| run.ended))
     }
 
@@ -146,6 +186,21 @@ impl ConcurrentWork {
     /// The threads that run tasks of a queue, the one that began first in front.
     pub(crate) fn workers(&self, queue: u32) -> Vec<Run> {
         self.tasks.workers(queue)
+    }
+
+    /// How tasks used an object: coroutines change their threads.
+    pub(crate) fn accesses(&self, object: u32) -> impl Iterator<Item = &Access> + Clone {
+        self.tasks.accesses(object)
+    }
+
+    /// The thread that ran all coroutines of a dispatcher so far.
+    pub(crate) fn only_thread(&self, dispatcher: u32) -> Option<usize> {
+        self.tasks.only_thread(dispatcher)
+    }
+
+    /// Whether it is known that a coroutine has not gone on since it was suspended.
+    pub(crate) fn stays_suspended(&self, suspension: &Suspension) -> bool {
+        self.tasks.stays_suspended(suspension)
     }
 
     /// What all threads run.
@@ -172,9 +227,14 @@ impl ConcurrentWork {
         self.steps.iter().filter(move |step| step.what.step == kind && step.what.object == object)
     }
 
+    /// The steps of this kind, by time.
+    pub(crate) fn of_kind(&self, kind: ConcurrencyStep) -> impl Iterator<Item = &Step> {
+        self.steps.iter().filter(move |step| step.what.step == kind)
+    }
+
     /// The starts of threads, by time; the class is the thread's name.
     pub(crate) fn started_threads(&self) -> impl Iterator<Item = &Step> {
-        self.steps.iter().filter(|step| step.what.step == ConcurrencyStep::ThreadStarted)
+        self.of_kind(ConcurrencyStep::ThreadStarted)
     }
 
     /// Whether it is the last step of its thread.

@@ -5,12 +5,21 @@
 //! name has a number behind that of its pool. If tasks of several queues remain, none is taken, and the state of all of
 //! them is unknown.
 
+mod codes;
+mod coroutines;
+
 use std::collections::{HashMap, HashSet};
 
 use trace_format::TextId;
 use trace_format::event::ConcurrencyStep;
 
 use super::Step;
+pub(crate) use codes::TaskCodes;
+use coroutines::Coroutines;
+pub(crate) use coroutines::{Access, Suspension};
+
+/// The class whose queue its handlers share.
+const LOOPER: &str = "android.os.Looper";
 
 /// Where and when a task was handed over.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -36,45 +45,6 @@ pub(crate) struct Run {
     pub(crate) does: u16,
 }
 
-/// The methods that are tasks' code, by class: known from the method map, before any of them has run.
-#[derive(Debug, Default)]
-pub(crate) struct TaskCodes {
-    by_class: HashMap<String, u32>,
-    /// Of each further method of a class that is its task's code, the one that stands for it: a bridge, and what it calls.
-    same: HashMap<u32, u32>,
-    /// Methods whose starts are not recorded as such.
-    unreported: HashSet<u32>,
-}
-
-impl TaskCodes {
-    /// Adds a method of the map.
-    pub(crate) fn add(&mut self, id: u32, class: &str, method: &str) {
-        let reported = matches!(method, "run" | "call" | "compute");
-        if !reported && !matches!(method, "get" | "apply" | "accept" | "invoke") {
-            return;
-        }
-        match self.by_class.get(class) {
-            Some(first) => {
-                self.same.insert(id, *first);
-            }
-            None => {
-                self.by_class.insert(class.to_owned(), id);
-            }
-        }
-        if !reported {
-            self.unreported.insert(id);
-        }
-    }
-
-    fn of_class(&self, class: &str) -> u32 {
-        self.by_class.get(class).copied().unwrap_or(0)
-    }
-
-    fn canonical(&self, method: u32) -> u32 {
-        self.same.get(&method).copied().unwrap_or(method)
-    }
-}
-
 /// An outermost call of a thread.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct TopCall {
@@ -91,6 +61,8 @@ pub(crate) enum TaskState {
     /// For a later time.
     Scheduled,
     Running,
+    /// A coroutine that waits without a thread.
+    Suspended,
     Finished,
     /// Its start cannot be distinguished from another task's, or its code is not recorded.
     Unknown,
@@ -111,14 +83,27 @@ pub(crate) struct Task {
     scheduled: bool,
     /// It runs when another stage is done, wherever that is.
     pub(crate) is_stage: bool,
+    /// Of a coroutine, the last part of it that ran.
     pub(crate) run: Option<Run>,
+    pub(crate) is_coroutine: bool,
+    /// What its code does, as far as that is known before it runs: bits of
+    /// [`Concurrency`](trace_format::event::Concurrency).
+    pub(crate) does: u16,
+    /// What the coroutine waits for.
+    pub(crate) suspension: Option<Suspension>,
     ambiguous: bool,
 }
 
 impl Task {
+    /// Whether it was handed over for a later time.
+    pub(crate) fn is_scheduled(&self) -> bool {
+        self.scheduled
+    }
+
     pub(crate) fn state(&self) -> TaskState {
         match self.run {
             Some(Run { ended: None, .. }) => TaskState::Running,
+            Some(_) if self.suspension.is_some() => TaskState::Suspended,
             Some(_) => TaskState::Finished,
             None if self.ambiguous || self.method == 0 => TaskState::Unknown,
             None if self.scheduled => TaskState::Scheduled,
@@ -146,6 +131,7 @@ pub(super) struct TaskIndex {
     ended_alone: Vec<Run>,
     /// The queue that a thread takes its tasks from, if that is known.
     queue_of_thread: HashMap<usize, u32>,
+    coroutines: Coroutines,
 }
 
 /// Builds a [`TaskIndex`] from the steps.
@@ -165,6 +151,8 @@ struct Builder<'c, G, T> {
     orphans: HashMap<u32, Vec<Run>>,
     /// What the code of a lambda does, by its method.
     does: HashMap<u32, u16>,
+    /// The looper of each handler.
+    loopers: HashMap<u32, u32>,
     group: G,
 }
 
@@ -188,9 +176,11 @@ impl TaskIndex {
             queues: HashMap::new(),
             orphans: HashMap::new(),
             does: HashMap::new(),
+            loopers: HashMap::new(),
             group,
         };
         // A method that is the code of a lambda and reports no start is an ordinary one: its calls show it.
+        builder.index.coroutines.jobs_of(steps);
         let created = |step: &&Step| step.what.step == ConcurrencyStep::Created && step.what.method != 0;
         let mut unreported: HashSet<u32> =
             steps.iter().filter(created).map(|step| step.what.method).collect();
@@ -218,8 +208,12 @@ impl TaskIndex {
     }
 
     pub(super) fn of_object(&self, object: u32) -> Option<&Task> {
+        self.tasks.get(self.index_of(object)?)
+    }
+
+    pub(super) fn index_of(&self, object: u32) -> Option<usize> {
         let at = self.by_future.get(&object).or_else(|| self.by_object.get(&object))?;
-        self.tasks.get(*at).filter(|_| object != 0)
+        Some(*at).filter(|_| object != 0)
     }
 
     /// The threads that run tasks of a queue, the one that began first in front, each with its outermost run.
@@ -293,7 +287,13 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
                 self.add(step, (what.object, what.class), method, scheduled, false);
             }
             ConcurrencyStep::Future if what.object != 0 => self.future(step),
+            ConcurrencyStep::Started if what.other != 0 => self.resumed(step),
             ConcurrencyStep::Started => self.started(step),
+            ConcurrencyStep::Awaited => self.awaited(step),
+            ConcurrencyStep::PartOf if (self.text)(what.other_class) == LOOPER => {
+                self.loopers.insert(what.object, what.other);
+            }
+            ConcurrencyStep::Put | ConcurrencyStep::Released if what.object != 0 => self.accessed(step),
             ConcurrencyStep::Finished => self.finished(step),
             _ => {}
         }
@@ -318,7 +318,8 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
         }
         task.is_stage = false;
         task.scheduled = scheduled;
-        (task.queue, task.queue_class) = (what.other, what.other_class);
+        let queue = self.loopers.get(&what.other).copied().unwrap_or(what.other);
+        (task.queue, task.queue_class) = (queue, what.other_class);
         task.submitted =
             Submission { at: step.at, thread: step.thread, method: what.method, line: what.line };
         true
@@ -339,6 +340,10 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
         } else {
             (what.other, what.other_class)
         };
+        let is_coroutine = self.codes.is_coroutine(method);
+        let empty = is_coroutine && (self.text)(queue_class) == coroutines::NO_CONTEXT;
+        // Handlers of one looper share its queue.
+        let queue = if empty { 0 } else { self.loopers.get(&queue).copied().unwrap_or(queue) };
         self.index.tasks.push(Task {
             object,
             class,
@@ -349,6 +354,9 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
             scheduled,
             is_stage,
             run: None,
+            is_coroutine,
+            does: self.does.get(&method).copied().unwrap_or(0),
+            suspension: None,
             ambiguous: false,
         });
         self.index.by_object.insert(object, at);
@@ -392,7 +400,9 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
         if task.method == 0 {
             task.method = run.method;
         }
-        let (method, queue, object) = (task.method, task.queue, task.object);
+        let (method, object) = (task.method, task.object);
+        // The threads of Kotlin's dispatchers serve several of them.
+        let queue = if task.is_coroutine { 0 } else { task.queue };
         let waiting = [method, 0].map(|method| (method, true)).into_iter().chain([(object, false)]);
         for (key, by_method) in waiting {
             let lists = if by_method { &mut self.waiting } else { &mut self.waiting_objects };
@@ -462,6 +472,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
         if running.is_empty() {
             self.index.running.remove(&step.thread);
         }
+        self.suspended(step, ended.first().and_then(|(_, task)| *task));
         for (run, task) in ended {
             if let Some(run) = task.and_then(|task| self.index.tasks.get_mut(task)?.run.as_mut()) {
                 run.ended = Some(step.at);

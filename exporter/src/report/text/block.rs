@@ -4,6 +4,7 @@ use super::super::findings::Report;
 use super::super::hang::Hang;
 use super::super::moments::{moment, time_of_day};
 use super::super::waits::WaitFact;
+use super::super::why::posted;
 use super::names::Names;
 use super::wrap::Row;
 use crate::answer::{Answer, CauseId, Conclusion, Owner};
@@ -23,7 +24,10 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
     let wait = r.hang.as_ref().and_then(|hang| Some((hang, main_wait(hang)?)));
     let mut rows = vec![(first_label(answer), main(r, wait, names))];
     if let Some(why) = r.hang.as_ref().and_then(|hang| hang.why.as_ref()) {
-        rows.push(("Why", vec![names.text(&why.text)]));
+        rows.push(("Why", why.lines.iter().map(|line| names.text(line)).collect()));
+    }
+    if let Some(posters) = &r.posters {
+        rows.push(("Posted by", vec![names.text(&posted(posters))]));
     }
     if !answer.cycle.is_empty() {
         let first = answer.cycle.first().into_iter();
@@ -40,6 +44,7 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
     }
     if let Some(unit) = r.hang.as_ref().and_then(|hang| hang.unit.as_ref()) {
         rows.push(("Message", vec![message(unit, names)]));
+        rows.extend(component(r).map(|line| ("Component", vec![line])));
     } else if let Some(unit) = r.open.as_ref().filter(|_| r.hang.is_none() && !r.anrs.is_empty()) {
         let since = moment(r, unit.since);
         rows.push(("Message", vec![format!("{}, since {since}", message(unit, names))]));
@@ -187,6 +192,12 @@ fn owns(owner: &Owner, waits: Option<Option<String>>, names: &mut Names) -> Stri
         (place, "unknown") => format!("{who} owns it while in {place}{open}"),
         (place, activity) => format!("{who} owns it while in {place} ({activity}){open}"),
     }
+}
+
+/// The component that the message runs, with its package as in the manifest, and how long the system lets it.
+fn component(r: &Report) -> Option<String> {
+    let hang = r.hang.as_ref()?;
+    Some(hang.component.as_ref()?.words(hang.duration()))
 }
 
 /// What main was in, a message or not.

@@ -11,6 +11,7 @@ use super::super::hang::Hang;
 use super::super::moments::{moment, time_of_day};
 use super::super::native::write_stacks;
 use super::super::open_item::OpenItem;
+use super::super::platform;
 use super::super::waits::{WaitFact, activity};
 use super::rows::forwarded;
 use crate::facts::Unit;
@@ -71,12 +72,12 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     }
     write_starts(r, f)?;
     if !r.profiles.is_empty() {
-        writeln!(
-            f,
-            "\nPROFILES OF THE PLATFORM, on the device (anrscope merge shows one beside this recording)"
-        )?;
-        for profile in &r.profiles {
-            writeln!(f, "  {} ({} bytes)", clean(&profile.path), profile.bytes)?;
+        writeln!(f, "\nWHAT THE PLATFORM STORED")?;
+        for line in platform::lines(r) {
+            writeln!(f, "  {line}")?;
+        }
+        for profile in r.profiles.iter().filter(|profile| !profile.path.is_empty()) {
+            writeln!(f, "  {}", clean(&profile.path))?;
         }
     }
     let c = &r.counts;
@@ -90,6 +91,9 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         times(c.messages, "message"),
         times(c.frames, "frame")
     )?;
+    if c.frame_metrics_dropped > 0 {
+        writeln!(f, "  the system dropped the metrics of {}", times(c.frame_metrics_dropped, "frame"))?;
+    }
     if c.not_queued > 0 {
         writeln!(
             f,

@@ -2,8 +2,10 @@
 
 use trace_format::event::Forward;
 
+use super::super::device;
 use super::super::findings::Report;
 use super::super::moments::moment;
+use super::super::platform;
 use super::names::Names;
 use super::wrap::Row;
 use crate::facts::{Anr, Detector, PolledCpu, outcome_name};
@@ -16,9 +18,15 @@ const MAX_LISTED: usize = 3;
 
 pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
     let mut rows = vec![("System", system(r))];
+    rows.push((
+        "Platform",
+        platform::lines(r).into_iter().take(MAX_LISTED).map(|line| clean(&line).into_owned()).collect(),
+    ));
     if let Some(cpu) = r.hang.as_ref().and_then(|hang| hang.cpu.as_ref()) {
         rows.push(("CPU", vec![cpu_line(cpu)]));
     }
+    let device = r.device.as_ref().map(device::lines).unwrap_or_default();
+    rows.push(("Device", device.into_iter().map(|line| names.text(&clean(&line))).collect()));
     rows.extend(before(r, names).map(|line| ("Before", vec![line])));
     // Of the thread that the answer is about, the answer says it.
     let missed = r
@@ -52,6 +60,10 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
         ))
     });
     rows.push(("Starts", starts.collect()));
+    let parts = r.start_split.iter().flat_map(|split| {
+        split.components.iter().take(MAX_LISTED).chain(split.libraries.iter().take(MAX_LISTED))
+    });
+    rows.push(("In the start", parts.map(|part| clean(&part.words()).into_owned()).collect()));
     rows.push(("Recording", recording(r)));
     let notices = r.notices.iter().take(MAX_LISTED);
     rows.push(("Notice", notices.map(|(at, text)| format!("{text} (at {})", moment(r, *at))).collect()));
@@ -154,6 +166,12 @@ fn recording(r: &Report) -> Vec<String> {
     }
     if recorder.dropped > 0 {
         missing.push(format!("{} lost", times(recorder.dropped, "event")));
+    }
+    if c.frame_metrics_dropped > 0 {
+        missing.push(format!(
+            "FrameMetrics of {} dropped by the system",
+            times(c.frame_metrics_dropped, "frame")
+        ));
     }
     if !recorder.pauses.is_empty() {
         missing.push(format!("paused {}", times(recorder.pauses.len() as u64, "time")));

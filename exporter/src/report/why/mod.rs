@@ -2,6 +2,9 @@
 //!
 //! A link says nothing rather than something wrong: where several tasks or threads may be meant, the chain ends.
 
+mod applies;
+mod coroutines;
+mod queue;
 mod resolve;
 mod words;
 
@@ -15,6 +18,7 @@ use crate::facts::Facts;
 use crate::facts::concurrency::{ConcurrentWork, Submission, Task, TaskCodes, TaskState};
 use crate::model::Names;
 use crate::words::thread_name;
+pub use applies::{PreferenceWrites, WriteSite};
 use resolve::{Next, Resolver};
 
 /// The version of the format that has steps.
@@ -89,7 +93,9 @@ impl WhyCause {
 pub struct TaskFact {
     /// The method that is its code, else its class.
     pub name: Option<String>,
-    /// `queued`, `scheduled`, `running`, `finished` or `unknown`.
+    /// Whether it is a coroutine, which may wait without a thread.
+    pub is_coroutine: bool,
+    /// `queued`, `waiting` (a stage), `scheduled`, `running`, `suspended` (a coroutine), `finished` or `unknown`.
     pub state: &'static str,
     /// `Cart.kt:88`, where it was submitted.
     pub submitted_at: Option<String>,
@@ -117,8 +123,42 @@ pub struct QueueFact {
     pub place: usize,
     /// How many tasks wait.
     pub pending: usize,
+    /// What the names of its threads have in common: the pool's name.
+    pub pool: Option<String>,
     /// The threads that run its tasks.
     pub workers: Vec<String>,
+    /// What these threads are in.
+    pub busy: Vec<BusyThreads>,
+    /// Where most of the tasks before it were submitted.
+    pub posters: Option<Posters>,
+}
+
+/// Threads of a pool that are in the same method.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct BusyThreads {
+    /// The innermost method, with the class of the object whose call blocks there.
+    pub inside: String,
+    /// How many threads.
+    pub threads: usize,
+    /// Since when the first of them is, BOOTTIME ns.
+    pub since: u64,
+}
+
+/// The place where most tasks of a queue were submitted.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Posters {
+    /// The method that is the tasks' code, else their class.
+    pub task: Option<String>,
+    /// `Feed.java:88`.
+    pub site: Option<String>,
+    /// The thread that submitted them; none if several did.
+    pub thread: Option<String>,
+    /// How many.
+    pub count: usize,
+    /// Of how many tasks.
+    pub of: usize,
 }
 
 /// A thread of the chain and what it waits for.
@@ -171,6 +211,8 @@ pub struct Why {
     pub culprit: Culprit,
     /// The chain as a sentence.
     pub text: String,
+    /// Its parts, a link each.
+    pub lines: Vec<String>,
     /// How many steps of concurrent work were left out of the analysis because there were too many.
     pub dropped: u64,
 }
@@ -183,6 +225,21 @@ pub(super) struct Chains<'a, S: ?Sized> {
     at: u64,
 }
 
+impl<'a, S: Source + ?Sized> Chains<'a, S> {
+    fn of(facts: &'a Facts<'a, S>, names: &'a Names<'a>, at: u64) -> Result<Self, ReadError> {
+        let mut codes = TaskCodes::default();
+        for (id, method) in names.all() {
+            codes.add(id, method.class, method.method);
+        }
+        let work = ConcurrentWork::of(facts, &codes, at)?;
+        Ok(Self { facts, names, work, at })
+    }
+}
+
+fn main_of<S: Source + ?Sized>(facts: &Facts<'_, S>) -> Option<usize> {
+    facts.recording.threads().iter().position(|thread| thread.main)
+}
+
 /// Why the wait that main is in at the moment `at` is not over; `None` if no step of concurrent work was recorded, or
 /// main does not wait.
 pub(super) fn why<S: Source + ?Sized>(
@@ -190,17 +247,39 @@ pub(super) fn why<S: Source + ?Sized>(
     names: &Names<'_>,
     at: u64,
 ) -> Result<Option<Why>, ReadError> {
-    let Some(main) = facts.recording.threads().iter().position(|thread| thread.main) else { return Ok(None) };
-    let mut codes = TaskCodes::default();
-    for (id, method) in names.all() {
-        codes.add(id, method.class, method.method);
-    }
-    let work = ConcurrentWork::of(facts, &codes, at)?;
+    let Some(main) = main_of(facts) else { return Ok(None) };
+    let chains = Chains::of(facts, names, at)?;
     // Without a step, only a recorder that knows steps shows that the program had no step.
-    if work.is_empty() && facts.recording.header().version < STEPS_SINCE {
+    if chains.work.is_empty() && facts.recording.header().version < STEPS_SINCE {
         return Ok(None);
     }
-    Chains { facts, names, work, at }.follow(main)
+    chains.follow(main)
+}
+
+/// Who posted most of the messages that main's queue has, or had shortly before the moment `at`.
+pub(super) fn posters<S: Source + ?Sized>(
+    facts: &Facts<'_, S>,
+    names: &Names<'_>,
+    at: u64,
+) -> Result<Option<Posters>, ReadError> {
+    let Some(main) = main_of(facts) else { return Ok(None) };
+    Ok(Chains::of(facts, names, at)?.storm(main))
+}
+
+/// The calls of `SharedPreferences.Editor.apply` that main's wait at the moment `at`, in a message that began at `since`,
+/// may be for.
+pub(super) fn applies<S: Source + ?Sized>(
+    facts: &Facts<'_, S>,
+    names: &Names<'_>,
+    since: u64,
+    at: u64,
+) -> Result<Option<PreferenceWrites>, ReadError> {
+    Ok(Chains::of(facts, names, at)?.applies(since))
+}
+
+/// `3,900 of 4,000 tasks of main's looper are Feed$Tick.run, submitted at Feed.java:88 by worker-1`.
+pub(super) fn posted(posters: &Posters) -> String {
+    words::posted(posters, "of main's looper")
 }
 
 impl<S: Source + ?Sized> Chains<'_, S> {
@@ -211,6 +290,7 @@ impl<S: Source + ?Sized> Chains<'_, S> {
             cycle: false,
             culprit: Culprit::default(),
             text: String::new(),
+            lines: Vec::new(),
             dropped: self.work.dropped,
         };
         let mut passed: Vec<usize> = Vec::new();
@@ -230,7 +310,7 @@ impl<S: Source + ?Sized> Chains<'_, S> {
             };
             let resolved = self.resolve(thread, link.since, wait)?;
             link.waits_for = resolved.waits_for;
-            link.task = resolved.task.map(|task| self.task_fact(task));
+            link.task = resolved.task.map(|task| self.task_fact(task)).transpose()?;
             link.owner = resolved.owner.and_then(|owner| self.thread_name(owner));
             why.links.push(link);
             // Of a chain that ends in a sleep or in a call, the link before says why.
@@ -239,7 +319,14 @@ impl<S: Source + ?Sized> Chains<'_, S> {
                 Next::Thread(next) if passed.contains(&next) => {
                     (why.cycle, why.cause) = (true, Some(WhyCause::SelfMadeDeadlock));
                     let other = passed.iter().rev().find(|thread| **thread != main).copied();
-                    why.culprit = other.map_or_else(Culprit::default, |other| self.culprit(other));
+                    why.culprit = match other {
+                        Some(other) => self.culprit(other),
+                        // Main waits for what only main can run.
+                        None => Culprit {
+                            thread: self.thread_name(main),
+                            ..resolved.task.map(|task| self.without_thread(task)).unwrap_or_default()
+                        },
+                    };
                     break;
                 }
                 Next::Thread(next) => thread = next,
@@ -257,7 +344,8 @@ impl<S: Source + ?Sized> Chains<'_, S> {
                 }
             }
         }
-        why.text = words::sentence(&why, self.at);
+        why.lines = words::lines(&why, self.at);
+        why.text = why.lines.join("; ");
         Ok(Some(why))
     }
 
@@ -296,28 +384,29 @@ impl<S: Source + ?Sized> Chains<'_, S> {
 
     /// `Cart.kt:88`; without a file `Cart.refresh:88`.
     fn site(&self, submitted: &Submission) -> Option<String> {
-        if submitted.method == 0 || submitted.line == 0 {
-            return None;
-        }
-        let file = self.names.source(submitted.method).map(|(file, _)| file).filter(|file| !file.is_empty());
-        let place = file.unwrap_or_else(|| self.names.method(submitted.method).into_owned());
-        Some(format!("{place}:{}", submitted.line))
+        self.names.call_site(submitted.method, submitted.line)
     }
 
-    fn task_fact(&self, task: &Task) -> TaskFact {
+    fn task_fact(&self, task: &Task) -> Result<TaskFact, ReadError> {
         let state = match task.state() {
             TaskState::Queued if task.is_stage => "waiting",
             TaskState::Queued => "queued",
             TaskState::Scheduled => "scheduled",
             TaskState::Running => "running",
+            TaskState::Suspended => "suspended",
             TaskState::Finished => "finished",
             TaskState::Unknown => "unknown",
         };
-        let queue =
-            (task.state() == TaskState::Queued && task.queue != 0).then(|| self.queue_fact(task)).flatten();
+        let queue = (task.state() == TaskState::Queued && task.queue != 0).then(|| self.queue_fact(task));
         let class = || super::walk::text(self.facts.recording, task.class);
-        TaskFact {
+        let queue = match queue {
+            Some(Ok(queue)) => queue,
+            Some(Err(error)) => return Err(error),
+            None => None,
+        };
+        Ok(TaskFact {
             name: self.method_name(task.method).or_else(class),
+            is_coroutine: task.is_coroutine,
             state,
             submitted_at: self.site(&task.submitted),
             submitted_in: self.method_name(task.submitted.method),
@@ -325,23 +414,6 @@ impl<S: Source + ?Sized> Chains<'_, S> {
             submitted: task.submitted.at,
             thread: task.run.and_then(|run| self.thread_name(run.thread)),
             queue,
-        }
-    }
-
-    fn queue_fact(&self, task: &Task) -> Option<QueueFact> {
-        let queued = self.work.queued(task.queue)?;
-        let before = queued.iter().filter(|other| other.submitted.at < task.submitted.at).count();
-        let workers = self.work.workers(task.queue);
-        Some(QueueFact {
-            class: super::walk::text(self.facts.recording, task.queue_class),
-            id: task.queue,
-            place: before + 1,
-            pending: queued.len(),
-            workers: workers
-                .iter()
-                .take(MAX_WORKERS)
-                .filter_map(|run| self.thread_name(run.thread))
-                .collect(),
         })
     }
 
@@ -358,7 +430,11 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         };
         Culprit {
             thread: self.thread_name(thread),
-            task: running.and_then(|(run, _)| self.method_name(run.method)),
+            task: running.and_then(|(run, task)| {
+                // A coroutine may be in a function that was suspended: its body names it.
+                let body = task.filter(|task| task.is_coroutine).map(|task| task.method);
+                self.method_name(body.unwrap_or(run.method))
+            }),
             site: submitted.and_then(|submitted| self.site(&submitted)),
         }
     }

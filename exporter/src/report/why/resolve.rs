@@ -29,15 +29,15 @@ pub(super) struct Resolved<'w> {
 }
 
 impl Resolved<'_> {
-    fn unknown(waits_for: &'static str) -> Self {
+    pub(super) fn unknown(waits_for: &'static str) -> Self {
         Self { waits_for, task: None, owner: None, cause: None, next: Next::Unknown }
     }
 
-    fn ended(waits_for: &'static str, cause: WhyCause, culprit: Culprit) -> Self {
+    pub(super) fn ended(waits_for: &'static str, cause: WhyCause, culprit: Culprit) -> Self {
         Self { waits_for, task: None, owner: None, cause: Some(cause), next: Next::Ends(culprit) }
     }
 
-    fn thread(waits_for: &'static str, cause: WhyCause, thread: usize) -> Self {
+    pub(super) fn thread(waits_for: &'static str, cause: WhyCause, thread: usize) -> Self {
         Self { waits_for, task: None, owner: None, cause: Some(cause), next: Next::Thread(thread) }
     }
 }
@@ -84,7 +84,7 @@ impl<S: Source + ?Sized> Resolver for Chains<'_, S> {
         Ok(match kind_of(class) {
             "lock" => self.lock("lock", thread, wait),
             "condition" => self.signal(thread, since, object),
-            "latch" => self.latch(thread, since, object),
+            "latch" => self.latch(thread, since, object)?,
             "semaphore" => self.permit(thread, object),
             "queue" => self.element(thread, object),
             "executor" => self.executor(thread, since, object)?,
@@ -93,7 +93,7 @@ impl<S: Source + ?Sized> Resolver for Chains<'_, S> {
                 [run] => Resolved::thread("queue", WhyCause::SlowTask, run.thread),
                 _ => Resolved::unknown("queue"),
             },
-            "future" if object != 0 => self.future(thread, object, class)?,
+            "future" if object != 0 => self.future(thread, object, wait.class)?,
             kind => Resolved::unknown(kind),
         })
     }
@@ -233,19 +233,18 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         })
     }
 
-    fn exhausted(&self, workers: &[Run]) -> Resolved<'_> {
+    pub(super) fn exhausted(&self, workers: &[Run]) -> Resolved<'_> {
         let culprit = workers.first().map_or_else(Culprit::default, |run| self.culprit(run.thread));
         Resolved::ended("future", WhyCause::PoolExhausted, culprit)
     }
 
     /// Whether all these threads wait for tasks of `queue` that no thread has begun, or for the queue itself.
-    fn all_wait_for(&self, workers: &[Run], queue: u32) -> Result<bool, ReadError> {
+    pub(super) fn all_wait_for(&self, workers: &[Run], queue: u32) -> Result<bool, ReadError> {
         for run in workers.iter().take(MAX_WORKERS) {
             let (_, wait) = self.link(run.thread)?;
             let Some(wait) = wait.filter(|wait| wait.kind == WaitKind::Park) else { return Ok(false) };
             let object = wait.lock as u32;
-            let task = self.work.task_of(object);
-            let queued = task.is_some_and(|task| task.queue == queue && task.state() == TaskState::Queued);
+            let queued = self.queued_behind(object).is_some_and(|task| task.queue == queue);
             if !queued && object != queue {
                 return Ok(false);
             }
@@ -253,69 +252,8 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         Ok(!workers.is_empty())
     }
 
-    fn future(&self, thread: usize, object: u32, class: &str) -> Result<Resolved<'_>, ReadError> {
-        let mut object = object;
-        for _ in 0..super::MAX_LINKS {
-            let task = self.work.task_of(object);
-            // A stage runs when the one before it is done.
-            let before = self
-                .work
-                .whole(object)
-                .filter(|_| task.is_none_or(|task| task.is_stage && task.run.is_none()));
-            if let Some(before) = before
-                && let Some(first) = self.work.task_of(before)
-                && first.state() != TaskState::Finished
-            {
-                object = before;
-                continue;
-            }
-            let Some(task) = task else { break };
-            match task.state() {
-                TaskState::Running => {
-                    let Some(run) = task.run else { break };
-                    return Ok(Resolved {
-                        task: Some(task),
-                        ..Resolved::thread("future", WhyCause::SlowTask, run.thread)
-                    });
-                }
-                TaskState::Queued if task.is_stage => {
-                    return Ok(Resolved { task: Some(task), ..Resolved::unknown("future") });
-                }
-                TaskState::Queued => return self.queued(thread, task),
-                TaskState::Scheduled | TaskState::Finished | TaskState::Unknown => {
-                    return Ok(Resolved { task: Some(task), ..Resolved::unknown("future") });
-                }
-            }
-        }
-        let by_hand = ["CompletableFuture", "SettableFuture", "CompletableDeferredImpl"];
-        let completed = self.work.at(object, ConcurrencyStep::Completed).next().is_some();
-        let stage = self.work.whole(object).is_some();
-        if !completed && !stage && by_hand.iter().any(|known| class.rsplit('.').next() == Some(known)) {
-            return Ok(Resolved::ended("future", WhyCause::NeverCompleted, Culprit::default()));
-        }
-        Ok(Resolved::unknown("future"))
-    }
-
-    /// A task that no thread has begun.
-    fn queued<'w>(&'w self, thread: usize, task: &'w Task) -> Result<Resolved<'w>, ReadError> {
-        let mut workers = self.work.workers(task.queue);
-        if task.queue == 0 || self.work.queued(task.queue).is_none() {
-            return Ok(Resolved { task: Some(task), ..Resolved::unknown("future") });
-        }
-        if self.all_wait_for(&workers, task.queue)? {
-            return Ok(Resolved { task: Some(task), ..self.exhausted(&workers) });
-        }
-        workers.retain(|run| run.thread != thread);
-        Ok(match workers.first() {
-            Some(run) => {
-                Resolved { task: Some(task), ..Resolved::thread("future", WhyCause::LongQueue, run.thread) }
-            }
-            None => Resolved { task: Some(task), ..Resolved::unknown("future") },
-        })
-    }
-
     /// A latch: the task that has not counted it down.
-    fn latch(&self, thread: usize, since: u64, object: u32) -> Resolved<'_> {
+    fn latch(&self, thread: usize, since: u64, object: u32) -> Result<Resolved<'_>, ReadError> {
         let counted: Vec<(usize, u64)> =
             self.work.at(object, ConcurrencyStep::CountedDown).map(|step| (step.thread, step.at)).collect();
         let has_counted = |run: &Run| {
@@ -336,21 +274,32 @@ impl<S: Source + ?Sized> Chains<'_, S> {
             .iter()
             .filter(|task| task.submitted.thread == thread && task.submitted.at < since);
         let mut ended: Vec<&Task> = ended
-            .filter(|task| task.run.is_some_and(|run| run.ended.is_some() && !has_counted(&run)))
+            .filter(|task| task.state() == TaskState::Finished)
+            .filter(|task| task.run.is_some_and(|run| !has_counted(&run)))
             .collect();
-        let pending = self.work.tasks().iter().any(|task| {
-            task.submitted.thread == thread && matches!(task.state(), TaskState::Queued | TaskState::Unknown)
+        let pending = self.work.tasks().iter().any(|task| match task.state() {
+            TaskState::Queued | TaskState::Unknown => task.submitted.thread == thread,
+            TaskState::Suspended => true,
+            _ => false,
         });
         let alone: Vec<&Run> =
             self.work.ended_alone().iter().filter(|run| counts(run) && !has_counted(run)).collect();
+        let in_queue = self.work.tasks().iter().filter(|task| {
+            task.state() == TaskState::Queued && !task.is_stage && task.does & Concurrency::COUNTS_DOWN != 0
+        });
+        let in_queue: Vec<&Task> = in_queue.collect();
         let known = open.iter().any(counts)
             || ended.iter().any(|task| task.run.as_ref().is_some_and(counts))
-            || !alone.is_empty();
+            || !alone.is_empty()
+            || !in_queue.is_empty();
         if known {
             open.retain(counts);
             ended.retain(|task| task.run.as_ref().is_some_and(counts));
         }
-        match (&open[..], &ended[..]) {
+        if let ([], [], [], [task]) = (&open[..], &ended[..], &alone[..], &in_queue[..]) {
+            return Ok(Resolved { waits_for: "latch", ..self.queued(thread, task)? });
+        }
+        Ok(match (&open[..], &ended[..]) {
             ([run], rest) if known || rest.is_empty() => Resolved {
                 task: self.work.running_on(run.thread).and_then(|(_, task)| task),
                 ..Resolved::thread("latch", WhyCause::SlowTask, run.thread)
@@ -379,6 +328,6 @@ impl<S: Source + ?Sized> Chains<'_, S> {
                 Resolved::ended("latch", WhyCause::LatchNeverCountedDown, Culprit::default())
             }
             _ => Resolved::unknown("latch"),
-        }
+        })
     }
 }

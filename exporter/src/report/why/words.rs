@@ -2,23 +2,22 @@
 
 use std::fmt::Write;
 
-use super::{TaskFact, Why, WhyCause, WhyLink};
-use crate::words::rounded;
+use super::{BusyThreads, Posters, QueueFact, TaskFact, Why, WhyCause, WhyLink};
+use crate::words::{rounded, short_class, short_method, thousands};
 
 /// Maximum number of links said.
 const MAX_SAID: usize = 6;
+/// Minimum time in a method that is worth a word, ns.
+const LONG: u64 = 100_000_000;
+/// Maximum number of groups of threads said.
+const MAX_GROUPS: usize = 3;
 
-/// `com.example.Cart.load` as `Cart.load`.
+/// `com.example.Cart.load` as `Cart.load`; of a coroutine's code, its class.
 fn short(name: &str) -> &str {
-    let mut dots = name.rmatch_indices('.').map(|(at, _)| at);
-    match (dots.next(), dots.next()) {
-        (Some(_), Some(second)) => &name[second + 1..],
-        _ => name,
+    if let Some(class) = name.strip_suffix(".invokeSuspend") {
+        return short_class(class);
     }
-}
-
-fn simple(class: &str) -> &str {
-    class.rsplit('.').next().unwrap_or(class)
+    short_method(name)
 }
 
 /// `1st`, `2nd`, `23rd`.
@@ -30,7 +29,7 @@ fn ordinal(n: usize) -> String {
         (3, _) => "rd",
         _ => "th",
     };
-    format!("{n}{ending}")
+    format!("{}{ending}", thousands(n as u64))
 }
 
 fn ago(at: u64, then: u64) -> String {
@@ -38,7 +37,8 @@ fn ago(at: u64, then: u64) -> String {
 }
 
 fn task(task: &TaskFact, at: u64) -> String {
-    let mut text = format!("task {}", task.name.as_deref().map_or("of unknown code", short));
+    let kind = if task.is_coroutine { "coroutine" } else { "task" };
+    let mut text = format!("{kind} {}", task.name.as_deref().map_or("of unknown code", short));
     match (&task.submitted_at, &task.submitted_by) {
         (Some(site), Some(by)) => {
             let _ = write!(text, ", submitted at {site} by {by} {}", ago(at, task.submitted));
@@ -48,17 +48,71 @@ fn task(task: &TaskFact, at: u64) -> String {
         }
     }
     if let Some(queue) = &task.queue {
-        let class = queue.class.as_deref().map_or("its queue", simple);
-        let _ = write!(text, "; it is {} in the queue of {class}", ordinal(queue.place));
-        match &queue.workers[..] {
-            [] => {}
-            [one] => {
-                let _ = write!(text, ", whose thread {one} is busy");
-            }
-            many => {
-                let _ = write!(text, ", whose {} threads are busy", many.len());
+        text.push_str(&waits_in(queue, at));
+    }
+    text
+}
+
+/// Where a task waits, and what the threads of this pool are in.
+fn waits_in(queue: &QueueFact, at: u64) -> String {
+    let place = ordinal(queue.place);
+    let mut text = match (&queue.pool, queue.class.as_deref()) {
+        (Some(pool), _) if pool.starts_with("pool") => format!("; it is {place} in {pool}"),
+        (Some(pool), _) => format!("; it is {place} in pool {pool}"),
+        (None, class) => {
+            format!("; it is {place} in the queue of {}", class.map_or("its executor", short_class))
+        }
+    };
+    let inside = |busy: &BusyThreads| {
+        let (method, class) = busy.inside.split_once(" > ").unwrap_or((&busy.inside, ""));
+        let class = if class.is_empty() { String::new() } else { format!(" > {}", short_class(class)) };
+        let since = at.saturating_sub(busy.since);
+        // Threads that run one short task after another are in each for a moment.
+        let since = if since < LONG { String::new() } else { format!(" for {}", rounded(since)) };
+        format!("{}{class}{since}", short(method))
+    };
+    let threads = queue.workers.len();
+    match (&queue.busy[..], &queue.workers[..]) {
+        (_, []) => {}
+        ([one], [thread]) => {
+            let _ = write!(text, ", whose thread {thread} is in {}", inside(one));
+        }
+        ([one], _) if one.threads == threads => {
+            let _ = write!(text, ", whose {threads} threads are in {}", inside(one));
+        }
+        ([], _) => {
+            let _ = write!(text, ", whose {threads} threads are busy");
+        }
+        (all, _) => {
+            let said =
+                all.iter().take(MAX_GROUPS).map(|busy| format!("{} in {}", busy.threads, inside(busy)));
+            let _ =
+                write!(text, ", whose {threads} threads are busy: {}", said.collect::<Vec<_>>().join(", "));
+            let rest: usize = all.iter().skip(MAX_GROUPS).map(|busy| busy.threads).sum();
+            if rest > 0 {
+                let _ = write!(text, ", {rest} elsewhere");
             }
         }
+    }
+    if let Some(posters) = &queue.posters {
+        let _ = write!(text, "; {}", posted(posters, "before it"));
+    }
+    text
+}
+
+/// `3,900 of the 4,000 tasks before it are Feed$Tick.run, submitted at Feed.java:88 by worker-1`.
+pub(super) fn posted(posters: &Posters, place: &str) -> String {
+    let (count, of) = (thousands(posters.count as u64), thousands(posters.of as u64));
+    let mut text = if posters.count == posters.of {
+        format!("all {of} tasks {place}")
+    } else {
+        format!("{count} of the {of} tasks {place}")
+    };
+    let _ = write!(text, " are {}", posters.task.as_deref().map_or("of one place", short));
+    let site = posters.site.as_ref().map(|site| format!(" at {site}"));
+    let thread = posters.thread.as_ref().map(|thread| format!(" by {thread}"));
+    if site.is_some() || thread.is_some() {
+        let _ = write!(text, ", submitted{}{}", site.unwrap_or_default(), thread.unwrap_or_default());
     }
     text
 }
@@ -69,7 +123,7 @@ fn object(link: &WhyLink, at: u64) -> String {
         let over = if link.waits_for == "latch" { "a latch that is probably counted down by " } else { "" };
         return format!("{over}{}", task(known, at));
     }
-    let class = link.class.as_deref().map_or("an object", simple);
+    let class = link.class.as_deref().map_or("an object", short_class);
     match (&link.owner, link.waits_for) {
         (Some(owner), "semaphore") => format!("a permit of a semaphore that {owner} has"),
         (Some(owner), _) => format!("the lock {class} that {owner} has"),
@@ -97,16 +151,14 @@ fn link(link: &WhyLink, at: u64) -> String {
     }
 }
 
-pub(super) fn sentence(why: &Why, at: u64) -> String {
-    let mut text = String::new();
-    for (number, one) in why.links.iter().take(MAX_SAID).enumerate() {
-        if number > 0 {
-            text.push_str("; ");
-        }
-        text.push_str(&link(one, at));
-    }
+/// The parts of the chain, a link each.
+pub(super) fn lines(why: &Why, at: u64) -> Vec<String> {
+    let mut lines: Vec<String> = why.links.iter().take(MAX_SAID).map(|one| link(one, at)).collect();
     let ending = match why.cause {
         Some(WhyCause::PoolExhausted) => "all threads of this pool wait for tasks of the same pool",
+        Some(WhyCause::SelfMadeDeadlock) if why.links.len() == 1 => {
+            "only this thread runs such tasks, and it waits"
+        }
         Some(WhyCause::SelfMadeDeadlock) => "so these threads wait for each other",
         Some(WhyCause::LatchNeverCountedDown) => "all tasks that could count it down have ended",
         Some(WhyCause::LostWakeUp) => "it was notified before the wait began, and not since",
@@ -116,9 +168,9 @@ pub(super) fn sentence(why: &Why, at: u64) -> String {
         _ => "",
     };
     if !ending.is_empty() {
-        let _ = write!(text, "; {ending}");
+        lines.push(ending.to_owned());
     }
-    text
+    lines
 }
 
 #[cfg(test)]
@@ -130,8 +182,8 @@ mod tests {
         assert_eq!(short("com.example.Cart.load"), "Cart.load");
         assert_eq!((short("Cart.load"), short("load")), ("Cart.load", "load"));
         assert_eq!(
-            [1, 2, 3, 4, 11, 12, 21, 112].map(ordinal),
-            ["1st", "2nd", "3rd", "4th", "11th", "12th", "21st", "112th"]
+            [1, 2, 3, 4, 11, 12, 21, 2_112].map(ordinal),
+            ["1st", "2nd", "3rd", "4th", "11th", "12th", "21st", "2,112th"]
         );
     }
 }

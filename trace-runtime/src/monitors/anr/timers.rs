@@ -5,6 +5,7 @@ use trace_rules::looper::{Due, Limits, Poll, PollResult, ProcessState, Suppresse
 
 use crate::main_thread::usage;
 use crate::monitors::anr::snapshot;
+use crate::monitors::anr::system_trace::SystemTrace;
 use crate::monitors::config::options::{Setting, is_enabled, number};
 use crate::monitors::looper::{messages, outermost, unknown};
 use crate::monitors::stacks::sampler::{self, Wanted};
@@ -17,6 +18,7 @@ pub(crate) struct Timers {
     rate: samples::Rate,
     /// The message of which samples were taken.
     sampled: u64,
+    system_trace: SystemTrace,
 }
 
 impl Timers {
@@ -45,12 +47,13 @@ impl Timers {
         goes_on
     }
 
-    /// Samples main's stack while its message is suspect. Returns whether the message is watched.
+    /// Samples main's stack while its message is suspect, and requests a system trace once it is old. Returns whether the message is watched.
     pub(crate) fn sample(&mut self, since_ns: u64, now_ns: u64) -> bool {
         if !messages::is_started() || !is_enabled(Setting::Anr) {
             return false;
         }
         self.sampled = since_ns;
+        self.system_trace.poll(since_ns, now_ns);
         if self.rate.is_sample_due(since_ns, now_ns) {
             let still = move || messages::open().is_some_and(|open| open.since_ns == since_ns);
             let then = move |answer: sampler::Answer| {

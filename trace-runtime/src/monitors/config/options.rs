@@ -64,8 +64,14 @@ pub enum Setting {
     StackStyle,
     /// `policy`
     Policy,
+    /// `exit_id`
+    ExitId,
     /// `anr_profile`
     AnrProfile,
+    /// `system_trace_ms`
+    SystemTraceMs,
+    /// `anr_warning`
+    AnrWarning,
     /// `fps_window_ms`
     FpsWindowMs,
     /// `fps_threshold`
@@ -134,6 +140,8 @@ pub enum Setting {
     NativeStackIntervalMs,
     /// `native_stack_signal`
     NativeStackSignal,
+    /// `system_state`
+    SystemState,
 }
 
 /// An option with a text value.
@@ -146,6 +154,8 @@ pub enum Text {
     EndActivities,
     /// `care_scenes`
     CareScenes,
+    /// `profile_triggers`
+    ProfileTriggers,
 }
 
 /// A row of the table for a numeric option.
@@ -223,7 +233,10 @@ numbers! {
     StackLines "stack_lines" 30 1..=1_000 "TARGET_EVIL_METHOD_STACK" "Maximum lines of a stack in a report"
     StackStyle "stack_style" 1 0..=2 "looperPrinterStackStyle" "Java stacks in reports: 0 simple, 1 whole, 2 raw"
     Policy "policy" 0 0..=1 "" "Rules that decide whether a SIGQUIT was an ANR: 0 anrscope's, 1 Matrix's"
+    ExitId "exit_id" 1 0..=1 "" "API 30: give the system the recording's id as the process state summary, unless the app has its own"
     AnrProfile "anr_profile" 1 0..=1 "" "API 36: request a profile of each ANR from the platform; the recording says where it is"
+    SystemTraceMs "system_trace_ms" 0 0..=60_000 "" "API 36.1: age of a message at which a snapshot of the running system trace is requested, ms; 0 = never"
+    AnrWarning "anr_warning" 1 0..=1 "" "API 37: record the system's warnings of an imminent ANR"
     FpsWindowMs "fps_window_ms" 10_000 1_000..=600_000 "clicfg_matrix_trace_fps_time_slice" "Interval between frame reports per screen, ms"
     FpsThreshold "fps_threshold" 0 0..=600 "clicfg_matrix_trace_fps_report_threshold" "Report only frames with at least this many dropped frames"
     OlderFps "older_fps" 0 0..=1 "FPSTracer (0.4)" "Also report frames as Matrix 0.4 did: every 2 min, in slices of 6 s"
@@ -258,6 +271,7 @@ numbers! {
     NativeStacks "native_stacks" 0 0..=1 "" "Capture native stacks: of main while it is stalled, of the owner of the lock it waits for, and of watched threads. Registers and up to 64 KiB of stack each: user data, which docs/native-stacks.md treats"
     NativeStackIntervalMs "native_stack_interval_ms" 250 66..=500 "" "Interval between native stacks of a stalled thread, ms"
     NativeStackSignal "native_stack_signal" 0 0..=64 "" "The real-time signal for native stacks; 0 = a free one is chosen. Read when the first stack is captured"
+    SystemState "system_state" 1 0..=1 "" "While main is stalled, record what all threads, the CPUs, memory, storage and the heap do: at most twice a second and 1 % of a CPU"
 }
 
 /// All text options, in the order of [`Text`].
@@ -279,6 +293,12 @@ pub const TEXTS: &[TextOption] = &[
         key: "care_scenes",
         matrix: "clicfg_matrix_trace_care_scene_set (0.4)",
         what: "Scenes whose frames are reported, separated by ;. Empty: all",
+    },
+    TextOption {
+        text: Text::ProfileTriggers,
+        key: "profile_triggers",
+        matrix: "",
+        what: "API 36: more triggers at which the platform stores a profile, separated by ; (docs/monitors.md lists them)",
     },
 ];
 

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use trace_format::android::FRAME_METRICS_DROPPED;
 use trace_format::event::TextId;
 use trace_rules::frame::{FrameCosts, METRICS, Metric, Sample, SceneReport, Scenes, Stage};
 use trace_rules::report::Issue;
@@ -28,8 +29,6 @@ use crate::writing::events;
 /// The longest that a frame's metrics wait until main has ended the frame, ns.
 const METRICS_TIMEOUT_NS: u64 = 500_000_000;
 const MAX_WAITING: usize = 16;
-/// The counter of frames whose metrics the system dropped because they were not read in time.
-const LOST: &str = "FrameMetrics dropped";
 /// The most scenes whose names are remembered.
 const MAX_SCENES: usize = 256;
 
@@ -72,12 +71,12 @@ pub(crate) enum Next {
 }
 
 /// Queues a window's frame, measured by the system, for [`next`]. Frames before it whose metrics the system
-/// dropped (`dropCountSinceLastInvocation`) are in the recording's counter [`LOST`].
+/// dropped (`dropCountSinceLastInvocation`) are in the recording's counter [`FRAME_METRICS_DROPPED`].
 pub(crate) fn measured(frame: &Measured) {
     with(|counting| {
         if frame.lost > 0 {
             counting.lost += u64::from(frame.lost);
-            events::counter(recorder::text(LOST), counting.lost as f64);
+            events::counter(recorder::text(FRAME_METRICS_DROPPED), counting.lost as f64);
         }
         counting.waiting.push_back((*frame, time::now()));
     });
@@ -134,6 +133,8 @@ struct Counting {
     /// Frames that main has ended and whose metrics the system dropped: they are counted by what main
     /// recorded.
     dropped: VecDeque<Finished>,
+    /// The intended vsync of the frame that was counted last, ns; 0 for none.
+    counted_ns: u64,
     /// How many frames' metrics the system has dropped so far.
     lost: u64,
     /// Whether missing frames were reported.
@@ -153,6 +154,7 @@ impl Counting {
             seen: Seen::default(),
             waiting: VecDeque::new(),
             dropped: VecDeque::new(),
+            counted_ns: 0,
             lost: 0,
             missing_reported: false,
         }
@@ -189,6 +191,7 @@ impl Counting {
         if let Some(frame) = self.dropped.pop_front() {
             return Next::Counted(self.of_main(&frame));
         }
+        self.longest_first();
         let Some(&(frame, came_ns)) = self.waiting.front() else { return Next::Nothing };
         let may_wait =
             self.waiting.len() <= MAX_WAITING && time::now().saturating_sub(came_ns) < METRICS_TIMEOUT_NS;
@@ -201,7 +204,20 @@ impl Counting {
         }
     }
 
-    /// Counts the frame; `None` if main has not ended it and it may still wait.
+    /// Of windows that were drawn for one vsync, the one that took longest comes first: it counts.
+    fn longest_first(&mut self) {
+        let Some(vsync) = self.waiting.front().map(|(frame, _)| frame.intended).filter(|vsync| *vsync > 0)
+        else {
+            return;
+        };
+        let total = |at: usize| self.waiting[at].0.metrics[Metric::Total as usize];
+        let same = (1..self.waiting.len()).filter(|at| self.waiting[*at].0.intended == vsync);
+        if let Some(longest) = same.max_by_key(|at| total(*at)).filter(|at| total(*at) > total(0)) {
+            self.waiting.swap(0, longest);
+        }
+    }
+
+    /// Counts the frame, unless another window's metrics of the same vsync were counted; `None` if main has not ended it and it may still wait.
     fn measured(&mut self, frame: &Measured, may_wait: bool) -> Option<Option<ObservedFrame>> {
         let mut sample = Sample {
             scene: 0,
@@ -233,6 +249,10 @@ impl Counting {
         }
         sample.scene = seen.map_or(app_state::scene().0, |seen| seen.scene);
         frame.record(&sample);
+        if has_vsync && sample.intended_ns == self.counted_ns {
+            return Some(None);
+        }
+        self.counted_ns = sample.intended_ns;
         let mut seen = seen.unwrap_or(Finished {
             costs: FrameCosts {
                 begun_ns: sample.intended_ns.saturating_add(sample.metric(Metric::UnknownDelay) as u64),
@@ -334,13 +354,17 @@ impl Counting {
 mod tests {
     use super::*;
     use crate::monitors::frames::FINISHED;
+    use std::sync::MutexGuard;
     use trace_rules::frame::{InputEvents, interval_ns};
 
     const MS: u64 = 1_000_000;
 
-    fn counting() -> Counting {
+    /// The frames that main has ended are one queue: a test that takes from it runs alone.
+    fn counting() -> (MutexGuard<'static, ()>, Counting) {
+        static ALONE: Mutex<()> = Mutex::new(());
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         app_state::set_by_life_cycle(true);
-        Counting::new()
+        (alone, Counting::new())
     }
 
     /// What main recorded of a frame that took that long from its vsync, begun 1 ms after it.
@@ -360,7 +384,7 @@ mod tests {
 
     #[test]
     fn below_api_24_a_frame_is_counted_by_what_main_recorded() {
-        let mut counting = counting();
+        let (_alone, mut counting) = counting();
         let observed = counting.of_main(&finished(1_000 * MS, 40 * MS)).unwrap();
         assert_eq!(
             (observed.scene, observed.total_ns, observed.stages),
@@ -372,7 +396,7 @@ mod tests {
 
     #[test]
     fn dropped_frames_are_exact_at_2_3_8_9_23_24_41_42_at_every_rate() {
-        let mut counting = counting();
+        let (_alone, mut counting) = counting();
         for hz in [60.0f32, 90.0, 120.0] {
             super::super::set_refresh(hz);
             let interval = interval_ns(hz);
@@ -389,7 +413,7 @@ mod tests {
 
     #[test]
     fn frames_without_metrics_are_counted_in_order_by_what_main_recorded() {
-        let mut counting = counting();
+        let (_alone, mut counting) = counting();
         let now = 5_000 * MS;
         for frame in 0..5 {
             FINISHED.push(&finished(now + frame * 100 * MS, 40 * MS));
@@ -419,8 +443,32 @@ mod tests {
     }
 
     #[test]
+    fn of_windows_drawn_for_one_vsync_the_longest_is_the_frame() {
+        let (_alone, mut counting) = counting();
+        let now = 5_000 * MS;
+        let frame = |number: u64, total_ms: u64| {
+            let mut metrics = [0; METRICS];
+            metrics[Metric::Total as usize] = (total_ms * MS) as i64;
+            let intended = clock::to_monotonic(now + number * 100 * MS) as i64;
+            (Measured { metrics, intended, ..Measured::default() }, time::now())
+        };
+        // The page, a dialog and a menu; then the dialog alone; then metrics that come when the frame is counted.
+        counting.waiting.extend([frame(0, 20), frame(0, 70), frame(0, 30), frame(1, 40), frame(2, 10)]);
+        let mut totals = |late: Option<(Measured, u64)>| {
+            counting.waiting.extend(late);
+            let all = std::iter::from_fn(|| match counting.next_measured() {
+                Next::Counted(observed) => Some(observed.map(|observed| observed.total_ns / MS)),
+                _ => None,
+            });
+            all.collect::<Vec<_>>()
+        };
+        assert_eq!(totals(None), [Some(70), None, None, Some(40), Some(10)]);
+        assert_eq!(totals(Some(frame(2, 90))), [None]);
+    }
+
+    #[test]
     fn the_systems_metrics_replace_estimates_and_find_their_frame_by_its_start() {
-        let mut counting = counting();
+        let (_alone, mut counting) = counting();
         let now = 1_000 * MS;
         // Another frame is before it, of a window that is not tracked.
         FINISHED.push(&finished(now - 50 * MS, 10 * MS));
@@ -439,8 +487,8 @@ mod tests {
         // From the oldest event on, up to the end of the whole frame.
         let latency = observed.latency_ns.unwrap();
         assert!(latency.abs_diff(24 * MS) < MS, "{latency}");
-        // A second window's part of the same vsync belongs to the same frame.
-        assert!(counting.measured(&frame(now), true).flatten().unwrap().latency_ns.is_some());
+        // A second window's part of the same vsync belongs to the same frame, which is counted once.
+        assert_eq!(counting.measured(&frame(now), true), Some(None));
         // A later one, of which main has recorded nothing.
         assert_eq!(counting.measured(&frame(now + 100 * MS), true).flatten().unwrap().latency_ns, None);
         // Impossible metrics are not reported.

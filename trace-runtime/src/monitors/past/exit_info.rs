@@ -1,5 +1,8 @@
 //! How earlier processes ended: the system's account of each is appended to the recording that the process
 //! left.
+//!
+//! A process that gave the system its recording's id (`ExitInfo.java`) is found by it. Any other is found by pid,
+//! name and time.
 
 use std::path::Path;
 
@@ -20,11 +23,14 @@ pub(crate) struct Exit<'a> {
     pub(crate) time_ms: u64,
     /// `ApplicationExitInfo.getReason()`.
     pub(crate) reason: i32,
-    /// `key=value` lines.
+    /// `key=value` lines. [`ID`] has the id of the process's recording, if the process gave it to the system.
     pub(crate) lines: &'a str,
     /// The text that goes with it.
     pub(crate) trace: Option<&'a [u8]>,
 }
+
+/// The line with the recording's id, as `ExitInfo.java` writes it.
+const ID: &str = "recording";
 
 /// The clock may have been set between the recording's start and the process's end.
 const CLOCK_SET_MS: u64 = 60_000;
@@ -57,11 +63,15 @@ const FAULTS: [&str; 5] = ["unknown", "crash", "crash_native", "anr", "initializ
 /// files: on a background thread.
 pub(crate) fn exited(directory: &Path, own_process: &str, exit: &Exit<'_>) -> bool {
     let _search = old_recording::lock_search();
-    // The youngest that started before: pids are reused.
-    let old = old_recording::all(directory).into_iter().filter(|old| {
-        old.pid == exit.pid
-            && old.process == exit.process
-            && old.start_ms <= exit.time_ms.saturating_add(CLOCK_SET_MS)
+    let id = key_values(exit.lines).find(|(key, _)| *key == ID).map(|(_, id)| id);
+    // Without an id, the youngest that started before: pids are reused.
+    let old = old_recording::all(directory).into_iter().filter(|old| match id {
+        Some(id) => old.id == id,
+        None => {
+            old.pid == exit.pid
+                && old.process == exit.process
+                && old.start_ms <= exit.time_ms.saturating_add(CLOCK_SET_MS)
+        }
     });
     let Some(mut old) = old.max_by_key(|old| old.start_ms).filter(|old| !old.has_exit) else { return false };
     let appended = old.append(SectionKind::ExitInformation, &section(exit)).is_ok();
@@ -81,8 +91,10 @@ fn reason(number: i32) -> &'static str {
 fn section(exit: &Exit<'_>) -> Vec<u8> {
     let trace = trace_of(exit);
     // The system's words may quote the app's.
-    let more =
-        key_values(exit.lines).map(|(key, value)| (key.to_owned(), redact::subject(value).to_string()));
+    let more = key_values(exit.lines).map(|(key, value)| {
+        let value = if key == ID { value.into() } else { redact::subject(value) };
+        (key.to_owned(), value.to_string())
+    });
     let section = ExitInformation {
         pid: exit.pid,
         process: exit.process.to_owned(),
@@ -190,6 +202,27 @@ mod tests {
         // Retention sees that this recording has an ANR.
         let has_anr = |name: &str| old_recording::OldRecording::open(&directory.join(name)).unwrap().has_anr;
         assert!(has_anr("its.anrscope") && !has_anr("other.anrscope"));
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn an_exit_with_an_id_goes_to_that_recording_alone() {
+        let directory = directory("exit-id");
+        let write = |name: &str, bytes: &[u8]| fs::write(directory.join(name), bytes).unwrap();
+        write("its.anrscope", &recording(4242, 5_000_000));
+        // By pid, name and time it is this one: the clock was set forward between the two starts.
+        write("later.anrscope", &recording(4242, 5_500_000));
+        let exited = |id: String| {
+            let lines = format!("importance=100\nrecording={id}\n");
+            exited(&directory, "", &Exit { lines: &lines, ..exit(4242, 6_000_000) })
+        };
+        let id = |start_ms: u64| trace_format::recording_id(4242, start_ms * 1_000_000);
+        assert!(!exited(id(4_000_000)), "its recording is gone: no other one takes its place");
+        assert!(!exited("anrscope-4242-".into()) && !exited(String::new()));
+        assert!(exited(id(5_000_000)) && !exited(id(5_000_000)), "only once");
+        let recorded = exits(&directory.join("its.anrscope"));
+        assert!(recorded[0].contains(&format!("\nrecording={}\n", id(5_000_000))), "{recorded:?}");
+        assert_eq!(exits(&directory.join("later.anrscope")), [""; 0]);
         fs::remove_dir_all(directory).unwrap();
     }
 

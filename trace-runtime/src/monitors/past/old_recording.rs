@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use trace_format::layout::{self, header};
+use trace_format::recording_id;
 use trace_format::section::{self, HEADER_LEN, MAX_PAYLOAD, SectionHeader, SectionKind};
+use trace_format::sections::Keys;
 use trace_format::sections::exit_info::ExitInformation;
-use trace_format::sections::profile::AnrProfile;
+use trace_format::sections::profile::ANR;
 use trace_format::sections::verdict::Outcome;
 use trace_format::wipe::{self, InFile, WipeError};
 
@@ -28,6 +30,8 @@ pub(crate) struct OldRecording {
     file: File,
     pub(crate) pid: u32,
     pub(crate) process: String,
+    /// Its id ([`recording_id`]).
+    pub(crate) id: String,
     /// When it started, ms since 1970.
     pub(crate) start_ms: u64,
     pub(crate) bytes: u64,
@@ -37,7 +41,7 @@ pub(crate) struct OldRecording {
     pub(crate) has_anr: bool,
     /// How the process ended, as its exit's information says; empty without one.
     pub(crate) reason: String,
-    /// Names of the platform's profiles of its ANRs, according to the file, which may come from anywhere.
+    /// Names of the platform's profiles of it, according to the file, which may come from anywhere.
     pub(crate) profiles: Vec<OsString>,
 }
 
@@ -77,6 +81,7 @@ impl OldRecording {
             path: path.to_owned(),
             pid,
             process: String::from_utf8_lossy(&name[..length]).into_owned(),
+            id: recording_id(pid, u64_at(header::START_REALTIME)),
             start_ms: u64_at(header::START_REALTIME) / 1_000_000,
             bytes: file.metadata().ok()?.len(),
             end: u64_at(header::SECTIONS_AT),
@@ -125,10 +130,13 @@ impl OldRecording {
                     self.reason = exit.reason;
                 }
             }
-            Some(SectionKind::AnrProfile) => {
-                self.has_anr = true;
-                let profile = AnrProfile::parse(&self.payload(section, payload));
-                let name = profile.as_ref().and_then(|profile| Path::new(&profile.path).file_name());
+            Some(SectionKind::PlatformProfile) => {
+                // Two keys, and not the whole: its parser would be code in each app.
+                let payload = self.payload(section, payload);
+                let text = String::from_utf8_lossy(&payload);
+                let keys = Keys::new(&text);
+                self.has_anr |= keys.text("trigger").is_none_or(|trigger| trigger == ANR);
+                let name = keys.text("path").and_then(|path| Path::new(path).file_name());
                 self.profiles.extend(name.map(OsString::from));
             }
             Some(SectionKind::Verdict) => {

@@ -175,7 +175,7 @@ mod tests {
         let absolute = kept.iter().filter(|path| !path.ends_with("unnamed"));
         let absolute = absolute.chain([&profile]).map(|path| format!("path={}\nbytes=1\n", path.display()));
         for claim in claims.into_iter().chain(absolute) {
-            planted = planted.section(SectionKind::AnrProfile, claim.as_bytes());
+            planted = planted.section(SectionKind::PlatformProfile, claim.as_bytes());
         }
         std::fs::write(directory.join("planted.anrscope"), planted.build()).unwrap();
         let all = Limits { count: 0, kib: 0, oldest_ms: u64::MAX };
@@ -188,7 +188,7 @@ mod tests {
         std::fs::remove_dir_all(&profiling).unwrap();
         symlink(data.join("databases"), &profiling).unwrap();
         let planted = RecordingBuilder::new(1 << 30, "p");
-        let planted = planted.section(SectionKind::AnrProfile, b"path=/x/precious.db\nbytes=1\n");
+        let planted = planted.section(SectionKind::PlatformProfile, b"path=/x/precious.db\nbytes=1\n");
         std::fs::write(directory.join("planted.anrscope"), planted.build()).unwrap();
         retain_within(&directory, all);
         assert!(!directory.join("planted.anrscope").exists() && precious.exists());

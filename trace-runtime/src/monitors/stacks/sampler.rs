@@ -53,6 +53,8 @@ pub(crate) enum Wanted {
     Stack,
     /// The stack, and what the app knows of its memory and its messages.
     All,
+    /// A trace of the whole system. The thread passes it on and answers at once, with nothing.
+    SystemTrace,
 }
 
 /// Receives the answer, on the thread that supplies it.
@@ -167,17 +169,23 @@ pub(crate) struct Asked {
     pub(crate) all: bool,
     /// Main's stack may be taken.
     pub(crate) stack: bool,
+    /// A system trace is requested, and nothing else.
+    pub(crate) system_trace: bool,
 }
 
 /// The next request. Waits for one; `None` after [`stop`].
 pub(crate) fn next() -> Option<Asked> {
     loop {
         let (id, wanted) = wait()?;
+        if wanted == Wanted::SystemTrace {
+            take(id);
+            return Some(Asked { id, all: false, stack: false, system_trace: true });
+        }
         // The native stack first: it needs no suspension.
         capturing::settle();
         let stack = may_stop(wanted);
         if stack || wanted != Wanted::Sample {
-            return Some(Asked { id, all: wanted == Wanted::All, stack });
+            return Some(Asked { id, all: wanted == Wanted::All, stack, system_trace: false });
         }
         // This sample is skipped.
         take(id);

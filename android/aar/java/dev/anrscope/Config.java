@@ -211,6 +211,38 @@ public final class Config {
             return number("fps_threshold", value);
         }
 
+        /**
+         * API 30: give the system the recording's id as the process state summary ({@code
+         * ActivityManager.setProcessStateSummary}), so that an exit is joined to its recording by it. Never where the app
+         * sets its own. On by default.
+         */
+        public Builder exitId(boolean on) {
+            return flag("exit_id", on);
+        }
+
+        /** API 37: record the system's warnings of an imminent ANR. On by default. */
+        public Builder anrWarning(boolean on) {
+            return flag("anr_warning", on);
+        }
+
+        /**
+         * API 36.1: request a snapshot of the running system trace once a message of main is this old, ms. 0, the
+         * default, requests none; 3,000 gives traces of stalls that do not become ANRs.
+         */
+        public Builder systemTraceMs(long value) {
+            return number("system_trace_ms", value);
+        }
+
+        /**
+         * API 36: record what the platform stores at these triggers: {@code app_fully_drawn}; from API 36.1 on {@code
+         * kill_force_stop}, {@code kill_recents}, {@code kill_task_manager}, {@code app_request_running_trace}; from API 37
+         * on {@code cold_start}, {@code oom}, {@code anomaly}, {@code app_compat}, {@code kill_excessive_cpu_usage}. None
+         * by default. The trigger of ANRs is {@link #anrProfile}.
+         */
+        public Builder profileTriggers(String... names) {
+            return texts("profile_triggers", names);
+        }
+
         /** API 36: ask the platform for a profile of each ANR and record where it is. On by default. */
         public Builder anrProfile(boolean on) {
             return flag("anr_profile", on);
@@ -402,6 +434,11 @@ public final class Config {
         /** Option {@code native_stack_signal}. */
         public Builder nativeStackSignal(long value) {
             return number("native_stack_signal", value);
+        }
+
+        /** Option {@code system_state}. */
+        public Builder systemState(boolean on) {
+            return flag("system_state", on);
         }
 
         /** Classes of the splash activities. */

@@ -11,8 +11,8 @@ import java.lang.reflect.Modifier;
 import java.util.List;
 
 /**
- * API 30: reads what the system knows about this app's ended processes and adds it to the recording of each. Loaded on
- * such systems only, and runs on a library thread.
+ * API 30: reads what the system knows about this app's ended processes and adds it to the recording of each, then gives
+ * the system the id of this process's recording. Loaded on such systems only, and runs on a library thread.
  */
 final class ExitInfo implements OptionalClasses.Step {
     /** The system keeps 16 exits per package. */
@@ -35,6 +35,7 @@ final class ExitInfo implements OptionalClasses.Step {
                 // Continue with the others.
             }
         }
+        ExitId.give(context, manager, infos);
     }
 
     private static void record(ApplicationExitInfo info, String directory) {
@@ -44,6 +45,7 @@ final class ExitInfo implements OptionalClasses.Step {
         line(lines, "pss_kib", info.getPss());
         line(lines, "rss_kib", info.getRss());
         line(lines, "description", info.getDescription());
+        line(lines, "recording", ExitId.of(info));
         if (Build.VERSION.SDK_INT >= 37) {
             anr(lines, info);
         }

@@ -151,6 +151,12 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         for (Window window : monitor.windows.keySet().toArray(new Window[0])) {
             monitor.leave(window);
         }
+        for (WeakReference<?> root : monitor.roots) {
+            View popup = (View) root.get();
+            if (popup != null) {
+                monitor.unwatch(popup);
+            }
+        }
         monitor.handler().sendEmptyMessage(COUNT);
         monitor.handler().sendEmptyMessage(FLUSH);
         monitor.handler().sendEmptyMessage(QUIT);
@@ -178,11 +184,22 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
     }
 
     /**
-     * A dialog's window is shown. Its draws reveal frames and their stages; durations come from the activity's window.
+     * A dialog's window is shown. Its draws reveal frames and their stages. From API 26 on it has metrics; before, metrics
+     * have no vsync, and those of two windows cannot be distinguished.
      */
     static void shown(Window window) {
         if (only != null && only.callbacks != null && !only.windows.containsKey(window)) {
-            only.follow(window, false);
+            only.follow(window, Build.VERSION.SDK_INT >= 26);
+        }
+    }
+
+    /**
+     * A view that is a window by itself is shown, such as a popup's. Its draws reveal frames and their stages. It has no
+     * metrics: {@code View.addFrameMetricsListener} is hidden (AOSP View.java, API 24 to 34).
+     */
+    static void shown(View root) {
+        if (only != null && only.callbacks != null) {
+            only.watch(root);
         }
     }
 
@@ -260,11 +277,21 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         windows.put(window, metrics != null && metrics.add(window, handler(), this) ? metrics : null);
         View decor = window.peekDecorView();
         if (callbacks != null && decor != null) {
-            decor.getViewTreeObserver().addOnPreDrawListener(this);
-            ArrayList<WeakReference<?>> all = others(decor);
-            all.add(new WeakReference<View>(decor));
-            roots = all.toArray(new WeakReference<?>[0]);
+            watch(decor);
         }
+    }
+
+    /** Watches a root view's draws, if it is not watched. */
+    private void watch(View root) {
+        for (WeakReference<?> known : roots) {
+            if (known.get() == root) {
+                return;
+            }
+        }
+        root.getViewTreeObserver().addOnPreDrawListener(this);
+        ArrayList<WeakReference<?>> all = others(root);
+        all.add(new WeakReference<View>(root));
+        roots = all.toArray(new WeakReference<?>[0]);
     }
 
     /** Whether a window waits to be drawn. */
@@ -272,7 +299,8 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         WeakReference<?>[] all = roots;
         for (int at = 0; at < all.length; at++) {
             View root = (View) all[at].get();
-            if (root != null && (root.isDirty() || root.isLayoutRequested())) {
+            // One that was dismissed, which has no window's token, may ask for a layout for ever.
+            if (root != null && root.getWindowToken() != null && (root.isDirty() || root.isLayoutRequested())) {
                 return true;
             }
         }
@@ -297,12 +325,16 @@ final class FrameMonitor implements Handler.Callback, DisplayManager.DisplayList
         }
         View decor = window.peekDecorView();
         if (callbacks != null && decor != null) {
-            roots = others(decor).toArray(new WeakReference<?>[0]);
-            try {
-                decor.getViewTreeObserver().removeOnPreDrawListener(this);
-            } catch (IllegalStateException gone) {
-                // Removed together with the views.
-            }
+            unwatch(decor);
+        }
+    }
+
+    private void unwatch(View root) {
+        roots = others(root).toArray(new WeakReference<?>[0]);
+        try {
+            root.getViewTreeObserver().removeOnPreDrawListener(this);
+        } catch (IllegalStateException gone) {
+            // Removed together with the views.
         }
     }
 

@@ -252,7 +252,7 @@ final class Install implements Runnable {
             }
             // The recordings now contain how their processes ended.
             Uploads.begin(new File(directory));
-            profiles();
+            platform();
             apply();
         }
     }
@@ -313,10 +313,16 @@ final class Install implements Runnable {
         return true;
     }
 
-    /** Applies the manifest's options; on a library thread. */
-    private void profiles() {
+    /** Registers for the platform's own evidence of ANRs and the device's heat, as the options say; on a library thread. */
+    private void platform() {
+        if (Build.VERSION.SDK_INT >= 29) {
+            OptionalClasses.run("dev.anrscope.ThermalListener", context, directory);
+        }
         if (Build.VERSION.SDK_INT >= 36) {
-            OptionalClasses.run("dev.anrscope.AnrProfiles", context, directory);
+            OptionalClasses.run("dev.anrscope.PlatformProfiles", context, directory);
+        }
+        if (Build.VERSION.SDK_INT >= 37) {
+            OptionalClasses.run("dev.anrscope.AnrWarnings", context, directory);
         }
     }
 

@@ -240,15 +240,17 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
             if (before != null) {
                 before.println(x);
             }
+            int length = x.length();
+            int first = length == 0 ? 0 : x.charAt(0);
+            Components.bound(first == '>' && !over);
             if (over) {
                 return;
             }
-            int length = x.length();
-            int first = length == 0 ? 0 : x.charAt(0);
             int target = 0;
             int callback = 0;
             int what = 0;
             int handler = 0;
+            int object = 0;
             int from = first == '>' ? BEGIN_LENGTH : END_LENGTH;
             int close = x.indexOf(')', from);
             int brace = close < 0 ? -1 : x.indexOf('}', close);
@@ -270,8 +272,9 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
                     }
                 }
                 callback = callback(x, brace + 2, end);
+                object = first == '>' ? identity(x, brace + 2, end) : 0;
             }
-            known = line(known, first, target, callback, what, handler);
+            known = line(known, first, target, callback, what, handler, object);
             if (known == 2) {
                 over = true;
                 return;
@@ -302,6 +305,20 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
                 return describe(x, from, end);
             }
             return at > from ? Names.of(x, from, at, false) : 0;
+        }
+
+        /** The identity hash code in Object's description of a callback (OpenJDK, AOSP libcore); 0 if it has another one. */
+        private static int identity(String x, int from, int end) {
+            int at = x.lastIndexOf('@', end - 1) + 1;
+            if (at <= from || end - at < 1 || end - at > 8) {
+                return 0;
+            }
+            for (int i = at; i < end; i++) {
+                if (Character.digit(x.charAt(i), 16) < 0) {
+                    return 0;
+                }
+            }
+            return hex(x, at, end);
         }
 
         /** Whether {@code "Handler ("} ends there. Checks only some characters, because it runs twice per message. */
@@ -403,7 +420,7 @@ final class LooperMonitor implements MessageQueue.IdleHandler {
 
     private static native void unwatch();
 
-    private static native int line(int known, int first, int target, int callback, int what, int handler);
+    private static native int line(int known, int first, int target, int callback, int what, int handler, int object);
 
     private static native int text(String text, boolean description);
 

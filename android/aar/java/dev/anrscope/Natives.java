@@ -12,6 +12,9 @@ final class Natives {
     /** The value of a numeric option. */
     static native long number(String key);
 
+    /** The value of a text option, empty by default. */
+    static native String text(String key);
+
     static native String inForce();
 
     /** Every key and Matrix's name for it, separated by a tab, one pair per line. */
@@ -86,10 +89,20 @@ final class Natives {
     /** The monitors are on; passes properties of the system. */
     static native void armed(int apiLevel);
 
+    /** The id of this process's recording; null if nothing is recorded. */
+    static native String recordingId();
+
     /** What the system knows about an ended process; see {@link ExitInfo}. */
     static native boolean exited(
             String directory, int pid, String process, long timeMs, int reason, String lines, byte[] trace);
 
-    /** The platform stored a profile of an ANR; see {@link AnrProfiles}. */
-    static native boolean profiled(String directory, String path);
+    /**
+     * The platform stored a profile or a system trace, failed to, or is asked to; see {@link PlatformProfiles}.
+     *
+     * @param trigger the trigger's name
+     * @param path the file; null without one
+     * @param tag the request's or the system's; may be null
+     * @param error {@code ProfilingResult.getErrorCode()}, -1 for a request that has no result yet
+     */
+    static native boolean profiled(String directory, String trigger, String path, String tag, int error);
 }

@@ -26,6 +26,12 @@ final class StackSampler implements Runnable {
     /** Bit in a request: main's stack may be taken now. */
     private static final int WITH_STACK = 2;
 
+    /** Bit in a request: nothing but a trace of the whole system is requested. */
+    private static final int SYSTEM_TRACE = 4;
+
+    /** Requests a system trace, on a thread of its own; null unless the platform accepts such requests. Set by any thread. */
+    static volatile Runnable tracer;
+
     private static Thread thread;
     /** It failed, and is not started again in this process. */
     private static boolean failed;
@@ -62,7 +68,11 @@ final class StackSampler implements Runnable {
             }
             long request;
             while ((request = next()) != 0) {
-                take(request);
+                if ((request & SYSTEM_TRACE) != 0) {
+                    trace();
+                } else {
+                    take(request);
+                }
             }
         } catch (Throwable fault) {
             try {
@@ -70,6 +80,13 @@ final class StackSampler implements Runnable {
             } catch (Throwable again) {
                 // Samples are then missing, and the app continues undisturbed.
             }
+        }
+    }
+
+    private static void trace() {
+        Runnable trace = tracer;
+        if (trace != null) {
+            new Thread(trace, "anrscope-trace").start();
         }
     }
 
@@ -103,7 +120,11 @@ final class StackSampler implements Runnable {
         } catch (Throwable thrown) {
             fault = thrown;
         }
+        Components.describe();
         answer(request, state, stack, took, debugger, dalvik, heap, pending);
+        if (fault == null && Build.VERSION.SDK_INT >= PlatformStatus.SDK) {
+            PlatformStatus.poll();
+        }
         if (fault != null) {
             throw fault;
         }
@@ -133,7 +154,7 @@ final class StackSampler implements Runnable {
 
     private static native void begin();
 
-    /** Waits for a request; returns its number and the two bits above. 0 after {@link #end}. */
+    /** Waits for a request; returns its number and the bits above. 0 after {@link #end}. */
     private static native long next();
 
     /** {@code tookNs}: how long main took to stop for its stack, 0 if it was not stopped. */

@@ -104,6 +104,7 @@ final class StartMonitor implements Handler.Callback {
     private static void see(Message message) {
         int what = message.what;
         unread = 0;
+        Components.begin(message);
         switch (what) {
             case TRANSACTION:
                 List<?> items = Transactions.items(message.obj);

@@ -67,7 +67,7 @@ final class TouchMonitor {
 
     /**
      * A followed window gained or lost the focus: the new focus may be a dialog's window, which has no activity that
-     * would be resumed. A window that takes no focus (a popup) is not found here.
+     * would be resumed. A window that takes no focus (a tooltip) is not found here.
      */
     static void check() {
         if (!input || unlisted) {
@@ -76,7 +76,9 @@ final class TouchMonitor {
         try {
             for (View root : RootViews.views()) {
                 Window window = RootViews.window(root);
-                if (window != null && !WRAPPED.containsKey(window)) {
+                if (window == null) {
+                    FrameMonitor.shown(root);
+                } else if (!WRAPPED.containsKey(window)) {
                     follow(window, null);
                     FrameMonitor.shown(window);
                 }

@@ -6,4 +6,6 @@ public class PackageInfo {
     public int versionCode;
     /** The same file, API 1: {@code android:versionName}; null in a package whose manifest has none. */
     public String versionName;
+    /** The same file, API 9: when the app was last installed or updated, ms since 1970. */
+    public long lastUpdateTime;
 }

@@ -27,6 +27,7 @@ public class PackageManager {
         info.packageName = name;
         info.versionCode = HostApp.versionCode;
         info.versionName = HostApp.versionName;
+        info.lastUpdateTime = HostApp.lastUpdateTime;
         return info;
     }
 

@@ -17,6 +17,12 @@ public final class Unsafe {
 
     public native long getLong(Object object, long offset);
 
+    public native int getIntVolatile(Object object, long offset);
+
+    public native Object getObject(Object object, long offset);
+
+    public native Object getObjectVolatile(Object object, long offset);
+
     public native long objectFieldOffset(java.lang.reflect.Field field);
 
     public native void putLong(long address, long value);

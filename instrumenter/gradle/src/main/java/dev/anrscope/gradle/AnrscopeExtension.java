@@ -39,7 +39,7 @@ public abstract class AnrscopeExtension {
     /** {@code --exits}: {@code all} or {@code normal}. */
     @Optional @Input public abstract Property<String> getExits();
 
-    /** {@code --waits}: also record lock waits and blocking calls. */
+    /** {@code --waits}: also record waits and tasks; true, unless {@code compat} is set. */
     @Optional @Input public abstract Property<Boolean> getWaits();
 
     /** {@code --waits-catalogue}: additional blocking calls. */

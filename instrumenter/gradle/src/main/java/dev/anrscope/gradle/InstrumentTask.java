@@ -105,7 +105,8 @@ public abstract class InstrumentTask extends DefaultTask {
         flags.put("--rules", options.getRules().getOrNull());
         flags.put("--mapping", options.getMapping().getOrNull());
         flags.put("--exits", options.getExits().getOrNull());
-        flags.put("--waits", options.getWaits().getOrElse(false));
+        // Matrix's ids leave no room for waits.
+        flags.put("--waits", options.getWaits().getOrElse(!options.getCompat().isPresent()));
         flags.put("--waits-catalogue", options.getWaitsCatalogue().getOrNull());
         flags.put("--compat", options.getCompat().getOrNull());
         flags.put("--threads", options.getThreads().getOrNull());

@@ -1,0 +1,181 @@
+//! What a thread waits for another thread to do, from the frames between its innermost one and the app's code.
+
+use crate::answer::own::is_own;
+use crate::dump::{Frame, JavaFrame, StateKind, Thread};
+
+/// Maximum number of Java frames examined.
+const MAX_FRAMES: usize = 64;
+
+/// What ends a wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Awaited {
+    /// A `FutureTask`: it is done when a thread has run it.
+    FutureTask,
+    /// All tasks of `invokeAll`, or one of `invokeAny`: `FutureTask`s as well.
+    Tasks,
+    /// A task of a `ForkJoinPool`.
+    ForkJoinTask,
+    /// A future that any code may complete.
+    OpenFuture,
+    /// A latch or a barrier.
+    Latch,
+    /// The coroutine of `runBlocking`.
+    Coroutine,
+    /// The end of a thread.
+    Join,
+    /// The end of an executor.
+    Executor,
+    /// Main's execution of code that was posted to it.
+    Main,
+    /// A handler's execution of code that was posted to it: often main's.
+    Handler,
+    /// A condition.
+    Condition,
+    /// An element of a queue, or room in it.
+    Queue,
+    /// `Object.notify`.
+    Notification,
+}
+
+/// Class, start of the method's name, and what is awaited; the first row that matches a frame counts.
+const ROWS: &[(&str, &str, Awaited)] = {
+    use Awaited as A;
+    &[
+        ("android.app.Instrumentation", "runOnMainSync", A::Main),
+        ("android.app.Instrumentation", "waitForIdleSync", A::Main),
+        ("android.app.Instrumentation$SyncRunnable", "waitForComplete", A::Main),
+        ("android.os.Handler", "runWithScissors", A::Handler),
+        ("android.os.Handler$BlockingRunnable", "postAndWait", A::Handler),
+        ("kotlinx.coroutines.BlockingCoroutine", "joinBlocking", A::Coroutine),
+        ("kotlinx.coroutines.BuildersKt", "runBlocking", A::Coroutine),
+        ("com.google.android.gms.tasks.Tasks", "await", A::OpenFuture),
+        ("com.google.common.util.concurrent.AbstractFuture", "get", A::OpenFuture),
+        ("com.google.common.util.concurrent.AbstractFutureState", "blockingGet", A::OpenFuture),
+        ("androidx.concurrent.futures.AbstractResolvableFuture", "get", A::OpenFuture),
+        ("io.reactivex.internal.observers.BlockingMultiObserver", "blocking", A::OpenFuture),
+        ("io.reactivex.internal.observers.BlockingBaseObserver", "blocking", A::OpenFuture),
+        ("io.reactivex.internal.observers.BlockingFirstObserver", "blocking", A::OpenFuture),
+        ("io.reactivex.rxjava3.internal.observers.BlockingMultiObserver", "blocking", A::OpenFuture),
+        ("io.reactivex.rxjava3.internal.observers.BlockingBaseObserver", "blocking", A::OpenFuture),
+        ("io.reactivex.rxjava3.internal.observers.BlockingFirstObserver", "blocking", A::OpenFuture),
+        ("java.util.concurrent.AbstractExecutorService", "invokeA", A::Tasks),
+        ("java.util.concurrent.ExecutorCompletionService", "take", A::Tasks),
+        ("java.util.concurrent.FutureTask", "get", A::FutureTask),
+        ("java.util.concurrent.FutureTask", "awaitDone", A::FutureTask),
+        ("java.util.concurrent.CompletableFuture", "get", A::OpenFuture),
+        ("java.util.concurrent.CompletableFuture", "join", A::OpenFuture),
+        ("java.util.concurrent.CompletableFuture", "waitingGet", A::OpenFuture),
+        ("java.util.concurrent.CompletableFuture", "timedGet", A::OpenFuture),
+        ("java.util.concurrent.ForkJoinPool", "invokeA", A::Tasks),
+        ("java.util.concurrent.ForkJoinPool", "awaitTermination", A::Executor),
+        ("java.util.concurrent.ThreadPoolExecutor", "awaitTermination", A::Executor),
+        ("java.util.concurrent.ForkJoinTask", "get", A::ForkJoinTask),
+        ("java.util.concurrent.ForkJoinTask", "join", A::ForkJoinTask),
+        ("java.util.concurrent.ForkJoinTask", "awaitDone", A::ForkJoinTask),
+        ("java.util.concurrent.ForkJoinTask", "doJoin", A::ForkJoinTask),
+        ("java.util.concurrent.ForkJoinTask", "externalAwaitDone", A::ForkJoinTask),
+        ("java.util.concurrent.ForkJoinTask", "externalInterruptibleAwaitDone", A::ForkJoinTask),
+        ("java.util.concurrent.CountDownLatch", "await", A::Latch),
+        ("java.util.concurrent.CyclicBarrier", "await", A::Latch),
+        ("java.util.concurrent.CyclicBarrier", "dowait", A::Latch),
+        ("java.util.concurrent.Phaser", "await", A::Latch),
+        ("android.os.ConditionVariable", "block", A::Latch),
+        ("java.lang.Thread", "join", A::Join),
+        ("java.util.concurrent.ArrayBlockingQueue", "", A::Queue),
+        ("java.util.concurrent.LinkedBlockingQueue", "", A::Queue),
+        ("java.util.concurrent.LinkedBlockingDeque", "", A::Queue),
+        ("java.util.concurrent.PriorityBlockingQueue", "", A::Queue),
+        ("java.util.concurrent.DelayQueue", "", A::Queue),
+        ("java.util.concurrent.SynchronousQueue", "", A::Queue),
+        ("java.util.concurrent.LinkedTransferQueue", "", A::Queue),
+        ("java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject", "await", A::Condition),
+    ]
+};
+
+impl Awaited {
+    /// What a thread waits for; `None` if it waits for a lock, for something outside of the process, or not at all.
+    pub(super) fn of(thread: &Thread) -> Option<Self> {
+        let state = StateKind::from(thread.state.as_deref().unwrap_or_default());
+        if matches!(state, StateKind::Blocked | StateKind::Running | StateKind::Sleeping) {
+            return None;
+        }
+        let mut inner = java(thread).take(MAX_FRAMES);
+        let first = inner.next().filter(|first| is_wait(first))?;
+        let mut notified = first.class == "java.lang.Object";
+        let mut found: Option<usize> = None;
+        for frame in std::iter::once(first).chain(inner) {
+            let fits = |(class, method, _): &&(&str, &str, Self)| {
+                let of_builders = *class == "kotlinx.coroutines.BuildersKt" && frame.class.starts_with(class);
+                (frame.class == *class || of_builders) && frame.method.starts_with(method)
+            };
+            if let Some(row) = ROWS.iter().position(|row| fits(&row)) {
+                found = Some(found.map_or(row, |best| best.min(row)));
+            }
+            // Until Android 9 a thread parks by Object.wait.
+            notified &= !frame.method.starts_with("park");
+            if is_own(&frame.class) {
+                break;
+            }
+        }
+        found.map(|row| ROWS[row].2).or(notified.then_some(Self::Notification))
+    }
+
+    /// Whether only a thread that runs the task ends this wait: no callback, no message, no other code.
+    pub(super) fn is_of_a_task(self) -> bool {
+        matches!(self, Self::FutureTask | Self::Tasks | Self::ForkJoinTask)
+    }
+
+    /// Whether a thread may be in such a wait all its life, and no particular work ends it.
+    pub(super) fn is_vague(self) -> bool {
+        matches!(self, Self::Condition | Self::Queue | Self::Notification)
+    }
+
+    /// The kind, in the words of the report's `waits_for`.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::FutureTask | Self::ForkJoinTask | Self::OpenFuture | Self::Coroutine => "future",
+            Self::Tasks | Self::Executor => "executor",
+            Self::Latch => "latch",
+            Self::Join => "thread",
+            Self::Main | Self::Handler => "handler",
+            Self::Condition | Self::Notification => "condition",
+            Self::Queue => "queue",
+        }
+    }
+
+    /// It, as it follows "waits for".
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::FutureTask | Self::ForkJoinTask | Self::OpenFuture => "a future",
+            Self::Tasks => "tasks of an executor",
+            Self::Latch => "a latch",
+            Self::Coroutine => "the coroutine of runBlocking",
+            Self::Join => "a thread to end",
+            Self::Executor => "an executor to end",
+            Self::Main => "main to run code that was posted to it",
+            Self::Handler => "a handler to run code that was posted to it",
+            Self::Condition => "a condition",
+            Self::Queue => "a queue",
+            Self::Notification => "a notification",
+        }
+    }
+}
+
+/// The Java frames of a thread, innermost first.
+pub(super) fn java(thread: &Thread) -> impl DoubleEndedIterator<Item = &JavaFrame> {
+    thread.frames.iter().filter_map(|frame| match frame {
+        Frame::Java(java) => Some(java),
+        Frame::Native(_) | Frame::Kernel(_) => None,
+    })
+}
+
+/// Whether a frame parks its thread, or waits for a notification.
+fn is_wait(frame: &JavaFrame) -> bool {
+    match frame.class.as_str() {
+        "java.lang.Object" => frame.method.starts_with("wait"),
+        "jdk.internal.misc.Unsafe" | "sun.misc.Unsafe" => frame.method == "park",
+        "java.util.concurrent.locks.LockSupport" => frame.method.starts_with("park"),
+        "java.lang.VMThread" | "java.lang.Thread" => frame.method.starts_with("park"),
+        _ => false,
+    }
+}

@@ -1,0 +1,104 @@
+//! Whether all threads of a pool wait for tasks that no thread runs.
+
+use trace_format::verdict::Confidence;
+
+use super::awaited::{Awaited, java};
+use super::link::DumpedLink;
+use super::pools::{Does, Seen};
+use super::{Chain, DumpedCause, Step};
+use crate::answer::activity::{FrameView, is_poll};
+use crate::answer::id::CauseId;
+use crate::dump::{JavaFrame, Thread};
+
+/// Maximum number of Java frames examined.
+const MAX_FRAMES: usize = 64;
+/// Where a thread waits for events of sockets: the starts of classes.
+const SELECTORS: &[&str] =
+    &["sun.nio.ch.SelectorImpl", "sun.nio.ch.EPoll", "sun.nio.ch.KQueue", "sun.nio.ch.WEPoll", "io.netty."];
+/// The pool of kotlinx.coroutines.
+pub(super) const COROUTINES: &str = "DefaultDispatcher-worker";
+
+impl<'a> Chain<'a> {
+    /// The conclusion, and the link of the pool.
+    pub(super) fn exhausted(&self, step: &Step<'_>) -> Option<(DumpedCause, DumpedLink)> {
+        let waits_for_tasks = step.awaited.is_of_a_task()
+            || matches!(
+                step.awaited,
+                Awaited::OpenFuture | Awaited::Coroutine | Awaited::Latch | Awaited::Executor
+            );
+        if !waits_for_tasks {
+            return None;
+        }
+        let busy: Vec<&Seen<'a>> = self
+            .seen
+            .iter()
+            .filter(|seen| !step.has_passed(seen.thread) && seen.does != Does::Idle)
+            .collect();
+        let of_pools = || busy.iter().filter(|seen| seen.pool.is_some());
+        let open =
+            of_pools().any(|seen| !matches!(seen.does, Does::Waits(awaited) if awaited.is_of_a_task()));
+        // Any code may complete a future of this kind: that of a thread which works, or of one that waits for events.
+        if open && (busy.iter().any(|seen| seen.does == Does::Works) || self.has_events()) {
+            return None;
+        }
+        if busy.iter().any(|seen| seen.runs_a_future && seen.does == Does::Works)
+            || !of_pools().all(|seen| waits_for_its_pool(seen))
+            || self.has_a_delayed_task()
+        {
+            return None;
+        }
+        let mut pools: Vec<&str> = of_pools().filter_map(|seen| seen.pool).collect();
+        pools.sort_unstable();
+        pools.dedup();
+        let full = pools.into_iter().map(|pool| self.share(pool)).filter(|share| {
+            // A worker that waits in runBlocking is replaced, unless all permits are taken.
+            share.all == share.busy && (share.pool != COROUTINES || share.all > 1)
+        });
+        let share = full.max_by_key(|share| share.all)?;
+        let members: Vec<&&Seen<'_>> = of_pools().filter(|seen| seen.pool == Some(share.pool)).collect();
+        if members.len() != share.all {
+            return None;
+        }
+        let Does::Waits(awaited) = members.first()?.does else { return None };
+        let threads: Vec<&Thread> = members.iter().map(|seen| seen.thread).collect();
+        let link = self.for_results(&threads, awaited, share);
+        let waiter = self.called(step.waiter);
+        let cause = DumpedCause {
+            cause: CauseId::PoolExhausted,
+            confidence: Confidence::Medium,
+            finding: format!("{}, while {waiter} waits for {}", link.text, step.awaited.words()),
+            because: "inferred: no thread runs these tasks, so they are in a queue, most likely that of the same pool"
+                .to_owned(),
+        };
+        Some((cause, link))
+    }
+
+    /// Whether a thread of the process waits for events, which may complete a future.
+    fn has_events(&self) -> bool {
+        let is_event = |frame: &JavaFrame| {
+            let view = FrameView::Java { class: &frame.class, method: &frame.method, native: false };
+            is_poll(view) || SELECTORS.iter().any(|start| frame.class.starts_with(start))
+        };
+        self.by_tid.values().any(|thread| java(thread).take(MAX_FRAMES).any(is_event))
+    }
+
+    /// Whether a scheduler's thread waits for the time at which a task is due.
+    fn has_a_delayed_task(&self) -> bool {
+        let queue = "java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue";
+        let has =
+            |thread: &Thread, fits: &dyn Fn(&JavaFrame) -> bool| java(thread).take(MAX_FRAMES).any(fits);
+        self.by_tid.values().any(|thread| {
+            has(thread, &|frame| frame.class == queue) && has(thread, &|frame| frame.method == "awaitNanos")
+        })
+    }
+}
+
+/// Whether a thread of a pool waits for a task that only a thread of a pool can run.
+fn waits_for_its_pool(seen: &Seen<'_>) -> bool {
+    match seen.does {
+        Does::Waits(Awaited::OpenFuture) => seen.runs_a_stage,
+        Does::Waits(Awaited::Coroutine) => seen.pool == Some(COROUTINES),
+        Does::Waits(awaited) => awaited.is_of_a_task(),
+        Does::Idle | Does::Sleeps | Does::Works => false,
+    }
+}

@@ -1,0 +1,273 @@
+//! Decides which tasks, waits and queues are shown, and where their arrows pass.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use trace_format::{ReadError, Source};
+
+use super::hops::Hops;
+use super::queues::{Queues, Row};
+use super::targets::{Target, Targets};
+use super::{ChainLink, LeftOut, MAX_TASKS, MAX_WAITS, MIN_QUEUED, Mark, MarkKind, RunSlice, TaskPlan};
+use crate::facts::Facts;
+use crate::facts::concurrency::{ConcurrentWork, Posts, TaskCodes, TaskState, Waiting};
+use crate::model::flows::Flows;
+use crate::model::sink::ThreadInfo;
+use crate::names::Names;
+
+/// What a plan is made from.
+pub(in crate::model) struct PlanInput<'a, S: ?Sized> {
+    pub(in crate::model) facts: &'a Facts<'a, S>,
+    pub(in crate::model) names: Names<'a>,
+    pub(in crate::model) threads: &'a [ThreadInfo],
+    pub(in crate::model) flows: &'a Flows,
+    /// The chain behind the hang, main's link first.
+    pub(in crate::model) chain: &'a [ChainLink],
+    /// The last moment of the recording.
+    pub(in crate::model) end: u64,
+}
+
+/// What became of a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fate {
+    /// A thread began to run it: when, and which.
+    Started { at: u64, thread: usize },
+    /// It left its queue at this moment or before: run or removed.
+    Left(u64),
+    /// It is still queued at the end.
+    Queued,
+    /// It is to run later, or when another stage is done, or the recording does not show what became of it.
+    Unknown,
+}
+
+impl TaskPlan {
+    /// Reads all threads once more; call it only if the recording has steps.
+    pub(in crate::model) fn of<S: Source + ?Sized>(input: &PlanInput<'_, S>) -> Result<Self, ReadError> {
+        let mut codes = TaskCodes::default();
+        for (id, method) in input.names.all() {
+            codes.add(id, method.class, method.method);
+        }
+        let work = ConcurrentWork::of(input.facts, &codes, input.end)?;
+        if work.is_empty() {
+            return Ok(Self::default());
+        }
+        let texts = input.facts.recording.texts();
+        let posts = work.posts(|text| texts.get(text).unwrap_or_default());
+        let targets = Targets::new(&work, input.facts.recording, input.chain);
+        let mut waits: Vec<(&Waiting, Target)> =
+            work.waits().filter_map(|waiting| Some((waiting, targets.of(waiting)?))).collect();
+        let duration = |waiting: &Waiting| waiting.ended.unwrap_or(input.end).saturating_sub(waiting.begun);
+        waits.sort_by_key(|(waiting, _)| (Reverse(duration(waiting)), waiting.thread, waiting.ordinal));
+        let more_waits = waits.len().saturating_sub(MAX_WAITS);
+        waits.truncate(MAX_WAITS);
+        waits.sort_by_key(|(waiting, _)| (waiting.begun, waiting.thread, waiting.ordinal));
+
+        let fates = fates(&work, &posts);
+        let mut plan = Shown {
+            input,
+            work: &work,
+            posts: &posts,
+            fates: &fates,
+            thread_starts: work
+                .started_threads()
+                .map(|step| (step.thread, step.at, step.what.object))
+                .collect(),
+            marks: HashMap::new(),
+            runs: HashMap::new(),
+        };
+        let (shown, more_tasks) = plan.shown(&waits);
+        let mut queues = Queues::of(&plan, &shown);
+        let mut messages = HashMap::new();
+        let mut arrows = HashMap::new();
+        for (thread, ordinal, posted) in posts.all() {
+            let arrow = (posted.exact && shown.contains(&posted.task)).then(|| input.flows.next());
+            arrows.extend(arrow.map(|arrow| (posted.task, arrow)));
+            messages.insert((thread, ordinal), (posted, arrow));
+        }
+        let mut in_order: Vec<usize> = shown.iter().copied().collect();
+        in_order.sort_unstable();
+        for task in in_order {
+            plan.show(task, arrows.get(&task).copied(), &mut queues);
+        }
+        let mut hops = Hops::new(&plan, &waits, &targets, &mut queues);
+        hops.run();
+        let (wait_slices, hop_marks, hop_runs) = hops.into_parts();
+        let Shown { mut marks, mut runs, .. } = plan;
+        for (thread, mark) in hop_marks {
+            marks.entry(thread).or_default().push(mark);
+        }
+        for ((thread, task), flows) in hop_runs {
+            if let Some(run) =
+                runs.get_mut(&thread).and_then(|runs| runs.iter_mut().find(|run| run.task == task))
+            {
+                run.flows.extend(flows);
+            }
+        }
+        marks.values_mut().for_each(|marks| marks.sort_by_key(|mark| mark.at));
+        runs.values_mut().for_each(|runs| runs.sort_by_key(|run| run.entered));
+        let started = fates.iter().enumerate().filter_map(|(task, fate)| match fate {
+            Fate::Started { at, .. } => Some((task, *at)),
+            _ => None,
+        });
+        let started = started.filter(|(task, _)| shown.contains(task)).collect();
+        let (queues, labels, more_queues) = queues.finish();
+        let left_out = LeftOut { tasks: more_tasks, waits: more_waits as u64, queues: more_queues };
+        Ok(Self { marks, runs, waits: wait_slices, messages, started, labels, queues, left_out, work })
+    }
+}
+
+/// What became of each task.
+fn fates(work: &ConcurrentWork, posts: &Posts) -> Vec<Fate> {
+    let tasks = work.tasks();
+    // A handler's messages are dispatched in the order of their posts: what was posted before is gone.
+    let mut dispatched: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
+    for (index, task) in tasks.iter().enumerate() {
+        if let Some((at, _, true)) = posts.dispatched(index)
+            && !task.is_scheduled()
+        {
+            dispatched.entry(task.queue).or_default().push((task.submitted.at, at));
+        }
+    }
+    for of_handler in dispatched.values_mut() {
+        of_handler.sort_unstable();
+        // The earliest dispatch of all posts from here on.
+        let mut first = u64::MAX;
+        for (_, at) in of_handler.iter_mut().rev() {
+            first = first.min(*at);
+            *at = first;
+        }
+    }
+    let fate = |(index, task): (usize, &crate::facts::concurrency::Task)| {
+        if posts.thread(task.queue).is_some() {
+            return match posts.dispatched(index) {
+                Some((at, thread, true)) => Fate::Started { at, thread },
+                Some((at, _, false)) => Fate::Left(at),
+                None if task.is_scheduled() => Fate::Unknown,
+                None => {
+                    let later = dispatched.get(&task.queue).map_or(&[][..], Vec::as_slice);
+                    let next = later.partition_point(|(submitted, _)| *submitted <= task.submitted.at);
+                    later.get(next).map_or(Fate::Queued, |(_, at)| Fate::Left(*at))
+                }
+            };
+        }
+        match (task.run, task.state()) {
+            (Some(run), _) => {
+                let at = work.entered(&run).map_or(run.begun, |(entered, _)| entered);
+                Fate::Started { at: at.max(task.submitted.at), thread: run.thread }
+            }
+            (None, TaskState::Queued) if !task.is_stage && task.queue != 0 => Fate::Queued,
+            _ => Fate::Unknown,
+        }
+    };
+    tasks.iter().enumerate().map(fate).collect()
+}
+
+/// The tasks that are shown, and where.
+pub(super) struct Shown<'a, S: ?Sized> {
+    pub(super) input: &'a PlanInput<'a, S>,
+    pub(super) work: &'a ConcurrentWork,
+    pub(super) posts: &'a Posts,
+    pub(super) fates: &'a [Fate],
+    /// Threads that were started: by whom, when, and the object.
+    thread_starts: HashSet<(usize, u64, u32)>,
+    marks: HashMap<usize, Vec<Mark>>,
+    runs: HashMap<usize, Vec<RunSlice>>,
+}
+
+impl<S: Source + ?Sized> Shown<'_, S> {
+    /// How long a task was queued as far as is known, ns; `None` if it did not wait in a queue.
+    pub(super) fn queued(&self, task: usize) -> Option<u64> {
+        let known = self.work.tasks().get(task).filter(|task| !task.is_scheduled() && !task.is_stage)?;
+        let until = match self.fates[task] {
+            Fate::Started { at, .. } => at,
+            Fate::Queued => self.input.end,
+            Fate::Left(_) | Fate::Unknown => return None,
+        };
+        Some(until.saturating_sub(known.submitted.at))
+    }
+
+    /// Which tasks are shown, and how many are not.
+    fn shown(&self, waits: &[(&Waiting, Target)]) -> (HashSet<usize>, u64) {
+        let awaited: HashSet<usize> = waits
+            .iter()
+            .filter_map(|(_, target)| match target {
+                Target::Task(task) => Some(*task),
+                Target::Thread(_) => None,
+            })
+            .collect();
+        let mut tasks: Vec<usize> = (0..self.work.tasks().len()).collect();
+        tasks.sort_by_cached_key(|task| {
+            (!awaited.contains(task), Reverse(self.queued(*task).unwrap_or(0)), *task)
+        });
+        let more = tasks.len().saturating_sub(MAX_TASKS);
+        tasks.truncate(MAX_TASKS);
+        (tasks.into_iter().collect(), more as u64)
+    }
+
+    /// What a thread does when it hands a task over.
+    fn verb(&self, index: usize) -> &'static str {
+        let task = &self.work.tasks()[index];
+        if task.is_stage {
+            "adds stage"
+        } else if self.thread_starts.contains(&(task.submitted.thread, task.submitted.at, task.object)) {
+            "starts thread"
+        } else if task.is_scheduled() {
+            "schedules"
+        } else {
+            "submits"
+        }
+    }
+
+    /// Shows a task: where it was handed over, its time in the queue, and where it runs. `message` is the arrow to its
+    /// message, if it is one's.
+    fn show(&mut self, index: usize, message: Option<u64>, queues: &mut Queues) {
+        let task = &self.work.tasks()[index];
+        let fate = self.fates[index];
+        let long = self.queued(index).is_some_and(|queued| queued >= MIN_QUEUED || fate == Fate::Queued);
+        let has_row = long && task.queue != 0 && queues.is_shown(task.queue);
+        // A handler's task runs in its message, which has the arrow.
+        let runs = match fate {
+            Fate::Started { thread, .. } if self.posts.thread(task.queue).is_none() => Some(thread),
+            _ => None,
+        };
+        let arrow = message.or_else(|| (has_row || runs.is_some()).then(|| self.input.flows.next()));
+        let flows: Vec<u64> = arrow.into_iter().collect();
+        let submitted = Mark {
+            at: task.submitted.at,
+            kind: MarkKind::HandsOver(self.verb(index), index),
+            flows: flows.clone(),
+        };
+        self.marks.entry(task.submitted.thread).or_default().push(submitted);
+        if has_row {
+            let (end, incomplete) = match fate {
+                Fate::Started { at, .. } => (at, false),
+                _ => (self.input.end, true),
+            };
+            let begin = task.submitted.at;
+            let row = Row {
+                task: index,
+                begin,
+                end: end.max(begin),
+                incomplete,
+                flows: flows.clone(),
+                marks: Vec::new(),
+            };
+            queues.add(task.queue, row);
+        }
+        let (Some(thread), Some(run)) = (runs, task.run) else { return };
+        match self.work.entered(&run) {
+            Some((entered, method)) => {
+                let slice = RunSlice { entered, method: Some(method), task: index, flows };
+                self.runs.entry(thread).or_default().push(slice);
+            }
+            None if self.work.is_step(&run) => {
+                let mark = Mark { at: run.begun, kind: MarkKind::Runs(index), flows };
+                self.marks.entry(thread).or_default().push(mark);
+            }
+            None => {
+                let slice = RunSlice { entered: run.begun, method: None, task: index, flows };
+                self.runs.entry(thread).or_default().push(slice);
+            }
+        }
+    }
+}

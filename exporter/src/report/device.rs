@@ -1,0 +1,132 @@
+//! What the app's other threads and the rest of the device did during the hang, as lines and as JSON.
+
+use serde_json::{Value, json};
+
+use crate::answer::SystemShare;
+use crate::words::{megabytes, rounded, thousands, times};
+
+/// Threads named in a line.
+const NAMED: usize = 3;
+/// Less is not worth a line: bytes, faults a second, and percent.
+const LEAST_BYTES: u64 = 1 << 20;
+const LEAST_FAULTS: u64 = 10;
+const LEAST_PERCENT: u64 = 2;
+
+const SECOND: u64 = 1_000_000_000;
+
+fn is_noticeable(part: u64, share: &SystemShare) -> bool {
+    u128::from(part) * 100 >= u128::from(share.polled) * u128::from(LEAST_PERCENT)
+}
+
+/// The lines of the report's page. What took no noticeable time is left out.
+pub(super) fn lines(share: &SystemShare) -> Vec<String> {
+    let named = share.ran_most.iter().filter(|thread| is_noticeable(thread.ran, share)).take(NAMED);
+    let named: Vec<_> = named.map(|thread| format!("{} {}", thread.title(), rounded(thread.ran))).collect();
+    let named = if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) };
+    let others =
+        share.other_processes.map_or_else(String::new, |ns| format!(", other processes for {}", rounded(ns)));
+    let cpus = share.cpus.map_or_else(String::new, |cpus| format!(" on {}", times(cpus, "CPU")));
+    let mut lines = vec![format!(
+        "the app's other threads ran for {}{named}{others}, in {}{cpus}",
+        rounded(share.others.ran),
+        rounded(share.polled)
+    )];
+    if share.frozen > 0 {
+        lines.push(format!("the process was frozen or stopped for {}", rounded(share.frozen)));
+    }
+    if is_noticeable(share.throttled, share) {
+        lines.push(format!("its CPU limit stopped it for {}", rounded(share.throttled)));
+    }
+    if share.gcs > 0 {
+        let heap = share.heap.map_or_else(String::new, |(used, max)| {
+            format!("; Java heap: {} of {} in use", megabytes(used), megabytes(max))
+        });
+        lines.push(format!(
+            "{} took {}{heap}",
+            times(share.gcs, "garbage collection"),
+            rounded(share.gc_time)
+        ));
+    }
+    if let (Some(own), Some(all)) = (share.own_bytes, share.system_bytes)
+        && own.max(all) >= LEAST_BYTES
+    {
+        lines.push(format!("storage: this process {}, all processes {}", megabytes(own), megabytes(all)));
+    }
+    if share.major_faults >= (share.polled / SECOND).max(1).saturating_mul(LEAST_FAULTS)
+        || is_noticeable(share.memory_some, share)
+    {
+        lines.push(format!(
+            "memory: {} pages read from storage, some task waited for memory for {}",
+            thousands(share.major_faults),
+            rounded(share.memory_some)
+        ));
+    }
+    if let Some(word) = share.thermal_status() {
+        lines.push(format!("thermal status: {word}"));
+    }
+    if share.clock_step.unsigned_abs() >= SECOND {
+        let way = if share.clock_step < 0 { "back" } else { "forward" };
+        lines.push(format!("the wall clock was set {way} by {}", rounded(share.clock_step.unsigned_abs())));
+    }
+    lines
+}
+
+/// The value of the key `device`.
+pub(super) fn json(share: &SystemShare) -> Value {
+    let threads = share.ran_most.iter().map(|thread| {
+        json!({"name": thread.name, "threads": thread.threads, "ran_ns": thread.ran, "bytes": thread.bytes})
+    });
+    json!({
+        "polled_ns": share.polled,
+        "cpus": share.cpus,
+        "other_threads_ran_ns": share.others.ran,
+        "threads": threads.collect::<Value>(),
+        "other_processes_ran_ns": share.other_processes,
+        "throttled_ns": share.throttled,
+        "frozen_ns": share.frozen,
+        "collections": share.gcs,
+        "collections_ns": share.gc_time,
+        "heap_used_bytes": share.heap.map(|(used, _)| used),
+        "heap_max_bytes": share.heap.map(|(_, max)| max),
+        "process_io_bytes": share.own_bytes,
+        "system_io_bytes": share.system_bytes,
+        "major_faults": share.major_faults,
+        "memory_stall_ns": share.memory_some,
+        "io_stall_ns": share.io_some,
+        "thermal_status": share.thermal,
+        "clock_step_ns": share.clock_step,
+        "cpuset": share.cpuset,
+        "lines": lines(share),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_took_noticeable_time_has_a_line() {
+        let quiet = SystemShare { polled: 5 * SECOND, cpus: Some(1), ..SystemShare::default() };
+        assert_eq!(lines(&quiet), ["the app's other threads ran for 0 ms, in 5.0 s on 1 CPU"]);
+        let share = SystemShare {
+            frozen: 3 * SECOND,
+            gcs: 2,
+            gc_time: SECOND,
+            heap: Some((47 << 20, 61 << 20)),
+            thermal: 3,
+            clock_step: -2_000_000_000,
+            own_bytes: Some(2 << 20),
+            system_bytes: Some(9 << 20),
+            ..quiet
+        };
+        let expected = [
+            "the app's other threads ran for 0 ms, in 5.0 s on 1 CPU",
+            "the process was frozen or stopped for 3.0 s",
+            "2 garbage collections took 1.0 s; Java heap: 47 MB of 61 MB in use",
+            "storage: this process 2 MB, all processes 9 MB",
+            "thermal status: severe",
+            "the wall clock was set back by 2.0 s",
+        ];
+        assert_eq!(lines(&share), expected);
+    }
+}

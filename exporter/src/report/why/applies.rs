@@ -1,0 +1,92 @@
+//! Which calls of `SharedPreferences.Editor.apply` main may wait for when an activity or a service stops.
+
+use std::collections::HashMap;
+
+use trace_format::Source;
+use trace_format::event::ConcurrencyStep;
+
+use super::Chains;
+use crate::words::rounded;
+
+/// The platform's editor, whose class a call of `apply` is recorded with (AOSP `SharedPreferencesImpl.java`, API 21 to
+/// 34). Libraries that wrap it call it in the end.
+const EDITOR: &str = "android.app.SharedPreferencesImpl$EditorImpl";
+/// How long before the wait calls count, ns: a write begins 100 ms after its call at the latest (AOSP
+/// `QueuedWork.java`, `DELAY`, API 26 on), but writes run one after the other.
+const WINDOW: u64 = 10_000_000_000;
+/// Maximum number of sites kept, and said.
+const MAX_SITES: usize = 64;
+const MAX_SAID: usize = 4;
+
+/// Calls of `apply()` before main waited in `QueuedWork.waitToFinish`.
+///
+/// Which of them are written already is not recorded, so their number is the most that main can wait for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct PreferenceWrites {
+    /// How many calls.
+    pub count: usize,
+    /// From when on they were counted, BOOTTIME ns.
+    pub from: u64,
+    /// Where they are, the most frequent in front.
+    pub sites: Vec<WriteSite>,
+    /// The length of the time in which they were counted before main's wait, ns.
+    before: u64,
+}
+
+/// A place that calls `apply()`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct WriteSite {
+    /// `Cart.kt:88`; without a file, class and method.
+    pub site: String,
+    /// The method.
+    pub method: Option<String>,
+    /// How many calls.
+    pub count: usize,
+}
+
+impl PreferenceWrites {
+    /// `for up to 3 writes of SharedPreferences: in the 10.0 s before, apply() was called at Cart.kt:88 (2×)`.
+    pub(in super::super) fn words(&self) -> String {
+        let writes = if self.count == 1 { "write" } else { "writes" };
+        let said = self.sites.iter().take(MAX_SAID).map(|site| format!("{} ({}×)", site.site, site.count));
+        let mut sites = said.collect::<Vec<_>>().join(", ");
+        let rest: usize = self.sites.iter().skip(MAX_SAID).map(|site| site.count).sum();
+        if rest > 0 {
+            sites.push_str(&format!(", elsewhere ({rest}×)"));
+        }
+        format!(
+            "main waits in QueuedWork.waitToFinish, where an activity or service stops, for up to {} {writes} of \
+             SharedPreferences: in the {} before, apply() was called at {sites}",
+            self.count,
+            rounded(self.before)
+        )
+    }
+}
+
+impl<S: Source + ?Sized> Chains<'_, S> {
+    /// The calls of `apply()` up to the moment, that main's wait since `since` may be for; `None` without any.
+    pub(super) fn applies(&self, since: u64) -> Option<PreferenceWrites> {
+        let texts = self.facts.recording.texts();
+        let from = since.saturating_sub(WINDOW).max(self.facts.recording.header().start.boottime.min(since));
+        let mut places: HashMap<(u32, u16), usize> = HashMap::new();
+        let of_editor = self
+            .work
+            .of_kind(ConcurrencyStep::Submitted)
+            .filter(|step| step.at >= from && texts.get(step.what.class) == Some(EDITOR));
+        for step in of_editor {
+            *places.entry((step.what.method, step.what.line)).or_default() += 1;
+        }
+        let mut places: Vec<_> = places.into_iter().collect();
+        places.sort_by_key(|(place, count)| (std::cmp::Reverse(*count), *place));
+        let count = places.iter().map(|(_, count)| *count).sum();
+        let sites = places.iter().take(MAX_SITES).map(|((method, line), count)| WriteSite {
+            site: self.names.call_site(*method, *line).unwrap_or_else(|| "an unknown place".to_owned()),
+            method: self.method_name(*method),
+            count: *count,
+        });
+        let sites: Vec<WriteSite> = sites.collect();
+        (count > 0).then_some(PreferenceWrites { count, from, sites, before: since - from })
+    }
+}

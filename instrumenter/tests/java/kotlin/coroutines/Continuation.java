@@ -1,0 +1,6 @@
+package kotlin.coroutines;
+
+/** A fake of Kotlin's interface. */
+public interface Continuation {
+    void resumeWith(Object result);
+}

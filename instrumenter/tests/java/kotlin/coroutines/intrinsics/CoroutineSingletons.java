@@ -1,0 +1,6 @@
+package kotlin.coroutines.intrinsics;
+
+/** A fake. */
+public enum CoroutineSingletons {
+    COROUTINE_SUSPENDED
+}
