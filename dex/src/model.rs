@@ -1,0 +1,197 @@
+//! A dex file in memory.
+
+use std::borrow::Cow;
+
+use crate::code::{Body, Code};
+
+/// A dex file: its tables and classes.
+#[derive(Clone, Debug, Default)]
+pub struct Dex<'a> {
+    /// 35 to 41.
+    pub version: u8,
+    /// MUTF-8 without the final zero.
+    pub strings: Vec<Cow<'a, [u8]>>,
+    /// String indices of descriptors.
+    pub types: Vec<u32>,
+    #[allow(missing_docs)]
+    pub protos: Vec<Proto>,
+    #[allow(missing_docs)]
+    pub fields: Vec<Field>,
+    #[allow(missing_docs)]
+    pub methods: Vec<Method>,
+    #[allow(missing_docs)]
+    pub call_sites: Vec<CallSite>,
+    #[allow(missing_docs)]
+    pub handles: Vec<Handle>,
+    /// In the order of the file: super classes and interfaces before the classes that use them.
+    pub classes: Vec<Class<'a>>,
+}
+
+/// A prototype: what a method takes and returns.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Proto {
+    /// String index of the short form, such as `VIL`.
+    pub shorty: u32,
+    /// Type index.
+    pub result: u32,
+    /// Type indices.
+    pub parameters: Box<[u32]>,
+}
+
+/// A field that is referred to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Field {
+    /// Type index.
+    pub class: u32,
+    /// Type index.
+    pub kind: u32,
+    /// String index.
+    pub name: u32,
+}
+
+/// A method that is referred to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Method {
+    /// Type index.
+    pub class: u32,
+    /// Proto index.
+    pub proto: u32,
+    /// String index.
+    pub name: u32,
+}
+
+/// The arguments of a call site's bootstrap: an encoded array.
+pub type CallSite = Box<[Value]>;
+
+/// A method handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Handle {
+    /// `METHOD_HANDLE_TYPE_...`: 0 to 3 are of fields, 4 to 8 of methods.
+    pub kind: u16,
+    /// Field or method index.
+    pub target: u32,
+}
+
+/// A class definition.
+#[derive(Clone, Debug, Default)]
+pub struct Class<'a> {
+    /// Type index.
+    pub class: u32,
+    /// Access flags.
+    pub access: u32,
+    /// Type index; `None` only for `java.lang.Object`.
+    pub super_class: Option<u32>,
+    /// Type indices.
+    pub interfaces: Box<[u32]>,
+    /// String index.
+    pub source_file: Option<u32>,
+    /// Of the class, its fields, methods and parameters.
+    pub annotations: Annotations,
+    /// Values of the first static fields.
+    pub static_values: Box<[Value]>,
+    #[allow(missing_docs)]
+    pub static_fields: Vec<ClassField>,
+    #[allow(missing_docs)]
+    pub instance_fields: Vec<ClassField>,
+    /// Static and private methods and constructors.
+    pub direct_methods: Vec<ClassMethod<'a>>,
+    #[allow(missing_docs)]
+    pub virtual_methods: Vec<ClassMethod<'a>>,
+}
+
+/// A field of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClassField {
+    /// Field index.
+    pub field: u32,
+    /// Access flags.
+    pub access: u32,
+}
+
+/// A method of a class.
+#[derive(Clone, Debug)]
+pub struct ClassMethod<'a> {
+    /// Method index.
+    pub method: u32,
+    /// Access flags.
+    pub access: u32,
+    /// `None` for abstract and native methods.
+    pub code: Option<MethodCode<'a>>,
+}
+
+/// The code of a method.
+#[derive(Clone, Debug)]
+pub enum MethodCode<'a> {
+    /// As it was read.
+    Read(Code<'a>),
+    /// Edited: its layout is decided by the writer.
+    Edited(Box<Body>),
+}
+
+/// A class's `annotations_directory_item`, with what it points to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Annotations {
+    /// Of the class.
+    pub class: Option<AnnotationSet>,
+    /// By field index.
+    pub fields: Box<[(u32, AnnotationSet)]>,
+    /// By method index.
+    pub methods: Box<[(u32, AnnotationSet)]>,
+    /// By method index; one set a parameter, `None` where the list has no set.
+    pub parameters: Box<[(u32, Box<[Option<AnnotationSet>]>)]>,
+}
+
+/// Annotations of one thing.
+pub type AnnotationSet = Box<[Annotation]>;
+
+/// An annotation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Annotation {
+    /// `VISIBILITY_...`; `None` within a value.
+    pub visibility: Option<u8>,
+    /// Type index.
+    pub kind: u32,
+    /// String index of each name, and the value.
+    pub elements: Box<[(u32, Value)]>,
+}
+
+/// An encoded value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Value {
+    #[allow(missing_docs)]
+    Byte(i8),
+    #[allow(missing_docs)]
+    Short(i16),
+    #[allow(missing_docs)]
+    Char(u16),
+    #[allow(missing_docs)]
+    Int(i32),
+    #[allow(missing_docs)]
+    Long(i64),
+    /// The bits, so that every NaN stays as it is.
+    Float(u32),
+    /// The bits.
+    Double(u64),
+    /// Proto index.
+    MethodType(u32),
+    /// Method handle index.
+    MethodHandle(u32),
+    /// String index.
+    String(u32),
+    /// Type index.
+    Type(u32),
+    /// Field index.
+    Field(u32),
+    /// Method index.
+    Method(u32),
+    /// Field index.
+    Enum(u32),
+    #[allow(missing_docs)]
+    Array(Box<[Value]>),
+    #[allow(missing_docs)]
+    Annotation(Box<Annotation>),
+    #[allow(missing_docs)]
+    Null,
+    #[allow(missing_docs)]
+    Boolean(bool),
+}
