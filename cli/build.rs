@@ -3,10 +3,14 @@
 //! Cargo links the library before the program, as the cdylib of the crate `trace-runtime`, and has no variable for its path. The
 //! name has no hash, since the crate is a path dependency: `<target>/<profile>/deps/libtrace_runtime.so`.
 //!
+//! Also names the Android runtime that `anrscope apk` adds to apps, which `ANRSCOPE_ANDROID_RUNTIME` names
+//! (target/android/anrscope-runtime.zip of scripts/build-android); without it, the program needs `--runtime`.
+//!
 //! A JVM loads the library, not the program: a static program (musl) embeds one for glibc, which
 //! `ANRSCOPE_RUNTIME_LIBRARY` names (`scripts/release` builds it first).
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -14,18 +18,37 @@ use std::path::{Path, PathBuf};
 /// The variable that names a library that exists already.
 const READY: &str = "ANRSCOPE_RUNTIME_LIBRARY";
 
+/// The variable that names the Android runtime.
+const ANDROID_RUNTIME: &str = "ANRSCOPE_ANDROID_RUNTIME";
+
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed={ANDROID_RUNTIME}");
+    let runtime = match env::var_os(ANDROID_RUNTIME).filter(|path| !path.is_empty()) {
+        Some(runtime) => existing(&runtime, ANDROID_RUNTIME),
+        None => {
+            let none = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("no-runtime");
+            fs::write(&none, []).unwrap_or_else(|e| panic!("cannot write {}: {e}", none.display()));
+            none
+        }
+    };
+    println!("cargo:rerun-if-changed={}", runtime.display());
+    println!("cargo:rustc-env=ANRSCOPE_EMBEDDED_ANDROID_RUNTIME={}", runtime.display());
     println!("cargo:rerun-if-env-changed={READY}");
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
         return;
     }
     let library = match env::var_os(READY).filter(|path| !path.is_empty()) {
-        Some(library) => fs::canonicalize(&library)
-            .unwrap_or_else(|e| panic!("cannot find {} of {READY}: {e}", Path::new(&library).display())),
+        Some(library) => existing(&library, READY),
         None => linked_by_cargo(),
     };
     println!("cargo:rustc-env=ANRSCOPE_EMBEDDED_LIBRARY={}", library.display());
+}
+
+/// The absolute path of a file that a variable names.
+fn existing(path: &OsStr, variable: &str) -> PathBuf {
+    fs::canonicalize(path)
+        .unwrap_or_else(|e| panic!("cannot find {} of {variable}: {e}", Path::new(path).display()))
 }
 
 /// The path at which Cargo links the library, now or later in this build.
