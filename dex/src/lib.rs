@@ -19,6 +19,8 @@ mod model;
 pub mod mutf8;
 pub mod read;
 mod remap;
+mod sha1;
+mod write;
 
 pub use error::{Limit, Malformed};
 pub use model::{
@@ -26,3 +28,4 @@ pub use model::{
     Method, MethodCode, ParameterSets, Proto, Value,
 };
 pub use remap::Remap;
+pub use write::WriteError;
