@@ -1,6 +1,11 @@
 //! The code of methods.
 
+mod fault;
+mod stand_in;
+
 use std::borrow::Cow;
+
+pub use fault::Fault;
 
 /// A `code_item` with its try ranges, handlers and debug information. References are indices of the file that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
