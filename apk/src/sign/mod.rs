@@ -1,0 +1,27 @@
+//! Signatures of an APK: JAR signature (v1) and APK Signature Scheme v2 and v3.
+//!
+//! ```text
+//! entries -> v1 (below API 24) -> layout -> v2 and v3 -> bytes
+//! bytes -> find_signers: who signed it     verify: whether the signatures are correct
+//! ```
+//!
+//! Android 9 (API 28) and later check v3, Android 7 (API 24) and later v2, and older ones v1. All are ECDSA on P-256 with
+//! SHA-256, with the deterministic nonce of RFC 6979: the same APK and key give the same bytes. The schemes are those of
+//! source.android.com ("APK Signature Scheme v2", "… v3"), the JAR signature that of the JAR file specification.
+
+mod archive;
+mod block;
+mod certificate;
+mod der;
+mod digest;
+mod error;
+pub mod key;
+mod pem;
+mod scheme;
+mod v1;
+mod verify;
+
+pub use archive::{sign_archive, sign_entries};
+pub use error::{Error, KeyError};
+pub use key::Identity;
+pub use verify::{FoundSigner, Scheme, Verified, find_signers, verify};

@@ -1,0 +1,132 @@
+//! The JAR signature, with which Android below 7 checks an APK.
+//!
+//! ```text
+//! META-INF/MANIFEST.MF   digest of each entry
+//! META-INF/ANRSCOPE.SF   digest of the manifest and of each of its sections
+//! META-INF/ANRSCOPE.EC   PKCS#7: signature of the .SF file, and certificates
+//! ```
+
+use rayon::prelude::*;
+
+use super::certificate::Certificate;
+use super::der::{CONTEXT_0, INTEGER, NULL, OCTET_STRING, OID, Reader, SEQUENCE, SET, oid, unsigned, value};
+use super::digest::sha256;
+use super::pem::base64;
+use super::{Error, Identity};
+use crate::layout::{Entry, contents};
+
+/// A line of a manifest has at most this many bytes, without its line break.
+const LINE: usize = 70;
+
+/// Appends an attribute, on several lines if it is long.
+fn push_attribute(name: &str, value: &[u8], out: &mut Vec<u8>) {
+    let attribute = [name.as_bytes(), b": ", value].concat();
+    let (first, rest) = attribute.split_at_checked(LINE).unwrap_or((&attribute, &[]));
+    out.extend_from_slice(first);
+    // A continued line starts with a space.
+    for line in rest.chunks(LINE - 1) {
+        out.extend_from_slice(b"\r\n ");
+        out.extend_from_slice(line);
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Returns a section about the entry `name`.
+fn section(name: &[u8], digest: &[u8; 32]) -> Vec<u8> {
+    let mut out = Vec::new();
+    push_attribute("Name", name, &mut out);
+    push_attribute("SHA-256-Digest", base64(digest).as_bytes(), &mut out);
+    out.extend_from_slice(b"\r\n");
+    out
+}
+
+/// Returns the files of the signature of `entries`. Directories are not covered.
+pub(crate) fn sign<'a>(entries: &[&Entry<'_>], identity: &Identity) -> Result<Vec<Entry<'a>>, Error> {
+    let files = entries.par_iter().filter(|entry| !entry.name.ends_with(b"/"));
+    let sections: Result<Vec<_>, Error> = files
+        .map(|entry| {
+            let name = entry.name.as_ref();
+            let failed = |reason| Error::Entry { name: entry.display_name(), reason };
+            if name.is_empty() || name.iter().any(|byte| b"\r\n\0".contains(byte)) {
+                return Err(failed("its name is empty or has a line break"));
+            }
+            let section = section(name, &sha256(&contents(&entry.data).map_err(failed)?));
+            Ok((name, sha256(&section), section))
+        })
+        .collect();
+    let sections = sections?;
+    let mut manifest = b"Manifest-Version: 1.0\r\nCreated-By: anrscope\r\n\r\n".to_vec();
+    sections.iter().for_each(|(_, _, section)| manifest.extend_from_slice(section));
+    let mut file = b"Signature-Version: 1.0\r\nCreated-By: anrscope\r\n".to_vec();
+    push_attribute("SHA-256-Digest-Manifest", base64(&sha256(&manifest)).as_bytes(), &mut file);
+    // Android 7 and later refuse an APK whose v2 and v3 signatures were removed.
+    file.extend_from_slice(b"X-Android-APK-Signed: 2, 3\r\n\r\n");
+    for (name, digest, _) in &sections {
+        file.extend_from_slice(&section(name, digest));
+    }
+    let signature = pkcs7(&file, identity);
+    Ok(vec![
+        Entry::new(b"META-INF/MANIFEST.MF".as_slice(), manifest, true),
+        Entry::new(b"META-INF/ANRSCOPE.SF".as_slice(), file, true),
+        Entry::new(b"META-INF/ANRSCOPE.EC".as_slice(), signature, true),
+    ])
+}
+
+/// Returns a detached PKCS#7 signature of `message` (RFC 2315), without signed attributes.
+fn pkcs7(message: &[u8], identity: &Identity) -> Vec<u8> {
+    let algorithm = |id: &[u8]| value(SEQUENCE, &[&value(OID, &[id]), &value(NULL, &[])]);
+    let one = unsigned(&[1]);
+    let certificate = identity.certificate_fields();
+    let signer = value(
+        SEQUENCE,
+        &[
+            &one,
+            &value(SEQUENCE, &[certificate.issuer, certificate.serial]),
+            &algorithm(oid::SHA256),
+            // The key's algorithm, not the signature's: Android 4.3 and 4.4 know no other.
+            &algorithm(oid::EC_KEY),
+            &value(OCTET_STRING, &[&identity.sign(message)]),
+        ],
+    );
+    let certificates: Vec<&[u8]> = identity.certificates().iter().map(Vec::as_slice).collect();
+    let signed = value(
+        SEQUENCE,
+        &[
+            &one,
+            &value(SET, &[&algorithm(oid::SHA256)]),
+            &value(SEQUENCE, &[&value(OID, &[oid::PKCS7_DATA])]),
+            &value(CONTEXT_0, &certificates),
+            &value(SET, &[&signer]),
+        ],
+    );
+    value(SEQUENCE, &[&value(OID, &[oid::PKCS7_SIGNED]), &value(CONTEXT_0, &[&signed])])
+}
+
+/// Returns the certificate of the first signer of a PKCS#7 signature, or its first certificate if it has the signer's
+/// not. `None` if it is damaged.
+pub(crate) fn signer_certificate(pkcs7: &[u8]) -> Option<&[u8]> {
+    let mut content = Reader(pkcs7).inside(SEQUENCE)?;
+    if content.optional(OID)?.contents != oid::PKCS7_SIGNED {
+        return None;
+    }
+    let mut signed = content.inside(CONTEXT_0)?.inside(SEQUENCE)?;
+    let _version = signed.optional(INTEGER)?;
+    let _digests = signed.inside(SET)?;
+    let _content = signed.inside(SEQUENCE)?;
+    let mut certificates = signed.inside(CONTEXT_0)?;
+    // Revocation lists.
+    let _ = signed.optional(0xa1);
+    let mut signer = signed.inside(SET)?.inside(SEQUENCE)?;
+    let _version = signer.optional(INTEGER)?;
+    let mut issuer = signer.inside(SEQUENCE)?;
+    let (issuer, serial) = (issuer.optional(SEQUENCE)?.whole, issuer.optional(INTEGER)?.whole);
+    let mut first = None;
+    while let Some(certificate) = certificates.optional(SEQUENCE) {
+        let fields = Certificate::read(certificate.whole);
+        if fields.is_some_and(|fields| fields.issuer == issuer && fields.serial == serial) {
+            return Some(certificate.whole);
+        }
+        first = first.or(Some(certificate.whole));
+    }
+    first
+}
