@@ -1,0 +1,191 @@
+//! The scan of a class of a dex file: its methods, and which of them are traced.
+//!
+//! The decisions are those of [`crate::scan`] for class files, on the same names and descriptors: an app gets the same ids whether its
+//! class files or its dex files are instrumented.
+
+use dex::code::Code;
+use dex::{AnnotationSet, Class, ClassMethod, Dex, MethodCode};
+
+use super::{cost, names, worth};
+use crate::class::class_file::access;
+use crate::class::text;
+use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
+use crate::error::SkipReason;
+use crate::rules::Subject;
+use crate::selection::{ClassView, Judged, Selection};
+
+/// Dex has two flags for a synchronized method: this one is for code that locks itself, as all compilers write it.
+const DECLARED_SYNCHRONIZED: u32 = 0x20000;
+const SYNTHETIC: u32 = 0x1000;
+
+/// Parts of the names of classes that D8 and R8 write for lambdas and other desugared code (r8,
+/// `synthesis/SyntheticNaming.java`), which only call a method that is traced itself.
+const DESUGARED: [&str; 2] = ["$$ExternalSynthetic", "-$$Lambda$"];
+/// The prefix of accessors that D8 writes for nests, as javac's `access$000`.
+const NEST_ACCESSOR: &str = "-$$Nest$";
+
+/// Scans a class.
+///
+/// # Errors
+///
+/// Why the class is copied unchanged.
+pub(crate) fn scan_class(
+    dex: &Dex<'_>,
+    class: &Class<'_>,
+    selection: &Selection,
+) -> Result<ClassFacts, SkipReason> {
+    let in_file = names::class(dex, class.class).into_owned();
+    let mapping = selection.mapping.as_ref();
+    let original = mapping.and_then(|mapping| mapping.class(&in_file)).filter(|name| **name != in_file);
+    let supertypes = class.super_class.iter().chain(&class.interfaces);
+    let mut facts = ClassFacts {
+        source_file: class.source_file.map(|file| names::string(dex, file).into_owned()),
+        supertypes: supertypes.map(|&kind| names::class(dex, kind).as_ref().into()).collect(),
+        access: class.access as u16,
+        ..ClassFacts::default()
+    };
+    if let Some(file) = mapping.and_then(|mapping| mapping.source_file(&in_file)) {
+        facts.source_file = Some(file.to_owned());
+    }
+    (facts.name, facts.obfuscated) = match original {
+        Some(original) => (original.to_owned(), Some(in_file)),
+        None => (in_file, None),
+    };
+    if !text::fits_a_line(&facts.name) || !text::fits_a_line(facts.name_in_file()) {
+        return Err(SkipReason::ControlCharacter);
+    }
+    facts.source_file = facts.source_file.filter(|file| text::fits_a_line(file));
+    let untouchable = selection.untouchable(&facts.name);
+    let annotations = Annotations::read(dex, class, selection);
+    let view = ClassView { name: &facts.name, annotations: &annotations.class, untouchable };
+    let blocked = selection.blocks_whole(&view);
+    let is_desugared =
+        class.access & SYNTHETIC != 0 && DESUGARED.iter().any(|part| facts.name_in_file().contains(part));
+    let scan = MethodScan { dex, facts: &facts, view: &view, blocked, is_desugared, selection };
+    let methods = class.direct_methods.iter().chain(&class.virtual_methods);
+    facts.methods = methods.map(|method| scan.at(method, annotations.of(method.method))).collect();
+    Ok(facts)
+}
+
+/// Internal names of annotations, as before obfuscation; empty if no rule mentions annotations.
+#[derive(Default)]
+struct Annotations {
+    class: Vec<String>,
+    /// By method index.
+    methods: Vec<(u32, Vec<String>)>,
+}
+
+impl Annotations {
+    fn read(dex: &Dex<'_>, class: &Class<'_>, selection: &Selection) -> Self {
+        if !selection.rules.ask_for_annotations() {
+            return Self::default();
+        }
+        let names = |set: &AnnotationSet| {
+            let kinds = set.iter().map(|annotation| names::class(dex, annotation.kind).into_owned());
+            let original = |name: String| {
+                let original = selection.mapping.as_ref().and_then(|mapping| mapping.class(&name));
+                original.map(str::to_owned).unwrap_or(name)
+            };
+            kinds.map(original).collect()
+        };
+        Self {
+            class: class.annotations.class.as_ref().map(names).unwrap_or_default(),
+            methods: class.annotations.methods.iter().map(|(method, set)| (*method, names(set))).collect(),
+        }
+    }
+
+    fn of(&self, method: u32) -> &[String] {
+        let found = self.methods.iter().find(|(of, _)| *of == method);
+        found.map(|(_, names)| names.as_slice()).unwrap_or_default()
+    }
+}
+
+/// The scan of the methods of one class.
+struct MethodScan<'a> {
+    dex: &'a Dex<'a>,
+    facts: &'a ClassFacts,
+    view: &'a ClassView<'a>,
+    /// Whether all its methods are blocked.
+    blocked: bool,
+    /// Whether D8 has made the class.
+    is_desugared: bool,
+    selection: &'a Selection,
+}
+
+impl MethodScan<'_> {
+    fn at(&self, method: &ClassMethod<'_>, annotations: &[String]) -> MethodFacts {
+        let dex = self.dex;
+        let id = dex.methods.get(method.method as usize);
+        let name = id.map(|id| names::string(dex, id.name)).unwrap_or_default();
+        let descriptor = id.map(|id| names::method_descriptor(dex, id.proto)).unwrap_or_default();
+        let locks = method.access & DECLARED_SYNCHRONIZED != 0;
+        let mut found = MethodFacts {
+            access: method.access as u16 | if locks { access::SYNCHRONIZED } else { 0 },
+            name: name.as_ref().into(),
+            descriptor: descriptor.as_str().into(),
+            first_line: None,
+            verdict: Verdict::NoCode,
+            by_default: false,
+            body: None,
+            cost: None,
+            in_file: None,
+            ambiguous: false,
+            rule: 0,
+            kept_id: 0,
+        };
+        let code = match &method.code {
+            Some(MethodCode::Read(code)) => Some(code),
+            _ => None,
+        };
+        let line = || code.and_then(Code::first_line).and_then(|line| u16::try_from(line).ok());
+        if let Some(mapping) = &self.selection.mapping {
+            let original = mapping.method(self.facts.name_in_file(), &name, &descriptor, line());
+            found.name = original.name.into();
+            found.descriptor = original.descriptor.into();
+            found.first_line = original.line;
+            found.ambiguous = original.ambiguous;
+            if (&*found.name, &*found.descriptor) != (&*name, descriptor.as_str()) {
+                found.in_file = Some(Box::new((name.as_ref().into(), descriptor.as_str().into())));
+            }
+        }
+        if [&*name, &descriptor, &*found.name, &*found.descriptor].iter().any(|name| !text::fits_a_line(name))
+        {
+            found.verdict = Verdict::Skip(SkipReason::ControlCharacter);
+            return found;
+        }
+        let Some(code) = code else { return found };
+        if self.blocked {
+            found.verdict = Verdict::Block;
+            return found;
+        }
+        let judged = self.judge(code, &found, &name, annotations);
+        (found.rule, found.by_default) = (judged.rule, judged.by_default);
+        let is_known = !matches!(judged.verdict, Verdict::Block | Verdict::Skip(_));
+        if is_known && self.selection.short > 0 && found.access & access::SYNCHRONIZED == 0 {
+            found.body = cost::measure(dex, self.facts, code, self.selection.waits.as_ref()).map(Box::new);
+        }
+        found.verdict = judged.verdict;
+        if found.first_line.is_none() && found.verdict == Verdict::Trace {
+            found.first_line = line();
+        }
+        found
+    }
+
+    fn judge(&self, code: &Code<'_>, found: &MethodFacts, name: &str, annotations: &[String]) -> Judged {
+        let subject = Subject {
+            class: self.view.name,
+            class_annotations: self.view.annotations,
+            name: &found.name,
+            descriptor: &found.descriptor,
+            annotations,
+            size: code.units.len() as u32,
+        };
+        let worth = || {
+            let is_made = self.is_desugared || name.starts_with(NEST_ACCESSOR);
+            let waits = self.selection.waits.is_some();
+            worth::worth_tracing(code, name == "<init>", waits).map(|worth| worth && !is_made)
+        };
+        let judged = self.selection.judge(self.view, &subject, worth);
+        judged.unwrap_or_else(|broken| Judged::plain(Verdict::Skip(SkipReason::BrokenDex(broken.to_string()))))
+    }
+}

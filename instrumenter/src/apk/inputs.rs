@@ -1,0 +1,94 @@
+//! The packages of a run: files, and the APKs in an APK set.
+
+use std::path::PathBuf;
+
+use apk::layout::{self, Entry};
+
+use super::error::Error;
+use crate::options::Input;
+use crate::read_file::read_file;
+
+/// The largest APK in a set that is read, in bytes: a zip file without 64-bit sizes.
+const MAX_APK: u32 = u32::MAX - 1;
+
+/// An input with its bytes.
+pub(crate) struct File {
+    pub(crate) input: Input,
+    pub(crate) bytes: Vec<u8>,
+    /// The APKs in it; empty for a package.
+    pub(crate) set: Vec<Inner>,
+}
+
+/// An APK in an APK set.
+pub(crate) struct Inner {
+    /// The entry's position in the set.
+    pub(crate) entry: usize,
+    pub(crate) name: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Where a package comes from: a file, and its position in a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) file: usize,
+    pub(crate) inner: Option<usize>,
+}
+
+impl File {
+    /// Reads an input.
+    pub(crate) fn read(input: &Input) -> Result<Self, Error> {
+        let bytes = read_file(&input.path)?;
+        let name = input.path.display().to_string();
+        let entries = layout::read(&bytes)
+            .map_err(|broken| Error::Package { package: name.clone(), reason: broken.to_string() })?;
+        let has = |name: &str| entries.iter().any(|entry| entry.name == name.as_bytes());
+        let is_apk = |entry: &Entry<'_>| entry.name.ends_with(b".apk");
+        let mut set = Vec::new();
+        if !has("AndroidManifest.xml") && !has("classes.dex") && !has("BundleConfig.pb") {
+            for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| is_apk(entry)) {
+                let wrong =
+                    |reason: &str| Error::Entry { package: name.clone(), entry: entry.display_name(), reason: reason.to_owned() };
+                if entry.size() > MAX_APK {
+                    return Err(wrong("it has more than 4 GiB"));
+                }
+                let bytes = entry.contents().map_err(wrong)?.into_owned();
+                set.push(Inner { entry: at, name: entry.display_name(), bytes });
+            }
+            if set.is_empty() {
+                return Err(Error::NoCode { package: name });
+            }
+        }
+        Ok(Self { input: input.clone(), bytes, set })
+    }
+
+    /// Returns the packages of a file: name and bytes.
+    pub(crate) fn packages(&self) -> Vec<(Option<usize>, String, &[u8])> {
+        if self.set.is_empty() {
+            return vec![(None, self.input.path.display().to_string(), &self.bytes)];
+        }
+        let path = self.input.path.display();
+        let inner = self.set.iter().enumerate();
+        inner.map(|(at, inner)| (Some(at), format!("{path}!/{}", inner.name), &*inner.bytes)).collect()
+    }
+
+    /// Returns the bytes of the output, made of those of its packages in their order.
+    pub(crate) fn output(&self, mut packages: Vec<Vec<u8>>) -> Result<Vec<u8>, Error> {
+        if self.set.is_empty() {
+            return Ok(packages.pop().unwrap_or_default());
+        }
+        let wrong = |reason: String| Error::Layout { package: self.input.output.display().to_string(), reason };
+        let mut entries = layout::read(&self.bytes).map_err(|broken| wrong(broken.to_string()))?;
+        for (inner, bytes) in self.set.iter().zip(packages) {
+            if let Some(entry) = entries.get_mut(inner.entry) {
+                entry.replace(bytes);
+            }
+        }
+        let options = layout::Options { store_libraries: false, store_resources: false, level: 6, comment: &[] };
+        layout::lay_out(&entries, &options).map_err(|error| wrong(error.to_string()))
+    }
+
+    /// Returns its path, for messages.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.input.path.clone()
+    }
+}

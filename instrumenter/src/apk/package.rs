@@ -1,0 +1,161 @@
+//! What an Android package contains: entries, and for each module its manifest and dex files.
+//!
+//! An APK is one module; an App Bundle has a directory for each.
+
+use apk::layout::{self, Entry};
+use apk::manifest::Manifest;
+use apk::sign::{FoundSigner, find_signers};
+use rayon::prelude::*;
+
+use super::error::Error;
+
+/// The largest dex file that is read, in bytes: more than 65,536 methods have code for.
+const MAX_DEX: u32 = 256 << 20;
+/// The manifest of an APK.
+const MANIFEST: &str = "AndroidManifest.xml";
+/// The manifest of a module in an App Bundle.
+const BUNDLE_MANIFEST: &str = "manifest/AndroidManifest.xml";
+/// The configuration of an App Bundle, which every bundle has (bundletool, `AppBundle.java`).
+const BUNDLE_CONFIG: &[u8] = b"BundleConfig.pb";
+
+/// The kind of a package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Apk,
+    Bundle,
+}
+
+/// A package that is read.
+pub(crate) struct Package<'a> {
+    /// Its file, for messages.
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) entries: Vec<Entry<'a>>,
+    pub(crate) modules: Vec<Module>,
+    /// Who signed it.
+    pub(crate) signers: Vec<FoundSigner>,
+    /// Its size, in bytes.
+    pub(crate) size: usize,
+}
+
+/// A part of an app with dex files of its own.
+pub(crate) struct Module {
+    /// Of the names of its entries: empty in an APK, `base/` in a bundle.
+    pub(crate) prefix: String,
+    /// The entry and its content; `None` in a jar of dex files.
+    pub(crate) manifest: Option<(usize, Manifest)>,
+    /// By number, without gaps.
+    pub(crate) dexes: Vec<DexFile>,
+}
+
+/// A `classesN.dex`.
+pub(crate) struct DexFile {
+    pub(crate) entry: usize,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Module {
+    /// Whether the app's own process starts here: not a split, nor a feature module.
+    pub(crate) fn is_base(&self) -> bool {
+        let facts = self.manifest.as_ref().map(|(_, manifest)| manifest.facts());
+        facts.is_none_or(|facts| facts.split.is_none())
+    }
+
+    /// Returns the entry name of a dex file, counted from 0.
+    pub(crate) fn dex_name(&self, index: usize) -> String {
+        let directory = if self.prefix.is_empty() { "" } else { "dex/" };
+        let number = if index == 0 { String::new() } else { (index + 1).to_string() };
+        format!("{}{directory}classes{number}.dex", self.prefix)
+    }
+}
+
+impl<'a> Package<'a> {
+    /// Reads a package.
+    pub(crate) fn read(name: &str, bytes: &'a [u8]) -> Result<Self, Error> {
+        let of_package = |reason: String| Error::Package { package: name.to_owned(), reason };
+        let entries = layout::read(bytes).map_err(|broken| of_package(broken.to_string()))?;
+        let kind = if entries.iter().any(|entry| entry.name == BUNDLE_CONFIG) { Kind::Bundle } else { Kind::Apk };
+        let signers = find_signers(bytes).map_err(|broken| of_package(broken.to_string()))?;
+        let mut package =
+            Self { name: name.to_owned(), kind, entries, modules: Vec::new(), signers, size: bytes.len() };
+        let prefixes = match kind {
+            Kind::Apk => vec![String::new()],
+            Kind::Bundle => package.module_prefixes(),
+        };
+        package.modules =
+            prefixes.into_iter().map(|prefix| package.module(prefix)).collect::<Result<_, _>>()?;
+        Ok(package)
+    }
+
+    /// Returns the directories of a bundle with a manifest.
+    fn module_prefixes(&self) -> Vec<String> {
+        let names = self.entries.iter().filter_map(|entry| core::str::from_utf8(&entry.name).ok());
+        let prefixes = names.filter_map(|name| name.strip_suffix(BUNDLE_MANIFEST));
+        prefixes.filter(|prefix| prefix.ends_with('/')).map(str::to_owned).collect()
+    }
+
+    fn module(&self, prefix: String) -> Result<Module, Error> {
+        let manifest_name = match self.kind {
+            Kind::Apk => MANIFEST.to_owned(),
+            Kind::Bundle => format!("{prefix}{BUNDLE_MANIFEST}"),
+        };
+        let manifest = match self.find(&manifest_name) {
+            Some(at) => {
+                let bytes = self.contents(at)?;
+                let manifest = Manifest::read(&bytes).map_err(|broken| self.entry_error(at, broken.to_string()))?;
+                Some((at, manifest))
+            }
+            None => None,
+        };
+        let mut module = Module { prefix, manifest, dexes: Vec::new() };
+        // ART stops at the first number that is missing.
+        let numbered = (0..).map_while(|index| self.find(&module.dex_name(index)));
+        let found: Vec<usize> = numbered.collect();
+        let dexes = found.into_par_iter().map(|entry| {
+            let size = self.entries.get(entry).map_or(0, Entry::size);
+            if size > MAX_DEX {
+                return Err(self.entry_error(entry, "it has more than 256 MiB".to_owned()));
+            }
+            Ok(DexFile { entry, bytes: self.contents(entry)? })
+        });
+        module.dexes = dexes.collect::<Result<_, Error>>()?;
+        Ok(module)
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        // Android takes the first of several entries with one name; writing them again is refused later.
+        self.entries.iter().position(|entry| entry.name == name.as_bytes())
+    }
+
+    fn contents(&self, at: usize) -> Result<Vec<u8>, Error> {
+        let contents = self.entries.get(at).map(Entry::contents);
+        match contents {
+            Some(Ok(contents)) => Ok(contents.into_owned()),
+            Some(Err(what)) => Err(self.entry_error(at, what.to_owned())),
+            None => Err(self.entry_error(at, "there is no such entry".to_owned())),
+        }
+    }
+
+    fn entry_error(&self, at: usize, reason: String) -> Error {
+        let entry = self.entries.get(at).map(Entry::display_name).unwrap_or_default();
+        Error::Entry { package: self.name.clone(), entry, reason }
+    }
+
+    /// Returns the ABIs that it has libraries for, sorted.
+    pub(crate) fn abis(&self) -> Vec<String> {
+        let names = self.entries.iter().filter_map(|entry| core::str::from_utf8(&entry.name).ok());
+        let mut abis: Vec<String> = names
+            .filter_map(|name| {
+                let (_, rest) = match self.kind {
+                    Kind::Apk => ("", name.strip_prefix("lib/")?),
+                    Kind::Bundle => name.split_once("/lib/")?,
+                };
+                let (abi, file) = rest.split_once('/')?;
+                file.ends_with(".so").then(|| abi.to_owned())
+            })
+            .collect();
+        abis.sort_unstable();
+        abis.dedup();
+        abis
+    }
+}

@@ -1,0 +1,346 @@
+//! A run over an app: read its packages, scan the dex files, assign ids, edit, add the runtime, sign, commit.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use apk::sign::Identity;
+use dex::Dex;
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
+use trace_format::MapId;
+
+use super::error::Error;
+use super::inputs::{File, Origin};
+use super::output::{self, Output};
+use super::package::Package;
+use super::runtime::{MAP_ID_CLASS, Runtime};
+use super::summary::AppSummary;
+use super::{edit, facts, findings, names};
+use crate::error::SkipReason;
+use crate::method_map::MethodMap;
+use crate::options::{Input, MapPaths, Options};
+use crate::run::assign_ids;
+use crate::selection::Selection;
+use crate::session::Session;
+use crate::source::write_maps;
+use crate::staged::Staged;
+use crate::summary::{Progress, Skip, Times};
+
+/// How the output is signed.
+#[derive(Debug)]
+pub enum Signing {
+    /// With this key.
+    Key(Identity),
+    /// Not at all: it is aligned, and `apksigner` must sign it before it can be installed.
+    Unsigned,
+}
+
+/// The options of a run over an app.
+#[derive(Debug)]
+pub struct AppOptions<'a> {
+    /// What is traced, and how. [`Options::cache`], [`Options::compat`] and [`Options::class_path`] do not apply.
+    pub common: Options,
+    /// The Android runtime.
+    pub runtime: &'a [u8],
+    /// The file it was read from, if it is not the program's own.
+    pub runtime_path: Option<PathBuf>,
+    /// How the output is signed.
+    pub signing: Signing,
+    /// Whether the app becomes debuggable.
+    pub debuggable: bool,
+    /// Options of the runtime, as `<meta-data>` names and values.
+    pub settings: Vec<(String, String)>,
+}
+
+/// A dex file that is read.
+struct Loaded<'a> {
+    package: usize,
+    module: usize,
+    file: usize,
+    dex: Dex<'a>,
+    /// By the position of its classes, the number of the class in the run.
+    numbers: Vec<Option<usize>>,
+}
+
+/// The dex files of a module after the edit.
+pub(crate) struct Edited {
+    /// In place of those that were read, in their order.
+    pub(crate) replaced: Vec<Vec<u8>>,
+    /// What did not fit.
+    pub(crate) added: Vec<Vec<u8>>,
+    pub(crate) method_ids_before: u64,
+    pub(crate) method_ids_after: u64,
+}
+
+/// Instruments an app: the packages `inputs`, which share one method map and one key.
+///
+/// If it returns an error, no output changes.
+///
+/// # Errors
+///
+/// Packages that cannot be read or are instrumented or packed already, outputs that cannot be written, and limits of the formats. A
+/// class or method that cannot be traced is no error: it is copied, and reported in [`Summary::skipped`](crate::Summary::skipped).
+pub fn instrument_app(
+    inputs: &[Input],
+    maps: &MapPaths,
+    options: &AppOptions<'_>,
+    progress: &dyn Fn(Progress<'_>),
+) -> Result<AppSummary, Error> {
+    let common = &options.common;
+    let pool = ThreadPoolBuilder::new().num_threads(common.threads).build();
+    let pool = pool.map_err(|_| crate::Error::Threads { threads: common.threads })?;
+    let begin = Instant::now();
+    crate::outputs::check(inputs, common, None)?;
+    let runtime = Runtime::read(options.runtime, options.runtime_path.as_deref())?;
+    let mut times = Times::default();
+    let mut files = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        progress(Progress::Reading(&input.path));
+        files.push(File::read(input)?);
+    }
+    let mut origins = Vec::new();
+    let mut packages = Vec::new();
+    for (number, file) in files.iter().enumerate() {
+        for (inner, name, bytes) in file.packages() {
+            packages.push(pool.install(|| Package::read(&name, bytes))?);
+            origins.push(Origin { file: number, inner });
+        }
+    }
+    times.read = begin.elapsed();
+    let mut loaded = pool.install(|| load(&packages))?;
+    check(&packages, &loaded, common)?;
+
+    let selection = Selection::read(common)?;
+    let mut session = Session::new(common, selection, &pool);
+    scan(&mut loaded, &packages, &origins, &files, &mut session);
+    session.end_inputs();
+    times.collect = begin.elapsed() - times.read;
+    // Without a cache nothing is packed.
+    let _ = session.settle();
+    let map = assign_ids(&mut session, None)?;
+    let tally = session.tally(&map);
+    progress(Progress::Numbered { classes: session.classes.len(), methods: tally.traced });
+    session.note_broken_methods();
+    times.number = begin.elapsed() - times.read - times.collect;
+
+    let findings = findings::find(&packages, loaded.iter().map(|loaded| &loaded.dex), options)?;
+    let has_runtime = |package: usize, module: usize| {
+        loaded.iter().any(|one| {
+            (one.package, one.module) == (package, module) && defines(&one.dex, crate::CALL_CLASS)
+        })
+    };
+    let with_runtime: Vec<Vec<bool>> = packages
+        .iter()
+        .enumerate()
+        .map(|(number, package)| (0..package.modules.len()).map(|module| has_runtime(number, module)).collect())
+        .collect();
+    let edited = pool.install(|| edit_all(loaded, &packages, &map, &mut session, common))?;
+    let id = map.texts().id;
+    let task = output::Task { runtime: &runtime, options, id };
+    let mut outputs: Vec<Output> = Vec::with_capacity(packages.len());
+    let app_abis = output::abis(&packages, &origins);
+    for (number, ((package, edited), has_runtime)) in
+        packages.into_iter().zip(edited).zip(with_runtime).enumerate()
+    {
+        let file = origins.get(number).map_or(0, |origin| origin.file);
+        if let Some(file) = files.get(file) {
+            progress(Progress::Writing(&file.input.output));
+        }
+        let abis = app_abis.get(file).map(Vec::as_slice).unwrap_or_default();
+        outputs.push(pool.install(|| task.write(package, edited, &has_runtime, abis))?);
+    }
+
+    let mut staged = Vec::with_capacity(files.len() + 3);
+    let mut summaries = Vec::new();
+    for (number, file) in files.iter().enumerate() {
+        let mut bytes = Vec::new();
+        for (origin, output) in origins.iter().zip(&mut outputs).filter(|(origin, _)| origin.file == number) {
+            let mut summary = core::mem::take(&mut output.summary);
+            summary.output = match origin.inner {
+                None => file.input.output.clone(),
+                Some(_) => PathBuf::from(format!("{}!/", file.input.output.display())),
+            };
+            summaries.push(summary);
+            bytes.push(core::mem::take(&mut output.bytes));
+        }
+        staged.push(Staged::file(&file.input.output, &file.output(bytes)?)?);
+    }
+    let texts = map.texts();
+    let mut map_files = vec![(&maps.methods, texts.methods.as_ref())];
+    map_files.extend(maps.ignored.as_ref().map(|path| (path, texts.ignored.as_ref())));
+    map_files.extend(maps.lines.as_ref().map(|path| (path, texts.lines.as_ref())));
+    write_maps(&map_files, inputs, &mut staged)?;
+    times.write = begin.elapsed() - times.read - times.collect - times.number;
+    staged.into_iter().try_for_each(Staged::commit)?;
+    times.commit = begin.elapsed() - times.read - times.collect - times.number - times.write;
+    let methods = session.summarize(&map, &tally, times);
+    Ok(AppSummary { methods, packages: summaries, findings })
+}
+
+/// Reads the dex files of all packages.
+fn load<'a>(packages: &'a [Package<'a>]) -> Result<Vec<Loaded<'a>>, Error> {
+    let mut places = Vec::new();
+    for (p, package) in packages.iter().enumerate() {
+        for (m, module) in package.modules.iter().enumerate() {
+            places.extend(module.dexes.iter().enumerate().map(|(f, file)| (p, m, f, file)));
+        }
+    }
+    let read: Vec<Result<Vec<Loaded<'a>>, Error>> = places
+        .into_par_iter()
+        .map(|(package, module, file, dex)| {
+            let dexes = dex::read::all(&dex.bytes).map_err(|broken| {
+                let of = packages.get(package);
+                let entry = of.and_then(|of| of.entries.get(dex.entry));
+                Error::Entry {
+                    package: of.map(|of| of.name.clone()).unwrap_or_default(),
+                    entry: entry.map(apk::layout::Entry::display_name).unwrap_or_default(),
+                    reason: broken.to_string(),
+                }
+            })?;
+            let loaded = |dex| Loaded { package, module, file, dex, numbers: Vec::new() };
+            Ok(dexes.into_iter().map(loaded).collect())
+        })
+        .collect();
+    let mut loaded = Vec::new();
+    for one in read {
+        loaded.extend(one?);
+    }
+    Ok(loaded)
+}
+
+/// Returns whether the file defines the class of this internal name.
+fn defines(dex: &Dex<'_>, class: &str) -> bool {
+    dex.classes.iter().any(|one| names::class(dex, one.class) == class)
+}
+
+/// Refuses packages without code, and those that are instrumented already.
+fn check(packages: &[Package<'_>], loaded: &[Loaded<'_>], options: &Options) -> Result<(), Error> {
+    let name = |package: usize| packages.get(package).map(|package| package.name.clone()).unwrap_or_default();
+    if loaded.is_empty() {
+        return Err(Error::NoCode { package: name(0) });
+    }
+    let map_id = MAP_ID_CLASS.trim_start_matches('L').trim_end_matches(';');
+    let traced = loaded.iter().find(|one| {
+        let has_runtime = defines(&one.dex, &options.call_class);
+        defines(&one.dex, map_id) || !has_runtime && edit::calls(&one.dex, &options.call_class)
+    });
+    match traced {
+        Some(one) => Err(Error::AlreadyInstrumented { package: name(one.package) }),
+        None => Ok(()),
+    }
+}
+
+/// Scans the classes of all dex files, and gives them their numbers in the run.
+fn scan<'a>(
+    loaded: &mut [Loaded<'_>],
+    packages: &[Package<'_>],
+    origins: &[Origin],
+    files: &[File],
+    session: &mut Session<'a>,
+) {
+    for one in loaded {
+        let dex = &one.dex;
+        let selection = &session.selection;
+        let scanned: Vec<_> = session.pool.install(|| {
+            let classes = dex.classes.par_iter().with_min_len(16);
+            classes.map(|class| session.clocks.parse.time(|| facts::scan_class(dex, class, selection))).collect()
+        });
+        let input = input_of(one.package, packages, origins, files);
+        let mut numbers = Vec::with_capacity(scanned.len());
+        for (class, scanned) in dex.classes.iter().zip(scanned) {
+            numbers.push(match scanned {
+                Ok(facts) => Some(session.add_class(&input, facts, None)),
+                Err(reason) => {
+                    let class = names::class(dex, class.class).into_owned();
+                    session.skips.push(Skip { input: input.clone(), class, method: None, reason });
+                    None
+                }
+            });
+        }
+        one.numbers = numbers;
+    }
+}
+
+/// Returns the file of a package; of one in a set, with its name.
+fn input_of(package: usize, packages: &[Package<'_>], origins: &[Origin], files: &[File]) -> PathBuf {
+    match origins.get(package) {
+        Some(Origin { file, inner: None }) => files.get(*file).map(File::path).unwrap_or_default(),
+        _ => packages.get(package).map(|package| PathBuf::from(&package.name)).unwrap_or_default(),
+    }
+}
+
+/// Edits and writes all dex files. Returns those of each module of each package.
+fn edit_all(
+    loaded: Vec<Loaded<'_>>,
+    packages: &[Package<'_>],
+    map: &MethodMap,
+    session: &mut Session<'_>,
+    options: &Options,
+) -> Result<Vec<Vec<Edited>>, Error> {
+    struct One {
+        place: (usize, usize, usize),
+        parts: Vec<Vec<u8>>,
+        skipped: Vec<(usize, Option<usize>, SkipReason)>,
+        method_ids_before: u64,
+        method_ids_after: u64,
+        changed: usize,
+    }
+    let rewrite = |mut one: Loaded<'_>| -> Result<One, Error> {
+        let ids = |class: usize| -> &[u32] {
+            let number = one.numbers.get(class).copied().flatten();
+            number.and_then(|number| map.ids.get(number)).map(Vec::as_slice).unwrap_or_default()
+        };
+        let changed = (0..one.dex.classes.len()).filter(|&class| ids(class).iter().any(|&id| id != 0)).count();
+        let method_ids_before = one.dex.methods.len() as u64;
+        let (mut skipped, mut method_ids_after) = (Vec::new(), method_ids_before);
+        let package = packages.get(one.package);
+        let file = package.and_then(|package| package.modules.get(one.module)?.dexes.get(one.file));
+        let mut parts = vec![file.map(|file| file.bytes.clone()).unwrap_or_default()];
+        if changed > 0 {
+            let (call_class, exits) = (&options.call_class, options.exits);
+            skipped = session.clocks.rewrite.time(|| edit::edit(&mut one.dex, call_class, exits, &ids));
+            let written = edit::write(one.dex);
+            let written = written.map_err(|reason| Error::Dex {
+                package: package.map(|package| package.name.clone()).unwrap_or_default(),
+                entry: file.and_then(|file| package?.entries.get(file.entry)).map(apk::layout::Entry::display_name).unwrap_or_default(),
+                reason,
+            })?;
+            (parts, method_ids_after) = (written.parts, written.method_ids);
+        }
+        let number = |class: usize| one.numbers.get(class).copied().flatten();
+        let skipped = skipped.into_iter();
+        let skipped = skipped.filter_map(|(class, method, reason)| Some((number(class)?, Some(method), reason)));
+        Ok(One {
+            place: (one.package, one.module, one.file),
+            skipped: skipped.collect(),
+            parts,
+            method_ids_before,
+            method_ids_after,
+            changed,
+        })
+    };
+    let all: Vec<Result<One, Error>> = loaded.into_par_iter().map(rewrite).collect();
+    let empty = |package: &Package<'_>| package.modules.iter().map(|_| Edited::default()).collect();
+    let mut edited: Vec<Vec<Edited>> = packages.iter().map(empty).collect();
+    for one in all {
+        let One { place: (package, module, file), mut parts, skipped, method_ids_before, method_ids_after, changed } = one?;
+        session.note_written(map, changed, skipped);
+        let Some(module) = edited.get_mut(package).and_then(|modules| modules.get_mut(module)) else { continue };
+        module.method_ids_before += method_ids_before;
+        module.method_ids_after += method_ids_after;
+        let rest = parts.split_off(1.min(parts.len()));
+        // Of a container with several files, the others follow all that were there.
+        match module.replaced.len() == file {
+            true => module.replaced.append(&mut parts),
+            false => module.added.append(&mut parts),
+        }
+        module.added.extend(rest);
+    }
+    Ok(edited)
+}
+
+impl Default for Edited {
+    fn default() -> Self {
+        Self { replaced: Vec::new(), added: Vec::new(), method_ids_before: 0, method_ids_after: 0 }
+    }
+}
