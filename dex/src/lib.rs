@@ -20,7 +20,7 @@ mod remap;
 
 pub use error::{Limit, Malformed};
 pub use model::{
-    Annotation, AnnotationSet, Annotations, CallSite, Class, ClassField, ClassMethod, Dex, Field, Handle, Method, MethodCode,
-    Proto, Value,
+    Annotation, AnnotationSet, Annotations, CallSite, Class, ClassField, ClassMethod, Dex, Field, Handle,
+    Method, MethodCode, Proto, Value,
 };
 pub use remap::Remap;

@@ -1,0 +1,24 @@
+//! Why code cannot be written.
+
+use crate::error::{Limit, Malformed};
+
+/// Why code cannot be written with the indices of a new file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The code that was read is broken.
+    Malformed(Malformed),
+    /// The edit exceeds a limit of the format.
+    Limit(Limit),
+}
+
+impl From<Malformed> for Fault {
+    fn from(malformed: Malformed) -> Self {
+        Self::Malformed(malformed)
+    }
+}
+
+impl From<Limit> for Fault {
+    fn from(limit: Limit) -> Self {
+        Self::Limit(limit)
+    }
+}
