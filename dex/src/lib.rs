@@ -16,11 +16,16 @@
 pub mod code;
 mod error;
 mod model;
+pub mod mutf8;
+pub mod read;
 mod remap;
+mod sha1;
+mod write;
 
 pub use error::{Limit, Malformed};
 pub use model::{
     Annotation, AnnotationSet, Annotations, CallSite, Class, ClassField, ClassMethod, Dex, Field, Handle,
-    Method, MethodCode, Proto, Value,
+    Method, MethodCode, ParameterSets, Proto, Value,
 };
 pub use remap::Remap;
+pub use write::WriteError;

@@ -1,6 +1,7 @@
 //! A dex file in memory.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::code::{Body, Code};
 
@@ -137,12 +138,15 @@ pub struct Annotations {
     pub fields: Box<[(u32, AnnotationSet)]>,
     /// By method index.
     pub methods: Box<[(u32, AnnotationSet)]>,
-    /// By method index; one set a parameter, `None` where the list has no set.
-    pub parameters: Box<[(u32, Box<[Option<AnnotationSet>]>)]>,
+    /// By method index.
+    pub parameters: Box<[(u32, ParameterSets)]>,
 }
 
-/// Annotations of one thing.
-pub type AnnotationSet = Box<[Annotation]>;
+/// The annotations of a method's parameters; one set a parameter, `None` where the list has no set.
+pub type ParameterSets = Box<[Option<AnnotationSet>]>;
+
+/// Annotations of one thing. The reader shares what the file shares.
+pub type AnnotationSet = Arc<[Annotation]>;
 
 /// An annotation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -152,7 +156,7 @@ pub struct Annotation {
     /// Type index.
     pub kind: u32,
     /// String index of each name, and the value.
-    pub elements: Box<[(u32, Value)]>,
+    pub elements: Arc<[(u32, Value)]>,
 }
 
 /// An encoded value.

@@ -1,0 +1,153 @@
+//! The header and the map of a dex file.
+
+use super::cursor::Cursor;
+use crate::Malformed;
+
+/// A table of a dex file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Table {
+    /// Entries.
+    pub(super) size: u32,
+    /// Offset of the first.
+    pub(super) at: u32,
+}
+
+/// What the header and the map say.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Header {
+    /// 35 to 41.
+    pub(super) version: u8,
+    /// Bytes from the header on. Data of a container may be outside of them.
+    pub(super) file_size: usize,
+    pub(super) strings: Table,
+    pub(super) types: Table,
+    pub(super) protos: Table,
+    pub(super) fields: Table,
+    pub(super) methods: Table,
+    pub(super) classes: Table,
+    pub(super) call_sites: Table,
+    pub(super) handles: Table,
+}
+
+const SIZE: u32 = 0x70;
+const CONTAINER_HEADER_SIZE: u32 = 0x78;
+/// The version that came with containers.
+const CONTAINER_VERSION: u8 = 41;
+
+impl Header {
+    /// Reads and checks the header at offset `at` of a file or container.
+    pub(super) fn read(bytes: &[u8], at: usize) -> Result<Self, Malformed> {
+        let bad = |offset: usize, what| Malformed { at: at.saturating_add(offset), what };
+        let mut cursor = Cursor::new(bytes, at);
+        let version = version(cursor.take(8)?).map_err(|what| bad(0, what))?;
+        let checksum = cursor.u32()?;
+        cursor.take(20)?;
+        let file_size = cursor.u32()? as usize;
+        let header_size = cursor.u32()?;
+        let expected = if version >= CONTAINER_VERSION { CONTAINER_HEADER_SIZE } else { SIZE };
+        match cursor.u32()? {
+            0x1234_5678 => {}
+            0x7856_3412 => return Err(bad(0x28, "big-endian dex files are not supported")),
+            _ => return Err(bad(0x28, "the endian tag is wrong")),
+        }
+        if header_size != expected {
+            return Err(bad(0x24, "the header has a wrong size"));
+        }
+        let own = at.checked_add(file_size).and_then(|end| bytes.get(at..end));
+        let own = own.ok_or(bad(0x20, "the file is shorter than its header says"))?;
+        let summed = own.get(12..).filter(|_| file_size >= expected as usize);
+        let summed = summed.ok_or(bad(0x20, "the file is shorter than its header"))?;
+        if version < CONTAINER_VERSION && file_size != bytes.len() {
+            return Err(bad(0x20, "the file is longer than its header says"));
+        }
+        if libdeflater::adler32(summed) != checksum {
+            return Err(bad(8, "the checksum is wrong"));
+        }
+        let link = cursor.u32()?;
+        let _link_at = cursor.u32()?;
+        if link != 0 {
+            return Err(bad(0x2c, "statically linked dex files are not supported"));
+        }
+        let map_at = cursor.u32()?;
+        let mut table = || Ok(Table { size: cursor.u32()?, at: cursor.u32()? });
+        let (strings, types, protos) = (table()?, table()?, table()?);
+        let (fields, methods, classes, _data) = (table()?, table()?, table()?, table()?);
+        if version >= CONTAINER_VERSION {
+            if cursor.u32()? as usize != bytes.len() {
+                return Err(bad(0x70, "the container has another size than its header says"));
+            }
+            if cursor.u32()? as usize != at {
+                return Err(bad(0x74, "the header is at another offset than it says"));
+            }
+        } else if at != 0 {
+            return Err(bad(4, "a container has a dex file of a version without containers"));
+        }
+        let mut header =
+            Self { version, file_size, strings, types, protos, fields, methods, classes, ..Self::default() };
+        header.read_map(bytes, map_at as usize)?;
+        Ok(header)
+    }
+
+    /// Checks the map, which alone knows of call sites and method handles.
+    fn read_map(&mut self, bytes: &[u8], at: usize) -> Result<(), Malformed> {
+        let mut cursor = Cursor::new(bytes, at);
+        if !at.is_multiple_of(4) {
+            return Err(cursor.error("the map is not aligned"));
+        }
+        let size = cursor.u32()?;
+        let mut previous = None;
+        let mut seen = [Table::default(); 9];
+        for _ in 0..size {
+            let entry = cursor;
+            let kind = cursor.u16()?;
+            cursor.u16()?;
+            let table = Table { size: cursor.u32()?, at: cursor.u32()? };
+            if previous.is_some_and(|previous| previous >= table.at) {
+                return Err(entry.error("the sections of the map are not in order"));
+            }
+            previous = Some(table.at);
+            if table.at as usize >= bytes.len() {
+                return Err(entry.error("a section of the map is outside of the file"));
+            }
+            match kind {
+                0x0000 | 0x1000..=0x1003 | 0x2000..=0x2006 => {}
+                0x0001..=0x0008 => {
+                    let slot =
+                        seen.get_mut(usize::from(kind)).filter(|slot| slot.size == 0 && table.size != 0);
+                    *slot.ok_or_else(|| entry.error("the map has a table twice, or an empty one"))? = table;
+                }
+                0xf000 => {
+                    return Err(
+                        entry.error("hidden API flags, which only dex files of the boot class path have")
+                    );
+                }
+                _ => return Err(entry.error("the map has an unknown section")),
+            }
+        }
+        let [_, strings, types, protos, fields, methods, classes, call_sites, handles] = seen;
+        let told = [self.strings, self.types, self.protos, self.fields, self.methods, self.classes];
+        for (told, mapped) in told.into_iter().zip([strings, types, protos, fields, methods, classes]) {
+            if told.size != mapped.size || told.size != 0 && told.at != mapped.at {
+                return Err(Malformed { at, what: "the map and the header differ" });
+            }
+        }
+        (self.call_sites, self.handles) = (call_sites, handles);
+        Ok(())
+    }
+}
+
+/// The version in a magic number.
+fn version(magic: &[u8]) -> Result<u8, &'static str> {
+    match magic {
+        [b'd', b'e', b'x', b'\n', b'0', tens @ b'3'..=b'4', ones @ b'0'..=b'9', 0] => {
+            match (tens - b'0') * 10 + (ones - b'0') {
+                version @ (35 | 37..=41) => Ok(version),
+                _ => Err("the version of the dex format is not supported"),
+            }
+        }
+        [b'd', b'e', b'x', b'\n', ..] => Err("the version of the dex format is not supported"),
+        [b'c', b'd', b'e', b'x', ..] => Err("compact dex, which only ART itself writes"),
+        [b'd', b'e', b'y', b'\n', ..] => Err("an optimized dex file (odex), which belongs to one device"),
+        _ => Err("not a dex file"),
+    }
+}

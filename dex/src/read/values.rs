@@ -1,0 +1,146 @@
+//! Encoded values, arrays and annotations.
+
+use super::budget::Budget;
+use super::cursor::Cursor;
+use crate::{Annotation, Malformed, Value};
+
+/// How deep arrays and annotations may be nested. Compilers need 3.
+const MAX_DEPTH: usize = 64;
+
+/// The sizes of the tables that values refer to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sizes {
+    pub(super) strings: usize,
+    pub(super) types: usize,
+    pub(super) protos: usize,
+    pub(super) fields: usize,
+    pub(super) methods: usize,
+    pub(super) handles: usize,
+}
+
+/// Reads values at a cursor.
+pub(super) struct ValueReader<'r, 'a> {
+    pub(super) cursor: Cursor<'a>,
+    pub(super) sizes: &'r Sizes,
+    pub(super) budget: &'r Budget,
+}
+
+impl ValueReader<'_, '_> {
+    /// An `encoded_array`.
+    pub(super) fn array(&mut self) -> Result<Box<[Value]>, Malformed> {
+        self.array_at_depth(0)
+    }
+
+    /// An `encoded_annotation`.
+    pub(super) fn annotation(&mut self, visibility: Option<u8>) -> Result<Annotation, Malformed> {
+        self.annotation_at_depth(visibility, 0)
+    }
+
+    fn array_at_depth(&mut self, depth: usize) -> Result<Box<[Value]>, Malformed> {
+        let size = self.size::<Value>()?;
+        // A hostile size at each depth must not reserve memory for itself.
+        let mut values = Vec::with_capacity(size.min(256));
+        for _ in 0..size {
+            values.push(self.value(depth)?);
+        }
+        Ok(values.into())
+    }
+
+    fn annotation_at_depth(&mut self, visibility: Option<u8>, depth: usize) -> Result<Annotation, Malformed> {
+        let kind = self.cursor.uleb()?;
+        self.check(kind, self.sizes.types, "a type index is outside of the table")?;
+        let size = self.size::<(u32, Value)>()?;
+        let mut elements = Vec::with_capacity(size.min(256));
+        let mut previous = None;
+        for _ in 0..size {
+            let name = self.cursor.uleb()?;
+            self.check(name, self.sizes.strings, "a string index is outside of the table")?;
+            if previous.is_some_and(|previous| previous >= name) {
+                return Err(self.cursor.error("the elements of an annotation are not in order"));
+            }
+            previous = Some(name);
+            elements.push((name, self.value(depth)?));
+        }
+        Ok(Annotation { visibility, kind, elements: elements.into() })
+    }
+
+    fn size<T>(&mut self) -> Result<usize, Malformed> {
+        let at = self.cursor.at();
+        let size = self.cursor.uleb()? as usize;
+        if size > self.cursor.left() {
+            return Err(Malformed { at, what: "an array is longer than the file" });
+        }
+        self.budget.memory::<T>(at, size)?;
+        Ok(size)
+    }
+
+    fn check(&self, index: u32, size: usize, what: &'static str) -> Result<(), Malformed> {
+        if (index as usize) < size { Ok(()) } else { Err(self.cursor.error(what)) }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value, Malformed> {
+        if depth > MAX_DEPTH {
+            return Err(self.cursor.error("values are nested too deeply"));
+        }
+        let at = self.cursor.at();
+        let bad = |what| Malformed { at, what };
+        let head = self.cursor.u8()?;
+        let argument = head >> 5;
+        let width = usize::from(argument) + 1;
+        let kind = head & 0x1f;
+        let widest = match kind {
+            0x00 | 0x1c..=0x1e => 1,
+            0x02 | 0x03 => 2,
+            0x04 | 0x10 | 0x15..=0x1b => 4,
+            0x06 | 0x11 => 8,
+            0x1f => 2,
+            _ => return Err(bad("a value has an unknown type")),
+        };
+        if width > widest {
+            return Err(bad("a value is wider than its type"));
+        }
+        match kind {
+            0x1c => return self.array_at_depth(depth + 1).map(Value::Array),
+            0x1d => {
+                let annotation = self.annotation_at_depth(None, depth + 1)?;
+                self.budget.memory::<Annotation>(at, 1)?;
+                return Ok(Value::Annotation(Box::new(annotation)));
+            }
+            0x1e => return Ok(Value::Null),
+            0x1f => return Ok(Value::Boolean(argument == 1)),
+            _ => {}
+        }
+        let mut bytes = [0; 8];
+        for (to, from) in bytes.iter_mut().zip(self.cursor.take(width)?) {
+            *to = *from;
+        }
+        let unset = (8 - width) * 8;
+        let zero_extended = u64::from_le_bytes(bytes);
+        let sign_extended = (zero_extended << unset).cast_signed() >> unset;
+        // Floating point numbers lack their last bytes.
+        let shifted = zero_extended << unset;
+        let index = |size: usize, what| {
+            let index = zero_extended as u32;
+            if (index as usize) < size { Ok(index) } else { Err(bad(what)) }
+        };
+        Ok(match kind {
+            0x00 => Value::Byte(sign_extended as i8),
+            0x02 => Value::Short(sign_extended as i16),
+            0x03 => Value::Char(zero_extended as u16),
+            0x04 => Value::Int(sign_extended as i32),
+            0x06 => Value::Long(sign_extended),
+            0x10 => Value::Float((shifted >> 32) as u32),
+            0x11 => Value::Double(shifted),
+            0x15 => Value::MethodType(index(self.sizes.protos, "a proto index is outside of the table")?),
+            0x16 => Value::MethodHandle(index(
+                self.sizes.handles,
+                "a method handle index is outside of the table",
+            )?),
+            0x17 => Value::String(index(self.sizes.strings, "a string index is outside of the table")?),
+            0x18 => Value::Type(index(self.sizes.types, "a type index is outside of the table")?),
+            0x19 => Value::Field(index(self.sizes.fields, "a field index is outside of the table")?),
+            0x1a => Value::Method(index(self.sizes.methods, "a method index is outside of the table")?),
+            _ => Value::Enum(index(self.sizes.fields, "a field index is outside of the table")?),
+        })
+    }
+}
