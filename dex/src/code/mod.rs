@@ -1,11 +1,34 @@
 //! The code of methods.
+//!
+//! [`Code`] is a code item as it stands in a file. A method that is not edited stays one: [`Code::remapped`] only replaces
+//! indices. An edit works on a [`Body`], which has labels instead of addresses.
 
+#![allow(dead_code)] // the edits use the rest
+
+mod body;
+mod debug;
 mod fault;
-mod stand_in;
+mod instruction;
+mod layout;
+mod leb;
+mod opcode;
+mod read;
+mod remapped;
+mod scan;
+mod write;
+
+#[cfg(test)]
+mod programs;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 
+pub use body::Body;
 pub use fault::Fault;
+pub use instruction::{Instruction, Label, Operand};
+pub use opcode::{Format, Opcode, Reference, Role, opcode};
+pub use remapped::Use;
 
 /// A `code_item` with its try ranges, handlers and debug information. References are indices of the file that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,7 +70,3 @@ pub struct Handler {
     /// The address of the clause that catches everything.
     pub catch_all: Option<u32>,
 }
-
-/// A method's code as instructions with labels.
-#[derive(Clone, Debug, Default)]
-pub struct Body {}
