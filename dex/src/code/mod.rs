@@ -1,11 +1,37 @@
 //! The code of methods.
+//!
+//! [`Code`] is a code item as it stands in a file. A method that is not edited stays one: [`Code::remapped`] only replaces
+//! indices. An edit works on a [`Body`], which has labels instead of addresses.
 
+mod body;
+mod debug;
+mod facts;
 mod fault;
-mod stand_in;
+mod insert;
+mod instruction;
+mod layout;
+mod leb;
+mod liveness;
+mod opcode;
+mod read;
+mod remapped;
+mod scan;
+pub mod trace;
+mod write;
+
+#[cfg(test)]
+mod programs;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 
+pub use body::Body;
+pub use facts::{Call, Facts, Invoke, facts};
 pub use fault::Fault;
+pub use instruction::{Instruction, Label, Operand};
+pub use opcode::{Format, Opcode, Reference, Role, opcode};
+pub use remapped::Use;
 
 /// A `code_item` with its try ranges, handlers and debug information. References are indices of the file that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,7 +73,3 @@ pub struct Handler {
     /// The address of the clause that catches everything.
     pub catch_all: Option<u32>,
 }
-
-/// A method's code as instructions with labels.
-#[derive(Clone, Debug, Default)]
-pub struct Body {}

@@ -1,0 +1,414 @@
+//! One instruction: its registers and operand, read from units and written to them.
+
+use super::opcode::{CONST_HIGH16, Format, Opcode, Reference, Role, opcode};
+
+/// A place in the code that instructions can branch to: an index in a body's list of labels.
+pub type Label = u32;
+
+/// What an instruction has besides its registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// Nothing.
+    None,
+    /// A number, with the sign and shift of the format applied: the value that a `const` loads.
+    Literal(i64),
+    /// An index of the kind that the opcode refers to.
+    Index(u32),
+    /// A method and a proto index.
+    Indices(u16, u16),
+    /// Where a branch goes.
+    Target(Label),
+    /// The switch or array data: an index in the body's list of payloads.
+    Payload(u32),
+}
+
+/// An instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// Its number in the instruction set. All three widths of `goto` have the number of the shortest.
+    pub op: u8,
+    /// Registers in [`Self::registers`]; for a range, registers in the range.
+    pub count: u8,
+    /// vA, vB and vC; or the list; or the first register of a range.
+    pub registers: [u16; 5],
+    /// The address of the instruction in the code that was read, in units; [`Self::NEW`] if it was inserted.
+    pub pc: u32,
+    #[allow(missing_docs)]
+    pub operand: Operand,
+}
+
+/// The units of one instruction as they were read, with the offsets of branches unresolved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Raw {
+    pub(crate) instruction: Instruction,
+    /// The distance of a branch or payload, in units.
+    pub(crate) offset: i32,
+}
+
+/// Reads the unit at address `pc`.
+pub(crate) fn unit(units: &[u8], pc: u32) -> Option<u16> {
+    let at = (pc as usize).checked_mul(2)?;
+    let bytes = units.get(at..at.checked_add(2)?)?;
+    Some(u16::from_le_bytes([*bytes.first()?, *bytes.get(1)?]))
+}
+
+/// Reads two units, the low one first.
+pub(crate) fn pair(units: &[u8], pc: u32) -> Option<u32> {
+    Some(u32::from(unit(units, pc)?) | u32::from(unit(units, pc.checked_add(1)?)?) << 16)
+}
+
+fn low(unit: u16) -> u16 {
+    unit & 0xFF
+}
+
+fn high(unit: u16) -> u16 {
+    unit >> 8
+}
+
+fn nibble(unit: u16, which: u32) -> u16 {
+    unit >> (4 * which) & 0xF
+}
+
+/// `const/high16` and `const-wide/high16` set the upper half of 32 and 64 bits.
+fn high_shift(op: u8) -> u32 {
+    if op == CONST_HIGH16 { 16 } else { 48 }
+}
+
+impl Instruction {
+    /// The address of an instruction that was not read.
+    pub const NEW: u32 = u32::MAX;
+
+    /// Makes an instruction with these registers.
+    #[must_use]
+    pub fn new(op: u8, registers: &[u16], operand: Operand) -> Self {
+        let mut all = [0; 5];
+        all.iter_mut().zip(registers).for_each(|(place, register)| *place = *register);
+        Self { op, count: registers.len().min(5) as u8, registers: all, pc: Self::NEW, operand }
+    }
+
+    /// Returns the entry of the instruction set. The number of an `Instruction` is always valid.
+    #[must_use]
+    pub fn opcode(&self) -> &'static Opcode {
+        const UNKNOWN: &Opcode = &Opcode {
+            name: "unknown",
+            format: Format::F10x,
+            roles: [None; 3],
+            reference: None,
+            can_throw: false,
+            continues: true,
+        };
+        opcode(self.op).unwrap_or(UNKNOWN)
+    }
+
+    fn has_range(&self) -> bool {
+        matches!(self.opcode().format, Format::F3rc | Format::F4rcc)
+    }
+
+    /// Returns each register, the second ones of pairs that are not in a list left out.
+    pub fn registers(&self) -> impl Iterator<Item = u32> + '_ {
+        let is_range = self.has_range();
+        let first = u32::from(self.registers[0]);
+        let of_range = (0..u32::from(self.count)).filter(move |_| is_range).map(move |index| first + index);
+        let listed = self.registers.iter().take(usize::from(self.count)).filter(move |_| !is_range);
+        listed.map(|register| u32::from(*register)).chain(of_range)
+    }
+
+    /// Returns each register with what is done to it. Those of a list are single, also where two of them are a pair.
+    pub fn accesses(&self) -> impl Iterator<Item = (u32, Role)> + '_ {
+        let roles = self.opcode().roles;
+        let argument = Role { reads: true, writes: false, wide: false };
+        self.registers()
+            .enumerate()
+            .map(move |(index, register)| (register, roles.get(index).copied().flatten().unwrap_or(argument)))
+    }
+
+    /// Returns whether `register` is read.
+    pub(crate) fn reads(&self, register: u32) -> bool {
+        self.touches(register, |role| role.reads)
+    }
+
+    /// Returns whether `register` is written.
+    pub(crate) fn writes(&self, register: u32) -> bool {
+        self.touches(register, |role| role.writes)
+    }
+
+    fn touches(&self, register: u32, how: impl Fn(Role) -> bool) -> bool {
+        self.accesses().any(|(first, role)| {
+            how(role) && (first == register || role.wide && first.checked_add(1) == Some(register))
+        })
+    }
+
+    /// Returns each index with what it refers to.
+    pub(crate) fn references(&self) -> impl Iterator<Item = (Reference, u32)> + use<> {
+        let kind = self.opcode().reference;
+        let found = match (self.operand, kind) {
+            (Operand::Index(index), Some(kind)) => [Some((kind, index)), None],
+            (Operand::Indices(method, proto), _) => {
+                [Some((Reference::Method, u32::from(method))), Some((Reference::Proto, u32::from(proto)))]
+            }
+            _ => [None, None],
+        };
+        found.into_iter().flatten()
+    }
+}
+
+/// Decodes the instruction at `pc`. `None` if the units end, or if there is no such instruction.
+pub(crate) fn decode(units: &[u8], pc: u32) -> Option<Raw> {
+    let first = unit(units, pc)?;
+    let op = low(first) as u8;
+    let format = opcode(op)?.format;
+    let at = |index: u32| unit(units, pc.checked_add(index)?);
+    let wide = |index: u32| pair(units, pc.checked_add(index)?);
+    let (a4, b4) = (nibble(first, 2), nibble(first, 3));
+    let (mut offset, mut operand, mut count) = (0, Operand::None, None);
+    let registers: [u16; 5] = match format {
+        Format::F10x => [0; 5],
+        Format::F12x => [a4, b4, 0, 0, 0],
+        Format::F11n => {
+            operand = Operand::Literal(i64::from(first.cast_signed() >> 12));
+            [a4, 0, 0, 0, 0]
+        }
+        Format::F11x => [high(first), 0, 0, 0, 0],
+        Format::F10t => {
+            offset = i32::from(first.cast_signed() >> 8);
+            [0; 5]
+        }
+        Format::F20t => {
+            offset = i32::from(at(1)?.cast_signed());
+            [0; 5]
+        }
+        Format::F22x => [high(first), at(1)?, 0, 0, 0],
+        Format::F21t => {
+            offset = i32::from(at(1)?.cast_signed());
+            [high(first), 0, 0, 0, 0]
+        }
+        Format::F21s => {
+            operand = Operand::Literal(i64::from(at(1)?.cast_signed()));
+            [high(first), 0, 0, 0, 0]
+        }
+        Format::F21h => {
+            operand = Operand::Literal(i64::from(at(1)?.cast_signed()) << high_shift(op));
+            [high(first), 0, 0, 0, 0]
+        }
+        Format::F21c => {
+            operand = Operand::Index(u32::from(at(1)?));
+            [high(first), 0, 0, 0, 0]
+        }
+        Format::F23x => [high(first), low(at(1)?), high(at(1)?), 0, 0],
+        Format::F22b => {
+            operand = Operand::Literal(i64::from(at(1)?.cast_signed() >> 8));
+            [high(first), low(at(1)?), 0, 0, 0]
+        }
+        Format::F22t => {
+            offset = i32::from(at(1)?.cast_signed());
+            [a4, b4, 0, 0, 0]
+        }
+        Format::F22s => {
+            operand = Operand::Literal(i64::from(at(1)?.cast_signed()));
+            [a4, b4, 0, 0, 0]
+        }
+        Format::F22c => {
+            operand = Operand::Index(u32::from(at(1)?));
+            [a4, b4, 0, 0, 0]
+        }
+        Format::F32x => [at(1)?, at(2)?, 0, 0, 0],
+        Format::F30t => {
+            offset = wide(1)?.cast_signed();
+            [0; 5]
+        }
+        Format::F31i => {
+            operand = Operand::Literal(i64::from(wide(1)?.cast_signed()));
+            [high(first), 0, 0, 0, 0]
+        }
+        Format::F31t => {
+            offset = wide(1)?.cast_signed();
+            [high(first), 0, 0, 0, 0]
+        }
+        Format::F31c => {
+            operand = Operand::Index(wide(1)?);
+            [high(first), 0, 0, 0, 0]
+        }
+        Format::F35c | Format::F45cc => {
+            count = Some(b4 as u8).filter(|count| *count <= 5);
+            count?;
+            let list = at(2)?;
+            operand = indices(at(1)?, (format == Format::F45cc).then(|| at(3)))?;
+            let mut all = [nibble(list, 0), nibble(list, 1), nibble(list, 2), nibble(list, 3), a4];
+            all.iter_mut().skip(usize::from(b4)).for_each(|unused| *unused = 0);
+            all
+        }
+        Format::F3rc | Format::F4rcc => {
+            count = Some(high(first) as u8);
+            operand = indices(at(1)?, (format == Format::F4rcc).then(|| at(3)))?;
+            [at(2)?, 0, 0, 0, 0]
+        }
+        Format::F51l => {
+            operand = Operand::Literal((u64::from(wide(1)?) | u64::from(wide(3)?) << 32).cast_signed());
+            [high(first), 0, 0, 0, 0]
+        }
+    };
+    let count = count.unwrap_or(match format {
+        Format::F10x | Format::F10t | Format::F20t | Format::F30t => 0,
+        Format::F12x
+        | Format::F22x
+        | Format::F32x
+        | Format::F22b
+        | Format::F22t
+        | Format::F22s
+        | Format::F22c => 2,
+        Format::F23x => 3,
+        _ => 1,
+    });
+    Some(Raw { instruction: Instruction { op, count, registers, pc, operand }, offset })
+}
+
+fn indices(first: u16, second: Option<Option<u16>>) -> Option<Operand> {
+    match second {
+        None => Some(Operand::Index(u32::from(first))),
+        Some(second) => Some(Operand::Indices(first, second?)),
+    }
+}
+
+/// Appends an instruction. `offset` is the distance of its branch or payload, and must fit. `None` if an operand does not fit.
+pub(crate) fn encode(instruction: &Instruction, offset: i32, out: &mut Vec<u8>) -> Option<()> {
+    let Instruction { op, count, registers: [a, b, c, d, e], operand, .. } = *instruction;
+    let format = opcode(op)?.format;
+    let start = u16::from(op);
+    let a8 = |a: u16| (a <= 0xFF).then_some(start | a << 8);
+    let a4b4 = |a: u16, b: u16| (a <= 0xF && b <= 0xF).then_some(start | a << 8 | b << 12);
+    let literal = match operand {
+        Operand::Literal(value) => value,
+        _ => 0,
+    };
+    let short = |value: i64| i16::try_from(value).ok().map(i16::cast_unsigned);
+    let index = match operand {
+        Operand::Index(index) => index,
+        Operand::Indices(method, _) => u32::from(method),
+        _ => 0,
+    };
+    let mut put = |units: &[u16]| units.iter().for_each(|unit| out.extend_from_slice(&unit.to_le_bytes()));
+    let split = |value: u32| [value as u16, (value >> 16) as u16];
+    match format {
+        Format::F10x => put(&[start]),
+        Format::F12x => put(&[a4b4(a, b)?]),
+        Format::F11n => {
+            let value = short(literal).filter(|_| (-8..8).contains(&literal))?;
+            put(&[a4b4(a, value & 0xF)?]);
+        }
+        Format::F11x => put(&[a8(a)?]),
+        Format::F10t => put(&[a8(u16::from(i8::try_from(offset).ok()?.cast_unsigned()))?]),
+        Format::F20t => put(&[start, short(i64::from(offset))?]),
+        Format::F22x => put(&[a8(a)?, b]),
+        Format::F21t => put(&[a8(a)?, short(i64::from(offset))?]),
+        Format::F21s => put(&[a8(a)?, short(literal)?]),
+        Format::F21h => {
+            let shift = high_shift(op);
+            let value = short(literal >> shift).filter(|_| literal >> shift << shift == literal)?;
+            put(&[a8(a)?, value]);
+        }
+        Format::F21c => put(&[a8(a)?, u16::try_from(index).ok()?]),
+        Format::F23x if b <= 0xFF && c <= 0xFF => put(&[a8(a)?, b | c << 8]),
+        Format::F22b if b <= 0xFF => {
+            put(&[a8(a)?, b | u16::from(i8::try_from(literal).ok()?.cast_unsigned()) << 8]);
+        }
+        Format::F23x | Format::F22b => return None,
+        Format::F22t => put(&[a4b4(a, b)?, short(i64::from(offset))?]),
+        Format::F22s => put(&[a4b4(a, b)?, short(literal)?]),
+        Format::F22c => put(&[a4b4(a, b)?, u16::try_from(index).ok()?]),
+        Format::F30t => {
+            let [low, high] = split(offset.cast_unsigned());
+            put(&[start, low, high]);
+        }
+        Format::F32x => put(&[start, a, b]),
+        Format::F31i => {
+            let [low, high] = split(i32::try_from(literal).ok()?.cast_unsigned());
+            put(&[a8(a)?, low, high]);
+        }
+        Format::F31t => {
+            let [low, high] = split(offset.cast_unsigned());
+            put(&[a8(a)?, low, high]);
+        }
+        Format::F31c => {
+            let [low, high] = split(index);
+            put(&[a8(a)?, low, high]);
+        }
+        Format::F35c | Format::F45cc => {
+            if [a, b, c, d, e].iter().any(|register| *register > 0xF) {
+                return None;
+            }
+            let list = a | b << 4 | c << 8 | d << 12;
+            put(&[a4b4(e, u16::from(count))?, u16::try_from(index).ok()?, list]);
+        }
+        Format::F3rc | Format::F4rcc => put(&[a8(u16::from(count))?, u16::try_from(index).ok()?, a]),
+        Format::F51l => {
+            let bits = literal.cast_unsigned();
+            let [low, high] = split(bits as u32);
+            let [more, most] = split((bits >> 32) as u32);
+            put(&[a8(a)?, low, high, more, most]);
+        }
+    }
+    if let Operand::Indices(_, proto) = operand {
+        put(&[proto]);
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::opcode::GOTO;
+    use proptest::prelude::*;
+
+    /// Every instruction with random other bits: what decodes encodes to the same units, apart from bits that no format uses.
+    #[test]
+    fn every_opcode_survives_the_round_trip() {
+        let mut runner = proptest::test_runner::TestRunner::deterministic();
+        runner
+            .run(&(any::<u8>(), any::<[u16; 4]>(), any::<u8>()), |(op, rest, high)| {
+                let mut bytes = vec![op, high];
+                rest.iter().for_each(|unit| bytes.extend(unit.to_le_bytes()));
+                let Some(raw) = decode(&bytes, 0) else { return Ok(()) };
+                let mut again = Vec::new();
+                encode(&raw.instruction, raw.offset, &mut again).unwrap();
+                let decoded = decode(&again, 0).unwrap();
+                prop_assert_eq!(decoded, raw);
+                prop_assert_eq!(again.len() as u32, 2 * raw.instruction.opcode().format.units());
+                for cut in 0..again.len() {
+                    prop_assert_eq!(decode(&again[..cut], 0), None);
+                }
+                Ok(())
+            })
+            .unwrap();
+    }
+
+    #[test]
+    fn registers_and_literals_are_those_of_the_documentation() {
+        let decoded = |units: &[u16]| {
+            let bytes: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+            decode(&bytes, 0).unwrap()
+        };
+        let seen = |units: &[u16]| {
+            let raw = decoded(units);
+            (raw.instruction.registers().collect::<Vec<_>>(), raw.instruction.operand, raw.offset)
+        };
+        assert_eq!(seen(&[0xF512]), (vec![5], Operand::Literal(-1), 0), "const/4");
+        assert_eq!(seen(&[0x0115, 0x8000]), (vec![1], Operand::Literal(-0x8000_0000), 0), "const/high16");
+        assert_eq!(
+            seen(&[0x0219, 0x3FF0]),
+            (vec![2], Operand::Literal(0x3FF0 << 48), 0),
+            "const-wide/high16"
+        );
+        assert_eq!(seen(&[u16::from(GOTO) | 0xFE00]), (vec![], Operand::None, -2), "goto");
+        assert_eq!(seen(&[0x536E, 7, 0x4321]), (vec![1, 2, 3, 4, 3], Operand::Index(7), 0), "invoke-virtual");
+        assert_eq!(seen(&[0x2371, 7, 0x4321]), (vec![1, 2], Operand::Index(7), 0), "unused nibbles");
+        assert_eq!(seen(&[0x0377, 7, 300]), (vec![300, 301, 302], Operand::Index(7), 0), "a range");
+        assert_eq!(
+            seen(&[0x01FB, 7, 3, 9]),
+            (vec![3], Operand::Indices(7, 9), 0),
+            "invoke-polymorphic/range"
+        );
+        let long = decoded(&[0xA09B, 0x0402]).instruction;
+        assert!(long.writes(0xA0) && long.writes(0xA1) && !long.writes(0xA2), "add-long");
+        assert!(long.reads(2) && long.reads(5) && !long.reads(6));
+    }
+}

@@ -1,0 +1,160 @@
+//! The registers of a traced method, its enter calls, and the moves of its parameters.
+
+use super::constructor::Prelude;
+use super::{Calls, Exits, Kind, Shape, Untraceable, emit};
+use crate::code::body::Body;
+use crate::code::debug::{Event, What};
+use crate::code::insert::Insertion;
+use crate::code::opcode::{RETURN, RETURN_OBJECT, RETURN_VOID, RETURN_WIDE};
+
+/// A call, and the register for its number.
+struct Call {
+    at: u32,
+    /// `None` stands for the first new register.
+    register: Option<u16>,
+}
+
+/// Inserts the enter calls, and the exit calls before `throw`s if [`Exits::Normal`]. Returns how many registers the method got.
+pub(super) fn insert(
+    body: &mut Body,
+    shape: &Shape,
+    id: u32,
+    calls: Calls,
+    exits: Exits,
+    prelude: Option<&Prelude>,
+    has_handler: bool,
+) -> Result<u16, Untraceable> {
+    let locals = body.registers - body.ins;
+    let bodies = prelude.map_or(&[][..], |prelude| &prelude.bodies);
+    let enters: Vec<Call> =
+        bodies.iter().map(|at| Call { at: *at, register: dead_register(body, *at) }).collect();
+    let throws: Vec<Call> = match exits {
+        Exits::All => Vec::new(),
+        Exits::Normal => body.throws(prelude).into_iter().map(|at| before_throw(body, at)).collect(),
+    };
+    let at_start = prelude.is_none();
+    let mut needed = u32::from(body.registers);
+    if at_start {
+        needed = needed.max(u32::from(body.ins) + 1);
+    }
+    if enters.iter().chain(&throws).any(|call| call.register.is_none()) {
+        needed = needed.max(u32::from(body.registers) + 1);
+    }
+    needed = needed.max(for_exits(body)).max(if has_handler { 2 } else { 0 });
+    let needed = u16::try_from(needed).map_err(|_| Untraceable::Registers)?;
+    let grown = needed - body.registers;
+
+    let mut start = Vec::new();
+    if at_start {
+        start.extend(emit::call(0, id, calls.enter));
+    }
+    let moves = if grown > 0 { moves(shape, locals, grown) } else { Vec::new() };
+    start.extend(moves.iter().map(|moved| emit::move_to(moved.to, moved.from, moved.kind)));
+    let behind_start = start.len() as u32;
+    let first_new = body.registers;
+    let mut insertions = Vec::new();
+    if !start.is_empty() {
+        insertions.push(Insertion {
+            at: 0,
+            code: start,
+            // A loop back to the first instruction is no entry.
+            skipped_by_branches: true,
+            // The enter call has the method's first line.
+            skipped_by_lines: false,
+            skipped_by_locals: true,
+        });
+    }
+    for (calls, method, is_enter) in [(&enters, calls.enter, true), (&throws, calls.exit, false)] {
+        for Call { at, register } in calls {
+            let register = register.unwrap_or(first_new);
+            if u32::from(register) > emit::MAX_CONST {
+                return Err(Untraceable::Registers);
+            }
+            insertions.push(Insertion {
+                at: *at,
+                code: emit::call(register, id, method).to_vec(),
+                skipped_by_branches: is_enter,
+                skipped_by_lines: is_enter,
+                skipped_by_locals: is_enter,
+            });
+        }
+    }
+    body.insert(insertions);
+    body.registers = needed;
+    if !moves.is_empty() {
+        rename_parameters(body, shape, &moves, behind_start);
+    }
+    Ok(grown)
+}
+
+/// Returns a register whose value nothing needs behind a constructor's call of another.
+fn dead_register(body: &Body, position: u32) -> Option<u16> {
+    let this = u32::from(body.registers - body.ins);
+    let mut registers = (0..u32::from(body.registers).min(16)).filter(|register| *register != this);
+    registers.find(|register| body.is_dead(*register, position)).map(|register| register as u16)
+}
+
+/// Finds a register for the exit call before a `throw`.
+fn before_throw(body: &Body, at: u32) -> Call {
+    let thrown = body.instructions.get(at as usize).and_then(|throw| throw.registers().next());
+    // A handler may need any register.
+    let is_caught = body.catch_at(at).is_some();
+    let mut registers = (0..body.registers.min(2)).filter(|register| Some(u32::from(*register)) != thrown);
+    Call { at, register: registers.next().filter(|_| !is_caught) }
+}
+
+/// Returns how many registers the exit stubs need.
+fn for_exits(body: &Body) -> u32 {
+    let needs = body.instructions.iter().map(|instruction| match instruction.op {
+        RETURN_VOID => 1,
+        RETURN | RETURN_OBJECT => 2,
+        RETURN_WIDE if instruction.registers[0] == 0 => 3,
+        RETURN_WIDE => 2,
+        _ => 0,
+    });
+    needs.max().unwrap_or(0)
+}
+
+/// A parameter's way from where it arrives to where the old code expects it.
+struct Moved {
+    to: u16,
+    from: u16,
+    kind: Kind,
+}
+
+fn moves(shape: &Shape, locals: u16, grown: u16) -> Vec<Moved> {
+    let mut to = locals;
+    let kinds = shape.kinds();
+    kinds
+        .map(|kind| {
+            let moved = Moved { to, from: to + grown, kind };
+            to += if kind == Kind::Wide { 2 } else { 1 };
+            moved
+        })
+        .collect()
+}
+
+/// Tells debuggers, if they know the parameters' names, in which registers the old code has them. Without this they would look where
+/// the parameters arrive, which the old code does not keep up to date.
+fn rename_parameters(body: &mut Body, shape: &Shape, moves: &[Moved], position: u32) {
+    let Some(debug) = &mut body.debug else { return };
+    if debug.parameters.iter().all(Option::is_none) {
+        return;
+    }
+    let receiver = (!shape.is_static).then_some(shape.this.map(|(kind, name)| (name, kind)));
+    let names = debug.parameters.iter().copied().chain(std::iter::repeat(None));
+    let parameters = shape.parameters.iter().zip(names);
+    let named = parameters.map(|(parameter, name)| name.map(|name| (name, parameter.declared)));
+    let mut events = Vec::new();
+    for (moved, named) in moves.iter().zip(receiver.into_iter().chain(named)) {
+        let Some((name, kind)) = named else { continue };
+        events.push(What::End(u32::from(moved.from)));
+        let (register, name, kind) = (u32::from(moved.to), Some(name), Some(kind));
+        events.push(What::Start { register, name, kind, signature: None });
+    }
+    // Ends come first: a parameter can move to where another arrived.
+    events.sort_by_key(|what| matches!(what, What::Start { .. }));
+    // Before what the old code says about its registers.
+    let place = debug.events.partition_point(|event| event.at < position);
+    debug.events.splice(place..place, events.into_iter().map(|what| Event { at: position, what }));
+}
