@@ -82,7 +82,7 @@ fn a_known_packer_stops_if_classes_are_missing_or_its_loader_is_the_application(
     let entries = ["lib/arm64-v8a/libjiagu.so"];
     let (jiagu, packed) = ((Severity::Stop, "360 Jiagu".to_owned()), (Severity::Stop, "packed".to_owned()));
     let loader = "com.stub.StubApp";
-    assert_eq!(find(&facts(Some(loader), &[]), &[loader], &entries, &[]), [jiagu.clone()]);
+    assert_eq!(find(&facts(Some(loader), &[]), &[loader], &entries, &[]), std::slice::from_ref(&jiagu));
     assert_eq!(find(&facts(None, &["com.example.Main"]), &[], &entries, &[]), [jiagu, packed]);
 }
 
