@@ -31,10 +31,10 @@ impl Manifest {
         self.edit(|document| {
             let mut merged = Merged::default();
             let into = application(document).ok_or(Error::NoApplication)?;
+            let mut members = absent(document, into, addition.members_for(&package), &package, &mut merged)?;
             for (name, value) in addition.meta_data() {
-                set_meta_data(document, into, name, value, &mut merged)?;
+                members.extend(set_meta_data(document, into, name, value, &mut merged)?);
             }
-            let members = absent(document, into, addition.members_for(&package), &package, &mut merged)?;
             document.insert(Place::StartOf(into), &members)?;
             let elements = absent(document, 0, addition.elements_for(&package), &package, &mut merged)?;
             document.insert(Place::Before(into), &elements)?;
@@ -149,14 +149,14 @@ fn absent(
     Ok(out)
 }
 
-/// Sets an option of the application.
+/// Sets an option that the application has, or returns the element of one that it does not have.
 fn set_meta_data(
     document: &mut dyn Document,
     application: usize,
     name: &str,
     value: &str,
     merged: &mut Merged,
-) -> Result<(), Error> {
+) -> Result<Option<NewElement>, Error> {
     let new_value = NewAttribute::text(attribute::VALUE, value);
     let mut present = None;
     for element in children(document, application).filter(|element| document.is_named(*element, "meta-data"))
@@ -172,11 +172,12 @@ fn set_meta_data(
         let attributes = vec![NewAttribute::text(attribute::NAME, name), new_value];
         let element = NewElement { name: "meta-data".to_owned(), attributes, children: Vec::new() };
         merged.added.push(format!("meta-data {name}"));
-        return document.insert(Place::StartOf(application), &[element]);
+        return Ok(Some(element));
     };
     if document.android_attribute(element, attribute::RESOURCE)?.is_some() {
         return Err(Error::MetaDataFromResource(name.to_owned()));
     }
     merged.replaced.push(format!("meta-data {name}"));
-    document.set_attribute(element, &new_value)
+    document.set_attribute(element, &new_value)?;
+    Ok(None)
 }

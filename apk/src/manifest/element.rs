@@ -66,7 +66,7 @@ pub struct NewAttribute {
     pub attribute: Attribute,
     /// The value.
     pub value: Value,
-    /// How the value stands in XML, which the manifest of an App Bundle holds as well.
+    /// How a value that is no string stands in XML, which the manifest of an App Bundle holds as well.
     pub text: String,
 }
 

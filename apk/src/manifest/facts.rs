@@ -94,8 +94,7 @@ pub struct Facts {
     pub test_only: bool,
     /// `hasCode`: false promises that there is no dex.
     pub has_code: bool,
-    /// `extractNativeLibs`; `None` if it is absent, which means true for this system, but Android Gradle plugins from 3.6 on
-    /// always write it.
+    /// `extractNativeLibs`; `None` if it is absent, which the system takes for true.
     pub extract_native_libs: Option<bool>,
     /// `useEmbeddedDex`: the dexes are run from the APK and must be stored uncompressed.
     pub use_embedded_dex: bool,

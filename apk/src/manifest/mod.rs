@@ -18,6 +18,8 @@ mod element;
 mod error;
 mod facts;
 pub mod proto;
+#[cfg(test)]
+mod tests;
 
 pub use addition::{Addition, AdditionError};
 pub use document::{Document, Place};

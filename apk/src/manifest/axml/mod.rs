@@ -21,6 +21,8 @@ mod pool;
 mod read;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(super) use tests::build::any_element;
 
 use std::ops::Range;
 

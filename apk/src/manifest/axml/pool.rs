@@ -306,3 +306,22 @@ fn decode_utf8(bytes: &[u8]) -> String {
         .collect::<Cow<str>>()
         .into_owned()
 }
+
+#[cfg(test)]
+impl StringPool {
+    pub(super) fn is_sorted(&self) -> bool {
+        self.flags & SORTED != 0
+    }
+
+    /// Name, first and last character of the spans of each style.
+    pub(super) fn spans(&self) -> Vec<Vec<(u32, u32, u32)>> {
+        let style = |start: &u32| {
+            let spans = (0..).map(|i| *start as usize + 12 * i).map_while(|at| {
+                let name = u32_at(&self.style_data, at).filter(|name| *name != NONE)?;
+                Some((name, u32_at(&self.style_data, at + 4)?, u32_at(&self.style_data, at + 8)?))
+            });
+            spans.collect()
+        };
+        self.styles.iter().map(style).collect()
+    }
+}

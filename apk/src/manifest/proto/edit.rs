@@ -101,7 +101,7 @@ impl Document {
     }
 }
 
-fn new_node(new: &NewElement) -> Vec<u8> {
+pub(super) fn new_node(new: &NewElement) -> Vec<u8> {
     let mut element = Vec::new();
     put_bytes(&mut element, ELEMENT_NAME, new.name.as_bytes());
     for attribute in new.sorted_attributes() {
@@ -126,7 +126,7 @@ fn new_attribute(new: &NewAttribute) -> Vec<u8> {
 
 /// The fields `value` and `compiled_item`. A string is not compiled, as aapt2 leaves it.
 fn put_value(out: &mut Vec<u8>, new: &NewAttribute) {
-    put_bytes(out, 3, new.text.as_bytes());
+    put_bytes(out, 3, new.value.text().unwrap_or(&new.text).as_bytes());
     let mut primitive = Vec::new();
     let mut item = Vec::new();
     match new.value {
