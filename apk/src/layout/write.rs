@@ -31,6 +31,13 @@ pub struct Options<'a> {
     pub comment: &'a [u8],
 }
 
+impl Default for Options<'_> {
+    /// Keeps what is compressed, deflates new contents at level 6, and writes no comment.
+    fn default() -> Self {
+        Self { store_libraries: false, store_resources: false, level: 6, comment: &[] }
+    }
+}
+
 /// Why the zip file of an APK cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -226,3 +233,6 @@ fn push_central(ready: &Ready<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(&extra);
     out.extend_from_slice(comment);
 }
+
+#[cfg(test)]
+mod tests;
