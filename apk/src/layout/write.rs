@@ -17,6 +17,8 @@ const ZIP64: u16 = 1;
 /// Flag: checksum and sizes follow the data.
 const DESCRIPTOR: u16 = 1 << 3;
 const LOCAL_LENGTH: usize = 30;
+/// The mark of an end record.
+const END: &[u8] = b"PK\x05\x06";
 
 /// How an APK is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +31,13 @@ pub struct Options<'a> {
     pub level: u8,
     /// The comment of the archive.
     pub comment: &'a [u8],
+}
+
+impl Default for Options<'_> {
+    /// Keeps what is compressed, deflates new contents at level 6, and writes no comment.
+    fn default() -> Self {
+        Self { store_libraries: false, store_resources: false, level: 6, comment: &[] }
+    }
 }
 
 /// Why the zip file of an APK cannot be written.
@@ -50,6 +59,11 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// A comment that readers could take for the end record.
+    #[error(
+        "the comment of the archive contains an end record, so that readers disagree about where the archive ends"
+    )]
+    Comment,
     /// A limit of zip files without 64-bit sizes.
     #[error("{0}, which needs a 64-bit zip file that Android does not read")]
     TooLarge(&'static str),
@@ -71,7 +85,8 @@ struct Ready<'a> {
 /// [`is_signature`]). The result is not signed.
 ///
 /// # Errors
-/// A name that Android refuses, an entry that must be stored and cannot be inflated, or more than zip files hold
+/// A name that Android refuses, an entry that must be stored and cannot be inflated, a comment with the mark of an end
+/// record, or more than zip files hold
 /// without 64-bit sizes: 65,534 entries or 4 GiB.
 pub fn lay_out(entries: &[Entry<'_>], options: &Options<'_>) -> Result<Vec<u8>, Error> {
     let kept: Vec<&Entry<'_>> = entries.iter().filter(|entry| !is_signature(&entry.name)).collect();
@@ -98,7 +113,10 @@ pub(crate) fn lay_out_all(entries: &[&Entry<'_>], options: &Options<'_>) -> Resu
     let count = count.ok_or(Error::TooLarge("the APK has more than 65,534 entries"))?;
     let comment = u16::try_from(options.comment.len());
     let comment = comment.map_err(|_| Error::TooLarge("the comment has more than 65,535 bytes"))?;
-    out.extend_from_slice(&0x0605_4b50_u32.to_le_bytes());
+    if options.comment.windows(END.len()).any(|window| window == END) {
+        return Err(Error::Comment);
+    }
+    out.extend_from_slice(END);
     out.extend_from_slice(&[0; 4]);
     push_u16s(&[count, count], &mut out);
     push_u32s(&[length, directory_at], &mut out);
@@ -226,3 +244,6 @@ fn push_central(ready: &Ready<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(&extra);
     out.extend_from_slice(comment);
 }
+
+#[cfg(test)]
+mod tests;

@@ -60,3 +60,6 @@ pub(crate) fn set_directory(end: &mut [u8], at: usize) -> Result<(), Error> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

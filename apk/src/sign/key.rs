@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use p256::ecdsa::signature::Signer;
-use p256::ecdsa::{Signature, SigningKey};
+use p256::ecdsa::{Signature, SigningKey, VerifyingKey};
 use p256::elliptic_curve::Generate;
 
 use super::KeyError;
@@ -29,7 +29,7 @@ pub struct Identity {
     key: SigningKey,
     /// In DER; the first one is the key's.
     certificates: Vec<Vec<u8>>,
-    /// In DER.
+    /// That of the certificate, in DER.
     public_key: Vec<u8>,
 }
 
@@ -84,20 +84,24 @@ impl Identity {
         let key_bytes = read_file(key)?;
         let sections = sections(key, &key_bytes)?;
         let private = find_key(key, &sections)?;
-        let public_key = public_key(&private);
         let (path, mut certificates) = match certificate {
             Some(path) => (path, certificates_of(self::sections(path, &read_file(path)?)?)),
             None => (key, certificates_of(sections)),
         };
         let invalid = |what| KeyError::Invalid { path: path.into(), what };
-        let own =
-            |der: &Vec<u8>| Certificate::read(der).is_some_and(|fields| fields.public_key == public_key);
-        let own = certificates.iter().position(own).ok_or_else(|| {
-            match (certificates.is_empty(), certificate) {
-                (true, None) => invalid("it has no certificate. Give the file of the certificate too"),
-                (true, Some(_)) => invalid("it has no certificate"),
-                (false, _) => invalid("it has no certificate of the given private key"),
-            }
+        // Keys and not bytes are compared, since a point has two encodings.
+        let is_own = |key: &[u8]| {
+            let key = certificate::point(key).and_then(|point| VerifyingKey::from_sec1_bytes(point).ok());
+            key.as_ref() == Some(private.verifying_key())
+        };
+        let own = certificates.iter().enumerate().find_map(|(place, der)| {
+            let key = Certificate::read(der)?.public_key;
+            is_own(key).then(|| (place, key.to_vec()))
+        });
+        let (own, public_key) = own.ok_or_else(|| match (certificates.is_empty(), certificate) {
+            (true, None) => invalid("it has no certificate. Give the file of the certificate too"),
+            (true, Some(_)) => invalid("it has no certificate"),
+            (false, _) => invalid("it has no certificate of the given private key"),
         })?;
         // Android compares the first certificate with the key.
         certificates.get_mut(..=own).unwrap_or_default().rotate_right(1);
@@ -169,32 +173,45 @@ fn create(path: &Path, contents: &[u8]) -> Result<bool, KeyError> {
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         fs::create_dir_all(parent).map_err(failed)?;
     }
-    let mut name = OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = path.with_file_name(name);
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let temporary = write_temporary(path, contents).map_err(failed)?;
     // A link does not replace a file that another program has created meanwhile, unlike a rename.
-    let linked = write_new(&options, &temporary, contents).and_then(|()| fs::hard_link(&temporary, path));
-    let created = match linked {
+    let created = match fs::hard_link(&temporary, path) {
         Ok(()) => Ok(true),
-        Err(_) if path.exists() => Ok(false),
+        Err(_) if fs::symlink_metadata(path).is_ok() => Ok(false),
         // A file system without hard links.
-        Err(error) if temporary.exists() => fs::rename(&temporary, path).map(|()| true).map_err(|_| error),
-        Err(error) => Err(error),
+        Err(_) => fs::rename(&temporary, path).map(|()| true),
     };
     // Not there after a rename.
     let _ = fs::remove_file(&temporary);
     created.map_err(failed)
 }
 
-fn write_new(options: &OpenOptions, path: &Path, contents: &[u8]) -> io::Result<()> {
-    let mut file = options.open(path)?;
-    file.write_all(contents)?;
-    file.sync_all()
+/// Writes a file beside `path` and returns its path.
+fn write_temporary(path: &Path, contents: &[u8]) -> io::Result<PathBuf> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut number = 0;
+    loop {
+        let mut name = OsString::from(".");
+        name.push(path.file_name().unwrap_or_default());
+        name.push(format!(".{}.{number}.tmp", std::process::id()));
+        let temporary = path.with_file_name(name);
+        let mut file = match options.open(&temporary) {
+            // Another thread's, or left by a program that was killed.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < 100 => {
+                number += 1;
+                continue;
+            }
+            opened => opened?,
+        };
+        if let Err(error) = file.write_all(contents).and_then(|()| file.sync_all()) {
+            let _ = fs::remove_file(&temporary);
+            return Err(error);
+        }
+        return Ok(temporary);
+    }
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, KeyError> {
@@ -318,3 +335,6 @@ fn sec1_secret(der: &[u8], names_curve: bool) -> Result<&[u8], Refused> {
         _ => Ok(secret),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -130,3 +130,68 @@ pub(crate) fn signer_certificate(pkcs7: &[u8]) -> Option<&[u8]> {
     }
     first
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+    use std::time::SystemTime;
+
+    use p256::ecdsa::SigningKey;
+    use proptest::prelude::*;
+
+    use super::{pkcs7, section, sign, signer_certificate};
+    use crate::layout::{Data, Entry};
+    use crate::sign::Identity;
+
+    fn identity(byte: u8) -> Identity {
+        Identity::self_signed(SigningKey::from_slice(&[byte; 32]).unwrap(), SystemTime::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn long_names_are_continued_on_lines_that_start_with_a_space() {
+        let name = [b'x'; 200];
+        let section = section(&name, &[0; 32]);
+        let text = String::from_utf8(section).unwrap();
+        let lines: Vec<&str> = text.split("\r\n").collect();
+        assert_eq!(lines.iter().map(|line| line.len()).collect::<Vec<_>>(), [70, 70, 68, 60, 0, 0]);
+        let whole: String = text.replace("\r\n ", "");
+        assert!(whole.starts_with(&format!("Name: {}\r\n", "x".repeat(200))));
+    }
+
+    #[test]
+    fn the_manifest_has_the_digests_of_files_and_not_of_directories() {
+        let entries = [
+            Entry::new(b"a".as_slice(), b"abc".as_slice(), true),
+            Entry::new(b"d/".as_slice(), b"".as_slice(), true),
+        ];
+        let entries: Vec<&Entry<'_>> = entries.iter().collect();
+        let files = sign(&entries, &identity(1)).unwrap();
+        let Data::New { contents, .. } = &files[0].data else { panic!("not new") };
+        let manifest = String::from_utf8_lossy(contents);
+        let expected = "Name: a\r\nSHA-256-Digest: ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=\r\n\r\n";
+        assert_eq!(manifest.split_once("\r\n\r\n").unwrap().1, expected);
+        let Data::New { contents, .. } = &files[1].data else { panic!("not new") };
+        assert!(String::from_utf8_lossy(contents).contains("\r\nX-Android-APK-Signed: 2, 3\r\n"));
+    }
+
+    #[test]
+    fn the_certificate_of_the_signer_is_found_and_not_in_a_truncated_signature() {
+        let identity = identity(1);
+        let signature = pkcs7(b"x", &identity);
+        assert_eq!(signer_certificate(&signature), Some(identity.certificates()[0].as_slice()));
+        for end in 0..signature.len() {
+            assert_eq!(signer_certificate(&signature[..end]), None, "{end}");
+        }
+    }
+
+    static SIGNATURE: LazyLock<Vec<u8>> = LazyLock::new(|| pkcs7(b"x", &identity(1)));
+
+    proptest! {
+        #[test]
+        fn a_damaged_signature_is_read_within_bounds(at: prop::sample::Index, byte: u8) {
+            let mut signature = SIGNATURE.clone();
+            *at.get_mut(&mut signature) = byte;
+            signer_certificate(&signature);
+        }
+    }
+}
