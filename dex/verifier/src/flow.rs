@@ -21,7 +21,7 @@ const BASE_WORK: u64 = 1 << 20;
 /// How often each instruction may be visited or merged into a handler, on average.
 const VISITS: u64 = 256;
 /// Most register states that are kept for a method.
-const MAX_STATES: usize = 1 << 26;
+const MAX_STATES: usize = 1 << 23;
 /// Most different soft findings and lock warnings of one method.
 const MAX_FINDINGS: usize = 64;
 

@@ -1,0 +1,3 @@
+# An abstract class for constructors.smali.
+.class public abstract LAbstract;
+.super Ljava/lang/Object;

@@ -1,0 +1,58 @@
+//! Methods that are wrong on purpose, one rule each, and right ones beside them. See `data/README.md`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dex_verifier::verify;
+
+/// Finding texts by method: `name(I)V`.
+type Expected = BTreeMap<String, BTreeSet<String>>;
+
+/// Reads the `# expect` lines in front of each method of a smali text.
+fn expectations(smali: &str) -> Expected {
+    let mut expected = Expected::new();
+    let mut pending = BTreeSet::new();
+    for line in smali.lines() {
+        if let Some(finding) = line.strip_prefix("# expect ") {
+            pending.insert(finding.to_owned());
+        } else if let Some(method) = line.strip_prefix(".method ") {
+            let name = method.rsplit(' ').next().expect("a method has a name");
+            expected.insert(name.to_owned(), std::mem::take(&mut pending));
+        }
+    }
+    expected
+}
+
+fn check(smali: &str, dex: &[u8]) {
+    let expected = expectations(smali);
+    let report = verify(dex).expect("the tables are whole");
+    assert!(report.methods >= expected.len());
+    let mut found: Expected = expected.keys().map(|method| (method.clone(), BTreeSet::new())).collect();
+    for (method, finding) in report.all() {
+        let key = format!("{}{}", method.name, method.descriptor);
+        let text = format!("{}: {}", finding.severity, finding.rule);
+        found.get_mut(&key).expect("the smali text has the method").insert(text);
+    }
+    assert_eq!(found, expected);
+}
+
+macro_rules! fixtures {
+    ($($test:ident: $file:literal),* $(,)?) => {
+        $(
+            #[test]
+            fn $test() {
+                check(
+                    include_str!(concat!("data/", $file, ".smali")),
+                    include_bytes!(concat!("data/", $file, ".dex")),
+                );
+            }
+        )*
+    };
+}
+
+fixtures! {
+    wrong_registers_are_found: "registers",
+    wrong_handlers_and_results_are_found: "handlers",
+    uninitialized_objects_are_found: "constructors",
+    wrong_locks_are_found: "locks",
+    wrong_classes_fields_arrays_and_calls_are_found: "references",
+}
