@@ -35,6 +35,12 @@ pub enum SkipReason {
     /// The class file, or this method's code, violates the format.
     #[error("broken class file: {0}")]
     Malformed(#[from] Malformed),
+    /// The code of this method in a dex file violates the format.
+    #[error("broken dex code: {0}")]
+    BrokenDex(String),
+    /// The calls cannot be inserted into the method's dex code.
+    #[error(transparent)]
+    Dex(#[from] dex::code::trace::Untraceable),
     /// The entry cannot be read from its archive.
     #[error("cannot be read: {0}")]
     Unreadable(String),

@@ -78,6 +78,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod apk;
 mod archive;
 mod base_map;
 mod block_list;

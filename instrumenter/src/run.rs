@@ -243,7 +243,7 @@ fn stamps_of_archives(paths: &[PathBuf]) -> Vec<Stamp> {
 
 /// Assigns ids to the methods, or keeps those of the previous run if its map (`kept`) is still valid. Then decides
 /// what depends on other classes.
-fn assign_ids(session: &mut Session<'_>, kept: Option<&SavedMaps>) -> Result<MethodMap, Error> {
+pub(crate) fn assign_ids(session: &mut Session<'_>, kept: Option<&SavedMaps>) -> Result<MethodMap, Error> {
     let class_path = ClassPath::open(&session.options.class_path, session.pool)?;
     session.hierarchy = Hierarchy::new(&session.classes, class_path);
     if session.options.compat == Compat::Matrix {

@@ -85,6 +85,32 @@ impl<'a> Entry<'a> {
         self.data = Data::New { contents: contents.into(), deflate };
     }
 
+    /// Returns the contents.
+    ///
+    /// # Errors
+    /// The end of a sentence: "its deflate data is damaged". Also for a checksum or size that is wrong.
+    pub fn contents(&self) -> Result<Cow<'_, [u8]>, &'static str> {
+        super::contents(&self.data)
+    }
+
+    /// Returns the length of the contents, in bytes, as the archive claims it.
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        match &self.data {
+            Data::Copied { size, .. } => *size,
+            Data::New { contents, .. } => u32::try_from(contents.len()).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Returns whether the contents are deflated.
+    #[must_use]
+    pub fn is_deflated(&self) -> bool {
+        match self.data {
+            Data::Copied { method, .. } => method == super::DEFLATED,
+            Data::New { deflate, .. } => deflate,
+        }
+    }
+
     /// Returns the name for messages.
     #[must_use]
     pub fn display_name(&self) -> String {

@@ -1,7 +1,8 @@
 //! Editing a dex file: the calls of `i` and `o` in its traced methods.
 
-use dex::code::{Body, Calls, Exits, Shape};
-use dex::{Class, ClassMethod, Dex, MethodCode};
+use dex::code::Body;
+use dex::code::trace::{Calls, Exits, Kind, Parameter, Shape};
+use dex::{Class, ClassMethod, Dex, MethodCode, WriteError};
 use rayon::prelude::*;
 
 use super::names;
@@ -29,6 +30,8 @@ pub(crate) fn edit<'i>(
         options::Exits::All => Exits::All,
         options::Exits::Normal => Exits::Normal,
     };
+    let this = dex.strings.iter().position(|string| string.as_ref() == b"this");
+    let this = this.and_then(|this| u32::try_from(this).ok());
     // The tables are read while the classes change.
     let mut classes = core::mem::take(&mut dex.classes);
     let shared = &*dex;
@@ -37,7 +40,7 @@ pub(crate) fn edit<'i>(
         let methods = class.direct_methods.iter_mut().chain(&mut class.virtual_methods);
         let traced = methods.enumerate().zip(ids).filter(|(_, id)| **id != 0);
         let failed = traced.filter_map(|((index, method), &id)| {
-            let done = trace(shared, method, id, calls, exits);
+            let done = trace(shared, method, this, id, calls, exits);
             done.err().map(|reason| (number, index, reason))
         });
         failed.collect()
@@ -51,6 +54,7 @@ pub(crate) fn edit<'i>(
 fn trace(
     dex: &Dex<'_>,
     method: &mut ClassMethod<'_>,
+    this: Option<u32>,
     id: u32,
     calls: Calls,
     exits: Exits,
@@ -58,10 +62,52 @@ fn trace(
     let Some(MethodCode::Read(code)) = &method.code else { return Ok(()) };
     let broken = |what: String| SkipReason::BrokenDex(what);
     let mut body = Body::read(code).map_err(|error| broken(error.to_string()))?;
-    let shape = Shape::of(dex, method).ok_or_else(|| broken("its prototype is missing".to_owned()))?;
-    body.trace(&shape, id, calls, exits).map_err(|reason| SkipReason::Dex(reason.to_string()))?;
+    let shape = shape(dex, method, this).ok_or_else(|| broken("its prototype is missing".to_owned()))?;
+    body.trace(&shape, id, calls, exits)?;
     method.code = Some(MethodCode::Edited(Box::new(body)));
     Ok(())
+}
+
+/// Returns the types of a method's parameters. `this` is the index of the string of that name.
+fn shape(dex: &Dex<'_>, method: &ClassMethod<'_>, this: Option<u32>) -> Option<Shape> {
+    const STATIC: u32 = 0x0008;
+    let id = dex.methods.get(method.method as usize)?;
+    let proto = dex.protos.get(id.proto as usize)?;
+    let parameter = |&declared: &u32| {
+        let kind = match names::descriptor(dex, declared).as_bytes() {
+            [b'J' | b'D'] => Kind::Wide,
+            [b'L' | b'[', ..] => Kind::Object,
+            _ => Kind::Plain,
+        };
+        Parameter { kind, declared }
+    };
+    Some(Shape {
+        parameters: proto.parameters.iter().map(parameter).collect(),
+        is_static: method.access & STATIC != 0,
+        is_constructor: names::string(dex, id.name) == "<init>",
+        this: this.map(|this| (id.class, this)),
+    })
+}
+
+/// A dex file that is written; several files if its tables would overflow.
+pub(crate) struct Written {
+    pub(crate) parts: Vec<Vec<u8>>,
+    /// Entries in the tables of methods.
+    pub(crate) method_ids: u64,
+}
+
+/// Writes an edited file. The error is the end of a sentence.
+pub(crate) fn write(dex: Dex<'_>) -> Result<Written, String> {
+    let method_ids = dex.methods.len() as u64;
+    match dex.write() {
+        Ok(bytes) => return Ok(Written { parts: vec![bytes], method_ids }),
+        Err(WriteError::Limit(_)) => {}
+        Err(error) => return Err(error.to_string()),
+    }
+    let parts = dex.split().map_err(|error| error.to_string())?;
+    let method_ids = parts.iter().map(|part| part.methods.len() as u64).sum();
+    let written: Result<_, _> = parts.par_iter().map(Dex::write).collect();
+    Ok(Written { parts: written.map_err(|error: WriteError| error.to_string())?, method_ids })
 }
 
 /// Returns whether a class of the file calls `call_class`, so that it is instrumented already.

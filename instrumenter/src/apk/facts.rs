@@ -3,10 +3,12 @@
 //! The decisions are those of [`crate::scan`] for class files, on the same names and descriptors: an app gets the same ids whether its
 //! class files or its dex files are instrumented.
 
-use dex::code::Code;
+use core::convert::Infallible;
+
+use dex::code::{Facts, facts};
 use dex::{AnnotationSet, Class, ClassMethod, Dex, MethodCode};
 
-use super::{cost, names, worth};
+use super::{cost, names};
 use crate::class::class_file::access;
 use crate::class::text;
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
@@ -137,7 +139,11 @@ impl MethodScan<'_> {
             Some(MethodCode::Read(code)) => Some(code),
             _ => None,
         };
-        let line = || code.and_then(Code::first_line).and_then(|line| u16::try_from(line).ok());
+        let of_code = code.map(facts).transpose();
+        let line = || {
+            let line = of_code.as_ref().ok().and_then(Option::as_ref).and_then(|facts| facts.first_line);
+            line.and_then(|line| u16::try_from(line).ok())
+        };
         if let Some(mapping) = &self.selection.mapping {
             let original = mapping.method(self.facts.name_in_file(), &name, &descriptor, line());
             found.name = original.name.into();
@@ -158,11 +164,20 @@ impl MethodScan<'_> {
             found.verdict = Verdict::Block;
             return found;
         }
-        let judged = self.judge(code, &found, &name, annotations);
+        let of_code = match &of_code {
+            Ok(Some(of_code)) => of_code,
+            Ok(None) => return found,
+            Err(broken) => {
+                found.verdict = Verdict::Skip(SkipReason::BrokenDex(broken.to_string()));
+                return found;
+            }
+        };
+        let judged = self.judge(of_code, &found, &name, annotations);
         (found.rule, found.by_default) = (judged.rule, judged.by_default);
         let is_known = !matches!(judged.verdict, Verdict::Block | Verdict::Skip(_));
         if is_known && self.selection.short > 0 && found.access & access::SYNCHRONIZED == 0 {
-            found.body = cost::measure(dex, self.facts, code, self.selection.waits.as_ref()).map(Box::new);
+            let waits = self.selection.waits.as_ref();
+            found.body = cost::measure(dex, self.facts, code, of_code, waits).map(Box::new);
         }
         found.verdict = judged.verdict;
         if found.first_line.is_none() && found.verdict == Verdict::Trace {
@@ -171,21 +186,23 @@ impl MethodScan<'_> {
         found
     }
 
-    fn judge(&self, code: &Code<'_>, found: &MethodFacts, name: &str, annotations: &[String]) -> Judged {
+    fn judge(&self, code: &Facts, found: &MethodFacts, name: &str, annotations: &[String]) -> Judged {
         let subject = Subject {
             class: self.view.name,
             class_annotations: self.view.annotations,
             name: &found.name,
             descriptor: &found.descriptor,
             annotations,
-            size: code.units.len() as u32,
+            size: code.units.saturating_mul(2),
         };
         let worth = || {
             let is_made = self.is_desugared || name.starts_with(NEST_ACCESSOR);
-            let waits = self.selection.waits.is_some();
-            worth::worth_tracing(code, name == "<init>", waits).map(|worth| worth && !is_made)
+            let waits = self.selection.waits.is_some()
+                && (code.has_locks || found.access & access::SYNCHRONIZED != 0);
+            let is_worth = code.worth_tracing(name == "<init>") || code.has_loop || waits;
+            Ok::<_, Infallible>(is_worth && !is_made)
         };
-        let judged = self.selection.judge(self.view, &subject, worth);
-        judged.unwrap_or_else(|broken| Judged::plain(Verdict::Skip(SkipReason::BrokenDex(broken.to_string()))))
+        let Ok(judged) = self.selection.judge(self.view, &subject, worth);
+        judged
     }
 }

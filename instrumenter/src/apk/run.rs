@@ -60,6 +60,8 @@ struct Loaded<'a> {
     dex: Dex<'a>,
     /// By the position of its classes, the number of the class in the run.
     numbers: Vec<Option<usize>>,
+    /// Whether its file contains other dex files too.
+    in_container: bool,
 }
 
 /// The dex files of a module after the edit.
@@ -123,7 +125,7 @@ pub fn instrument_app(
     session.note_broken_methods();
     times.number = begin.elapsed() - times.read - times.collect;
 
-    let findings = findings::find(&packages, loaded.iter().map(|loaded| &loaded.dex), options)?;
+    let findings = findings::find(&packages, &loaded.iter().map(|loaded| &loaded.dex).collect::<Vec<_>>())?;
     let has_runtime = |package: usize, module: usize| {
         loaded.iter().any(|one| {
             (one.package, one.module) == (package, module) && defines(&one.dex, crate::CALL_CLASS)
@@ -197,7 +199,8 @@ fn load<'a>(packages: &'a [Package<'a>]) -> Result<Vec<Loaded<'a>>, Error> {
                     reason: broken.to_string(),
                 }
             })?;
-            let loaded = |dex| Loaded { package, module, file, dex, numbers: Vec::new() };
+            let in_container = dexes.len() > 1;
+            let loaded = |dex| Loaded { package, module, file, dex, numbers: Vec::new(), in_container };
             Ok(dexes.into_iter().map(loaded).collect())
         })
         .collect();
@@ -296,7 +299,7 @@ fn edit_all(
         let package = packages.get(one.package);
         let file = package.and_then(|package| package.modules.get(one.module)?.dexes.get(one.file));
         let mut parts = vec![file.map(|file| file.bytes.clone()).unwrap_or_default()];
-        if changed > 0 {
+        if changed > 0 || one.in_container {
             let (call_class, exits) = (&options.call_class, options.exits);
             skipped = session.clocks.rewrite.time(|| edit::edit(&mut one.dex, call_class, exits, &ids));
             let written = edit::write(one.dex);

@@ -56,11 +56,18 @@ impl Runtime {
         Ok(Self { dex: dex.ok_or_else(missing)?, manifest: manifest.ok_or_else(missing)?, libraries })
     }
 
-    /// Returns the additions to a manifest: its own elements, and options as `<meta-data>`.
-    pub(crate) fn addition(&self, options: &[(String, String)]) -> Result<Addition, Error> {
+    /// Returns the additions to a manifest: options as `<meta-data>`, and with `whole` the runtime's own elements. Without, the app has
+    /// the runtime already.
+    pub(crate) fn addition(&self, settings: &[(String, String)], whole: bool) -> Result<Addition, Error> {
         let wrong = |reason: String| Error::Runtime { path: None, reason };
-        let addition = Addition::parse(&self.manifest).map_err(|error| wrong(error.to_string()))?;
-        Ok(addition.with_meta_data(options.iter().cloned()))
+        let mut addition = match whole {
+            true => Addition::parse(&self.manifest).map_err(|error| wrong(error.to_string()))?,
+            false => Addition::default(),
+        };
+        for (name, value) in settings {
+            addition.set_meta_data(name, value).map_err(|error| wrong(error.to_string()))?;
+        }
+        Ok(addition)
     }
 
     /// Returns the runtime's dex file with the class of the map's id. Without `whole` there is only that class: for an app that

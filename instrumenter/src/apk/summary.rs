@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use apk::findings::Finding;
+use apk::protection::Finding;
 
 /// The result of a run over an app.
 #[non_exhaustive]

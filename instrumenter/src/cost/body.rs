@@ -15,9 +15,9 @@ use crate::error::Malformed;
 use crate::waits::Catalogue;
 
 /// Array elements that are cleared in the time of one instruction.
-const ELEMENTS_PER_INSTRUCTION: i32 = 16;
+pub(crate) const ELEMENTS_PER_INSTRUCTION: i32 = 16;
 /// The cost of a call in [`known`], in instructions.
-const KNOWN_CALL_COST: u16 = 4;
+pub(crate) const KNOWN_CALL_COST: u16 = 4;
 
 /// Returns the cost of `code`, the code of `method`; `None` if it is unlimited or above [`MAX_COST`].
 ///

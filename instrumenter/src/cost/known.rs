@@ -10,7 +10,7 @@ const KNOWN_METHODS: &str = include_str!("known.txt");
 const PLATFORM_PACKAGES: [&[u8]; 6] = [b"java/", b"javax/", b"android/", b"dalvik/", b"jdk/", b"["];
 
 /// Returns whether `class` belongs to the platform or is an array.
-pub(super) fn is_platform(class: &[u8]) -> bool {
+pub(crate) fn is_platform(class: &[u8]) -> bool {
     PLATFORM_PACKAGES.iter().any(|package| class.starts_with(package))
 }
 
@@ -30,7 +30,7 @@ fn lines() -> impl Iterator<Item = Method> {
 }
 
 /// Returns whether the list contains this method of the platform or a library.
-pub(super) fn lists(class: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
+pub(crate) fn lists(class: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
     // Nearly all calls go to the program's own classes.
     let may_be = [&b"java/"[..], b"android/", b"kotlin/"].iter().any(|package| class.starts_with(package));
     may_be && list().contains(&(class, name, descriptor))

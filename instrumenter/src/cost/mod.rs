@@ -24,7 +24,7 @@
 //! the second step; [`crate::update`] describes the exceptions.
 
 pub(crate) mod body;
-mod known;
+pub(crate) mod known;
 pub(crate) mod limits;
 mod program;
 

@@ -1,0 +1,89 @@
+//! What the instrumented app cannot do: found in its manifest, names and code.
+
+use apk::layout::Entry;
+use apk::protection::{self, Evidence, Finding, Severity};
+use dex::code::Use;
+use dex::{Class, Dex, MethodCode};
+
+use super::error::Error;
+use super::names;
+use super::package::Package;
+
+/// The most classes that are named for one finding.
+const MAX_REFERRERS: usize = 3;
+
+/// Returns the findings of all apps among the packages.
+///
+/// # Errors
+///
+/// A packed app, of which nothing would be traced.
+pub(crate) fn find(packages: &[Package<'_>], dexes: &[&Dex<'_>]) -> Result<Vec<Finding>, Error> {
+    let names: Vec<String> =
+        packages.iter().flat_map(|package| &package.entries).map(Entry::display_name).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut all = Vec::new();
+    for package in packages {
+        let bases = package.modules.iter().filter(|module| module.is_base());
+        for (_, manifest) in bases.filter_map(|module| module.manifest.as_ref()) {
+            let evidence = Evidence {
+                facts: manifest.facts(),
+                defines_class: &|class| defines(dexes, class),
+                referrers: &|class, member| referrers(dexes, class, member),
+                entries: &names,
+            };
+            for finding in protection::findings(&evidence) {
+                if finding.severity == Severity::Stop {
+                    return Err(Error::Packed { package: package.name.clone(), evidence: finding.text });
+                }
+                if !all.contains(&finding) {
+                    all.push(finding);
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Whether a file defines the class of this name in Java's form.
+fn defines(dexes: &[&Dex<'_>], class: &str) -> bool {
+    let name = class.replace('.', "/");
+    dexes.iter().any(|dex| dex.classes.iter().any(|class| names::class(dex, class.class) == name))
+}
+
+/// Returns a few classes whose code refers to a method or field, in Java's form.
+fn referrers(dexes: &[&Dex<'_>], class: &str, member: &str) -> Vec<String> {
+    let name = class.replace('.', "/");
+    let mut found = Vec::new();
+    for dex in dexes {
+        let is_wanted =
+            |of: u32, called: u32| names::string(dex, called) == member && names::class(dex, of) == name;
+        let methods: Vec<u32> = (0..).zip(&dex.methods).filter(|(_, one)| is_wanted(one.class, one.name)).map(|(at, _)| at).collect();
+        let fields: Vec<u32> = (0..).zip(&dex.fields).filter(|(_, one)| is_wanted(one.class, one.name)).map(|(at, _)| at).collect();
+        if methods.is_empty() && fields.is_empty() {
+            continue;
+        }
+        let uses = |used: Use| match used {
+            Use::Method(index) => methods.contains(&index),
+            Use::Field(index) => fields.contains(&index),
+            _ => false,
+        };
+        let users = dex.classes.iter().filter(|class| uses_any(class, uses));
+        found.extend(users.take(MAX_REFERRERS).map(|class| names::class(dex, class.class).replace('/', ".")));
+        if found.len() >= MAX_REFERRERS {
+            break;
+        }
+    }
+    found.truncate(MAX_REFERRERS);
+    found
+}
+
+fn uses_any(class: &Class<'_>, wanted: impl Fn(Use) -> bool) -> bool {
+    let methods = class.direct_methods.iter().chain(&class.virtual_methods);
+    methods.filter_map(|method| method.code.as_ref()).any(|code| {
+        let mut found = false;
+        if let MethodCode::Read(code) = code {
+            code.uses(&mut |used| found |= wanted(used));
+        }
+        found
+    })
+}

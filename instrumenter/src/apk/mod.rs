@@ -1,0 +1,31 @@
+//! Apps: APKs, App Bundles and APK sets, whose dex files are instrumented without their build.
+//!
+//! ```text
+//!   inputs   files, and the APKs in a set
+//!   package  entries; for each module manifest and dex files
+//!   facts    the classes of a dex file, with the decisions of crate::selection
+//!   edit     the calls in traced methods
+//!   output   dex files, runtime, manifest, libraries, signature
+//! ```
+//!
+//! The crates `dex` and `apk` know the formats. Here they meet the selection, the ids and the maps that class files have too.
+
+mod cost;
+mod edit;
+mod error;
+mod facts;
+mod findings;
+mod inputs;
+mod names;
+mod output;
+mod package;
+mod run;
+mod runtime;
+mod summary;
+
+pub use apk::protection::{Finding, Severity};
+pub use apk::sign::{Identity, KeyError};
+
+pub use error::Error;
+pub use run::{AppOptions, Signing, instrument_app};
+pub use summary::{AppSummary, Change, PackageSummary};

@@ -1,0 +1,238 @@
+//! Writing a package: its edited dex files, the runtime, the manifest, and the signature.
+
+use apk::layout::{self, Entry};
+use apk::manifest::{Error as ManifestError, Manifest};
+use apk::sign::sign_entries;
+use trace_format::MapId;
+
+use super::error::Error;
+use super::inputs::Origin;
+use super::package::{Kind, Module, Package};
+use super::run::{AppOptions, Edited, Signing};
+use super::runtime::{Runtime, library_entry};
+use super::summary::{Change, PackageSummary};
+
+/// The lowest API level of the runtime, which is also the first that loads `classes2.dex` and the files after it.
+const MIN_SDK: u32 = 21;
+/// From this target on, Android wants `resources.arsc` stored.
+const STORED_RESOURCES: u32 = 30;
+
+/// Files that describe dex files by their checksums, which ART would reject now.
+const PROFILES: [&str; 3] =
+    ["assets/dexopt/baseline.prof", "assets/dexopt/baseline.profm", "com.android.tools.build.profiles/baseline.prof"];
+const PROFILE_REASON: &str = "it describes the dex files as they were";
+const SIGNATURE_REASON: &str = "a signature that the changes make invalid";
+
+/// A package that is written.
+pub(crate) struct Output {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) summary: PackageSummary,
+}
+
+/// What all packages of a run have in common.
+pub(crate) struct Task<'a> {
+    pub(crate) runtime: &'a Runtime,
+    pub(crate) options: &'a AppOptions<'a>,
+    pub(crate) id: MapId,
+}
+
+/// Returns for each file of the run the ABIs of the app, and whether a split has them; none if the app has no libraries.
+pub(crate) fn abis(packages: &[Package<'_>], origins: &[Origin]) -> Vec<Vec<String>> {
+    let files = origins.iter().map(|origin| origin.file + 1).max().unwrap_or(0);
+    // Splits that are given as files of their own belong to one app.
+    let is_one_app = origins.iter().all(|origin| origin.inner.is_none());
+    let mut all = vec![Vec::new(); files];
+    for (package, origin) in packages.iter().zip(origins) {
+        for (file, abis) in all.iter_mut().enumerate() {
+            if is_one_app || file == origin.file {
+                abis.extend(package.abis());
+            }
+        }
+    }
+    all.iter_mut().for_each(|abis| {
+        abis.sort_unstable();
+        abis.dedup();
+    });
+    all
+}
+
+impl Task<'_> {
+    /// Writes a package. `abis` are those of the app that it belongs to.
+    pub(crate) fn write(
+        &self,
+        mut package: Package<'_>,
+        edited: Vec<Edited>,
+        has_runtime: &[bool],
+        abis: &[String],
+    ) -> Result<Output, Error> {
+        let mut summary = PackageSummary {
+            name: package.name.clone(),
+            size: Change { before: package.size as u64, after: 0 },
+            was_signed_by: signed_by(&package),
+            ..PackageSummary::default()
+        };
+        let own_abis = package.abis();
+        let mut modules = core::mem::take(&mut package.modules);
+        let mut added: Vec<Entry<'_>> = Vec::new();
+        for (number, (module, edited)) in modules.iter_mut().zip(edited).enumerate() {
+            let runtime = has_runtime.get(number) == Some(&true);
+            self.write_dexes(module, edited, runtime, &mut package, &mut added, &mut summary)?;
+            if module.is_base() {
+                self.write_manifest(module, runtime, &mut package, &mut summary)?;
+            }
+            if !runtime {
+                self.write_libraries(module, &own_abis, abis, &mut added, &mut summary);
+            }
+        }
+        drop_stale(&mut package, &mut summary);
+        let mut entries = package.entries;
+        entries.extend(added);
+        let facts = modules.iter().find_map(|module| module.manifest.as_ref()).map(|(_, manifest)| manifest.facts());
+        let options = layout::Options {
+            store_libraries: facts.is_some_and(|facts| facts.extract_native_libs == Some(false)),
+            store_resources: facts.is_some_and(|facts| facts.target_sdk >= STORED_RESOURCES),
+            level: self.options.common.level,
+            comment: &[],
+        };
+        let min_sdk = facts.map_or(MIN_SDK, |facts| facts.min_sdk.max(MIN_SDK));
+        let wrong = |reason: String| Error::Layout { package: summary.name.clone(), reason };
+        let bytes = match (&self.options.signing, package.kind) {
+            (Signing::Key(key), Kind::Apk) => {
+                summary.signed_by = Some(hexadecimal(&key.certificate_digest()));
+                sign_entries(&entries, &options, key, min_sdk).map_err(|error| wrong(error.to_string()))?
+            }
+            // bundletool signs the APKs that it makes of a bundle.
+            _ => layout::lay_out(&entries, &options).map_err(|error| wrong(error.to_string()))?,
+        };
+        summary.size.after = bytes.len() as u64;
+        Ok(Output { bytes, summary })
+    }
+
+    fn write_dexes<'o>(
+        &'o self,
+        module: &Module,
+        edited: Edited,
+        has_runtime: bool,
+        package: &mut Package<'o>,
+        added: &mut Vec<Entry<'o>>,
+        summary: &mut PackageSummary,
+    ) -> Result<(), Error> {
+        let count = module.dexes.len();
+        summary.dexes.before += count as u64;
+        summary.dex_bytes.before += module.dexes.iter().map(|dex| dex.bytes.len() as u64).sum::<u64>();
+        summary.method_ids.before += edited.method_ids_before;
+        summary.method_ids.after += edited.method_ids_after;
+        for (file, bytes) in module.dexes.iter().zip(edited.replaced) {
+            summary.dex_bytes.after += bytes.len() as u64;
+            if let Some(entry) = package.entries.get_mut(file.entry) {
+                entry.replace(bytes);
+            }
+        }
+        let mut more = edited.added;
+        if module.is_base() {
+            more.push(self.runtime.dex_with(self.id, !has_runtime)?);
+        }
+        summary.dexes.after += (count + more.len()) as u64;
+        // New files are as the app's own: stored where it runs them from the APK.
+        let deflate = module.dexes.first().and_then(|dex| package.entries.get(dex.entry)).is_none_or(Entry::is_deflated);
+        for (number, bytes) in more.into_iter().enumerate() {
+            summary.dex_bytes.after += bytes.len() as u64;
+            added.push(Entry::new(module.dex_name(count + number).into_bytes(), bytes, deflate));
+        }
+        Ok(())
+    }
+
+    fn write_manifest(
+        &self,
+        module: &mut Module,
+        has_runtime: bool,
+        package: &mut Package<'_>,
+        summary: &mut PackageSummary,
+    ) -> Result<(), Error> {
+        let Some((at, manifest)) = &mut module.manifest else { return Ok(()) };
+        let wrong = |reason: String| Error::Manifest { package: summary.name.clone(), reason };
+        let changed = self.change_manifest(manifest, has_runtime)?;
+        let changed = changed.map_err(|error| wrong(error.to_string()))?;
+        let facts = manifest.facts();
+        summary.package = facts.package.clone();
+        summary.version_code = facts.version_code;
+        summary.min_sdk = facts.min_sdk;
+        summary.min_sdk_was = changed.min_sdk_was;
+        summary.manifest = changed.added;
+        if let Some(entry) = package.entries.get_mut(*at) {
+            entry.replace(manifest.write());
+        }
+        Ok(())
+    }
+
+    fn change_manifest(
+        &self,
+        manifest: &mut Manifest,
+        has_runtime: bool,
+    ) -> Result<Result<Changed, ManifestError>, Error> {
+        let addition = self.runtime.addition(&self.options.settings, !has_runtime)?;
+        let debuggable = self.options.debuggable;
+        Ok((|| {
+            let merged = manifest.merge(&addition)?;
+            let mut added = merged.added;
+            added.extend(merged.replaced);
+            if debuggable && !manifest.facts().debuggable {
+                manifest.set_debuggable(true)?;
+                added.push("android:debuggable".to_owned());
+            }
+            let min_sdk_was = manifest.raise_min_sdk(MIN_SDK)?;
+            Ok(Changed { added, min_sdk_was })
+        })())
+    }
+
+    /// Adds the library for each ABI of the app: beside the app's own libraries, or to the base if it has none at all.
+    fn write_libraries<'o>(
+        &'o self,
+        module: &Module,
+        own: &[String],
+        of_app: &[String],
+        added: &mut Vec<Entry<'o>>,
+        summary: &mut PackageSummary,
+    ) {
+        let has = |abi: &String| own.contains(abi) || of_app.is_empty() && module.is_base();
+        let is_feature = module.manifest.as_ref().is_some_and(|(_, manifest)| manifest.facts().is_feature_split);
+        for (abi, library) in self.runtime.libraries.iter().filter(|(abi, _)| has(abi) && !is_feature) {
+            added.push(library_entry(&module.prefix, abi, library));
+            summary.abis.push(abi.clone());
+        }
+    }
+}
+
+/// What was changed in a manifest.
+struct Changed {
+    added: Vec<String>,
+    min_sdk_was: Option<u32>,
+}
+
+/// Drops what the changes make wrong.
+fn drop_stale(package: &mut Package<'_>, summary: &mut PackageSummary) {
+    package.entries.retain(|entry| {
+        let name = String::from_utf8_lossy(&entry.name);
+        let reason = if layout::is_signature(&entry.name) {
+            SIGNATURE_REASON
+        } else if PROFILES.iter().any(|profile| name.ends_with(profile)) {
+            PROFILE_REASON
+        } else {
+            return true;
+        };
+        summary.dropped.push((entry.display_name(), reason));
+        false
+    });
+}
+
+fn signed_by(package: &Package<'_>) -> Vec<String> {
+    let mut digests: Vec<String> =
+        package.signers.iter().map(|signer| hexadecimal(&signer.certificate_digest)).collect();
+    digests.sort_unstable();
+    digests.dedup();
+    digests
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
