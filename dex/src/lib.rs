@@ -15,6 +15,7 @@
 
 pub mod code;
 mod error;
+mod find;
 mod model;
 pub mod mutf8;
 pub mod read;
@@ -23,6 +24,7 @@ mod sha1;
 mod write;
 
 pub use error::{Limit, Malformed};
+pub use find::Lookup;
 pub use model::{
     Annotation, AnnotationSet, Annotations, CallSite, Class, ClassField, ClassMethod, Dex, Field, Handle,
     Method, MethodCode, ParameterSets, Proto, Value,

@@ -4,8 +4,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::code::{Body, Code};
+use crate::find::Lookup;
 
 /// A dex file: its tables and classes.
+///
+/// Tables are appended to, directly or by `find_or_add_...`; entries are never moved or changed.
 #[derive(Clone, Debug, Default)]
 pub struct Dex<'a> {
     /// 35 to 41.
@@ -26,6 +29,8 @@ pub struct Dex<'a> {
     pub handles: Vec<Handle>,
     /// In the order of the file: super classes and interfaces before the classes that use them.
     pub classes: Vec<Class<'a>>,
+    /// Finds entries of the tables.
+    pub lookup: Lookup,
 }
 
 /// A prototype: what a method takes and returns.

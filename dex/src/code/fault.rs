@@ -3,11 +3,13 @@
 use crate::error::{Limit, Malformed};
 
 /// Why code cannot be written with the indices of a new file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The code that was read is broken.
+    #[error(transparent)]
     Malformed(Malformed),
     /// The edit exceeds a limit of the format.
+    #[error(transparent)]
     Limit(Limit),
 }
 

@@ -73,6 +73,7 @@ fn read<'a>(bytes: &'a [u8], header: Header, budget: &Budget) -> Result<Dex<'a>,
     dex.protos = reader.protos(&dex.strings, &dex.types)?;
     dex.fields = reader.fields()?;
     dex.methods = reader.methods()?;
+    dex.tables_are_sorted();
     dex.handles = reader.handles()?;
     dex.call_sites = reader.call_sites()?;
     dex.classes = reader.classes(&dex)?;

@@ -1,0 +1,227 @@
+//! Finds items of the tables, and adds those that are missing.
+//!
+//! The tables of a file that was read are sorted, and are searched as such. What was added behind them is in a hash map, which catches
+//! up with tables that were appended to directly.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::{Dex, Field, Method, Proto, mutf8};
+
+/// How far the tables of a [`Dex`] are sorted, and where the entries behind that are. The default is right for any tables.
+#[derive(Clone, Debug, Default)]
+pub struct Lookup {
+    pub(crate) strings: Added<Box<[u8]>>,
+    pub(crate) types: Added<u32>,
+    /// By result and parameters.
+    pub(crate) protos: Added<(u32, Box<[u32]>)>,
+    pub(crate) fields: Added<Field>,
+    pub(crate) methods: Added<Method>,
+}
+
+/// Entries behind the sorted ones.
+#[derive(Clone, Debug)]
+pub(crate) struct Added<K> {
+    /// Entries that are sorted.
+    pub(crate) sorted: usize,
+    /// Entries behind the sorted ones that are in `indices`.
+    known: usize,
+    indices: HashMap<K, u32>,
+}
+
+impl<K> Default for Added<K> {
+    fn default() -> Self {
+        Self { sorted: 0, known: 0, indices: HashMap::new() }
+    }
+}
+
+impl<K: std::hash::Hash + Eq> Added<K> {
+    /// Adds the entries that are not known yet, with `key` for each.
+    fn catch_up<T>(&mut self, table: &[T], key: impl Fn(&T) -> K) {
+        let first = self.sorted + self.known;
+        for (entry, index) in table.iter().zip(0..).skip(first) {
+            self.indices.entry(key(entry)).or_insert(index);
+            self.known += 1;
+        }
+    }
+
+    /// The entries that are sorted.
+    fn sorted<'t, T>(&self, table: &'t [T]) -> &'t [T] {
+        table.get(..self.sorted).unwrap_or(table)
+    }
+}
+
+/// Finds in a sorted table.
+fn search<T>(table: &[T], compare: impl Fn(&T) -> std::cmp::Ordering) -> Option<u32> {
+    table.binary_search_by(compare).ok().map(|index| index as u32)
+}
+
+impl<'a> Dex<'a> {
+    /// A string as MUTF-8 without the final zero.
+    pub fn string(&self, index: u32) -> Option<&[u8]> {
+        self.strings.get(index as usize).map(|string| &**string)
+    }
+
+    /// The descriptor of a type, such as `Ljava/lang/String;` or `[I`.
+    pub fn descriptor(&self, kind: u32) -> Option<&[u8]> {
+        self.string(*self.types.get(kind as usize)?)
+    }
+
+    /// The name of a type as in Java's source: `java.lang.String`, `int[]`. Single surrogates become U+FFFD.
+    pub fn type_name(&self, kind: u32) -> Option<String> {
+        let descriptor = mutf8::decode(self.descriptor(kind)?);
+        let element = descriptor.trim_start_matches('[');
+        let dimensions = descriptor.len() - element.len();
+        let mut name = match element {
+            "V" => "void".to_owned(),
+            "Z" => "boolean".to_owned(),
+            "B" => "byte".to_owned(),
+            "S" => "short".to_owned(),
+            "C" => "char".to_owned(),
+            "I" => "int".to_owned(),
+            "J" => "long".to_owned(),
+            "F" => "float".to_owned(),
+            "D" => "double".to_owned(),
+            class => class.strip_prefix('L')?.strip_suffix(';')?.replace('/', "."),
+        };
+        (0..dimensions).for_each(|_| name.push_str("[]"));
+        Some(name)
+    }
+
+    /// The descriptor of a proto, such as `(I[J)V`.
+    pub fn proto_descriptor(&self, proto: u32) -> Option<String> {
+        let proto = self.protos.get(proto as usize)?;
+        let mut text = "(".to_owned();
+        for &parameter in &proto.parameters {
+            text.push_str(&mutf8::decode(self.descriptor(parameter)?));
+        }
+        text.push(')');
+        text.push_str(&mutf8::decode(self.descriptor(proto.result)?));
+        Some(text)
+    }
+
+    /// The index of a string.
+    pub fn find_string(&mut self, text: &str) -> Option<u32> {
+        self.find_bytes(&mutf8::encode(text))
+    }
+
+    fn find_bytes(&mut self, bytes: &[u8]) -> Option<u32> {
+        let added = &mut self.lookup.strings;
+        added.catch_up(&self.strings, |string| (**string).into());
+        search(added.sorted(&self.strings), |string| mutf8::compare(string, bytes))
+            .or_else(|| added.indices.get(bytes).copied())
+    }
+
+    /// The index of a string, which is added if it is missing.
+    pub fn find_or_add_string(&mut self, text: &str) -> u32 {
+        let bytes = mutf8::encode(text);
+        self.find_bytes(&bytes).unwrap_or_else(|| push(&mut self.strings, Cow::Owned(bytes.into_owned())))
+    }
+
+    /// The index of the type with a descriptor.
+    pub fn find_type(&mut self, descriptor: &str) -> Option<u32> {
+        let string = self.find_string(descriptor)?;
+        self.find_type_of(string)
+    }
+
+    fn find_type_of(&mut self, string: u32) -> Option<u32> {
+        let added = &mut self.lookup.types;
+        added.catch_up(&self.types, |&string| string);
+        search(added.sorted(&self.types), |other| other.cmp(&string))
+            .or_else(|| added.indices.get(&string).copied())
+    }
+
+    /// The index of the type with a descriptor, which must be valid. The type is added if it is missing.
+    pub fn find_or_add_type(&mut self, descriptor: &str) -> u32 {
+        let string = self.find_or_add_string(descriptor);
+        self.find_type_of(string).unwrap_or_else(|| push(&mut self.types, string))
+    }
+
+    /// The index of a proto by the types of its result and its parameters, which must be in the table. It is added if it is missing.
+    pub fn find_or_add_proto(&mut self, result: u32, parameters: &[u32]) -> u32 {
+        let added = &mut self.lookup.protos;
+        added.catch_up(&self.protos, |proto| (proto.result, proto.parameters.clone()));
+        let compare = |other: &Proto| (other.result, &*other.parameters).cmp(&(result, parameters));
+        let key = (result, parameters.into());
+        let found = search(added.sorted(&self.protos), compare).or_else(|| added.indices.get(&key).copied());
+        found.unwrap_or_else(|| {
+            let kinds = std::iter::once(&result).chain(parameters);
+            let letters = kinds.filter_map(|&kind| self.descriptor(kind)?.first().copied());
+            let shorty: String =
+                letters.map(|letter| if letter == b'[' { 'L' } else { char::from(letter) }).collect();
+            let shorty = self.find_or_add_string(&shorty);
+            push(&mut self.protos, Proto { shorty, result, parameters: key.1 })
+        })
+    }
+
+    /// The index of a field by the indices of its class and type. It is added if it is missing.
+    pub fn find_or_add_field(&mut self, class: u32, name: &str, kind: u32) -> u32 {
+        let field = Field { class, kind, name: self.find_or_add_string(name) };
+        let added = &mut self.lookup.fields;
+        added.catch_up(&self.fields, |&field| field);
+        let key = |field: &Field| (field.class, field.name, field.kind);
+        let found = search(added.sorted(&self.fields), |other| key(other).cmp(&key(&field)));
+        found.or_else(|| added.indices.get(&field).copied()).unwrap_or_else(|| push(&mut self.fields, field))
+    }
+
+    /// The index of a method by the indices of its class and proto. It is added if it is missing.
+    pub fn find_or_add_method(&mut self, class: u32, name: &str, proto: u32) -> u32 {
+        let method = Method { class, proto, name: self.find_or_add_string(name) };
+        let added = &mut self.lookup.methods;
+        added.catch_up(&self.methods, |&method| method);
+        let key = |method: &Method| (method.class, method.name, method.proto);
+        let found = search(added.sorted(&self.methods), |other| key(other).cmp(&key(&method)));
+        found
+            .or_else(|| added.indices.get(&method).copied())
+            .unwrap_or_else(|| push(&mut self.methods, method))
+    }
+
+    /// Notes that the tables are sorted as far as they are filled.
+    pub(crate) fn tables_are_sorted(&mut self) {
+        self.lookup = Lookup::default();
+        self.lookup.strings.sorted = self.strings.len();
+        self.lookup.types.sorted = self.types.len();
+        self.lookup.protos.sorted = self.protos.len();
+        self.lookup.fields.sorted = self.fields.len();
+        self.lookup.methods.sorted = self.methods.len();
+    }
+}
+
+fn push<T>(table: &mut Vec<T>, entry: T) -> u32 {
+    table.push(entry);
+    (table.len() - 1) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_found_where_they_are_and_added_once() {
+        let mut dex = Dex::default();
+        for text in ["A", "I", "V", "VI"] {
+            dex.strings.push(Cow::Borrowed(text.as_bytes()));
+        }
+        dex.types = vec![1];
+        dex.tables_are_sorted();
+        assert_eq!(dex.find_or_add_string("V"), 2);
+        assert_eq!(dex.find_string("none"), None);
+        assert_eq!(dex.find_or_add_type("I"), 0);
+        let void = dex.find_or_add_type("V");
+        let proto = dex.find_or_add_proto(void, &[0]);
+        assert_eq!((proto, dex.strings.len(), dex.types.len()), (0, 4, 2));
+        assert_eq!(dex.find_or_add_proto(void, &[0]), 0);
+        let class = dex.find_or_add_type("La/B;");
+        let method = dex.find_or_add_method(class, "run", proto);
+        assert_eq!(dex.find_or_add_method(class, "run", proto), method);
+        let array = dex.find_or_add_type("[La/B;");
+        let field = dex.find_or_add_field(class, "x", array);
+        assert_eq!(dex.find_or_add_field(class, "x", array), field);
+        // Tables that were appended to directly.
+        dex.strings.push(Cow::Borrowed(b"direct"));
+        assert_eq!(dex.find_string("direct"), Some(dex.strings.len() as u32 - 1));
+        assert_eq!(dex.type_name(array).as_deref(), Some("a.B[]"));
+        assert_eq!(dex.proto_descriptor(proto).as_deref(), Some("(I)V"));
+        assert_eq!(dex.type_name(0).as_deref(), Some("int"));
+    }
+}
