@@ -78,7 +78,7 @@
 
 #![forbid(unsafe_code)]
 
-pub mod apk;
+pub mod app;
 mod archive;
 mod base_map;
 mod block_list;
