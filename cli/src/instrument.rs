@@ -7,18 +7,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
 use instrumenter::{
-    Catalogue, Compat, Exits, Input, MapPaths, Skip, Summary, Warning, instrument, outputs_in,
+    Catalogue, Compat, Input, MapPaths, Skip, Summary, Warning, instrument, outputs_in,
 };
 use serde_json::json;
 
-mod explained;
+pub(crate) mod choice;
+pub(crate) mod explained;
 mod jars;
+
+use choice::Choice;
 
 use crate::cleanup;
 use crate::progress::Progress;
 use crate::terminal::counted;
 
-const MAP_NAME: &str = "methodMapping.txt";
+pub(crate) const MAP_NAME: &str = "methodMapping.txt";
 
 /// Add enter and exit calls to the methods of jars, aars and class directories
 ///
@@ -92,73 +95,25 @@ pub(crate) struct Options {
     /// Output: with one input a file or directory, with several a directory
     #[arg(long, short, value_name = "OUT")]
     out: PathBuf,
-    /// The method map to write [default: methodMapping.txt beside OUT, or in it if OUT is a directory]
-    #[arg(long, value_name = "FILE")]
-    method_map: Option<PathBuf>,
-    /// The list of untraced methods to write [default: ignoreMethodMapping.txt beside the method map]
-    #[arg(long, value_name = "FILE")]
-    ignored_map: Option<PathBuf>,
-    /// A method map whose ids are kept; its methods are always traced
-    #[arg(long, value_name = "FILE")]
-    base_map: Option<PathBuf>,
-    /// A file of classes and packages to leave out, one a line; Matrix's format is accepted
-    #[arg(long, value_name = "FILE")]
-    block_list: Option<PathBuf>,
-    /// A file of rules that choose what is traced
-    #[arg(long, value_name = "FILE", conflicts_with = "compat")]
-    rules: Option<PathBuf>,
-    /// Skip methods that run at most this many instructions, callees included, without a loop, a wait or an unknown call; 0 skips
-    /// none
-    #[arg(long, value_name = "N", default_value_t = instrumenter::DEFAULT_SHORT, conflicts_with = "compat",
-        value_parser = clap::value_parser!(u16).range(0..=4096))]
-    short: u16,
-    /// The mapping.txt of ProGuard or R8, if the input is already obfuscated
-    #[arg(long, value_name = "FILE")]
-    mapping: Option<PathBuf>,
+    #[command(flatten)]
+    choice: Choice,
     /// Jars, aars and directories that are searched for super classes
     #[arg(long, value_name = "FILE", num_args = 1..)]
     classpath: Vec<PathBuf>,
-    /// Choose, number and list methods as Matrix's plug-in does, and call its AppMethodBeat
-    #[arg(long, value_enum)]
+    /// Choose, number and list methods as Matrix's plug-in does, and call its AppMethodBeat; exits as Matrix's by default
+    #[arg(long, value_enum, conflicts_with_all = ["rules", "short", "cache", "waits", "waits_catalogue"])]
     compat: Option<CompatOption>,
-    /// Exit with 1 if a class or method was left unchanged
-    #[arg(long)]
-    fail_on_skip: bool,
-    /// Number of threads; 0 is one per CPU
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    threads: usize,
-    /// Compression level of rewritten classes: 0 stores, 9 is the smallest
-    #[arg(long, value_name = "0-9", default_value_t = 6, value_parser = clap::value_parser!(u8).range(0..=9))]
-    level: u8,
-    /// Which method exits to record: all, or only normal returns [default: all; with --compat Matrix's choice]
-    #[arg(long, value_enum)]
-    exits: Option<ExitsOption>,
     /// A directory with the state of the last run, so that the next one redoes only what has changed; classes in jars are compared one
     /// by one
-    #[arg(long, value_name = "DIR", conflicts_with = "compat")]
+    #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
     /// Also record waits: monitors, synchronized methods, Object.wait, park, sleep, join, blocking calls
-    #[arg(long, conflicts_with = "compat")]
+    #[arg(long)]
     waits: bool,
     /// A file of additional blocking calls, one a line: KIND CLASS METHOD, optionally with a DESCRIPTOR and on=receiver, on=first or
     /// on=none; implies --waits
-    #[arg(long, value_name = "FILE", conflicts_with = "compat")]
+    #[arg(long, value_name = "FILE")]
     waits_catalogue: Option<PathBuf>,
-    /// Print what was done to the methods of this class, and why
-    #[arg(long, value_name = "CLASS")]
-    explain: Option<String>,
-    /// Print only errors and warnings
-    #[arg(long, short)]
-    quiet: bool,
-    /// Print a summary as JSON to stdout
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum ExitsOption {
-    All,
-    Normal,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -176,28 +131,28 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         cleanup::sweep(if directory.as_os_str().is_empty() { Path::new(".") } else { directory });
     }
     let settings = settings(&options)?;
-    let progress = Progress::new(!options.json && !options.quiet);
+    let progress = Progress::new(!options.choice.json && !options.choice.quiet);
     let summary = instrument(&inputs, &maps, &settings, &watched(&progress, inputs.len()));
     drop(progress);
     let summary = summary?;
-    if options.json {
+    if options.choice.json {
         let mut stdout = crate::terminal::stdout_of(true);
         writeln!(stdout, "{:#}", to_json(&summary, &inputs, &maps))?;
         stdout.flush()?;
     } else {
         let text = to_text(&summary, &maps);
-        let is_printed = |line: &&str| !options.quiet || line.starts_with("warning: ");
+        let is_printed = |line: &&str| !options.choice.quiet || line.starts_with("warning: ");
         let lines: String = text.split_inclusive('\n').filter(is_printed).collect();
         crate::terminal::stderr().write_all(lines.as_bytes())?;
-        if options.explain.is_some() {
+        if options.choice.explain.is_some() {
             crate::terminal::stdout().write_all(explained::to_text(&summary.explained).as_bytes())?;
         }
     }
     // An update did not read every class.
-    if let Some(class) = options.explain.as_ref().filter(|_| summary.explained.is_empty()) {
+    if let Some(class) = options.choice.explain.as_ref().filter(|_| summary.explained.is_empty()) {
         bail!("no class {class} in the inputs, or it cannot be read: use the name in its class file");
     }
-    if options.fail_on_skip && !summary.skipped.is_empty() {
+    if options.choice.fail_on_skip && !summary.skipped.is_empty() {
         bail!(
             "{} classes or methods were left unchanged, and --fail-on-skip was given",
             summary.skipped.len()
@@ -232,23 +187,10 @@ fn settings(options: &Options) -> anyhow::Result<instrumenter::Options> {
         None => instrumenter::Options { compat: Compat::None, ..instrumenter::Options::default() },
     };
     Ok(instrumenter::Options {
-        base_map: options.base_map.clone(),
-        block_list: options.block_list.clone(),
-        rules: options.rules.clone(),
-        mapping: options.mapping.clone(),
         class_path: options.classpath.clone(),
-        short: options.short,
-        level: options.level,
-        threads: options.threads,
-        exits: match options.exits {
-            Some(ExitsOption::All) => Exits::All,
-            Some(ExitsOption::Normal) => Exits::Normal,
-            None => preset.exits,
-        },
         cache: options.cache.clone(),
         waits: waits(options.waits, options.waits_catalogue.as_deref())?,
-        explain: options.explain.clone(),
-        ..preset
+        ..options.choice.settings(preset)
     })
 }
 
@@ -277,20 +219,14 @@ fn places(options: &Options) -> anyhow::Result<(Vec<Input>, MapPaths)> {
     };
     let inputs = jars::expanded(inputs)?;
     let in_out = into_directory || options.inputs.iter().any(is_directory);
-    let method_map = options.method_map.clone();
-    let method_map =
-        method_map.unwrap_or_else(|| if in_out { out.join(MAP_NAME) } else { out.with_file_name(MAP_NAME) });
-    let mut maps = MapPaths::beside(method_map);
-    if let Some(path) = &options.ignored_map {
-        maps.ignored = Some(path.clone());
-    }
-    Ok((inputs, maps))
+    let default = if in_out { out.join(MAP_NAME) } else { out.with_file_name(MAP_NAME) };
+    Ok((inputs, options.choice.maps(default)))
 }
 
 /// How many skipped classes and methods are listed one by one.
 const LISTED: usize = 20;
 
-fn to_text(summary: &Summary, maps: &MapPaths) -> String {
+pub(crate) fn to_text(summary: &Summary, maps: &MapPaths) -> String {
     let times = &summary.times;
     let ms = |time: std::time::Duration| time.as_millis();
     let mut text = format!(
@@ -370,7 +306,7 @@ fn name_of(skip: &Skip) -> String {
     crate::terminal::one_line(format_args!("{}: {}{method}", skip.input.display(), skip.class))
 }
 
-fn to_json(summary: &Summary, inputs: &[Input], maps: &MapPaths) -> serde_json::Value {
+pub(crate) fn to_json(summary: &Summary, inputs: &[Input], maps: &MapPaths) -> serde_json::Value {
     let path = |path: &Path| path.display().to_string();
     let times = &summary.times;
     json!({

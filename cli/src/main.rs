@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod apk;
 mod cleanup;
 mod completions;
 mod demo;
@@ -84,6 +85,7 @@ enum Sub {
     #[command(hide = true)]
     DemoChild(demo::child::Options),
     Jvm(jvm::Options),
+    Apk(apk::Options),
     Instrument(instrument::Options),
     Plan(plan::Options),
     Export(export::Options),
@@ -141,6 +143,7 @@ fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
         #[cfg(target_os = "linux")]
         Sub::DemoChild(options) => demo::child::run(&options).map(|()| ExitCode::SUCCESS),
         Sub::Jvm(options) => jvm::run(options),
+        Sub::Apk(options) => apk::run(options),
         Sub::Instrument(options) => instrument::run(options),
         Sub::Plan(options) => plan::run(options),
         Sub::Export(options) => export::run(options),
