@@ -16,73 +16,84 @@ pub(crate) struct Insertion {
     pub(crate) skipped_by_lines: bool,
     /// Whether its other debug events stay with it.
     pub(crate) skipped_by_locals: bool,
+    /// Whether try ranges that cover the instruction cover the inserted code. If not, a range over both sides is cut in two.
+    pub(crate) is_covered: bool,
 }
 
-/// Insertions in order, with the sums of their lengths.
-struct Moves<'i> {
-    insertions: &'i [Insertion],
-    /// By insertion: the instructions of it and of all before it.
+/// New positions by old ones.
+#[derive(Debug)]
+pub(crate) struct Moves {
+    /// By insertion: where it was made.
+    at: Vec<u32>,
+    /// By insertion: the instructions of all before it; and of all.
     sums: Vec<u32>,
 }
 
-impl<'i> Moves<'i> {
-    fn new(insertions: &'i [Insertion]) -> Self {
-        let lengths = insertions.iter().scan(0, |sum, insertion| {
-            *sum += insertion.code.len() as u32;
-            Some(*sum)
-        });
-        Self { insertions, sums: lengths.collect() }
+impl Moves {
+    fn new(insertions: &[Insertion]) -> Self {
+        let mut sums = vec![0];
+        let mut sum = 0;
+        for insertion in insertions {
+            sum += insertion.code.len() as u32;
+            sums.push(sum);
+        }
+        Self { at: insertions.iter().map(|insertion| insertion.at).collect(), sums }
     }
 
     fn sum(&self, count: usize) -> u32 {
-        count.checked_sub(1).and_then(|last| self.sums.get(last)).copied().unwrap_or(0)
+        self.sums.get(count).copied().unwrap_or(0)
     }
 
     /// Returns the new position of what stands at `position`, in front of the code that is inserted there.
     fn front(&self, position: u32) -> u32 {
-        position + self.sum(self.insertions.partition_point(|insertion| insertion.at < position))
+        position + self.sum(self.at.partition_point(|at| *at < position))
     }
 
     /// Returns the new position of the instruction itself.
-    fn moved(&self, position: u32) -> u32 {
-        position + self.sum(self.insertions.partition_point(|insertion| insertion.at <= position))
+    pub(crate) fn moved(&self, position: u32) -> u32 {
+        position + self.sum(self.at.partition_point(|at| *at <= position))
     }
 
     /// Returns the new position of what passes the code in front of `position` by, as far as that is skipped.
-    fn choose(&self, position: u32, skips: impl Fn(&Insertion) -> bool) -> u32 {
-        let first = self.insertions.partition_point(|insertion| insertion.at < position);
-        let here = self.insertions.iter().skip(first).take_while(|insertion| insertion.at == position);
+    fn choose(&self, insertions: &[Insertion], position: u32, skips: impl Fn(&Insertion) -> bool) -> u32 {
+        let first = self.at.partition_point(|at| *at < position);
+        let here = insertions.iter().skip(first).take_while(|insertion| insertion.at == position);
         position + self.sum(first + here.take_while(|insertion| skips(insertion)).count())
+    }
+
+    /// Appends what is left of a range.
+    fn cut(&self, insertions: &[Insertion], range: Range, tries: &mut Vec<Range>) {
+        let Range { start, end, handler } = range;
+        let mut from = self.choose(insertions, start, |insertion| !insertion.is_covered);
+        let first = self.at.partition_point(|at| *at < start);
+        let inside =
+            insertions.iter().enumerate().skip(first).take_while(|(_, insertion)| insertion.at < end);
+        for (index, insertion) in inside.filter(|(_, insertion)| !insertion.is_covered) {
+            let (front, behind) = (insertion.at + self.sum(index), insertion.at + self.sum(index + 1));
+            if from < front {
+                tries.push(Range { start: from, end: front, handler });
+            }
+            from = from.max(behind);
+        }
+        tries.push(Range { start: from, end: self.front(end), handler });
     }
 }
 
 impl Body {
-    /// Inserts code; what is inserted at the same position stays in its order. No try range covers it: one that covers both sides is
-    /// cut in two.
-    pub(crate) fn insert(&mut self, mut insertions: Vec<Insertion>) {
+    /// Inserts code; what is inserted at the same position stays in its order.
+    pub(crate) fn insert(&mut self, mut insertions: Vec<Insertion>) -> Moves {
         insertions.sort_by_key(|insertion| insertion.at);
         let moves = Moves::new(&insertions);
         self.labels.iter_mut().for_each(|position| {
-            *position = moves.choose(*position, |insertion| insertion.skipped_by_branches);
+            *position = moves.choose(&insertions, *position, |insertion| insertion.skipped_by_branches);
         });
         let mut tries = Vec::with_capacity(self.tries.len());
-        for Range { start, end, handler } in self.tries.drain(..) {
-            let first = insertions.partition_point(|insertion| insertion.at <= start);
-            let mut from = moves.moved(start);
-            for cut in insertions.iter().skip(first).take_while(|insertion| insertion.at < end) {
-                let behind = moves.moved(cut.at);
-                if from < behind {
-                    tries.push(Range { start: from, end: moves.front(cut.at), handler });
-                    from = behind;
-                }
-            }
-            tries.push(Range { start: from, end: moves.front(end), handler });
-        }
+        self.tries.iter().for_each(|range| moves.cut(&insertions, *range, &mut tries));
         self.tries = tries;
         if let Some(debug) = &mut self.debug {
             for event in &mut debug.events {
                 let is_line = matches!(event.what, What::Line(_) | What::File(_));
-                event.at = moves.choose(event.at, |insertion| match is_line {
+                event.at = moves.choose(&insertions, event.at, |insertion| match is_line {
                     true => insertion.skipped_by_lines,
                     false => insertion.skipped_by_locals,
                 });
@@ -99,5 +110,6 @@ impl Body {
             self.instructions.push(instruction);
         }
         insertions.for_each(|insertion| self.instructions.extend_from_slice(&insertion.code));
+        moves
     }
 }

@@ -5,8 +5,9 @@ use super::debug::{Debug, Event, What};
 use super::instruction::{Instruction, Operand, decode, pair, unit};
 use super::opcode::{
     CONST, CONST_STRING, GOTO, IF_EQ, INVOKE_DIRECT, INVOKE_STATIC, MONITOR_ENTER, MONITOR_EXIT, MOVE,
-    MOVE_16, MOVE_EXCEPTION, MOVE_FROM16, MOVE_OBJECT, MOVE_OBJECT_16, MOVE_OBJECT_FROM16, MOVE_WIDE,
-    MOVE_WIDE_16, MOVE_WIDE_FROM16, PACKED_SWITCH, RETURN, RETURN_OBJECT, RETURN_VOID, RETURN_WIDE, THROW,
+    MOVE_16, MOVE_EXCEPTION, MOVE_FROM16, MOVE_OBJECT, MOVE_OBJECT_16, MOVE_OBJECT_FROM16, MOVE_RESULT,
+    MOVE_WIDE, MOVE_WIDE_16, MOVE_WIDE_FROM16, PACKED_SWITCH, RETURN, RETURN_OBJECT, RETURN_VOID,
+    RETURN_WIDE, THROW,
 };
 use super::{Code, opcode};
 use crate::remap::Remap;
@@ -14,7 +15,6 @@ use crate::remap::Remap;
 const IF_EQZ: u8 = 0x38;
 const ADD_INT: u8 = 0x90;
 const DIV_INT: u8 = 0x93;
-const MOVE_RESULT: u8 = 0x0A;
 const SPARSE_SWITCH: u8 = 0x2C;
 
 /// The method that constructors call on their object.

@@ -14,17 +14,21 @@
 //! No inserted call stands in a try range. A handler of the method could read a register that the call needs, and an exit that
 //! is in the range of our own handler would be recorded twice if the call threw.
 
+mod around;
 mod constructor;
 mod emit;
 mod exits;
+mod grow;
 mod locks;
 mod start;
 
 #[cfg(test)]
 mod tests;
 
+pub use self::around::{Argument, Around, StaticCall};
 use super::body::Body;
 use super::debug::Debug;
+use super::instruction::Instruction;
 use super::opcode::{MONITOR_ENTER, THROW};
 use crate::error::Limit;
 
@@ -154,10 +158,7 @@ impl Body {
         if before > MAX_UNITS {
             return Err(Untraceable::Huge);
         }
-        if self.debug.is_none() {
-            let parameters = vec![None; shape.parameters.len()];
-            self.debug = Some(Debug { parameters, ..self.addresses_as_lines() });
-        }
+        self.add_lines(shape);
         let prelude = if shape.is_constructor { constructor::prelude(self) } else { None };
         let handler = match exits {
             Exits::All => exits::cover(self, prelude.as_ref())?,
@@ -179,6 +180,14 @@ impl Body {
         })
     }
 
+    /// Makes debug information, if there is none, in which lines are old addresses.
+    fn add_lines(&mut self, shape: &Shape) {
+        if self.debug.is_none() {
+            let parameters = vec![None; shape.parameters.len()];
+            self.debug = Some(Debug { parameters, ..self.addresses_as_lines() });
+        }
+    }
+
     fn has_locks(&self) -> bool {
         self.instructions.iter().any(|instruction| instruction.op == MONITOR_ENTER)
     }
@@ -188,7 +197,9 @@ impl Body {
         let before =
             |position: usize| prelude.is_some_and(|prelude| prelude.before.get(position) == Some(&true));
         let all = self.instructions.iter().enumerate();
-        let throws = all.filter(|(position, instruction)| instruction.op == THROW && !before(*position));
+        // Inserted ones go on with an exception that was caught.
+        let own = |instruction: &Instruction| instruction.op == THROW && instruction.pc != Instruction::NEW;
+        let throws = all.filter(|(position, instruction)| own(instruction) && !before(*position));
         throws.map(|(position, _)| position as u32).collect()
     }
 }

@@ -1,9 +1,8 @@
-//! The registers of a traced method, its enter calls, and the moves of its parameters.
+//! The enter calls of a traced method, and the registers that its calls need.
 
 use super::constructor::Prelude;
-use super::{Calls, Exits, Kind, Shape, Untraceable, emit};
+use super::{Calls, Exits, Shape, Untraceable, emit, grow};
 use crate::code::body::Body;
-use crate::code::debug::{Event, What};
 use crate::code::insert::Insertion;
 use crate::code::opcode::{RETURN, RETURN_OBJECT, RETURN_VOID, RETURN_WIDE};
 
@@ -24,7 +23,6 @@ pub(super) fn insert(
     prelude: Option<&Prelude>,
     has_handler: bool,
 ) -> Result<u16, Untraceable> {
-    let locals = body.registers - body.ins;
     let bodies = prelude.map_or(&[][..], |prelude| &prelude.bodies);
     let enters: Vec<Call> =
         bodies.iter().map(|at| Call { at: *at, register: dead_register(body, *at) }).collect();
@@ -48,8 +46,8 @@ pub(super) fn insert(
     if at_start {
         start.extend(emit::call(0, id, calls.enter));
     }
-    let moves = if grown > 0 { moves(shape, locals, grown) } else { Vec::new() };
-    start.extend(moves.iter().map(|moved| emit::move_to(moved.to, moved.from, moved.kind)));
+    let moves = grow::moves(body, shape, grown);
+    start.extend(grow::code(&moves));
     let behind_start = start.len() as u32;
     let first_new = body.registers;
     let mut insertions = Vec::new();
@@ -62,6 +60,7 @@ pub(super) fn insert(
             // The enter call has the method's first line.
             skipped_by_lines: false,
             skipped_by_locals: true,
+            is_covered: false,
         });
     }
     for (calls, method, is_enter) in [(&enters, calls.enter, true), (&throws, calls.exit, false)] {
@@ -76,13 +75,14 @@ pub(super) fn insert(
                 skipped_by_branches: is_enter,
                 skipped_by_lines: is_enter,
                 skipped_by_locals: is_enter,
+                is_covered: false,
             });
         }
     }
     body.insert(insertions);
     body.registers = needed;
     if !moves.is_empty() {
-        rename_parameters(body, shape, &moves, behind_start);
+        grow::rename_parameters(body, shape, &moves, behind_start);
     }
     Ok(grown)
 }
@@ -113,48 +113,4 @@ fn for_exits(body: &Body) -> u32 {
         _ => 0,
     });
     needs.max().unwrap_or(0)
-}
-
-/// A parameter's way from where it arrives to where the old code expects it.
-struct Moved {
-    to: u16,
-    from: u16,
-    kind: Kind,
-}
-
-fn moves(shape: &Shape, locals: u16, grown: u16) -> Vec<Moved> {
-    let mut to = locals;
-    let kinds = shape.kinds();
-    kinds
-        .map(|kind| {
-            let moved = Moved { to, from: to + grown, kind };
-            to += if kind == Kind::Wide { 2 } else { 1 };
-            moved
-        })
-        .collect()
-}
-
-/// Tells debuggers, if they know the parameters' names, in which registers the old code has them. Without this they would look where
-/// the parameters arrive, which the old code does not keep up to date.
-fn rename_parameters(body: &mut Body, shape: &Shape, moves: &[Moved], position: u32) {
-    let Some(debug) = &mut body.debug else { return };
-    if debug.parameters.iter().all(Option::is_none) {
-        return;
-    }
-    let receiver = (!shape.is_static).then_some(shape.this.map(|(kind, name)| (name, kind)));
-    let names = debug.parameters.iter().copied().chain(std::iter::repeat(None));
-    let parameters = shape.parameters.iter().zip(names);
-    let named = parameters.map(|(parameter, name)| name.map(|name| (name, parameter.declared)));
-    let mut events = Vec::new();
-    for (moved, named) in moves.iter().zip(receiver.into_iter().chain(named)) {
-        let Some((name, kind)) = named else { continue };
-        events.push(What::End(u32::from(moved.from)));
-        let (register, name, kind) = (u32::from(moved.to), Some(name), Some(kind));
-        events.push(What::Start { register, name, kind, signature: None });
-    }
-    // Ends come first: a parameter can move to where another arrived.
-    events.sort_by_key(|what| matches!(what, What::Start { .. }));
-    // Before what the old code says about its registers.
-    let place = debug.events.partition_point(|event| event.at < position);
-    debug.events.splice(place..place, events.into_iter().map(|what| Event { at: position, what }));
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use proptest::prelude::*;
 
-use super::{Calls, Exits, Kind, Parameter, Shape, Traced, Untraceable};
+use super::{Argument, Around, Calls, Exits, Kind, Parameter, Shape, StaticCall, Traced, Untraceable};
 use crate::code::programs::{Action, Choices, Program, SUPER, identity, program, run};
 use crate::code::{Body, Code, Handler, Try};
 
@@ -266,4 +266,134 @@ fn stubs_have_the_line_of_their_first_return() {
     use crate::code::debug::What::Line;
     // The code is moved by 4; the last return's stub is in its place, the other's is behind it.
     assert_eq!(lines, [(0, Line(7)), (6, Line(8)), (8, Line(9)), (9, Line(10)), (14, Line(8))]);
+}
+
+/// Sites around the calls of some methods, and around locks.
+fn sites(body: &Body) -> Vec<Around> {
+    let call = |method, arguments: &[Argument]| StaticCall { method, arguments: arguments.to_vec() };
+    let mut sites = Vec::new();
+    for (at, instruction) in (0..).zip(body.instructions()) {
+        let first = instruction.registers[0];
+        let with_first = |number| match instruction.count {
+            0 => vec![Argument::Number(number), Argument::Null],
+            _ => vec![Argument::Number(number), Argument::Object(first)],
+        };
+        let end = call(105, &[Argument::Number(5), Argument::Null]);
+        match (instruction.op, instruction.operand) {
+            (0x71, crate::code::Operand::Index(method)) if method % 2 == 0 => sites.push(Around {
+                at,
+                before: vec![call(103, &with_first(3))],
+                behind: vec![
+                    call(104, &with_first(4)),
+                    call(106, &[Argument::Result(false), Argument::Null]),
+                ],
+                thrown: Some(end),
+            }),
+            (0x1d, _) => sites.push(Around {
+                at,
+                before: vec![call(103, &with_first(1))],
+                behind: vec![call(104, &with_first(1))],
+                thrown: Some(end),
+            }),
+            (0x1e, _) => {
+                sites.push(Around { at, behind: vec![call(107, &with_first(2)[1..])], ..Around::default() })
+            }
+            _ => {}
+        }
+    }
+    sites
+}
+
+/// Runs the method with calls around its calls, and says which actions are none of its own.
+fn check_around(actions: &[Action]) {
+    for (at, action) in actions.iter().enumerate() {
+        let Action::Call(method, arguments) = action else { continue };
+        let next = |further: usize| actions.get(at + further);
+        match (method, next(1)) {
+            (103, Some(Action::Call(called, passed))) => {
+                let end = next(2).unwrap_or(&Action::Stopped);
+                if let Action::Call(104, list) = end {
+                    assert_eq!(list[1..], arguments[1..], "an object that was overwritten");
+                    assert!(next(3).is_none_or(|next| is_call(next, 106) || *next == Action::Stopped));
+                } else {
+                    assert!(is_call(end, 105) || *end == Action::Stopped, "{called} {passed:?} {end:?}");
+                }
+            }
+            (103, Some(Action::Lock(lock))) => {
+                assert_eq!(arguments[1], *lock);
+                assert!(next(2).is_none_or(|next| is_call(next, 104) || *next == Action::Stopped));
+            }
+            (107, _) => assert_eq!(actions[at - 1], Action::Unlock(arguments[0])),
+            _ => {}
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn calls_stand_around_calls(
+        choices in proptest::collection::vec(any::<u16>(), 0..300),
+        is_constructor: bool,
+        seed: u32,
+        arguments: [u32; 10],
+    ) {
+        let program = program(&mut Choices(choices.iter()), is_constructor);
+        let old = program.body.encoded(&identity()).unwrap();
+        let mut body = Body::read(&old).unwrap();
+        let sites = sites(&body);
+        body.around_calls(&shape(&program), &sites).unwrap();
+        let new = body.encoded(&identity()).unwrap();
+        let read = Body::read(&new).unwrap();
+        prop_assert_eq!(read.encoded(&identity()).unwrap(), new.clone());
+        let arguments = &arguments[..usize::from(old.ins)];
+        let (before, after) = (run(&old, arguments, seed), run(&new, arguments, seed));
+        check_around(&after);
+        let is_ours = |action: &&Action| matches!(action, Action::Call(100..110, _));
+        let own: Vec<Action> = after.iter().filter(|action| !is_ours(action)).cloned().collect();
+        prop_assert!(same(&before, &own), "{before:?}\n{after:?}");
+        // And traced: the calls lie between the enter and the exit.
+        if body.trace(&shape(&program), ID, CALLS, Exits::All).is_ok() {
+            let traced = body.encoded(&identity()).unwrap();
+            check_structure(&traced);
+            let all = run(&traced, arguments, seed);
+            prop_assert!(same(&after, &without_ours(&all)), "{after:?}\n{all:?}");
+            let ours = all.iter().position(|action| matches!(action, Action::Call(102..110, _)));
+            let enter = all.iter().position(|action| is_call(action, 100));
+            prop_assert!(ours.is_none() || enter < ours);
+            let exit = all.iter().position(|action| is_call(action, 101));
+            prop_assert!(exit.is_none_or(|exit| exit == all.len() - 2));
+        }
+    }
+}
+
+#[test]
+fn a_call_is_recorded_with_objects_and_result() {
+    // invoke-virtual {v0} 7; move-result-object v0; return-object v0
+    let list = [0x106E, 7, 0, 0x000C, 0x0011];
+    let code = Code { registers: 1, ins: 1, outs: 1, units: units(&list), ..Code::default() };
+    let object = Parameter { kind: Kind::Object, declared: 1 };
+    let shape = Shape { parameters: vec![object], is_static: true, ..Shape::default() };
+    let call = |method, arguments: &[Argument]| StaticCall { method, arguments: arguments.to_vec() };
+    let site = Around {
+        at: 0,
+        before: vec![call(8, &[Argument::Number(5), Argument::Object(0)])],
+        behind: vec![call(9, &[Argument::Object(0), Argument::Result(true)])],
+        thrown: Some(call(9, &[Argument::Null, Argument::Null])),
+    };
+    let mut body = Body::read(&code).unwrap();
+    assert_eq!(body.around_calls(&shape, &[site]), Ok(1));
+    let new = body.encoded(&identity()).unwrap();
+    let expected = [
+        0x9007, // move-object v0, v9
+        0x0707, // v7 keeps the object, which the result overwrites
+        0x5212, 0x0307, 0x2071, 8, 0x0032, // f(5, object)
+        0x106E, 7, 0, 0x000C, // the call
+        0x7207, 0x0307, 0x2071, 9, 0x0032, // g(object, result)
+        0x0011, 0x010D, 0x0212, 0x0312, 0x2071, 9, 0x0032, 0x0127, // where it throws
+    ];
+    assert_eq!(new.units, units(&expected));
+    assert_eq!(new.tries, [Try { start: 7, length: 3, handler: 0 }]);
+    assert_eq!((new.registers, new.ins, new.outs), (10, 1, 2));
 }
