@@ -21,6 +21,8 @@ pub mod mutf8;
 pub mod read;
 mod remap;
 mod sha1;
+mod split;
+mod uses;
 mod write;
 
 pub use error::{Limit, Malformed};

@@ -29,6 +29,8 @@ pub struct Dex<'a> {
     pub handles: Vec<Handle>,
     /// In the order of the file: super classes and interfaces before the classes that use them.
     pub classes: Vec<Class<'a>>,
+    /// Whether the writer leaves out what no class uses. The reader does not set it.
+    pub drop_unused: bool,
     /// Finds entries of the tables.
     pub lookup: Lookup,
 }
@@ -76,6 +78,13 @@ pub struct Handle {
     pub kind: u16,
     /// Field or method index.
     pub target: u32,
+}
+
+impl Handle {
+    /// Whether the target is a field.
+    pub fn is_of_field(&self) -> bool {
+        self.kind < 4
+    }
 }
 
 /// A class definition.

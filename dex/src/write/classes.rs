@@ -10,10 +10,16 @@ use crate::{Class, ClassField, ClassMethod, Dex, Remap, Value, WriteError};
 ///
 /// ART has checked this since version 037. In files of version 035 a class can extend itself by others: those keep their order.
 pub(super) fn ordered<'d, 'a>(dex: &'d Dex<'a>) -> Vec<&'d Class<'a>> {
+    places(dex).into_iter().filter_map(|place| dex.classes.get(place)).collect()
+}
+
+/// The places of the classes in [`Dex::classes`], in the order of [`ordered`].
+pub(crate) fn places(dex: &Dex<'_>) -> Vec<usize> {
     let places: HashMap<u32, usize> =
         dex.classes.iter().zip(0..).map(|(class, place)| (class.class, place)).collect();
-    let above = |class: &'d Class<'a>| {
-        let types = class.super_class.iter().chain(&class.interfaces);
+    let above = |place: usize| {
+        let types = dex.classes.get(place).into_iter();
+        let types = types.flat_map(|class| class.super_class.iter().chain(&class.interfaces));
         types.filter_map(|kind| places.get(kind).copied())
     };
     let mut visited = vec![false; dex.classes.len()];
@@ -25,15 +31,14 @@ pub(super) fn ordered<'d, 'a>(dex: &'d Dex<'a>) -> Vec<&'d Class<'a>> {
         loop {
             if let Some(place) = next
                 && let Some(visited) = visited.get_mut(place).filter(|visited| !**visited)
-                && let Some(class) = dex.classes.get(place)
             {
                 *visited = true;
-                stack.push((class, above(class)));
+                stack.push((place, above(place)));
             }
-            let Some((class, rest)) = stack.last_mut() else { break };
+            let Some((place, rest)) = stack.last_mut() else { break };
             next = rest.next();
             if next.is_none() {
-                order.push(*class);
+                order.push(*place);
                 stack.pop();
             }
         }

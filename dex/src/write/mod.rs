@@ -5,11 +5,11 @@
 //!   classes -> sections of data:      type lists, annotations, arrays, code, debug information, class data, strings, map
 //! ```
 //!
-//! Every item of the tables is written, used or not, so that a file which is read and written keeps what it had. The same [`Dex`] gives
-//! the same bytes.
+//! Every item of the tables is written, used or not, so that a file which is read and written keeps what it had; unless
+//! [`Dex::drop_unused`] is set. The same [`Dex`] gives the same bytes.
 
 mod annotations;
-mod classes;
+pub(crate) mod classes;
 mod code;
 mod error;
 mod file;
@@ -23,6 +23,7 @@ use self::file::File;
 use self::order::Order;
 use self::output::Output;
 use self::pool::Pool;
+use crate::uses::Used;
 use crate::{Class, Dex, Remap, mutf8};
 
 /// The value of an index that stands for none.
@@ -38,7 +39,8 @@ impl Dex<'_> {
     ///
     /// Tables that are too large, code that cannot be written, and indices that are outside of their tables.
     pub fn write(&self) -> Result<Vec<u8>, WriteError> {
-        let order = Order::of(self)?;
+        let used = self.drop_unused.then(|| Used::by_all(self)).transpose()?;
+        let order = Order::of(self, used.as_ref())?;
         let remap = &order.remap;
         let classes = classes::ordered(self);
         let sizes = [
@@ -48,14 +50,14 @@ impl Dex<'_> {
             (order.fields.len(), 8),
             (order.methods.len(), 8),
             (classes.len(), 32),
-            (self.call_sites.len(), 4),
-            (self.handles.len(), 8),
+            (order.call_sites.len(), 4),
+            (order.handles.len(), 8),
         ];
         let mut file = File::new(sizes.iter().map(|(size, entry)| size * entry).sum());
 
         let lists = TypeLists::write(&order, &classes, &mut file)?;
         let directories = annotations::write(&classes, remap, &mut file)?;
-        let arrays = Arrays::write(self, &classes, remap, &mut file)?;
+        let arrays = Arrays::write(self, &order, &classes, &mut file)?;
         let code = code::write(&classes, remap, &mut file)?;
         let data = class_data(&classes, code, remap, &mut file)?;
         let strings = self.write_strings(&order, &mut file)?;
@@ -97,7 +99,7 @@ impl Dex<'_> {
         }
         let mut call_sites = Vec::new();
         arrays.call_sites.iter().for_each(|&at| call_sites.u32(at));
-        let handles = self.handle_table(remap)?;
+        let handles = self.handle_table(&order)?;
         let tables = [strings, types, protos, fields, methods, definitions, call_sites, handles];
         let tables = (1..).zip(sizes).zip(tables).map(|((kind, (size, _)), bytes)| (kind, size, bytes));
         file.finish(self.version.min(MAX_VERSION), &tables.collect::<Vec<_>>())
@@ -120,11 +122,15 @@ impl Dex<'_> {
         Ok(table)
     }
 
-    fn handle_table(&self, remap: &Remap) -> Result<Vec<u8>, WriteError> {
+    fn handle_table(&self, order: &Order) -> Result<Vec<u8>, WriteError> {
         let mut table = Vec::new();
-        for handle in &self.handles {
-            let target =
-                if handle.kind < 4 { remap.field(handle.target)? } else { remap.method(handle.target)? };
+        let remap = &order.remap;
+        for handle in order.handles.iter().filter_map(|&index| self.handles.get(index as usize)) {
+            let target = if handle.is_of_field() {
+                remap.field(handle.target)?
+            } else {
+                remap.method(handle.target)?
+            };
             [handle.kind, 0, target as u16, 0].into_iter().for_each(|half| table.u16(half));
         }
         Ok(table)
@@ -174,14 +180,15 @@ struct Arrays {
 impl Arrays {
     fn write(
         dex: &Dex<'_>,
+        order: &Order,
         classes: &[&Class<'_>],
-        remap: &Remap,
         file: &mut File,
     ) -> Result<Self, WriteError> {
         let mut pool = Pool::new(1);
         let mut array = Vec::new();
-        let mut call_sites = Vec::with_capacity(dex.call_sites.len());
-        for site in &dex.call_sites {
+        let remap = &order.remap;
+        let mut call_sites = Vec::with_capacity(order.call_sites.len());
+        for site in order.call_sites.iter().filter_map(|&index| dex.call_sites.get(index as usize)) {
             array.clear();
             values::array(site, remap, &mut array)?;
             call_sites.push(pool.add(&array) as u32);

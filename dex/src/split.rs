@@ -1,0 +1,58 @@
+//! Divides a dex file whose tables are too large.
+
+use crate::uses::{Table, Used};
+use crate::write::classes::places;
+use crate::{Class, Dex, Limit, Lookup, WriteError, mutf8};
+
+impl<'a> Dex<'a> {
+    /// Divides the classes among as many files as their tables need, which may be one. Each is written without the items that its
+    /// classes do not use ([`Dex::drop_unused`]), and defines classes in the order of the file.
+    ///
+    /// Classes for whose descriptor (`Lcom/example/App;`) `keep_first` returns true stay in the first file. Those are the classes
+    /// that an app on Android 4.4 and older needs before it loads its other files.
+    ///
+    /// # Errors
+    ///
+    /// A class that does not fit in a file alone, classes for the first file that do not fit in it, broken code, and indices outside of
+    /// the tables.
+    pub fn split(mut self, keep_first: &dyn Fn(&str) -> bool) -> Result<Vec<Self>, WriteError> {
+        let is_kept = |place: &usize| {
+            let descriptor = self.classes.get(*place).and_then(|class| self.descriptor(class.class));
+            descriptor.is_some_and(|descriptor| keep_first(&mutf8::decode(descriptor)))
+        };
+        let (kept, others): (Vec<usize>, Vec<usize>) = places(&self).into_iter().partition(is_kept);
+        let mut parts: Vec<Vec<usize>> = vec![Vec::new()];
+        let mut used = Used::by_none(&self);
+        let kept_count = kept.len();
+        for (order, place) in kept.into_iter().chain(others).enumerate() {
+            let Some(class) = self.classes.get(place) else { continue };
+            used.add_class(&self, class)?;
+            if let Some(table) = used.overflow() {
+                let is_alone = parts.last().is_none_or(Vec::is_empty);
+                if order < kept_count || is_alone {
+                    return Err(too_large(table));
+                }
+                parts.push(Vec::new());
+                used = Used::by_none(&self);
+                used.add_class(&self, class)?;
+                if let Some(table) = used.overflow() {
+                    return Err(too_large(table));
+                }
+            }
+            used.commit();
+            if let Some(part) = parts.last_mut() {
+                part.push(place);
+            }
+        }
+        let mut classes: Vec<Option<Class<'a>>> =
+            std::mem::take(&mut self.classes).into_iter().map(Some).collect();
+        self.drop_unused = true;
+        let mut take = |place: usize| classes.get_mut(place).and_then(Option::take);
+        let parts = parts.into_iter().map(|part| part.into_iter().filter_map(&mut take).collect());
+        Ok(parts.map(|classes| Dex { classes, lookup: Lookup::default(), ..self.clone() }).collect())
+    }
+}
+
+fn too_large(table: Table) -> WriteError {
+    Limit::Table { name: table.name() }.into()
+}
