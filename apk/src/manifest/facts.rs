@@ -154,13 +154,21 @@ impl Facts {
             ..Self::default()
         };
         facts.read_root(&mut reader)?;
+        let application = application(document);
         for element in 1..document.len() {
-            match document.parent(element) {
-                Some(0) => facts.read_child(&mut reader, element)?,
-                Some(parent) if Some(parent) == application(document) => {
-                    facts.read_member(&mut reader, element)?
-                }
-                _ => {}
+            let Some(parent) =
+                document.parent(element).filter(|parent| *parent == 0 || Some(*parent) == application)
+            else {
+                continue;
+            };
+            // Read for every tag, which limits what edits may have to decode.
+            let name = reader.text(element, attribute::NAME)?;
+            if Some(element) == application {
+                facts.read_application(&mut reader, element, name)?;
+            } else if Some(parent) == application {
+                facts.read_member(&mut reader, element, name)?;
+            } else {
+                facts.read_child(&mut reader, element, name)?;
             }
         }
         let others = facts.components.iter().map(|component| &component.process);
@@ -187,12 +195,15 @@ impl Facts {
         Ok(())
     }
 
-    /// Reads a child of `<manifest>`.
-    fn read_child(&mut self, reader: &mut Reader<'_>, element: usize) -> Result<(), Malformed> {
+    /// Reads a child of `<manifest>` other than the application.
+    fn read_child(
+        &mut self,
+        reader: &mut Reader<'_>,
+        element: usize,
+        name: Option<String>,
+    ) -> Result<(), Malformed> {
         let document = reader.document;
-        if Some(element) == application(document) {
-            self.read_application(reader, element)?;
-        } else if document.is_named(element, "uses-sdk") {
+        if document.is_named(element, "uses-sdk") {
             let min = reader.attribute(element, attribute::MIN_SDK_VERSION)?;
             let target = reader.attribute(element, attribute::TARGET_SDK_VERSION)?;
             self.min_sdk = sdk(min.as_ref()).unwrap_or(1);
@@ -200,27 +211,30 @@ impl Facts {
         } else if document.is_named(element, "uses-permission")
             || document.is_named(element, "uses-permission-sdk-23")
         {
-            self.permissions.extend(reader.text(element, attribute::NAME)?);
+            self.permissions.extend(name);
         } else if document.is_named(element, ComponentKind::Instrumentation.tag()) {
-            self.read_component(reader, element, ComponentKind::Instrumentation)?;
+            self.read_component(reader, element, ComponentKind::Instrumentation, name)?;
         }
         Ok(())
     }
 
-    fn read_application(&mut self, reader: &mut Reader<'_>, element: usize) -> Result<(), Malformed> {
+    fn read_application(
+        &mut self,
+        reader: &mut Reader<'_>,
+        element: usize,
+        name: Option<String>,
+    ) -> Result<(), Malformed> {
         self.has_application = true;
         self.debuggable = reader.boolean(element, attribute::DEBUGGABLE)?.unwrap_or(false);
         self.test_only = reader.boolean(element, attribute::TEST_ONLY)?.unwrap_or(false);
         self.has_code = reader.boolean(element, attribute::HAS_CODE)?.unwrap_or(true);
         self.extract_native_libs = reader.boolean(element, attribute::EXTRACT_NATIVE_LIBS)?;
         self.use_embedded_dex = reader.boolean(element, attribute::USE_EMBEDDED_DEX)?.unwrap_or(false);
-        let mut class = |attribute| {
-            let name = reader.text(element, attribute)?;
-            Ok::<_, Malformed>(
-                name.filter(|name| !name.is_empty()).map(|name| class_name(&self.package, &name)),
-            )
+        let full = |name: Option<String>| {
+            name.filter(|name| !name.is_empty()).map(|name| class_name(&self.package, &name))
         };
-        self.application_class = class(attribute::NAME)?;
+        self.application_class = full(name);
+        let mut class = |attribute| Ok::<_, Malformed>(full(reader.text(element, attribute)?));
         self.component_factory = class(attribute::APP_COMPONENT_FACTORY)?;
         self.backup_agent = class(attribute::BACKUP_AGENT)?;
         self.zygote_preload = class(attribute::ZYGOTE_PRELOAD_NAME)?;
@@ -231,9 +245,14 @@ impl Facts {
     }
 
     /// Reads a child of `<application>`.
-    fn read_member(&mut self, reader: &mut Reader<'_>, element: usize) -> Result<(), Malformed> {
+    fn read_member(
+        &mut self,
+        reader: &mut Reader<'_>,
+        element: usize,
+        name: Option<String>,
+    ) -> Result<(), Malformed> {
         if reader.document.is_named(element, "meta-data") {
-            if let Some(name) = reader.text(element, attribute::NAME)? {
+            if let Some(name) = name {
                 let required = name == "com.android.vending.splits.required";
                 if required && reader.boolean(element, attribute::VALUE)? == Some(true) {
                     self.split_required = true;
@@ -241,7 +260,7 @@ impl Facts {
                 self.meta_data.push(name);
             }
         } else if let Some(kind) = ComponentKind::of(reader.document, element) {
-            self.read_component(reader, element, kind)?;
+            self.read_component(reader, element, kind, name)?;
         }
         Ok(())
     }
@@ -251,8 +270,9 @@ impl Facts {
         reader: &mut Reader<'_>,
         element: usize,
         kind: ComponentKind,
+        name: Option<String>,
     ) -> Result<(), Malformed> {
-        let Some(name) = reader.text(element, attribute::NAME)? else { return Ok(()) };
+        let Some(name) = name else { return Ok(()) };
         let class = class_name(&self.package, &name);
         let process = match reader.text(element, attribute::PROCESS)? {
             Some(process) => process_name(&self.package, &process),

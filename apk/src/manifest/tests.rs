@@ -226,13 +226,40 @@ fn errors_leave_the_manifest_unchanged() {
 #[test]
 fn names_that_many_elements_share_are_limited() {
     let (_, file) = FILES[1];
-    let mut document = axml::Document::read(file).unwrap();
     let long = "x".repeat(1 << 20);
-    let services = vec![element("service", vec![NewAttribute::text(attribute::NAME, &long)], Vec::new()); 17];
-    let application = facts::application(&document).unwrap();
-    document.insert(Place::StartOf(application), &services).unwrap();
-    let error = Manifest::read(&document.write()).unwrap_err();
-    assert_eq!(error, Error::Malformed(Malformed::new(0, "the names in the manifest take more than 16 MiB")));
+    for tag in ["service", "other"] {
+        let mut document = axml::Document::read(file).unwrap();
+        let elements = vec![element(tag, vec![NewAttribute::text(attribute::NAME, &long)], Vec::new()); 17];
+        let application = facts::application(&document).unwrap();
+        for place in [Place::Before(application), Place::StartOf(application)] {
+            document.insert(place, &elements).unwrap();
+            let error = Manifest::read(&document.write()).unwrap_err();
+            let expected = Malformed::new(0, "the names in the manifest take more than 16 MiB");
+            assert_eq!(error, Error::Malformed(expected), "{tag}");
+        }
+    }
+}
+
+#[test]
+fn elements_behind_the_root_are_ignored() {
+    let mut file = axml::Document::read(FILES[1].1).unwrap().write();
+    // A service as a second root: the start and the end of an element in place of the end of the namespace.
+    let end = file.len() - 24;
+    file.truncate(end);
+    for kind in [0x0102_u16, 0x0103] {
+        file.extend(kind.to_le_bytes());
+        file.extend([16, 0]);
+        file.extend(if kind == 0x0102 { 36_u32 } else { 24 }.to_le_bytes());
+        // Line, no comment, no namespace, the first string as the name.
+        file.extend([0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]);
+        file.extend(0_u32.to_le_bytes());
+        if kind == 0x0102 {
+            file.extend([20, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        }
+    }
+    let size = u32::try_from(file.len()).unwrap();
+    file[4..8].copy_from_slice(&size.to_le_bytes());
+    assert_eq!(app(&file).facts(), app(FILES[1].1).facts());
 }
 
 #[test]

@@ -19,7 +19,7 @@ enum Event {
     Namespace(bool, String, String),
     Start { name: String, attributes: Vec<(String, String, Option<u32>, String, Value)> },
     End(String),
-    Text(String),
+    Text(String, String),
     Unknown(Vec<u8>),
 }
 
@@ -48,7 +48,7 @@ fn events(document: &Document) -> Vec<Event> {
                 Event::Start { name: at(chunk.fields() + 4), attributes: attributes.collect() }
             }
             Kind::EndElement => Event::End(at(chunk.fields() + 4)),
-            Kind::Text => Event::Text(at(chunk.fields())),
+            Kind::Text => Event::Text(at(chunk.fields()), at(chunk.fields() + 8)),
             Kind::Unknown => Event::Unknown(chunk.bytes(bytes).to_vec()),
         })
     });
@@ -75,14 +75,20 @@ fn events_of(new: &NewElement) -> Vec<Event> {
     events
 }
 
-/// The spans of each style: name of the tag, first and last character.
-fn styles(document: &Document) -> Vec<Vec<(String, u32, u32)>> {
-    document
-        .pool
-        .spans()
-        .into_iter()
-        .map(|spans| spans.into_iter().map(|(n, a, b)| (text(document, n), a, b)).collect())
-        .collect()
+/// A span of a style: name of the tag, first and last character.
+type Span = (String, u32, u32);
+
+/// The styled strings, each with the spans of its style.
+fn styles(document: &Document) -> Vec<(String, Vec<Span>)> {
+    let mut all = Vec::new();
+    for (string, spans) in (0..).zip(document.pool.spans()) {
+        let spans: Vec<Span> = spans.into_iter().map(|(name, a, b)| (text(document, name), a, b)).collect();
+        // A string that was inserted among the styled ones has an empty style.
+        if !spans.is_empty() {
+            all.push((text(document, string), spans));
+        }
+    }
+    all
 }
 
 fn put(file: &mut [u8], at: usize, value: u32) {
@@ -128,9 +134,7 @@ proptest! {
         let again = Document::read(&document.write()).unwrap();
         prop_assert_eq!(comments(&again), notes);
         prop_assert_eq!(events(&again), expected);
-        let all = styles(&again);
-        // Strings that were inserted among the styled ones have an empty style.
-        prop_assert_eq!(all.iter().filter(|s| !s.is_empty()).collect::<Vec<_>>(), spans.iter().collect::<Vec<_>>());
+        prop_assert_eq!(styles(&again), spans);
         // A pool that is not in order any more must not be looked up by bisection.
         prop_assert!(!document.pool.is_sorted() || document.pool.len() == strings);
     }
@@ -339,5 +343,68 @@ fn characters_outside_of_the_first_plane_become_two_of_modified_utf_8() {
         assert_eq!(value, Some(Value::Text("a😀\0ü€".to_owned())));
         // What aapt wrote in plain UTF-8 is read as well.
         assert!(matches!(&events(&document)[1], Event::Start { name, .. } if name == "😀"));
+    }
+}
+
+#[test]
+fn an_attribute_stands_before_those_without_an_id() {
+    let mut document = Document::read(AAPT2).unwrap();
+    document.set_attribute(0, &NewAttribute::text(attribute::SPLIT_TYPES, "a")).unwrap();
+    let names: Vec<String> =
+        document.attributes(0).map(|at| text(&document, at.name(&document.bytes))).collect();
+    assert_eq!(names, ["versionCode", "versionName", "splitTypes", "package"]);
+}
+
+#[test]
+fn a_resource_map_that_is_longer_than_the_pool_gives_no_id_to_new_strings() {
+    let values = vec![(attribute::NAME, Value::Integer(1))];
+    let file = build(&[Part::Start("a".to_owned(), values), Part::End], false, 0, false);
+    let mut document = Document::read(&file).unwrap();
+    let strings = document.pool.len() as usize;
+    let map = document.chunks.iter().find(|chunk| chunk.kind == Kind::Map).unwrap();
+    let mut longer = file[..map.start].to_vec();
+    longer.extend([0x80, 1, 8, 0]);
+    longer.extend(u32::try_from(8 + 4 * (strings + 9)).unwrap().to_le_bytes());
+    longer.extend(attribute::NAME.id.to_le_bytes());
+    longer.extend(std::iter::repeat_n(0x0101_0001_u32.to_le_bytes(), strings + 8).flatten());
+    longer.extend(&file[map.end..]);
+    let size = u32::try_from(longer.len()).unwrap();
+    put(&mut longer, 4, size);
+    document = Document::read(&longer).unwrap();
+    assert_eq!(document.write(), longer);
+    document.set_attribute(0, &NewAttribute::text(attribute::NAME, "a new string")).unwrap();
+    let again = Document::read(&document.write()).unwrap();
+    assert_eq!(again.map.len(), strings);
+    assert_eq!(
+        again.android_attribute(0, attribute::NAME).unwrap(),
+        Some(Value::Text("a new string".to_owned()))
+    );
+}
+
+#[test]
+fn a_name_that_an_obfuscator_changed_is_not_used_for_new_attributes() {
+    let mut file = AAPT2.to_vec();
+    let name: Vec<u8> = "exported".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let at = file.windows(name.len()).position(|window| window == name).unwrap();
+    file[at] = b'_';
+    let mut document = Document::read(&file).unwrap();
+    let attributes = vec![NewAttribute::boolean(attribute::EXPORTED, true)];
+    document
+        .insert(Place::StartOf(0), &[NewElement { name: "a".to_owned(), attributes, children: Vec::new() }])
+        .unwrap();
+    let new = document.attributes(1).next().unwrap();
+    assert_eq!(text(&document, new.name(&document.bytes)), "exported");
+    assert_eq!(document.id_of_name(new), Some(attribute::EXPORTED.id));
+}
+
+#[test]
+fn a_reference_behind_the_last_string_is_an_error() {
+    let document = Document::read(AAPT2).unwrap();
+    let name = document.start_of(0).unwrap().fields() + 4;
+    for (index, valid) in [(document.pool.len() - 1, true), (document.pool.len(), false), (NONE, true)] {
+        let mut file = AAPT2.to_vec();
+        put(&mut file, name, index);
+        let expected = Malformed::new(name, "a reference to a string that the pool does not have");
+        assert_eq!(Document::read(&file).err(), (!valid).then_some(expected));
     }
 }
