@@ -1,10 +1,11 @@
-//! The formats of Android packages: the manifest of an APK or an App Bundle, read and edited; the layout of an APK's
-//! entries, and its signatures.
+//! The formats of Android packages: manifests, read and edited; signs of protections that an edited app cannot pass; the
+//! layout of an APK's entries, and its signatures.
 //!
-//! Everything works on bytes in memory. Only [`sign::key`] opens files: those that keep a signing key.
+//! Everything works on bytes and names in memory. Only [`sign::key`] opens files: those that keep a signing key.
 
 #![forbid(unsafe_code)]
 
 pub mod layout;
 pub mod manifest;
+pub mod protection;
 pub mod sign;

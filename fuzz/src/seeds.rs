@@ -135,6 +135,7 @@ fn write() -> io::Result<()> {
             seeds.put(if mapping { "mapping" } else { "dump" }, &fs::read(&file)?);
         }
     }
+    seeds.files("manifest", &repository.join("apk/tests/data/manifest"));
     seeds.put("mapping", samples::MAPPING.as_bytes());
     let fixture = repository.join("instrumenter/tests/data/instr_fixture");
     seeds.put("mapping", &fs::read(fixture.join("mapped/mapping.txt"))?);

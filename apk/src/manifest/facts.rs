@@ -1,0 +1,346 @@
+//! What a manifest says of its app, as far as tracing it needs it.
+
+use super::attribute::{self, Attribute};
+use super::document::Document;
+use super::element::Value;
+use super::error::{Error, Malformed};
+
+/// `Build.VERSION_CODES.CUR_DEVELOPMENT`: the number of a preview, whose version is a name.
+const PREVIEW: u32 = 10_000;
+
+/// The most that decoded names may take together, in bytes. Many elements of a hostile file can name the same long string.
+const MAX_NAMES: usize = 16 << 20;
+
+/// The class that `Anrscope.install` is called by without a line of code.
+const START_PROVIDER: &str = "dev.anrscope.StartProvider";
+
+/// The kind of a [`Component`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ComponentKind {
+    /// `<activity>`
+    Activity,
+    /// `<service>`
+    Service,
+    /// `<receiver>`
+    Receiver,
+    /// `<provider>`
+    Provider,
+    /// `<instrumentation>`, which stands outside of `<application>`.
+    Instrumentation,
+}
+
+impl ComponentKind {
+    /// The tag.
+    #[must_use]
+    pub fn tag(self) -> &'static str {
+        match self {
+            Self::Activity => "activity",
+            Self::Service => "service",
+            Self::Receiver => "receiver",
+            Self::Provider => "provider",
+            Self::Instrumentation => "instrumentation",
+        }
+    }
+
+    fn of(document: &dyn Document, element: usize) -> Option<Self> {
+        [Self::Activity, Self::Service, Self::Receiver, Self::Provider, Self::Instrumentation]
+            .into_iter()
+            .find(|kind| document.is_named(element, kind.tag()))
+    }
+}
+
+/// A class that the system creates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Component {
+    /// Which tag it has.
+    pub kind: ComponentKind,
+    /// The full name of the class, in Java's form: `com.example.Main`.
+    pub class: String,
+    /// The name of the process it runs in, with the package in place of a leading colon.
+    pub process: String,
+}
+
+/// What a manifest says of its app.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// `package`. Not empty.
+    pub package: String,
+    /// `split`: the name of the split that this is. `None` for the base.
+    pub split: Option<String>,
+    /// `configForSplit`: the split that this one is a configuration of; empty for one of the base.
+    pub config_for_split: Option<String>,
+    /// `isFeatureSplit`.
+    pub is_feature_split: bool,
+    /// `isolatedSplits`: each split has its own class loader.
+    pub isolated_splits: bool,
+    /// `isSplitRequired`, `requiredSplitTypes` or the store's `com.android.vending.splits.required`: the system refuses to
+    /// install the base alone.
+    pub split_required: bool,
+    /// `versionCode`, with `versionCodeMajor` in the upper 32 bits.
+    pub version_code: u64,
+    /// `versionName`, unless it is a resource.
+    pub version_name: Option<String>,
+    /// `sharedUserId`: the app shares its data with others that are signed with the same key.
+    pub shared_user_id: Option<String>,
+    /// `minSdkVersion`; 1 if it is absent, 10,000 for a preview.
+    pub min_sdk: u32,
+    /// `targetSdkVersion`; [`min_sdk`](Self::min_sdk) if it is absent, 10,000 for a preview.
+    pub target_sdk: u32,
+    /// True if there is an `<application>`.
+    pub has_application: bool,
+    /// `debuggable`
+    pub debuggable: bool,
+    /// `testOnly`: adb must install it with `-t`.
+    pub test_only: bool,
+    /// `hasCode`: false promises that there is no dex.
+    pub has_code: bool,
+    /// `extractNativeLibs`; `None` if it is absent, which the system takes for true.
+    pub extract_native_libs: Option<bool>,
+    /// `useEmbeddedDex`: the dexes are run from the APK and must be stored uncompressed.
+    pub use_embedded_dex: bool,
+    /// The full name of the class of `<application android:name>`.
+    pub application_class: Option<String>,
+    /// The full name of `appComponentFactory`.
+    pub component_factory: Option<String>,
+    /// The full name of `backupAgent`.
+    pub backup_agent: Option<String>,
+    /// The full name of `zygotePreloadName`.
+    pub zygote_preload: Option<String>,
+    /// The name of the main process; usually the package.
+    pub process: String,
+    /// In document order, without aliases.
+    pub components: Vec<Component>,
+    /// The processes of components apart from the main process, sorted.
+    pub other_processes: Vec<String>,
+    /// The names of `<meta-data>` of the application, in document order.
+    pub meta_data: Vec<String>,
+    /// The names of `<uses-permission>`, in document order.
+    pub permissions: Vec<String>,
+}
+
+impl Facts {
+    /// True if the manifest starts the library already.
+    #[must_use]
+    pub fn has_start_provider(&self) -> bool {
+        self.components.iter().any(|component| component.class == START_PROVIDER)
+    }
+
+    /// The classes that the system looks up by the manifest, apart from components: application, factory, backup agent.
+    pub fn other_classes(&self) -> impl Iterator<Item = &str> {
+        [&self.application_class, &self.component_factory, &self.backup_agent, &self.zygote_preload]
+            .into_iter()
+            .filter_map(Option::as_deref)
+    }
+
+    /// True for a split of configuration: resources or native libraries without code.
+    #[must_use]
+    pub fn is_config_split(&self) -> bool {
+        self.split.is_some() && !self.is_feature_split && self.config_for_split.is_some()
+    }
+
+    pub(super) fn of(document: &dyn Document) -> Result<Self, Error> {
+        if document.is_empty() || !document.is_named(0, "manifest") {
+            return Err(Error::NoManifest);
+        }
+        let mut reader = Reader { document, names: 0 };
+        let package =
+            reader.plain_text("package")?.filter(|package| !package.is_empty()).ok_or(Error::NoManifest)?;
+        let mut facts = Self {
+            process: package.clone(),
+            package,
+            has_code: true,
+            min_sdk: 1,
+            target_sdk: 1,
+            ..Self::default()
+        };
+        facts.read_root(&mut reader)?;
+        for element in 1..document.len() {
+            match document.parent(element) {
+                Some(0) => facts.read_child(&mut reader, element)?,
+                Some(parent) if Some(parent) == application(document) => {
+                    facts.read_member(&mut reader, element)?
+                }
+                _ => {}
+            }
+        }
+        let others = facts.components.iter().map(|component| &component.process);
+        facts.other_processes = others.filter(|process| **process != facts.process).cloned().collect();
+        facts.other_processes.sort_unstable();
+        facts.other_processes.dedup();
+        Ok(facts)
+    }
+
+    fn read_root(&mut self, reader: &mut Reader<'_>) -> Result<(), Malformed> {
+        self.split = reader.plain_text("split")?;
+        self.config_for_split = reader.plain_text("configForSplit")?;
+        self.is_feature_split = reader.boolean(0, attribute::IS_FEATURE_SPLIT)?.unwrap_or(false);
+        self.isolated_splits = reader.boolean(0, attribute::ISOLATED_SPLITS)?.unwrap_or(false);
+        self.split_required = reader.boolean(0, attribute::IS_SPLIT_REQUIRED)?.unwrap_or(false)
+            || reader.text(0, attribute::REQUIRED_SPLIT_TYPES)?.is_some_and(|types| !types.is_empty());
+        let half =
+            |value: Option<i64>| value.and_then(|code| u32::try_from(code & 0xffff_ffff).ok()).unwrap_or(0);
+        let code = half(reader.integer(0, attribute::VERSION_CODE)?);
+        let major = half(reader.integer(0, attribute::VERSION_CODE_MAJOR)?);
+        self.version_code = u64::from(major) << 32 | u64::from(code);
+        self.version_name = reader.text(0, attribute::VERSION_NAME)?;
+        self.shared_user_id = reader.text(0, attribute::SHARED_USER_ID)?;
+        Ok(())
+    }
+
+    /// Reads a child of `<manifest>`.
+    fn read_child(&mut self, reader: &mut Reader<'_>, element: usize) -> Result<(), Malformed> {
+        let document = reader.document;
+        if Some(element) == application(document) {
+            self.read_application(reader, element)?;
+        } else if document.is_named(element, "uses-sdk") {
+            let min = reader.attribute(element, attribute::MIN_SDK_VERSION)?;
+            let target = reader.attribute(element, attribute::TARGET_SDK_VERSION)?;
+            self.min_sdk = sdk(min.as_ref()).unwrap_or(1);
+            self.target_sdk = sdk(target.as_ref()).unwrap_or(self.min_sdk);
+        } else if document.is_named(element, "uses-permission")
+            || document.is_named(element, "uses-permission-sdk-23")
+        {
+            self.permissions.extend(reader.text(element, attribute::NAME)?);
+        } else if document.is_named(element, ComponentKind::Instrumentation.tag()) {
+            self.read_component(reader, element, ComponentKind::Instrumentation)?;
+        }
+        Ok(())
+    }
+
+    fn read_application(&mut self, reader: &mut Reader<'_>, element: usize) -> Result<(), Malformed> {
+        self.has_application = true;
+        self.debuggable = reader.boolean(element, attribute::DEBUGGABLE)?.unwrap_or(false);
+        self.test_only = reader.boolean(element, attribute::TEST_ONLY)?.unwrap_or(false);
+        self.has_code = reader.boolean(element, attribute::HAS_CODE)?.unwrap_or(true);
+        self.extract_native_libs = reader.boolean(element, attribute::EXTRACT_NATIVE_LIBS)?;
+        self.use_embedded_dex = reader.boolean(element, attribute::USE_EMBEDDED_DEX)?.unwrap_or(false);
+        let mut class = |attribute| {
+            let name = reader.text(element, attribute)?;
+            Ok::<_, Malformed>(
+                name.filter(|name| !name.is_empty()).map(|name| class_name(&self.package, &name)),
+            )
+        };
+        self.application_class = class(attribute::NAME)?;
+        self.component_factory = class(attribute::APP_COMPONENT_FACTORY)?;
+        self.backup_agent = class(attribute::BACKUP_AGENT)?;
+        self.zygote_preload = class(attribute::ZYGOTE_PRELOAD_NAME)?;
+        if let Some(process) = reader.text(element, attribute::PROCESS)? {
+            self.process = process_name(&self.package, &process);
+        }
+        Ok(())
+    }
+
+    /// Reads a child of `<application>`.
+    fn read_member(&mut self, reader: &mut Reader<'_>, element: usize) -> Result<(), Malformed> {
+        if reader.document.is_named(element, "meta-data") {
+            if let Some(name) = reader.text(element, attribute::NAME)? {
+                let required = name == "com.android.vending.splits.required";
+                if required && reader.boolean(element, attribute::VALUE)? == Some(true) {
+                    self.split_required = true;
+                }
+                self.meta_data.push(name);
+            }
+        } else if let Some(kind) = ComponentKind::of(reader.document, element) {
+            self.read_component(reader, element, kind)?;
+        }
+        Ok(())
+    }
+
+    fn read_component(
+        &mut self,
+        reader: &mut Reader<'_>,
+        element: usize,
+        kind: ComponentKind,
+    ) -> Result<(), Malformed> {
+        let Some(name) = reader.text(element, attribute::NAME)? else { return Ok(()) };
+        let class = class_name(&self.package, &name);
+        let process = match reader.text(element, attribute::PROCESS)? {
+            Some(process) => process_name(&self.package, &process),
+            None => self.process.clone(),
+        };
+        reader.count(class.len() + process.len())?;
+        self.components.push(Component { kind, class, process });
+        Ok(())
+    }
+}
+
+/// The `<application>` that the system reads: the first one directly in `<manifest>`.
+pub(super) fn application(document: &dyn Document) -> Option<usize> {
+    children(document, 0).find(|element| document.is_named(*element, "application"))
+}
+
+/// The elements directly in this one.
+pub(super) fn children(document: &dyn Document, parent: usize) -> impl Iterator<Item = usize> + '_ {
+    (0..document.len()).filter(move |element| document.parent(*element) == Some(parent))
+}
+
+/// The full name of a class, as `PackageParser.buildClassName` forms it.
+pub(super) fn class_name(package: &str, name: &str) -> String {
+    match name {
+        name if name.starts_with('.') => format!("{package}{name}"),
+        name if name.contains('.') => name.to_owned(),
+        name => format!("{package}.{name}"),
+    }
+}
+
+/// A leading colon stands for the package.
+fn process_name(package: &str, name: &str) -> String {
+    match name.strip_prefix(':') {
+        Some(rest) => format!("{package}:{rest}"),
+        None => name.to_owned(),
+    }
+}
+
+/// An API level. A name is a preview's.
+pub(super) fn sdk(value: Option<&Value>) -> Option<u32> {
+    let value = value?;
+    match value.integer() {
+        Some(level) => u32::try_from(level).ok(),
+        None => value.text().map(|_| PREVIEW),
+    }
+}
+
+/// Reads attributes and limits what is decoded.
+struct Reader<'a> {
+    document: &'a dyn Document,
+    /// Bytes decoded so far.
+    names: usize,
+}
+
+impl Reader<'_> {
+    fn count(&mut self, size: usize) -> Result<(), Malformed> {
+        self.names = self.names.saturating_add(size);
+        if self.names > MAX_NAMES {
+            return Err(Malformed::new(0, "the names in the manifest take more than 16 MiB"));
+        }
+        Ok(())
+    }
+
+    fn attribute(&mut self, element: usize, attribute: Attribute) -> Result<Option<Value>, Malformed> {
+        let value = self.document.android_attribute(element, attribute)?;
+        self.count(value.as_ref().and_then(Value::text).map_or(0, str::len))?;
+        Ok(value)
+    }
+
+    fn text(&mut self, element: usize, attribute: Attribute) -> Result<Option<String>, Malformed> {
+        Ok(match self.attribute(element, attribute)? {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        })
+    }
+
+    fn boolean(&mut self, element: usize, attribute: Attribute) -> Result<Option<bool>, Malformed> {
+        Ok(self.attribute(element, attribute)?.and_then(|value| value.boolean()))
+    }
+
+    fn integer(&mut self, element: usize, attribute: Attribute) -> Result<Option<i64>, Malformed> {
+        Ok(self.attribute(element, attribute)?.and_then(|value| value.integer()))
+    }
+
+    /// A string of `<manifest>`.
+    fn plain_text(&mut self, name: &str) -> Result<Option<String>, Malformed> {
+        let value = self.document.plain_attribute(0, name)?;
+        self.count(value.as_ref().and_then(Value::text).map_or(0, str::len))?;
+        Ok(value.and_then(|value| value.text().map(str::to_owned)))
+    }
+}
