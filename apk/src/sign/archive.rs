@@ -7,8 +7,8 @@ use crate::layout::{self, Entry, is_signature};
 
 /// Android below this API level looks only at the JAR signature.
 const FIRST_V2: u32 = 24;
-/// Android below this API level does not know ECDSA in a JAR signature.
-const FIRST_ECDSA: u32 = 18;
+/// Android below this API level knows neither SHA-256 nor ECDSA in a JAR signature.
+const FIRST_SHA256: u32 = 18;
 
 /// Writes and signs an APK with `entries`, in their order: schemes v2 and v3, and v1 if `min_sdk`, the manifest's
 /// `minSdkVersion`, is below 24. Files of an existing signature are dropped.
@@ -23,7 +23,7 @@ pub fn sign_entries(
     min_sdk: u32,
 ) -> Result<Vec<u8>, Error> {
     let mut kept: Vec<&Entry<'_>> = entries.iter().filter(|entry| !is_signature(&entry.name)).collect();
-    if min_sdk < FIRST_ECDSA {
+    if min_sdk < FIRST_SHA256 {
         return Err(Error::MinSdk(min_sdk));
     }
     let signature = if min_sdk < FIRST_V2 { v1::sign(&kept, identity)? } else { Vec::new() };
@@ -44,7 +44,7 @@ pub fn sign_archive(mut apk: Vec<u8>, identity: &Identity) -> Result<Vec<u8>, Er
     apk.resize(apk.len().next_multiple_of(PAGE), 0);
     set_directory(&mut end, apk.len())?;
     let digest = digest::of_contents([&apk, &directory, &end]);
-    let values = [(block::V2, scheme::v2(identity, &digest)), (block::V3, scheme::v3(identity, &digest))];
+    let values = [(block::V2, scheme::v2(identity, &digest)?), (block::V3, scheme::v3(identity, &digest)?)];
     apk.extend_from_slice(&block::encode(&values));
     set_directory(&mut end, apk.len())?;
     apk.extend_from_slice(&directory);

@@ -74,23 +74,12 @@ fn algorithm() -> Vec<u8> {
     value(SEQUENCE, &[&value(OID, &[oid::ECDSA_SHA256])])
 }
 
-/// Returns the public key of P-256 whose point has this uncompressed encoding (SEC 1), in DER.
-pub(crate) fn public_key(point: &[u8]) -> Vec<u8> {
-    let algorithm = value(SEQUENCE, &[&value(OID, &[oid::EC_KEY]), &value(OID, &[oid::P256])]);
-    value(SEQUENCE, &[&algorithm, &value(BIT_STRING, &[&[0], point])])
-}
-
-/// Returns the encoding of the point of a public key of P-256; `None` if it is a different key.
-pub(crate) fn point(public_key: &[u8]) -> Option<&[u8]> {
-    let mut fields = Reader(public_key).inside(SEQUENCE)?;
-    let mut algorithm = fields.inside(SEQUENCE)?;
-    let is_ec =
-        algorithm.optional(OID)?.contents == oid::EC_KEY && algorithm.optional(OID)?.contents == oid::P256;
-    fields.optional(BIT_STRING)?.contents.strip_prefix(&[0]).filter(|_| is_ec)
-}
-
-/// Returns a certificate for `public_key` (in DER) that is signed by `sign`, valid from the day of `now`.
-pub(crate) fn self_signed(public_key: &[u8], now: SystemTime, sign: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
+/// Returns a certificate for `public_key` (of P-256, in DER) that is signed by `sign`, valid from the day of `now`.
+pub(crate) fn self_signed<E>(
+    public_key: &[u8],
+    now: SystemTime,
+    sign: impl Fn(&[u8]) -> Result<Vec<u8>, E>,
+) -> Result<Vec<u8>, E> {
     let days = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs() / DAY;
     // A certificate of a clock that is set to the far future is of no use, but must not fail to be encoded.
     let days = days.min(2_000_000);
@@ -99,7 +88,7 @@ pub(crate) fn self_signed(public_key: &[u8], now: SystemTime, sign: impl Fn(&[u8
     let serial = unsigned(digest.get(..16).unwrap_or_default());
     let validity = value(SEQUENCE, &[&time(days), &time(days + VALID_DAYS)]);
     let signed = value(SEQUENCE, &[&serial, &algorithm(), &name(), &validity, &name(), public_key]);
-    value(SEQUENCE, &[&signed, &algorithm(), &value(BIT_STRING, &[&[0], &sign(&signed)])])
+    Ok(value(SEQUENCE, &[&signed, &algorithm(), &value(BIT_STRING, &[&[0], &sign(&signed)?])]))
 }
 
 #[cfg(test)]
@@ -108,7 +97,12 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Certificate, date, point, public_key, self_signed, time};
+    use super::{Certificate, date, self_signed, time};
+    use crate::sign::public_key::PublicKey;
+
+    fn sign(_: &[u8]) -> Result<Vec<u8>, ()> {
+        Ok(vec![1; 70])
+    }
 
     #[test]
     fn dates_are_those_of_the_calendar() {
@@ -134,27 +128,25 @@ mod tests {
 
     #[test]
     fn the_fields_of_a_certificate_are_read_and_no_prefix_of_it() {
-        let key = public_key(&[4; 65]);
-        assert_eq!(point(&key), Some(&[4; 65][..]));
+        let key = PublicKey::encode_p256(&[4; 65]);
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
-        let der = self_signed(&key, now, |_| vec![1; 70]);
+        let der = self_signed(&key, now, sign).unwrap();
         let fields = Certificate::read(&der).unwrap();
         assert_eq!(fields.public_key, key);
         for end in 0..der.len() {
             assert_eq!(Certificate::read(&der[..end]), None, "{end}");
-            assert!(end >= key.len() || point(&key[..end]).is_none());
         }
     }
 
     proptest! {
         #[test]
         fn a_damaged_certificate_is_read_within_bounds(at in 0_usize..250, byte: u8) {
-            let mut der = self_signed(&public_key(&[4; 65]), SystemTime::UNIX_EPOCH, |_| vec![1; 70]);
+            let mut der = self_signed(&PublicKey::encode_p256(&[4; 65]), SystemTime::UNIX_EPOCH, sign).unwrap();
             if let Some(place) = der.get_mut(at) {
                 *place = byte;
             }
             if let Some(fields) = Certificate::read(&der) {
-                point(fields.public_key);
+                PublicKey::read(fields.public_key);
             }
         }
     }

@@ -22,8 +22,8 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// ECDSA signatures of the JAR signature begin with Android 4.3.
-    #[error("cannot sign for API {0}: ECDSA signatures need a minSdkVersion of at least 18")]
+    /// SHA-256 and ECDSA in the JAR signature begin with Android 4.3.
+    #[error("cannot sign for API {0}: signatures with SHA-256 need a minSdkVersion of at least 18")]
     MinSdk(u32),
     /// The signing block is damaged.
     #[error("the signing block is damaged: {what} at byte {at}")]
@@ -41,6 +41,9 @@ pub enum Error {
         /// What is wrong.
         what: &'static str,
     },
+    /// The system has no random numbers, with which the timing of RSA is hidden.
+    #[error("cannot sign: {0}")]
+    Sign(String),
     /// The APK would exceed 4 GiB with its signature.
     #[error("the signed APK has more than 4 GiB, which Android does not read")]
     TooLarge,
@@ -82,15 +85,16 @@ pub enum KeyError {
         /// The PKCS#12 file of the second command.
         input: String,
     },
-    /// A key of an algorithm other than ECDSA on P-256.
+    /// A key of an algorithm other than RSA and ECDSA on P-256.
     #[error(
-        "cannot sign with {path:?}: it holds {kind}, and only EC keys on P-256 are supported. Write an unsigned APK \
-         (--unsigned), then sign it with apksigner: apksigner sign --key KEY.pk8 --cert CERT.pem APP.apk"
+        "cannot sign with {path:?}: it holds {kind}, and only RSA keys of 1024 to 8192 bits and EC keys on P-256 are supported. \
+         Write an unsigned APK (--unsigned), then sign it with apksigner: \
+         apksigner sign --key KEY.pk8 --cert CERT.pem APP.apk"
     )]
     Algorithm {
         /// The file.
         path: PathBuf,
-        /// The key, with its article: `an RSA key`.
+        /// The key, with its article: `a DSA key`.
         kind: &'static str,
     },
     /// The private key is encrypted.

@@ -1,8 +1,7 @@
 //! Signing keys: a generated debug key that is kept in a file, or a given key.
 //!
-//! A key is EC on P-256, as PEM or DER: PKCS#8 (`PRIVATE KEY`) or SEC 1 (`EC PRIVATE KEY`), with its X.509 certificate in
-//! the same PEM file or in another one. Keystores, encrypted keys and RSA keys are refused with the command that helps.
-//! RSA keys are refused because no maintained crate signs with them in constant time (RUSTSEC-2023-0071).
+//! A key is RSA, or EC on P-256, as PEM or DER, with its X.509 certificate in the same PEM file or in another one.
+//! Keystores and encrypted keys are refused with the command that converts them.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -11,22 +10,18 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use p256::ecdsa::signature::Signer;
-use p256::ecdsa::{Signature, SigningKey, VerifyingKey};
-use p256::elliptic_curve::Generate;
-
-use super::KeyError;
 use super::certificate::{self, Certificate};
-use super::der::{CONTEXT_0, INTEGER, OCTET_STRING, OID, Reader, SEQUENCE, oid, unsigned, value};
+use super::der::{INTEGER, Reader, SEQUENCE};
 use super::digest::sha256;
-use super::pem;
+use super::private_key::{PrivateKey, Refused};
+use super::{Error, KeyError, pem};
 
 /// The largest key or certificate file that is read, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
 /// A private key with its certificates. Debug output does not show the key.
 pub struct Identity {
-    key: SigningKey,
+    key: PrivateKey,
     /// In DER; the first one is the key's.
     certificates: Vec<Vec<u8>>,
     /// That of the certificate, in DER.
@@ -47,14 +42,15 @@ impl Identity {
     /// # Errors
     /// The system has no random numbers.
     pub fn generate(now: SystemTime) -> Result<Self, KeyError> {
-        let key = SigningKey::try_generate().map_err(|error| KeyError::Random(error.to_string()))?;
-        Ok(Self::self_signed(key, now))
+        Self::self_signed(PrivateKey::generate()?, now)
     }
 
-    pub(crate) fn self_signed(key: SigningKey, now: SystemTime) -> Self {
-        let public_key = public_key(&key);
-        let certificate = certificate::self_signed(&public_key, now, |message| sign(&key, message));
-        Self { key, certificates: vec![certificate], public_key }
+    /// Returns a key of P-256 with a certificate that it signs itself.
+    pub(crate) fn self_signed(key: PrivateKey, now: SystemTime) -> Result<Self, KeyError> {
+        let public_key = key.public_key();
+        let sign = |message: &[u8]| key.sign(message).map_err(|error| KeyError::Random(error.to_string()));
+        let certificate = certificate::self_signed(&public_key, now, sign)?;
+        Ok(Self { key, certificates: vec![certificate], public_key })
     }
 
     /// Reads the debug key of `path`. If there is no such file, generates a key and creates the file, readable by its owner
@@ -67,7 +63,7 @@ impl Identity {
             Ok(_) => Ok((Self::read(path, None)?, false)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let identity = Self::generate(now)?;
-                if create(path, identity.to_pem().as_bytes())? {
+                if create(path, identity.to_pem().unwrap_or_default().as_bytes())? {
                     return Ok((identity, true));
                 }
                 Ok((Self::read(path, None)?, false))
@@ -89,14 +85,9 @@ impl Identity {
             None => (key, certificates_of(sections)),
         };
         let invalid = |what| KeyError::Invalid { path: path.into(), what };
-        // Keys and not bytes are compared, since a point has two encodings.
-        let is_own = |key: &[u8]| {
-            let key = certificate::point(key).and_then(|point| VerifyingKey::from_sec1_bytes(point).ok());
-            key.as_ref() == Some(private.verifying_key())
-        };
         let own = certificates.iter().enumerate().find_map(|(place, der)| {
             let key = Certificate::read(der)?.public_key;
-            is_own(key).then(|| (place, key.to_vec()))
+            private.is_half_of(key).then(|| (place, key.to_vec()))
         });
         let (own, public_key) = own.ok_or_else(|| match (certificates.is_empty(), certificate) {
             (true, None) => invalid("it has no certificate. Give the file of the certificate too"),
@@ -138,33 +129,23 @@ impl Identity {
         &self.public_key
     }
 
-    /// Returns the signature of `message` (ECDSA with SHA-256) in DER.
-    pub(crate) fn sign(&self, message: &[u8]) -> Vec<u8> {
-        sign(&self.key, message)
+    /// Returns the private key.
+    pub(crate) fn key(&self) -> &PrivateKey {
+        &self.key
     }
 
-    /// Returns private key and certificates as PEM, as [`read`](Self::read) takes them.
-    #[must_use]
-    pub fn to_pem(&self) -> String {
-        let point = self.key.verifying_key().to_sec1_point(false);
-        let public = value(0xa1, &[&value(super::der::BIT_STRING, &[&[0], point.as_ref()])]);
-        let secret = value(OCTET_STRING, &[&self.key.to_bytes()]);
-        let key = value(SEQUENCE, &[&unsigned(&[1]), &secret, &public]);
-        let algorithm = value(SEQUENCE, &[&value(OID, &[oid::EC_KEY]), &value(OID, &[oid::P256])]);
-        let key = value(SEQUENCE, &[&unsigned(&[0]), &algorithm, &value(OCTET_STRING, &[&key])]);
+    /// Returns the signature of `message`.
+    pub(crate) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+        self.key.sign(message)
+    }
+
+    /// Returns private key and certificates as PEM, as [`read`](Self::read) takes them; `None` if the key was given: there
+    /// is a file of it.
+    fn to_pem(&self) -> Option<String> {
+        let key = pem::encode("PRIVATE KEY", &self.key.to_pkcs8()?);
         let certificates = self.certificates.iter().map(|der| pem::encode("CERTIFICATE", der));
-        core::iter::once(pem::encode("PRIVATE KEY", &key)).chain(certificates).collect()
+        Some(core::iter::once(key).chain(certificates).collect())
     }
-}
-
-fn sign(key: &SigningKey, message: &[u8]) -> Vec<u8> {
-    let signature: Signature = key.sign(message);
-    let (r, s) = signature.split_bytes();
-    value(SEQUENCE, &[&unsigned(&r), &unsigned(&s)])
-}
-
-fn public_key(key: &SigningKey) -> Vec<u8> {
-    certificate::public_key(key.verifying_key().to_sec1_point(false).as_ref())
 }
 
 /// Writes a new file, so that it appears completely or not at all. Returns whether this call has created it.
@@ -276,64 +257,23 @@ fn certificates_of(sections: Vec<(String, Vec<u8>)>) -> Vec<Vec<u8>> {
 }
 
 /// Returns the private key among `sections`.
-fn find_key(path: &Path, sections: &[(String, Vec<u8>)]) -> Result<SigningKey, KeyError> {
-    let algorithm = |kind| KeyError::Algorithm { path: PathBuf::from(path), kind };
+fn find_key(path: &Path, sections: &[(String, Vec<u8>)]) -> Result<PrivateKey, KeyError> {
     let invalid = |what| KeyError::Invalid { path: path.into(), what };
     for (label, der) in sections {
-        let secret = match label.as_str() {
+        let key = match label.as_str() {
             "ENCRYPTED PRIVATE KEY" => return Err(KeyError::Encrypted { path: path.into() }),
-            "RSA PRIVATE KEY" => return Err(algorithm("an RSA key")),
-            "DSA PRIVATE KEY" => return Err(algorithm("a DSA key")),
-            "PRIVATE KEY" => match pkcs8_secret(der) {
-                Ok(secret) => secret,
-                Err(Some(kind)) => return Err(algorithm(kind)),
-                Err(None) => return Err(invalid("its private key is damaged")),
-            },
-            "EC PRIVATE KEY" => match sec1_secret(der, true) {
-                Ok(secret) => secret,
-                Err(Some(kind)) => return Err(algorithm(kind)),
-                Err(None) => return Err(invalid("its private key is damaged")),
-            },
+            "DSA PRIVATE KEY" => Err(Refused::Kind("a DSA key")),
+            "PRIVATE KEY" => PrivateKey::from_pkcs8(der),
+            "EC PRIVATE KEY" => PrivateKey::from_sec1(der),
+            "RSA PRIVATE KEY" => PrivateKey::from_pkcs1(der),
             _ => continue,
         };
-        return SigningKey::from_slice(secret)
-            .map_err(|_| invalid("its private key is not a number of P-256"));
+        return key.map_err(|refused| match refused {
+            Refused::Kind(kind) => KeyError::Algorithm { path: path.into(), kind },
+            Refused::Damaged(what) => invalid(what),
+        });
     }
     Err(invalid("it has no private key"))
-}
-
-/// Why a key cannot be used: the kind of a key that is not supported, or `None` if it is damaged.
-type Refused = Option<&'static str>;
-
-/// Returns the secret number of a PKCS#8 key (RFC 5208).
-fn pkcs8_secret(der: &[u8]) -> Result<&[u8], Refused> {
-    let mut fields = Reader(der).inside(SEQUENCE).ok_or(None)?;
-    let _version = fields.optional(INTEGER).ok_or(None)?;
-    let mut algorithm = fields.inside(SEQUENCE).ok_or(None)?;
-    let id = algorithm.optional(OID).ok_or(None)?.contents;
-    if id == oid::RSA_KEY {
-        return Err(Some("an RSA key"));
-    }
-    if id != oid::EC_KEY {
-        return Err(Some("a key that is not EC"));
-    }
-    if algorithm.optional(OID).is_none_or(|curve| curve.contents != oid::P256) {
-        return Err(Some("an EC key on another curve"));
-    }
-    sec1_secret(fields.optional(OCTET_STRING).ok_or(None)?.contents, false)
-}
-
-/// Returns the secret number of a SEC 1 key (RFC 5915), which must name its curve if nothing else does.
-fn sec1_secret(der: &[u8], names_curve: bool) -> Result<&[u8], Refused> {
-    let mut fields = Reader(der).inside(SEQUENCE).ok_or(None)?;
-    let _version = fields.optional(INTEGER).ok_or(None)?;
-    let secret = fields.optional(OCTET_STRING).ok_or(None)?.contents;
-    let curve = fields.inside(CONTEXT_0).and_then(|mut curve| curve.optional(OID));
-    match curve {
-        Some(curve) if curve.contents != oid::P256 => Err(Some("an EC key on another curve")),
-        None if names_curve => Err(None),
-        _ => Ok(secret),
-    }
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@
 //! bytes -> find_signers: who signed it     verify: whether the signatures are correct
 //! ```
 //!
-//! Android 9 (API 28) and later check v3, Android 7 (API 24) and later v2, and older ones v1. All are ECDSA on P-256 with
-//! SHA-256, with the deterministic nonce of RFC 6979: the same APK and key give the same bytes. The schemes are those of
+//! Android 9 (API 28) and later check v3, Android 7 (API 24) and later v2, and older ones v1. All use SHA-256, with ECDSA on
+//! P-256 or with RSA (PKCS#1 v1.5). ECDSA has the deterministic nonce of RFC 6979, and this RSA has none: the same APK and
+//! key give the same bytes. The schemes are those of
 //! source.android.com ("APK Signature Scheme v2", "… v3"), the JAR signature that of the JAR file specification.
 
 mod archive;
@@ -17,6 +18,8 @@ mod digest;
 mod error;
 pub mod key;
 mod pem;
+mod private_key;
+mod public_key;
 mod scheme;
 mod v1;
 mod verify;

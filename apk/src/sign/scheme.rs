@@ -8,9 +8,11 @@
 //!
 //! The SDK versions are only in v3. Everything but numbers stands behind its length.
 
-use super::Identity;
 use super::block::prefixed;
+use super::{Error, Identity};
 
+/// RSA (PKCS#1 v1.5) with SHA-256, with digests of chunks of 1 MiB.
+pub(crate) const RSA_SHA256: u32 = 0x0103;
 /// ECDSA with SHA-256, with digests of chunks of 1 MiB.
 pub(crate) const ECDSA_SHA256: u32 = 0x0201;
 /// The attribute of a v2 signature that names the newest scheme of the APK. Android refuses an APK from which somebody
@@ -22,24 +24,29 @@ pub(crate) const V3_MIN_SDK: u32 = 24;
 pub(crate) const V3_MAX_SDK: u32 = i32::MAX as u32;
 
 /// Returns the value of scheme v2 in a block that has v3 too, for contents with this digest.
-pub(crate) fn v2(identity: &Identity, digest: &[u8; 32]) -> Vec<u8> {
+pub(crate) fn v2(identity: &Identity, digest: &[u8; 32]) -> Result<Vec<u8>, Error> {
     let attribute = [STRIPPING_PROTECTION.to_le_bytes(), 3_u32.to_le_bytes()].concat();
     signers(identity, digest, &[], &prefixed(&[&prefixed(&[&attribute])]))
 }
 
 /// Returns the value of scheme v3 for contents with this digest.
-pub(crate) fn v3(identity: &Identity, digest: &[u8; 32]) -> Vec<u8> {
+pub(crate) fn v3(identity: &Identity, digest: &[u8; 32]) -> Result<Vec<u8>, Error> {
     let range = [V3_MIN_SDK.to_le_bytes(), V3_MAX_SDK.to_le_bytes()].concat();
     signers(identity, digest, &range, &prefixed(&[]))
 }
 
-fn signers(identity: &Identity, digest: &[u8; 32], range: &[u8], attributes: &[u8]) -> Vec<u8> {
-    let algorithm = ECDSA_SHA256.to_le_bytes();
+fn signers(
+    identity: &Identity,
+    digest: &[u8; 32],
+    range: &[u8],
+    attributes: &[u8],
+) -> Result<Vec<u8>, Error> {
+    let algorithm = identity.key().algorithm().to_le_bytes();
     let digests = prefixed(&[&prefixed(&[&algorithm, &prefixed(&[digest])])]);
     let certificates: Vec<u8> = identity.certificates().iter().flat_map(|der| prefixed(&[der])).collect();
     let signed = [&digests, &prefixed(&[&certificates]), range, attributes].concat();
-    let signature = prefixed(&[&identity.sign(&signed)]);
+    let signature = prefixed(&[&identity.sign(&signed)?]);
     let signatures = prefixed(&[&prefixed(&[&algorithm, &signature])]);
     let signer = [&prefixed(&[&signed]), range, &signatures, &prefixed(&[identity.public_key()])].concat();
-    prefixed(&[&prefixed(&[&signer])])
+    Ok(prefixed(&[&prefixed(&[&signer])]))
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! META-INF/MANIFEST.MF   digest of each entry
 //! META-INF/ANRSCOPE.SF   digest of the manifest and of each of its sections
-//! META-INF/ANRSCOPE.EC   PKCS#7: signature of the .SF file, and certificates
+//! META-INF/ANRSCOPE.EC   PKCS#7: signature of the .SF file, and certificates; ANRSCOPE.RSA for an RSA key
 //! ```
 
 use rayon::prelude::*;
@@ -64,16 +64,18 @@ pub(crate) fn sign<'a>(entries: &[&Entry<'_>], identity: &Identity) -> Result<Ve
     for (name, digest, _) in &sections {
         file.extend_from_slice(&section(name, digest));
     }
-    let signature = pkcs7(&file, identity);
+    let signature = pkcs7(&file, identity)?;
+    let is_rsa = identity.key().key_oid() == oid::RSA_KEY;
+    let name: &[u8] = if is_rsa { b"META-INF/ANRSCOPE.RSA" } else { b"META-INF/ANRSCOPE.EC" };
     Ok(vec![
         Entry::new(b"META-INF/MANIFEST.MF".as_slice(), manifest, true),
         Entry::new(b"META-INF/ANRSCOPE.SF".as_slice(), file, true),
-        Entry::new(b"META-INF/ANRSCOPE.EC".as_slice(), signature, true),
+        Entry::new(name, signature, true),
     ])
 }
 
 /// Returns a detached PKCS#7 signature of `message` (RFC 2315), without signed attributes.
-fn pkcs7(message: &[u8], identity: &Identity) -> Vec<u8> {
+fn pkcs7(message: &[u8], identity: &Identity) -> Result<Vec<u8>, Error> {
     let algorithm = |id: &[u8]| value(SEQUENCE, &[&value(OID, &[id]), &value(NULL, &[])]);
     let one = unsigned(&[1]);
     let certificate = identity.certificate_fields();
@@ -84,8 +86,8 @@ fn pkcs7(message: &[u8], identity: &Identity) -> Vec<u8> {
             &value(SEQUENCE, &[certificate.issuer, certificate.serial]),
             &algorithm(oid::SHA256),
             // The key's algorithm, not the signature's: Android 4.3 and 4.4 know no other.
-            &algorithm(oid::EC_KEY),
-            &value(OCTET_STRING, &[&identity.sign(message)]),
+            &algorithm(identity.key().key_oid()),
+            &value(OCTET_STRING, &[&identity.sign(message)?]),
         ],
     );
     let certificates: Vec<&[u8]> = identity.certificates().iter().map(Vec::as_slice).collect();
@@ -99,7 +101,7 @@ fn pkcs7(message: &[u8], identity: &Identity) -> Vec<u8> {
             &value(SET, &[&signer]),
         ],
     );
-    value(SEQUENCE, &[&value(OID, &[oid::PKCS7_SIGNED]), &value(CONTEXT_0, &[&signed])])
+    Ok(value(SEQUENCE, &[&value(OID, &[oid::PKCS7_SIGNED]), &value(CONTEXT_0, &[&signed])]))
 }
 
 /// Returns the certificate of the first signer of a PKCS#7 signature, or its first certificate if it has the signer's
@@ -136,15 +138,15 @@ mod tests {
     use std::sync::LazyLock;
     use std::time::SystemTime;
 
-    use p256::ecdsa::SigningKey;
     use proptest::prelude::*;
 
     use super::{pkcs7, section, sign, signer_certificate};
     use crate::layout::{Data, Entry};
     use crate::sign::Identity;
+    use crate::sign::private_key::PrivateKey;
 
     fn identity(byte: u8) -> Identity {
-        Identity::self_signed(SigningKey::from_slice(&[byte; 32]).unwrap(), SystemTime::UNIX_EPOCH)
+        Identity::self_signed(PrivateKey::from_secret(&[byte; 32]).unwrap(), SystemTime::UNIX_EPOCH).unwrap()
     }
 
     #[test]
@@ -177,14 +179,14 @@ mod tests {
     #[test]
     fn the_certificate_of_the_signer_is_found_and_not_in_a_truncated_signature() {
         let identity = identity(1);
-        let signature = pkcs7(b"x", &identity);
+        let signature = pkcs7(b"x", &identity).unwrap();
         assert_eq!(signer_certificate(&signature), Some(identity.certificates()[0].as_slice()));
         for end in 0..signature.len() {
             assert_eq!(signer_certificate(&signature[..end]), None, "{end}");
         }
     }
 
-    static SIGNATURE: LazyLock<Vec<u8>> = LazyLock::new(|| pkcs7(b"x", &identity(1)));
+    static SIGNATURE: LazyLock<Vec<u8>> = LazyLock::new(|| pkcs7(b"x", &identity(1)).unwrap());
 
     proptest! {
         #[test]

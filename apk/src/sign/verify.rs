@@ -2,14 +2,11 @@
 
 use std::fmt;
 
-use p256::ecdsa::signature::Verifier;
-use p256::ecdsa::{Signature, VerifyingKey};
-
 use super::archive::set_directory;
 use super::block::{self, Block, Fields};
-use super::certificate::{Certificate, point};
-use super::der::{INTEGER, Reader, SEQUENCE};
-use super::scheme::{ECDSA_SHA256, STRIPPING_PROTECTION};
+use super::certificate::Certificate;
+use super::public_key::PublicKey;
+use super::scheme::STRIPPING_PROTECTION;
 use super::{Error, digest, v1};
 use crate::layout::sections::Sections;
 use crate::layout::{self, Data, contents};
@@ -150,7 +147,7 @@ pub fn find_signers(apk: &[u8]) -> Result<Vec<FoundSigner>, Error> {
     Ok(found)
 }
 
-/// Verifies the signatures of schemes v2 and v3 that are ECDSA on P-256, as this crate makes them. Returns the signers;
+/// Verifies the signatures of schemes v2 and v3 that are ECDSA on P-256 or RSA (PKCS#1 v1.5), with SHA-256. Returns the signers;
 /// none if the APK has no signing block.
 ///
 /// # Errors
@@ -177,11 +174,11 @@ pub fn verify(apk: &[u8]) -> Result<Vec<Verified>, Error> {
     Ok(verified)
 }
 
-/// Returns the value with the number of [`ECDSA_SHA256`] in a list of pairs.
-fn find<'a>(mut list: Fields<'a>) -> Result<Option<&'a [u8]>, Error> {
+/// Returns the value of `algorithm` in a list of pairs.
+fn find<'a>(mut list: Fields<'a>, algorithm: u32) -> Result<Option<&'a [u8]>, Error> {
     while !list.is_empty() {
         let mut pair = list.prefixed()?;
-        if pair.u32()? == ECDSA_SHA256 {
+        if pair.u32()? == algorithm {
             return Ok(Some(pair.prefixed()?.bytes));
         }
     }
@@ -200,31 +197,20 @@ fn names_v3(mut attributes: Fields<'_>) -> Result<bool, Error> {
 
 fn verify_signer(signer: &Signer<'_>, scheme: Scheme, contents: &[u8; 32]) -> Result<(), Error> {
     let wrong = |what| wrong(scheme, what);
-    let signature = find(signer.signatures)?.ok_or(wrong("it has no ECDSA signature with SHA-256"))?;
-    let key = point(signer.public_key).and_then(|point| VerifyingKey::from_sec1_bytes(point).ok());
-    let key = key.ok_or(wrong("its public key is not on P-256"))?;
-    let signature = read_signature(signature).ok_or(wrong("its signature is damaged"))?;
-    key.verify(signer.signed.bytes, &signature).map_err(|_| wrong("the signed data was changed"))?;
+    let key =
+        PublicKey::read(signer.public_key).ok_or(wrong("its public key is neither RSA nor on P-256"))?;
+    let signature = find(signer.signatures, key.algorithm())?;
+    let signature = signature.ok_or(wrong("it has no signature of a supported algorithm"))?;
+    if !key.verify(signer.signed.bytes, signature) {
+        return Err(wrong("the signed data was changed"));
+    }
     let certificate = Certificate::read(signer.certificate).ok_or(wrong("its certificate is damaged"))?;
     if certificate.public_key != signer.public_key {
         return Err(wrong("its public key differs from the certificate's"));
     }
-    match find(signer.digests)? {
+    match find(signer.digests, key.algorithm())? {
         Some(digest) if digest == contents => Ok(()),
         Some(_) => Err(wrong("the contents of the APK were changed")),
         None => Err(wrong("it has no SHA-256 of the contents")),
     }
-}
-
-/// Reads an ECDSA signature in DER.
-fn read_signature(der: &[u8]) -> Option<Signature> {
-    let mut numbers = Reader(der).inside(SEQUENCE)?;
-    let mut number = || -> Option<[u8; 32]> {
-        let bytes = numbers.optional(INTEGER)?.contents;
-        let bytes = bytes.strip_prefix(&[0]).unwrap_or(bytes);
-        let mut padded = [0; 32];
-        padded.get_mut(32_usize.checked_sub(bytes.len())?..)?.copy_from_slice(bytes);
-        Some(padded)
-    };
-    Signature::from_scalars(number()?, number()?).ok()
 }

@@ -1,15 +1,15 @@
 use std::sync::LazyLock;
 use std::time::SystemTime;
 
-use p256::ecdsa::SigningKey;
 use proptest::prelude::*;
 
 use super::{sign_archive, sign_entries};
 use crate::layout::{self, Entry, Options};
+use crate::sign::private_key::PrivateKey;
 use crate::sign::{Error, FoundSigner, Identity, Scheme, Verified, find_signers, verify};
 
 fn identity(byte: u8) -> Identity {
-    Identity::self_signed(SigningKey::from_slice(&[byte; 32]).unwrap(), SystemTime::UNIX_EPOCH)
+    Identity::self_signed(PrivateKey::from_secret(&[byte; 32]).unwrap(), SystemTime::UNIX_EPOCH).unwrap()
 }
 
 fn entries() -> Vec<Entry<'static>> {

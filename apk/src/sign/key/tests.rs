@@ -3,13 +3,14 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::{Duration, SystemTime};
 
-use p256::ecdsa::SigningKey;
 use proptest::prelude::*;
 
 use super::{Identity, find_key, sections};
-use crate::sign::KeyError;
+use crate::layout::{Entry, Options, read};
 use crate::sign::der::{INTEGER, OID, SEQUENCE, oid, unsigned, value};
 use crate::sign::pem;
+use crate::sign::private_key::PrivateKey;
+use crate::sign::{FoundSigner, KeyError, Scheme, find_signers, sign_entries, verify};
 
 /// A directory that is removed when dropped.
 struct Directory(PathBuf);
@@ -39,7 +40,7 @@ fn now() -> SystemTime {
 }
 
 fn identity(byte: u8) -> Identity {
-    Identity::self_signed(SigningKey::from_slice(&[byte; 32]).unwrap(), now())
+    Identity::self_signed(PrivateKey::from_secret(&[byte; 32]).unwrap(), now()).unwrap()
 }
 
 #[test]
@@ -77,7 +78,7 @@ fn key_and_certificate_are_read_from_one_file_or_two_and_in_any_order() {
     let directory = Directory::new("read");
     let (own, other) = (identity(1), identity(2));
     let certificate = |identity: &Identity| pem::encode("CERTIFICATE", &identity.certificates()[0]);
-    let whole = own.to_pem();
+    let whole = own.to_pem().unwrap();
     let (key, _) = whole.split_at(whole.find("-----BEGIN CERT").unwrap());
     let chain = directory.write("chain.pem", certificate(&other) + &certificate(&own));
     let der = directory.write("own.der", &own.certificates()[0]);
@@ -87,7 +88,7 @@ fn key_and_certificate_are_read_from_one_file_or_two_and_in_any_order() {
         let read = Identity::read(key, certificate.map(PathBuf::as_path)).unwrap();
         assert_eq!(read.certificates().len(), count);
         assert_eq!(read.certificate_digest(), own.certificate_digest());
-        assert_eq!(read.sign(b"x"), own.sign(b"x"));
+        assert_eq!(read.sign(b"x").unwrap(), own.sign(b"x").unwrap());
     }
     let wrong = directory.write("other.pem", certificate(&other));
     for (certificate, what) in
@@ -110,17 +111,20 @@ fn a_key_of_another_kind_is_refused_with_what_helps() {
         let ids: Vec<u8> = ids.iter().flat_map(|id| value(OID, &[id])).collect();
         value(SEQUENCE, &[&unsigned(&[0]), &value(SEQUENCE, &[&ids]), &value(4, &[b"x"])])
     };
-    let rsa = value(SEQUENCE, &[&unsigned(&[0]), &unsigned(&[77]), &unsigned(&[3])]);
+    let small: Vec<u8> = [0, 77, 3, 3, 7, 11].iter().flat_map(|&number| unsigned(&[number])).collect();
+    let rsa = value(SEQUENCE, &[&small]);
+    let primes = value(SEQUENCE, &[&unsigned(&[1]), &value(SEQUENCE, &[])]);
     let encrypted = value(SEQUENCE, &[&value(SEQUENCE, &[&value(OID, &[b"x"])]), &value(4, &[b"x"])]);
     let pkcs12 = value(SEQUENCE, &[&value(INTEGER, &[&[3]]), &value(SEQUENCE, &[])]);
     for (bytes, what) in [
-        (pkcs8(&[oid::RSA_KEY]), "holds an RSA key"),
-        (pem::encode("PRIVATE KEY", &pkcs8(&[oid::RSA_KEY])).into_bytes(), "apksigner sign --key"),
-        (rsa.clone(), "holds an RSA key"),
-        (pem::encode("RSA PRIVATE KEY", &rsa).into_bytes(), "holds an RSA key"),
+        (pkcs8(&[oid::RSA_KEY]), "its private key is damaged"),
+        (rsa.clone(), "an RSA key of an unusual size"),
+        (pem::encode("RSA PRIVATE KEY", &rsa).into_bytes(), "apksigner sign --key"),
+        (pem::encode("RSA PRIVATE KEY", &primes).into_bytes(), "an RSA key with more than two primes"),
+        (pem::encode("DSA PRIVATE KEY", &primes).into_bytes(), "holds a DSA key"),
         (pkcs8(&[oid::EC_KEY, b"curve"]), "an EC key on another curve"),
         (pkcs8(&[oid::EC_KEY, oid::P256]), "its private key is damaged"),
-        (pkcs8(&[oid::SHA256]), "a key that is not EC"),
+        (pkcs8(&[oid::SHA256]), "a key that is neither RSA nor EC"),
         (encrypted.clone(), "openssl pkcs8 -in \"my.key\""),
         (pem::encode("ENCRYPTED PRIVATE KEY", &encrypted).into_bytes(), "the key is encrypted"),
         (pkcs12, "openssl pkcs12 -in my.key -nodes"),
@@ -140,6 +144,31 @@ fn a_key_of_another_kind_is_refused_with_what_helps() {
     assert!(refusal(&zero).contains("not a number of P-256"));
 }
 
+/// A key of 1,024 bits, as `openssl genrsa` writes it, and its certificate.
+const RSA: &str = include_str!("testdata/rsa.pem");
+
+#[test]
+fn an_rsa_key_signs_all_schemes() {
+    let directory = Directory::new("rsa");
+    let own = Identity::read(&directory.write("rsa.pem", RSA), None).unwrap();
+    let entries = [Entry::new(b"a".as_slice(), b"b".as_slice(), false)];
+    let apk = sign_entries(&entries, &Options::default(), &own, 21).unwrap();
+    let certificate_digest = own.certificate_digest();
+    let expected =
+        [Scheme::V1, Scheme::V2, Scheme::V3].map(|scheme| FoundSigner { scheme, certificate_digest });
+    assert_eq!(find_signers(&apk).unwrap(), expected);
+    assert_eq!(verify(&apk).unwrap().len(), 2);
+    assert_eq!(sign_entries(&entries, &Options::default(), &own, 21).unwrap(), apk);
+    let names: Vec<String> = read(&apk).unwrap().iter().map(Entry::display_name).collect();
+    assert_eq!(names, ["a", "META-INF/MANIFEST.MF", "META-INF/ANRSCOPE.SF", "META-INF/ANRSCOPE.RSA"]);
+    // A certificate of another key, of either kind.
+    let other = identity(1);
+    let key = RSA.split_inclusive("-----END PRIVATE KEY-----").next().unwrap();
+    let mixed = format!("{key}\n{}", pem::encode("CERTIFICATE", &other.certificates()[0]));
+    let error = Identity::read(&directory.write("mixed.pem", mixed), None).unwrap_err().to_string();
+    assert!(error.ends_with("it has no certificate of the given private key"), "{error}");
+}
+
 #[test]
 fn a_file_that_cannot_be_read_is_named() {
     let error = Identity::read(Path::new("/nonexistent/key"), None).unwrap_err();
@@ -152,7 +181,7 @@ fn debug_output_does_not_show_the_key() {
     assert!(!format!("{:?}", identity(0xab)).contains("key:"));
 }
 
-static PEM: LazyLock<String> = LazyLock::new(|| identity(1).to_pem());
+static PEM: LazyLock<String> = LazyLock::new(|| identity(1).to_pem().unwrap());
 
 proptest! {
     #[test]
@@ -166,6 +195,16 @@ proptest! {
         let mut der = pem::sections(&PEM).remove(0).1.unwrap();
         der[at % 138] = byte;
         der.truncate(cut);
+        let path = Path::new("x");
+        let _ = sections(path, &der).and_then(|sections| find_key(path, &sections));
+    }
+
+    #[test]
+    fn a_damaged_rsa_key_is_read_within_bounds(at: prop::sample::Index, byte: u8) {
+        let mut der = pem::sections(RSA).remove(0).1.unwrap();
+        // Most of it is the six numbers, whose lengths matter more than their bytes.
+        let head = (0..40).chain(150..175).chain(285..310).chain(350..380).collect::<Vec<_>>();
+        der[*at.get(&head)] = byte;
         let path = Path::new("x");
         let _ = sections(path, &der).and_then(|sections| find_key(path, &sections));
     }
