@@ -18,8 +18,9 @@ use crate::value::Value;
 
 /// Work that any method may cost, in registers touched.
 const BASE_WORK: u64 = 1 << 20;
-/// How often each instruction may be visited or merged into a handler, on average.
-const VISITS: u64 = 256;
+/// How often each instruction may be visited or merged into a handler, on average. Of 170,000 methods of real apps the
+/// most expensive one takes 4.
+const VISITS: u64 = 32;
 /// Most register states that are kept for a method.
 const MAX_STATES: usize = 1 << 23;
 /// Most different soft findings and lock warnings of one method.

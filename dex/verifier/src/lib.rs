@@ -8,6 +8,7 @@
 //!            for each method: code (code item) -> structure (operands, targets, tries)
 //!                                              -> flow (states, merges) -> execute, access, invoke (one instruction)
 //!   -> Report -> new_since (findings that a rewrite added)
+//!   mutation: damages right code in many places and counts how much of that is noticed
 //! ```
 //!
 //! The rules are those of `art/runtime/verifier/method_verifier.cc` and `register_line.cc` (Android 14 and 15) and, for
@@ -28,6 +29,7 @@ mod instruction;
 mod invoke;
 mod line;
 mod members;
+mod mutation;
 mod opcodes;
 mod report;
 mod structure;
@@ -36,5 +38,6 @@ mod value;
 mod verify;
 
 pub use error::ReadError;
+pub use mutation::{Share, self_check};
 pub use report::{Finding, MethodName, MethodReport, Report, Severity};
 pub use verify::verify;

@@ -1,14 +1,16 @@
 //! `dex-verify`: checks the code of dex files, APKs and jars, or what a rewrite added.
 
+use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
-use dex_verifier::{Report, Severity, verify};
+use dex_verifier::{Report, Severity, Share, self_check, verify};
 
 const USAGE: &str = "usage: dex-verify FILE...                    check .dex, .apk, .jar and .zip files
-       dex-verify --compare BEFORE AFTER     report only what AFTER has and BEFORE has not";
+       dex-verify --compare BEFORE AFTER     report only what AFTER has and BEFORE has not
+       dex-verify --self-check FILE [STEP]   damage every STEP-th instruction; count what is noticed";
 /// Largest dex that is read from an archive.
 const MAX_DEX: u64 = 1 << 30;
 
@@ -39,6 +41,21 @@ fn run() -> Result<bool> {
             writeln!(out, "{} new findings", new.len())?;
             Ok(new.is_empty())
         }
+        [flag, file, step @ ..] if flag == "--self-check" && step.len() < 2 => {
+            let step = step.first().map_or(Some(1), |step| step.to_str()?.parse().ok());
+            let step = step.context("STEP is not a number")?;
+            let mut totals: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+            for dex in dexes(file.as_ref())? {
+                for Share { kind, made, noticed } in self_check(&dex, step)? {
+                    let total = totals.entry(kind).or_default();
+                    *total = (total.0 + made, total.1 + noticed);
+                }
+            }
+            for (kind, (made, noticed)) in totals {
+                writeln!(out, "{:5.1} % of {made:8}  {kind}", 100.0 * noticed as f64 / made as f64)?;
+            }
+            Ok(true)
+        }
         [] => bail!(USAGE),
         [flag, ..] if flag.to_string_lossy().starts_with('-') => bail!(USAGE),
         files => {
@@ -57,14 +74,23 @@ fn run() -> Result<bool> {
 
 /// Checks a dex file, or all dex files of an archive.
 fn read(path: &Path) -> Result<Report> {
+    let mut report = Report::default();
+    for dex in dexes(path)? {
+        report.append(verify(&dex).with_context(|| format!("cannot read a dex file of {}", path.display()))?);
+    }
+    Ok(report)
+}
+
+/// Reads a dex file, or all dex files of an archive.
+fn dexes(path: &Path) -> Result<Vec<Vec<u8>>> {
     let shown = path.display();
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
     if !bytes.starts_with(b"PK") {
-        return verify(&bytes).with_context(|| format!("cannot read {shown}"));
+        return Ok(vec![bytes]);
     }
     let mut archive =
         zip::ZipArchive::new(std::io::Cursor::new(bytes)).with_context(|| format!("cannot read {shown}"))?;
-    let mut report = Report::default();
+    let mut dexes = Vec::new();
     for index in 0..archive.len() {
         let entry = archive.by_index(index).with_context(|| format!("cannot read {shown}"))?;
         let name = entry.name().with_context(|| format!("cannot read {shown}"))?.into_owned();
@@ -76,7 +102,7 @@ fn read(path: &Path) -> Result<Report> {
             .take(MAX_DEX)
             .read_to_end(&mut dex)
             .with_context(|| format!("cannot read {name} of {shown}"))?;
-        report.append(verify(&dex).with_context(|| format!("cannot read {name} of {shown}"))?);
+        dexes.push(dex);
     }
-    Ok(report)
+    Ok(dexes)
 }

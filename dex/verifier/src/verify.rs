@@ -17,6 +17,7 @@ const BASE_COST: u64 = 1 << 28;
 const COST_PER_BYTE: u64 = 64;
 
 const ACC_STATIC: u32 = 0x8;
+const ACC_SYNCHRONIZED: u32 = 0x20;
 const ACC_NATIVE: u32 = 0x100;
 const ACC_ABSTRACT: u32 = 0x400;
 
@@ -33,27 +34,32 @@ pub fn verify(bytes: &[u8]) -> Result<Report, ReadError> {
     Ok(report)
 }
 
-struct Work<'c> {
-    class: &'c Class,
-    method: &'c Declared,
+/// A method to check.
+pub(crate) struct Work<'c> {
+    pub(crate) class: &'c Class,
+    pub(crate) method: &'c Declared,
     is_direct: bool,
     /// Whether the file's limit on work leaves room for it.
     affordable: bool,
 }
 
-fn verify_one(bytes: &[u8], header: usize) -> Result<Report, ReadError> {
+/// Reads the tables of a dex file.
+pub(crate) fn context(bytes: &[u8], header: usize) -> Result<Context<'_>, ReadError> {
     let file = DexFile::read(bytes, header)?;
     let types = Types::new(&file)?;
     let members = Members::new(&file, &types);
-    let context = Context { file, types, members };
+    Ok(Context { file, types, members })
+}
+
+/// Lists the methods of a file in its order.
+pub(crate) fn methods<'c>(context: &'c Context<'_>) -> Vec<Work<'c>> {
+    let bytes = context.file.bytes;
     let mut left = BASE_COST.saturating_add((bytes.len() as u64).saturating_mul(COST_PER_BYTE));
     let mut work = Vec::new();
-    let mut methods = 0;
     for class in &context.file.classes {
         let direct = class.direct_methods.iter().map(|method| (method, true));
         let virtuals = class.virtual_methods.iter().map(|method| (method, false));
         for (method, is_direct) in direct.chain(virtuals) {
-            methods += usize::from(method.code != 0);
             let (registers, units, tries) = code::size(bytes, method.code).unwrap_or_default();
             let cost = u64::from(registers + 4)
                 .saturating_mul(u64::from(units))
@@ -65,6 +71,13 @@ fn verify_one(bytes: &[u8], header: usize) -> Result<Report, ReadError> {
             work.push(Work { class, method, is_direct, affordable });
         }
     }
+    work
+}
+
+fn verify_one(bytes: &[u8], header: usize) -> Result<Report, ReadError> {
+    let context = context(bytes, header)?;
+    let work = methods(&context);
+    let methods = work.iter().filter(|work| work.method.code != 0).count();
     let findings = work.par_iter().with_min_len(64).filter_map(|work| check(&context, work)).collect();
     Ok(Report { classes: context.file.classes.len(), methods, findings })
 }
@@ -87,12 +100,6 @@ fn check(context: &Context<'_>, work: &Work<'_>) -> Option<MethodReport> {
 fn check_method(context: &Context<'_>, work: &Work<'_>) -> Vec<Finding> {
     let whole = |severity, rule| Finding { severity, pc: None, rule, detail: String::new() };
     let error = |rule| vec![whole(Severity::Error, rule)];
-    let error_at = |fault: Fault| Finding {
-        severity: Severity::Error,
-        pc: Some(fault.pc),
-        rule: fault.rule,
-        detail: fault.detail,
-    };
     let declared = work.method;
     let without_code = declared.access & (ACC_NATIVE | ACC_ABSTRACT) != 0;
     if declared.code == 0 {
@@ -108,29 +115,43 @@ fn check_method(context: &Context<'_>, work: &Work<'_>) -> Vec<Finding> {
     if !work.affordable {
         return vec![whole(Severity::NotVerified, "the methods of the file have too much code")];
     }
-    let is_static = declared.access & ACC_STATIC != 0;
-    let name = context.file.methods.get(declared.index as usize).map(|method| method.name);
-    let name = name.and_then(|name| context.file.string(name)).unwrap_or_default();
-    if is_static && !work.is_direct {
+    if declared.access & ACC_STATIC != 0 && !work.is_direct {
         return error("a static method is listed among the virtual ones");
     }
-    let code = match Code::read(context.file.bytes, declared.code) {
-        Ok(code) => code,
-        Err(rule) => return error(rule),
-    };
-    let structure = match Structure::check(&context.file, &code) {
+    match Code::read(context.file.bytes, declared.code) {
+        Ok(code) => check_code(context, work, &code),
+        Err(rule) => error(rule),
+    }
+}
+
+fn error_at(fault: Fault) -> Finding {
+    Finding { severity: Severity::Error, pc: Some(fault.pc), rule: fault.rule, detail: fault.detail }
+}
+
+/// Checks `code` as the code of a method.
+pub(crate) fn check_code(context: &Context<'_>, work: &Work<'_>, code: &Code) -> Vec<Finding> {
+    let declared = work.method;
+    let whole = |severity, rule| Finding { severity, pc: None, rule, detail: String::new() };
+    let structure = match Structure::check(&context.file, code) {
         Ok(structure) => structure,
         Err(fault) => return vec![error_at(fault)],
     };
+    let is_static = declared.access & ACC_STATIC != 0;
+    let name = context.file.methods.get(declared.index as usize).map(|method| method.name);
+    let name = name.and_then(|name| context.file.string(name)).unwrap_or_default();
     let method = Method {
         class: context.types.of(work.class.kind),
         index: declared.index,
         is_static,
         is_constructor: !is_static && name == b"<init>",
     };
-    let mut flow = Flow::new(context, &code, &structure, method);
+    let mut flow = Flow::new(context, code, &structure, method);
     let stopped = flow.run();
     let mut findings = std::mem::take(&mut flow.findings);
+    if declared.access & ACC_SYNCHRONIZED != 0 {
+        // ART 5 refuses the whole file for it; d8 writes monitor instructions instead.
+        findings.push(whole(Severity::Soft, "ACC_SYNCHRONIZED on a method with code"));
+    }
     match stopped {
         Ok(()) => {}
         Err(Stop::Fault(fault)) => findings.push(error_at(fault)),

@@ -44,7 +44,7 @@ impl Body {
         let class_defs = method_ids + 8;
         let data = class_defs + 32;
         let mut bytes = vec![0u8; data];
-        let mut word = |bytes: &mut Vec<u8>, at: usize, value: u32| {
+        let word = |bytes: &mut Vec<u8>, at: usize, value: u32| {
             bytes[at..at + 4].copy_from_slice(&value.to_le_bytes())
         };
 
