@@ -275,9 +275,7 @@ impl Error {
             Self::WrongSum { .. } => "try another cable or port",
             Self::NotInstallable { cure, .. } => cure,
             Self::PackageManager { failure, .. } => return failure.cure(),
-            Self::Disconnected { .. } => {
-                "check the cable and `adb devices`, then run the same command again"
-            }
+            Self::Disconnected { .. } => "check the cable and `adb devices`, then run the same command again",
             Self::Command { .. }
             | Self::UnexpectedAnswer { .. }
             | Self::TooMuch { .. }

@@ -190,7 +190,8 @@ fn install_once(
 /// Uninstalls an app with its data, for all users: with one user left, the old signature would still count.
 fn uninstall(device: &Device, package: &str, wait: Duration) -> Result<(), Error> {
     let tool = if device.has_feature("cmd") { "cmd package" } else { "pm" };
-    let output = manager::patient(device, wait).shell(&format!("{tool} uninstall {}", crate::quote(package)))?;
+    let output =
+        manager::patient(device, wait).shell(&format!("{tool} uninstall {}", crate::quote(package)))?;
     refused(InstallAnswer::parse(&(output.stdout + &output.stderr)), "uninstall")
 }
 

@@ -411,8 +411,12 @@ mod tests {
 
     #[test]
     fn successes_of_all_commands_are_parsed() {
-        for text in ["Success\n", "Success", "\tpkg: /data/local/tmp/a.apk\nSuccess\r\n", "Success: streamed 12 bytes\n"]
-        {
+        for text in [
+            "Success\n",
+            "Success",
+            "\tpkg: /data/local/tmp/a.apk\nSuccess\r\n",
+            "Success: streamed 12 bytes\n",
+        ] {
             assert_eq!(InstallAnswer::parse(text), InstallAnswer::Success { session: None }, "{text}");
         }
         let created = InstallAnswer::parse("Success: created install session [1234567890]\n");
@@ -440,7 +444,9 @@ mod tests {
             assert_eq!(failure.package(), Some("com.example.shop"));
             assert!(failure.found("install").starts_with("com.example.shop is already installed"));
             let cure = failure.cure().unwrap();
-            assert!(cure.contains("`adb uninstall com.example.shop`") && cure.contains("removes the app's data"));
+            assert!(
+                cure.contains("`adb uninstall com.example.shop`") && cure.contains("removes the app's data")
+            );
         }
         let unnamed = failure("Failure [INSTALL_FAILED_UPDATE_INCOMPATIBLE]\n");
         assert!(unnamed.needs_uninstall() && unnamed.package().is_none());
@@ -450,9 +456,21 @@ mod tests {
     #[test]
     fn each_known_failure_has_a_sentence_and_a_cure() {
         for (answer, found, cure) in [
-            ("INSTALL_FAILED_INVALID_APK: Failed to extract native libraries, res=-2", "native libraries", "zipalign -P 16"),
-            ("INSTALL_FAILED_INVALID_APK: /data/app/vmdl1.tmp/1_x.apk signatures are inconsistent", "same key", "one key"),
-            ("INSTALL_FAILED_INVALID_APK: Full install must include a base package", "base APK", "one command"),
+            (
+                "INSTALL_FAILED_INVALID_APK: Failed to extract native libraries, res=-2",
+                "native libraries",
+                "zipalign -P 16",
+            ),
+            (
+                "INSTALL_FAILED_INVALID_APK: /data/app/vmdl1.tmp/1_x.apk signatures are inconsistent",
+                "same key",
+                "one key",
+            ),
+            (
+                "INSTALL_FAILED_INVALID_APK: Full install must include a base package",
+                "base APK",
+                "one command",
+            ),
             ("INSTALL_FAILED_INVALID_APK", "invalid", "apksigner verify"),
             (
                 "-124: Failed parse during installPackageLI: Targeting R+ (version 30 and above) requires the resources.arsc \
@@ -460,11 +478,23 @@ mod tests {
                 "resources.arsc",
                 "zipalign 4",
             ),
-            ("INSTALL_FAILED_NO_MATCHING_ABIS: Failed to extract native libraries, res=-113", "CPU", "cpu.abilist"),
-            ("INSTALL_FAILED_OLDER_SDK: x: Requires newer sdk version #99", "later Android version", "minSdkVersion"),
+            (
+                "INSTALL_FAILED_NO_MATCHING_ABIS: Failed to extract native libraries, res=-113",
+                "CPU",
+                "cpu.abilist",
+            ),
+            (
+                "INSTALL_FAILED_OLDER_SDK: x: Requires newer sdk version #99",
+                "later Android version",
+                "minSdkVersion",
+            ),
             ("INSTALL_FAILED_TEST_ONLY: installPackageLI", "testOnly", "testOnly"),
             ("INSTALL_FAILED_USER_RESTRICTED: Install canceled by user", "over USB", "Xiaomi"),
-            ("INSTALL_FAILED_VERIFICATION_FAILURE: Install not allowed", "Play Protect", "Verify apps over USB"),
+            (
+                "INSTALL_FAILED_VERIFICATION_FAILURE: Install not allowed",
+                "Play Protect",
+                "Verify apps over USB",
+            ),
             ("INSTALL_FAILED_INSUFFICIENT_STORAGE", "storage", "df -h"),
             ("INSTALL_FAILED_VERSION_DOWNGRADE: Downgrade detected", "later version", "--downgrade"),
             ("INSTALL_FAILED_MISSING_SPLIT: Missing split for com.x.y", "split", "all its splits"),
@@ -502,8 +532,13 @@ mod tests {
 
     #[test]
     fn a_name_that_a_shell_would_interpret_is_not_a_package() {
-        for text in ["Package $(reboot) x", "Package com.x;reboot y", "Package com..x y", "Package com y", "Package -r.x y"]
-        {
+        for text in [
+            "Package $(reboot) x",
+            "Package com.x;reboot y",
+            "Package com..x y",
+            "Package com y",
+            "Package -r.x y",
+        ] {
             let failure = failure(&format!("Failure [INSTALL_FAILED_UPDATE_INCOMPATIBLE: {text}]"));
             assert!(failure.package().is_none_or(|package| package == "com.x"), "{failure:?}");
         }
@@ -512,7 +547,8 @@ mod tests {
     #[test]
     fn no_code_is_explained_twice() {
         for (n, known) in KNOWN.iter().enumerate() {
-            let earlier = KNOWN.iter().take(n).any(|other| other.code == known.code && known.text.contains(other.text));
+            let earlier =
+                KNOWN.iter().take(n).any(|other| other.code == known.code && known.text.contains(other.text));
             assert!(!earlier, "{} is hidden by a rule before it", known.code);
             assert!(!known.found.is_empty() && !known.cure.is_empty());
         }

@@ -99,7 +99,8 @@ impl Content<'_> {
         loop {
             match self.file.read(buffer) {
                 Ok(0) if self.file.limit() > 0 => {
-                    let error = io::Error::new(io::ErrorKind::UnexpectedEof, "it became shorter while it was sent");
+                    let error =
+                        io::Error::new(io::ErrorKind::UnexpectedEof, "it became shorter while it was sent");
                     return Err(self.apk.error(error));
                 }
                 Ok(n) => return Ok(n),

@@ -119,7 +119,12 @@ impl<'a> PackageManager<'a> {
         // What a broken connection has brought before may be the reason.
         let ended = read_to_end(&mut connection, &mut answer);
         match (broken, ended) {
-            (Some(fault), _) | (None, Err(fault)) if answer.trim_ascii().is_empty() => Err(self.error(&doing, fault)),
+            (_, Err(fault @ (Fault::Malformed(_) | Fault::Interrupted | Fault::TimedOut(_)))) => {
+                Err(self.error(&doing, fault))
+            }
+            (Some(fault), _) | (None, Err(fault)) if answer.trim_ascii().is_empty() => {
+                Err(self.error(&doing, fault))
+            }
             _ => self.parse(&answer, &doing),
         }
     }
@@ -135,8 +140,15 @@ impl<'a> PackageManager<'a> {
     fn error(&self, doing: &str, fault: Fault) -> Error {
         let serial = self.device.serial();
         match fault {
-            Fault::Ended | Fault::Io(_) => Error::Disconnected { serial: serial.to_owned(), doing: doing.to_owned() },
-            Fault::TimedOut(_) => Error::link(format!("device {serial}, while {doing}"), Fault::TimedOut(self.wait)),
+            Fault::Ended | Fault::Io(_) => {
+                Error::Disconnected { serial: serial.to_owned(), doing: doing.to_owned() }
+            }
+            Fault::TimedOut(_) => {
+                Error::link(format!("device {serial}, while {doing}"), Fault::TimedOut(self.wait))
+            }
+            Fault::Malformed(_) => {
+                Error::TooMuch { doing: format!("device {serial}, while {doing}"), limit: MAX_TEXT }
+            }
             fault => Error::link(format!("device {serial}, while {doing}"), fault),
         }
     }
@@ -148,6 +160,7 @@ pub(super) fn share(done: u64, total: u64) -> String {
     format!("{:.1} of {:.1} MiB", mib(done), mib(total))
 }
 
+/// Appends to an answer. An answer that is too long is the only malformed one.
 fn keep(answer: &mut Vec<u8>, piece: &[u8]) -> Result<(), Fault> {
     if answer.len().saturating_add(piece.len()) > MAX_TEXT {
         return Err(Fault::Malformed("an answer of more than 1 MiB"));

@@ -29,8 +29,11 @@ pub(super) fn install(
     let answer = copy(device, apk, &path, options.wait, progress).and_then(|()| {
         progress(Step::Installing);
         let words: Vec<String> = options.words().iter().map(|word| quote(word)).collect();
-        let output =
-            patient(device, options.wait).shell(&format!("pm install {} {}", words.join(" "), quote(&path)))?;
+        let output = patient(device, options.wait).shell(&format!(
+            "pm install {} {}",
+            words.join(" "),
+            quote(&path)
+        ))?;
         Ok(InstallAnswer::parse(&(output.stdout + &output.stderr)))
     });
     if let Some(left) = remove(device, &path) {
@@ -98,6 +101,9 @@ fn remove(device: &Device, path: &str) -> Option<String> {
         .wait_for(device.serial())
         .and_then(|()| device.shell(&format!("rm -f {} </dev/null", quote(path))));
     removed.is_err().then(|| {
-        format!("{path} is left on device {}, which went away: remove it with `adb shell rm {path}`", device.serial())
+        format!(
+            "{path} is left on device {}, which went away: remove it with `adb shell rm {path}`",
+            device.serial()
+        )
     })
 }
