@@ -6,6 +6,7 @@ use device::Stop;
 
 mod doctor;
 mod fetch;
+mod install;
 mod pull;
 mod record;
 mod startup;
@@ -13,7 +14,7 @@ mod target;
 mod trigger;
 mod watch;
 
-/// Get recordings from Android devices through the adb server
+/// Install apps on Android devices and get recordings from them, through the adb server
 ///
 /// The connection is made to the server's socket (ADB_SERVER_SOCKET, ANDROID_ADB_SERVER_PORT and ANDROID_SERIAL work as for adb); the
 /// program adb runs only to start the server.
@@ -24,6 +25,9 @@ mod watch;
 Examples:
     # Find problems of the set-up and how to fix them.
     anrscope device doctor com.example.app
+
+    # Install an app; a refusal is explained.
+    anrscope device install app.apk
 
     # All recordings of an app, whole and checked.
     anrscope device pull com.example.app -o recordings
@@ -45,6 +49,7 @@ pub(crate) struct Options {
 #[derive(Debug, clap::Subcommand)]
 enum What {
     Doctor(doctor::Options),
+    Install(install::Options),
     Pull(pull::Options),
     Watch(watch::Options),
     Record(record::Options),
@@ -58,6 +63,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     stop_on_interrupts(&stop)?;
     let result = match options.what {
         What::Doctor(options) => doctor::run(&options, &stop),
+        What::Install(options) => install::run(&options, &stop),
         What::Pull(options) => pull::run(&options, &stop),
         What::Watch(options) => watch::run(&options, &stop),
         What::Record(options) => record::run(&options, &stop),

@@ -29,8 +29,17 @@ impl Progress {
 
     /// Replaces the line by `text`, unless the last update was a moment ago.
     pub(crate) fn show(&self, text: impl FnOnce() -> String) {
+        self.show_after(QUIET, text);
+    }
+
+    /// Replaces the line by `text` at once: for the start of a step that has no updates itself.
+    pub(crate) fn show_now(&self, text: impl FnOnce() -> String) {
+        self.show_after(Duration::ZERO, text);
+    }
+
+    fn show_after(&self, quiet: Duration, text: impl FnOnce() -> String) {
         let Some(mut state) = self.state.as_ref().and_then(|state| state.lock().ok()) else { return };
-        if state.last.elapsed() >= QUIET {
+        if state.last.elapsed() >= quiet {
             state.last = Instant::now();
             state.drawn = true;
             // Cut to the narrowest terminal, since a wrapped line cannot be overwritten.

@@ -66,9 +66,27 @@ pub struct Connection {
 impl Connection {
     pub(crate) fn new(stream: TcpStream, timeouts: Timeouts) -> io::Result<Self> {
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(POLL_INTERVAL.min(timeouts.read.max(Duration::from_millis(1)))))?;
-        stream.set_write_timeout(Some(timeouts.read.max(Duration::from_millis(1))))?;
+        let poll = POLL_INTERVAL.min(timeouts.read.max(Duration::from_millis(1)));
+        stream.set_read_timeout(Some(poll))?;
+        stream.set_write_timeout(Some(poll))?;
         Ok(Self { stream, timeouts })
+    }
+
+    /// Sets the longest time in which the other side sends nothing, or takes nothing.
+    pub(crate) fn set_timeout(&mut self, time: Duration) {
+        self.timeouts.read = time;
+    }
+
+    /// Reads what has arrived, without waiting; `None` if nothing has, `Some(0)` at the end of the stream.
+    pub(crate) fn read_available(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        self.stream.set_nonblocking(true)?;
+        let read = self.stream.read(buffer);
+        self.stream.set_nonblocking(false)?;
+        match read {
+            Ok(n) => Ok(Some(n)),
+            Err(e) if is_timeout(&e) || e.kind() == io::ErrorKind::Interrupted => Ok(None),
+            Err(e) => Err(e),
+        }
     }
 }
 
@@ -90,7 +108,17 @@ impl Read for Connection {
 
 impl Write for Connection {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.write(bytes)
+        let began = Instant::now();
+        loop {
+            if self.timeouts.stop.is_set() {
+                return Err(io::Error::other(Interrupt));
+            }
+            match self.stream.write(bytes) {
+                Err(e) if is_timeout(&e) && began.elapsed() < self.timeouts.read => {}
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                other => return other,
+            }
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {

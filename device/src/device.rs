@@ -1,5 +1,6 @@
 //! A device that can be used: its shell and its files.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 
 use crate::connection::{Connection, Timeouts};
@@ -17,7 +18,8 @@ const MARK: &str = "anrscope-exit:";
 pub struct Device {
     server: Server,
     serial: String,
-    shell_v2: bool,
+    /// What both the server and the device support.
+    features: BTreeSet<String>,
 }
 
 /// The output of a command. On devices with a single stream (before Android 7), `stdout` holds both streams.
@@ -49,8 +51,8 @@ impl Device {
     pub fn open(server: &Server, serial: Option<&str>) -> Result<Self, Error> {
         let listed = server.choose(serial)?;
         let features = server.features(&listed.serial)?;
-        let shell_v2 = features.split(',').any(|feature| feature.trim() == "shell_v2");
-        Ok(Self { server: server.clone(), serial: listed.serial, shell_v2 })
+        let features = features.split(',').map(|feature| feature.trim().to_owned()).collect();
+        Ok(Self { server: server.clone(), serial: listed.serial, features })
     }
 
     /// Returns its serial.
@@ -68,7 +70,13 @@ impl Device {
     /// Returns whether its shell reports exit codes and separates the streams, as since Android 7.
     #[must_use]
     pub fn has_shell_v2(&self) -> bool {
-        self.shell_v2
+        self.has_feature("shell_v2")
+    }
+
+    /// Returns whether the device and the server support a feature of adb's protocol, such as `cmd` or `abb_exec`.
+    #[must_use]
+    pub fn has_feature(&self, name: &str) -> bool {
+        self.features.contains(name)
     }
 
     /// Returns a handle to the same device with other timeouts.
@@ -144,7 +152,7 @@ impl Device {
                 other => Fault::Io(io::Error::other(other)),
             })
         };
-        if !self.shell_v2 {
+        if !self.has_shell_v2() {
             let errors = if with_errors { "2>&1" } else { "2>/dev/null" };
             let marked = format!("{{ {command}\n}} {errors}; echo {MARK}$?");
             return until_mark(open(&format!("exec:{marked}"))?, sink);
@@ -165,6 +173,14 @@ impl Device {
                 }
             }
         }
+    }
+
+    /// Opens a service of the device.
+    ///
+    /// # Errors
+    /// If the device cannot be reached or does not have the service.
+    pub(crate) fn open_service(&self, service: &str) -> Result<Connection, Error> {
+        self.server.open(&self.serial, service)
     }
 
     /// Opens its file service, `sync`.

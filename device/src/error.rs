@@ -6,6 +6,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::install_answer::InstallFailure;
+
 /// How a connection failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -166,6 +168,29 @@ pub enum Error {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// A file that was given cannot be installed.
+    NotInstallable {
+        /// Its path.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
+        /// What the user can do about it.
+        cure: &'static str,
+    },
+    /// The device's package manager refused.
+    PackageManager {
+        /// What it was asked to do: `install` or `uninstall`.
+        doing: &'static str,
+        /// Its answer.
+        failure: InstallFailure,
+    },
+    /// The device went away, or closed the connection without an answer.
+    Disconnected {
+        /// Its serial.
+        serial: String,
+        /// What it was doing.
+        doing: String,
+    },
     /// The bytes that arrived differ from those on the device.
     WrongSum {
         /// The recording.
@@ -211,6 +236,11 @@ impl Error {
                 format!("{name}: the device reports {size} bytes, more than the limit of {limit}")
             }
             Self::File { path, source } => format!("{}: {source}", path.display()),
+            Self::NotInstallable { path, what, .. } => format!("{}: {what}", path.display()),
+            Self::PackageManager { doing, failure } => failure.found(doing),
+            Self::Disconnected { serial, doing } => {
+                format!("device {serial} disconnected, or closed the connection, while {doing}")
+            }
             Self::WrongSum { name, actual, expected } => format!(
                 "{name}: the bytes that arrived twice differ from those on the device (checksum {actual:08x}, expected \
                  {expected:08x})"
@@ -243,6 +273,9 @@ impl Error {
             Self::NotReady { cure, .. } => cure,
             Self::TooLarge { .. } => "make room on the disk, or raise --max-size",
             Self::WrongSum { .. } => "try another cable or port",
+            Self::NotInstallable { cure, .. } => cure,
+            Self::PackageManager { failure, .. } => return failure.cure(),
+            Self::Disconnected { .. } => "check the cable and `adb devices`, then run the same command again",
             Self::Command { .. }
             | Self::UnexpectedAnswer { .. }
             | Self::TooMuch { .. }
@@ -264,9 +297,11 @@ impl Error {
                 }
                 Fault::Malformed(_) | Fault::Interrupted => false,
             },
-            Self::NoServer { .. } | Self::NotReady { .. } | Self::NoSuchDevice { .. } | Self::NoDevice => {
-                true
-            }
+            Self::NoServer { .. }
+            | Self::NotReady { .. }
+            | Self::NoSuchDevice { .. }
+            | Self::NoDevice
+            | Self::Disconnected { .. } => true,
             _ => false,
         }
     }

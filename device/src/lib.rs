@@ -2,7 +2,7 @@
 //!
 //! A [`Server`] is a client of the adb server, over its socket; the program `adb` is needed only to start it. A
 //! [`Device`] runs commands and transfers files, and an [`App`] is a package of one user on it. [`doctor`] checks a setup
-//! and says how to fix it, and [`pull`] copies recordings over unreliable connections.
+//! and says how to fix it, [`pull`] copies recordings over unreliable connections, and [`install`] installs APKs.
 //!
 //! The client does not trust the server or the device: it bounds lengths before it allocates, rejects file names that
 //! could escape a directory, and every wait has a timeout and an error that says what it waited for.
@@ -29,6 +29,8 @@ pub mod control;
 mod device;
 pub mod doctor;
 mod error;
+pub mod install;
+mod install_answer;
 pub mod launch;
 pub mod pull;
 mod quote;
@@ -42,6 +44,7 @@ pub use app::{App, Place, RecordingList, Remote};
 pub use connection::{Stop, Timeouts};
 pub use device::{Device, Output};
 pub use error::{Error, Fault};
+pub use install_answer::{InstallAnswer, InstallFailure};
 pub use quote::quote;
 pub use server::{Environment, ListedDevice, Server, find_adb};
 pub use shell::{MAX_TEXT, ShellPacket, ShellReader};

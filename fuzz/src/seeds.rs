@@ -192,7 +192,7 @@ fn write() -> io::Result<()> {
         seeds.put_as("instrument", kind, &fs::read(fixture.join(file))?);
     }
 
-    let answers: [(u8, &[u8]); 8] = [
+    let answers: [(u8, &[u8]); 9] = [
         (0, b"STAT\xa4\x81\0\0\x05\0\0\0\x07\0\0\0"),
         (1, b"DENT\xa4\x81\0\0\x05\0\0\0\x07\0\0\0\x01\0\0\0aDONE\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"),
         (2, b"DATA\x03\0\0\0abcDATA\x01\0\0\0dDONE\0\0\0\0"),
@@ -201,6 +201,7 @@ fn write() -> io::Result<()> {
         (5, b"CNXN\0\0\0\x01\0\0\x04\0\x07\0\0\0\0\0\0\0\xbc\xb1\xa7\xb1host::\0"),
         (6, b"OKAY0033127.0.0.1:5555   device product:p model:Pixel device:d"),
         (7, b"OKAY00040029"),
+        (8, b"Failure [INSTALL_FAILED_UPDATE_INCOMPATIBLE: Package com.a.b signatures do not match]\n"),
     ];
     for (who, bytes) in answers {
         seeds.put_as("adb", who, bytes);

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
-use device::{Server, ShellPacket, ShellReader, Sync, Timeouts};
+use device::{InstallAnswer, Server, ShellPacket, ShellReader, Sync, Timeouts};
 
 #[path = "../../device/test-device/src/packet.rs"]
 #[allow(dead_code, reason = "only the reader is fuzzed")]
@@ -60,7 +60,7 @@ fn asked<T>(bytes: &[u8], ask: impl FnOnce(&Server) -> T) -> T {
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::bounded(bytes.len(), 64, || {
     let Some((who, said)) = bytes.split_first() else { return };
-    match who % 8 {
+    match who % 9 {
         0 => drop(Sync::new(FakeConnection(said)).stat("/a")),
         1 => {
             if let Ok(entries) = Sync::new(FakeConnection(said)).list("/a") {
@@ -98,6 +98,15 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::bounded(bytes.len(), 64, || {
                 assert!(devices.iter().all(|listed| !listed.serial.is_empty() && !listed.state.is_empty()));
             }
         }
-        _ => drop(asked(said, Server::version)),
+        7 => drop(asked(said, Server::version)),
+        _ => {
+            let text = String::from_utf8_lossy(said);
+            if let InstallAnswer::Failure(failure) = InstallAnswer::parse(&text) {
+                assert!(text.contains(failure.text()));
+                let plain = |c: char| c.is_ascii_alphanumeric() || "._".contains(c);
+                assert!(failure.package().is_none_or(|package| package.chars().all(plain)));
+                let _ = failure.cure();
+            }
+        }
     }
 }));

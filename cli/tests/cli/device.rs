@@ -15,19 +15,19 @@ use trace_format::synth::RecordingBuilder;
 use crate::program::{Shown, command, run};
 use crate::temp_dir::TempDir;
 
-const PACKAGE: &str = "com.example.shop";
+pub(crate) const PACKAGE: &str = "com.example.shop";
 const OWN: &str = "data/user/0/com.example.shop/no_backup/anrscope";
 
 /// Fields are dropped in this order: the server before what it keeps.
-struct Bench {
-    adb: AdbServer,
-    phone: Daemon,
-    serial: String,
-    directory: TempDir,
+pub(crate) struct Bench {
+    pub(crate) adb: AdbServer,
+    pub(crate) phone: Daemon,
+    pub(crate) serial: String,
+    pub(crate) directory: TempDir,
 }
 
 impl Bench {
-    fn new(faults: Faults) -> Self {
+    pub(crate) fn new(faults: Faults) -> Self {
         let directory = TempDir::new();
         let phone = phone(&directory, "phone", faults);
         let adb = AdbServer::start(&directory.path().join("adb"));
@@ -39,24 +39,24 @@ impl Bench {
         self.phone.directory().write(&format!("{OWN}/{name}"), bytes).unwrap();
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = command();
         command.arg("device").args(arguments).envs(self.adb.environment()).env_remove("ANDROID_SERIAL");
         command.env_remove("ADB_SERVER_SOCKET").env_remove("ANDROID_ADB_SERVER_ADDRESS");
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Shown {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Shown {
         self.command(arguments).output().unwrap().into()
     }
 
-    fn json(&self, arguments: &[&str]) -> Value {
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let shown = self.run(arguments);
         assert_eq!(shown.code, Some(0), "{shown:?}");
         serde_json::from_str(&shown.stdout).unwrap_or_else(|error| panic!("{error}: {shown:?}"))
     }
 
-    fn names(&self, directory: &str) -> Vec<String> {
+    pub(crate) fn names(&self, directory: &str) -> Vec<String> {
         let entries = fs::read_dir(self.phone.directory().path(directory)).unwrap();
         let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
@@ -64,7 +64,7 @@ impl Bench {
     }
 }
 
-fn phone(directory: &TempDir, name: &str, faults: Faults) -> Daemon {
+pub(crate) fn phone(directory: &TempDir, name: &str, faults: Faults) -> Daemon {
     let files = test_device::DeviceDirectory::create(&directory.path().join(name)).unwrap();
     files.install(App { package: PACKAGE, debuggable: true, library: true }).unwrap();
     Daemon::start(files, faults, 0).unwrap()

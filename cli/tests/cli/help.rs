@@ -74,7 +74,7 @@ fn each_subcommand_explains_itself_with_an_example() {
 
 #[test]
 fn each_command_for_devices_explains_itself_with_an_example() {
-    for command in ["doctor", "pull", "watch", "record", "trigger", "startup"] {
+    for command in ["doctor", "install", "pull", "watch", "record", "trigger", "startup"] {
         let help = run(["device", command, "--help"]).ok(&[]);
         for text in ["Examples:", &format!("anrscope device {command} "), "Exit status:"] {
             assert!(help.contains(text), "{command}: {text:?} is not in {help}");
@@ -94,6 +94,8 @@ fn a_wrong_command_line_is_exit_code_2() {
         &["dump"],
         &["open"],
         &["device", "pull"],
+        &["device", "install"],
+        &["device", "install", "x.apk", "--wait", "0"],
         &["device", "pull", "com.example", "--timeout", "0"],
         &["device", "startup", "com.example", "-n", "0"],
         &["device", "record", "com.example", "-o", "x.txt"],

@@ -3,6 +3,7 @@
 #[cfg(target_os = "linux")]
 mod dependencies;
 mod device;
+mod device_install;
 mod dump;
 #[cfg(target_os = "linux")]
 #[path = "../../../exporter/tests/engine/mod.rs"]

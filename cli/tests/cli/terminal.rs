@@ -10,7 +10,7 @@ use super::program::{command, run};
 use super::temp_dir::TempDir;
 
 /// What a terminal gets of the program: `script` gives it one.
-fn on_a_terminal(line: &str, variables: &[(&str, &str)]) -> String {
+pub(crate) fn on_a_terminal(line: &str, variables: &[(&str, &str)]) -> String {
     let mut script = Command::new("script");
     script.args(["-qec", &format!("{} {line}", env!("CARGO_BIN_EXE_anrscope")), "/dev/null"]);
     script.env("TERM", "xterm").envs(variables.iter().copied());

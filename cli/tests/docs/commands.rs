@@ -296,6 +296,9 @@ impl Bench {
             place(&self.path("greeter.jar"), jar);
         }
         place(&self.path("library.aar"), "library.aar");
+        let apk = test_device::Apk::new(PACKAGE).with("debuggable", "1");
+        fs::write(dir.join("app.apk"), apk.bytes(2_000_000)).unwrap();
+        fs::write(dir.join("release.apk"), apk.with("key", "release").bytes(2_000_000)).unwrap();
         place(&self.path("greeter/Greeter.class"), "build/classes/Greeter.class");
         for classes in ["classes", "activities"] {
             symlink(self.path(classes), dir.join(classes)).unwrap();

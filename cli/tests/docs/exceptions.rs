@@ -77,6 +77,7 @@ pub(crate) const INTERRUPTED: &[(&str, &str)] =
 /// Lines that end with another status than 0.
 pub(crate) const FAILS: &[(&str, i32, &str)] = &[
     ("anrscope device doctor com.example.shop", 1, "the page shows what is bad"),
+    ("anrscope device install release.apk", 1, "the page shows why a device refuses"),
     ("anrscope diff runs/main runs/branch --fail-above 20", 1, "the page shows a build that became slower"),
     ("anrscope device trigger com.example.shop -o now", 1, "no app runs on the simulated device"),
     (

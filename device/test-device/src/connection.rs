@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 
 use crate::directory::DeviceDirectory;
 use crate::faults::{Auth, Faults};
 use crate::link::Link;
+use crate::observed::Observed;
 use crate::packet::{AUTH, CLSE, CNXN, MAX_PAYLOAD, OKAY, OPEN, Packet, VERSION, WRTE};
 use crate::services;
 use crate::stream::{Acks, Stream};
@@ -23,11 +24,16 @@ struct Open {
 }
 
 /// Serves until the connection closes.
-pub(crate) fn serve(files: &Arc<DeviceDirectory>, faults: Faults, cuts: &Arc<AtomicU64>, socket: &TcpStream) {
+pub(crate) fn serve(
+    files: &Arc<DeviceDirectory>,
+    faults: Faults,
+    observed: &Arc<Observed>,
+    socket: &TcpStream,
+) {
     // With Nagle's algorithm each small packet would wait for the answer to the previous one.
     let _ = socket.set_nodelay(true);
     let mut open = HashMap::new();
-    let _ = serve_until_error(files, faults, cuts, socket, &mut open);
+    let _ = serve_until_error(files, faults, observed, socket, &mut open);
     for (_, stream) in open {
         let stream: Open = stream;
         stream.acks.close();
@@ -38,13 +44,14 @@ pub(crate) fn serve(files: &Arc<DeviceDirectory>, faults: Faults, cuts: &Arc<Ato
 fn serve_until_error(
     files: &Arc<DeviceDirectory>,
     faults: Faults,
-    cuts: &Arc<AtomicU64>,
+    observed: &Arc<Observed>,
     socket: &TcpStream,
     open: &mut HashMap<u32, Open>,
 ) -> io::Result<()> {
-    let link = Link::new(socket.try_clone()?, faults, Arc::clone(cuts));
+    let link = Link::new(socket.try_clone()?, faults, Arc::clone(observed));
     let mut reader = io::BufReader::new(socket.try_clone()?);
     let mut next_id = 1;
+    let mut uploaded = 0_u64;
     loop {
         let packet = Packet::read(&mut reader)?;
         match packet.command {
@@ -60,10 +67,11 @@ fn serve_until_error(
                 next_id += 1;
                 let name = String::from_utf8_lossy(&packet.payload);
                 let name = name.trim_end_matches('\0').to_owned();
-                if !services::known(&name, faults.old_shell) {
+                if !services::known(&name, faults) {
                     link.send(CLSE, 0, packet.arg0, &[])?;
                     continue;
                 }
+                observed.open(&name);
                 let (incoming, receiver) = mpsc::channel();
                 let acks = Arc::new(Acks::default());
                 open.insert(id, Open { incoming, acks: Arc::clone(&acks) });
@@ -77,11 +85,18 @@ fn serve_until_error(
                     stream.acks.arrived();
                 }
             }
-            WRTE => match open.get(&packet.arg1) {
-                // A service that has stopped reading closes its stream soon.
-                Some(stream) => drop(stream.incoming.send(packet.payload)),
-                None => link.send(CLSE, 0, packet.arg0, &[])?,
-            },
+            WRTE => {
+                uploaded += packet.payload.len() as u64;
+                if faults.cut_upload_after > 0 && uploaded > faults.cut_upload_after {
+                    observed.cuts.fetch_add(1, Ordering::SeqCst);
+                    return Err(io::ErrorKind::BrokenPipe.into());
+                }
+                match open.get(&packet.arg1) {
+                    // A service that has stopped reading closes its stream soon.
+                    Some(stream) => drop(stream.incoming.send(packet.payload)),
+                    None => link.send(CLSE, 0, packet.arg0, &[])?,
+                }
+            }
             CLSE => {
                 if let Some(stream) = open.remove(&packet.arg1) {
                     stream.acks.close();
@@ -93,10 +108,14 @@ fn serve_until_error(
 }
 
 fn greet(link: &Link, files: &DeviceDirectory, faults: Faults) -> io::Result<()> {
-    let shell = if faults.old_shell { "cmd" } else { "shell_v2,cmd" };
+    let features = match faults {
+        Faults { old_shell: true, .. } => "",
+        Faults { no_abb: true, .. } => "shell_v2,cmd",
+        _ => "shell_v2,cmd,abb_exec",
+    };
     let name = files.name();
     let banner = format!(
-        "device::ro.product.name={name};ro.product.model={name};ro.product.device={name};features={shell}"
+        "device::ro.product.name={name};ro.product.model={name};ro.product.device={name};features={features}"
     );
     link.send(CNXN, VERSION, MAX_PAYLOAD, banner.as_bytes())
 }

@@ -2,12 +2,13 @@
 
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::connection;
 use crate::directory::DeviceDirectory;
 use crate::faults::Faults;
+use crate::observed::Observed;
 
 /// A fake device that listens until it is dropped.
 #[derive(Debug)]
@@ -23,8 +24,7 @@ struct Shared {
     faults: Faults,
     stop: AtomicBool,
     connections: Mutex<Vec<TcpStream>>,
-    /// The number of connections closed because of [`Faults::cut_after`].
-    cuts: Arc<AtomicU64>,
+    observed: Arc<Observed>,
 }
 
 impl Daemon {
@@ -40,7 +40,7 @@ impl Daemon {
             faults,
             stop: AtomicBool::new(false),
             connections: Mutex::default(),
-            cuts: Arc::default(),
+            observed: Arc::default(),
         });
         let of_thread = Arc::clone(&shared);
         let listener = std::thread::Builder::new().name("adbd".into()).spawn(move || {
@@ -56,7 +56,7 @@ impl Daemon {
                 let shared = Arc::clone(&of_thread);
                 // The host notices when the connection closes.
                 std::thread::spawn(move || {
-                    connection::serve(&shared.files, shared.faults, &shared.cuts, &stream);
+                    connection::serve(&shared.files, shared.faults, &shared.observed, &stream);
                 });
             }
         })?;
@@ -75,10 +75,16 @@ impl Daemon {
         &self.shared.files
     }
 
-    /// Returns the number of connections closed because of [`Faults::cut_after`].
+    /// Returns the number of connections closed because of [`Faults::cut_after`] or [`Faults::cut_upload_after`].
     #[must_use]
     pub fn cuts(&self) -> u64 {
-        self.shared.cuts.load(Ordering::SeqCst)
+        self.shared.observed.cuts.load(Ordering::SeqCst)
+    }
+
+    /// Returns the services that the host opened on all connections, in order.
+    #[must_use]
+    pub fn opened(&self) -> Vec<String> {
+        self.shared.observed.opened()
     }
 
     /// Stops listening and closes every connection. The files stay.

@@ -7,7 +7,10 @@
 //! system.pftrace            what perfetto writes
 //! full                      the disk is full if this file exists
 //! page-size                 the output of getconf
-//! data/app/PACKAGE/         an installed app: `debuggable`, `users`, `component`, `lib/*.so`, `start` (run by am)
+//! install-answer            what the package manager answers to each install instead of installing
+//! data/sessions/N/          an install session
+//! data/app/PACKAGE/         an installed app: `debuggable`, `users`, `component`, `lib/*.so`, `start` (run by am), and if it was
+//!                           installed from APKs these and `key`, `version`, `granted`
 //! data/user/N/PACKAGE/      its files for user N
 //! proc/PACKAGE              the pids of its processes
 //! provider/PACKAGE/         the files of its content provider, if it has one
@@ -29,9 +32,11 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("dumpsys", include_str!("programs/dumpsys")),
     ("getconf", include_str!("programs/getconf")),
     ("getprop", include_str!("programs/getprop")),
+    ("packages", include_str!("programs/packages")),
     ("perfetto", include_str!("programs/perfetto")),
     ("pidof", include_str!("programs/pidof")),
     ("pm", include_str!("programs/pm")),
+    ("rm", include_str!("programs/rm")),
     ("run-as", include_str!("programs/run-as")),
     ("served", include_str!("programs/served")),
 ];

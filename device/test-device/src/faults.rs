@@ -23,6 +23,10 @@ pub struct Faults {
     pub cut_after: u64,
     /// The delay of each packet to the host.
     pub slow: Duration,
-    /// The device has no version 2 of the shell, as before Android 7: one stream and no exit code.
+    /// Bytes that a connection carries from the host, in streams, before it is closed; 0 never closes it.
+    pub cut_upload_after: u64,
+    /// The device has no version 2 of the shell, as before Android 7: one stream and no exit code. It has no `cmd` either.
     pub old_shell: bool,
+    /// The device has no `abb_exec` service, as before Android 11.
+    pub no_abb: bool,
 }

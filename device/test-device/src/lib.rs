@@ -1,7 +1,7 @@
 //! A fake Android device: an adb daemon over a directory.
 //!
 //! It implements the protocol between a device and the adb server (CNXN, AUTH, OPEN, OKAY, WRTE, CLSE; services
-//! `shell,v2`, `shell`, `exec`, `sync`), so that the real `adb` connects to it:
+//! `shell,v2`, `shell`, `exec`, `abb_exec`, `sync`), so that the real `adb` connects to it:
 //!
 //! ```sh
 //! cargo run -p anrscope-test-device -- DIRECTORY      # prints the port
@@ -14,18 +14,21 @@
 #![cfg(unix)]
 #![forbid(unsafe_code)]
 
+mod apk;
 mod bench;
 mod connection;
 mod daemon;
 mod directory;
 mod faults;
 mod link;
+mod observed;
 mod packet;
 mod running;
 mod services;
 mod stream;
 mod sync;
 
+pub use apk::Apk;
 pub use bench::AdbServer;
 pub use daemon::Daemon;
 pub use directory::{App, DeviceDirectory};

@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::faults::Faults;
+use crate::observed::Observed;
 use crate::packet::Packet;
 
 /// Sends packets to the host, one at a time.
@@ -19,14 +20,13 @@ struct Socket {
     /// Bytes that may still be sent; `None` for no limit.
     left: Option<u64>,
     faults: Faults,
-    /// The number of connections closed because of [`Faults::cut_after`].
-    cuts: Arc<AtomicU64>,
+    observed: Arc<Observed>,
 }
 
 impl Link {
-    pub(crate) fn new(stream: TcpStream, faults: Faults, cuts: Arc<AtomicU64>) -> Self {
+    pub(crate) fn new(stream: TcpStream, faults: Faults, observed: Arc<Observed>) -> Self {
         let left = Some(faults.cut_after).filter(|bytes| *bytes > 0);
-        Self { socket: Arc::new(Mutex::new(Socket { stream, left, faults, cuts })) }
+        Self { socket: Arc::new(Mutex::new(Socket { stream, left, faults, observed })) }
     }
 
     pub(crate) fn send(&self, command: u32, arg0: u32, arg1: u32, payload: &[u8]) -> io::Result<()> {
@@ -43,7 +43,7 @@ impl Link {
             return written;
         }
         if left > 0 || written.is_ok() {
-            socket.cuts.fetch_add(1, Ordering::SeqCst);
+            socket.observed.cuts.fetch_add(1, Ordering::SeqCst);
         }
         let _ = socket.stream.shutdown(Shutdown::Both);
         Err(io::ErrorKind::BrokenPipe.into())

@@ -1,10 +1,11 @@
-//! The services of the device: `shell,v2`, `shell`, `exec`, `sync`.
+//! The services of the device: `shell,v2`, `shell`, `exec`, `abb_exec`, `sync`.
 
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::directory::DeviceDirectory;
+use crate::faults::Faults;
 use crate::stream::{Input, Output, Stream};
 use crate::sync;
 
@@ -17,45 +18,53 @@ const CLOSE_STDIN: u8 = 4;
 enum Service<'a> {
     ShellV2(&'a str),
     Raw(&'a str),
+    /// A call of a system service: its name and its arguments, separated by zero bytes.
+    Abb(&'a str),
     Sync,
 }
 
-fn service(name: &str, old_shell: bool) -> Option<Service<'_>> {
+fn service(name: &str, faults: Faults) -> Option<Service<'_>> {
     if name == "sync:" {
         return Some(Service::Sync);
     }
     let (kind, command) = name.split_once(':')?;
     let mut words = kind.split(',');
     match words.next()? {
-        "shell" if words.any(|word| word == "v2") => (!old_shell).then_some(Service::ShellV2(command)),
+        "shell" if words.any(|word| word == "v2") => (!faults.old_shell).then_some(Service::ShellV2(command)),
+        "abb_exec" => (!faults.old_shell && !faults.no_abb).then_some(Service::Abb(command)),
         "shell" | "exec" => Some(Service::Raw(command)),
         _ => None,
     }
 }
 
 /// Returns whether the device has the service `name`.
-pub(crate) fn known(name: &str, old_shell: bool) -> bool {
-    service(name, old_shell).is_some()
+pub(crate) fn known(name: &str, faults: Faults) -> bool {
+    service(name, faults).is_some()
 }
 
 /// Serves one stream to its end.
 pub(crate) fn run(files: &DeviceDirectory, name: &str, stream: Stream) {
-    let Some(service) = service(name, false) else { return };
+    let Some(service) = service(name, Faults::default()) else { return };
     let Stream { input, output } = stream;
     let output = Arc::new(Mutex::new(output));
     // An error means that the connection is closed, which the other side notices.
     let _ = match service {
         Service::ShellV2(command) => shell_v2(files, command, input, &output),
-        Service::Raw(command) => raw(files, command, &output),
+        Service::Raw(command) => raw(spawn(files, &format!("{{ {command}\n}} 2>&1"), &[]), input, &output),
+        Service::Abb(words) => {
+            let words: Vec<&str> = words.split('\0').collect();
+            raw(spawn(files, "exec cmd \"$@\" 2>&1", &words), input, &output)
+        }
         Service::Sync => sync::serve(files, input, &output),
     };
     output.lock().unwrap_or_else(PoisonError::into_inner).close();
 }
 
-fn spawn(files: &DeviceDirectory, command: &str) -> io::Result<Child> {
+/// Starts a shell that runs `command` with these positional parameters.
+fn spawn(files: &DeviceDirectory, command: &str, parameters: &[&str]) -> io::Result<Child> {
     let root = files.root();
     let mut shell = Command::new("/bin/sh");
-    shell.arg("-c").arg(command).current_dir(root).env_clear();
+    shell.arg("-c").arg(command).arg("sh").args(parameters).current_dir(root).env_clear();
     let programs = root.join("system/bin");
     shell.env("PATH", format!("{}:/usr/bin:/bin", programs.display()));
     // The variables by which a real device's programs find their files.
@@ -74,7 +83,7 @@ fn shell_v2(
     mut input: Input,
     output: &Arc<Mutex<Output>>,
 ) -> io::Result<()> {
-    let mut child = spawn(files, command)?;
+    let mut child = spawn(files, command, &[])?;
     let mut stdin = child.stdin.take();
     std::thread::spawn(move || {
         let mut head = [0; 5];
@@ -126,10 +135,14 @@ fn send(to: &Mutex<Output>, kind: u8, bytes: &[u8]) -> io::Result<()> {
     to.lock().unwrap_or_else(PoisonError::into_inner).write_all(&packet)
 }
 
-/// Sends the program's output as raw bytes, without an exit code.
-fn raw(files: &DeviceDirectory, command: &str, output: &Mutex<Output>) -> io::Result<()> {
-    let mut child = spawn(files, &format!("{{ {command}\n}} 2>&1"))?;
-    drop(child.stdin.take());
+/// Exchanges raw bytes with the program, without an exit code. Its standard input ends with the stream only, as on a device.
+fn raw(child: io::Result<Child>, mut input: Input, output: &Mutex<Output>) -> io::Result<()> {
+    let mut child = child?;
+    let mut stdin = child.stdin.take();
+    std::thread::spawn(move || {
+        // The program may end before it has read everything; the stream is then closed.
+        let _ = stdin.as_mut().map_or(Ok(0), |stdin| io::copy(&mut input, stdin));
+    });
     let mut buffer = vec![0; 8 << 10];
     let mut copy = |mut from: std::process::ChildStdout| -> io::Result<()> {
         loop {

@@ -3,5 +3,6 @@
 
 mod bench;
 mod doctor;
+mod install;
 mod pull;
 mod wire;
