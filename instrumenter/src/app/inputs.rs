@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use apk::layout::{self, Entry};
+use rayon::ThreadPool;
 
 use super::error::Error;
 use crate::options::Input;
@@ -36,8 +37,9 @@ pub(crate) struct Origin {
 
 impl File {
     /// Reads an input.
-    pub(crate) fn read(input: &Input) -> Result<Self, Error> {
-        let bytes = read_file(&input.path)?;
+    pub(crate) fn read(input: &Input, pool: &ThreadPool) -> Result<Self, Error> {
+        let failed = |source| crate::Error::Read { path: input.path.clone(), source };
+        let bytes = read_file(&input.path, pool).map_err(failed)?;
         let name = input.path.display().to_string();
         let entries = layout::read(&bytes)
             .map_err(|broken| Error::Package { package: name.clone(), reason: broken.to_string() })?;

@@ -58,9 +58,9 @@ pub(crate) fn abis(packages: &[Package<'_>], origins: &[Origin]) -> Vec<Vec<Stri
 
 impl Task<'_> {
     /// Writes a package. `abis` are those of the app that it belongs to.
-    pub(crate) fn write(
-        &self,
-        mut package: Package<'_>,
+    pub(crate) fn write<'o>(
+        &'o self,
+        mut package: Package<'o>,
         edited: Vec<Edited>,
         has_runtime: &[bool],
         abis: &[String],

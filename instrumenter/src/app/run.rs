@@ -1,13 +1,12 @@
 //! A run over an app: read its packages, scan the dex files, assign ids, edit, add the runtime, sign, commit.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use apk::sign::Identity;
 use dex::Dex;
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use trace_format::MapId;
 
 use super::error::Error;
 use super::inputs::{File, Origin};
@@ -98,7 +97,7 @@ pub fn instrument_app(
     let mut files = Vec::with_capacity(inputs.len());
     for input in inputs {
         progress(Progress::Reading(&input.path));
-        files.push(File::read(input)?);
+        files.push(File::read(input, &pool)?);
     }
     let mut origins = Vec::new();
     let mut packages = Vec::new();
