@@ -14,7 +14,6 @@ use crate::cleanup;
 use crate::instrument::choice::Choice;
 use crate::instrument::{self, MAP_NAME, explained};
 use crate::progress::Progress;
-use crate::terminal::counted;
 
 /// Instrument an app without its build: an APK, its splits, an App Bundle or an APK set
 ///

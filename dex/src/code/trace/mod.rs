@@ -110,17 +110,22 @@ pub struct Traced {
 }
 
 /// Why a method is not traced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub enum Untraceable {
     /// It would be longer than 10,000 units, which Android does not compile.
+    #[error("with the calls it would have more than 10,000 code units, which Android does not compile")]
     Huge,
     /// An instruction holds a lock and has no catch-all handler, or the locks depend on the path.
+    #[error("an instruction holds a lock outside of a handler for everything")]
     Locks,
     /// Its catch handlers would take more than 64 KiB.
+    #[error("its catch handlers would take more than 64 KiB")]
     Handlers,
     /// No register can be had for the calls.
+    #[error("all its registers are in use")]
     Registers,
     /// The parameters do not fill the registers that the code has for them.
+    #[error("its parameters differ from the registers that the code has for them")]
     Parameters,
 }
 
