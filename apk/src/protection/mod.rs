@@ -43,6 +43,12 @@ pub struct Finding {
     pub text: String,
 }
 
+/// The members that [`Evidence::referrers`] is asked for, so that one pass over the code can collect who refers to them. A method
+/// that is called through a subclass of the app has another class in the dex; such a call does not count.
+pub fn members() -> impl Iterator<Item = (&'static str, &'static str)> {
+    signer::members()
+}
+
 /// Everything that was found, the most severe first.
 #[must_use]
 pub fn findings(evidence: &Evidence<'_>) -> Vec<Finding> {

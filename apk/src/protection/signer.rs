@@ -131,6 +131,11 @@ const COMPUTES_CHECKSUM: &[(&str, &str)] = &[
     ("java.security.MessageDigest", "digest"),
 ];
 
+/// All members that are asked for.
+pub(super) fn members() -> impl Iterator<Item = (&'static str, &'static str)> {
+    [READS_CERTIFICATE, READS_OWN_FILE, COMPUTES_CHECKSUM].into_iter().flatten().copied()
+}
+
 /// What of the app depends on its key.
 pub(super) fn findings(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut all: Vec<Finding> = SERVICES.iter().filter_map(|service| found(service, evidence)).collect();

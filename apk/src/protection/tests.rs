@@ -26,6 +26,7 @@ fn find(
         facts,
         defines_class: &|class| classes.contains(&class),
         referrers: &|class, member| {
+            assert!(members().any(|known| known == (class, member)));
             refers
                 .iter()
                 .filter(|(c, m, _)| (*c, *m) == (class, member))

@@ -37,8 +37,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let facts = manifest.facts();
     let (components, other) = (facts.components.len(), facts.other_processes.len());
     println!("{}: {} to {} bytes", facts.package, bytes.len(), written.len());
-    println!("  added {}, replaced {}, present {}", merged.added.len(), merged.replaced.len(), merged.present.len());
-    println!("  minSdkVersion raised from {raised:?} to {}, targetSdkVersion {}", facts.min_sdk, facts.target_sdk);
+    println!(
+        "  added {}, replaced {}, present {}",
+        merged.added.len(),
+        merged.replaced.len(),
+        merged.present.len()
+    );
+    println!(
+        "  minSdkVersion raised from {raised:?} to {}, targetSdkVersion {}",
+        facts.min_sdk, facts.target_sdk
+    );
     println!("  {components} components, {other} other processes, application {:?}", facts.application_class);
     fs::write(to, written)?;
     Ok(())

@@ -2,7 +2,6 @@
 //!
 //! A pool keeps its form and its string data. New strings are appended to the data; only offsets are inserted.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::super::error::{Error, Malformed};
@@ -301,10 +300,7 @@ fn decode_utf8(bytes: &[u8]) -> String {
         units.push(unit);
         rest = rest.get(length..).unwrap_or_default();
     }
-    char::decode_utf16(units)
-        .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
-        .collect::<Cow<str>>()
-        .into_owned()
+    char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
 #[cfg(test)]
