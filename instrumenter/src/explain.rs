@@ -98,7 +98,7 @@ fn methods(
 }
 
 /// The files whose lines decide about the methods of a class.
-struct Deciders<'a> {
+pub(crate) struct Deciders<'a> {
     rules: &'a Path,
     /// The line of a block list that covers the class.
     blocked: Option<(PathBuf, usize)>,
@@ -106,7 +106,7 @@ struct Deciders<'a> {
 }
 
 impl<'a> Deciders<'a> {
-    fn new(class: &ClassFacts, session: &'a Session<'_>) -> Self {
+    pub(crate) fn new(class: &ClassFacts, session: &'a Session<'_>) -> Self {
         let selection = &session.selection;
         let blocked = selection.filter.origin(&class.name).filter(|_| !selection.untouchable(&class.name));
         Self { rules: selection.rules.path(), blocked, compat: selection.compat }
@@ -121,7 +121,8 @@ impl<'a> Deciders<'a> {
     }
 }
 
-fn before_rewriting(method: &MethodFacts, id: u32, by: &Deciders<'_>) -> ExplainedMethod {
+/// Describes what is known about a method before it is rewritten.
+pub(crate) fn before_rewriting(method: &MethodFacts, id: u32, by: &Deciders<'_>) -> ExplainedMethod {
     ExplainedMethod {
         access: method.access,
         name: method.name.to_string(),

@@ -12,13 +12,23 @@ use crate::options;
 /// A method that stays as it was: class and method by their positions, and the reason.
 pub(crate) type Skipped = (usize, usize, SkipReason);
 
+/// A method that was edited.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Changed {
+    /// The position of its class in the file, and its own in the class.
+    pub(crate) class: usize,
+    pub(crate) method: usize,
+    /// Code units before and afterwards.
+    pub(crate) units: (u32, u32),
+}
+
 /// Inserts the calls. `ids` returns the ids of the methods of a class by its position, direct methods first.
 pub(crate) fn edit<'i>(
     dex: &mut Dex<'_>,
     call_class: &str,
     exits: options::Exits,
     ids: &(dyn Fn(usize) -> &'i [u32] + Sync),
-) -> Vec<Skipped> {
+) -> (Vec<Changed>, Vec<Skipped>) {
     let class = dex.find_or_add_type(&format!("L{call_class};"));
     let (void, int) = (dex.find_or_add_type("V"), dex.find_or_add_type("I"));
     let proto = dex.find_or_add_proto(void, &[int]);
@@ -35,20 +45,25 @@ pub(crate) fn edit<'i>(
     // The tables are read while the classes change.
     let mut classes = core::mem::take(&mut dex.classes);
     let shared = &*dex;
-    let of_class = |(number, class): (usize, &mut Class<'_>)| -> Vec<Skipped> {
-        let ids = ids(number);
+    let of_class = |(number, class): (usize, &mut Class<'_>)| -> Vec<Result<Changed, Skipped>> {
         let methods = class.direct_methods.iter_mut().chain(&mut class.virtual_methods);
-        let traced = methods.enumerate().zip(ids).filter(|(_, id)| **id != 0);
-        let failed = traced.filter_map(|((index, method), &id)| {
-            let done = trace(shared, method, this, id, calls, exits);
-            done.err().map(|reason| (number, index, reason))
+        let traced = methods.enumerate().zip(ids(number)).filter(|(_, id)| **id != 0);
+        let done = traced.map(|((index, method), &id)| match trace(shared, method, this, id, calls, exits) {
+            Ok(units) => Ok(Changed { class: number, method: index, units }),
+            Err(reason) => Err((number, index, reason)),
         });
-        failed.collect()
+        done.collect()
     };
-    let skipped: Vec<Skipped> =
-        classes.par_iter_mut().enumerate().with_min_len(16).flat_map_iter(of_class).collect();
+    let done: Vec<_> = classes.par_iter_mut().enumerate().with_min_len(16).flat_map_iter(of_class).collect();
     dex.classes = classes;
-    skipped
+    let (mut changed, mut skipped) = (Vec::new(), Vec::new());
+    for one in done {
+        match one {
+            Ok(one) => changed.push(one),
+            Err(one) => skipped.push(one),
+        }
+    }
+    (changed, skipped)
 }
 
 fn trace(
@@ -58,14 +73,14 @@ fn trace(
     id: u32,
     calls: Calls,
     exits: Exits,
-) -> Result<(), SkipReason> {
-    let Some(MethodCode::Read(code)) = &method.code else { return Ok(()) };
+) -> Result<(u32, u32), SkipReason> {
+    let Some(MethodCode::Read(code)) = &method.code else { return Ok((0, 0)) };
     let broken = |what: String| SkipReason::BrokenDex(what);
     let mut body = Body::read(code).map_err(|error| broken(error.to_string()))?;
     let shape = shape(dex, method, this).ok_or_else(|| broken("its prototype is missing".to_owned()))?;
-    body.trace(&shape, id, calls, exits)?;
+    let traced = body.trace(&shape, id, calls, exits)?;
     method.code = Some(MethodCode::Edited(Box::new(body)));
-    Ok(())
+    Ok(traced.units)
 }
 
 /// Returns the types of a method's parameters. `this` is the index of the string of that name.

@@ -13,6 +13,7 @@
 mod cost;
 mod edit;
 mod error;
+mod explain;
 mod facts;
 mod findings;
 mod inputs;

@@ -14,8 +14,10 @@ use super::output::{self, Output};
 use super::package::Package;
 use super::runtime::{MAP_ID_CLASS, Runtime};
 use super::summary::AppSummary;
+use super::explain::explain;
 use super::{edit, facts, findings, names};
 use crate::error::SkipReason;
+use crate::explained::ExplainedClass;
 use crate::method_map::MethodMap;
 use crate::options::{Input, MapPaths, Options};
 use crate::run::assign_ids;
@@ -23,7 +25,7 @@ use crate::selection::Selection;
 use crate::session::Session;
 use crate::source::write_maps;
 use crate::staged::Staged;
-use crate::summary::{Progress, Skip, Times};
+use crate::summary::{Progress, Skip, Summary, Times};
 
 /// How the output is signed.
 #[derive(Debug)]
@@ -135,7 +137,7 @@ pub fn instrument_app(
         .enumerate()
         .map(|(number, package)| (0..package.modules.len()).map(|module| has_runtime(number, module)).collect())
         .collect();
-    let edited = pool.install(|| edit_all(loaded, &packages, &map, &mut session, common))?;
+    let (edited, explained) = pool.install(|| edit_all(loaded, &packages, &map, &mut session, common))?;
     let id = map.texts().id;
     let task = output::Task { runtime: &runtime, options, id };
     let mut outputs: Vec<Output> = Vec::with_capacity(packages.len());
@@ -174,7 +176,7 @@ pub fn instrument_app(
     times.write = begin.elapsed() - times.read - times.collect - times.number;
     staged.into_iter().try_for_each(Staged::commit)?;
     times.commit = begin.elapsed() - times.read - times.collect - times.number - times.write;
-    let methods = session.summarize(&map, &tally, times);
+    let methods = Summary { explained, ..session.summarize(&map, &tally, times) };
     Ok(AppSummary { methods, packages: summaries, findings })
 }
 
@@ -278,7 +280,7 @@ fn edit_all(
     map: &MethodMap,
     session: &mut Session<'_>,
     options: &Options,
-) -> Result<Vec<Vec<Edited>>, Error> {
+) -> Result<(Vec<Vec<Edited>>, Vec<ExplainedClass>), Error> {
     struct One {
         place: (usize, usize, usize),
         parts: Vec<Vec<u8>>,
@@ -286,6 +288,7 @@ fn edit_all(
         method_ids_before: u64,
         method_ids_after: u64,
         changed: usize,
+        explained: Vec<ExplainedClass>,
     }
     let rewrite = |mut one: Loaded<'_>| -> Result<One, Error> {
         let ids = |class: usize| -> &[u32] {
@@ -294,14 +297,14 @@ fn edit_all(
         };
         let changed = (0..one.dex.classes.len()).filter(|&class| ids(class).iter().any(|&id| id != 0)).count();
         let method_ids_before = one.dex.methods.len() as u64;
-        let (mut skipped, mut method_ids_after) = (Vec::new(), method_ids_before);
+        let (mut edits, mut skipped, mut method_ids_after) = (Vec::new(), Vec::new(), method_ids_before);
         let package = packages.get(one.package);
         let file = package.and_then(|package| package.modules.get(one.module)?.dexes.get(one.file));
         let mut parts = vec![file.map(|file| file.bytes.clone()).unwrap_or_default()];
         if changed > 0 || one.in_container {
             let (call_class, exits) = (&options.call_class, options.exits);
-            skipped = session.clocks.rewrite.time(|| edit::edit(&mut one.dex, call_class, exits, &ids));
-            let written = edit::write(one.dex);
+            (edits, skipped) = session.clocks.rewrite.time(|| edit::edit(&mut one.dex, call_class, exits, &ids));
+            let written = edit::write(core::mem::take(&mut one.dex));
             let written = written.map_err(|reason| Error::Dex {
                 package: package.map(|package| package.name.clone()).unwrap_or_default(),
                 entry: file.and_then(|file| package?.entries.get(file.entry)).map(apk::layout::Entry::display_name).unwrap_or_default(),
@@ -310,6 +313,21 @@ fn edit_all(
             (parts, method_ids_after) = (written.parts, written.method_ids);
         }
         let number = |class: usize| one.numbers.get(class).copied().flatten();
+        let explains = |class: usize| -> Option<ExplainedClass> {
+            let number = number(class)?;
+            let facts = session.classes.get(number)?;
+            if !session.selection.explains(&facts.name, facts.name_in_file()) {
+                return None;
+            }
+            let changed: Vec<_> = edits.iter().filter(|edit| edit.class == class).copied().collect();
+            let skipped = skipped.iter().filter(|(of, _, _)| *of == class);
+            let skipped: Vec<_> = skipped.map(|(_, method, reason)| (*method, reason.clone())).collect();
+            Some(explain(session.input(number)?, facts, ids(class), session, &changed, &skipped))
+        };
+        let explained = match options.explain {
+            Some(_) => (0..one.numbers.len()).filter_map(explains).collect(),
+            None => Vec::new(),
+        };
         let skipped = skipped.into_iter();
         let skipped = skipped.filter_map(|(class, method, reason)| Some((number(class)?, Some(method), reason)));
         Ok(One {
@@ -319,13 +337,16 @@ fn edit_all(
             method_ids_before,
             method_ids_after,
             changed,
+            explained,
         })
     };
     let all: Vec<Result<One, Error>> = loaded.into_par_iter().map(rewrite).collect();
     let empty = |package: &Package<'_>| package.modules.iter().map(|_| Edited::default()).collect();
     let mut edited: Vec<Vec<Edited>> = packages.iter().map(empty).collect();
+    let mut all_explained = Vec::new();
     for one in all {
-        let One { place: (package, module, file), mut parts, skipped, method_ids_before, method_ids_after, changed } = one?;
+        let One { place: (package, module, file), mut parts, skipped, method_ids_before, method_ids_after, changed, explained } = one?;
+        all_explained.extend(explained);
         session.note_written(map, changed, skipped);
         let Some(module) = edited.get_mut(package).and_then(|modules| modules.get_mut(module)) else { continue };
         module.method_ids_before += method_ids_before;
@@ -338,7 +359,7 @@ fn edit_all(
         }
         module.added.extend(rest);
     }
-    Ok(edited)
+    Ok((edited, all_explained))
 }
 
 impl Default for Edited {

@@ -3,6 +3,7 @@
 //! `java` and `javac` 17 or later must be on the path. The sources are below `tests/java`.
 
 mod activity_focus;
+mod app;
 mod archives;
 mod assembler;
 mod chosen;

@@ -1,0 +1,262 @@
+//! Apps: an APK and a fake of the Android runtime, which `scripts/apk/make-app` makes of `tests/java/app` and `tests/java/runtime`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use apk::layout::{self, Entry};
+use apk::manifest::Manifest;
+use apk::sign;
+use instrumenter::app::{AppOptions, AppSummary, Error, Identity, Signing, instrument_app};
+use instrumenter::{Decision, Input, MapPaths, Options};
+
+use crate::support::directory;
+
+fn data(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/app").join(name);
+    fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A directory with the app in it, and what a run needs.
+struct Bench {
+    directory: PathBuf,
+    runtime: Vec<u8>,
+}
+
+impl Bench {
+    fn new(name: &str) -> Self {
+        let bench = Self { directory: directory(&format!("app-{name}")), runtime: data("runtime.zip") };
+        fs::write(bench.path("small.apk"), data("small.apk")).unwrap();
+        bench
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    fn options(&self) -> AppOptions<'_> {
+        AppOptions {
+            // Every method with a call.
+            common: Options { short: 0, ..Options::default() },
+            runtime: &self.runtime,
+            runtime_path: None,
+            signing: Signing::Unsigned,
+            debuggable: false,
+            settings: Vec::new(),
+        }
+    }
+
+    fn run(&self, inputs: &[&str], options: &AppOptions<'_>) -> Result<AppSummary, Error> {
+        let inputs: Vec<Input> =
+            inputs.iter().map(|name| Input::new(self.path(name), self.path(&format!("out/{name}")))).collect();
+        instrument_app(&inputs, &MapPaths::beside(self.path("out/methodMapping.txt")), options, &|_| {})
+    }
+
+    fn output(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(&format!("out/{name}"))).unwrap()
+    }
+}
+
+fn contents(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    let entries = layout::read(archive).unwrap();
+    entries.iter().map(|entry| (entry.display_name(), entry.contents().unwrap().into_owned())).collect()
+}
+
+/// Returns the archive with other entries.
+fn changed(archive: &[u8], change: impl FnOnce(&mut Vec<Entry<'_>>)) -> Vec<u8> {
+    let mut entries = layout::read(archive).unwrap();
+    change(&mut entries);
+    let options = layout::Options { store_libraries: false, store_resources: false, level: 6, comment: &[] };
+    layout::lay_out(&entries, &options).unwrap()
+}
+
+#[test]
+fn an_app_gets_calls_the_runtime_and_a_manifest_and_keeps_everything_else() {
+    let bench = Bench::new("whole");
+    let mut options = bench.options();
+    options.settings = vec![("anrscope.stall_ms".to_owned(), "700".to_owned())];
+    let summary = bench.run(&["small.apk"], &options).unwrap();
+    let (before, after) = (contents(&data("small.apk")), contents(&bench.output("small.apk")));
+    let names: Vec<&str> = after.keys().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        [
+            "AndroidManifest.xml",
+            "assets/prices.txt",
+            "classes.dex",
+            "classes2.dex",
+            "lib/arm64-v8a/libanrscope.so",
+            "lib/arm64-v8a/libsmall.so",
+            "lib/x86_64/libanrscope.so",
+            "lib/x86_64/libsmall.so",
+        ]
+    );
+    for same in ["assets/prices.txt", "lib/arm64-v8a/libsmall.so", "lib/x86_64/libsmall.so"] {
+        assert_eq!(after[same], before[same], "{same}");
+    }
+    assert_eq!(after["lib/x86_64/libanrscope.so"], b"the library for x86_64\n");
+    assert_eq!(layout::check(&bench.output("small.apk")).unwrap().misaligned, []);
+
+    let manifest = Manifest::read(&after["AndroidManifest.xml"]).unwrap();
+    let facts = manifest.facts();
+    assert!(facts.has_start_provider());
+    assert_eq!((facts.min_sdk, facts.meta_data.as_slice()), (21, &["anrscope.stall_ms".to_owned()][..]));
+    assert!(!facts.debuggable);
+
+    let map = fs::read_to_string(bench.path("out/methodMapping.txt")).unwrap();
+    assert!(map.contains("com.example.small.Shop kind (I)Ljava.lang.String;"), "{map}");
+    assert!(!map.contains("getLevel") && !map.contains("Synthetic"), "{map}");
+    let package = &summary.packages[0];
+    assert_eq!((package.package.as_str(), package.min_sdk_was), ("com.example.small", Some(19)));
+    assert_eq!(package.abis, ["arm64-v8a", "x86_64"]);
+    let dropped: Vec<&str> = package.dropped.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(dropped, ["META-INF/OLD.SF", "assets/dexopt/baseline.prof"]);
+    assert_eq!(summary.methods.skipped, []);
+    // The id of the map is in the app.
+    let id = summary.methods.map_id.to_string();
+    assert!(after["classes2.dex"].windows(id.len()).any(|window| window == id.as_bytes()));
+}
+
+#[test]
+fn traced_code_passes_the_verifier() {
+    let bench = Bench::new("verified");
+    bench.run(&["small.apk"], &bench.options()).unwrap();
+    let (before, after) = (contents(&data("small.apk")), contents(&bench.output("small.apk")));
+    let verified = |bytes: &[u8]| dex_verifier::verify(bytes).unwrap();
+    let (old, new) = (verified(&before["classes.dex"]), verified(&after["classes.dex"]));
+    assert_eq!(new.new_since(&old), []);
+    assert!(new.methods > 0 && old.methods == new.methods);
+    assert_eq!(verified(&after["classes2.dex"]).all().count(), 0);
+}
+
+#[test]
+fn every_traced_method_enters_once() {
+    let bench = Bench::new("calls");
+    let summary = bench.run(&["small.apk"], &bench.options()).unwrap();
+    let after = contents(&bench.output("small.apk"));
+    let dex = dex::Dex::read(&after["classes.dex"]).unwrap();
+    let beat = |name: &str| {
+        let named = |method: &dex::Method| {
+            dex.type_name(method.class).as_deref() == Some("dev/anrscope/MethodBeat")
+                && dex.string(method.name) == Some(name.as_bytes())
+        };
+        dex.methods.iter().position(named).unwrap() as u32
+    };
+    let (enter, exit) = (beat("i"), beat("o"));
+    let (mut enters, mut without_exit) = (0, 0);
+    for method in dex.classes.iter().flat_map(|class| class.direct_methods.iter().chain(&class.virtual_methods)) {
+        let Some(dex::MethodCode::Read(code)) = &method.code else { continue };
+        let calls = dex::code::facts(code).unwrap().calls;
+        let count = |target| calls.iter().filter(|call| call.target == target).count();
+        assert!(count(enter) <= 1);
+        enters += count(enter);
+        without_exit += usize::from(count(enter) == 1 && count(exit) == 0);
+    }
+    assert_eq!((enters, without_exit), (summary.methods.traced, 0));
+}
+
+#[test]
+fn the_same_app_and_key_give_the_same_bytes_and_the_signature_is_valid() {
+    let bench = Bench::new("signed");
+    let mut options = bench.options();
+    options.signing = Signing::Key(Identity::generate(SystemTime::UNIX_EPOCH).unwrap());
+    let first = bench.run(&["small.apk"], &options).unwrap();
+    let bytes = bench.output("small.apk");
+    bench.run(&["small.apk"], &options).unwrap();
+    assert!(bytes == bench.output("small.apk"));
+    let verified = sign::verify(&bytes).unwrap();
+    assert_eq!(verified.len(), 2, "{verified:?}");
+    let digest: String = verified[0].certificate_digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(first.packages[0].signed_by, Some(digest));
+    assert_eq!(layout::check(&bytes).unwrap().misaligned, []);
+}
+
+#[test]
+fn splits_share_a_map_and_libraries_go_beside_those_of_the_app() {
+    let bench = Bench::new("splits");
+    let base = changed(&data("small.apk"), |entries| entries.retain(|entry| !entry.name.starts_with(b"lib/")));
+    let split = changed(&data("small.apk"), |entries| {
+        entries.retain(|entry| entry.name.starts_with(b"lib/arm64-v8a"));
+        // Of a configuration split only the name of its split counts here; the crate `apk` tests the rest.
+    });
+    fs::write(bench.path("base.apk"), &base).unwrap();
+    fs::write(bench.path("split.apk"), &split).unwrap();
+    let set = {
+        let mut entries = Vec::new();
+        for (name, bytes) in [("splits/base-master.apk", &base), ("splits/base-arm64.apk", &split)] {
+            entries.push(Entry::new(name.as_bytes().to_vec(), bytes.clone(), false));
+        }
+        let options = layout::Options { store_libraries: false, store_resources: false, level: 6, comment: &[] };
+        layout::lay_out(&entries, &options).unwrap()
+    };
+    fs::write(bench.path("app.apks"), set).unwrap();
+
+    let summary = bench.run(&["base.apk", "split.apk"], &bench.options()).unwrap();
+    assert_eq!(summary.packages.len(), 2);
+    let (base, split) = (contents(&bench.output("base.apk")), contents(&bench.output("split.apk")));
+    assert!(!base.keys().any(|name| name.starts_with("lib/")), "{:?}", base.keys());
+    assert!(split.contains_key("lib/arm64-v8a/libanrscope.so"), "{:?}", split.keys());
+
+    bench.run(&["app.apks"], &bench.options()).unwrap();
+    let set = contents(&bench.output("app.apks"));
+    assert_eq!(contents(&set["splits/base-master.apk"])["classes.dex"], base["classes.dex"]);
+    assert!(contents(&set["splits/base-arm64.apk"]).contains_key("lib/arm64-v8a/libanrscope.so"));
+}
+
+#[test]
+fn what_cannot_be_traced_is_an_error_and_nothing_is_written() {
+    let bench = Bench::new("errors");
+    bench.run(&["small.apk"], &bench.options()).unwrap();
+    fs::copy(bench.path("out/small.apk"), bench.path("again.apk")).unwrap();
+    fs::write(bench.path("text.apk"), "not a zip file").unwrap();
+    let no_code = changed(&data("small.apk"), |entries| entries.retain(|entry| entry.name != b"classes.dex".as_slice()));
+    fs::write(bench.path("empty.apk"), no_code).unwrap();
+    let packed = changed(&data("small.apk"), |entries| {
+        let other = contents(&data("runtime.zip"))["classes.dex"].clone();
+        let dex = entries.iter_mut().find(|entry| entry.name == b"classes.dex".as_slice()).unwrap();
+        dex.replace(other);
+    });
+    fs::write(bench.path("packed.apk"), packed).unwrap();
+    let broken = changed(&data("small.apk"), |entries| {
+        let dex = entries.iter_mut().find(|entry| entry.name == b"classes.dex".as_slice()).unwrap();
+        let mut bytes = dex.contents().unwrap().into_owned();
+        bytes[200] ^= 1;
+        dex.replace(bytes);
+    });
+    fs::write(bench.path("broken.apk"), broken).unwrap();
+    for (name, wanted) in [
+        ("again.apk", "already instrumented"),
+        ("text.apk", "not an APK"),
+        ("empty.apk", "no classes.dex"),
+        ("packed.apk", "packed"),
+        ("broken.apk", "classes.dex"),
+    ] {
+        let error = bench.run(&[name], &bench.options()).unwrap_err().to_string();
+        assert!(error.contains(wanted) && error.contains(name), "{name}: {error}");
+        assert!(!bench.path(&format!("out/{name}")).exists());
+    }
+    let wrong = AppOptions { runtime: b"PK", ..bench.options() };
+    assert!(matches!(bench.run(&["small.apk"], &wrong), Err(Error::Runtime { .. })));
+}
+
+#[test]
+fn rules_ids_and_explanations_are_those_of_class_files() {
+    let bench = Bench::new("chosen");
+    fs::write(bench.path("rules"), "exclude method kind\nalways method getLevel\n").unwrap();
+    fs::write(bench.path("base.txt"), "77,1,com.example.small.Shop parse (Ljava.lang.String;)I\n").unwrap();
+    let mut options = bench.options();
+    options.common.rules = Some(bench.path("rules"));
+    options.common.base_map = Some(bench.path("base.txt"));
+    options.common.explain = Some("com.example.small.Shop".to_owned());
+    let summary = bench.run(&["small.apk"], &options).unwrap();
+    let map = fs::read_to_string(bench.path("out/methodMapping.txt")).unwrap();
+    assert!(map.contains("77,8,com.example.small.Shop parse"), "{map}");
+    assert!(map.contains(" getLevel ") && !map.contains(" kind "), "{map}");
+    let [class] = &summary.methods.explained[..] else { panic!("{:?}", summary.methods.explained) };
+    let method = |name: &str| class.methods.iter().find(|method| method.name == name).unwrap();
+    assert_eq!(method("kind").decision, Decision::Excluded);
+    assert_eq!((&method("parse").decision, method("parse").id), (&Decision::Traced, Some(77)));
+    let (before, after) = method("parse").code_bytes.unwrap();
+    assert!(before > 0 && after > before);
+}
