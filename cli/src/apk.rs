@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use anyhow::{Context, bail};
-use instrumenter::app::{AppOptions, AppSummary, Change, Identity, PackageSummary, Severity, Signing, instrument_app};
+use instrumenter::app::{
+    AppOptions, AppSummary, Change, Identity, PackageSummary, Severity, Signing, instrument_app,
+};
 use instrumenter::{Input, outputs_in};
 use serde_json::json;
 
@@ -82,7 +84,7 @@ pub(crate) struct Options {
     /// Do not sign; the output is aligned, and apksigner can sign it
     #[arg(long)]
     unsigned: bool,
-    /// The Android runtime to add, anrscope-runtime.zip [default: the one in this program]
+    /// The Android runtime to add, anrscope-runtime.zip [default: the one in this program, or that of $ANRSCOPE_ANDROID_RUNTIME]
     #[arg(long, value_name = "FILE")]
     runtime: Option<PathBuf>,
 }
@@ -95,7 +97,9 @@ const SETTING_PREFIX: &str = "anrscope.";
 
 fn setting(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("write it as KEY=VALUE")?;
-    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_') {
+    if name.is_empty()
+        || !name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+    {
         return Err(format!("{name:?} is no option of the recorder: see docs/configuration.md"));
     }
     Ok((format!("{SETTING_PREFIX}{name}"), value.to_owned()))
@@ -119,11 +123,12 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         cleanup::sweep(if directory.as_os_str().is_empty() { Path::new(".") } else { directory });
     }
     let (signing, created) = signing(&options)?;
-    let runtime = runtime(&options)?;
+    let runtime_path = options.runtime.clone().or_else(runtime_of_the_environment);
+    let runtime = runtime(runtime_path.as_deref())?;
     let app = AppOptions {
         common: options.choice.settings(instrumenter::Options::default()),
         runtime: runtime.as_deref().unwrap_or(ANDROID_RUNTIME),
-        runtime_path: options.runtime.clone(),
+        runtime_path,
         signing,
         debuggable: options.debuggable,
         settings: options.set.clone(),
@@ -142,7 +147,10 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         let mut text = instrument::to_text(&summary.methods, &maps);
         text.push_str(&to_text(&summary));
         if let Some(path) = created {
-            text.push_str(&format!("created the debug key {}: keep it to replace this app later\n", path.display()));
+            text.push_str(&format!(
+                "created the debug key {}: keep it to replace this app later\n",
+                path.display()
+            ));
         }
         text.push_str(&next_steps(&summary, &inputs, &maps.methods));
         let is_printed = |line: &&str| !options.choice.quiet || line.starts_with("warning: ");
@@ -168,7 +176,9 @@ fn signing(options: &Options) -> anyhow::Result<(Signing, Option<PathBuf>)> {
     if let Some(key) = &options.key {
         return Ok((Signing::Key(Identity::read(key, options.certificate.as_deref())?), None));
     }
-    let path = debug_key().context("no home directory to keep a debug key in: give one with --key, or sign later with --unsigned")?;
+    let path = debug_key().context(
+        "no home directory to keep a debug key in: give one with --key, or sign later with --unsigned",
+    )?;
     if let Some(directory) = path.parent() {
         std::fs::create_dir_all(directory)
             .with_context(|| format!("cannot create {} for the debug key", directory.display()))?;
@@ -179,9 +189,8 @@ fn signing(options: &Options) -> anyhow::Result<(Signing, Option<PathBuf>)> {
 
 /// The file of the debug key: in the directory for a program's data (XDG Base Directory), or its counterpart on Windows.
 fn debug_key() -> Option<PathBuf> {
-    let directory = |variable: &str| {
-        std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
-    };
+    let directory =
+        |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     let data = if cfg!(windows) {
         directory("LOCALAPPDATA")?
     } else {
@@ -190,12 +199,17 @@ fn debug_key() -> Option<PathBuf> {
     Some(data.join("anrscope/debug-key.pem"))
 }
 
-/// Returns the runtime of `--runtime`; `None` for the one in the program.
-fn runtime(options: &Options) -> anyhow::Result<Option<Vec<u8>>> {
-    match &options.runtime {
+/// The file of the variable with which this program can be built, too (`build.rs`).
+fn runtime_of_the_environment() -> Option<PathBuf> {
+    std::env::var_os("ANRSCOPE_ANDROID_RUNTIME").filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+/// Returns the runtime of a file; `None` for the one in the program.
+fn runtime(path: Option<&Path>) -> anyhow::Result<Option<Vec<u8>>> {
+    match path {
         Some(path) => {
-            let bytes = std::fs::read(path).with_context(|| format!("cannot read the Android runtime {}", path.display()))?;
-            Ok(Some(bytes))
+            let bytes = std::fs::read(path);
+            Ok(Some(bytes.with_context(|| format!("cannot read the Android runtime {}", path.display()))?))
         }
         None if ANDROID_RUNTIME.is_empty() => bail!(
             "this program was built without the Android runtime: run scripts/build-android, and give \

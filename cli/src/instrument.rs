@@ -6,9 +6,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
-use instrumenter::{
-    Catalogue, Compat, Input, MapPaths, Skip, Summary, Warning, instrument, outputs_in,
-};
+use instrumenter::{Catalogue, Compat, Input, MapPaths, Skip, Summary, Warning, instrument, outputs_in};
 use serde_json::json;
 
 pub(crate) mod choice;

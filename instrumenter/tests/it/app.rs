@@ -48,8 +48,10 @@ impl Bench {
     }
 
     fn run(&self, inputs: &[&str], options: &AppOptions<'_>) -> Result<AppSummary, Error> {
-        let inputs: Vec<Input> =
-            inputs.iter().map(|name| Input::new(self.path(name), self.path(&format!("out/{name}")))).collect();
+        let inputs: Vec<Input> = inputs
+            .iter()
+            .map(|name| Input::new(self.path(name), self.path(&format!("out/{name}"))))
+            .collect();
         instrument_app(&inputs, &MapPaths::beside(self.path("out/methodMapping.txt")), options, &|_| {})
     }
 
@@ -145,7 +147,9 @@ fn every_traced_method_enters_once() {
     };
     let (enter, exit) = (beat("i"), beat("o"));
     let (mut enters, mut without_exit) = (0, 0);
-    for method in dex.classes.iter().flat_map(|class| class.direct_methods.iter().chain(&class.virtual_methods)) {
+    for method in
+        dex.classes.iter().flat_map(|class| class.direct_methods.iter().chain(&class.virtual_methods))
+    {
         let Some(dex::MethodCode::Read(code)) = &method.code else { continue };
         let calls = dex::code::facts(code).unwrap().calls;
         let count = |target| calls.iter().filter(|call| call.target == target).count();
@@ -175,7 +179,8 @@ fn the_same_app_and_key_give_the_same_bytes_and_the_signature_is_valid() {
 #[test]
 fn splits_share_a_map_and_libraries_go_beside_those_of_the_app() {
     let bench = Bench::new("splits");
-    let base = changed(&data("small.apk"), |entries| entries.retain(|entry| !entry.name.starts_with(b"lib/")));
+    let base =
+        changed(&data("small.apk"), |entries| entries.retain(|entry| !entry.name.starts_with(b"lib/")));
     let split = changed(&data("small.apk"), |entries| {
         entries.retain(|entry| entry.name.starts_with(b"lib/arm64-v8a"));
         // Of a configuration split only the name of its split counts here; the crate `apk` tests the rest.
@@ -187,7 +192,8 @@ fn splits_share_a_map_and_libraries_go_beside_those_of_the_app() {
         for (name, bytes) in [("splits/base-master.apk", &base), ("splits/base-arm64.apk", &split)] {
             entries.push(Entry::new(name.as_bytes().to_vec(), bytes.clone(), false));
         }
-        let options = layout::Options { store_libraries: false, store_resources: false, level: 6, comment: &[] };
+        let options =
+            layout::Options { store_libraries: false, store_resources: false, level: 6, comment: &[] };
         layout::lay_out(&entries, &options).unwrap()
     };
     fs::write(bench.path("app.apks"), set).unwrap();
@@ -210,7 +216,9 @@ fn what_cannot_be_traced_is_an_error_and_nothing_is_written() {
     bench.run(&["small.apk"], &bench.options()).unwrap();
     fs::copy(bench.path("out/small.apk"), bench.path("again.apk")).unwrap();
     fs::write(bench.path("text.apk"), "not a zip file").unwrap();
-    let no_code = changed(&data("small.apk"), |entries| entries.retain(|entry| entry.name != b"classes.dex".as_slice()));
+    let no_code = changed(&data("small.apk"), |entries| {
+        entries.retain(|entry| entry.name != b"classes.dex".as_slice())
+    });
     fs::write(bench.path("empty.apk"), no_code).unwrap();
     let packed = changed(&data("small.apk"), |entries| {
         let other = contents(&data("runtime.zip"))["classes.dex"].clone();
