@@ -296,6 +296,7 @@ impl Bench {
             place(&self.path("greeter.jar"), jar);
         }
         place(&self.path("library.aar"), "library.aar");
+        place(&repository().join("instrumenter/tests/data/app/small.apk"), "shop.apk");
         let apk = test_device::Apk::new(PACKAGE).with("debuggable", "1");
         fs::write(dir.join("app.apk"), apk.bytes(2_000_000)).unwrap();
         fs::write(dir.join("release.apk"), apk.with("key", "release").bytes(2_000_000)).unwrap();
@@ -373,6 +374,9 @@ impl Running {
         let path = std::env::var("PATH").unwrap();
         shell.env("PATH", format!("{}:{path}", bench.path("bin").display()));
         shell.envs(bench.adb.environment()).env("ANRSCOPE_TEST_PAGE", &page);
+        // The fake of the Android runtime, and no key of the machine's user.
+        let runtime = repository().join("instrumenter/tests/data/app/runtime.zip");
+        shell.env("ANRSCOPE_ANDROID_RUNTIME", runtime).env("XDG_DATA_HOME", bench.path("home"));
         for name in ["ANDROID_SERIAL", "ADB_SERVER_SOCKET", "ANDROID_ADB_SERVER_ADDRESS", "CLASSPATH"] {
             shell.env_remove(name);
         }
