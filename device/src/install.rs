@@ -1,6 +1,7 @@
 //! Installing an app on a device, as `adb install` and `adb install-multiple` do.
 //!
-//! The requests are those of adb's client (AOSP packages/modules/adb, client/adb_install.cpp, platform tools 36):
+//! The requests are those of adb's client (AOSP packages/modules/adb, client/adb_install.cpp and
+//! client/commandline.h, Android 13 and later):
 //!
 //! | device | one APK | several APKs of one app |
 //! | --- | --- | --- |

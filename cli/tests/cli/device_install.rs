@@ -93,12 +93,12 @@ fn an_app_with_another_key_is_explained_and_replaced_only_on_request() {
 #[test]
 fn a_device_that_goes_away_and_a_file_that_is_no_apk_are_errors_with_a_cure() {
     let bench = Bench::new(Faults { cut_upload_after: 2 << 20, ..Faults::default() });
+    let other = bench.directory.file("app.aab", b"PK\x03\x04");
+    bench.run(&["install", &other]).failed(1, &["app bundle", "bundletool"]);
     let apk = bench.apk("app.apk", &[], 16 << 20);
     bench
         .run(&["install", &apk, "--json"])
         .failed(1, &["disconnected", "of 16.0 MiB sent", "check the cable"]);
-    let other = bench.directory.file("app.aab", b"PK\x03\x04");
-    bench.run(&["install", &other]).failed(1, &["app bundle", "bundletool"]);
 }
 
 #[test]
