@@ -28,10 +28,9 @@ fn every_byte_may_be_damaged() {
         let mut bytes = fixture.to_vec();
         for position in 0..bytes.len() {
             let old = bytes[position];
-            for value in [0xff, old ^ 1] {
-                bytes[position] = value;
-                drop(verify(&bytes));
-            }
+            // One damage each, to keep the test short.
+            bytes[position] = if position.is_multiple_of(2) { 0xff } else { old ^ 1 };
+            drop(verify(&bytes));
             bytes[position] = old;
         }
     }

@@ -9,7 +9,7 @@ use dex_verifier::{Severity, verify};
 mod assembler;
 
 const REGISTERS: usize = 6;
-const PROGRAMS: u32 = 40_000;
+const PROGRAMS: u32 = 10_000;
 const WALKS: u32 = 12;
 
 /// A small generator of random numbers (xorshift): the same programs in each run.
