@@ -13,8 +13,8 @@
 //!
 //! The rules are those of `art/runtime/verifier/method_verifier.cc` and `register_line.cc` (Android 14 and 15) and, for
 //! code items, of `art/libdexfile/dex/dex_file_verifier.cc`. As in ART, the first error ends the check of a method, and
-//! code that no path reaches is checked for its structure only. Where ART would have to load a class that the file does
-//! not define, the check passes.
+//! code that no path reaches is checked for its structure only. Where ART would have to load a class that no
+//! file of the app defines, the check passes.
 
 #![forbid(unsafe_code)]
 
@@ -40,4 +40,4 @@ mod verify;
 pub use error::ReadError;
 pub use mutation::{Share, self_check};
 pub use report::{Finding, MethodName, MethodReport, Report, Severity};
-pub use verify::verify;
+pub use verify::{verify, verify_app};

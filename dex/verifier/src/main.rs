@@ -1,12 +1,11 @@
 //! `dex-verify`: checks the code of dex files, APKs and jars, or what a rewrite added.
 
-use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
-use dex_verifier::{Report, Severity, Share, self_check, verify};
+use dex_verifier::{Report, Severity, Share, self_check, verify_app};
 
 const USAGE: &str = "usage: dex-verify FILE...                    check .dex, .apk, .jar and .zip files
        dex-verify --compare BEFORE AFTER     report only what AFTER has and BEFORE has not
@@ -44,14 +43,8 @@ fn run() -> Result<bool> {
         [flag, file, step @ ..] if flag == "--self-check" && step.len() < 2 => {
             let step = step.first().map_or(Some(1), |step| step.to_str()?.parse().ok());
             let step = step.context("STEP is not a number")?;
-            let mut totals: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-            for dex in dexes(file.as_ref())? {
-                for Share { kind, made, noticed } in self_check(&dex, step)? {
-                    let total = totals.entry(kind).or_default();
-                    *total = (total.0 + made, total.1 + noticed);
-                }
-            }
-            for (kind, (made, noticed)) in totals {
+            let dexes = dexes(file.as_ref())?;
+            for Share { kind, made, noticed } in self_check(&slices(&dexes), step)? {
                 writeln!(out, "{:5.1} % of {made:8}  {kind}", 100.0 * noticed as f64 / made as f64)?;
             }
             Ok(true)
@@ -72,13 +65,14 @@ fn run() -> Result<bool> {
     }
 }
 
-/// Checks a dex file, or all dex files of an archive.
+/// Checks a dex file, or all dex files of an archive as one app.
 fn read(path: &Path) -> Result<Report> {
-    let mut report = Report::default();
-    for dex in dexes(path)? {
-        report.append(verify(&dex).with_context(|| format!("cannot read a dex file of {}", path.display()))?);
-    }
-    Ok(report)
+    verify_app(&slices(&dexes(path)?))
+        .with_context(|| format!("cannot read a dex file of {}", path.display()))
+}
+
+fn slices(dexes: &[Vec<u8>]) -> Vec<&[u8]> {
+    dexes.iter().map(Vec::as_slice).collect()
 }
 
 /// Reads a dex file, or all dex files of an archive.

@@ -9,12 +9,11 @@ use rayon::prelude::*;
 
 use crate::code::Code;
 use crate::error::ReadError;
-use crate::file::DexFile;
 use crate::flow::Context;
 use crate::instruction::Instruction;
 use crate::opcodes::{Call, Effect, Format};
 use crate::report::{Finding, Severity};
-use crate::verify::{Work, check_code, context, methods};
+use crate::verify::{Work, check_code, contexts, methods};
 
 /// How much of one kind of damage was noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,15 +26,14 @@ pub struct Share {
     pub noticed: u64,
 }
 
-/// Damages every `step`-th instruction of the file in all ways that fit it, one at a time, and checks its method.
+/// Damages every `step`-th instruction of an app in all ways that fit it, one at a time, and checks its method.
 ///
 /// # Errors
 ///
-/// As for [`verify`](crate::verify).
-pub fn self_check(bytes: &[u8], step: usize) -> Result<Vec<Share>, ReadError> {
+/// As for [`verify_app`](crate::verify_app).
+pub fn self_check(dexes: &[&[u8]], step: usize) -> Result<Vec<Share>, ReadError> {
     let mut totals: BTreeMap<&'static str, (u64, u64)> = BTreeMap::new();
-    for header in DexFile::headers(bytes)? {
-        let context = context(bytes, header)?;
+    for context in contexts(dexes)? {
         let work = methods(&context);
         let counts: Vec<_> = work
             .par_iter()

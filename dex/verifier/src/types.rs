@@ -57,12 +57,30 @@ pub(crate) enum Kind {
     Array(TypeId),
 }
 
+/// The classes of all dex files of an app, by descriptor. Of several with the same name the first counts, as at run time.
+#[derive(Default)]
+pub(crate) struct Hierarchy<'a> {
+    /// Super class and access flags.
+    classes: HashMap<&'a [u8], (Option<&'a [u8]>, u32)>,
+}
+
+impl<'a> Hierarchy<'a> {
+    /// Adds the classes of a file.
+    pub(crate) fn add(&mut self, file: &DexFile<'a>) {
+        for class in &file.classes {
+            let Some(descriptor) = file.descriptor(class.kind) else { continue };
+            let superclass = class.superclass.and_then(|index| file.descriptor(index));
+            self.classes.entry(descriptor).or_insert((superclass, class.access));
+        }
+    }
+}
+
 /// What is known of a class.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     superclass: Option<TypeId>,
     access: u32,
-    /// Index into the file's classes; `None` for a built-in class.
+    /// Index into the file's classes; `None` for a built-in class or one of another file of the app.
     class: Option<u32>,
 }
 
@@ -106,8 +124,8 @@ impl<'a> Types<'a> {
         types
     }
 
-    /// Collects the types and the hierarchy of `file`.
-    pub(crate) fn new(file: &DexFile<'a>) -> Result<Self, ReadError> {
+    /// Collects the types of `file`, with what is known of them from all files of the app.
+    pub(crate) fn new(file: &DexFile<'a>, hierarchy: &Hierarchy<'a>) -> Result<Self, ReadError> {
         let mut types = Self::empty();
         for &descriptor in &file.types {
             let id = types.add(descriptor);
@@ -123,7 +141,23 @@ impl<'a> Types<'a> {
                 *known = Some(Known { superclass, access: class.access, class: Some(position as u32) });
             }
         }
+        types.add_classes_of_other_files(hierarchy);
         Ok(types)
+    }
+
+    fn add_classes_of_other_files(&mut self, hierarchy: &Hierarchy<'a>) {
+        // Super classes are added at the end, so that the loop reaches them, too. At most all classes of the app are.
+        let mut position = 0;
+        while let Some(&descriptor) = self.descriptors.get(position) {
+            let missing = self.known.get(position).is_some_and(Option::is_none);
+            if let Some(&(superclass, access)) = hierarchy.classes.get(descriptor).filter(|_| missing) {
+                let superclass = superclass.map(|descriptor| self.add(descriptor));
+                if let Some(known) = self.known.get_mut(position) {
+                    *known = Some(Known { superclass, access, class: None });
+                }
+            }
+            position += 1;
+        }
     }
 
     fn insert(&mut self, descriptor: &'a [u8], kind: Kind) -> TypeId {

@@ -9,7 +9,7 @@ use crate::flow::{Context, Flow, Method, Stop};
 use crate::members::Members;
 use crate::report::{Finding, MethodName, MethodReport, Report, Severity};
 use crate::structure::{Fault, Structure};
-use crate::types::Types;
+use crate::types::{Hierarchy, Types};
 
 /// Registers times code units that the methods of a file may have in all, plus [`COST_PER_BYTE`] for each of its bytes.
 /// Files whose methods share code can exceed it; what follows is reported as not verified.
@@ -25,13 +25,50 @@ const ACC_ABSTRACT: u32 = 0x400;
 ///
 /// # Errors
 ///
-/// The tables of the file are broken, so that there is nothing to check code against.
+/// The tables of a file are broken, so that there is nothing to check code against.
 pub fn verify(bytes: &[u8]) -> Result<Report, ReadError> {
+    verify_app(&[bytes])
+}
+
+/// Checks all methods of the dex files of one app, whose classes know each other.
+///
+/// # Errors
+///
+/// As for [`verify`], for the first file in which it happens.
+pub fn verify_app(dexes: &[&[u8]]) -> Result<Report, ReadError> {
     let mut report = Report::default();
-    for header in DexFile::headers(bytes)? {
-        report.append(verify_one(bytes, header)?);
+    for context in contexts(dexes)? {
+        let work = methods(&context);
+        let findings = work.par_iter().with_min_len(64).filter_map(|work| check(&context, work)).collect();
+        report.append(Report {
+            classes: context.file.classes.len(),
+            methods: work.iter().filter(|work| work.method.code != 0).count(),
+            findings,
+        });
     }
     Ok(report)
+}
+
+/// Reads the tables of all dex files of an app.
+pub(crate) fn contexts<'a>(dexes: &[&'a [u8]]) -> Result<Vec<Context<'a>>, ReadError> {
+    let mut headers = Vec::new();
+    for &bytes in dexes {
+        headers.extend(DexFile::headers(bytes)?.into_iter().map(|header| (bytes, header)));
+    }
+    let files: Vec<DexFile<'a>> = headers
+        .into_par_iter()
+        .map(|(bytes, header)| DexFile::read(bytes, header))
+        .collect::<Result<_, _>>()?;
+    let mut hierarchy = Hierarchy::default();
+    for file in &files {
+        hierarchy.add(file);
+    }
+    let context = |file: DexFile<'a>| {
+        let types = Types::new(&file, &hierarchy)?;
+        let members = Members::new(&file, &types);
+        Ok(Context { file, types, members })
+    };
+    files.into_par_iter().map(context).collect()
 }
 
 /// A method to check.
@@ -41,14 +78,6 @@ pub(crate) struct Work<'c> {
     is_direct: bool,
     /// Whether the file's limit on work leaves room for it.
     affordable: bool,
-}
-
-/// Reads the tables of a dex file.
-pub(crate) fn context(bytes: &[u8], header: usize) -> Result<Context<'_>, ReadError> {
-    let file = DexFile::read(bytes, header)?;
-    let types = Types::new(&file)?;
-    let members = Members::new(&file, &types);
-    Ok(Context { file, types, members })
 }
 
 /// Lists the methods of a file in its order.
@@ -72,14 +101,6 @@ pub(crate) fn methods<'c>(context: &'c Context<'_>) -> Vec<Work<'c>> {
         }
     }
     work
-}
-
-fn verify_one(bytes: &[u8], header: usize) -> Result<Report, ReadError> {
-    let context = context(bytes, header)?;
-    let work = methods(&context);
-    let methods = work.iter().filter(|work| work.method.code != 0).count();
-    let findings = work.par_iter().with_min_len(64).filter_map(|work| check(&context, work)).collect();
-    Ok(Report { classes: context.file.classes.len(), methods, findings })
 }
 
 fn check(context: &Context<'_>, work: &Work<'_>) -> Option<MethodReport> {
@@ -151,6 +172,18 @@ pub(crate) fn check_code(context: &Context<'_>, work: &Work<'_>, code: &Code) ->
     if declared.access & ACC_SYNCHRONIZED != 0 {
         // ART 5 refuses the whole file for it; d8 writes monitor instructions instead.
         findings.push(whole(Severity::Soft, "ACC_SYNCHRONIZED on a method with code"));
+    }
+    for range in &code.tries {
+        let whole_instructions = range.end as usize == code.units.len() || structure.is_start(range.end);
+        if !whole_instructions {
+            let rule = "a try range ends within an instruction";
+            findings.push(Finding {
+                severity: Severity::Soft,
+                pc: Some(range.end),
+                rule,
+                detail: String::new(),
+            });
+        }
     }
     match stopped {
         Ok(()) => {}

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dex_verifier::verify;
+use dex_verifier::{Report, verify, verify_app};
 
 /// Finding texts by method: `name(I)V`.
 type Expected = BTreeMap<String, BTreeSet<String>>;
@@ -23,8 +23,11 @@ fn expectations(smali: &str) -> Expected {
 }
 
 fn check(smali: &str, dex: &[u8]) {
+    compare(smali, &verify(dex).expect("the tables are whole"));
+}
+
+fn compare(smali: &str, report: &Report) {
     let expected = expectations(smali);
-    let report = verify(dex).expect("the tables are whole");
     assert!(report.methods >= expected.len());
     let mut found: Expected = expected.keys().map(|method| (method.clone(), BTreeSet::new())).collect();
     for (method, finding) in report.all() {
@@ -54,5 +57,15 @@ fixtures! {
     wrong_handlers_and_results_are_found: "handlers",
     uninitialized_objects_are_found: "constructors",
     wrong_locks_are_found: "locks",
+    wrong_uses_of_method_handles_are_found: "handles",
     wrong_classes_fields_arrays_and_calls_are_found: "references",
+}
+
+#[test]
+fn classes_of_other_dex_files_are_known() {
+    let (base, feature) = (include_bytes!("data/app-base.dex"), include_bytes!("data/app-feature.dex"));
+    let smali = concat!(include_str!("data/app-base.smali"), include_str!("data/app-feature.smali"));
+    compare(smali, &verify_app(&[feature, base]).expect("the tables are whole"));
+    let alone = verify(feature).expect("the tables are whole");
+    assert_eq!(alone.findings, []);
 }

@@ -1,12 +1,15 @@
 //! Faults that no assembler writes: the code item is given unit by unit.
 
-use assembler::{Body, EXCEPTION, body};
+use assembler::{Body, body};
 use dex_verifier::{Severity, verify};
+use proptest::prelude::*;
 
 mod assembler;
 
 const RETURN: u16 = 0x000e;
 const NOP: u16 = 0;
+/// Type index of `Ljava/lang/Exception;`.
+const EXCEPTION: u8 = 2;
 
 /// Returns the findings as texts without pcs.
 fn findings(body: &Body) -> Vec<(Severity, &'static str)> {
@@ -152,9 +155,16 @@ fn sizes_of_the_frame_are_checked() {
     assert_eq!(error(&sizes(2, 1, 6)), "outs_size is larger than registers_size");
     assert_eq!(findings(&sizes(2, 1, 5)), []);
     assert_eq!(
-        error(&Body { access: 0x0a | 0x20, outs: 0, ..with_try(0, 3, 4) }),
+        error(&Body { outs: 0, ..with_try(0, 3, 4) }),
         "an invoke passes more arguments than outs_size"
     );
+}
+
+#[test]
+fn what_art_tolerates_is_soft() {
+    let synchronized = Body { access: 0x29, ..body(&[RETURN]) };
+    assert_eq!(findings(&synchronized), [(Severity::Soft, "ACC_SYNCHRONIZED on a method with code")]);
+    assert_eq!(findings(&with_try(0, 2, 4)), [(Severity::Soft, "a try range ends within an instruction")]);
 }
 
 #[test]
@@ -176,4 +186,16 @@ fn no_work_without_bound() {
     assert_eq!(findings(&body), [(Severity::NotVerified, "the methods of the file have too much code")]);
     body.registers = 5_000;
     assert_eq!(findings(&body), [(Severity::NotVerified, "the method takes too much work")]);
+}
+
+proptest! {
+    #[test]
+    fn any_code_gets_an_answer(
+        units in proptest::collection::vec(prop_oneof![any::<u16>(), 0u16..0x300, (0u16..256).prop_map(|op| op | 0x1000)], 0..40),
+        handlers in proptest::collection::vec(any::<u8>(), 0..8),
+        tries in proptest::collection::vec((0u32..40, 0u16..40, 0u16..4), 0..3),
+    ) {
+        let body = Body { handlers, tries, version: b"039", ..body(&units) };
+        prop_assert!(verify(&body.dex()).is_ok());
+    }
 }

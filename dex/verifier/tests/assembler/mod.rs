@@ -15,9 +15,6 @@ pub(crate) struct Body {
     pub(crate) access: u8,
 }
 
-/// Type indices, in the order of their descriptors.
-pub(crate) const EXCEPTION: u8 = 2;
-
 /// A body of two registers, of which v1 is the parameter.
 pub(crate) fn body(units: &[u16]) -> Body {
     Body {
