@@ -20,7 +20,7 @@ use crate::code::insert::{Cover, Insertion};
 use crate::code::instruction::{Instruction, Label, Operand};
 use crate::code::opcode::{
     INVOKE_STATIC, INVOKE_STATIC_RANGE, MONITOR_ENTER, MONITOR_EXIT, MOVE_EXCEPTION, MOVE_RESULT,
-    MOVE_RESULT_OBJECT, THROW,
+    MOVE_RESULT_OBJECT, Role, THROW,
 };
 
 /// An argument of an inserted call.
@@ -75,7 +75,8 @@ impl Body {
     /// Inserts calls around instructions, which ascend. Sites before a constructor's call of another are left out, because there may be
     /// no enter yet. To trace the method too, call [`Body::trace`] afterwards.
     ///
-    /// Returns how many sites were done.
+    /// Returns how many sites were done. One that is left out holds a lock, and the handler that releases it needs what the result
+    /// overwrites.
     ///
     /// # Errors
     ///
@@ -109,12 +110,16 @@ impl Body {
             cover: Cover::None,
         }];
         let held = if self.has_locks() { locks::held(self) } else { None };
-        for site in &sites {
-            let [before, mut behind] = self.around(site, &scratch);
+        let mut done = Vec::with_capacity(sites.len());
+        for site in sites {
             let depth = held.as_ref().and_then(|held| held.get(site.at as usize)).copied();
-            behind.cover = self.cover_behind(site.at, depth);
+            let Some(cover) = self.cover_behind(site.at, depth.unwrap_or(0)) else { continue };
+            let [before, mut behind] = self.around(site, &scratch);
+            behind.cover = cover;
             insertions.extend([before, behind]);
+            done.push(site);
         }
+        let sites = done;
         let moved = self.insert(insertions);
         self.registers = first + SCRATCH;
         grow::rename_parameters(self, shape, &moves, behind_start);
@@ -133,7 +138,7 @@ impl Body {
     /// The code before and behind a site.
     fn around(&self, site: &Around, scratch: &Scratch) -> [Insertion; 2] {
         let next = self.instructions.get(site.at as usize + 1);
-        let result = next.filter(|next| (MOVE_RESULT..=MOVE_RESULT_OBJECT).contains(&next.op));
+        let result = next.filter(|next| is_move_result(next.op));
         let mut before = Vec::new();
         let mut behind = Vec::new();
         let mut saved = scratch.saved;
@@ -174,16 +179,34 @@ impl Body {
         [insertion(site.at, before, false), insertion(position, behind, true)]
     }
 
-    /// Returns which handlers the code behind the instruction at `at` needs, in front of which `depth` locks are held.
-    fn cover_behind(&self, at: u32, depth: Option<u32>) -> Cover {
-        match self.op_at(at) {
+    /// Returns which handlers the code behind the instruction at `at` needs, in front of which `depth` locks are held. `None` if it
+    /// cannot have them.
+    fn cover_behind(&self, at: u32, depth: u32) -> Option<Cover> {
+        Some(match self.op_at(at) {
             // The handler that releases a lock must not be entered without the lock, also where its range is longer than that.
-            Some(MONITOR_EXIT) if depth == Some(1) => Cover::None,
+            Some(MONITOR_EXIT) if depth == 1 => Cover::None,
             Some(MONITOR_EXIT) => Cover::Next,
             Some(MONITOR_ENTER) if self.handler_at(at + 1).is_some() => Cover::Next,
             Some(MONITOR_ENTER) => self.releasing(at + 1).map_or(Cover::Next, Cover::By),
-            _ => Cover::Previous,
-        }
+            _ if depth == 0 => Cover::None,
+            _ => {
+                // A handler of the call has what was in the result's register before.
+                let result = self.instructions.get(at as usize + 1).filter(|next| is_move_result(next.op));
+                let written: Vec<_> = result.iter().flat_map(|result| result.accesses()).collect();
+                let is_read = self.catch_at(at).is_some_and(|catch| self.is_any_read(&written, catch));
+                return (!is_read).then_some(Cover::Previous);
+            }
+        })
+    }
+
+    /// Whether a handler reads one of these registers.
+    fn is_any_read(&self, registers: &[(u32, Role)], catch: &Catch) -> bool {
+        let is_read = |label: Label, register: u32| !self.is_dead(register, self.position(label));
+        catch.labels().any(|label| {
+            registers.iter().any(|(register, role)| {
+                is_read(label, *register) || role.wide && is_read(label, register.saturating_add(1))
+            })
+        })
     }
 
     /// Returns the handlers that release a lock which was taken in front of `position`: those of the first instruction that can throw.
@@ -206,13 +229,7 @@ impl Body {
         let handler = self.handler_at(at)?;
         let catch = self.handlers.get(handler).filter(|catch| catch.all.is_some())?;
         // What is written on the way does not have its value yet.
-        let is_read = |label: Label, register: u32| !self.is_dead(register, self.position(label));
-        let reads = |label: Label| {
-            written.iter().any(|(register, role)| {
-                is_read(label, *register) || role.wide && is_read(label, register.saturating_add(1))
-            })
-        };
-        (!catch.labels().any(reads)).then_some(handler)
+        (!self.is_any_read(&written, catch)).then_some(handler)
     }
 
     /// A range that ends between a call and the move of its result gets the move too, which cannot throw.
@@ -220,7 +237,7 @@ impl Body {
         let starts: Vec<u32> = self.tries.iter().map(|range| range.start).skip(1).chain([u32::MAX]).collect();
         for (range, next) in self.tries.iter_mut().zip(starts) {
             let op = self.instructions.get(range.end as usize).map(|instruction| instruction.op);
-            if op.is_some_and(|op| (MOVE_RESULT..=MOVE_RESULT_OBJECT).contains(&op)) && range.end < next {
+            if op.is_some_and(is_move_result) && range.end < next {
                 range.end += 1;
             }
         }
@@ -271,6 +288,10 @@ impl Body {
         }
         self.tries = tries;
     }
+}
+
+fn is_move_result(op: u8) -> bool {
+    (MOVE_RESULT..=MOVE_RESULT_OBJECT).contains(&op)
 }
 
 /// Appends a call, with its arguments in registers from `first` on. `moved` says where objects are that are no longer in their
