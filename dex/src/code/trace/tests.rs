@@ -67,7 +67,7 @@ fn trace(program: &Program, exits: Exits) -> Result<(Code<'static>, Code<'static
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3000))]
+    #![proptest_config(ProptestConfig::with_cases(800))]
 
     #[test]
     fn every_way_in_has_one_way_out(
@@ -330,7 +330,7 @@ fn check_around(actions: &[Action]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn calls_stand_around_calls(
