@@ -235,8 +235,11 @@ fn same_text(old: &Path, new: &Path) -> Result<usize, Box<dyn Error>> {
     difference.map_or(Ok(count), |difference| Err(difference.into()))
 }
 
-/// Cuts `00070c: ` and `|[00070c] ` off.
+/// Cuts `00070c: ` and `|[00070c] ` off, and what follows `Call site #0: // offset`.
 fn without_offset(line: &[u8]) -> &[u8] {
+    if line.starts_with(b"Call site #") {
+        return line.split(|&byte| byte == b'/').next().unwrap_or_default();
+    }
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let line = match line.get(digits..) {
         Some([b':', rest @ ..]) if digits >= 6 => rest,
