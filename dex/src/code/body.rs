@@ -25,8 +25,6 @@ pub struct Body {
     pub(crate) tries: Vec<Range>,
     pub(crate) handlers: Vec<Catch>,
     pub(crate) debug: Option<Debug>,
-    /// How many parameters debug information that has to be made mentions. See [`Self::encoded`].
-    pub(crate) parameters: usize,
 }
 
 /// The data of a switch or an array.

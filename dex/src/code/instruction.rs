@@ -100,11 +100,6 @@ impl Instruction {
         opcode(self.op).unwrap_or(UNKNOWN)
     }
 
-    /// Returns whether the registers are the arguments of a call or the elements of an array.
-    pub(crate) fn has_list(&self) -> bool {
-        matches!(self.opcode().format, Format::F35c | Format::F3rc | Format::F45cc | Format::F4rcc)
-    }
-
     fn has_range(&self) -> bool {
         matches!(self.opcode().format, Format::F3rc | Format::F4rcc)
     }
@@ -143,12 +138,9 @@ impl Instruction {
         })
     }
 
-    /// Returns the label that a branch goes to.
-    pub(crate) fn target(&self) -> Option<Label> {
-        match self.operand {
-            Operand::Target(label) => Some(label),
-            _ => None,
-        }
+    /// Returns whether it may go elsewhere than to the next instruction, other than by an exception.
+    pub(crate) fn is_branch(&self) -> bool {
+        matches!(self.operand, Operand::Target(_) | Operand::Payload(_))
     }
 
     /// Returns each index with what it refers to.

@@ -3,18 +3,20 @@
 //! [`Code`] is a code item as it stands in a file. A method that is not edited stays one: [`Code::remapped`] only replaces
 //! indices. An edit works on a [`Body`], which has labels instead of addresses.
 
-#![allow(dead_code)] // the edits use the rest
-
 mod body;
 mod debug;
+mod facts;
 mod fault;
+mod insert;
 mod instruction;
 mod layout;
 mod leb;
+mod liveness;
 mod opcode;
 mod read;
 mod remapped;
 mod scan;
+pub mod trace;
 mod write;
 
 #[cfg(test)]
@@ -25,6 +27,7 @@ mod tests;
 use std::borrow::Cow;
 
 pub use body::Body;
+pub use facts::{Call, Facts, Invoke, facts};
 pub use fault::Fault;
 pub use instruction::{Instruction, Label, Operand};
 pub use opcode::{Format, Opcode, Reference, Role, opcode};

@@ -4,10 +4,10 @@ use super::body::{Body, Catch, Payload, Range};
 use super::debug::{Debug, Event, What};
 use super::instruction::{Instruction, Operand, decode, pair, unit};
 use super::opcode::{
-    CONST, CONST_STRING, GOTO, IF_EQ, INVOKE_DIRECT, INVOKE_STATIC, INVOKE_STATIC_RANGE, MONITOR_ENTER,
-    MONITOR_EXIT, MOVE, MOVE_16, MOVE_EXCEPTION, MOVE_FROM16, MOVE_OBJECT, MOVE_OBJECT_16,
-    MOVE_OBJECT_FROM16, MOVE_RESULT, MOVE_WIDE, MOVE_WIDE_16, MOVE_WIDE_FROM16, PACKED_SWITCH, RETURN,
-    RETURN_OBJECT, RETURN_VOID, RETURN_WIDE, SPARSE_SWITCH, THROW,
+    CONST, CONST_STRING, GOTO, IF_EQ, INVOKE_DIRECT, INVOKE_STATIC, MONITOR_ENTER, MONITOR_EXIT, MOVE,
+    MOVE_16, MOVE_EXCEPTION, MOVE_FROM16, MOVE_OBJECT, MOVE_OBJECT_16, MOVE_OBJECT_FROM16, MOVE_RESULT,
+    MOVE_WIDE, MOVE_WIDE_16, MOVE_WIDE_FROM16, PACKED_SWITCH, RETURN, RETURN_OBJECT, RETURN_VOID,
+    RETURN_WIDE, THROW,
 };
 use super::{Code, opcode};
 use crate::remap::Remap;
@@ -15,6 +15,7 @@ use crate::remap::Remap;
 const IF_EQZ: u8 = 0x38;
 const ADD_INT: u8 = 0x90;
 const DIV_INT: u8 = 0x93;
+const SPARSE_SWITCH: u8 = 0x2C;
 
 /// The method that constructors call on their object.
 pub(crate) const SUPER: u32 = 90;
@@ -465,9 +466,4 @@ pub(crate) fn run(code: &Code<'_>, arguments: &[u32], seed: u32) -> Vec<Action> 
     }
     actions.push(Action::Stopped);
     actions
-}
-
-/// A range call, so that tests mention each form.
-pub(crate) fn is_static_call(op: u8) -> bool {
-    matches!(op, INVOKE_STATIC | INVOKE_STATIC_RANGE)
 }

@@ -58,9 +58,10 @@ impl Body {
         })
     }
 
-    /// Returns the length in units that the code has with the indices that were read.
+    /// Returns the length in units that the code has with about the indices that were read.
     pub(crate) fn length(&self) -> Result<u32, Limit> {
-        Ok(Layout::new(self, |string| string > 0xFFFF)?.length)
+        // A few new strings may come before those of the file.
+        Ok(Layout::new(self, |string| string > 0xFF00)?.length)
     }
 
     fn units(&self, layout: &Layout, indices: Indices<'_>) -> Result<Vec<u8>, Fault> {
@@ -177,7 +178,7 @@ impl Body {
 
     /// Debug information in which the line of each instruction is its old address. Only instructions that stand in a stack trace
     /// need an entry: those that throw or call, and branches, where threads stop for a dump.
-    fn addresses_as_lines(&self) -> Debug {
+    pub(crate) fn addresses_as_lines(&self) -> Debug {
         let mut events = Vec::new();
         for (position, instruction) in self.instructions.iter().enumerate() {
             let stops = instruction.opcode().can_throw
@@ -186,7 +187,7 @@ impl Body {
                 events.push(Event { at: position as u32, what: What::Line(instruction.pc) });
             }
         }
-        Debug { line_start: 0, parameters: vec![None; self.parameters], events }
+        Debug { events, ..Debug::default() }
     }
 }
 

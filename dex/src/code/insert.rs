@@ -1,0 +1,115 @@
+//! Inserts instructions into a body.
+
+use super::body::{Body, Range};
+use super::debug::What;
+use super::instruction::Instruction;
+
+/// Instructions that go in front of an instruction, or behind the last.
+#[derive(Clone, Debug)]
+pub(crate) struct Insertion {
+    /// The position of that instruction.
+    pub(crate) at: u32,
+    pub(crate) code: Vec<Instruction>,
+    /// Whether branches to the instruction pass the inserted code by.
+    pub(crate) skipped_by_branches: bool,
+    /// Whether line entries of the instruction stay with it, or begin with the inserted code.
+    pub(crate) skipped_by_lines: bool,
+    /// Whether its other debug events stay with it.
+    pub(crate) skipped_by_locals: bool,
+    /// Whether try ranges that cover the instruction cover the inserted code. If not, a range over both sides is cut in two.
+    pub(crate) is_covered: bool,
+}
+
+/// New positions by old ones.
+#[derive(Debug)]
+pub(crate) struct Moves {
+    /// By insertion: where it was made.
+    at: Vec<u32>,
+    /// By insertion: the instructions of all before it; and of all.
+    sums: Vec<u32>,
+}
+
+impl Moves {
+    fn new(insertions: &[Insertion]) -> Self {
+        let mut sums = vec![0];
+        let mut sum = 0;
+        for insertion in insertions {
+            sum += insertion.code.len() as u32;
+            sums.push(sum);
+        }
+        Self { at: insertions.iter().map(|insertion| insertion.at).collect(), sums }
+    }
+
+    fn sum(&self, count: usize) -> u32 {
+        self.sums.get(count).copied().unwrap_or(0)
+    }
+
+    /// Returns the new position of what stands at `position`, in front of the code that is inserted there.
+    fn front(&self, position: u32) -> u32 {
+        position + self.sum(self.at.partition_point(|at| *at < position))
+    }
+
+    /// Returns the new position of the instruction itself.
+    pub(crate) fn moved(&self, position: u32) -> u32 {
+        position + self.sum(self.at.partition_point(|at| *at <= position))
+    }
+
+    /// Returns the new position of what passes the code in front of `position` by, as far as that is skipped.
+    fn choose(&self, insertions: &[Insertion], position: u32, skips: impl Fn(&Insertion) -> bool) -> u32 {
+        let first = self.at.partition_point(|at| *at < position);
+        let here = insertions.iter().skip(first).take_while(|insertion| insertion.at == position);
+        position + self.sum(first + here.take_while(|insertion| skips(insertion)).count())
+    }
+
+    /// Appends what is left of a range.
+    fn cut(&self, insertions: &[Insertion], range: Range, tries: &mut Vec<Range>) {
+        let Range { start, end, handler } = range;
+        let mut from = self.choose(insertions, start, |insertion| !insertion.is_covered);
+        let first = self.at.partition_point(|at| *at < start);
+        let inside =
+            insertions.iter().enumerate().skip(first).take_while(|(_, insertion)| insertion.at < end);
+        for (index, insertion) in inside.filter(|(_, insertion)| !insertion.is_covered) {
+            let (front, behind) = (insertion.at + self.sum(index), insertion.at + self.sum(index + 1));
+            if from < front {
+                tries.push(Range { start: from, end: front, handler });
+            }
+            from = from.max(behind);
+        }
+        tries.push(Range { start: from, end: self.front(end), handler });
+    }
+}
+
+impl Body {
+    /// Inserts code; what is inserted at the same position stays in its order.
+    pub(crate) fn insert(&mut self, mut insertions: Vec<Insertion>) -> Moves {
+        insertions.sort_by_key(|insertion| insertion.at);
+        let moves = Moves::new(&insertions);
+        self.labels.iter_mut().for_each(|position| {
+            *position = moves.choose(&insertions, *position, |insertion| insertion.skipped_by_branches);
+        });
+        let mut tries = Vec::with_capacity(self.tries.len());
+        self.tries.iter().for_each(|range| moves.cut(&insertions, *range, &mut tries));
+        self.tries = tries;
+        if let Some(debug) = &mut self.debug {
+            for event in &mut debug.events {
+                let is_line = matches!(event.what, What::Line(_) | What::File(_));
+                event.at = moves.choose(&insertions, event.at, |insertion| match is_line {
+                    true => insertion.skipped_by_lines,
+                    false => insertion.skipped_by_locals,
+                });
+            }
+            debug.events.sort_by_key(|event| event.at);
+        }
+        let old = std::mem::take(&mut self.instructions);
+        self.instructions.reserve(old.len() + moves.sum(insertions.len()) as usize);
+        let mut insertions = insertions.iter().peekable();
+        for (position, instruction) in old.into_iter().enumerate() {
+            while let Some(insertion) = insertions.next_if(|insertion| insertion.at as usize <= position) {
+                self.instructions.extend_from_slice(&insertion.code);
+            }
+            self.instructions.push(instruction);
+        }
+        insertions.for_each(|insertion| self.instructions.extend_from_slice(&insertion.code));
+        moves
+    }
+}

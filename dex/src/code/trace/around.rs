@@ -1,0 +1,260 @@
+//! Inserts calls before and behind instructions, and where they throw.
+//!
+//! ```text
+//!     f(object, 3)                       before
+//!     invoke-virtual {v1}, wait          in a range of its own, if an exception is to be recorded
+//!     move-result v0
+//!     g(object, result)                  behind
+//! s:  move-exception vN; h(3); throw vN  then the method's own handlers take it
+//! ```
+//!
+//! The arguments go to new registers at the end, so nothing that the method or its handlers read changes. So unlike the calls for
+//! the entry and the exits, these stand in the method's try ranges: what holds a lock must be covered by the handler that
+//! releases it.
+
+use std::collections::BTreeMap;
+
+use super::{Kind, Shape, Untraceable, constructor, emit, grow};
+use crate::code::body::{Body, Catch, Range};
+use crate::code::insert::Insertion;
+use crate::code::instruction::{Instruction, Label, Operand};
+use crate::code::opcode::{
+    INVOKE_STATIC, INVOKE_STATIC_RANGE, MONITOR_ENTER, MOVE_EXCEPTION, MOVE_RESULT, MOVE_RESULT_OBJECT, THROW,
+};
+
+/// An argument of an inserted call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Argument {
+    /// An `int`.
+    Number(u32),
+    /// What this register holds in front of the instruction: an object.
+    Object(u16),
+    /// What the instruction, which is a call, returns: an object if `true`, else an `int` or smaller. Only behind it.
+    Result(bool),
+    #[allow(missing_docs)]
+    Null,
+}
+
+/// A call to insert.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StaticCall {
+    /// Method index.
+    pub method: u32,
+    /// At most five.
+    pub arguments: Vec<Argument>,
+}
+
+/// Calls around an instruction, which is a call or takes or releases a lock.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Around {
+    /// The position of the instruction.
+    pub at: u32,
+    #[allow(missing_docs)]
+    pub before: Vec<StaticCall>,
+    /// When the instruction has finished and its result was moved.
+    pub behind: Vec<StaticCall>,
+    /// When the instruction throws; without objects and results.
+    pub thrown: Option<StaticCall>,
+}
+
+/// The new registers.
+struct Scratch {
+    /// For arguments; an exception is in the first.
+    first: u16,
+    /// Objects that the result overwrites, and a result that was dropped.
+    saved: u16,
+}
+
+/// Arguments of a call.
+const MAX_ARGUMENTS: u16 = 5;
+/// New registers: an exception, the arguments, two objects and a result.
+const SCRATCH: u16 = MAX_ARGUMENTS + 4;
+
+impl Body {
+    /// Inserts calls around instructions, which ascend. Sites before a constructor's call of another are left out, because there may be
+    /// no enter yet. To trace the method too, call [`Body::trace`] afterwards.
+    ///
+    /// Returns how many sites were done.
+    ///
+    /// # Errors
+    ///
+    /// If there are too many registers. The body is of no use afterwards.
+    pub fn around_calls(&mut self, shape: &Shape, sites: &[Around]) -> Result<usize, Untraceable> {
+        let prelude = if shape.is_constructor { constructor::prelude(self) } else { None };
+        let is_before =
+            |at: u32| prelude.as_ref().is_some_and(|prelude| prelude.before.get(at as usize) == Some(&true));
+        let is_there = |at: u32| (at as usize) < self.instructions.len();
+        let sites: Vec<&Around> =
+            sites.iter().filter(|site| is_there(site.at) && !is_before(site.at)).collect();
+        if sites.is_empty() {
+            return Ok(0);
+        }
+        let first = self.registers;
+        if u32::from(first) + u32::from(SCRATCH) > emit::MAX_CONST + 1 {
+            return Err(Untraceable::Registers);
+        }
+        self.add_lines(shape);
+        let scratch = Scratch { first, saved: first + MAX_ARGUMENTS + 1 };
+        let moves = grow::moves(self, shape, SCRATCH);
+        let start: Vec<Instruction> = grow::code(&moves).collect();
+        let behind_start = start.len() as u32;
+        let mut insertions = vec![Insertion {
+            at: 0,
+            code: start,
+            skipped_by_branches: true,
+            skipped_by_lines: false,
+            skipped_by_locals: true,
+            is_covered: false,
+        }];
+        for site in &sites {
+            insertions.extend(self.around(site, &scratch));
+        }
+        let moved = self.insert(insertions);
+        self.registers = first + SCRATCH;
+        grow::rename_parameters(self, shape, &moves, behind_start);
+        let throwing = sites.iter().filter_map(|site| Some((moved.moved(site.at), site.thrown.as_ref()?)));
+        self.add_throws(&throwing.collect::<Vec<_>>(), &scratch);
+        let calls = sites.iter().flat_map(|site| site.before.iter().chain(&site.behind).chain(&site.thrown));
+        let outs = calls.map(|call| call.arguments.len().min(usize::from(MAX_ARGUMENTS)) as u16).max();
+        self.outs = self.outs.max(outs.unwrap_or(0));
+        Ok(sites.len())
+    }
+
+    /// The code before and behind a site.
+    fn around(&self, site: &Around, scratch: &Scratch) -> [Insertion; 2] {
+        let next = self.instructions.get(site.at as usize + 1);
+        let result = next.filter(|next| (MOVE_RESULT..=MOVE_RESULT_OBJECT).contains(&next.op));
+        let mut before = Vec::new();
+        let mut behind = Vec::new();
+        let mut saved = scratch.saved;
+        let mut kept: BTreeMap<u16, u16> = BTreeMap::new();
+        for argument in site.behind.iter().flat_map(|call| &call.arguments) {
+            let Argument::Object(register) = *argument else { continue };
+            let is_overwritten = result.is_some_and(|result| result.writes(u32::from(register)));
+            if is_overwritten && !kept.contains_key(&register) && saved < scratch.saved + 2 {
+                before.push(emit::move_to(saved, register, Kind::Object));
+                kept.insert(register, saved);
+                saved += 1;
+            }
+        }
+        let dropped = scratch.saved + 2;
+        let wanted =
+            site.behind.iter().flat_map(|call| &call.arguments).find_map(|argument| match argument {
+                Argument::Result(is_object) => Some(*is_object),
+                _ => None,
+            });
+        if let (None, Some(is_object)) = (result, wanted) {
+            let op = if is_object { MOVE_RESULT_OBJECT } else { MOVE_RESULT };
+            behind.push(Instruction::new(op, &[dropped], Operand::None));
+        }
+        let result_in = result.map_or(dropped, |result| result.registers[0]);
+        site.before
+            .iter()
+            .for_each(|call| put(call, scratch.first + 1, &BTreeMap::new(), dropped, &mut before));
+        site.behind.iter().for_each(|call| put(call, scratch.first + 1, &kept, result_in, &mut behind));
+        let position = site.at + if result.is_some() { 2 } else { 1 };
+        let insertion = |at, code, is_behind| Insertion {
+            at,
+            code,
+            skipped_by_branches: is_behind,
+            skipped_by_lines: is_behind,
+            skipped_by_locals: is_behind,
+            is_covered: true,
+        };
+        [insertion(site.at, before, false), insertion(self.covered_from(site.at, position), behind, true)]
+    }
+
+    /// Returns where code behind the instruction at `at` goes. What is behind a `monitor-enter` holds a lock: if the range that covers
+    /// it begins a little later, it goes there.
+    fn covered_from(&self, at: u32, position: u32) -> u32 {
+        if self.instructions.get(at as usize).is_none_or(|instruction| instruction.op != MONITOR_ENTER) {
+            return position;
+        }
+        let mut later = position;
+        while self.catch_at(later).is_none() {
+            let Some(instruction) = self.instructions.get(later as usize) else { return position };
+            let is_target = later > position && self.labels.contains(&later);
+            if is_target
+                || instruction.opcode().can_throw
+                || !instruction.opcode().continues
+                || instruction.is_branch()
+            {
+                return position;
+            }
+            later += 1;
+        }
+        later
+    }
+
+    /// Gives instructions, at ascending positions, stubs for what they throw.
+    fn add_throws(&mut self, sites: &[(u32, &StaticCall)], scratch: &Scratch) {
+        // Sites with the same handlers and call share a stub.
+        let mut stubs: BTreeMap<(Option<usize>, &StaticCall), (Label, usize)> = BTreeMap::new();
+        let old = std::mem::take(&mut self.tries);
+        let mut sites = sites.iter().peekable();
+        let mut tries = Vec::with_capacity(old.len() + 2 * sites.len());
+        let mut add = |body: &mut Self, at: u32, call, handler: Option<usize>| {
+            let (_, own) = *stubs.entry((handler, call)).or_insert_with(|| {
+                let label = body.add_label(u32::MAX);
+                body.handlers.push(Catch { typed: Vec::new(), all: Some(label) });
+                (label, body.handlers.len() - 1)
+            });
+            Range { start: at, end: at + 1, handler: own }
+        };
+        for range in old {
+            while let Some((at, call)) = sites.next_if(|(at, _)| *at < range.start) {
+                tries.push(add(self, *at, *call, None));
+            }
+            let mut from = range.start;
+            while let Some((at, call)) = sites.next_if(|(at, _)| *at < range.end) {
+                tries.push(Range { start: from, end: *at, ..range });
+                tries.push(add(self, *at, *call, Some(range.handler)));
+                from = at + 1;
+            }
+            tries.push(Range { start: from, ..range });
+        }
+        for (at, call) in sites {
+            tries.push(add(self, *at, *call, None));
+        }
+        tries.retain(|range| range.start < range.end);
+        for ((handler, call), (label, _)) in stubs {
+            let at = self.instructions.len() as u32;
+            if let Some(place) = self.labels.get_mut(label as usize) {
+                *place = at;
+            }
+            self.instructions.push(Instruction::new(MOVE_EXCEPTION, &[scratch.first], Operand::None));
+            put(call, scratch.first + 1, &BTreeMap::new(), scratch.first, &mut self.instructions);
+            self.instructions.push(Instruction::new(THROW, &[scratch.first], Operand::None));
+            if let Some(handler) = handler {
+                tries.push(Range { start: at + 1, end: self.instructions.len() as u32, handler });
+            }
+        }
+        self.tries = tries;
+    }
+}
+
+/// Appends a call, with its arguments in registers from `first` on. `moved` says where objects are that are no longer in their
+/// registers.
+fn put(call: &StaticCall, first: u16, moved: &BTreeMap<u16, u16>, result: u16, out: &mut Vec<Instruction>) {
+    let mut list = Vec::new();
+    for (register, argument) in (first..first + MAX_ARGUMENTS).zip(&call.arguments) {
+        out.push(match *argument {
+            Argument::Number(number) => emit::load(register, number),
+            Argument::Null => emit::load(register, 0),
+            Argument::Object(object) => {
+                emit::move_to(register, moved.get(&object).copied().unwrap_or(object), Kind::Object)
+            }
+            Argument::Result(true) => emit::move_to(register, result, Kind::Object),
+            Argument::Result(false) => emit::move_to(register, result, Kind::Plain),
+        });
+        list.push(register);
+    }
+    let operand = Operand::Index(call.method);
+    out.push(match list.last() {
+        Some(16..) => Instruction {
+            count: list.len() as u8,
+            ..Instruction::new(INVOKE_STATIC_RANGE, &list[..1], operand)
+        },
+        _ => Instruction::new(INVOKE_STATIC, &list, operand),
+    });
+}

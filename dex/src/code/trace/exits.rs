@@ -1,0 +1,226 @@
+//! The exits of a traced method: stubs before its returns, and a handler for exceptions.
+
+use std::collections::BTreeMap;
+
+use super::constructor::Prelude;
+use super::{Untraceable, emit, locks};
+use crate::code::body::{Body, Catch, Range};
+use crate::code::debug::{Event, What};
+use crate::code::instruction::{Instruction, Label, Operand};
+use crate::code::opcode::{GOTO, MOVE_EXCEPTION, RETURN_OBJECT, RETURN_VOID, RETURN_WIDE, THROW};
+
+/// Lets a handler, which is to be appended, catch what nothing else does, and returns its label. `None` if nothing can throw.
+pub(super) fn cover(body: &mut Body, prelude: Option<&Prelude>) -> Result<Option<Label>, Untraceable> {
+    let end = body.instructions.len() as u32;
+    let is_before =
+        |position: u32| prelude.is_some_and(|prelude| prelude.before.get(position as usize) == Some(&true));
+    check_locks(body, &is_before)?;
+    let label = body.add_label(end);
+    let ours = body.handlers.len();
+    body.handlers.push(Catch { typed: Vec::new(), all: Some(label) });
+    let mut cover =
+        Cover { body, ours, label, with_ours: BTreeMap::new(), tries: Vec::new(), is_before: &is_before };
+    let mut at = 0;
+    for range in cover.body.tries.clone() {
+        cover.range(at, range.start, None);
+        cover.range(range.start, range.end, Some(range.handler));
+        at = range.end;
+    }
+    cover.range(at, end, None);
+    let tries = cover.tries;
+    body.tries = tries;
+    let used = body
+        .tries
+        .iter()
+        .any(|range| body.handlers.get(range.handler).is_some_and(|catch| catch.all == Some(label)));
+    Ok(used.then_some(label))
+}
+
+/// Refuses a method in which an instruction holds a lock that its own handlers do not release.
+fn check_locks(body: &Body, is_before: &dyn Fn(u32) -> bool) -> Result<(), Untraceable> {
+    if !body.has_locks() {
+        return Ok(());
+    }
+    let held = locks::held(body).ok_or(Untraceable::Locks)?;
+    for ((position, instruction), depth) in (0..).zip(&body.instructions).zip(held) {
+        let holds = locks::can_throw(instruction) && depth > 0;
+        if holds && !is_before(position) && body.catch_at(position).is_none_or(|catch| catch.all.is_none()) {
+            return Err(Untraceable::Locks);
+        }
+    }
+    Ok(())
+}
+
+struct Cover<'b> {
+    body: &'b mut Body,
+    /// The handler list that has only ours.
+    ours: usize,
+    label: Label,
+    /// By list of typed clauses: the list with ours at its end.
+    with_ours: BTreeMap<usize, usize>,
+    tries: Vec<Range>,
+    is_before: &'b dyn Fn(u32) -> bool,
+}
+
+impl Cover<'_> {
+    /// Covers positions that have these handlers: where an exception would leave the method, also ours.
+    fn range(&mut self, start: u32, end: u32, handler: Option<usize>) {
+        let catches_all = handler
+            .and_then(|handler| self.body.handlers.get(handler))
+            .is_some_and(|catch| catch.all.is_some());
+        if let Some(handler) = handler.filter(|_| catches_all) {
+            self.tries.push(Range { start, end, handler });
+            return;
+        }
+        let mut at = start;
+        while at < end {
+            let before = (self.is_before)(at);
+            let behind = (at..end).find(|position| (self.is_before)(*position) != before).unwrap_or(end);
+            match (before, handler) {
+                (true, Some(handler)) => self.tries.push(Range { start: at, end: behind, handler }),
+                (true, None) => {}
+                (false, Some(handler)) => {
+                    let handler = self.list_with_ours(handler);
+                    self.tries.push(Range { start: at, end: behind, handler });
+                }
+                (false, None) => self.throwing(at, behind),
+            }
+            at = behind;
+        }
+    }
+
+    /// Covers what can throw.
+    fn throwing(&mut self, start: u32, end: u32) {
+        let throws = |position: &u32| {
+            self.body
+                .instructions
+                .get(*position as usize)
+                .is_some_and(|instruction| instruction.opcode().can_throw)
+        };
+        let first = (start..end).find(throws);
+        let last = (start..end).rev().find(throws);
+        if let (Some(start), Some(last)) = (first, last) {
+            self.tries.push(Range { start, end: last + 1, handler: self.ours });
+        }
+    }
+
+    fn list_with_ours(&mut self, handler: usize) -> usize {
+        if let Some(known) = self.with_ours.get(&handler) {
+            return *known;
+        }
+        let mut catch = self.body.handlers.get(handler).cloned().unwrap_or_default();
+        catch.all = Some(self.label);
+        self.body.handlers.push(catch);
+        let new = self.body.handlers.len() - 1;
+        self.with_ours.insert(handler, new);
+        new
+    }
+}
+
+/// Whether this is one of the four returns.
+pub(super) fn is_return(op: u8) -> bool {
+    (RETURN_VOID..=RETURN_OBJECT).contains(&op)
+}
+
+/// A return with the exit call, and the returns that go there.
+struct Stub {
+    back: Instruction,
+    label: Label,
+    /// The line of the first such return.
+    line: Option<u32>,
+}
+
+/// Replaces returns, and appends stubs and the handler.
+pub(super) fn append(body: &mut Body, id: u32, exit: u32, handler: Option<Label>) {
+    let lines = Lines::of(body);
+    let last = body.instructions.pop_if(|instruction| is_return(instruction.op));
+    let end = body.instructions.len() as u32;
+    // The stub of a return that is last takes its place.
+    body.tries.iter_mut().for_each(|range| range.end = range.end.min(end));
+    body.tries.retain(|range| range.start < range.end);
+    let mut stubs: Vec<Stub> = Vec::new();
+    let mut known: BTreeMap<(u8, u16), Label> = BTreeMap::new();
+    let key = |back: &Instruction| (back.op, back.registers[0]);
+    if let Some(back) = last {
+        let label = body.add_label(end);
+        known.insert(key(&back), label);
+        // Its line entry is there already.
+        stubs.push(Stub { back, label, line: None });
+    }
+    for position in 0..end {
+        let Some(back) = body.instructions.get(position as usize).copied() else { continue };
+        if !is_return(back.op) {
+            continue;
+        }
+        let label = *known.entry(key(&back)).or_insert_with(|| {
+            body.labels.push(end);
+            let label = (body.labels.len() - 1) as Label;
+            stubs.push(Stub { back, label, line: lines.at(position) });
+            label
+        });
+        if let Some(place) = body.instructions.get_mut(position as usize) {
+            *place = Instruction { pc: back.pc, ..Instruction::new(GOTO, &[], Operand::Target(label)) };
+        }
+    }
+    for Stub { back, label, line } in stubs {
+        let at = body.instructions.len() as u32;
+        place(body, label, at, line);
+        body.instructions.extend(emit::call(beside(&back), id, exit));
+        body.instructions.push(Instruction { pc: Instruction::NEW, ..back });
+    }
+    if let Some(label) = handler {
+        let at = body.instructions.len() as u32;
+        place(body, label, at, None);
+        body.instructions.push(Instruction::new(MOVE_EXCEPTION, &[1], Operand::None));
+        body.instructions.extend(emit::call(0, id, exit));
+        body.instructions.push(Instruction::new(THROW, &[1], Operand::None));
+    }
+}
+
+/// Lets `label` stand for a position, and makes a line entry there.
+fn place(body: &mut Body, label: Label, at: u32, line: Option<u32>) {
+    if let Some(position) = body.labels.get_mut(label as usize) {
+        *position = at;
+    }
+    if let (Some(debug), Some(line)) = (&mut body.debug, line) {
+        debug.events.push(Event { at, what: What::Line(line) });
+    }
+}
+
+/// Returns the lowest register that a return does not read.
+fn beside(back: &Instruction) -> u16 {
+    match (back.op, back.registers[0]) {
+        (RETURN_VOID, _) => 0,
+        (RETURN_WIDE, 0) => 2,
+        (_, 0) => 1,
+        _ => 0,
+    }
+}
+
+/// The line entries of a body.
+struct Lines(Vec<(u32, u32)>);
+
+impl Lines {
+    fn of(body: &Body) -> Self {
+        let events = body.debug.iter().flat_map(|debug| &debug.events);
+        let lines = events.filter_map(|event| match event.what {
+            What::Line(line) => Some((event.at, line)),
+            _ => None,
+        });
+        Self(lines.collect())
+    }
+
+    fn at(&self, position: u32) -> Option<u32> {
+        let behind = self.0.partition_point(|(at, _)| *at <= position);
+        self.0.get(behind.checked_sub(1)?).map(|(_, line)| *line)
+    }
+}
+
+/// Checks that 16 bits can address each list of catch clauses, however large the new indices are.
+pub(super) fn check_handlers(body: &Body) -> Result<(), Untraceable> {
+    const TYPE: usize = 3;
+    const ADDRESS: usize = 2;
+    let length = |catch: &Catch| 5 + catch.typed.len() * (TYPE + ADDRESS) + ADDRESS;
+    let total: usize = body.handlers.iter().map(length).sum();
+    if total > usize::from(u16::MAX) { Err(Untraceable::Handlers) } else { Ok(()) }
+}

@@ -1,0 +1,205 @@
+//! Makes a method record when it is entered and left.
+//!
+//! ```text
+//!     const vN, id; invoke-static {vN} i        once, where no register of the method is in use yet
+//!     moves of the parameters                   only if the method had to get more registers
+//! a:  the old code, each return a goto          ranges without a catch-all handler get the one at h
+//! s:  const vN, id; invoke-static {vN} o; return vX        a stub for each different return
+//! h:  move-exception v1; const v0, id; invoke-static {v0} o; throw v1
+//! ```
+//!
+//! The old code keeps its registers: a method that needs more gets them above its parameters' old places, and the parameters, which
+//! arrive in the last registers, are moved down at the start. So no operand becomes too large for its instruction.
+//!
+//! No inserted call stands in a try range. A handler of the method could read a register that the call needs, and an exit that
+//! is in the range of our own handler would be recorded twice if the call threw.
+
+mod around;
+mod constructor;
+mod emit;
+mod exits;
+mod grow;
+mod locks;
+mod start;
+
+#[cfg(test)]
+mod tests;
+
+pub use self::around::{Argument, Around, StaticCall};
+use super::body::Body;
+use super::debug::Debug;
+use super::instruction::Instruction;
+use super::opcode::{MONITOR_ENTER, THROW};
+use crate::error::Limit;
+
+/// Android does not compile longer methods, in units: a method that became one would be interpreted for ever.
+const MAX_UNITS: u32 = 10_000;
+
+/// What a value is to instructions that move it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An `int`, `float` or smaller.
+    Plain,
+    /// A `long` or `double`: two registers.
+    Wide,
+    /// A class or an array.
+    Object,
+}
+
+/// A parameter of a method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    #[allow(missing_docs)]
+    pub kind: Kind,
+    /// Type index.
+    pub declared: u32,
+}
+
+/// What an edit needs to know of a method besides its code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// Without the receiver.
+    pub parameters: Vec<Parameter>,
+    #[allow(missing_docs)]
+    pub is_static: bool,
+    /// Whether it is an `<init>`.
+    pub is_constructor: bool,
+    /// The receiver's type and the string `this`, if the dex has that string: for debug information.
+    pub this: Option<(u32, u32)>,
+}
+
+impl Shape {
+    /// The kinds of all values that arrive in registers.
+    fn kinds(&self) -> impl Iterator<Item = Kind> + '_ {
+        let receiver = (!self.is_static).then_some(Kind::Object);
+        receiver.into_iter().chain(self.parameters.iter().map(|parameter| parameter.kind))
+    }
+}
+
+/// The methods that are called, by method index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Calls {
+    /// `i(I)V`.
+    pub enter: u32,
+    /// `o(I)V`.
+    pub exit: u32,
+}
+
+/// Which exits of a method call `o`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Exits {
+    /// Returns and exceptions: every `i` has exactly one `o`.
+    #[default]
+    All,
+    /// Each return and each `throw`, and no handler: an exception of a called method leaves the `i` without an `o`, and a throw
+    /// that the method itself catches calls one `o` too many.
+    Normal,
+}
+
+/// What was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traced {
+    /// How many registers the method got.
+    pub grown: u16,
+    /// Whether it is a constructor that is entered behind its call of another constructor.
+    pub after_super: bool,
+    /// Whether it got a handler.
+    pub has_handler: bool,
+    /// Its length in units, before and afterwards.
+    pub units: (u32, u32),
+}
+
+/// Why a method is not traced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Untraceable {
+    /// It would be longer than 10,000 units, which Android does not compile.
+    Huge,
+    /// An instruction holds a lock and has no catch-all handler, or the locks depend on the path.
+    Locks,
+    /// Its catch handlers would take more than 64 KiB.
+    Handlers,
+    /// No register can be had for the calls.
+    Registers,
+    /// The parameters do not fill the registers that the code has for them.
+    Parameters,
+}
+
+impl From<Limit> for Untraceable {
+    fn from(limit: Limit) -> Self {
+        match limit {
+            Limit::Handlers => Self::Handlers,
+            Limit::Registers => Self::Registers,
+            _ => Self::Huge,
+        }
+    }
+}
+
+impl Body {
+    /// Inserts calls of `i` and `o` with the number `id`.
+    ///
+    /// Constructors are entered behind their call of another constructor, or at the start if there is no such call. Code that
+    /// methods share needs a body for each.
+    ///
+    /// # Errors
+    ///
+    /// If the method must stay as it is. The body is of no use afterwards.
+    pub fn trace(
+        &mut self,
+        shape: &Shape,
+        id: u32,
+        calls: Calls,
+        exits: Exits,
+    ) -> Result<Traced, Untraceable> {
+        let words = shape.kinds().map(|kind| if kind == Kind::Wide { 2 } else { 1 }).sum::<usize>();
+        if words != usize::from(self.ins) {
+            return Err(Untraceable::Parameters);
+        }
+        let before = self.length()?;
+        if before > MAX_UNITS {
+            return Err(Untraceable::Huge);
+        }
+        self.add_lines(shape);
+        let prelude = if shape.is_constructor { constructor::prelude(self) } else { None };
+        let handler = match exits {
+            Exits::All => exits::cover(self, prelude.as_ref())?,
+            Exits::Normal => None,
+        };
+        let grown = start::insert(self, shape, id, calls, exits, prelude.as_ref(), handler.is_some())?;
+        exits::append(self, id, calls.exit, handler);
+        self.outs = self.outs.max(1);
+        let after = self.length()?;
+        if after > MAX_UNITS {
+            return Err(Untraceable::Huge);
+        }
+        exits::check_handlers(self)?;
+        Ok(Traced {
+            grown,
+            after_super: prelude.is_some(),
+            has_handler: handler.is_some(),
+            units: (before, after),
+        })
+    }
+
+    /// Makes debug information, if there is none, in which lines are old addresses.
+    fn add_lines(&mut self, shape: &Shape) {
+        if self.debug.is_none() {
+            let parameters = vec![None; shape.parameters.len()];
+            self.debug = Some(Debug { parameters, ..self.addresses_as_lines() });
+        }
+    }
+
+    fn has_locks(&self) -> bool {
+        self.instructions.iter().any(|instruction| instruction.op == MONITOR_ENTER)
+    }
+
+    /// The positions of `throw`s that record an exit of their own.
+    fn throws(&self, prelude: Option<&constructor::Prelude>) -> Vec<u32> {
+        let before =
+            |position: usize| prelude.is_some_and(|prelude| prelude.before.get(position) == Some(&true));
+        let all = self.instructions.iter().enumerate();
+        // Inserted ones go on with an exception that was caught.
+        let own = |instruction: &Instruction| instruction.op == THROW && instruction.pc != Instruction::NEW;
+        let throws = all.filter(|(position, instruction)| own(instruction) && !before(*position));
+        throws.map(|(position, _)| position as u32).collect()
+    }
+}

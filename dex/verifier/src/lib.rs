@@ -1,0 +1,40 @@
+//! Checks the code of dex files as ART's verifier does, as far as that is possible without the framework's classes.
+//!
+//! This crate is the second opinion on what the dex rewriter writes. It shares no code with it, not even the reader or the
+//! table of opcodes, so that a mistake in one is not in both.
+//!
+//! ```text
+//!   bytes -> file (tables) -> types, members (hierarchy, declarations)
+//!            for each method: code (code item) -> structure (operands, targets, tries)
+//!                                              -> flow (states, merges) -> execute, access, invoke (one instruction)
+//!   -> Report -> new_since (findings that a rewrite added)
+//! ```
+//!
+//! The rules are those of `art/runtime/verifier/method_verifier.cc` and `register_line.cc` (Android 14 and 15) and, for
+//! code items, of `art/libdexfile/dex/dex_file_verifier.cc`. As in ART, the first error ends the check of a method, and
+//! code that no path reaches is checked for its structure only. Where ART would have to load a class that the file does
+//! not define, the check passes.
+
+#![forbid(unsafe_code)]
+
+mod access;
+mod bytes;
+mod code;
+mod error;
+mod execute;
+mod file;
+mod flow;
+mod instruction;
+mod invoke;
+mod line;
+mod members;
+mod opcodes;
+mod report;
+mod structure;
+mod types;
+mod value;
+mod verify;
+
+pub use error::ReadError;
+pub use report::{Finding, MethodName, MethodReport, Report, Severity};
+pub use verify::verify;

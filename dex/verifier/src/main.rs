@@ -1,0 +1,82 @@
+//! `dex-verify`: checks the code of dex files, APKs and jars, or what a rewrite added.
+
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use dex_verifier::{Report, Severity, verify};
+
+const USAGE: &str = "usage: dex-verify FILE...                    check .dex, .apk, .jar and .zip files
+       dex-verify --compare BEFORE AFTER     report only what AFTER has and BEFORE has not";
+/// Largest dex that is read from an archive.
+const MAX_DEX: u64 = 1 << 30;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("dex-verify: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Returns whether nothing was found that makes the exit code 1.
+fn run() -> Result<bool> {
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    let out = &mut std::io::stdout().lock();
+    match arguments.as_slice() {
+        [flag, before, after] if flag == "--compare" => {
+            let (before, after) = (read(before.as_ref())?, read(after.as_ref())?);
+            let new = after.new_since(&before);
+            for (method, finding) in &new {
+                writeln!(out, "{method}: {finding}")?;
+            }
+            writeln!(out, "before: {before}")?;
+            writeln!(out, "after: {after}")?;
+            writeln!(out, "{} new findings", new.len())?;
+            Ok(new.is_empty())
+        }
+        [] => bail!(USAGE),
+        [flag, ..] if flag.to_string_lossy().starts_with('-') => bail!(USAGE),
+        files => {
+            let mut report = Report::default();
+            for file in files {
+                report.append(read(file.as_ref())?);
+            }
+            for (method, finding) in report.all() {
+                writeln!(out, "{method}: {finding}")?;
+            }
+            writeln!(out, "{report}")?;
+            Ok(report.count(Severity::Error) == 0)
+        }
+    }
+}
+
+/// Checks a dex file, or all dex files of an archive.
+fn read(path: &Path) -> Result<Report> {
+    let shown = path.display();
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
+    if !bytes.starts_with(b"PK") {
+        return verify(&bytes).with_context(|| format!("cannot read {shown}"));
+    }
+    let mut archive =
+        zip::ZipArchive::new(std::io::Cursor::new(bytes)).with_context(|| format!("cannot read {shown}"))?;
+    let mut report = Report::default();
+    for index in 0..archive.len() {
+        let entry = archive.by_index(index).with_context(|| format!("cannot read {shown}"))?;
+        let name = entry.name().with_context(|| format!("cannot read {shown}"))?.into_owned();
+        if !name.ends_with(".dex") {
+            continue;
+        }
+        let mut dex = Vec::new();
+        entry
+            .take(MAX_DEX)
+            .read_to_end(&mut dex)
+            .with_context(|| format!("cannot read {name} of {shown}"))?;
+        report.append(verify(&dex).with_context(|| format!("cannot read {name} of {shown}"))?);
+    }
+    Ok(report)
+}
