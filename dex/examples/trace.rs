@@ -1,8 +1,10 @@
 //! Traces every method worth it in dex files, writes the files to a directory, and reports counts, sizes and speed.
 //!
 //! ```text
-//! cargo run --release -p anrscope-dex --example trace -- OUTPUT-DIRECTORY FILE.dex...
+//! cargo run --release -p anrscope-dex --example trace -- [--around] OUTPUT-DIRECTORY FILE.dex...
 //! ```
+//!
+//! `--around` also puts calls around every virtual call and every lock, many more than any catalogue of waits does.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -10,8 +12,8 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use dex::code::trace::{Calls, Exits, Kind, Parameter, Shape, Traced};
-use dex::code::{Body, facts};
+use dex::code::trace::{Argument, Around, Calls, Exits, Kind, Parameter, Shape, StaticCall, Traced};
+use dex::code::{Body, Operand, facts};
 use dex::{ClassMethod, Dex, MethodCode, Proto};
 
 #[derive(Default)]
@@ -27,15 +29,17 @@ struct Totals {
     units: (u64, u64),
     bytes: (usize, usize),
     times: [Duration; 3],
+    sites: usize,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).peekable();
+    let around = arguments.next_if(|argument| argument == "--around").is_some();
     let out = arguments.next().ok_or("an output directory is missing")?;
     let mut totals = Totals::default();
     for path in arguments {
         let bytes = fs::read(&path)?;
-        let new = trace(&bytes, &mut totals).map_err(|error| format!("{path}: {error}"))?;
+        let new = trace(&bytes, around, &mut totals).map_err(|error| format!("{path}: {error}"))?;
         totals.bytes.0 += bytes.len();
         totals.bytes.1 += new.len();
         fs::write(Path::new(&out).join(Path::new(&path).file_name().ok_or("no file name")?), new)?;
@@ -48,6 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "constructors: {} behind the super call, {} at the start",
         totals.after_super, totals.at_start_of_constructor
     );
+    println!("sites with calls around them: {}", totals.sites);
     println!("registers added: {:?}; refused: {:?}", totals.grown, totals.refused);
     let growth = |(old, new): (f64, f64)| (new / old - 1.0) * 100.0;
     let (old, new) = totals.units;
@@ -59,15 +64,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn trace(bytes: &[u8], totals: &mut Totals) -> Result<Vec<u8>, Box<dyn Error>> {
+fn trace(bytes: &[u8], around: bool, totals: &mut Totals) -> Result<Vec<u8>, Box<dyn Error>> {
     let start = Instant::now();
     let mut dex = Dex::read(bytes).map_err(|error| format!("{error:?}"))?;
     let read = Instant::now();
-    let calls = add_calls(&mut dex);
+    let (calls, void) = add_calls(&mut dex);
     let this = dex.strings.iter().position(|string| &string[..] == b"this").map(|index| index as u32);
     let tables = Tables::of(&dex, this);
     let mut id = 0;
-    for class in &mut dex.classes {
+    let mut classes = std::mem::take(&mut dex.classes);
+    for class in &mut classes {
         for method in class.direct_methods.iter_mut().chain(&mut class.virtual_methods) {
             let Some(MethodCode::Read(code)) = &method.code else { continue };
             totals.with_code += 1;
@@ -78,6 +84,10 @@ fn trace(bytes: &[u8], totals: &mut Totals) -> Result<Vec<u8>, Box<dyn Error>> {
             totals.candidates += 1;
             id += 1;
             let mut body = Body::read(code).map_err(|error| format!("{error:?}"))?;
+            if around {
+                let sites = sites(&body, &dex.methods, &dex.protos, calls, void);
+                totals.sites += body.around_calls(&shape, &sites).unwrap_or(0);
+            }
             match body.trace(&shape, id, calls, Exits::All) {
                 Ok(traced) => {
                     count(totals, &shape, traced);
@@ -87,6 +97,7 @@ fn trace(bytes: &[u8], totals: &mut Totals) -> Result<Vec<u8>, Box<dyn Error>> {
             }
         }
     }
+    dex.classes = classes;
     let edited = Instant::now();
     let new = dex.write().map_err(|error| format!("{error:?}"))?;
     totals.times[0] += read - start;
@@ -105,8 +116,42 @@ fn count(totals: &mut Totals, shape: &Shape, traced: Traced) {
     totals.units.1 += u64::from(traced.units.1);
 }
 
-/// Adds what is called to the tables.
-fn add_calls(dex: &mut Dex<'_>) -> Calls {
+/// Sites around virtual calls and locks. `calls` take a number; the method behind them an object too.
+fn sites(body: &Body, methods: &[dex::Method], protos: &[Proto], calls: Calls, void: u32) -> Vec<Around> {
+    let on = calls.exit + 1;
+    let call = |method, arguments: &[Argument]| StaticCall { method, arguments: arguments.to_vec() };
+    let mut sites = Vec::new();
+    for (at, instruction) in (0..).zip(body.instructions()) {
+        let object = Argument::Object(instruction.registers[0]);
+        let begin = call(on, &[Argument::Number(1), object]);
+        let end = call(on, &[Argument::Number(2), Argument::Null]);
+        match (instruction.opcode().name, instruction.operand) {
+            (name, Operand::Index(method))
+                if name.starts_with("invoke-virtual") || name.starts_with("invoke-interface") =>
+            {
+                let proto = methods.get(method as usize).and_then(|method| protos.get(method.proto as usize));
+                let returns = proto.is_some_and(|proto| proto.result != void);
+                let more = if returns { 3 } else { 4 };
+                let behind = vec![call(on, &[Argument::Number(more), object])];
+                sites.push(Around { at, before: vec![begin], behind, thrown: Some(end) });
+            }
+            ("monitor-enter", _) => {
+                sites.push(Around {
+                    at,
+                    before: vec![begin.clone()],
+                    behind: vec![begin],
+                    thrown: Some(end),
+                });
+            }
+            ("monitor-exit", _) => sites.push(Around { at, behind: vec![begin], ..Around::default() }),
+            _ => {}
+        }
+    }
+    sites
+}
+
+/// Adds what is called to the tables. Returns the calls, and the type `void`.
+fn add_calls(dex: &mut Dex<'_>) -> (Calls, u32) {
     let mut string = |text: &'static [u8]| match dex.strings.iter().position(|known| &known[..] == text) {
         Some(known) => known as u32,
         None => {
@@ -116,6 +161,7 @@ fn add_calls(dex: &mut Dex<'_>) -> Calls {
     };
     let [class, void, int] = [b"Ldev/anrscope/MethodBeat;".as_slice(), b"V", b"I"].map(&mut string);
     let [i, o, shorty] = [b"i".as_slice(), b"o", b"VI"].map(&mut string);
+    let [wb, object, shorty_wb] = [b"wb".as_slice(), b"Ljava/lang/Object;", b"VIL"].map(&mut string);
     let mut kind = |string: u32| match dex.types.iter().position(|known| *known == string) {
         Some(known) => known as u32,
         None => {
@@ -123,20 +169,25 @@ fn add_calls(dex: &mut Dex<'_>) -> Calls {
             dex.types.len() as u32 - 1
         }
     };
-    let [class, void, int] = [class, void, int].map(&mut kind);
-    let proto = Proto { shorty, result: void, parameters: [int].into() };
-    let proto = match dex.protos.iter().position(|known| *known == proto) {
-        Some(known) => known as u32,
-        None => {
-            dex.protos.push(proto);
-            dex.protos.len() as u32 - 1
+    let [class, void, int, object] = [class, void, int, object].map(&mut kind);
+    let mut proto = |shorty: u32, parameters: &[u32]| {
+        let proto = Proto { shorty, result: void, parameters: parameters.into() };
+        match dex.protos.iter().position(|known| *known == proto) {
+            Some(known) => known as u32,
+            None => {
+                dex.protos.push(proto);
+                dex.protos.len() as u32 - 1
+            }
         }
     };
-    let mut method = |name: u32| {
+    let (with_number, with_object) = (proto(shorty, &[int]), proto(shorty_wb, &[int, object]));
+    let mut method = |name: u32, proto: u32| {
         dex.methods.push(dex::Method { class, proto, name });
         dex.methods.len() as u32 - 1
     };
-    Calls { enter: method(i), exit: method(o) }
+    let calls = Calls { enter: method(i, with_number), exit: method(o, with_number) };
+    method(wb, with_object);
+    (calls, void)
 }
 
 /// By method index: what an edit needs to know.

@@ -115,9 +115,14 @@ impl Body {
 
     /// Returns the catch clauses that cover `position`.
     pub(crate) fn catch_at(&self, position: u32) -> Option<&Catch> {
+        self.handlers.get(self.handler_at(position)?)
+    }
+
+    /// Returns the list of catch clauses that covers `position`, as an index.
+    pub(crate) fn handler_at(&self, position: u32) -> Option<usize> {
         let behind = self.tries.partition_point(|range| range.start <= position);
         let range = self.tries.get(behind.checked_sub(1)?)?;
-        self.handlers.get(range.handler).filter(|_| position < range.end)
+        (position < range.end).then_some(range.handler)
     }
 
     /// Calls `visit` with each position that control can reach from the instruction at `position` without an exception.

@@ -16,8 +16,20 @@ pub(crate) struct Insertion {
     pub(crate) skipped_by_lines: bool,
     /// Whether its other debug events stay with it.
     pub(crate) skipped_by_locals: bool,
-    /// Whether try ranges that cover the instruction cover the inserted code. If not, a range over both sides is cut in two.
-    pub(crate) is_covered: bool,
+    pub(crate) cover: Cover,
+}
+
+/// Which handlers inserted code has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cover {
+    /// None: a range over both sides is cut in two.
+    None,
+    /// Those of the instruction in front of it.
+    Previous,
+    /// Those of the instruction behind it.
+    Next,
+    /// Those of this list.
+    By(usize),
 }
 
 /// New positions by old ones.
@@ -44,11 +56,6 @@ impl Moves {
         self.sums.get(count).copied().unwrap_or(0)
     }
 
-    /// Returns the new position of what stands at `position`, in front of the code that is inserted there.
-    fn front(&self, position: u32) -> u32 {
-        position + self.sum(self.at.partition_point(|at| *at < position))
-    }
-
     /// Returns the new position of the instruction itself.
     pub(crate) fn moved(&self, position: u32) -> u32 {
         position + self.sum(self.at.partition_point(|at| *at <= position))
@@ -64,18 +71,36 @@ impl Moves {
     /// Appends what is left of a range.
     fn cut(&self, insertions: &[Insertion], range: Range, tries: &mut Vec<Range>) {
         let Range { start, end, handler } = range;
-        let mut from = self.choose(insertions, start, |insertion| !insertion.is_covered);
+        let mut from = self.choose(insertions, start, |insertion| insertion.cover != Cover::Next);
         let first = self.at.partition_point(|at| *at < start);
         let inside =
             insertions.iter().enumerate().skip(first).take_while(|(_, insertion)| insertion.at < end);
-        for (index, insertion) in inside.filter(|(_, insertion)| !insertion.is_covered) {
+        for (index, insertion) in inside.filter(|(_, insertion)| !insertion.takes_part()) {
             let (front, behind) = (insertion.at + self.sum(index), insertion.at + self.sum(index + 1));
             if from < front {
                 tries.push(Range { start: from, end: front, handler });
             }
             from = from.max(behind);
         }
-        tries.push(Range { start: from, end: self.front(end), handler });
+        let end = self.choose(insertions, end, |insertion| insertion.cover == Cover::Previous);
+        tries.push(Range { start: from, end, handler });
+    }
+
+    /// Appends the ranges of what has handlers of its own.
+    fn add_own(&self, insertions: &[Insertion], tries: &mut Vec<Range>) {
+        for (index, insertion) in insertions.iter().enumerate() {
+            if let Cover::By(handler) = insertion.cover {
+                let start = insertion.at + self.sum(index);
+                tries.push(Range { start, end: insertion.at + self.sum(index + 1), handler });
+            }
+        }
+    }
+}
+
+impl Insertion {
+    /// Whether a range over both sides stays whole.
+    fn takes_part(&self) -> bool {
+        matches!(self.cover, Cover::Previous | Cover::Next)
     }
 }
 
@@ -89,6 +114,8 @@ impl Body {
         });
         let mut tries = Vec::with_capacity(self.tries.len());
         self.tries.iter().for_each(|range| moves.cut(&insertions, *range, &mut tries));
+        moves.add_own(&insertions, &mut tries);
+        tries.sort_by_key(|range| range.start);
         self.tries = tries;
         if let Some(debug) = &mut self.debug {
             for event in &mut debug.events {

@@ -138,11 +138,6 @@ impl Instruction {
         })
     }
 
-    /// Returns whether it may go elsewhere than to the next instruction, other than by an exception.
-    pub(crate) fn is_branch(&self) -> bool {
-        matches!(self.operand, Operand::Target(_) | Operand::Payload(_))
-    }
-
     /// Returns each index with what it refers to.
     pub(crate) fn references(&self) -> impl Iterator<Item = (Reference, u32)> + use<> {
         let kind = self.opcode().reference;

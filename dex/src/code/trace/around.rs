@@ -14,12 +14,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Kind, Shape, Untraceable, constructor, emit, grow};
+use super::{Kind, Shape, Untraceable, constructor, emit, grow, locks};
 use crate::code::body::{Body, Catch, Range};
-use crate::code::insert::Insertion;
+use crate::code::insert::{Cover, Insertion};
 use crate::code::instruction::{Instruction, Label, Operand};
 use crate::code::opcode::{
-    INVOKE_STATIC, INVOKE_STATIC_RANGE, MONITOR_ENTER, MOVE_EXCEPTION, MOVE_RESULT, MOVE_RESULT_OBJECT, THROW,
+    INVOKE_STATIC, INVOKE_STATIC_RANGE, MONITOR_ENTER, MONITOR_EXIT, MOVE_EXCEPTION, MOVE_RESULT,
+    MOVE_RESULT_OBJECT, THROW,
 };
 
 /// An argument of an inserted call.
@@ -94,6 +95,7 @@ impl Body {
             return Err(Untraceable::Registers);
         }
         self.add_lines(shape);
+        self.extend_to_results();
         let scratch = Scratch { first, saved: first + MAX_ARGUMENTS + 1 };
         let moves = grow::moves(self, shape, SCRATCH);
         let start: Vec<Instruction> = grow::code(&moves).collect();
@@ -104,10 +106,14 @@ impl Body {
             skipped_by_branches: true,
             skipped_by_lines: false,
             skipped_by_locals: true,
-            is_covered: false,
+            cover: Cover::None,
         }];
+        let held = if self.has_locks() { locks::held(self) } else { None };
         for site in &sites {
-            insertions.extend(self.around(site, &scratch));
+            let [before, mut behind] = self.around(site, &scratch);
+            let depth = held.as_ref().and_then(|held| held.get(site.at as usize)).copied();
+            behind.cover = self.cover_behind(site.at, depth);
+            insertions.extend([before, behind]);
         }
         let moved = self.insert(insertions);
         self.registers = first + SCRATCH;
@@ -118,6 +124,10 @@ impl Body {
         let outs = calls.map(|call| call.arguments.len().min(usize::from(MAX_ARGUMENTS)) as u16).max();
         self.outs = self.outs.max(outs.unwrap_or(0));
         Ok(sites.len())
+    }
+
+    fn op_at(&self, position: u32) -> Option<u8> {
+        self.instructions.get(position as usize).map(|instruction| instruction.op)
     }
 
     /// The code before and behind a site.
@@ -159,31 +169,61 @@ impl Body {
             skipped_by_branches: is_behind,
             skipped_by_lines: is_behind,
             skipped_by_locals: is_behind,
-            is_covered: true,
+            cover: Cover::Next,
         };
-        [insertion(site.at, before, false), insertion(self.covered_from(site.at, position), behind, true)]
+        [insertion(site.at, before, false), insertion(position, behind, true)]
     }
 
-    /// Returns where code behind the instruction at `at` goes. What is behind a `monitor-enter` holds a lock: if the range that covers
-    /// it begins a little later, it goes there.
-    fn covered_from(&self, at: u32, position: u32) -> u32 {
-        if self.instructions.get(at as usize).is_none_or(|instruction| instruction.op != MONITOR_ENTER) {
-            return position;
+    /// Returns which handlers the code behind the instruction at `at` needs, in front of which `depth` locks are held.
+    fn cover_behind(&self, at: u32, depth: Option<u32>) -> Cover {
+        match self.op_at(at) {
+            // The handler that releases a lock must not be entered without the lock, also where its range is longer than that.
+            Some(MONITOR_EXIT) if depth == Some(1) => Cover::None,
+            Some(MONITOR_EXIT) => Cover::Next,
+            Some(MONITOR_ENTER) if self.handler_at(at + 1).is_some() => Cover::Next,
+            Some(MONITOR_ENTER) => self.releasing(at + 1).map_or(Cover::Next, Cover::By),
+            _ => Cover::Previous,
         }
-        let mut later = position;
-        while self.catch_at(later).is_none() {
-            let Some(instruction) = self.instructions.get(later as usize) else { return position };
-            let is_target = later > position && self.labels.contains(&later);
-            if is_target
-                || instruction.opcode().can_throw
-                || !instruction.opcode().continues
-                || instruction.is_branch()
-            {
-                return position;
+    }
+
+    /// Returns the handlers that release a lock which was taken in front of `position`: those of the first instruction that can throw.
+    /// A compiler may begin their range only there.
+    fn releasing(&self, position: u32) -> Option<usize> {
+        const MAX_SKIPPED: usize = 16;
+        let mut at = position;
+        let mut written = Vec::new();
+        for _ in 0..MAX_SKIPPED {
+            let instruction = self.instructions.get(at as usize)?;
+            if instruction.opcode().can_throw {
+                break;
             }
-            later += 1;
+            written.extend(instruction.accesses().filter(|(_, role)| role.writes));
+            at = match instruction.operand {
+                Operand::Target(label) if !instruction.opcode().continues => self.position(label),
+                _ => at + 1,
+            };
         }
-        later
+        let handler = self.handler_at(at)?;
+        let catch = self.handlers.get(handler).filter(|catch| catch.all.is_some())?;
+        // What is written on the way does not have its value yet.
+        let is_read = |label: Label, register: u32| !self.is_dead(register, self.position(label));
+        let reads = |label: Label| {
+            written.iter().any(|(register, role)| {
+                is_read(label, *register) || role.wide && is_read(label, register.saturating_add(1))
+            })
+        };
+        (!catch.labels().any(reads)).then_some(handler)
+    }
+
+    /// A range that ends between a call and the move of its result gets the move too, which cannot throw.
+    fn extend_to_results(&mut self) {
+        let starts: Vec<u32> = self.tries.iter().map(|range| range.start).skip(1).chain([u32::MAX]).collect();
+        for (range, next) in self.tries.iter_mut().zip(starts) {
+            let op = self.instructions.get(range.end as usize).map(|instruction| instruction.op);
+            if op.is_some_and(|op| (MOVE_RESULT..=MOVE_RESULT_OBJECT).contains(&op)) && range.end < next {
+                range.end += 1;
+            }
+        }
     }
 
     /// Gives instructions, at ascending positions, stubs for what they throw.

@@ -3,7 +3,7 @@
 use super::constructor::Prelude;
 use super::{Calls, Exits, Shape, Untraceable, emit, grow};
 use crate::code::body::Body;
-use crate::code::insert::Insertion;
+use crate::code::insert::{Cover, Insertion};
 use crate::code::opcode::{RETURN, RETURN_OBJECT, RETURN_VOID, RETURN_WIDE};
 
 /// A call, and the register for its number.
@@ -60,7 +60,7 @@ pub(super) fn insert(
             // The enter call has the method's first line.
             skipped_by_lines: false,
             skipped_by_locals: true,
-            is_covered: false,
+            cover: Cover::None,
         });
     }
     for (calls, method, is_enter) in [(&enters, calls.enter, true), (&throws, calls.exit, false)] {
@@ -75,7 +75,7 @@ pub(super) fn insert(
                 skipped_by_branches: is_enter,
                 skipped_by_lines: is_enter,
                 skipped_by_locals: is_enter,
-                is_covered: false,
+                cover: Cover::None,
             });
         }
     }
