@@ -67,6 +67,10 @@ fn main() -> ExitCode {
             }
         }
     }
+    if let Ok(directory) = tempdir() {
+        // It stays if something else removes it at the same time, which is no reason to fail.
+        let _ = fs::remove_dir_all(directory);
+    }
     let speed = |bytes: usize, time: Duration| bytes as f64 / 1e6 / time.as_secs_f64().max(1e-9);
     println!(
         "{} dex files, {} classes, {} methods, {} with code; {} bytes read ({:.0} MB/s), {} written ({:.0} MB/s); \
@@ -155,8 +159,8 @@ fn shifted(mut dex: Dex<'_>, dump: bool, totals: &mut Totals) -> Result<(), Box<
     let proto = dex.find_or_add_proto(first, &[first]);
     let full = |size: usize| size >= 0x1_0000;
     if !full(dex.methods.len()) && !full(dex.fields.len()) {
-        dex.find_or_add_method(first, "\u{1}0", proto);
-        dex.find_or_add_field(first, "\u{1}1", first);
+        dex.find_or_add_method(first, "$method", proto);
+        dex.find_or_add_field(first, "$field", first);
     }
     let written = dex.write().map_err(|error| format!("cannot be written with more items: {error}"))?;
     let read = Dex::read(&written).map_err(|error| format!("cannot be read with more items: {error}"))?;
