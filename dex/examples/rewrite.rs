@@ -2,8 +2,11 @@
 //! Debian's `dexdump`, which has ART's verifier of dex files, says of them.
 //!
 //! ```text
-//! cargo run --release -p anrscope-dex --example rewrite -- [--no-dexdump] FILE...
+//! cargo run --release -p anrscope-dex --example rewrite -- [--no-dexdump] [--shift] FILE...
 //! ```
+//!
+//! With `--shift` it also adds items that move all others, and compares without indices. A `const-string` that becomes wider moves the
+//! addresses of its method, and is counted.
 //!
 //! Ends with 1 if a file differs.
 
@@ -15,6 +18,9 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use dex::{Class, ClassMethod, Dex, MethodCode};
+
+#[path = "../tests/support/mod.rs"]
+mod support;
 
 #[derive(Default)]
 struct Totals {
@@ -28,14 +34,20 @@ struct Totals {
     reading: Duration,
     writing: Duration,
     differences: usize,
+    /// Members whose text is another after a shift.
+    moved: usize,
 }
 
 fn main() -> ExitCode {
     let mut totals = Totals::default();
-    let mut dump = true;
+    let (mut dump, mut shift) = (true, false);
     for argument in std::env::args().skip(1) {
         if argument == "--no-dexdump" {
             dump = false;
+            continue;
+        }
+        if argument == "--shift" {
+            shift = true;
             continue;
         }
         let path = PathBuf::from(&argument);
@@ -43,7 +55,7 @@ fn main() -> ExitCode {
             Ok(files) => {
                 for (name, bytes) in files {
                     let name = format!("{}!{name}", path.display());
-                    if let Err(error) = rewrite(&bytes, dump, &mut totals) {
+                    if let Err(error) = rewrite(&bytes, dump, shift, &mut totals) {
                         println!("{name}: {error}");
                         totals.differences += 1;
                     }
@@ -55,10 +67,14 @@ fn main() -> ExitCode {
             }
         }
     }
+    if let Ok(directory) = tempdir() {
+        // It stays if something else removes it at the same time, which is no reason to fail.
+        let _ = fs::remove_dir_all(directory);
+    }
     let speed = |bytes: usize, time: Duration| bytes as f64 / 1e6 / time.as_secs_f64().max(1e-9);
     println!(
         "{} dex files, {} classes, {} methods, {} with code; {} bytes read ({:.0} MB/s), {} written ({:.0} MB/s); \
-         {} lines of dexdump; {} differences",
+         {} lines of dexdump; {} members moved; {} differences",
         totals.files,
         totals.classes,
         totals.methods,
@@ -68,6 +84,7 @@ fn main() -> ExitCode {
         totals.written_bytes,
         speed(totals.written_bytes, totals.writing),
         totals.lines,
+        totals.moved,
         totals.differences,
     );
     if totals.differences == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -94,7 +111,7 @@ fn dex_files(path: &Path) -> Result<Vec<Named>, Box<dyn Error>> {
     Ok(files)
 }
 
-fn rewrite(bytes: &[u8], dump: bool, totals: &mut Totals) -> Result<(), Box<dyn Error>> {
+fn rewrite(bytes: &[u8], dump: bool, shift: bool, totals: &mut Totals) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let files = dex::read::all(bytes).map_err(|error| format!("cannot be read: {error:?}"))?;
     totals.reading += start.elapsed();
@@ -124,6 +141,46 @@ fn rewrite(bytes: &[u8], dump: bool, totals: &mut Totals) -> Result<(), Box<dyn 
             // dexdump knows no containers.
             fs::write(&old, if single && first.version < 41 { bytes } else { &written })?;
             totals.lines += same_text(&old, &new)?;
+        }
+        if shift {
+            shifted(first, dump, totals)?;
+        }
+    }
+    Ok(())
+}
+
+/// Moves every index, and compares the classes by what their indices refer to.
+fn shifted(mut dex: Dex<'_>, dump: bool, totals: &mut Totals) -> Result<(), Box<dyn Error>> {
+    let before = support::classes(&dex);
+    for number in 0..300 {
+        dex.find_or_add_string(&format!("\u{1}{number}"));
+    }
+    let first = dex.find_or_add_type("LAAAA;");
+    let proto = dex.find_or_add_proto(first, &[first]);
+    let full = |size: usize| size >= 0x1_0000;
+    if !full(dex.methods.len()) && !full(dex.fields.len()) {
+        dex.find_or_add_method(first, "$method", proto);
+        dex.find_or_add_field(first, "$field", first);
+    }
+    let written = dex.write().map_err(|error| format!("cannot be written with more items: {error}"))?;
+    let read = Dex::read(&written).map_err(|error| format!("cannot be read with more items: {error}"))?;
+    let after = support::classes(&read);
+    let mut differ = 0;
+    for (name, lines) in &before {
+        let same = after.get(name).ok_or_else(|| format!("{name} is missing"))?;
+        differ += lines.iter().zip(same).filter(|(left, right)| left != right).count();
+    }
+    totals.moved += differ;
+    if differ > 0 && dex.strings.len() <= 0x1_0000 {
+        return Err(format!("{differ} members differ with more items").into());
+    }
+    if dump {
+        let path = tempdir()?.join("shifted.dex");
+        fs::write(&path, &written)?;
+        let status =
+            Command::new("dexdump").arg(&path).stdout(Stdio::null()).stderr(Stdio::inherit()).status()?;
+        if !status.success() {
+            return Err("dexdump refuses the file with more items".into());
         }
     }
     Ok(())
@@ -235,8 +292,11 @@ fn same_text(old: &Path, new: &Path) -> Result<usize, Box<dyn Error>> {
     difference.map_or(Ok(count), |difference| Err(difference.into()))
 }
 
-/// Cuts `00070c: ` and `|[00070c] ` off.
+/// Cuts `00070c: ` and `|[00070c] ` off, and what follows `Call site #0: // offset`.
 fn without_offset(line: &[u8]) -> &[u8] {
+    if line.starts_with(b"Call site #") {
+        return line.split(|&byte| byte == b'/').next().unwrap_or_default();
+    }
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let line = match line.get(digits..) {
         Some([b':', rest @ ..]) if digits >= 6 => rest,

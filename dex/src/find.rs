@@ -39,7 +39,7 @@ impl<K: std::hash::Hash + Eq> Added<K> {
     /// Adds the entries that are not known yet, with `key` for each.
     fn catch_up<T>(&mut self, table: &[T], key: impl Fn(&T) -> K) {
         let first = self.sorted + self.known;
-        for (entry, index) in table.iter().zip(0..).skip(first) {
+        for (entry, index) in table.get(first..).unwrap_or_default().iter().zip(first as u32..) {
             self.indices.entry(key(entry)).or_insert(index);
             self.known += 1;
         }

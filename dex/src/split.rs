@@ -39,7 +39,6 @@ impl<'a> Dex<'a> {
                     return Err(too_large(table));
                 }
             }
-            used.commit();
             if let Some(part) = parts.last_mut() {
                 part.push(place);
             }

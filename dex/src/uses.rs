@@ -59,8 +59,6 @@ const TABLES: [Table; 7] = [
 pub(crate) struct Used {
     used: [Vec<bool>; 7],
     counts: [usize; 7],
-    /// What was added since the last [`commit`](Self::commit).
-    added: Vec<(Table, u32)>,
 }
 
 impl Used {
@@ -83,7 +81,6 @@ impl Used {
         let mut used = Self::by_none(dex);
         for class in &dex.classes {
             used.add_class(dex, class)?;
-            used.commit();
         }
         Ok(used)
     }
@@ -102,25 +99,6 @@ impl Used {
             .map(|(table, _)| table)
     }
 
-    /// Keeps what was added.
-    pub(crate) fn commit(&mut self) {
-        self.added.clear();
-    }
-
-    /// Removes what was added since the last [`commit`](Self::commit).
-    pub(crate) fn undo(&mut self) {
-        for (table, index) in self.added.drain(..) {
-            if let Some(used) =
-                self.used.get_mut(table as usize).and_then(|used| used.get_mut(index as usize))
-            {
-                *used = false;
-            }
-            if let Some(count) = self.counts.get_mut(table as usize) {
-                *count -= 1;
-            }
-        }
-    }
-
     /// Adds an item. Returns whether it is new.
     fn add(&mut self, table: Table, index: u32) -> Result<bool, WriteError> {
         let used = self.used.get_mut(table as usize).and_then(|used| used.get_mut(index as usize));
@@ -131,7 +109,6 @@ impl Used {
         if let Some(count) = self.counts.get_mut(table as usize) {
             *count += 1;
         }
-        self.added.push((table, index));
         Ok(true)
     }
 
