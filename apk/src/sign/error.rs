@@ -73,7 +73,8 @@ pub enum KeyError {
     Random(String),
     /// A PKCS#12 or Java keystore.
     #[error(
-        "cannot read {path:?}: it is a {kind} keystore. Convert it to PEM:\n{convert}    openssl pkcs12 -in {input} -nodes -out key.pem"
+        "cannot read {path:?}: it is a {kind} keystore. Convert it to PEM (the password of Android Studio's debug.keystore is \
+         android):\n{convert}    openssl pkcs12 -in {input} -nodes -out key.pem"
     )]
     Keystore {
         /// The file.

@@ -105,26 +105,25 @@ fn a_truncated_apk_is_refused() {
     }
 }
 
-/// The part of the file that a signature covers or that it consists of: all but the padding of the block.
-fn is_covered(apk: &[u8], at: usize) -> bool {
-    let padding = apk.windows(4).position(|window| window == 0x4272_6577_u32.to_le_bytes()).unwrap();
-    let footer = apk.windows(16).position(|window| window == b"APK Sig Block 42").unwrap() - 8;
-    !(padding..footer).contains(&at)
-}
+/// The offsets that a signature covers or that it consists of: all but the padding of the block.
+static COVERED: LazyLock<Vec<usize>> = LazyLock::new(|| {
+    let padding = SIGNED.windows(4).position(|window| window == 0x4272_6577_u32.to_le_bytes()).unwrap();
+    let footer = SIGNED.windows(16).position(|window| window == b"APK Sig Block 42").unwrap() - 8;
+    (0..SIGNED.len()).filter(|at| !(padding..footer).contains(at)).collect()
+});
 
 /// Signing takes longer than all else here.
 static SIGNED: LazyLock<Vec<u8>> = LazyLock::new(|| signed(24));
 
 proptest! {
     #[test]
-    fn a_changed_byte_is_found(at in 0_usize..16_384, bit in 0_u32..8) {
+    fn a_changed_byte_is_found(at: prop::sample::Index, bit in 0_u32..8) {
         let mut apk = SIGNED.clone();
-        let at = at % apk.len();
-        prop_assume!(is_covered(&apk, at));
+        let at = *at.get(&COVERED);
         apk[at] ^= 1 << bit;
-        // Without the mark at its end, there is no signing block; the padding hides behind another id.
+        // Without the mark at its end there is no signing block, and with another id of v2 only v3.
         let result = verify(&apk);
-        prop_assert!(result.as_ref().map_or(true, Vec::is_empty), "{:?} at {}", result, at);
+        prop_assert!(result.as_ref().map_or(0, Vec::len) < 2, "{:?} at {}", result, at);
     }
 
     #[test]
