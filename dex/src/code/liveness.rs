@@ -10,6 +10,8 @@ impl Body {
     pub(crate) fn is_dead(&self, register: u32, position: u32) -> bool {
         let mut visited = vec![false; self.instructions.len()];
         let mut pending = vec![position];
+        // Lists of catch clauses can be long, and many instructions can share one.
+        let mut seen = vec![false; self.handlers.len()];
         let mut count = 0;
         while let Some(position) = pending.pop() {
             match visited.get_mut(position as usize) {
@@ -23,7 +25,9 @@ impl Body {
             }
             // An instruction that throws has not written.
             if instruction.opcode().can_throw
-                && let Some(catch) = self.catch_at(position)
+                && let Some(handler) = self.handler_at(position)
+                && let (Some(catch), Some(seen)) = (self.handlers.get(handler), seen.get_mut(handler))
+                && !std::mem::replace(seen, true)
             {
                 pending.extend(catch.labels().map(|label| self.position(label)));
             }

@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Kind, Shape, Untraceable, constructor, emit, grow, locks};
+use super::{Kind, Shape, Untraceable, constructor, emit, exits, grow, locks};
 use crate::code::body::{Body, Catch, Range};
 use crate::code::insert::{Cover, Insertion};
 use crate::code::instruction::{Instruction, Label, Operand};
@@ -80,8 +80,9 @@ impl Body {
     ///
     /// # Errors
     ///
-    /// If there are too many registers. The body is of no use afterwards.
+    /// If there are too many registers or catch clauses. The body is of no use afterwards.
     pub fn around_calls(&mut self, shape: &Shape, sites: &[Around]) -> Result<usize, Untraceable> {
+        exits::check_handlers(self)?;
         let prelude = if shape.is_constructor { constructor::prelude(self) } else { None };
         let is_before =
             |at: u32| prelude.as_ref().is_some_and(|prelude| prelude.before.get(at as usize) == Some(&true));

@@ -72,6 +72,8 @@ pub(super) fn prelude(body: &Body) -> Option<Prelude> {
 fn is_apart(body: &Body, prelude: &Prelude) -> bool {
     let mut visited = vec![false; body.instructions.len()];
     let mut pending = prelude.bodies.clone();
+    // Lists of catch clauses can be long, and many instructions can share one.
+    let mut seen = vec![false; body.handlers.len()];
     while let Some(position) = pending.pop() {
         match visited.get_mut(position as usize) {
             Some(visited) if !*visited => *visited = true,
@@ -81,7 +83,9 @@ fn is_apart(body: &Body, prelude: &Prelude) -> bool {
             return false;
         }
         if body.instructions.get(position as usize).is_some_and(|instruction| instruction.opcode().can_throw)
-            && let Some(catch) = body.catch_at(position)
+            && let Some(handler) = body.handler_at(position)
+            && let (Some(catch), Some(seen)) = (body.handlers.get(handler), seen.get_mut(handler))
+            && !std::mem::replace(seen, true)
         {
             pending.extend(catch.labels().map(|label| body.position(label)));
         }

@@ -4,6 +4,8 @@
 //! everything; and where paths with different locks meet, as they would in a handler for all exits, it marks the method as one
 //! that is never compiled. So the handler for exits covers no instruction that holds a lock.
 
+use std::collections::BTreeSet;
+
 use crate::code::body::Body;
 use crate::code::instruction::Instruction;
 use crate::code::opcode::{MONITOR_ENTER, MONITOR_EXIT};
@@ -13,6 +15,8 @@ use crate::code::opcode::{MONITOR_ENTER, MONITOR_EXIT};
 pub(super) fn held(body: &Body) -> Option<Vec<u32>> {
     let mut depths: Vec<Option<u32>> = vec![None; body.instructions.len()];
     let mut pending = vec![(0, 0)];
+    // Lists of catch clauses can be long, and many instructions can share one.
+    let mut seen = BTreeSet::new();
     while let Some((position, depth)) = pending.pop() {
         match depths.get_mut(position as usize) {
             None => continue,
@@ -27,7 +31,9 @@ pub(super) fn held(body: &Body) -> Option<Vec<u32>> {
             _ => depth,
         };
         if can_throw(instruction)
-            && let Some(catch) = body.catch_at(position)
+            && let Some(handler) = body.handler_at(position)
+            && let Some(catch) = body.handlers.get(handler)
+            && seen.insert((handler, depth))
         {
             pending.extend(catch.labels().map(|label| (body.position(label), depth)));
         }

@@ -159,6 +159,7 @@ impl Body {
         if words != usize::from(self.ins) {
             return Err(Untraceable::Parameters);
         }
+        exits::check_handlers(self)?;
         let before = self.length()?;
         if before > MAX_UNITS {
             return Err(Untraceable::Huge);
