@@ -72,6 +72,9 @@ pub(crate) struct Options {
     /// An option of the recorder, as in docs/configuration.md; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
+    /// Add the library for this ABI only, such as arm64-v8a; may be repeated [default: each that the app has]
+    #[arg(long, value_name = "ABI")]
+    abi: Vec<String>,
     /// Set android:debuggable, so that adb's run-as and native debuggers work
     #[arg(long)]
     debuggable: bool,
@@ -131,6 +134,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         runtime_path,
         signing,
         debuggable: options.debuggable,
+        abis: options.abi.clone(),
         settings: options.set.clone(),
     };
     let progress = Progress::new(!options.choice.json && !options.choice.quiet);

@@ -202,7 +202,11 @@ impl Task<'_> {
         added: &mut Vec<Entry<'o>>,
         summary: &mut PackageSummary,
     ) {
-        let has = |abi: &String| own.contains(abi) || of_app.is_empty() && module.is_base();
+        let wanted = &self.options.abis;
+        let has = |abi: &String| {
+            (own.contains(abi) || of_app.is_empty() && module.is_base())
+                && (wanted.is_empty() || wanted.contains(abi))
+        };
         let is_feature =
             module.manifest.as_ref().is_some_and(|(_, manifest)| manifest.facts().is_feature_split);
         for (abi, library) in self.runtime.libraries.iter().filter(|(abi, _)| has(abi) && !is_feature) {

@@ -49,6 +49,8 @@ pub struct AppOptions<'a> {
     pub signing: Signing,
     /// Whether the app becomes debuggable.
     pub debuggable: bool,
+    /// The ABIs that get the library, of those that the app has; all of them if empty.
+    pub abis: Vec<String>,
     /// Options of the runtime, as `<meta-data>` names and values.
     pub settings: Vec<(String, String)>,
 }
@@ -95,6 +97,7 @@ pub fn instrument_app(
     let begin = Instant::now();
     crate::outputs::check(inputs, common, None)?;
     let runtime = Runtime::read(options.runtime, options.runtime_path.as_deref())?;
+    runtime.check_abis(&options.abis)?;
     let mut times = Times::default();
     let mut files = Vec::with_capacity(inputs.len());
     for input in inputs {

@@ -58,6 +58,18 @@ impl Runtime {
         Ok(Self { dex: dex.ok_or_else(missing)?, manifest: manifest.ok_or_else(missing)?, libraries })
     }
 
+    /// Refuses an ABI without a library.
+    pub(crate) fn check_abis(&self, wanted: &[String]) -> Result<(), Error> {
+        let known: Vec<&str> = self.libraries.iter().map(|(abi, _)| abi.as_str()).collect();
+        match wanted.iter().find(|abi| !known.contains(&abi.as_str())) {
+            Some(abi) => {
+                let reason = format!("it has no library for {abi}, only for {}", known.join(", "));
+                Err(Error::Runtime { path: None, reason })
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Returns the additions to a manifest: options as `<meta-data>`, and with `whole` the runtime's own elements. Without, the app has
     /// the runtime already.
     pub(crate) fn addition(&self, settings: &[(String, String)], whole: bool) -> Result<Addition, Error> {

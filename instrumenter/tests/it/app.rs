@@ -43,6 +43,7 @@ impl Bench {
             runtime_path: None,
             signing: Signing::Unsigned,
             debuggable: false,
+            abis: Vec::new(),
             settings: Vec::new(),
         }
     }
@@ -208,6 +209,19 @@ fn splits_share_a_map_and_libraries_go_beside_those_of_the_app() {
     let set = contents(&bench.output("app.apks"));
     assert_eq!(contents(&set["splits/base-master.apk"])["classes.dex"], base["classes.dex"]);
     assert!(contents(&set["splits/base-arm64.apk"]).contains_key("lib/arm64-v8a/libanrscope.so"));
+}
+
+#[test]
+fn one_abi_is_enough_for_one_device() {
+    let bench = Bench::new("abi");
+    let options = AppOptions { abis: vec!["x86_64".to_owned()], ..bench.options() };
+    bench.run(&["small.apk"], &options).unwrap();
+    let after = contents(&bench.output("small.apk"));
+    assert!(after.contains_key("lib/x86_64/libanrscope.so"));
+    assert!(!after.contains_key("lib/arm64-v8a/libanrscope.so"));
+    let unknown = AppOptions { abis: vec!["mips".to_owned()], ..bench.options() };
+    let error = bench.run(&["small.apk"], &unknown).unwrap_err().to_string();
+    assert!(error.contains("no library for mips, only for arm64-v8a"), "{error}");
 }
 
 #[test]
