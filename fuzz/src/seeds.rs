@@ -136,6 +136,8 @@ fn write() -> io::Result<()> {
         }
     }
     seeds.files("manifest", &repository.join("apk/tests/data/manifest"));
+    seeds.files("dex", &repository.join("dex/tests/data"));
+    seeds.files("apk", &repository.join("instrumenter/tests/data/app"));
     seeds.put("mapping", samples::MAPPING.as_bytes());
     let fixture = repository.join("instrumenter/tests/data/instr_fixture");
     seeds.put("mapping", &fs::read(fixture.join("mapped/mapping.txt"))?);

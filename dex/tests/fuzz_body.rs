@@ -1,0 +1,81 @@
+//! What a fuzz target does with bytes, and a test that it does so with the repository's own files.
+
+use dex::code::trace::{Calls, Exits, Kind, Parameter, Shape};
+use dex::code::{Body, facts};
+use dex::{Dex, MethodCode};
+
+/// Reads dex files, traces every method, writes, and reads what was written. The checksum is repaired first: else nearly no input would
+/// get past it.
+///
+/// # Panics
+///
+/// If a file that was read cannot be read again after it was written.
+pub fn dex(bytes: &[u8]) {
+    let mut bytes = bytes.to_vec();
+    if bytes.len() > 12 {
+        let sum = libdeflater::adler32(&bytes[12..]);
+        bytes[8..12].copy_from_slice(&sum.to_le_bytes());
+    }
+    for mut dex in dex::read::all(&bytes).unwrap_or_default() {
+        if let Ok(written) = dex.write() {
+            let again = Dex::read(&written).expect("a file that was written");
+            assert_eq!(again.classes.len(), dex.classes.len());
+        }
+        trace_all(&mut dex);
+        if let Ok(written) = dex.write() {
+            Dex::read(&written).expect("a traced file that was written");
+        }
+    }
+}
+
+fn trace_all(dex: &mut Dex<'_>) {
+    let class = dex.find_or_add_type("Ldev/anrscope/MethodBeat;");
+    let (void, int) = (dex.find_or_add_type("V"), dex.find_or_add_type("I"));
+    let proto = dex.find_or_add_proto(void, &[int]);
+    let calls = Calls {
+        enter: dex.find_or_add_method(class, "i", proto),
+        exit: dex.find_or_add_method(class, "o", proto),
+    };
+    let mut classes = std::mem::take(&mut dex.classes);
+    let methods = classes
+        .iter_mut()
+        .flat_map(|class| class.direct_methods.iter_mut().chain(&mut class.virtual_methods));
+    for method in methods {
+        let Some(MethodCode::Read(code)) = &method.code else { continue };
+        let Ok(_) = facts(code) else { continue };
+        let Ok(mut body) = Body::read(code) else { continue };
+        let id = dex.methods.get(method.method as usize);
+        let proto = id.and_then(|id| dex.protos.get(id.proto as usize));
+        let Some((id, proto)) = id.zip(proto) else { continue };
+        let parameter = |&declared: &u32| Parameter {
+            kind: match dex.descriptor(declared) {
+                Some([b'J' | b'D']) => Kind::Wide,
+                Some([b'L' | b'[', ..]) => Kind::Object,
+                _ => Kind::Plain,
+            },
+            declared,
+        };
+        let shape = Shape {
+            parameters: proto.parameters.iter().map(parameter).collect(),
+            is_static: method.access & 8 != 0,
+            is_constructor: dex.string(id.name) == Some(b"<init>"),
+            this: None,
+        };
+        if body.trace(&shape, 0x1_2345, calls, Exits::All).is_ok() {
+            method.code = Some(MethodCode::Edited(Box::new(body)));
+        }
+    }
+    dex.classes = classes;
+}
+
+#[test]
+fn the_body_accepts_the_repositorys_own_files() {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
+    let files =
+        std::fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry").path());
+    let dexes: Vec<_> = files.filter(|path| path.extension().is_some_and(|kind| kind == "dex")).collect();
+    assert!(!dexes.is_empty());
+    for path in dexes {
+        dex(&std::fs::read(path).expect("a file"));
+    }
+}
