@@ -15,7 +15,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 JAVA = ["java", "-XX:+UseSerialGC", "-Xmx6g", "-Xss8m"]
 # The API level that D8 needs to read a dex version.
 API = {35: 21, 37: 24, 38: 26, 39: 28, 40: 30, 41: 35}
-OURS = b"Ldev/anrscope/"
 CALL = "Ldev/anrscope/MethodBeat;.i:(I)V"
 COLUMNS = ["input", "dex MB", "classes", "methods", "traced", "left", "dex-verify", "dexdump", "smali", "D8", "enjarify", "JVM", "linked", "s"]
 
@@ -27,15 +26,15 @@ def run(command, **options):
 class Dexes:
     """The app's dex files of an archive, as files in a directory."""
 
-    def __init__(self, archive, directory):
+    def __init__(self, archive, directory, has_runtime):
         os.makedirs(directory)
         self.directory, self.files, self.bytes, self.classes, self.api = directory, [], 0, 0, 21
         with zipfile.ZipFile(archive) as zip_file:
             names = [name for name in zip_file.namelist() if re.fullmatch(r"classes\d*\.dex", name)]
-            for name in sorted(names, key=lambda name: int(re.sub(r"\D", "", name) or 1)):
+            names.sort(key=lambda name: int(re.sub(r"\D", "", name) or 1))
+            # The runtime's file is the last one.
+            for name in names[:-1] if has_runtime else names:
                 dex = zip_file.read(name)
-                if self.is_runtime(dex):
-                    continue
                 path = os.path.join(directory, name)
                 with open(path, "wb") as file:
                     file.write(dex)
@@ -43,17 +42,6 @@ class Dexes:
                 self.bytes += len(dex)
                 self.classes += struct.unpack_from("<I", dex, 0x60)[0]
                 self.api = max(self.api, API[int(dex[4:7])])
-
-    @staticmethod
-    def is_runtime(dex):
-        """Whether its first class is ours: our classes have a file of their own."""
-        strings, types, classes = (struct.unpack_from("<I", dex, at)[0] for at in (0x3c, 0x44, 0x64))
-        if struct.unpack_from("<I", dex, 0x60)[0] == 0:
-            return False
-        kind = struct.unpack_from("<I", dex, classes)[0]
-        string = struct.unpack_from("<I", dex, types + 4 * kind)[0]
-        at = struct.unpack_from("<I", dex, strings + 4 * string)[0]
-        return dex[at:at + len(OURS) + 2].find(OURS) in (1, 2)
 
 
 class Checks:
@@ -160,7 +148,7 @@ def check(name, path, options, work):
         print("%s: not traced: %s" % (name, done.stderr.strip()))
         return None, 1
     summary = json.loads(done.stdout)
-    before, after = Dexes(path, os.path.join(work, "before")), Dexes(traced, os.path.join(work, "after"))
+    before, after = Dexes(path, os.path.join(work, "before"), False), Dexes(traced, os.path.join(work, "after"), True)
     new = {"dex-verify": checks.verifier(path, traced)}
     for tool in "dexdump", "smali", "D8":
         ask = getattr(checks, tool.lower())

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Translates dex files to class files with Debian's enjarify, in as many processes as there are CPUs.
 
-translate.py OUT.jar IN...: dex files, and archives with classes*.dex. Classes of dev.anrscope are left out: they are the runtime's. Prints
+translate.py OUT.jar IN...: dex files, and archives with classes*.dex. The runtime's dex file, which has dev.anrscope.MapId, is left out. Prints
 the number of classes, and a line `failed CLASS reason` for each that enjarify cannot translate. Status 1 if a file cannot be read.
 """
 import multiprocessing, os, sys, traceback, zipfile
@@ -12,7 +12,7 @@ from enjarify.jvm import writeclass
 from enjarify.jvm.optimization import options
 from enjarify.mutf8 import decode
 
-OURS = b"dev/anrscope/"
+MAP_ID = b"dev/anrscope/MapId"
 CLASSES_EACH = 40
 # For the workers, which are forked: classes hold references into their file.
 classes = []
@@ -47,8 +47,11 @@ def main():
     seen = set()
     for path in inputs:
         for dex in dexes(path):
-            for found in parsedex.DexFile(dex).classes:
-                if not found.name.startswith(OURS) and found.name not in seen:
+            in_file = parsedex.DexFile(dex).classes
+            if any(found.name == MAP_ID for found in in_file):
+                continue
+            for found in in_file:
+                if found.name not in seen:
                     seen.add(found.name)
                     classes.append(found)
     written, part = 0, out + ".part"

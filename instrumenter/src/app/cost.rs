@@ -1,7 +1,7 @@
 //! Measures the code of a method in a dex file, as [`crate::cost::body`] measures that of class files.
 
-use dex::code::{Body as Instructions, Call as DexCall, Code, Facts, Instruction, Invoke, Operand};
 use dex::Dex;
+use dex::code::{Body as Instructions, Call as DexCall, Code, Facts, Instruction, Invoke, Operand};
 
 use super::names;
 use crate::class_facts::ClassFacts;
@@ -31,9 +31,8 @@ pub(crate) fn measure(
     waits: Option<&Catalogue>,
 ) -> Option<Body> {
     let instructions = facts.instructions.checked_mul(CLASS_FILE_INSTRUCTIONS)?;
-    let limited = |call: &DexCall| {
-        !matches!(call.how, Invoke::Interface | Invoke::Polymorphic | Invoke::Custom)
-    };
+    let limited =
+        |call: &DexCall| !matches!(call.how, Invoke::Interface | Invoke::Polymorphic | Invoke::Custom);
     if facts.has_loop || facts.has_locks || !facts.calls.iter().all(limited) {
         return None;
     }
@@ -82,7 +81,8 @@ impl Walk<'_> {
             }
             (NEW_ARRAY, _) => {
                 let [_, size, ..] = instruction.registers;
-                let constant = before.filter(|before| (CONST_4..=CONST).contains(&before.op) && before.registers[0] == size);
+                let constant = before
+                    .filter(|before| (CONST_4..=CONST).contains(&before.op) && before.registers[0] == size);
                 let Some(Operand::Literal(size)) = constant.map(|before| before.operand) else { return None };
                 let more = u16::try_from(size / i64::from(ELEMENTS_PER_INSTRUCTION)).ok()?;
                 self.more = self.more.checked_add(more).filter(|&more| more <= MAX_COST)?;

@@ -114,6 +114,7 @@ pub(crate) fn write(dex: Dex<'_>) -> Result<Written, String> {
 /// Returns whether a class of the file calls `call_class`, so that it is instrumented already.
 pub(crate) fn calls(dex: &Dex<'_>, call_class: &str) -> bool {
     dex.methods.iter().any(|method| {
-        names::class(dex, method.class) == call_class && matches!(&*names::string(dex, method.name), "i" | "o")
+        names::class(dex, method.class) == call_class
+            && matches!(&*names::string(dex, method.name), "i" | "o")
     })
 }

@@ -40,7 +40,9 @@ pub enum Error {
         package: String,
     },
     /// An app whose classes are encrypted.
-    #[error("{package} is packed, so that its own classes cannot be read: {evidence}. Give an APK from before packing")]
+    #[error(
+        "{package} is packed, so that its own classes cannot be read: {evidence}. Give an APK from before packing"
+    )]
     Packed {
         /// The package's file.
         package: String,

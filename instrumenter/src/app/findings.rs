@@ -57,8 +57,16 @@ fn referrers(dexes: &[&Dex<'_>], class: &str, member: &str) -> Vec<String> {
     for dex in dexes {
         let is_wanted =
             |of: u32, called: u32| names::string(dex, called) == member && names::class(dex, of) == name;
-        let methods: Vec<u32> = (0..).zip(&dex.methods).filter(|(_, one)| is_wanted(one.class, one.name)).map(|(at, _)| at).collect();
-        let fields: Vec<u32> = (0..).zip(&dex.fields).filter(|(_, one)| is_wanted(one.class, one.name)).map(|(at, _)| at).collect();
+        let methods: Vec<u32> = (0..)
+            .zip(&dex.methods)
+            .filter(|(_, one)| is_wanted(one.class, one.name))
+            .map(|(at, _)| at)
+            .collect();
+        let fields: Vec<u32> = (0..)
+            .zip(&dex.fields)
+            .filter(|(_, one)| is_wanted(one.class, one.name))
+            .map(|(at, _)| at)
+            .collect();
         if methods.is_empty() && fields.is_empty() {
             continue;
         }

@@ -48,8 +48,11 @@ impl File {
         let mut set = Vec::new();
         if !has("AndroidManifest.xml") && !has("classes.dex") && !has("BundleConfig.pb") {
             for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| is_apk(entry)) {
-                let wrong =
-                    |reason: &str| Error::Entry { package: name.clone(), entry: entry.display_name(), reason: reason.to_owned() };
+                let wrong = |reason: &str| Error::Entry {
+                    package: name.clone(),
+                    entry: entry.display_name(),
+                    reason: reason.to_owned(),
+                };
                 if entry.size() > MAX_APK {
                     return Err(wrong("it has more than 4 GiB"));
                 }
@@ -78,14 +81,16 @@ impl File {
         if self.set.is_empty() {
             return Ok(packages.pop().unwrap_or_default());
         }
-        let wrong = |reason: String| Error::Layout { package: self.input.output.display().to_string(), reason };
+        let wrong =
+            |reason: String| Error::Layout { package: self.input.output.display().to_string(), reason };
         let mut entries = layout::read(&self.bytes).map_err(|broken| wrong(broken.to_string()))?;
         for (inner, bytes) in self.set.iter().zip(packages) {
             if let Some(entry) = entries.get_mut(inner.entry) {
                 entry.replace(bytes);
             }
         }
-        let options = layout::Options { store_libraries: false, store_resources: false, level: 6, comment: &[] };
+        let options =
+            layout::Options { store_libraries: false, store_resources: false, level: 6, comment: &[] };
         layout::lay_out(&entries, &options).map_err(|error| wrong(error.to_string()))
     }
 

@@ -18,8 +18,11 @@ const MIN_SDK: u32 = 21;
 const STORED_RESOURCES: u32 = 30;
 
 /// Files that describe dex files by their checksums, which ART would reject now.
-const PROFILES: [&str; 3] =
-    ["assets/dexopt/baseline.prof", "assets/dexopt/baseline.profm", "com.android.tools.build.profiles/baseline.prof"];
+const PROFILES: [&str; 3] = [
+    "assets/dexopt/baseline.prof",
+    "assets/dexopt/baseline.profm",
+    "com.android.tools.build.profiles/baseline.prof",
+];
 const PROFILE_REASON: &str = "it describes the dex files as they were";
 const SIGNATURE_REASON: &str = "a signature that the changes make invalid";
 
@@ -87,7 +90,8 @@ impl Task<'_> {
         drop_stale(&mut package, &mut summary);
         let mut entries = package.entries;
         entries.extend(added);
-        let facts = modules.iter().find_map(|module| module.manifest.as_ref()).map(|(_, manifest)| manifest.facts());
+        let facts =
+            modules.iter().find_map(|module| module.manifest.as_ref()).map(|(_, manifest)| manifest.facts());
         let options = layout::Options {
             store_libraries: facts.is_some_and(|facts| facts.extract_native_libs == Some(false)),
             store_resources: facts.is_some_and(|facts| facts.target_sdk >= STORED_RESOURCES),
@@ -134,7 +138,11 @@ impl Task<'_> {
         }
         summary.dexes.after += (count + more.len()) as u64;
         // New files are as the app's own: stored where it runs them from the APK.
-        let deflate = module.dexes.first().and_then(|dex| package.entries.get(dex.entry)).is_none_or(Entry::is_deflated);
+        let deflate = module
+            .dexes
+            .first()
+            .and_then(|dex| package.entries.get(dex.entry))
+            .is_none_or(Entry::is_deflated);
         for (number, bytes) in more.into_iter().enumerate() {
             summary.dex_bytes.after += bytes.len() as u64;
             added.push(Entry::new(module.dex_name(count + number).into_bytes(), bytes, deflate));
@@ -195,7 +203,8 @@ impl Task<'_> {
         summary: &mut PackageSummary,
     ) {
         let has = |abi: &String| own.contains(abi) || of_app.is_empty() && module.is_base();
-        let is_feature = module.manifest.as_ref().is_some_and(|(_, manifest)| manifest.facts().is_feature_split);
+        let is_feature =
+            module.manifest.as_ref().is_some_and(|(_, manifest)| manifest.facts().is_feature_split);
         for (abi, library) in self.runtime.libraries.iter().filter(|(abi, _)| has(abi) && !is_feature) {
             added.push(library_entry(&module.prefix, abi, library));
             summary.abis.push(abi.clone());

@@ -74,7 +74,8 @@ impl<'a> Package<'a> {
     pub(crate) fn read(name: &str, bytes: &'a [u8]) -> Result<Self, Error> {
         let of_package = |reason: String| Error::Package { package: name.to_owned(), reason };
         let entries = layout::read(bytes).map_err(|broken| of_package(broken.to_string()))?;
-        let kind = if entries.iter().any(|entry| entry.name == BUNDLE_CONFIG) { Kind::Bundle } else { Kind::Apk };
+        let kind =
+            if entries.iter().any(|entry| entry.name == BUNDLE_CONFIG) { Kind::Bundle } else { Kind::Apk };
         let signers = find_signers(bytes).map_err(|broken| of_package(broken.to_string()))?;
         let mut package =
             Self { name: name.to_owned(), kind, entries, modules: Vec::new(), signers, size: bytes.len() };
@@ -102,7 +103,8 @@ impl<'a> Package<'a> {
         let manifest = match self.find(&manifest_name) {
             Some(at) => {
                 let bytes = self.contents(at)?;
-                let manifest = Manifest::read(&bytes).map_err(|broken| self.entry_error(at, broken.to_string()))?;
+                let manifest =
+                    Manifest::read(&bytes).map_err(|broken| self.entry_error(at, broken.to_string()))?;
                 Some((at, manifest))
             }
             None => None,

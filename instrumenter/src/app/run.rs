@@ -126,14 +126,16 @@ pub fn instrument_app(
 
     let findings = findings::find(&packages, &loaded.iter().map(|loaded| &loaded.dex).collect::<Vec<_>>())?;
     let has_runtime = |package: usize, module: usize| {
-        loaded.iter().any(|one| {
-            (one.package, one.module) == (package, module) && defines(&one.dex, crate::CALL_CLASS)
-        })
+        loaded
+            .iter()
+            .any(|one| (one.package, one.module) == (package, module) && defines(&one.dex, crate::CALL_CLASS))
     };
     let with_runtime: Vec<Vec<bool>> = packages
         .iter()
         .enumerate()
-        .map(|(number, package)| (0..package.modules.len()).map(|module| has_runtime(number, module)).collect())
+        .map(|(number, package)| {
+            (0..package.modules.len()).map(|module| has_runtime(number, module)).collect()
+        })
         .collect();
     let edited = pool.install(|| edit_all(loaded, &packages, &map, &mut session, common))?;
     let id = map.texts().id;
@@ -245,7 +247,9 @@ fn scan<'a>(
         let selection = &session.selection;
         let scanned: Vec<_> = session.pool.install(|| {
             let classes = dex.classes.par_iter().with_min_len(16);
-            classes.map(|class| session.clocks.parse.time(|| facts::scan_class(dex, class, selection))).collect()
+            classes
+                .map(|class| session.clocks.parse.time(|| facts::scan_class(dex, class, selection)))
+                .collect()
         });
         let input = input_of(one.package, packages, origins, files);
         let mut numbers = Vec::with_capacity(scanned.len());
@@ -292,7 +296,8 @@ fn edit_all(
             let number = one.numbers.get(class).copied().flatten();
             number.and_then(|number| map.ids.get(number)).map(Vec::as_slice).unwrap_or_default()
         };
-        let changed = (0..one.dex.classes.len()).filter(|&class| ids(class).iter().any(|&id| id != 0)).count();
+        let changed =
+            (0..one.dex.classes.len()).filter(|&class| ids(class).iter().any(|&id| id != 0)).count();
         let method_ids_before = one.dex.methods.len() as u64;
         let (mut skipped, mut method_ids_after) = (Vec::new(), method_ids_before);
         let package = packages.get(one.package);
@@ -304,14 +309,18 @@ fn edit_all(
             let written = edit::write(one.dex);
             let written = written.map_err(|reason| Error::Dex {
                 package: package.map(|package| package.name.clone()).unwrap_or_default(),
-                entry: file.and_then(|file| package?.entries.get(file.entry)).map(apk::layout::Entry::display_name).unwrap_or_default(),
+                entry: file
+                    .and_then(|file| package?.entries.get(file.entry))
+                    .map(apk::layout::Entry::display_name)
+                    .unwrap_or_default(),
                 reason,
             })?;
             (parts, method_ids_after) = (written.parts, written.method_ids);
         }
         let number = |class: usize| one.numbers.get(class).copied().flatten();
         let skipped = skipped.into_iter();
-        let skipped = skipped.filter_map(|(class, method, reason)| Some((number(class)?, Some(method), reason)));
+        let skipped =
+            skipped.filter_map(|(class, method, reason)| Some((number(class)?, Some(method), reason)));
         Ok(One {
             place: (one.package, one.module, one.file),
             skipped: skipped.collect(),
@@ -325,9 +334,18 @@ fn edit_all(
     let empty = |package: &Package<'_>| package.modules.iter().map(|_| Edited::default()).collect();
     let mut edited: Vec<Vec<Edited>> = packages.iter().map(empty).collect();
     for one in all {
-        let One { place: (package, module, file), mut parts, skipped, method_ids_before, method_ids_after, changed } = one?;
+        let One {
+            place: (package, module, file),
+            mut parts,
+            skipped,
+            method_ids_before,
+            method_ids_after,
+            changed,
+        } = one?;
         session.note_written(map, changed, skipped);
-        let Some(module) = edited.get_mut(package).and_then(|modules| modules.get_mut(module)) else { continue };
+        let Some(module) = edited.get_mut(package).and_then(|modules| modules.get_mut(module)) else {
+            continue;
+        };
         module.method_ids_before += method_ids_before;
         module.method_ids_after += method_ids_after;
         let rest = parts.split_off(1.min(parts.len()));

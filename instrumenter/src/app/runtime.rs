@@ -44,7 +44,9 @@ impl Runtime {
             } else if name == "AndroidManifest.xml" {
                 let text = String::from_utf8(contents(entry)?);
                 manifest = Some(text.map_err(|_| wrong("its manifest is not UTF-8".to_owned()))?);
-            } else if let Some((abi, LIBRARY)) = name.strip_prefix("lib/").and_then(|name| name.split_once('/')) {
+            } else if let Some((abi, LIBRARY)) =
+                name.strip_prefix("lib/").and_then(|name| name.split_once('/'))
+            {
                 libraries.push((abi.to_owned(), contents(entry)?));
             }
         }
