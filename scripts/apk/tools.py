@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Traces the dex files of apps and archives, and asks each tool about the files before and after.
 
-tools.py --runtime ZIP --d8 D8.jar --android ANDROID.jar --classes DIR --method-beat DIR --cache DIR [--json FILE] NAME=FILE...
+tools.py --runtime ZIP --d8 D8.jar --android ANDROID.jar --classes DIR --method-beat DIR --cache DIR [--without TOOL,...] NAME=FILE...
 
 Prints a row of a Markdown table for each input, and each complaint that a tool has about the output and not about the input. Status 1 if there
 is one. The environment names the programs: ANRSCOPE_PROGRAM and ANRSCOPE_DEX_VERIFY. DIR of --classes holds LinkAll (instrumenter/proof).
@@ -151,6 +151,8 @@ def check(name, path, options, work):
     before, after = Dexes(path, os.path.join(work, "before"), False), Dexes(traced, os.path.join(work, "after"), True)
     new = {"dex-verify": checks.verifier(path, traced)}
     for tool in "dexdump", "smali", "D8":
+        if tool in options.without:
+            continue
         ask = getattr(checks, tool.lower())
         complaints = ask(after)
         # The input is asked only if there is something to compare.
@@ -159,6 +161,22 @@ def check(name, path, options, work):
         new["dexdump"]["%d calls of i, and %d traced methods" % (after.calls, summary["traced"])] += 1
     if after.classes != before.classes:
         new["dexdump"]["%d classes before, %d after" % (before.classes, after.classes)] += 1
+    linked, alike = 0, 0
+    if "enjarify" not in options.without:
+        linked, alike = translate_and_link(name, path, before, after, new, checks, options, work)
+    for tool, complaints in new.items():
+        for line, count in list(complaints.items())[:options.shown]:
+            print("    %s: %s: %s%s" % (name, tool, line, " (%d times)" % count if count > 1 else ""))
+    complaints = sum(sum(found.values()) for found in new.values())
+    row = {"input": name, "dex MB": "%.1f" % (before.bytes / 1e6), "classes": before.classes, "methods": summary["methods"], "traced": summary["traced"],
+           "left": len(summary["skipped"]), "linked": "%d, %d alike not" % (linked, alike), "s": int(time.time() - began)}
+    row.update({tool: "not asked" for tool in ("smali", "D8", "enjarify", "JVM")})
+    row.update({tool: sum(found.values()) for tool, found in new.items()})
+    return row, complaints
+
+
+def translate_and_link(name, path, before, after, new, checks, options, work):
+    """Adds the complaints of enjarify and the JVM to `new`. Returns how many classes link in both forms, and how many in neither."""
     kept = os.path.join(options.cache, "%s-%d.jar" % (name, os.path.getsize(path)))
     jar = os.path.join(work, "after.jar")
     failed = checks.enjarify(before, kept)
@@ -166,14 +184,7 @@ def check(name, path, options, work):
     linked, alike, new["JVM"] = 0, 0, collections.Counter(["not translated"])
     if os.path.exists(kept) and os.path.exists(jar):
         linked, alike, new["JVM"] = checks.link(kept, jar)
-    for tool, complaints in new.items():
-        for line, count in list(complaints.items())[:options.shown]:
-            print("    %s: %s: %s%s" % (name, tool, line, " (%d times)" % count if count > 1 else ""))
-    complaints = sum(sum(found.values()) for found in new.values())
-    row = {"input": name, "dex MB": "%.1f" % (before.bytes / 1e6), "classes": before.classes, "methods": summary["methods"], "traced": summary["traced"],
-           "left": len(summary["skipped"]), "linked": "%d, %d alike not" % (linked, alike), "s": int(time.time() - began)}
-    row.update({tool: sum(found.values()) for tool, found in new.items()})
-    return row, complaints
+    return linked, alike
 
 
 def main():
@@ -181,6 +192,7 @@ def main():
     for option in "runtime", "d8", "android", "classes", "method-beat", "cache":
         parser.add_argument("--" + option, required=True)
     parser.add_argument("--shown", type=int, default=5)
+    parser.add_argument("--without", default="", help="tools that are not asked: smali, D8, enjarify")
     parser.add_argument("inputs", nargs="+")
     options = parser.parse_args()
     os.makedirs(options.cache, exist_ok=True)
@@ -196,9 +208,11 @@ def main():
             totals.update({key: row[key] for key in ("classes", "methods", "traced", "left")})
             totals["MB"] += float(row["dex MB"])
             totals["linked"] += int(row["linked"].split(",")[0])
-    print("%d dex classes (%.0f MB) of %d inputs, %d of %d methods traced, %d left as they were: %d complaints of dex-verify, dexdump, baksmali and smali, D8, "
-          "enjarify and the JVM that the input does not get; %d classes link with -Xverify:all in both forms"
-          % (totals["classes"], totals["MB"], len(options.inputs), totals["traced"], totals["methods"], totals["left"], complaints, totals["linked"]))
+    asked = "dex-verify, dexdump%s%s%s" % tuple("" if tool in options.without else text for tool, text in
+                                                (("smali", ", baksmali and smali"), ("D8", ", D8"), ("enjarify", ", enjarify and the JVM")))
+    print("%d dex classes (%.0f MB) of %d inputs, %d of %d methods traced, %d left as they were: %d complaints of %s "
+          "that the input does not get; %d classes link with -Xverify:all in both forms"
+          % (totals["classes"], totals["MB"], len(options.inputs), totals["traced"], totals["methods"], totals["left"], complaints, asked, totals["linked"]))
     print("classes %d" % totals["classes"], file=sys.stderr)
     sys.exit(1 if complaints else 0)
 
