@@ -121,7 +121,7 @@ class Checks:
 
     def link(self, before, after):
         """Links all classes in a JVM. Returns the number that link in both forms, and the complaints."""
-        done = subprocess.run(JAVA + ["-Xverify:all", "-Xbootclasspath/a:" + self.options.method_beat, "-cp", self.options.classes,
+        done = subprocess.run(JAVA + ["-Xverify:all", "-Dmissing=interface", "-Xbootclasspath/a:" + self.options.method_beat, "-cp", self.options.classes,
                                       "LinkAll", before, after, self.options.android], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
         numbers = done.stdout.split()
         if len(numbers) != 4:
