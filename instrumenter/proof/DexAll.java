@@ -23,10 +23,11 @@ import java.util.zip.ZipInputStream;
  * again.
  *
  * <p>{@code java -cp d8.jar:. DexAll IN OUT-DIRECTORY ANDROID.jar CLASS-PATH...} prints the number of classes, and a
- * line {@code rejected CLASS reason} for each rejected one; classes*.dex are in the directory.
+ * line {@code rejected CLASS reason} for each rejected one; classes*.dex are in the directory. The property {@code min.api} is the API
+ * level.
  */
 public final class DexAll {
-    private static final int MIN_API = 26;
+    private static final int MIN_API = Integer.getInteger("min.api", 26);
 
     public static void main(String[] args) throws IOException {
         Map<String, byte[]> classes = new TreeMap<>();

@@ -8,7 +8,7 @@ use core::convert::Infallible;
 use dex::code::{Facts, facts};
 use dex::{AnnotationSet, Class, ClassMethod, Dex, MethodCode};
 
-use super::{cost, names};
+use super::{cost, desugared, names};
 use crate::class::class_file::access;
 use crate::class::text;
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
@@ -18,13 +18,6 @@ use crate::selection::{ClassView, Judged, Selection};
 
 /// Dex has two flags for a synchronized method: this one is for code that locks itself, as all compilers write it.
 const DECLARED_SYNCHRONIZED: u32 = 0x20000;
-const SYNTHETIC: u32 = 0x1000;
-
-/// Parts of the names of classes that D8 and R8 write for lambdas and other desugared code (r8,
-/// `synthesis/SyntheticNaming.java`), which only call a method that is traced itself.
-const DESUGARED: [&str; 2] = ["$$ExternalSynthetic", "-$$Lambda$"];
-/// The prefix of accessors that D8 writes for nests, as javac's `access$000`.
-const NEST_ACCESSOR: &str = "-$$Nest$";
 
 /// Scans a class.
 ///
@@ -61,8 +54,7 @@ pub(crate) fn scan_class(
     let annotations = Annotations::read(dex, class, selection);
     let view = ClassView { name: &facts.name, annotations: &annotations.class, untouchable };
     let blocked = selection.blocks_whole(&view);
-    let is_desugared =
-        class.access & SYNTHETIC != 0 && DESUGARED.iter().any(|part| facts.name_in_file().contains(part));
+    let is_desugared = desugared::is_made_class(facts.name_in_file(), class.access);
     let scan = MethodScan { dex, facts: &facts, view: &view, blocked, is_desugared, selection };
     let methods = class.direct_methods.iter().chain(&class.virtual_methods);
     facts.methods = methods.map(|method| scan.at(method, annotations.of(method.method))).collect();
@@ -172,7 +164,7 @@ impl MethodScan<'_> {
                 return found;
             }
         };
-        let judged = self.judge(of_code, &found, &name, annotations);
+        let judged = self.judge(of_code, &found, &name, method.access, annotations);
         (found.rule, found.by_default) = (judged.rule, judged.by_default);
         let is_known = !matches!(judged.verdict, Verdict::Block | Verdict::Skip(_));
         if is_known && self.selection.short > 0 && found.access & access::SYNCHRONIZED == 0 {
@@ -186,7 +178,14 @@ impl MethodScan<'_> {
         found
     }
 
-    fn judge(&self, code: &Facts, found: &MethodFacts, name: &str, annotations: &[String]) -> Judged {
+    fn judge(
+        &self,
+        code: &Facts,
+        found: &MethodFacts,
+        name: &str,
+        access: u32,
+        annotations: &[String],
+    ) -> Judged {
         let subject = Subject {
             class: self.view.name,
             class_annotations: self.view.annotations,
@@ -196,7 +195,7 @@ impl MethodScan<'_> {
             size: code.units.saturating_mul(2),
         };
         let worth = || {
-            let is_made = self.is_desugared || name.starts_with(NEST_ACCESSOR);
+            let is_made = self.is_desugared || desugared::is_made_method(self.dex, name, access, code);
             let waits = self.selection.waits.is_some()
                 && (code.has_locks || found.access & access::SYNCHRONIZED != 0);
             let is_worth = code.worth_tracing(name == "<init>") || code.has_loop || waits;

@@ -1,16 +1,18 @@
 //! Apps: APKs, App Bundles and APK sets, whose dex files are instrumented without their build.
 //!
 //! ```text
-//!   inputs   files, and the APKs in a set
-//!   package  entries; for each module manifest and dex files
-//!   facts    the classes of a dex file, with the decisions of crate::selection
-//!   edit     the calls in traced methods
-//!   output   dex files, runtime, manifest, libraries, signature
+//!   inputs     files, and the APKs in a set
+//!   package    entries; for each module manifest and dex files
+//!   facts      the classes of a dex file, with the decisions of crate::selection
+//!   desugared  the code that D8 has written, which is not traced
+//!   edit       the calls in traced methods
+//!   output     dex files, runtime, manifest, libraries, signature
 //! ```
 //!
 //! The crates `dex` and `apk` know the formats. Here they meet the selection, the ids and the maps that class files have too.
 
 mod cost;
+mod desugared;
 mod edit;
 mod error;
 mod explain;
