@@ -24,7 +24,7 @@ fn perfetto() -> String {
 }
 
 fn demo(directory: &TempDir) -> String {
-    program::run(["demo", "--stall", "6", "--out", &directory.name("demo")]);
+    program::run(["demo", "--stall", "7", "--out", &directory.name("demo")]);
     directory.name("demo/demo.anrscope")
 }
 

@@ -88,13 +88,13 @@ impl Drop for Active {
 
 impl<'a> Prepared<'a> {
     pub(crate) fn new(machine: &'a Machine, case: &'a Case, directory: &TempDir) -> Self {
-        let name = |leaf: &str| format!("anrscope-phone-{}{leaf}", std::process::id());
+        let name = |leaf: &str| format!("anrscope-phone-{}-{leaf}", std::process::id());
         let group = match case.reason {
-            Reason::CpuLimit => Group::new("cpu", &name("")),
+            Reason::CpuLimit => Group::new("cpu", &name(&case.name())),
             // The rule goes by the names of Android's groups.
             Reason::Background => Group::new("cpuset", "background"),
-            Reason::Memory => Group::new("memory", &name("")),
-            Reason::Freezer => Group::new("freezer", &name("")),
+            Reason::Memory => Group::new("memory", &name(&case.name())),
+            Reason::Freezer => Group::new("freezer", &name(&case.name())),
             _ => None,
         };
         let file = match (case.reason, &machine.disk) {
@@ -102,13 +102,13 @@ impl<'a> Prepared<'a> {
                 disk.settle();
                 disk.path("records")
             }
-            _ => directory.path().join("records"),
+            _ => directory.path().join(format!("{}.records", case.name())),
         };
         if case.reason == Reason::Memory {
             let disk = machine.disk.as_ref().expect("checked before");
             disk.fill(&file, 64 << 20).expect("room on the slow disk");
         }
-        let clock = directory.path().join("clock");
+        let clock = directory.path().join(format!("{}.clock", case.name()));
         std::fs::write(&clock, 0_i64.to_le_bytes()).unwrap();
         Self { machine, case, group, file, clock }
     }

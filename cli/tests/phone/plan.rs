@@ -127,7 +127,9 @@ impl Case {
         let many = between(5 * cpus, 8 * cpus) as usize;
         match reason {
             Reason::Busy => {
-                (case.cpu_ms, case.task) = (ms, "compute");
+                // Enough for a hang; there are many of these cases.
+                case.ms = between(2_400, 3_300);
+                (case.cpu_ms, case.task) = (case.ms, "compute");
                 // A machine that is busy, but not so busy that main does not run.
                 case.encoders = between(0, cpus.div_ceil(2)) as usize;
                 case.hogs = if case.encoders == 0 { between(0, cpus.div_ceil(2)) as usize } else { 0 };
@@ -158,6 +160,15 @@ impl Case {
             }
         }
         case
+    }
+
+    /// Whether main neither computes nor uses the storage for most of the hang, so that other cases may run beside it.
+    pub(crate) fn leaves_the_machine_idle(&self) -> bool {
+        match self.reason {
+            Reason::Freezer | Reason::StopSignal | Reason::Debugger | Reason::CpuLimit => true,
+            Reason::Clock => self.cpu_ms == 0,
+            _ => false,
+        }
     }
 
     /// What identifies the case.

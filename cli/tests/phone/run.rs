@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -26,6 +27,9 @@ const USAGE: &str = "phone [--full] [--seeds N] [--busy N] [--keep] [REASON...]
 
 /// A case that has not ended after this is killed.
 const MAX_RUN: Duration = Duration::from_secs(60);
+
+/// How many cases run at once that leave the machine idle.
+const LANES: usize = 3;
 
 struct Options {
     full: bool,
@@ -209,23 +213,17 @@ pub(crate) fn main() -> ExitCode {
     }
     let busy = if wanted(Reason::Busy) { options.busy } else { 0 };
     cases.extend((0..busy).map(|seed| Case::new(Reason::Busy, seed, machine.cpus)));
-    let mut costs = (0, 0);
-    let mut found = Vec::new();
-    for case in &cases {
-        let run = || {
+    let outcome = Mutex::new((Vec::new(), (0, 0)));
+    let run = |case: &Case| {
+        let (judged, file) = settled(&options, || {
             let file = recorded(&machine, case, &library, &directory);
             (judged(case, file.clone()), file)
-        };
-        let (mut judged, mut kept) = run();
-        // Tests beside it may have made another reason.
-        if !options.full && !judged.is_right() {
-            println!("again {} {} {}", judged.name, judged.cause, judged.finding);
-            (judged, kept) = run();
-        }
+        });
+        let (found, costs) = &mut *outcome.lock().expect("a lane that has not panicked");
         let mark = if judged.is_right() { "ok  " } else { "NOT " };
         println!("{mark} {:<22} {:<20} {}", judged.name, judged.cause, judged.finding);
-        if let Ok(file) = kept {
-            add_costs(&file, &mut costs);
+        if let Ok(file) = file {
+            add_costs(&file, costs);
             if options.keep || !judged.is_right() {
                 println!("     {}", file.display());
             } else {
@@ -233,8 +231,29 @@ pub(crate) fn main() -> ExitCode {
             }
         }
         found.push(judged);
-    }
+    };
+    let (side_by_side, alone): (Vec<_>, Vec<_>) =
+        cases.iter().partition(|case| case.leaves_the_machine_idle());
+    alone.into_iter().for_each(run);
+    let next = Mutex::new(side_by_side.into_iter());
+    let take = || next.lock().expect("a lane that has not panicked").next();
+    std::thread::scope(|scope| {
+        for _ in 0..LANES {
+            scope.spawn(|| std::iter::from_fn(take).for_each(run));
+        }
+    });
+    let (found, costs) = outcome.into_inner().expect("a lane that has not panicked");
     report(&options, &found, &left_out, costs)
+}
+
+/// Runs a case; a second time if tests beside it may have made another reason.
+fn settled<T>(options: &Options, mut run: impl FnMut() -> (Judged, T)) -> (Judged, T) {
+    let (judged, file) = run();
+    if options.full || judged.is_right() {
+        return (judged, file);
+    }
+    println!("again {} {} {}", judged.name, judged.cause, judged.finding);
+    run()
 }
 
 fn report(options: &Options, found: &[Judged], left_out: &[String], (sum, polls): (u64, u64)) -> ExitCode {

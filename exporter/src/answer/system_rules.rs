@@ -145,14 +145,22 @@ pub(super) fn other_processes(f: &Observed, _: CauseId) -> Option<Vec<Evidence>>
 
 pub(super) fn gc(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let share = f.share.as_ref().filter(|_| f.hung && !f.ran_half())?;
-    let blocked = is_half(share.blocking_gc_time, share.polled).then_some(share.blocking_gc_time);
-    let took = blocked.or_else(|| is_half(share.collector, share.polled).then_some(share.collector))?;
+    // Collections that main waits for stop when it goes on.
+    let most = |took: u64| (took > 0 && is_half(took, share.polled_hang)).then_some(took);
+    let took = most(share.blocking_gc_time).or_else(|| most(share.collector))?;
     let number =
         if share.gcs > 0 { times(share.gcs, "garbage collection") } else { "garbage collection".to_owned() };
     let heap = share.heap.filter(|(_, max)| *max > 0).map_or_else(String::new, |(used, max)| {
         format!("; the Java heap has {} of {} in use", megabytes(used), megabytes(max))
     });
-    found(format!("{number} took {} of {}{heap}", rounded(took.min(share.polled)), rounded(share.polled)), f)
+    found(
+        format!(
+            "{number} took {} of {}{heap}",
+            rounded(took.min(share.polled_hang)),
+            rounded(share.polled_hang)
+        ),
+        f,
+    )
 }
 
 pub(super) fn memory(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {

@@ -27,6 +27,8 @@ pub(crate) struct ThreadShare {
 pub(crate) struct SystemShare {
     /// The time from the first poll to the last one, ns.
     pub(crate) polled: u64,
+    /// How much of it the hang lasted, ns.
+    pub(crate) polled_hang: u64,
     /// The kernel's figures of main.
     pub(crate) main: ThreadShare,
     /// Number of polls, and of those in which main was stopped by a debugger or a signal, and waited uninterruptibly.
@@ -104,10 +106,16 @@ fn pool(name: &str) -> &str {
 impl SystemShare {
     /// The sums from `from` to `until`; `None` unless there are two polls. `main` is the kernel id of the main thread.
     pub(crate) fn of(polls: &[SystemState], main: u32, from: u64, until: u64) -> Option<Self> {
-        let until = until.saturating_add(MAX_POLL_DELAY);
-        let within = || polls.iter().filter(|poll| (from..=until).contains(&poll.at));
+        // Polls after the first one that follows the end would only dilute the hang.
+        let noticed = polls.iter().map(|poll| poll.at).find(|at| *at >= until);
+        let end = noticed.filter(|at| at - until <= MAX_POLL_DELAY).unwrap_or(until);
+        let within = || polls.iter().filter(|poll| (from..=end).contains(&poll.at));
         let (first, last) = (within().next()?, within().next_back()?);
-        let mut found = Self { polled: last.at.saturating_sub(first.at), ..Self::default() };
+        let mut found = Self {
+            polled: last.at.saturating_sub(first.at),
+            polled_hang: last.at.min(until).saturating_sub(first.at),
+            ..Self::default()
+        };
         let grown = |quantity: Q| {
             let mut known = within().filter_map(|poll| poll.get(quantity));
             let first = known.next()?;
@@ -266,6 +274,16 @@ mod tests {
         let [pool] = &share.ran_most[..] else { panic!("{share:?}") };
         assert_eq!((pool.title().as_str(), pool.ran), ("2 threads \"pool-1-thread\"", 7));
         assert_eq!(SystemShare::of(&polls[..1], 1, 0, 30), None, "one poll has no difference");
+    }
+
+    #[test]
+    fn only_the_first_poll_after_the_end_counts() {
+        let polls: Vec<_> =
+            (0..8).map(|n| poll(n * 10, &[(1, 0, "main"), (3, n.min(4) * 9, "GC Thread#0")])).collect();
+        let share = SystemShare::of(&polls, 1, 5, 35).unwrap();
+        assert_eq!((share.polled, share.polled_hang, share.collector), (30, 25, 27));
+        let share = SystemShare::of(&polls[..3], 1, 5, 35).unwrap();
+        assert_eq!((share.polled, share.polled_hang), (10, 10), "no poll after the end");
     }
 
     #[test]
