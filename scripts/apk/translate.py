@@ -14,6 +14,7 @@ from enjarify.mutf8 import decode
 
 MAP_ID = b"dev/anrscope/MapId"
 CLASSES_EACH = 40
+INTERFACE = 0x200
 # For the workers, which are forked: classes hold references into their file.
 classes = []
 
@@ -30,12 +31,21 @@ def dexes(path):
                 yield archive.read(name)
 
 
+def with_version(found, contents):
+    """Interfaces with code (API 24 and newer) get the class file version of Java 8, without which they cannot be loaded. As enjarify writes no stack map,
+    their own methods are verified only as far as the first branch."""
+    has_code = any(method.code is not None and method.id.name != b"<clinit>" for method in found.data.methods) if found.data else False
+    if found.access & INTERFACE and has_code:
+        return contents[:6] + bytes([0, 52]) + contents[8:]
+    return contents
+
+
 def translate(first):
     done = []
     for found in classes[first:first + CLASSES_EACH]:
         name = decode(found.name)
         try:
-            done.append((name, writeclass.toClassFile(found, options.NONE), None))
+            done.append((name, with_version(found, writeclass.toClassFile(found, options.NONE)), None))
         except Exception:
             done.append((name, None, traceback.format_exc().strip().splitlines()[-1]))
     return done

@@ -1,6 +1,7 @@
 //! Code that D8 and R8 write themselves: it only calls a method of the source, which is traced itself.
 //!
-//! Names are those of r8's `synthesis/SyntheticNaming.java`, `InterfaceDesugaringSyntheticHelper.java` and `NestBasedAccessDesugaring.java`.
+//! Names are those of r8's `synthesis/SyntheticNaming.java`, `InterfaceDesugaringSyntheticHelper.java`, `NestBasedAccessDesugaring.java`
+//! and `RecordDesugaring.java`.
 
 use dex::Dex;
 use dex::code::{Call, Facts, Invoke};
@@ -11,8 +12,8 @@ const SYNTHETIC: u32 = 0x1000;
 
 /// Parts of the names of classes that are made for lambdas, backports and other desugared code.
 const CLASSES: [&str; 2] = ["$$ExternalSynthetic", "-$$Lambda$"];
-/// Prefixes of accessors that are made for nests, as javac's `access$000`, and for the bodies of lambdas.
-const ACCESSORS: [&str; 2] = ["-$$Nest$", "$r8$lambda$"];
+/// Prefixes of accessors that are made for nests, as javac's `access$000`, for the bodies of lambdas, and for a record's fields.
+const ACCESSORS: [&str; 3] = ["-$$Nest$", "$r8$lambda$", "$record$"];
 /// The end of the name of a class that has the code of an interface's methods, for systems on which interfaces have none.
 const COMPANION: &str = "$-CC";
 /// The prefix of a default method's name there.
@@ -72,6 +73,7 @@ mod tests {
         let (dex, code) = calls("Lcom/acme/Step;", "lambda$run$0", Invoke::Static);
         assert!(is_made_method(&dex, "$r8$lambda$qx1v", SYNTHETIC, &code));
         assert!(is_made_method(&dex, "-$$Nest$fgetname", SYNTHETIC, &code));
+        assert!(is_made_method(&dex, "$record$getFieldsAsObjects", SYNTHETIC, &code));
         assert!(!is_made_method(&dex, "lambda$run$0", SYNTHETIC, &code));
         assert!(is_made_class("com/acme/Main$$ExternalSyntheticLambda0", 0x1011));
         assert!(!is_made_class("com/acme/Main$$ExternalSyntheticLambda0", 0x0011));
