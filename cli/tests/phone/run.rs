@@ -16,11 +16,12 @@ use crate::plan::{Case, Reason};
 use crate::program;
 use crate::temp_dir::TempDir;
 
-const USAGE: &str = "phone [--full] [--seeds N] [--busy N] [--keep] [REASON...]
+const USAGE: &str = "phone [--full] [--seeds N] [--busy N] [--first N] [--keep] [REASON...]
     --full    50 cases of each reason and 600 busy mains; 95 % must be answered right, and at most 1 % of the busy
               mains may be called the phone's. Without it a few cases, each of which gets a second chance
     --seeds   cases of each reason
     --busy    mains that are busy themselves
+    --first   the number of the first case of each reason; 0 without it
     --keep    recordings stay in the directory that is printed
     REASON    own-threads other-processes cpu-limit background own-storage others-storage memory collector freezer
               stop-signal debugger clock busy; all without one";
@@ -35,6 +36,7 @@ struct Options {
     full: bool,
     seeds: u64,
     busy: u64,
+    first: u64,
     keep: bool,
     reasons: Vec<String>,
 }
@@ -43,7 +45,7 @@ struct Options {
 const QUICK: [&str; 6] = ["own-threads", "other-processes", "collector", "stop-signal", "clock", "busy"];
 
 fn options() -> Result<Options, String> {
-    let mut options = Options { full: false, seeds: 0, busy: 0, keep: false, reasons: Vec::new() };
+    let mut options = Options { full: false, seeds: 0, busy: 0, first: 0, keep: false, reasons: Vec::new() };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut number = |what: &str| {
@@ -54,6 +56,7 @@ fn options() -> Result<Options, String> {
             "--full" => options.full = true,
             "--seeds" => options.seeds = number("--seeds")?,
             "--busy" => options.busy = number("--busy")?,
+            "--first" => options.first = number("--first")?,
             "--keep" => options.keep = true,
             // Cargo's own.
             "--nocapture" | "--quiet" | "-q" => {}
@@ -203,16 +206,17 @@ pub(crate) fn main() -> ExitCode {
     let wanted = |reason: Reason| {
         options.reasons.is_empty() || options.reasons.iter().any(|word| word == reason.word())
     };
+    let seeds = |count: u64| options.first..options.first.saturating_add(count);
     let mut cases = Vec::new();
     let mut left_out = Vec::new();
     for reason in Reason::NOT_MAIN.into_iter().filter(|reason| wanted(*reason)) {
         match machine.lacks(reason) {
             Some(why) => left_out.push(format!("{}: {why}", reason.word())),
-            None => cases.extend((0..options.seeds).map(|seed| Case::new(reason, seed, machine.cpus))),
+            None => cases.extend(seeds(options.seeds).map(|seed| Case::new(reason, seed, machine.cpus))),
         }
     }
     let busy = if wanted(Reason::Busy) { options.busy } else { 0 };
-    cases.extend((0..busy).map(|seed| Case::new(Reason::Busy, seed, machine.cpus)));
+    cases.extend(seeds(busy).map(|seed| Case::new(Reason::Busy, seed, machine.cpus)));
     let outcome = Mutex::new((Vec::new(), (0, 0)));
     let run = |case: &Case| {
         let (judged, file) = settled(&options, || {
