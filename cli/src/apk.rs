@@ -299,11 +299,16 @@ fn next_steps(summary: &AppSummary, inputs: &[Input], map: &Path) -> String {
         return String::new();
     }
     let outputs: Vec<String> = inputs.iter().map(|input| quoted(&input.output)).collect();
-    let map_option = format!("--method-map {}", quoted(map));
+    let outputs = outputs.join(" ");
+    // The APKs of a set that fit a device are bundletool's choice.
+    let install = match base.name.contains("!/") {
+        true => format!("bundletool install-apks --apks={outputs}"),
+        false => format!("anrscope device install {outputs}"),
+    };
     format!(
-        "\nNext: anrscope device install {}\n      anrscope device pull {}\n      anrscope report recordings {map_option}\n",
-        outputs.join(" "),
-        base.package
+        "\nNext: {install}\n      anrscope device pull {} -o recordings\n      anrscope report recordings --method-map {}\n",
+        base.package,
+        quoted(map)
     )
 }
 
