@@ -14,7 +14,9 @@ from enjarify.mutf8 import decode
 
 MAP_ID = b"dev/anrscope/MapId"
 CLASSES_EACH = 40
-INTERFACE = 0x200
+INTERFACE, ABSTRACT = 0x200, 0x400
+# Static or private.
+NOT_INHERITED = 0x8 | 0x2
 # For the workers, which are forked: classes hold references into their file.
 classes = []
 
@@ -31,13 +33,16 @@ def dexes(path):
                 yield archive.read(name)
 
 
-def with_version(found, contents):
-    """Interfaces with code (API 24 and newer) get the class file version of Java 8, without which they cannot be loaded. As enjarify writes no stack map,
-    their own methods are verified only as far as the first branch."""
-    has_code = any(method.code is not None and method.id.name != b"<clinit>" for method in found.data.methods) if found.data else False
-    if found.access & INTERFACE and has_code:
-        return contents[:6] + bytes([0, 52]) + contents[8:]
-    return contents
+def without_code(found):
+    """Takes the code out of an interface's methods (API 24 and newer): class files as old as enjarify's have none, and newer ones need stack maps."""
+    found.parseData()
+    if found.access & INTERFACE:
+        methods = [method for method in found.data.methods if method.code is None or method.id.name == b"<clinit>" or not method.access & NOT_INHERITED]
+        for method in methods:
+            if method.code is not None and method.id.name != b"<clinit>":
+                method.code, method.access = None, method.access | ABSTRACT
+        found.data.methods = methods
+    return found
 
 
 def translate(first):
@@ -45,7 +50,7 @@ def translate(first):
     for found in classes[first:first + CLASSES_EACH]:
         name = decode(found.name)
         try:
-            done.append((name, with_version(found, writeclass.toClassFile(found, options.NONE)), None))
+            done.append((name, writeclass.toClassFile(without_code(found), options.NONE), None))
         except Exception:
             done.append((name, None, traceback.format_exc().strip().splitlines()[-1]))
     return done
