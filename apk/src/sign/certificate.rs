@@ -81,7 +81,7 @@ pub(crate) fn self_signed<E>(
     sign: impl Fn(&[u8]) -> Result<Vec<u8>, E>,
 ) -> Result<Vec<u8>, E> {
     let days = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs() / DAY;
-    // A certificate of a clock that is set to the far future is of no use, but must not fail to be encoded.
+    // A certificate of a clock that is set to the far future verifies nowhere, but must not fail to be encoded.
     let days = days.min(2_000_000);
     // Unique for each key, and without the time.
     let digest = sha256(public_key);

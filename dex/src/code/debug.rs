@@ -229,7 +229,7 @@ pub(crate) fn walk<E>(
     }
 }
 
-/// Returns the line of the first line entry. `None` if there is none, or if the item is broken before it.
+/// Returns the line of the first line entry. `None` if it has no such entry, or if the item is broken before it.
 pub(crate) fn first_line(bytes: &[u8]) -> Option<u32> {
     let mut from = Bytes::new(bytes);
     let mut line = from.uleb()?;

@@ -221,7 +221,7 @@ impl Generator<'_, '_> {
         }
     }
 
-    /// A lock as d8 writes it: the code that holds it, and its handler, release it whatever is thrown.
+    /// A lock as d8 writes it: the code that holds it, and its handler, release it after any exception.
     fn monitor(&mut self, lock: u32) {
         let Some(exception) = self.free(16).filter(|exception| *exception != lock) else { return };
         self.push(MONITOR_ENTER, &[lock], Operand::None);
@@ -339,7 +339,7 @@ pub(crate) enum Action {
     Unlock(u32),
     Return(Vec<u32>),
     Throw(u32),
-    /// The run is longer than what is looked at.
+    /// The run is longer than what is compared.
     Stopped,
 }
 

@@ -125,9 +125,9 @@ impl Header {
             }
         }
         let [_, strings, types, protos, fields, methods, classes, call_sites, handles] = seen;
-        let told = [self.strings, self.types, self.protos, self.fields, self.methods, self.classes];
-        for (told, mapped) in told.into_iter().zip([strings, types, protos, fields, methods, classes]) {
-            if told.size != mapped.size || told.size != 0 && told.at != mapped.at {
+        let listed = [self.strings, self.types, self.protos, self.fields, self.methods, self.classes];
+        for (listed, mapped) in listed.into_iter().zip([strings, types, protos, fields, methods, classes]) {
+            if listed.size != mapped.size || listed.size != 0 && listed.at != mapped.at {
                 return Err(Malformed { at, what: "the map and the header differ" });
             }
         }

@@ -75,7 +75,7 @@ impl Flow<'_, '_> {
                     Access::Boolean => Slot::One(Value::BOOLEAN),
                     Access::Byte => Slot::One(Value::BYTE),
                     Access::Char => Slot::One(Value::CHAR),
-                    Access::Short => Slot::One(Value::SHORT),
+                    Access::Short => Slot::One(Value::INT16),
                 };
                 self.set_slot(to, slot);
             }

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_outside_are_none() {
+    fn numbers_outside_are_not_read() {
         assert_eq!(half(&[1], 0), None);
         assert_eq!(word(&[1, 2, 3, 4], 1), None);
         assert_eq!(word(&[1, 2, 3, 4], usize::MAX), None);

@@ -49,7 +49,7 @@ impl Code {
     ///
     /// The rule of the file format that is violated.
     pub(crate) fn read(bytes: &[u8], at: usize) -> Result<Self, &'static str> {
-        const OUTSIDE: &str = "the code item lies outside of the file";
+        const OUTSIDE: &str = "the code item is outside of the file";
         if !at.is_multiple_of(4) {
             return Err("the code item is not aligned to 4 bytes");
         }

@@ -6,7 +6,7 @@ use crate::opcodes::{Cell, Effect, Number, Test};
 use crate::report::Severity;
 use crate::structure::Fault;
 use crate::types::{Answer, Kind, TypeId};
-use crate::value::{BOOLEAN, BYTE, CHAR, DOUBLE, FLOAT, INT, LONG, SHORT, Uses, Value};
+use crate::value::{BOOLEAN, BYTE, CHAR, DOUBLE, FLOAT, INT, INT16, LONG, Uses, Value};
 
 pub(crate) const WRONG_TYPE: &str = "a register holds the wrong type";
 pub(crate) const WRONG_CLASS: &str = "a register holds an object of the wrong class";
@@ -166,7 +166,7 @@ impl Flow<'_, '_> {
             Number::Double => self.expect_wide(register, DOUBLE),
             Number::Byte => self.expect(register, BYTE, "byte"),
             Number::Char => self.expect(register, CHAR, "char"),
-            Number::Short => self.expect(register, SHORT, "short"),
+            Number::Short => self.expect(register, INT16, "short"),
         }
     }
 
@@ -178,7 +178,7 @@ impl Flow<'_, '_> {
             Number::Float => self.line.set(register, Value::FLOAT),
             Number::Byte => self.line.set(register, Value::BYTE),
             Number::Char => self.line.set(register, Value::CHAR),
-            Number::Short => self.line.set(register, Value::SHORT),
+            Number::Short => self.line.set(register, Value::INT16),
         }
     }
 
@@ -291,7 +291,7 @@ impl Flow<'_, '_> {
                     Value::BOOLEAN => BOOLEAN,
                     Value::BYTE => BYTE,
                     Value::CHAR => CHAR,
-                    Value::SHORT => SHORT,
+                    Value::INT16 => INT16,
                     Value::FLOAT => FLOAT,
                     _ => INT,
                 };

@@ -81,9 +81,9 @@ struct Table {
 }
 
 impl Table {
-    /// Reads count and offset at `at` of the header and checks that the table lies within the file.
+    /// Reads count and offset at `at` of the header and checks that the table is within the file.
     fn read(bytes: &[u8], at: usize, entry: usize) -> Result<Self, ReadError> {
-        let outside = ReadError::new(at, "a table lies outside of the file");
+        let outside = ReadError::new(at, "a table is outside of the file");
         let count = word(bytes, at).ok_or(outside)?;
         let start = word(bytes, at + 4).ok_or(outside)? as usize;
         let size = (count as usize).checked_mul(entry).ok_or(outside)?;
@@ -308,7 +308,7 @@ impl<'a> DexFile<'a> {
         self.call_sites.count
     }
 
-    /// Returns the modified UTF-8 bytes of a string; `None` if it lies outside or is longer than 8 KiB.
+    /// Returns the modified UTF-8 bytes of a string; `None` if it is outside or is longer than 8 KiB.
     pub(crate) fn string(&self, index: u32) -> Option<&'a [u8]> {
         let at = word(self.bytes, self.strings.entry(index, 4)?)? as usize;
         let mut cursor = Cursor::new(self.bytes, at);

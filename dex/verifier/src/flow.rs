@@ -350,7 +350,7 @@ impl Slot {
             Kind::Primitive(b'Z') => Self::One(Value::BOOLEAN),
             Kind::Primitive(b'B') => Self::One(Value::BYTE),
             Kind::Primitive(b'C') => Self::One(Value::CHAR),
-            Kind::Primitive(b'S') => Self::One(Value::SHORT),
+            Kind::Primitive(b'S') => Self::One(Value::INT16),
             Kind::Primitive(b'F') => Self::One(Value::FLOAT),
             Kind::Primitive(_) => Self::One(Value::INT),
             Kind::Class | Kind::Array(_) => Self::One(Value::Reference(id)),

@@ -142,7 +142,7 @@ impl Structure {
         Ok(())
     }
 
-    /// Returns the pc that lies `offset` from `pc`, if a branch may go there.
+    /// Returns the pc that is `offset` from `pc`, if a branch may go there.
     fn target(&self, pc: u32, offset: i64, code: &Code) -> Result<u32, Fault> {
         let wrong = |rule: &'static str| Fault::new(pc, rule, format!("offset {offset}"));
         let target = i64::from(pc)
@@ -160,7 +160,7 @@ impl Structure {
     fn payload(&self, code: &Code, pc: u32, insn: &Instruction) -> Result<u32, Fault> {
         let at = i64::from(pc).checked_add(insn.literal).and_then(|at| u32::try_from(at).ok());
         let at = at.filter(|&at| (at as usize) < code.units.len());
-        let at = at.ok_or_else(|| Fault::new(pc, "a payload lies outside of the code", insn.name))?;
+        let at = at.ok_or_else(|| Fault::new(pc, "a payload is outside of the code", insn.name))?;
         if !at.is_multiple_of(2) {
             return Err(Fault::new(pc, "a payload is not aligned to 4 bytes", insn.name));
         }

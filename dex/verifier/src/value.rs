@@ -20,7 +20,7 @@ pub(crate) const BYTE: Uses = 4;
 /// A `char`.
 pub(crate) const CHAR: Uses = 8;
 /// A `short`.
-pub(crate) const SHORT: Uses = 16;
+pub(crate) const INT16: Uses = 16;
 /// An `int`.
 pub(crate) const INT: Uses = 32;
 /// A `float`.
@@ -52,10 +52,10 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    pub(crate) const BOOLEAN: Self = Self::Narrow(BOOLEAN | BYTE | CHAR | SHORT | INT);
-    pub(crate) const BYTE: Self = Self::Narrow(BYTE | SHORT | INT);
+    pub(crate) const BOOLEAN: Self = Self::Narrow(BOOLEAN | BYTE | CHAR | INT16 | INT);
+    pub(crate) const BYTE: Self = Self::Narrow(BYTE | INT16 | INT);
     pub(crate) const CHAR: Self = Self::Narrow(CHAR | INT);
-    pub(crate) const SHORT: Self = Self::Narrow(SHORT | INT);
+    pub(crate) const INT16: Self = Self::Narrow(INT16 | INT);
     pub(crate) const INT: Self = Self::Narrow(INT);
     pub(crate) const FLOAT: Self = Self::Narrow(FLOAT);
     pub(crate) const NULL: Self = Self::Narrow(NULL);
@@ -73,7 +73,7 @@ impl Value {
             uses |= BYTE;
         }
         if (-32_768..=32_767).contains(&value) {
-            uses |= SHORT;
+            uses |= INT16;
         }
         if (0..=65_535).contains(&value) {
             uses |= CHAR;
@@ -144,7 +144,7 @@ impl fmt::Display for Shown<'_> {
             Value::BOOLEAN => "boolean",
             Value::BYTE => "byte",
             Value::CHAR => "char",
-            Value::SHORT => "short",
+            Value::INT16 => "short",
             Value::INT => "int",
             Value::FLOAT => "float",
             Value::NULL => "null",
@@ -171,9 +171,9 @@ mod tests {
         assert_eq!(Value::constant(0), Value::Narrow(127));
         assert!(Value::constant(1).is(BOOLEAN) && !Value::constant(1).is_null());
         assert!(!Value::constant(2).is(BOOLEAN) && Value::constant(2).is(BYTE));
-        assert!(!Value::constant(128).is(BYTE) && Value::constant(128).is(SHORT));
+        assert!(!Value::constant(128).is(BYTE) && Value::constant(128).is(INT16));
         assert!(!Value::constant(-1).is(CHAR) && Value::constant(-1).is(BYTE));
-        assert!(Value::constant(40_000).is(CHAR) && !Value::constant(40_000).is(SHORT));
+        assert!(Value::constant(40_000).is(CHAR) && !Value::constant(40_000).is(INT16));
         assert!(!Value::constant(70_000).is(CHAR) && Value::constant(70_000).is(FLOAT));
     }
 

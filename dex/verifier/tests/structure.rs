@@ -105,7 +105,7 @@ fn payloads_are_checked() {
         units.extend(payload);
         body(&units)
     };
-    assert_eq!(error(&switch(9, &[0x0100, 0, 0, 0])), "a payload lies outside of the code");
+    assert_eq!(error(&switch(9, &[0x0100, 0, 0, 0])), "a payload is outside of the code");
     assert_eq!(error(&switch(3, &[0x0100, 0, 0, 0])), "a payload is not aligned to 4 bytes");
     assert_eq!(error(&switch(6, &[0x0100, 0, 0, 0])), "a payload starts within an instruction");
     assert_eq!(error(&switch(4, &[0x0200, 0])), "a switch refers to no payload of its kind");

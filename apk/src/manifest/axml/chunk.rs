@@ -79,7 +79,7 @@ pub(super) fn header(bytes: &[u8], at: usize, end: usize) -> Result<(u16, usize,
 }
 
 impl Chunk {
-    /// The chunk at `at`, which lies before `end`, with its fields checked to lie within it.
+    /// The chunk at `at`, before `end`; its fields are checked to be within it.
     pub(super) fn read(bytes: &[u8], at: usize, end: usize) -> Result<Self, Malformed> {
         let (kind, header, size) = header(bytes, at, end)?;
         let (kind, fields) = match kind {

@@ -177,7 +177,7 @@ impl Document {
     }
 
     /// The index of an attribute's name: a string with this text whose entry in the resource map is the attribute's id. If there
-    /// is none, it goes in behind the strings that have an id, and all references to strings behind it move.
+    /// is no such string, it goes in behind the strings that have an id, and all references to strings behind it move.
     fn attribute_name(&mut self, attribute: Attribute) -> Result<u32, Error> {
         let present = self
             .map

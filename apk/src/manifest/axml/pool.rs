@@ -82,7 +82,7 @@ impl StringPool {
         self.flags & UTF8 != 0
     }
 
-    /// The encoded string and what follows it; empty if there is none.
+    /// The encoded string and what follows it; empty if there is no such string.
     fn encoded_at(&self, index: u32) -> &[u8] {
         let offset = self.offsets.get(index as usize).and_then(|offset| usize::try_from(*offset).ok());
         offset.and_then(|offset| self.data.get(offset..)).unwrap_or_default()

@@ -73,7 +73,7 @@ impl Document {
         out
     }
 
-    /// Replaces `place`, which lies in the message of `element`.
+    /// Replaces `place`, a part of the message of `element`.
     fn splice(&mut self, element: usize, place: Range<usize>, new: &[u8]) -> Result<(), Error> {
         let mut bytes = self.bytes.clone();
         // From the inside out: lengths stand before what they count, so offsets further out have not moved.

@@ -80,7 +80,7 @@ impl Body {
     ///
     /// # Errors
     ///
-    /// If there are too many registers or catch clauses. The body is of no use afterwards.
+    /// If there are too many registers or catch clauses. The body is then unfinished and must be dropped.
     pub fn around_calls(&mut self, shape: &Shape, sites: &[Around]) -> Result<usize, Untraceable> {
         exits::check_handlers(self)?;
         let prelude = if shape.is_constructor { constructor::prelude(self) } else { None };

@@ -121,7 +121,7 @@ pub enum Untraceable {
     /// Its catch handlers would take more than 64 KiB.
     #[error("its catch handlers would take more than 64 KiB")]
     Handlers,
-    /// No register can be had for the calls.
+    /// The calls have no register.
     #[error("all its registers are in use")]
     Registers,
     /// The parameters do not fill the registers that the code has for them.
@@ -147,7 +147,7 @@ impl Body {
     ///
     /// # Errors
     ///
-    /// If the method must stay as it is. The body is of no use afterwards.
+    /// If the method must stay as it is. The body is then unfinished and must be dropped.
     pub fn trace(
         &mut self,
         shape: &Shape,
@@ -186,7 +186,7 @@ impl Body {
         })
     }
 
-    /// Makes debug information, if there is none, in which lines are old addresses.
+    /// Makes debug information for a method without any, in which lines are old addresses.
     fn add_lines(&mut self, shape: &Shape) {
         if self.debug.is_none() {
             let parameters = vec![None; shape.parameters.len()];

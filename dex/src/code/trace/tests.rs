@@ -51,7 +51,7 @@ fn check_structure(code: &Code<'_>) {
     let body = Body::read(code).unwrap();
     for (position, instruction) in (0..).zip(body.instructions()) {
         if matches!(instruction.operand, crate::code::Operand::Index(100 | 101)) && instruction.op == 0x71 {
-            assert!(body.catch_at(position).is_none(), "a call of ours in a range");
+            assert!(body.catch_at(position).is_none(), "an inserted call in a range");
         }
     }
     assert!(super::locks::held(&body).is_some(), "locks that depend on the path");
@@ -304,7 +304,7 @@ fn sites(body: &Body) -> Vec<Around> {
     sites
 }
 
-/// Runs the method with calls around its calls, and says which actions are none of its own.
+/// Runs the method with calls around its calls, and says which actions were inserted.
 fn check_around(actions: &[Action]) {
     for (at, action) in actions.iter().enumerate() {
         let Action::Call(method, arguments) = action else { continue };
