@@ -216,7 +216,7 @@ public final class AppStalls {
 
     private static void refusedNotifications() {
         MANAGER.hostAllowed = false;
-        stall(1_200, true);
+        stall(1_600, true);
         script.until("the log line", () -> Log.hostLines().toString().contains("Main was blocked"));
         print("refused");
         script.then(1, () -> open(new Intent("android.intent.action.MAIN")));
