@@ -1,7 +1,7 @@
 //! Reads dex files.
 //!
 //! A file is checked for what ART refuses at once and for what later steps rely on: sums, ranges of indices, and order. Instructions are
-//! not read. What a file can make the reader do is bounded by the file's size ([`budget`]).
+//! not read. What a file can make the reader do is bounded by the file's size (`budget.rs`).
 
 mod annotations;
 mod budget;

@@ -68,6 +68,7 @@ struct Loaded<'a> {
 }
 
 /// The dex files of a module after the edit.
+#[derive(Default)]
 pub(crate) struct Edited {
     /// In place of those that were read, in their order.
     pub(crate) replaced: Vec<Vec<u8>>,
@@ -383,10 +384,4 @@ fn edit_all(
         module.added.extend(rest);
     }
     Ok((edited, all_explained))
-}
-
-impl Default for Edited {
-    fn default() -> Self {
-        Self { replaced: Vec::new(), added: Vec::new(), method_ids_before: 0, method_ids_after: 0 }
-    }
 }
