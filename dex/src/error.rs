@@ -32,3 +32,65 @@ pub enum Limit {
     #[error("a branch would reach farther than the format allows")]
     Branch,
 }
+
+/// Why code cannot be written with the indices of a new file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The code that was read is broken.
+    #[error(transparent)]
+    Malformed(Malformed),
+    /// The edit exceeds a limit of the format.
+    #[error(transparent)]
+    Limit(Limit),
+}
+
+impl From<Malformed> for Fault {
+    fn from(malformed: Malformed) -> Self {
+        Self::Malformed(malformed)
+    }
+}
+
+impl From<Limit> for Fault {
+    fn from(limit: Limit) -> Self {
+        Self::Limit(limit)
+    }
+}
+
+/// Why a [`Dex`](crate::Dex) cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WriteError {
+    /// A table has too many entries; [`Dex::split`](crate::Dex::split) makes several files of it.
+    #[error(transparent)]
+    Limit(Limit),
+    /// The code of a method cannot be written. If it was edited, the method can be left as it was.
+    #[error("the code of method {method} cannot be written: {fault}")]
+    Code {
+        /// The method's index.
+        method: u32,
+        /// Why.
+        fault: Fault,
+    },
+    /// An index is outside of its table.
+    #[error("the dex file refers to {table} by index {index}, which is outside of the table")]
+    Index {
+        /// `strings`, `types`, `protos`, `fields`, `methods`, `call sites` or `method handles`.
+        table: &'static str,
+        /// The index.
+        index: u32,
+    },
+    /// A string is not valid MUTF-8.
+    #[error("string {index} is not valid MUTF-8")]
+    String {
+        /// The string's index.
+        index: u32,
+    },
+    /// The file would be larger than 4 GiB.
+    #[error("the dex file would be larger than 4 GiB")]
+    TooLarge,
+}
+
+impl From<Limit> for WriteError {
+    fn from(limit: Limit) -> Self {
+        Self::Limit(limit)
+    }
+}

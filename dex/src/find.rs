@@ -4,52 +4,9 @@
 //! up with tables that were appended to directly.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
+use crate::lookup::Lookup;
 use crate::{Dex, Field, Method, Proto, mutf8};
-
-/// How far the tables of a [`Dex`] are sorted, and where the entries behind that are. The default is right for any tables.
-#[derive(Clone, Debug, Default)]
-pub struct Lookup {
-    pub(crate) strings: Added<Box<[u8]>>,
-    pub(crate) types: Added<u32>,
-    /// By result and parameters.
-    pub(crate) protos: Added<(u32, Box<[u32]>)>,
-    pub(crate) fields: Added<Field>,
-    pub(crate) methods: Added<Method>,
-}
-
-/// Entries behind the sorted ones.
-#[derive(Clone, Debug)]
-pub(crate) struct Added<K> {
-    /// Entries that are sorted.
-    pub(crate) sorted: usize,
-    /// Entries behind the sorted ones that are in `indices`.
-    known: usize,
-    indices: HashMap<K, u32>,
-}
-
-impl<K> Default for Added<K> {
-    fn default() -> Self {
-        Self { sorted: 0, known: 0, indices: HashMap::new() }
-    }
-}
-
-impl<K: std::hash::Hash + Eq> Added<K> {
-    /// Adds the entries that are not known yet, with `key` for each.
-    fn catch_up<T>(&mut self, table: &[T], key: impl Fn(&T) -> K) {
-        let first = self.sorted + self.known;
-        for (entry, index) in table.get(first..).unwrap_or_default().iter().zip(first as u32..) {
-            self.indices.entry(key(entry)).or_insert(index);
-            self.known += 1;
-        }
-    }
-
-    /// The entries that are sorted.
-    fn sorted<'t, T>(&self, table: &'t [T]) -> &'t [T] {
-        table.get(..self.sorted).unwrap_or(table)
-    }
-}
 
 /// Finds in a sorted table.
 fn search<T>(table: &[T], compare: impl Fn(&T) -> std::cmp::Ordering) -> Option<u32> {
@@ -109,7 +66,7 @@ impl<'a> Dex<'a> {
         let added = &mut self.lookup.strings;
         added.catch_up(&self.strings, |string| (**string).into());
         search(added.sorted(&self.strings), |string| mutf8::compare(string, bytes))
-            .or_else(|| added.indices.get(bytes).copied())
+            .or_else(|| added.index(bytes))
     }
 
     /// The index of a string, which is added if it is missing.
@@ -127,8 +84,7 @@ impl<'a> Dex<'a> {
     fn find_type_of(&mut self, string: u32) -> Option<u32> {
         let added = &mut self.lookup.types;
         added.catch_up(&self.types, |&string| string);
-        search(added.sorted(&self.types), |other| other.cmp(&string))
-            .or_else(|| added.indices.get(&string).copied())
+        search(added.sorted(&self.types), |other| other.cmp(&string)).or_else(|| added.index(&string))
     }
 
     /// The index of the type with a descriptor, which must be valid. The type is added if it is missing.
@@ -143,7 +99,7 @@ impl<'a> Dex<'a> {
         added.catch_up(&self.protos, |proto| (proto.result, proto.parameters.clone()));
         let compare = |other: &Proto| (other.result, &*other.parameters).cmp(&(result, parameters));
         let key = (result, parameters.into());
-        let found = search(added.sorted(&self.protos), compare).or_else(|| added.indices.get(&key).copied());
+        let found = search(added.sorted(&self.protos), compare).or_else(|| added.index(&key));
         found.unwrap_or_else(|| {
             let kinds = std::iter::once(&result).chain(parameters);
             let letters = kinds.filter_map(|&kind| self.descriptor(kind)?.first().copied());
@@ -158,22 +114,20 @@ impl<'a> Dex<'a> {
     pub fn find_or_add_field(&mut self, class: u32, name: &str, kind: u32) -> u32 {
         let field = Field { class, kind, name: self.find_or_add_string(name) };
         let added = &mut self.lookup.fields;
-        added.catch_up(&self.fields, |&field| field);
         let key = |field: &Field| (field.class, field.name, field.kind);
+        added.catch_up(&self.fields, key);
         let found = search(added.sorted(&self.fields), |other| key(other).cmp(&key(&field)));
-        found.or_else(|| added.indices.get(&field).copied()).unwrap_or_else(|| push(&mut self.fields, field))
+        found.or_else(|| added.index(&key(&field))).unwrap_or_else(|| push(&mut self.fields, field))
     }
 
     /// The index of a method by the indices of its class and proto. It is added if it is missing.
     pub fn find_or_add_method(&mut self, class: u32, name: &str, proto: u32) -> u32 {
         let method = Method { class, proto, name: self.find_or_add_string(name) };
         let added = &mut self.lookup.methods;
-        added.catch_up(&self.methods, |&method| method);
         let key = |method: &Method| (method.class, method.name, method.proto);
+        added.catch_up(&self.methods, key);
         let found = search(added.sorted(&self.methods), |other| key(other).cmp(&key(&method)));
-        found
-            .or_else(|| added.indices.get(&method).copied())
-            .unwrap_or_else(|| push(&mut self.methods, method))
+        found.or_else(|| added.index(&key(&method))).unwrap_or_else(|| push(&mut self.methods, method))
     }
 
     /// Notes that the tables are sorted as far as they are filled.

@@ -16,6 +16,7 @@
 pub mod code;
 mod error;
 mod find;
+mod lookup;
 mod model;
 pub mod mutf8;
 pub mod read;
@@ -25,11 +26,10 @@ mod split;
 mod uses;
 mod write;
 
-pub use error::{Limit, Malformed};
-pub use find::Lookup;
+pub use error::{Limit, Malformed, WriteError};
+pub use lookup::Lookup;
 pub use model::{
     Annotation, AnnotationSet, Annotations, CallSite, Class, ClassField, ClassMethod, Dex, Field, Handle,
     Method, MethodCode, ParameterSets, Proto, Value,
 };
 pub use remap::Remap;
-pub use write::WriteError;

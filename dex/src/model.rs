@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::code::{Body, Code};
-use crate::find::Lookup;
+use crate::lookup::Lookup;
 
 /// A dex file: its tables and classes.
 ///

@@ -6,7 +6,7 @@ use crate::repository;
 
 /// The crates by directory, the lowest floor first.
 const FLOORS: [&[&str]; 5] = [
-    &["trace-format", "device/test-device"],
+    &["trace-format", "device/test-device", "dex", "dex/verifier", "apk"],
     &["native-signal", "native-stacks", "trace-rules", "recorder", "instrumenter", "device"],
     &["trace-runtime", "exporter"],
     &["exporter/android", "web"],

@@ -6,7 +6,6 @@
 mod body;
 mod debug;
 mod facts;
-mod fault;
 mod insert;
 mod instruction;
 mod layout;
@@ -26,9 +25,9 @@ mod tests;
 
 use std::borrow::Cow;
 
+pub use crate::error::Fault;
 pub use body::Body;
 pub use facts::{Call, Facts, Invoke, facts};
-pub use fault::Fault;
 pub use instruction::{Instruction, Label, Operand};
 pub use opcode::{Format, Opcode, Reference, Role, opcode};
 pub use remapped::Use;

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use super::body::Body;
 use super::debug::{self, What};
-use super::fault::Fault;
 use super::instruction::{pair, unit};
 use super::opcode::{CONST_STRING, Format, Opcode, Reference};
 use super::scan::{Broken, Scan, Step};
 use super::{Code, Handler};
+use crate::error::Fault;
 use crate::error::{Limit, Malformed};
 use crate::remap::Remap;
 

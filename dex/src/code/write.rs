@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::body::{Body, Payload};
 use super::debug::{self, Debug, Event, What};
-use super::fault::Fault;
 use super::instruction::{Instruction, Operand, encode};
 use super::layout::{Layout, is_if};
 use super::leb::{sleb_length, uleb_length};
@@ -12,6 +11,7 @@ use super::opcode::{CONST_STRING, CONST_STRING_JUMBO, GOTO, GOTO_16, GOTO_32, IF
 use super::remapped::Indices;
 use super::scan::{DATA, PACKED, SPARSE};
 use super::{Code, Handler, Try};
+use crate::error::Fault;
 use crate::error::{Limit, Malformed};
 use crate::remap::Remap;
 

@@ -11,14 +11,12 @@
 mod annotations;
 pub(crate) mod classes;
 mod code;
-mod error;
 mod file;
 mod order;
 mod output;
 mod pool;
 mod values;
 
-pub use self::error::WriteError;
 use self::file::File;
 use self::order::Order;
 use self::output::Output;
