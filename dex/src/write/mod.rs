@@ -21,6 +21,7 @@ use self::file::File;
 use self::order::Order;
 use self::output::Output;
 use self::pool::Pool;
+use crate::WriteError;
 use crate::uses::Used;
 use crate::{Class, Dex, Remap, mutf8};
 
