@@ -23,6 +23,7 @@ pub mod read;
 mod remap;
 mod sha1;
 mod split;
+mod tracing;
 mod uses;
 mod write;
 

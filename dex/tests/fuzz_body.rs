@@ -1,6 +1,6 @@
 //! What a fuzz target does with bytes, and a test that it does so with the repository's own files.
 
-use dex::code::trace::{Calls, Exits, Kind, Parameter, Shape};
+use dex::code::trace::Exits;
 use dex::code::{Body, facts};
 use dex::{Dex, MethodCode};
 
@@ -29,13 +29,7 @@ pub fn dex(bytes: &[u8]) {
 }
 
 fn trace_all(dex: &mut Dex<'_>) {
-    let class = dex.find_or_add_type("Ldev/anrscope/MethodBeat;");
-    let (void, int) = (dex.find_or_add_type("V"), dex.find_or_add_type("I"));
-    let proto = dex.find_or_add_proto(void, &[int]);
-    let calls = Calls {
-        enter: dex.find_or_add_method(class, "i", proto),
-        exit: dex.find_or_add_method(class, "o", proto),
-    };
+    let calls = dex.find_or_add_calls("Ldev/anrscope/MethodBeat;");
     let mut classes = std::mem::take(&mut dex.classes);
     let methods = classes
         .iter_mut()
@@ -44,23 +38,7 @@ fn trace_all(dex: &mut Dex<'_>) {
         let Some(MethodCode::Read(code)) = &method.code else { continue };
         let Ok(_) = facts(code) else { continue };
         let Ok(mut body) = Body::read(code) else { continue };
-        let id = dex.methods.get(method.method as usize);
-        let proto = id.and_then(|id| dex.protos.get(id.proto as usize));
-        let Some((id, proto)) = id.zip(proto) else { continue };
-        let parameter = |&declared: &u32| Parameter {
-            kind: match dex.descriptor(declared) {
-                Some([b'J' | b'D']) => Kind::Wide,
-                Some([b'L' | b'[', ..]) => Kind::Object,
-                _ => Kind::Plain,
-            },
-            declared,
-        };
-        let shape = Shape {
-            parameters: proto.parameters.iter().map(parameter).collect(),
-            is_static: method.access & 8 != 0,
-            is_constructor: dex.string(id.name) == Some(b"<init>"),
-            this: None,
-        };
+        let Some(shape) = dex.shape(method, None) else { continue };
         if body.trace(&shape, 0x1_2345, calls, Exits::All).is_ok() {
             method.code = Some(MethodCode::Edited(Box::new(body)));
         }

@@ -23,26 +23,10 @@ use crate::waits;
 pub(crate) fn scan_class(bytes: &[u8], selection: &Selection) -> Result<ClassFacts, SkipReason> {
     let class = ClassFile::read(bytes)?;
     let in_file = text::decode(class.name).into_owned();
-    let mapping = selection.mapping.as_ref();
-    let original = mapping.and_then(|mapping| mapping.class(&in_file)).filter(|name| **name != in_file);
-    let mut facts = ClassFacts {
-        source_file: class.source_file.map(|file| text::decode(file).into_owned()),
-        supertypes: class.names_of_supertypes(),
-        access: class.access,
-        ..ClassFacts::default()
-    };
-    if let Some(file) = mapping.and_then(|mapping| mapping.source_file(&in_file)) {
-        facts.source_file = Some(file.to_owned());
-    }
-    (facts.name, facts.obfuscated) = match original {
-        Some(original) => (original.to_owned(), Some(in_file)),
-        None => (in_file, None),
-    };
-    if !text::fits_a_line(&facts.name) || !text::fits_a_line(facts.name_in_file()) {
-        return Err(SkipReason::ControlCharacter);
-    }
-    // The source file only adds to the map, so an invalid one is ignored.
-    facts.source_file = facts.source_file.filter(|file| text::fits_a_line(file));
+    let source_file = class.source_file.map(|file| text::decode(file).into_owned());
+    let mut facts = ClassFacts::named(in_file, source_file, selection.mapping.as_ref())?;
+    facts.supertypes = class.names_of_supertypes();
+    facts.access = class.access;
     if selection.compat == Compat::Matrix {
         facts.matrix = MatrixFacts::try_from(&class)?;
     }
@@ -125,43 +109,16 @@ struct MethodScan<'a> {
 impl MethodScan<'_> {
     fn at(&self, method: &Method<'_>, annotations: &[String], is_task: bool) -> MethodFacts {
         let (name, descriptor) = (text::decode(method.name), text::decode(method.descriptor));
-        let mut found = MethodFacts {
-            access: method.access,
-            name: name.as_ref().into(),
-            descriptor: descriptor.as_ref().into(),
-            first_line: None,
-            verdict: Verdict::NoCode,
-            by_default: false,
-            body: None,
-            cost: None,
-            in_file: None,
-            ambiguous: false,
-            rule: 0,
-            kept_id: 0,
-        };
         let has_code = method.access & (access::NATIVE | access::ABSTRACT) == 0;
         let code = match self.blocked || !has_code {
             true => Ok(None),
             false => Code::for_method(self.class, method),
         };
-        if let Some(mapping) = &self.selection.mapping {
-            let line = code.as_ref().ok().and_then(Option::as_ref);
-            let line = line.and_then(|code| code.first_line(self.class));
-            let original = mapping.method(self.facts.name_in_file(), &name, &descriptor, line);
-            found.name = original.name.into();
-            found.descriptor = original.descriptor.into();
-            found.first_line = original.line;
-            found.ambiguous = original.ambiguous;
-            if (&*found.name, &*found.descriptor) != (&*name, &*descriptor) {
-                found.in_file = Some(Box::new((name.as_ref().into(), descriptor.as_ref().into())));
-            }
-        }
-        if [&*name, &*descriptor, &*found.name, &*found.descriptor]
-            .iter()
-            .any(|name| !text::fits_a_line(name))
-        {
-            // Abstract methods too, because Matrix lists them.
-            found.verdict = Verdict::Skip(SkipReason::ControlCharacter);
+        let line =
+            || code.as_ref().ok().and_then(Option::as_ref).and_then(|code| code.first_line(self.class));
+        let mapping = self.selection.mapping.as_ref();
+        let mut found = MethodFacts::named(method.access, (&name, &descriptor), self.facts, mapping, line);
+        if found.verdict != Verdict::NoCode {
             return found;
         }
         found.verdict = match &code {

@@ -1,7 +1,7 @@
 //! Editing a dex file: the calls of `i` and `o` in its traced methods.
 
 use dex::code::Body;
-use dex::code::trace::{Calls, Exits, Kind, Parameter, Shape};
+use dex::code::trace::{Calls, Exits};
 use dex::{Class, ClassMethod, Dex, MethodCode, WriteError};
 use rayon::prelude::*;
 
@@ -29,13 +29,7 @@ pub(crate) fn edit<'i>(
     exits: options::Exits,
     ids: &(dyn Fn(usize) -> &'i [u32] + Sync),
 ) -> (Vec<Changed>, Vec<Skipped>) {
-    let class = dex.find_or_add_type(&format!("L{call_class};"));
-    let (void, int) = (dex.find_or_add_type("V"), dex.find_or_add_type("I"));
-    let proto = dex.find_or_add_proto(void, &[int]);
-    let calls = Calls {
-        enter: dex.find_or_add_method(class, "i", proto),
-        exit: dex.find_or_add_method(class, "o", proto),
-    };
+    let calls = dex.find_or_add_calls(&format!("L{call_class};"));
     let exits = match exits {
         options::Exits::All => Exits::All,
         options::Exits::Normal => Exits::Normal,
@@ -77,31 +71,10 @@ fn trace(
     let Some(MethodCode::Read(code)) = &method.code else { return Ok((0, 0)) };
     let broken = |what: String| SkipReason::BrokenDex(what);
     let mut body = Body::read(code).map_err(|error| broken(error.to_string()))?;
-    let shape = shape(dex, method, this).ok_or_else(|| broken("its prototype is missing".to_owned()))?;
+    let shape = dex.shape(method, this).ok_or_else(|| broken("its prototype is missing".to_owned()))?;
     let traced = body.trace(&shape, id, calls, exits)?;
     method.code = Some(MethodCode::Edited(Box::new(body)));
     Ok(traced.units)
-}
-
-/// Returns the types of a method's parameters. `this` is the index of the string of that name.
-fn shape(dex: &Dex<'_>, method: &ClassMethod<'_>, this: Option<u32>) -> Option<Shape> {
-    const STATIC: u32 = 0x0008;
-    let id = dex.methods.get(method.method as usize)?;
-    let proto = dex.protos.get(id.proto as usize)?;
-    let parameter = |&declared: &u32| {
-        let kind = match names::descriptor(dex, declared).as_bytes() {
-            [b'J' | b'D'] => Kind::Wide,
-            [b'L' | b'[', ..] => Kind::Object,
-            _ => Kind::Plain,
-        };
-        Parameter { kind, declared }
-    };
-    Some(Shape {
-        parameters: proto.parameters.iter().map(parameter).collect(),
-        is_static: method.access & STATIC != 0,
-        is_constructor: names::string(dex, id.name) == "<init>",
-        this: this.map(|this| (id.class, this)),
-    })
 }
 
 /// A dex file that is written; several files if its tables would overflow.

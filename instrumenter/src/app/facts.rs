@@ -10,7 +10,6 @@ use dex::{AnnotationSet, Class, ClassMethod, Dex, MethodCode};
 
 use super::{cost, desugared, names};
 use crate::class::class_file::access;
-use crate::class::text;
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
 use crate::error::SkipReason;
 use crate::rules::Subject;
@@ -30,26 +29,11 @@ pub(crate) fn scan_class(
     selection: &Selection,
 ) -> Result<ClassFacts, SkipReason> {
     let in_file = names::class(dex, class.class).into_owned();
-    let mapping = selection.mapping.as_ref();
-    let original = mapping.and_then(|mapping| mapping.class(&in_file)).filter(|name| **name != in_file);
+    let source_file = class.source_file.map(|file| names::string(dex, file).into_owned());
+    let mut facts = ClassFacts::named(in_file, source_file, selection.mapping.as_ref())?;
     let supertypes = class.super_class.iter().chain(&class.interfaces);
-    let mut facts = ClassFacts {
-        source_file: class.source_file.map(|file| names::string(dex, file).into_owned()),
-        supertypes: supertypes.map(|&kind| names::class(dex, kind).as_ref().into()).collect(),
-        access: class.access as u16,
-        ..ClassFacts::default()
-    };
-    if let Some(file) = mapping.and_then(|mapping| mapping.source_file(&in_file)) {
-        facts.source_file = Some(file.to_owned());
-    }
-    (facts.name, facts.obfuscated) = match original {
-        Some(original) => (original.to_owned(), Some(in_file)),
-        None => (in_file, None),
-    };
-    if !text::fits_a_line(&facts.name) || !text::fits_a_line(facts.name_in_file()) {
-        return Err(SkipReason::ControlCharacter);
-    }
-    facts.source_file = facts.source_file.filter(|file| text::fits_a_line(file));
+    facts.supertypes = supertypes.map(|&kind| names::class(dex, kind).as_ref().into()).collect();
+    facts.access = class.access as u16;
     let untouchable = selection.untouchable(&facts.name);
     let annotations = Annotations::read(dex, class, selection);
     let view = ClassView { name: &facts.name, annotations: &annotations.class, untouchable };
@@ -113,20 +97,7 @@ impl MethodScan<'_> {
         let name = id.map(|id| names::string(dex, id.name)).unwrap_or_default();
         let descriptor = id.map(|id| names::method_descriptor(dex, id.proto)).unwrap_or_default();
         let locks = method.access & DECLARED_SYNCHRONIZED != 0;
-        let mut found = MethodFacts {
-            access: method.access as u16 | if locks { access::SYNCHRONIZED } else { 0 },
-            name: name.as_ref().into(),
-            descriptor: descriptor.as_str().into(),
-            first_line: None,
-            verdict: Verdict::NoCode,
-            by_default: false,
-            body: None,
-            cost: None,
-            in_file: None,
-            ambiguous: false,
-            rule: 0,
-            kept_id: 0,
-        };
+        let access = method.access as u16 | if locks { access::SYNCHRONIZED } else { 0 };
         let code = match &method.code {
             Some(MethodCode::Read(code)) => Some(code),
             _ => None,
@@ -136,19 +107,9 @@ impl MethodScan<'_> {
             let line = of_code.as_ref().ok().and_then(Option::as_ref).and_then(|facts| facts.first_line);
             line.and_then(|line| u16::try_from(line).ok())
         };
-        if let Some(mapping) = &self.selection.mapping {
-            let original = mapping.method(self.facts.name_in_file(), &name, &descriptor, line());
-            found.name = original.name.into();
-            found.descriptor = original.descriptor.into();
-            found.first_line = original.line;
-            found.ambiguous = original.ambiguous;
-            if (&*found.name, &*found.descriptor) != (&*name, descriptor.as_str()) {
-                found.in_file = Some(Box::new((name.as_ref().into(), descriptor.as_str().into())));
-            }
-        }
-        if [&*name, &descriptor, &*found.name, &*found.descriptor].iter().any(|name| !text::fits_a_line(name))
-        {
-            found.verdict = Verdict::Skip(SkipReason::ControlCharacter);
+        let mapping = self.selection.mapping.as_ref();
+        let mut found = MethodFacts::named(access, (&name, &descriptor), self.facts, mapping, line);
+        if found.verdict != Verdict::NoCode {
             return found;
         }
         let Some(code) = code else { return found };

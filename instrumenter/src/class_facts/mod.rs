@@ -3,6 +3,7 @@
 pub(crate) mod body;
 pub(crate) mod focus;
 pub(crate) mod matrix;
+mod naming;
 
 use self::body::Body;
 use self::focus::FocusFacts;
