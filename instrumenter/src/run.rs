@@ -280,10 +280,12 @@ pub(crate) fn assign_ids(session: &mut Session<'_>, kept: Option<&SavedMaps>) ->
     Ok(map)
 }
 
-struct Clock(Instant);
+/// Measures one step after the other.
+pub(crate) struct Clock(pub(crate) Instant);
 
 impl Clock {
-    fn lap(&mut self) -> Duration {
+    /// Returns the time since the last call.
+    pub(crate) fn lap(&mut self) -> Duration {
         let before = core::mem::replace(&mut self.0, Instant::now());
         self.0 - before
     }

@@ -1,5 +1,8 @@
 //! What the instrumented app cannot do: found in its manifest, names and code.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+
 use apk::layout::Entry;
 use apk::protection::{self, Evidence, Finding, Severity};
 use dex::code::Use;
@@ -21,13 +24,16 @@ pub(crate) fn find(packages: &[Package<'_>], dexes: &[&Dex<'_>]) -> Result<Vec<F
     let names: Vec<String> =
         packages.iter().flat_map(|package| &package.entries).map(Entry::display_name).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    // Each component of a manifest is looked up.
+    let defined: HashSet<Cow<'_, str>> =
+        dexes.iter().flat_map(|dex| dex.classes.iter().map(|class| names::class(dex, class.class))).collect();
     let mut all = Vec::new();
     for package in packages {
         let bases = package.modules.iter().filter(|module| module.is_base());
         for (_, manifest) in bases.filter_map(|module| module.manifest.as_ref()) {
             let evidence = Evidence {
                 facts: manifest.facts(),
-                defines_class: &|class| defines(dexes, class),
+                defines_class: &|class| defined.contains(class.replace('.', "/").as_str()),
                 referrers: &|class, member| referrers(dexes, class, member),
                 entries: &names,
             };
@@ -42,12 +48,6 @@ pub(crate) fn find(packages: &[Package<'_>], dexes: &[&Dex<'_>]) -> Result<Vec<F
         }
     }
     Ok(all)
-}
-
-/// Whether a file defines the class of this name in Java's form.
-fn defines(dexes: &[&Dex<'_>], class: &str) -> bool {
-    let name = class.replace('.', "/");
-    dexes.iter().any(|dex| dex.classes.iter().any(|class| names::class(dex, class.class) == name))
 }
 
 /// Returns a few classes whose code refers to a method or field, in Java's form.

@@ -20,7 +20,7 @@ use crate::error::SkipReason;
 use crate::explained::ExplainedClass;
 use crate::method_map::MethodMap;
 use crate::options::{Input, MapPaths, Options};
-use crate::run::assign_ids;
+use crate::run::{Clock, assign_ids};
 use crate::selection::Selection;
 use crate::session::Session;
 use crate::source::write_maps;
@@ -95,7 +95,7 @@ pub fn instrument_app(
     let common = &options.common;
     let pool = ThreadPoolBuilder::new().num_threads(common.threads).build();
     let pool = pool.map_err(|_| crate::Error::Threads { threads: common.threads })?;
-    let begin = Instant::now();
+    let mut clock = Clock(Instant::now());
     crate::outputs::check(inputs, common, None)?;
     let runtime = Runtime::read(options.runtime, options.runtime_path.as_deref())?;
     runtime.check_abis(&options.abis)?;
@@ -113,7 +113,7 @@ pub fn instrument_app(
             origins.push(Origin { file: number, inner });
         }
     }
-    times.read = begin.elapsed();
+    times.read = clock.lap();
     let mut loaded = pool.install(|| load(&packages))?;
     check(&packages, &loaded, common)?;
 
@@ -121,14 +121,14 @@ pub fn instrument_app(
     let mut session = Session::new(common, selection, &pool);
     scan(&mut loaded, &packages, &origins, &files, &mut session);
     session.end_inputs();
-    times.collect = begin.elapsed() - times.read;
+    times.collect = clock.lap();
     // Without a cache nothing is packed.
     let _ = session.settle();
     let map = assign_ids(&mut session, None)?;
     let tally = session.tally(&map);
     progress(Progress::Numbered { classes: session.classes.len(), methods: tally.traced });
     session.note_broken_methods();
-    times.number = begin.elapsed() - times.read - times.collect;
+    times.number = clock.lap();
 
     let findings = findings::find(&packages, &loaded.iter().map(|loaded| &loaded.dex).collect::<Vec<_>>())?;
     let has_runtime = |package: usize, module: usize| {
@@ -179,9 +179,9 @@ pub fn instrument_app(
     map_files.extend(maps.ignored.as_ref().map(|path| (path, texts.ignored.as_ref())));
     map_files.extend(maps.lines.as_ref().map(|path| (path, texts.lines.as_ref())));
     write_maps(&map_files, inputs, &mut staged)?;
-    times.write = begin.elapsed() - times.read - times.collect - times.number;
+    times.write = clock.lap();
     staged.into_iter().try_for_each(Staged::commit)?;
-    times.commit = begin.elapsed() - times.read - times.collect - times.number - times.write;
+    times.commit = clock.lap();
     let methods = Summary { explained, ..session.summarize(&map, &tally, times) };
     Ok(AppSummary { methods, packages: summaries, findings })
 }
@@ -309,7 +309,7 @@ fn edit_all(
         let (mut edits, mut skipped, mut method_ids_after) = (Vec::new(), Vec::new(), method_ids_before);
         let package = packages.get(one.package);
         let file = package.and_then(|package| package.modules.get(one.module)?.dexes.get(one.file));
-        let mut parts = vec![file.map(|file| file.bytes.clone()).unwrap_or_default()];
+        let parts;
         if changed > 0 || one.in_container {
             let (call_class, exits) = (&options.call_class, options.exits);
             (edits, skipped) =
@@ -324,6 +324,8 @@ fn edit_all(
                 reason,
             })?;
             (parts, method_ids_after) = (written.parts, written.method_ids);
+        } else {
+            parts = vec![file.map(|file| file.bytes.clone()).unwrap_or_default()];
         }
         let number = |class: usize| one.numbers.get(class).copied().flatten();
         let explains = |class: usize| -> Option<ExplainedClass> {
