@@ -314,9 +314,7 @@ fn next_steps(summary: &AppSummary, inputs: &[Input], map: &Path) -> String {
 
 /// A path as a shell takes it.
 fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(&byte);
-    if text.bytes().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    device::quote(&path.display().to_string())
 }
 
 fn add_json(json: &mut serde_json::Value, summary: &AppSummary) {
