@@ -19,8 +19,7 @@ use crate::code::body::{Body, Catch, Range};
 use crate::code::insert::{Cover, Insertion};
 use crate::code::instruction::{Instruction, Label, Operand};
 use crate::code::opcode::{
-    INVOKE_STATIC, INVOKE_STATIC_RANGE, MONITOR_ENTER, MONITOR_EXIT, MOVE_EXCEPTION, MOVE_RESULT,
-    MOVE_RESULT_OBJECT, Role, THROW,
+    MONITOR_ENTER, MONITOR_EXIT, MOVE_EXCEPTION, MOVE_RESULT, MOVE_RESULT_OBJECT, Role, THROW,
 };
 
 /// An argument of an inserted call.
@@ -298,7 +297,7 @@ fn is_move_result(op: u8) -> bool {
 /// Appends a call, with its arguments in registers from `first` on. `moved` says where objects are that are no longer in their
 /// registers.
 fn put(call: &StaticCall, first: u16, moved: &BTreeMap<u16, u16>, result: u16, out: &mut Vec<Instruction>) {
-    let mut list = Vec::new();
+    let mut count = 0;
     for (register, argument) in (first..first + MAX_ARGUMENTS).zip(&call.arguments) {
         out.push(match *argument {
             Argument::Number(number) => emit::load(register, number),
@@ -309,14 +308,7 @@ fn put(call: &StaticCall, first: u16, moved: &BTreeMap<u16, u16>, result: u16, o
             Argument::Result(true) => emit::move_to(register, result, Kind::Object),
             Argument::Result(false) => emit::move_to(register, result, Kind::Plain),
         });
-        list.push(register);
+        count += 1;
     }
-    let operand = Operand::Index(call.method);
-    out.push(match list.last() {
-        Some(16..) => Instruction {
-            count: list.len() as u8,
-            ..Instruction::new(INVOKE_STATIC_RANGE, &list[..1], operand)
-        },
-        _ => Instruction::new(INVOKE_STATIC, &list, operand),
-    });
+    out.push(emit::invoke(call.method, first, count));
 }

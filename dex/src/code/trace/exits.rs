@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::constructor::Prelude;
-use super::{Untraceable, emit, locks};
+use super::{Ends, Untraceable, locks};
 use crate::code::body::{Body, Catch, Range};
 use crate::code::debug::{Event, What};
 use crate::code::instruction::{Instruction, Label, Operand};
@@ -131,7 +131,7 @@ struct Stub {
 }
 
 /// Replaces returns, and appends stubs and the handler.
-pub(super) fn append(body: &mut Body, id: u32, exit: u32, handler: Option<Label>) {
+pub(super) fn append(body: &mut Body, ends: &Ends<'_>, handler: Option<Label>) {
     let lines = Lines::of(body);
     let last = body.instructions.pop_if(|instruction| is_return(instruction.op));
     let end = body.instructions.len() as u32;
@@ -165,15 +165,17 @@ pub(super) fn append(body: &mut Body, id: u32, exit: u32, handler: Option<Label>
     for Stub { back, label, line } in stubs {
         let at = body.instructions.len() as u32;
         place(body, label, at, line);
-        body.instructions.extend(emit::call(beside(&back), id, exit));
+        let returned = Some(back.registers[0]).filter(|_| back.op == RETURN_OBJECT);
+        body.instructions.extend(ends.exit(beside(&back, ends.width()), returned));
         body.instructions.push(Instruction { pc: Instruction::NEW, ..back });
     }
     if let Some(label) = handler {
         let at = body.instructions.len() as u32;
         place(body, label, at, None);
-        body.instructions.push(Instruction::new(MOVE_EXCEPTION, &[1], Operand::None));
-        body.instructions.extend(emit::call(0, id, exit));
-        body.instructions.push(Instruction::new(THROW, &[1], Operand::None));
+        let thrown = ends.width();
+        body.instructions.push(Instruction::new(MOVE_EXCEPTION, &[thrown], Operand::None));
+        body.instructions.extend(ends.exit(0, Some(thrown)));
+        body.instructions.push(Instruction::new(THROW, &[thrown], Operand::None));
     }
 }
 
@@ -187,13 +189,13 @@ fn place(body: &mut Body, label: Label, at: u32, line: Option<u32>) {
     }
 }
 
-/// Returns the lowest register that a return does not read.
-fn beside(back: &Instruction) -> u16 {
+/// Returns the first of the lowest `width` registers in a row that a return does not read.
+pub(super) fn beside(back: &Instruction, width: u16) -> u16 {
     match (back.op, back.registers[0]) {
         (RETURN_VOID, _) => 0,
-        (RETURN_WIDE, 0) => 2,
-        (_, 0) => 1,
-        _ => 0,
+        (_, register) if register >= width => 0,
+        (RETURN_WIDE, register) => register + 2,
+        (_, register) => register + 1,
     }
 }
 
