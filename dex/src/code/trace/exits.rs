@@ -132,7 +132,6 @@ struct Stub {
 
 /// Replaces returns, and appends stubs and the handler.
 pub(super) fn append(body: &mut Body, ends: &Ends<'_>, handler: Option<Label>) {
-    let lines = Lines::of(body);
     let last = body.instructions.pop_if(|instruction| is_return(instruction.op));
     let end = body.instructions.len() as u32;
     // The stub of a return that is last takes its place.
@@ -152,10 +151,11 @@ pub(super) fn append(body: &mut Body, ends: &Ends<'_>, handler: Option<Label>) {
         if !is_return(back.op) {
             continue;
         }
+        let line = body.line_at(position);
         let label = *known.entry(key(&back)).or_insert_with(|| {
             body.labels.push(end);
             let label = (body.labels.len() - 1) as Label;
-            stubs.push(Stub { back, label, line: lines.at(position) });
+            stubs.push(Stub { back, label, line });
             label
         });
         if let Some(place) = body.instructions.get_mut(position as usize) {
@@ -196,25 +196,6 @@ pub(super) fn beside(back: &Instruction, width: u16) -> u16 {
         (_, register) if register >= width => 0,
         (RETURN_WIDE, register) => register + 2,
         (_, register) => register + 1,
-    }
-}
-
-/// The line entries of a body.
-struct Lines(Vec<(u32, u32)>);
-
-impl Lines {
-    fn of(body: &Body) -> Self {
-        let events = body.debug.iter().flat_map(|debug| &debug.events);
-        let lines = events.filter_map(|event| match event.what {
-            What::Line(line) => Some((event.at, line)),
-            _ => None,
-        });
-        Self(lines.collect())
-    }
-
-    fn at(&self, position: u32) -> Option<u32> {
-        let behind = self.0.partition_point(|(at, _)| *at <= position);
-        self.0.get(behind.checked_sub(1)?).map(|(_, line)| *line)
     }
 }
 
