@@ -5,6 +5,7 @@
 //!   package    entries; for each module manifest and dex files
 //!   facts      the classes of a dex file, with the decisions of crate::selection
 //!   desugared  the code that D8 has written, which is not traced
+//!   waits      what is recorded around calls and locks
 //!   edit       the calls in traced methods
 //!   output     dex files, runtime, manifest, libraries, signature
 //! ```
@@ -25,6 +26,7 @@ mod package;
 mod run;
 mod runtime;
 mod summary;
+mod waits;
 
 pub use apk::protection::{Finding, Severity};
 pub use apk::sign::{Identity, KeyError};

@@ -15,6 +15,7 @@ use super::output::{self, Output};
 use super::package::Package;
 use super::runtime::{MAP_ID_CLASS, Runtime};
 use super::summary::AppSummary;
+use super::waits::{Lambdas, Listed, Original};
 use super::{edit, facts, findings, names};
 use crate::error::SkipReason;
 use crate::explained::ExplainedClass;
@@ -63,6 +64,8 @@ struct Loaded<'a> {
     dex: Dex<'a>,
     /// By the position of its classes, the number of the class in the run.
     numbers: Vec<Option<usize>>,
+    /// The lambdas that may be tasks; none if no waits are recorded.
+    lambdas: Lambdas,
     /// Whether its file contains other dex files too.
     in_container: bool,
 }
@@ -207,7 +210,15 @@ fn load<'a>(packages: &'a [Package<'a>]) -> Result<Vec<Loaded<'a>>, Error> {
                 }
             })?;
             let in_container = dexes.len() > 1;
-            let loaded = |dex| Loaded { package, module, file, dex, numbers: Vec::new(), in_container };
+            let loaded = |dex| Loaded {
+                package,
+                module,
+                file,
+                dex,
+                numbers: Vec::new(),
+                lambdas: Lambdas::default(),
+                in_container,
+            };
             Ok(dexes.into_iter().map(loaded).collect())
         })
         .collect();
@@ -251,10 +262,13 @@ fn scan<'a>(
     for one in loaded {
         let dex = &one.dex;
         let selection = &session.selection;
+        let original = Original { mapping: selection.mapping.as_ref() };
+        let lambdas = selection.waits.as_ref().map(|waits| Lambdas::read(dex, waits, original));
+        let lambdas = lambdas.unwrap_or_default();
         let scanned: Vec<_> = session.pool.install(|| {
             let classes = dex.classes.par_iter().with_min_len(16);
             classes
-                .map(|class| session.clocks.parse.time(|| facts::scan_class(dex, class, selection)))
+                .map(|class| session.clocks.parse.time(|| facts::scan_class(dex, class, selection, &lambdas)))
                 .collect()
         });
         let input = input_of(one.package, packages, origins, files);
@@ -269,7 +283,7 @@ fn scan<'a>(
                 }
             });
         }
-        one.numbers = numbers;
+        (one.numbers, one.lambdas) = (numbers, lambdas);
     }
 }
 
@@ -298,6 +312,11 @@ fn edit_all(
         changed: usize,
         explained: Vec<ExplainedClass>,
     }
+    let selection = &session.selection;
+    let listed = selection.waits.as_ref().map(|catalogue| {
+        let dexes: Vec<_> = loaded.iter().map(|one| &one.dex).collect();
+        Listed::new(catalogue, Original { mapping: selection.mapping.as_ref() }, &session.classes, &dexes)
+    });
     let rewrite = |mut one: Loaded<'_>| -> Result<One, Error> {
         let ids = |class: usize| -> &[u32] {
             let number = one.numbers.get(class).copied().flatten();
@@ -312,8 +331,9 @@ fn edit_all(
         let parts;
         if changed > 0 || one.in_container {
             let (call_class, exits) = (&options.call_class, options.exits);
+            let waits = listed.as_ref().map(|listed| (listed, &mut one.lambdas));
             (edits, skipped) =
-                session.clocks.rewrite.time(|| edit::edit(&mut one.dex, call_class, exits, &ids));
+                session.clocks.rewrite.time(|| edit::edit(&mut one.dex, call_class, exits, &ids, waits));
             let written = edit::write(core::mem::take(&mut one.dex));
             let written = written.map_err(|reason| Error::Dex {
                 package: package.map(|package| package.name.clone()).unwrap_or_default(),

@@ -485,3 +485,33 @@ fn a_call_is_recorded_with_objects_and_result() {
     assert_eq!(new.tries, [Try { start: 7, length: 3, handler: 0 }]);
     assert_eq!((new.registers, new.ins, new.outs), (10, 1, 2));
 }
+
+#[test]
+fn the_code_behind_a_lock_has_a_handler_that_releases_it() {
+    // monitor-enter v1; const/4 v0, 1; monitor-exit v1; return-void: nothing in between can throw
+    let list = [0x011D, 0x1012, 0x011E, 0x000E];
+    let code = Code { registers: 2, ins: 1, units: units(&list), ..Code::default() };
+    let shape = Shape {
+        parameters: vec![Parameter { kind: Kind::Object, declared: 1 }],
+        is_static: true,
+        ..Shape::default()
+    };
+    let site = Around {
+        at: 0,
+        behind: vec![StaticCall { method: 9, arguments: vec![Argument::Object(1)] }],
+        ..Around::default()
+    };
+    let mut body = Body::read(&code).unwrap();
+    assert_eq!(body.around_calls(&shape, &[site]), Ok(1));
+    let new = body.encoded(&identity()).unwrap();
+    let expected = [
+        0xA107, 0x011D, 0x1307, 0x1071, 9, 3, // the parameter's place; the lock; g(object)
+        0x1012, 0x011E, 0x000E, // the old code
+        0x020D, 0x011E, 0x0227, // where g throws
+    ];
+    assert_eq!(new.units, units(&expected));
+    assert_eq!(new.tries, [Try { start: 2, length: 4, handler: 0 }]);
+    assert_eq!(new.handlers, [Handler { typed: Vec::new(), catch_all: Some(9) }]);
+    body.trace(&shape, ID, CALLS, Exits::All).unwrap();
+    check_structure(&body.encoded(&identity()).unwrap());
+}
