@@ -33,6 +33,7 @@ mod plan;
 mod progress;
 mod recordings;
 mod report;
+mod requests;
 mod retrace;
 mod scratch;
 #[cfg(unix)]
@@ -41,6 +42,7 @@ mod start;
 mod symbols;
 mod terminal;
 mod walk;
+mod watch_options;
 
 /// Record what an app's main thread was doing before it froze, and show it on a timeline
 #[derive(Parser)]
@@ -90,6 +92,7 @@ enum Sub {
     Plan(plan::Options),
     Export(export::Options),
     Report(report::Options),
+    Requests(requests::Options),
     Diff(diff::Options),
     Dump(dump::Options),
     Open(open::Options),
@@ -148,6 +151,7 @@ fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
         Sub::Plan(options) => plan::run(options),
         Sub::Export(options) => export::run(options),
         Sub::Report(options) => report::run(options),
+        Sub::Requests(options) => requests::run(options),
         Sub::Diff(options) => diff::run(options),
         Sub::Dump(options) => dump::run(options),
         Sub::Open(options) => open::run(&options),

@@ -50,6 +50,7 @@ pub mod plan;
 pub mod profile;
 mod regular_file;
 pub mod report;
+pub mod requests;
 pub mod retrace;
 mod source_sites;
 mod tally;

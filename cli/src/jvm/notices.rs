@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use exporter::profile::{Profile, share, time};
+use exporter::requests::Requests;
 use instrumenter::Summary;
 
 use super::class_log::Loaded;
@@ -122,6 +123,13 @@ impl Notices {
             counted(sum, "class"),
             listed.join(", ")
         ));
+    }
+
+    /// Prints the requests of the watched threads.
+    pub(super) fn requests(self, requests: &Requests) {
+        for (n, line) in requests.lines().iter().enumerate() {
+            if n == 0 { self.line(line) } else { self.raw(line) }
+        }
     }
 
     /// Prints how much of the program's time the recording covers, and where the time went.

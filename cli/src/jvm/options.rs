@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::watch_options::WatchOptions;
+
 /// Run a Java program and write a trace of all its threads (Linux)
 ///
 /// Takes the arguments of the java launcher. Instruments the jars and class directories of the class path into a temporary directory
@@ -24,6 +26,9 @@ Examples:
 
     # Record every call with its exact time, with room for 4 GB of events.
     anrscope jvm --resolution exact --buffer 4G -- -jar app.jar
+
+    # A server: which requests took two seconds or longer, and where.
+    anrscope jvm --watch 'http-nio-*' --limit 2s -- -jar server.jar
 
     # Write the trace elsewhere and keep the instrumented classes.
     anrscope jvm --out slow.pftrace --keep slow -- -Xmx2g -cp 'build/classes:libs/*' com.example.Main
@@ -86,6 +91,11 @@ pub(crate) struct Options {
     /// A file of additional blocking calls, as for anrscope instrument
     #[arg(long, value_name = "FILE")]
     pub(super) waits_catalogue: Option<PathBuf>,
+    /// Print the requests of the threads with these names at the end, in which * stands for any characters; may be repeated
+    #[arg(long, value_name = "NAME", help_heading = "A server")]
+    pub(super) watch: Vec<String>,
+    #[command(flatten, next_help_heading = "A server")]
+    pub(super) watched: WatchOptions,
     /// Print only errors on stderr
     #[arg(long, short)]
     pub(super) quiet: bool,

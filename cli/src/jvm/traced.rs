@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use exporter::open_recording;
 use exporter::profile::Profile;
+use exporter::requests::{Requests, Watch};
 use nix::sys::statvfs::{FsFlags, statvfs};
 
 use super::child::{Supervisor, exit_code};
@@ -88,6 +89,8 @@ struct Run {
     settings: Vec<OsString>,
     /// Recordings of an earlier run in `dir`.
     earlier: HashSet<(PathBuf, u64)>,
+    /// The requests to print.
+    watch: Option<Watch>,
 }
 
 /// How a program ended.
@@ -140,7 +143,8 @@ impl Run {
             ..instrumenter::Options::default()
         };
         let settings = properties::settings(options, buffer, launch, environment);
-        Ok(Self { dir, scratch, out, beside, instrumenter, buffer, settings, earlier })
+        let watch = (!options.watch.is_empty()).then(|| options.watched.on(&options.watch));
+        Ok(Self { dir, scratch, out, beside, instrumenter, buffer, settings, earlier, watch })
     }
 
     fn run(
@@ -277,6 +281,9 @@ impl Run {
         let inputs = opened.inputs();
         if let Some(input) = inputs.first().filter(|_| !notices.quiet) {
             notices.profile(&Profile::build(input.recording, input.map)?, ended.ran, self.buffer);
+            if let Some(watch) = &self.watch {
+                notices.requests(&Requests::find(input.recording, input.map, watch)?);
+            }
         }
         // A temporary directory is removed.
         let lasting = self.beside.is_some() || self.scratch.is_none();

@@ -42,6 +42,7 @@ mod program;
 mod rows;
 #[path = "../../../exporter/tests/schema/mod.rs"]
 mod schema;
+mod server;
 mod sigquit;
 mod spin;
 mod stack_bytes;

@@ -6,7 +6,7 @@
 //! its caller. Times are wall-clock times, whether a thread computes or sleeps.
 
 mod text;
-mod tree;
+pub(crate) mod tree;
 mod walk;
 
 use std::collections::HashMap;
@@ -20,6 +20,7 @@ use crate::model::{Names, wait_name};
 use tree::{CallTree, ROOT};
 use walk::{ThreadTime, walk};
 
+pub(crate) use text::path_line;
 pub use text::{share, time};
 
 /// Number of methods listed by self time.
@@ -128,13 +129,10 @@ fn of_thread(walked: &ThreadTime, names: &Names<'_>, name: String, tid: u32, lif
     let tree = &walked.tree;
     let totals = tree.totals();
     let in_calls = totals[ROOT as usize] - tree.own(ROOT);
-    let mut waited = 0;
     let mut own: HashMap<u32, u64> = HashMap::new();
     for node in tree.nodes().filter(|node| *node != ROOT) {
         let key = tree.key(node);
-        if wait_kind(key).is_some() {
-            waited += tree.own(node);
-        } else {
+        if wait_kind(key).is_none() {
             *own.entry(key).or_default() += tree.own(node);
         }
     }
@@ -142,22 +140,34 @@ fn of_thread(walked: &ThreadTime, names: &Names<'_>, name: String, tid: u32, lif
     // Equal times are sorted by number: the order of a hash table varies.
     hottest.sort_unstable_by_key(|(key, own)| (std::cmp::Reverse(*own), *key));
     hottest.truncate(MAX_HOTTEST);
-    let step = |node: u32| PathCall {
-        name: name_of(names, tree.key(node)),
-        total: totals[node as usize],
-        own: tree.own(node),
-    };
     ThreadProfile {
         name,
         tid,
         lifetime,
         covered: walked.covered,
         in_calls,
-        waited,
+        waited: waited(tree),
         too_short: walked.too_short,
-        path: heaviest_path(tree, &totals).into_iter().map(step).collect(),
+        path: path(tree, names),
         hottest: hottest.into_iter().map(|(key, own)| (name_of(names, key), own)).collect(),
     }
+}
+
+/// The time in recorded waits, ns.
+pub(crate) fn waited(tree: &CallTree) -> u64 {
+    let waits = tree.nodes().filter(|node| *node != ROOT && wait_kind(tree.key(*node)).is_some());
+    waits.map(|node| tree.own(node)).sum()
+}
+
+/// The heaviest path of calls, outermost first.
+pub(crate) fn path(tree: &CallTree, names: &Names<'_>) -> Vec<PathCall> {
+    let totals = tree.totals();
+    let step = |node: u32| PathCall {
+        name: name_of(names, tree.key(node)),
+        total: totals[node as usize],
+        own: tree.own(node),
+    };
+    heaviest_path(tree, &totals).into_iter().map(step).collect()
 }
 
 /// From the outermost call inwards, always the child with the most time, until that is small, or less than the
@@ -186,7 +196,7 @@ fn heaviest_path(tree: &CallTree, totals: &[u64]) -> Vec<u32> {
 }
 
 /// The key of a wait in the tree: its kind, above the bits of an id.
-fn wait_key(kind: WaitKind) -> u32 {
+pub(crate) fn wait_key(kind: WaitKind) -> u32 {
     kind.number().min(0xFFF) << 20 | typed(types::WAIT)
 }
 

@@ -25,7 +25,7 @@ impl Profile {
         let listed = if shown.len() == threads + 1 { threads + 1 } else { threads };
         for thread in shown.iter().take(listed) {
             lines.push(of_thread(thread));
-            if let Some(path) = path(&thread.path) {
+            if let Some(path) = path_line(&thread.path) {
                 lines.push(path);
             }
         }
@@ -64,7 +64,7 @@ fn waiting(waited: u64) -> String {
 }
 
 /// Total time of the innermost call, the calls, and the share of self time.
-fn path(steps: &[PathCall]) -> Option<String> {
+pub(crate) fn path_line(steps: &[PathCall]) -> Option<String> {
     const BETWEEN: &str = " > ";
     let last = steps.last()?;
     let own = format!(" (self {})", time(last.own));
@@ -152,16 +152,16 @@ mod tests {
     #[test]
     fn a_long_path_keeps_its_ends() {
         let step = |name: &str| PathCall { name: name.into(), total: 2_000_000_000, own: 5_000_000 };
-        assert_eq!(path(&[]), None);
-        let line = path(&[step("com.example.Main.main"), step("Foo.bar")]).unwrap();
+        assert_eq!(path_line(&[]), None);
+        let line = path_line(&[step("com.example.Main.main"), step("Foo.bar")]).unwrap();
         assert_eq!(line, "      2.00 s  Main.main > Foo.bar (self 5.0 ms)");
         let names: Vec<String> = (0..40).map(|n| format!("com.example.Class{n}.method{n}")).collect();
         let steps: Vec<PathCall> = names.iter().map(|name| step(name)).collect();
-        let line = path(&steps).unwrap();
+        let line = path_line(&steps).unwrap();
         assert!(line.contains("Class0.method0 > ... > Class3"), "{line}");
         assert!(line.ends_with(" > Class39.method39 (self 5.0 ms)") && line.len() <= WIDTH, "{line}");
         let long = step(&format!("a.{}.b", "x".repeat(300)));
-        assert!(path(&[long.clone(), long]).unwrap().contains(" > ... > "), "a name is never cut");
+        assert!(path_line(&[long.clone(), long]).unwrap().contains(" > ... > "), "a name is never cut");
         assert_eq!((short("park"), short("A.b"), short("x.y.A$B.c")), ("park", "A.b", "A$B.c"));
         assert_eq!(cut("a thread with a very long name", 20), "a thread with a v...");
     }

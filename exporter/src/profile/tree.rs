@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 /// The node of time outside of calls.
-pub(super) const ROOT: u32 = 0;
+pub(crate) const ROOT: u32 = 0;
 
 /// Maximum number of nodes per thread. A program has tens of thousands of different paths; a hostile recording
 /// may have as many as events.
@@ -17,7 +17,7 @@ const MAX_DEPTH: u32 = 1024;
 /// node of the outer call, so that each method occurs once in a path and the times of all nodes add up to the
 /// whole.
 #[derive(Debug)]
-pub(super) struct CallTree {
+pub(crate) struct CallTree {
     nodes: Vec<Node>,
     /// The node to which a call of a method leads.
     next: HashMap<(u32, u32), u32>,
@@ -32,7 +32,7 @@ struct Node {
 }
 
 impl CallTree {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         // No call has this key.
         let root = Node { key: u32::MAX, parent: ROOT, depth: 0, own: 0 };
         Self { nodes: vec![root], next: HashMap::new() }
@@ -40,7 +40,7 @@ impl CallTree {
 
     /// The node of a call of `key` by `from`: a new one only if the path from the root has no node of this key.
     /// At the limit it is `from` itself.
-    pub(super) fn call(&mut self, from: u32, key: u32) -> u32 {
+    pub(crate) fn call(&mut self, from: u32, key: u32) -> u32 {
         if let Some(known) = self.next.get(&(from, key)) {
             return *known;
         }
@@ -64,30 +64,30 @@ impl CallTree {
     }
 
     /// Adds self time to a node.
-    pub(super) fn add(&mut self, node: u32, time: u64) {
+    pub(crate) fn add(&mut self, node: u32, time: u64) {
         let own = &mut self.nodes[node as usize].own;
         *own = own.saturating_add(time);
     }
 
-    pub(super) fn key(&self, node: u32) -> u32 {
+    pub(crate) fn key(&self, node: u32) -> u32 {
         self.nodes[node as usize].key
     }
 
-    pub(super) fn parent(&self, node: u32) -> u32 {
+    pub(crate) fn parent(&self, node: u32) -> u32 {
         self.nodes[node as usize].parent
     }
 
-    pub(super) fn own(&self, node: u32) -> u64 {
+    pub(crate) fn own(&self, node: u32) -> u64 {
         self.nodes[node as usize].own
     }
 
     /// All nodes, callers before callees.
-    pub(super) fn nodes(&self) -> impl Iterator<Item = u32> + use<> {
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = u32> + use<> {
         0..self.nodes.len() as u32
     }
 
     /// By node: self time plus that of all descendants.
-    pub(super) fn totals(&self) -> Vec<u64> {
+    pub(crate) fn totals(&self) -> Vec<u64> {
         let mut totals: Vec<u64> = self.nodes.iter().map(|node| node.own).collect();
         for (at, node) in self.nodes.iter().enumerate().skip(1).rev() {
             let total = totals[at];

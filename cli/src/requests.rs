@@ -1,0 +1,84 @@
+//! `anrscope requests`: the requests of a server's threads, and where the slow ones spent their time.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use exporter::requests::Requests;
+use serde_json::{Value, json};
+
+use crate::output;
+use crate::recordings::{MethodMaps, Recordings, newest_of};
+use crate::watch_options::WatchOptions;
+
+/// Print the requests of a server's threads, and where the slow ones spent their time
+///
+/// Threads of a pool have no messages. Here a request is a thread's outermost recorded call, or the call of the method that --unit
+/// names. Prints how many there were, how long they took, and the path on which each slow one spent its time.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+    # Requests of Tomcat's threads that took two seconds or longer.
+    anrscope requests server.anrscope --threads 'http-nio-*'
+
+    # Requests are calls of one method; those from 300 ms on are slow.
+    anrscope requests server.anrscope --threads 'worker-*' --unit Router.handle --limit 300ms
+
+    # JSON for a script.
+    anrscope requests server.anrscope --threads '*' --json
+
+Exit status:
+    0  done, whether a request was slow or not
+    1  a recording or map cannot be read
+    2  the command line is wrong
+"
+)]
+pub(crate) struct Options {
+    /// A recording (*.anrscope), or a directory: the newest one in it
+    #[arg(value_name = "RECORDING")]
+    recording: PathBuf,
+    /// Names of threads, in which * stands for any characters; may be repeated
+    #[arg(long, value_name = "NAME", required = true)]
+    threads: Vec<String>,
+    #[command(flatten)]
+    watch: WatchOptions,
+    /// The method map of the build, or a directory of maps [default: methodMapping.txt beside the recording]
+    #[arg(long, value_name = "FILE")]
+    method_map: Option<PathBuf>,
+    /// Write to this file instead of stdout
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Print as JSON; times are in ns
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
+    let (file, _) = newest_of(&options.recording)?;
+    let mut maps = MethodMaps::new(options.method_map.as_deref(), None)?;
+    let opened = Recordings::open(std::slice::from_ref(&file), &mut maps)?;
+    let watch = options.watch.on(&options.threads);
+    let mut found = Vec::new();
+    for input in opened.inputs() {
+        found.push(Requests::find(input.recording, input.map, &watch)?);
+    }
+    output::page(options.out.as_deref(), options.json, |out| {
+        for requests in &found {
+            if options.json {
+                let mut document = json!({ "schema": "1.0", "file": file.display().to_string() });
+                if let (Value::Object(document), Value::Object(more)) = (&mut document, requests.to_json()) {
+                    document.extend(more);
+                }
+                writeln!(out, "{document:#}")?;
+                continue;
+            }
+            for line in requests.lines() {
+                writeln!(out, "{line}")?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,248 @@
+//! Requests: what the threads of a pool did one after the other, and which of it was slow.
+//!
+//! A request is a thread's outermost recorded call, or the call of a named method. On main, messages have this part. Times are
+//! wall-clock times.
+//!
+//! ```text
+//!   http-nio-1   [---- service ----]   [-- service --]          no request in between: the thread waits for one
+//! ```
+
+mod text;
+mod walk;
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+use trace_format::{ReadError, Recording, Source};
+
+use crate::facts::{Facts, OpenStack, last_moment};
+use crate::method_map::{Fit, MethodMap};
+use crate::model::Names;
+use crate::profile::{self, PathCall};
+use walk::{Found, Request, Walk};
+
+/// How many slow requests are described.
+const MAX_SLOW: usize = 10;
+/// How many methods are listed.
+const MAX_METHODS: usize = 5;
+/// How many durations are kept for the median and the 95th percentile; later requests only count.
+const MAX_DURATIONS: usize = 1 << 21;
+
+/// What is a request, and which are slow.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    /// Names of threads, in which `*` stands for any characters.
+    pub threads: Vec<String>,
+    /// The method whose call is a request: `Class.method` with or without the package. The thread's outermost call if `None`.
+    pub method: Option<String>,
+    /// A request that takes at least this long is slow, ns.
+    pub limit: u64,
+}
+
+/// The requests of a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Requests {
+    /// Watched threads that the recording has.
+    pub threads: u64,
+    /// Requests that began in the recording and have ended.
+    pub ended: u64,
+    /// Requests that had not ended when the recording did.
+    pub open: u64,
+    /// Requests of which the start is no longer in the recording.
+    pub cut: u64,
+    /// Median duration of those that have ended, ns.
+    pub median: u64,
+    /// Duration below which 95 % of them are, ns.
+    pub most: u64,
+    /// The longest of them, ns.
+    pub longest: u64,
+    /// Requests that took the limit or longer, open ones included.
+    pub slow_count: u64,
+    /// The longest slow ones, at most ten.
+    pub slow: Vec<SlowRequest>,
+    /// Methods that were requests, with their number; the most frequent first, at most five.
+    pub methods: Vec<(String, u64)>,
+    /// Words that were overwritten or lost in the watched threads.
+    pub missing: u64,
+    /// The limit, ns.
+    pub limit: u64,
+    /// Names of all threads, at most twenty, for a watch that fits none.
+    pub all_threads: Vec<String>,
+    /// The watched method, if the method map does not have it.
+    pub unknown_method: Option<String>,
+}
+
+/// A slow request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlowRequest {
+    /// Name of the thread.
+    pub thread: String,
+    /// Its kernel thread id.
+    pub tid: u32,
+    /// The method.
+    pub method: String,
+    /// From the start of the recording to its start, ns.
+    pub since_start: u64,
+    /// Its duration, for an open one up to the end of the recording, ns.
+    pub duration: u64,
+    /// Whether it has ended.
+    pub ended: bool,
+    /// How much of it was waits, ns.
+    pub waited: u64,
+    /// Where the time went: the heaviest path below it, outermost call first.
+    pub path: Vec<PathCall>,
+}
+
+impl Requests {
+    /// Reads a recording once. `map` provides the names if it belongs to the recording.
+    ///
+    /// # Errors
+    /// If reading fails.
+    pub fn find(
+        recording: &Recording<dyn Source + '_>,
+        map: &MethodMap,
+        watch: &Watch,
+    ) -> Result<Self, ReadError> {
+        let fits = map.fit(recording.header().map_id) != Fit::OtherBuild;
+        let names = Names::new(fits.then_some(map));
+        let facts = Facts::of(recording)?;
+        let mut stack = OpenStack::new();
+        let mut all = Found::new(watch.limit, MAX_SLOW, MAX_DURATIONS);
+        let mut missing = 0_u64;
+        let mut now = Vec::new();
+        let mut still_open = Vec::new();
+        let mut all_threads = Vec::new();
+        let mut watched = 0;
+        let wanted = watch.method.as_deref().map(|wanted| -> HashSet<u32> {
+            let all = names.all().map(|(id, _)| id);
+            all.filter(|id| fits_method(&names.method(*id), wanted)).collect()
+        });
+        for (number, thread) in recording.threads().iter().enumerate() {
+            let name = thread.name.as_deref().unwrap_or_default();
+            all_threads.push(crate::text::clean(name).into_owned());
+            if !watch.threads.iter().any(|pattern| fits_pattern(name.as_bytes(), pattern.as_bytes())) {
+                continue;
+            }
+            watched += 1;
+            let mut walk = Walk::new(number, wanted.as_ref(), &mut stack, &mut all);
+            for step in facts.steps(thread) {
+                walk.step(&step?);
+            }
+            let (last, lost, open) = walk.finish();
+            missing = missing.saturating_add(thread.overwritten()).saturating_add(lost);
+            now.push(last);
+            still_open.extend(open.map(|request| (thread.ended, request)));
+        }
+        let end = last_moment(recording, now.into_iter());
+        for (ended, request) in still_open {
+            all.still_open(request, if ended > 0 { ended } else { end });
+        }
+        let begin = recording.header().start.boottime;
+        let describe = |request: &Request| {
+            let thread = recording.threads().get(request.thread);
+            SlowRequest {
+                thread: thread.and_then(|_| all_threads.get(request.thread).cloned()).unwrap_or_default(),
+                tid: thread.map_or(0, |thread| thread.tid),
+                method: names.method(request.key).into_owned(),
+                since_start: request.begun.saturating_sub(begin),
+                duration: request.duration,
+                ended: request.ended,
+                waited: profile::waited(&request.tree),
+                path: profile::path(&request.tree, &names),
+            }
+        };
+        let slow = all.slow().iter().map(describe).collect();
+        let mut methods: Vec<(String, u64)> =
+            all.methods.iter().map(|(key, count)| (names.method(*key).into_owned(), *count)).collect();
+        methods.sort_unstable_by(|a, b| (Reverse(a.1), &a.0).cmp(&(Reverse(b.1), &b.0)));
+        methods.truncate(MAX_METHODS);
+        all_threads.sort_unstable();
+        all_threads.dedup();
+        all_threads.truncate(20);
+        let (median, most, longest) = all.durations();
+        Ok(Self {
+            threads: watched,
+            ended: all.ended,
+            open: all.open,
+            cut: all.cut,
+            median,
+            most,
+            longest,
+            slow_count: all.slow_count,
+            slow,
+            methods,
+            missing,
+            limit: watch.limit,
+            all_threads,
+            unknown_method: watch.method.clone().filter(|_| wanted.is_some_and(|ids| ids.is_empty())),
+        })
+    }
+
+    /// Returns them as JSON. Times are in ns.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let path = |path: &[PathCall]| -> Value {
+            path.iter()
+                .map(|call| json!({"name": call.name, "total_ns": call.total, "self_ns": call.own}))
+                .collect()
+        };
+        let slow = self.slow.iter().map(|slow| {
+            json!({
+                "thread": slow.thread,
+                "tid": slow.tid,
+                "method": slow.method,
+                "since_start_ns": slow.since_start,
+                "duration_ns": slow.duration,
+                "ended": slow.ended,
+                "waited_ns": slow.waited,
+                "path": path(&slow.path),
+            })
+        });
+        let methods = self.methods.iter().map(|(name, count)| json!({"name": name, "requests": count}));
+        json!({
+            "threads": self.threads,
+            "requests": self.ended,
+            "open": self.open,
+            "cut": self.cut,
+            "median_ns": self.median,
+            "p95_ns": self.most,
+            "longest_ns": self.longest,
+            "limit_ns": self.limit,
+            "slow_count": self.slow_count,
+            "slow": slow.collect::<Value>(),
+            "methods": methods.collect::<Value>(),
+            "missing_words": self.missing,
+        })
+    }
+}
+
+/// Whether a name fits a pattern in which `*` stands for any characters.
+fn fits_pattern(name: &[u8], pattern: &[u8]) -> bool {
+    let (mut n, mut p) = (0, 0);
+    // Where the last `*` is, and where the rest of the name began for it.
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        if pattern.get(p) == Some(&b'*') {
+            star = Some((p, n));
+            p += 1;
+        } else if pattern.get(p) == name.get(n) {
+            (p, n) = (p + 1, n + 1);
+        } else if let Some((at, from)) = star {
+            star = Some((at, from + 1));
+            (p, n) = (at + 1, from + 1);
+        } else {
+            return false;
+        }
+    }
+    pattern.get(p..).is_some_and(|rest| rest.iter().all(|byte| *byte == b'*'))
+}
+
+/// Whether a method with this full name is the wanted one, which may lack the package, or the package and the class.
+fn fits_method(name: &str, wanted: &str) -> bool {
+    name.strip_suffix(wanted).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! Reads the steps of one thread, and divides them into requests.
+
+use std::collections::{HashMap, HashSet};
+
+use trace_format::{Event, ids};
+
+use crate::facts::{OpenStack, Step};
+use crate::profile::tree::{CallTree, ROOT};
+use crate::profile::wait_key;
+
+/// A request, and where its time went.
+#[derive(Debug)]
+pub(super) struct Request {
+    /// The thread's number in the recording.
+    pub(super) thread: usize,
+    pub(super) key: u32,
+    pub(super) begun: u64,
+    pub(super) duration: u64,
+    pub(super) ended: bool,
+    /// Whether its start is no longer in the recording.
+    pub(super) cut: bool,
+    /// What was called in it.
+    pub(super) tree: CallTree,
+}
+
+/// What the walks over all threads have found.
+#[derive(Debug)]
+pub(super) struct Found {
+    limit: u64,
+    max_slow: usize,
+    max_durations: usize,
+    pub(super) ended: u64,
+    pub(super) open: u64,
+    pub(super) cut: u64,
+    pub(super) slow_count: u64,
+    slow: Vec<Request>,
+    durations: Vec<u64>,
+    longest: u64,
+    /// By method.
+    pub(super) methods: HashMap<u32, u64>,
+}
+
+impl Found {
+    pub(super) fn new(limit: u64, max_slow: usize, max_durations: usize) -> Self {
+        Self {
+            limit,
+            max_slow,
+            max_durations,
+            ended: 0,
+            open: 0,
+            cut: 0,
+            slow_count: 0,
+            slow: Vec::new(),
+            durations: Vec::new(),
+            longest: 0,
+            methods: HashMap::new(),
+        }
+    }
+
+    fn ended(&mut self, request: Request) {
+        *self.methods.entry(request.key).or_default() += 1;
+        if request.cut {
+            self.cut += 1;
+        } else {
+            self.ended += 1;
+            self.longest = self.longest.max(request.duration);
+            if self.durations.len() < self.max_durations {
+                self.durations.push(request.duration);
+            }
+        }
+        self.offer(request);
+    }
+
+    /// A request that had not ended when its thread or the recording did.
+    pub(super) fn still_open(&mut self, request: Request, end: u64) {
+        *self.methods.entry(request.key).or_default() += 1;
+        self.open += 1;
+        let duration = end.saturating_sub(request.begun).max(request.duration);
+        self.offer(Request { duration, ..request });
+    }
+
+    fn offer(&mut self, request: Request) {
+        if request.duration < self.limit {
+            return;
+        }
+        self.slow_count += 1;
+        // Of equal ones the earlier stays.
+        let place = self.slow.partition_point(|known| known.duration >= request.duration);
+        self.slow.insert(place, request);
+        self.slow.truncate(self.max_slow);
+    }
+
+    /// The longest slow requests, longest first.
+    pub(super) fn slow(&self) -> &[Request] {
+        &self.slow
+    }
+
+    /// The median, the 95th percentile (nearest rank) and the longest duration.
+    pub(super) fn durations(&mut self) -> (u64, u64, u64) {
+        let durations = &mut self.durations;
+        durations.sort_unstable();
+        let rank = |percent: usize| {
+            let rank = (durations.len() * percent).div_ceil(100).max(1);
+            durations.get(rank - 1).copied().unwrap_or(0)
+        };
+        (rank(50), rank(95), self.longest)
+    }
+}
+
+/// A request that is open.
+struct Current {
+    request: Request,
+    /// Its depth on the thread's stack.
+    depth: usize,
+    /// The nodes of what is open inside, outermost first.
+    nodes: Vec<u32>,
+}
+
+impl Current {
+    fn at(&self) -> u32 {
+        self.nodes.last().copied().unwrap_or(ROOT)
+    }
+}
+
+/// The walk over one thread.
+pub(super) struct Walk<'w> {
+    thread: usize,
+    /// The methods whose calls are requests, at any depth; the outermost calls if `None`.
+    wanted: Option<&'w HashSet<u32>>,
+    stack: &'w mut OpenStack,
+    found: &'w mut Found,
+    current: Option<Current>,
+    now: u64,
+    lost: u64,
+}
+
+impl<'w> Walk<'w> {
+    pub(super) fn new(
+        thread: usize,
+        wanted: Option<&'w HashSet<u32>>,
+        stack: &'w mut OpenStack,
+        found: &'w mut Found,
+    ) -> Self {
+        stack.clear();
+        Self { thread, wanted, stack, found, current: None, now: 0, lost: 0 }
+    }
+
+    pub(super) fn step(&mut self, step: &Step) {
+        if let Step::Lost { words } = step {
+            self.lost = self.lost.saturating_add(*words);
+        }
+        let Some((time, begins, ends)) = step.change() else { return };
+        if let Some(current) = &mut self.current {
+            let at = current.at();
+            current.request.tree.add(at, time.saturating_sub(self.now));
+        }
+        self.now = time.max(self.now);
+        if let Some(key) = ends {
+            self.end(key, time);
+        }
+        if let Some(key) = begins {
+            self.begin(key, step, time);
+        }
+    }
+
+    fn begin(&mut self, key: u32, step: &Step, time: u64) {
+        let depth = self.stack.depth();
+        let cut = matches!(step, Step::Before { .. });
+        if !(if cut { self.stack.push_before(key, time) } else { self.stack.push(key, time) }) {
+            return;
+        }
+        if let Some(current) = &mut self.current {
+            let key = match step {
+                Step::Event { event: Event::WaitBegin(wait), .. } => wait_key(wait.kind),
+                _ => key,
+            };
+            let at = current.at();
+            current.nodes.push(current.request.tree.call(at, key));
+            return;
+        }
+        if ids::is_method(key) && self.wanted.map_or(depth == 0, |wanted| wanted.contains(&key)) {
+            let tree = CallTree::new();
+            let request =
+                Request { thread: self.thread, key, begun: time, duration: 0, ended: false, cut, tree };
+            self.current = Some(Current { request, depth, nodes: Vec::new() });
+        }
+    }
+
+    fn end(&mut self, key: u32, time: u64) {
+        let Some(depth) = self.stack.find(key) else { return };
+        self.stack.truncate(depth);
+        let Some(current) = &mut self.current else { return };
+        if depth > current.depth {
+            current.nodes.truncate(depth - current.depth - 1);
+        } else if let Some(Current { mut request, .. }) = self.current.take() {
+            request.duration = time.saturating_sub(request.begun);
+            request.ended = true;
+            self.found.ended(request);
+        }
+    }
+
+    /// Returns the last moment of the thread, the words that are missing, and the request that is open.
+    pub(super) fn finish(self) -> (u64, u64, Option<Request>) {
+        let now = self.now;
+        let open = self.current.map(|current| {
+            let duration = now.saturating_sub(current.request.begun);
+            Request { duration, ..current.request }
+        });
+        (now, self.lost, open)
+    }
+}
