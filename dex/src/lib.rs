@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod code;
+mod decodable;
 mod error;
 mod find;
 mod lookup;
