@@ -226,7 +226,7 @@ struct Changed {
 fn drop_stale(package: &mut Package<'_>, summary: &mut PackageSummary) {
     package.entries.retain(|entry| {
         let name = String::from_utf8_lossy(&entry.name);
-        let reason = if layout::is_signature(&entry.name) {
+        let reason = if layout::is_of_signature(&entry.name) {
             SIGNATURE_REASON
         } else if PROFILES.iter().any(|profile| name.ends_with(profile)) {
             PROFILE_REASON

@@ -133,7 +133,7 @@ impl<'a> Package<'a> {
         let contents = self.entries.get(at).map(Entry::contents);
         match contents {
             Some(Ok(contents)) => Ok(contents.into_owned()),
-            Some(Err(what)) => Err(self.entry_error(at, what.to_owned())),
+            Some(Err(unreadable)) => Err(self.entry_error(at, unreadable.to_string())),
             None => Err(self.entry_error(at, "there is no such entry".to_owned())),
         }
     }
