@@ -17,6 +17,7 @@ pub mod code;
 mod decodable;
 mod error;
 mod find;
+mod leb128;
 mod lookup;
 mod model;
 pub mod mutf8;
