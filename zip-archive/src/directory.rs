@@ -85,7 +85,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Returns whether the flags say that the data is encrypted. Android ignores that flag.
+    /// Returns whether the flags say that the data is encrypted.
     #[must_use]
     pub fn is_encrypted(&self) -> bool {
         self.flags & ENCRYPTED != 0

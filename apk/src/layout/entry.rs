@@ -95,7 +95,7 @@ impl<'a> Entry<'a> {
     pub fn contents(&self) -> Result<Cow<'_, [u8]>, Unreadable> {
         match &self.data {
             Data::New { contents, .. } => Ok(contents.as_ref().into()),
-            // Android ignores the flag of encryption, so an obfuscator may set it.
+            // Android's libziparchive does not look at the flag of encryption, so an obfuscator may set it.
             Data::Copied { method, crc, size, bytes } => {
                 Inflater::default().contents(*method, *crc, u64::from(*size), bytes)
             }

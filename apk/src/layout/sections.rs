@@ -17,9 +17,15 @@ pub(crate) struct Sections {
 impl Sections {
     /// Finds the sections of `apk`. The end record must be the last of the file, as Android demands of a signed APK.
     pub(crate) fn find(apk: &[u8]) -> Result<Self, Malformed> {
-        let last = end_records(apk).find(|(_, comment_end)| *comment_end == apk.len());
-        let no_end = Malformed { at: apk.len(), what: "no end record of a zip file" };
-        let (end, _) = last.ok_or(no_end)?;
+        let (end, _) =
+            end_records(apk).find(|(_, comment_end)| *comment_end == apk.len()).ok_or_else(|| {
+                match end_records(apk).next() {
+                    Some((_, end)) if end < apk.len() => {
+                        Malformed { at: end, what: "bytes behind the end record" }
+                    }
+                    _ => Malformed { at: apk.len(), what: "no end record of a zip file" },
+                }
+            })?;
         let wrong = |what| Malformed { at: end, what };
         let short = |offset| u16_at(apk, end + offset);
         if short(6) != Some(0) || short(8) != short(10) {

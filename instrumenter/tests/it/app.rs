@@ -422,3 +422,55 @@ fn a_dex_file_that_cannot_be_written_with_the_calls_is_copied_and_the_others_are
     let error = bench.run(&["small.apk"], &bench.options()).unwrap_err().to_string();
     assert!(error.contains("classes.dex"), "{error}");
 }
+
+/// Returns the archive with a zip64 end record, which the end record leaves the number of entries to.
+fn zip64(archive: &[u8]) -> Vec<u8> {
+    let (entries, end) = archive.split_at(archive.len() - 22);
+    let number = |at: usize, length: usize| {
+        let mut bytes = [0; 8];
+        bytes[..length].copy_from_slice(&end[at..at + length]);
+        u64::from_le_bytes(bytes)
+    };
+    let (count, length, offset) = (number(10, 2), number(12, 4), number(16, 4));
+    let mut out = entries.to_vec();
+    out.extend(b"PK\x06\x06");
+    out.extend(44_u64.to_le_bytes());
+    out.extend([45, 0, 45, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    [count, count, length, offset].into_iter().for_each(|value| out.extend(value.to_le_bytes()));
+    out.extend(b"PK\x06\x07\0\0\0\0");
+    out.extend((entries.len() as u64).to_le_bytes());
+    out.extend(1_u32.to_le_bytes());
+    out.extend(&end[..8]);
+    out.extend([0xff; 4]);
+    out.extend(&end[12..]);
+    out
+}
+
+#[test]
+fn an_app_whose_signer_cannot_be_found_is_traced_and_the_reason_reported() {
+    let bench = Bench::new("unknown-signer");
+    let signed =
+        sign::sign_archive(data("small.apk"), &Identity::generate(SystemTime::UNIX_EPOCH).unwrap()).unwrap();
+    fs::write(bench.path("small.apk"), &signed).unwrap();
+    let package = bench.run(&["small.apk"], &bench.options()).unwrap().packages.remove(0);
+    assert_eq!((package.was_signed_by.len(), package.signer_unknown), (1, None));
+    let expected = contents(&bench.output("small.apk"));
+
+    let block = signed.windows(16).position(|window| window == b"APK Sig Block 42").unwrap();
+    let mut damaged = signed.clone();
+    damaged[block - 8] ^= 1;
+    let longer = [&signed[..], b"behind the end"].concat();
+    for (apk, wanted) in [
+        (damaged, "the signing block is damaged"),
+        (zip64(&signed), "64-bit sizes"),
+        (longer, "bytes behind the end record"),
+    ] {
+        assert!(sign::find_signers(&apk).is_err());
+        fs::write(bench.path("small.apk"), apk).unwrap();
+        let package = bench.run(&["small.apk"], &bench.options()).unwrap().packages.remove(0);
+        let reason = package.signer_unknown.unwrap();
+        assert!(reason.contains(wanted) && package.was_signed_by.is_empty(), "{reason}");
+        assert_eq!(contents(&bench.output("small.apk")), expected, "{wanted}");
+        assert_eq!(layout::check(&bench.output("small.apk")).unwrap().misaligned, []);
+    }
+}
