@@ -47,6 +47,9 @@ Examples:
     anrscope apk app.apk --out app-aligned.apk --unsigned
     apksigner sign --ks release.jks --out app-traced.apk app-aligned.apk
 
+    # Also record waits: which thread waits for which lock or task, and for how long.
+    anrscope apk app.apk --out app-traced.apk --waits
+
     # Which methods are traced: the options and RULES of anrscope instrument.
     anrscope apk app.apk --out app-traced.apk --rules trace.rules
 
@@ -129,7 +132,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     let runtime_path = options.runtime.clone().or_else(runtime_of_the_environment);
     let runtime = runtime(runtime_path.as_deref())?;
     let app = AppOptions {
-        common: options.choice.settings(instrumenter::Options::default()),
+        common: options.choice.settings(instrumenter::Options::default())?,
         runtime: runtime.as_deref().unwrap_or(ANDROID_RUNTIME),
         runtime_path,
         signing,

@@ -105,13 +105,6 @@ pub(crate) struct Options {
     /// by one
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
-    /// Also record waits: monitors, synchronized methods, Object.wait, park, sleep, join, blocking calls
-    #[arg(long)]
-    waits: bool,
-    /// A file of additional blocking calls, one a line: KIND CLASS METHOD, optionally with a DESCRIPTOR and on=receiver, on=first or
-    /// on=none; implies --waits
-    #[arg(long, value_name = "FILE")]
-    waits_catalogue: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -187,8 +180,7 @@ fn settings(options: &Options) -> anyhow::Result<instrumenter::Options> {
     Ok(instrumenter::Options {
         class_path: options.classpath.clone(),
         cache: options.cache.clone(),
-        waits: waits(options.waits, options.waits_catalogue.as_deref())?,
-        ..options.choice.settings(preset)
+        ..options.choice.settings(preset)?
     })
 }
 

@@ -114,6 +114,13 @@ pub struct Class<'a> {
     pub virtual_methods: Vec<ClassMethod<'a>>,
 }
 
+impl<'a> Class<'a> {
+    /// The methods: direct ones, then virtual ones.
+    pub fn methods(&self) -> impl Iterator<Item = &ClassMethod<'a>> {
+        self.direct_methods.iter().chain(&self.virtual_methods)
+    }
+}
+
 /// A field of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassField {

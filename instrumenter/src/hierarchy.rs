@@ -29,6 +29,17 @@ impl Hierarchy {
         Self { inputs, class_path: Mutex::new(class_path) }
     }
 
+    /// Of classes under other names, without a class path.
+    pub(crate) fn renamed(classes: &[ClassFacts], name: impl Fn(&str) -> String) -> Self {
+        let mut inputs = HashMap::with_capacity(classes.len());
+        for class in classes {
+            let supertypes = class.supertypes.iter().map(|above| name(above).into()).collect();
+            let node = || Arc::new(Node { supertypes, focus: class.focus.clone() });
+            inputs.entry(name(class.name_in_file()).into()).or_insert_with(node);
+        }
+        Self { inputs, class_path: Mutex::default() }
+    }
+
     /// Returns the class with this name; `None` if it is missing or broken.
     pub(crate) fn find(&self, name: &str) -> Option<Arc<Node>> {
         if let Some(node) = self.inputs.get(name) {

@@ -27,6 +27,13 @@ pub(crate) struct Choice {
     #[arg(long, value_name = "N", default_value_t = instrumenter::DEFAULT_SHORT,
         value_parser = clap::value_parser!(u16).range(0..=4096))]
     pub(crate) short: u16,
+    /// Also record waits: monitors, synchronized methods, Object.wait, park, sleep, join, blocking calls
+    #[arg(long)]
+    pub(crate) waits: bool,
+    /// A file of additional blocking calls, one a line: KIND CLASS METHOD, optionally with a DESCRIPTOR and on=receiver, on=first or
+    /// on=none; implies --waits
+    #[arg(long, value_name = "FILE")]
+    pub(crate) waits_catalogue: Option<PathBuf>,
     /// The mapping.txt of ProGuard or R8, if the input is already obfuscated
     #[arg(long, value_name = "FILE")]
     pub(crate) mapping: Option<PathBuf>,
@@ -61,8 +68,9 @@ pub(crate) enum ExitsOption {
 
 impl Choice {
     /// The instrumenter's options, on top of `preset`.
-    pub(crate) fn settings(&self, preset: instrumenter::Options) -> instrumenter::Options {
-        instrumenter::Options {
+    pub(crate) fn settings(&self, preset: instrumenter::Options) -> anyhow::Result<instrumenter::Options> {
+        Ok(instrumenter::Options {
+            waits: super::waits(self.waits, self.waits_catalogue.as_deref())?,
             base_map: self.base_map.clone(),
             block_list: self.block_list.clone(),
             rules: self.rules.clone(),
@@ -77,7 +85,7 @@ impl Choice {
             },
             explain: self.explain.clone(),
             ..preset
-        }
+        })
     }
 
     /// The maps to write; `default` is the path of the method map without an option.

@@ -1,6 +1,6 @@
 //! A method's code in the form that edits work on.
 
-use super::debug::Debug;
+use super::debug::{Debug, What};
 use super::instruction::{Instruction, Label};
 
 /// A method's code as instructions with labels.
@@ -105,6 +105,17 @@ impl Body {
     /// Returns the position that a label stands for; the end if there is no such label.
     pub(crate) fn position(&self, label: Label) -> u32 {
         self.labels.get(label as usize).copied().unwrap_or(self.instructions.len() as u32)
+    }
+
+    /// Returns the source line of the instruction at `position`, if the debug information has it.
+    #[must_use]
+    pub fn line_at(&self, position: u32) -> Option<u32> {
+        let events = &self.debug.as_ref()?.events;
+        let behind = events.partition_point(|event| event.at <= position);
+        events.get(..behind)?.iter().rev().find_map(|event| match event.what {
+            What::Line(line) => Some(line),
+            _ => None,
+        })
     }
 
     /// Adds a label.

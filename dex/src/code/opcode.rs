@@ -147,6 +147,7 @@ pub(crate) const MOVE_RESULT: u8 = 0x0a;
 pub(crate) const MOVE_RESULT_OBJECT: u8 = 0x0c;
 pub(crate) const MOVE_EXCEPTION: u8 = 0x0d;
 pub(crate) const RETURN_VOID: u8 = 0x0e;
+#[cfg(test)]
 pub(crate) const RETURN: u8 = 0x0f;
 pub(crate) const RETURN_WIDE: u8 = 0x10;
 pub(crate) const RETURN_OBJECT: u8 = 0x11;

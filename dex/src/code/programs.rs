@@ -6,8 +6,8 @@ use super::instruction::{Instruction, Operand, decode, pair, unit};
 use super::opcode::{
     CONST, CONST_STRING, GOTO, IF_EQ, INVOKE_DIRECT, INVOKE_STATIC, MONITOR_ENTER, MONITOR_EXIT, MOVE,
     MOVE_16, MOVE_EXCEPTION, MOVE_FROM16, MOVE_OBJECT, MOVE_OBJECT_16, MOVE_OBJECT_FROM16, MOVE_RESULT,
-    MOVE_WIDE, MOVE_WIDE_16, MOVE_WIDE_FROM16, PACKED_SWITCH, RETURN, RETURN_OBJECT, RETURN_VOID,
-    RETURN_WIDE, THROW,
+    MOVE_RESULT_OBJECT, MOVE_WIDE, MOVE_WIDE_16, MOVE_WIDE_FROM16, PACKED_SWITCH, RETURN, RETURN_OBJECT,
+    RETURN_VOID, RETURN_WIDE, THROW,
 };
 use super::{Code, opcode};
 use crate::remap::Remap;
@@ -377,7 +377,7 @@ pub(crate) fn run(code: &Code<'_>, arguments: &[u32], seed: u32) -> Vec<Action> 
                 let pair = [registers[b], registers[b + 1]];
                 registers[a..a + 2].copy_from_slice(&pair);
             }
-            MOVE_RESULT => registers[a] = result,
+            MOVE_RESULT | MOVE_RESULT_OBJECT => registers[a] = result,
             MOVE_EXCEPTION => registers[a] = exception,
             RETURN_VOID => {
                 actions.push(Action::Return(Vec::new()));

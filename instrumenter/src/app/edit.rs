@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use dex::code::Body;
-use dex::code::trace::{Calls, Exits};
+use dex::code::trace::{Calls, Exits, Shape};
+use dex::code::{Body, Code};
 use dex::{Class, ClassMethod, Dex, MethodCode, WriteError};
 use rayon::prelude::*;
 
 use super::names;
+use super::waits::{DexWaits, InClass, Lambdas, Listed, MethodWaits};
 use crate::error::SkipReason;
 use crate::options;
 
@@ -57,18 +58,33 @@ fn skipped<'i>(class: usize, ids: &'i [u32], reason: &'i str) -> impl Iterator<I
     traced.map(move |(method, _)| (class, method, SkipReason::BrokenDex(reason.to_owned())))
 }
 
-/// Inserts the calls. `ids` returns the ids of the methods of a class by its position, direct methods first.
+/// A method that was edited, or was not.
+struct Done {
+    index: usize,
+    body: Result<(Box<Body>, (u32, u32)), SkipReason>,
+    /// Why its waits are not recorded.
+    without_waits: Option<SkipReason>,
+}
+
+/// Inserts the calls. `ids` returns the ids of the methods of a class by its position, direct methods first. `waits` are recorded too.
 pub(crate) fn edit<'a, 'i>(
     dex: &mut Dex<'a>,
     call_class: &str,
     exits: options::Exits,
     ids: &(dyn Fn(usize) -> &'i [u32] + Sync),
+    waits: Option<(&Listed<'_>, &mut Lambdas)>,
 ) -> Edits<'a> {
     let broken = undecodable(dex);
     // The tables before anything is added to them.
-    let mut classes = core::mem::take(&mut dex.classes);
-    let mut kept = broken.values().next().map(|reason| Kept { dex: dex.clone(), example: reason.clone() });
-    let calls = dex.find_or_add_calls(&format!("L{call_class};"));
+    let kept = broken.values().next().map(|example| {
+        let classes = core::mem::take(&mut dex.classes);
+        let tables = dex.clone();
+        dex.classes = classes;
+        Kept { dex: tables, example: example.clone() }
+    });
+    let call_class = format!("L{call_class};");
+    let calls = dex.find_or_add_calls(&call_class);
+    let waits = waits.map(|(listed, lambdas)| DexWaits::new(dex, &call_class, listed, lambdas));
     let exits = match exits {
         options::Exits::All => Exits::All,
         options::Exits::Normal => Exits::Normal,
@@ -76,31 +92,38 @@ pub(crate) fn edit<'a, 'i>(
     let this = dex.strings.iter().position(|string| string.as_ref() == b"this");
     let this = this.and_then(|this| u32::try_from(this).ok());
     // The tables are read while the classes change.
-    let shared = &*dex;
-    let of_class = |(number, class): (usize, &mut Class<'_>)| -> Vec<Result<Changed, Skipped>> {
+    let mut classes = core::mem::take(&mut dex.classes);
+    let editor = Editor { dex: &*dex, this, calls, exits, waits };
+    let of_class = |(number, class): (usize, &mut Class<'_>)| {
         if let Some(reason) = broken.get(&number) {
-            return skipped(number, ids(number), reason).map(Err).collect();
+            return (Vec::new(), skipped(number, ids(number), reason).collect());
         }
-        let methods = class.direct_methods.iter_mut().chain(&mut class.virtual_methods);
-        let traced = methods.enumerate().zip(ids(number)).filter(|(_, id)| **id != 0);
-        let done = traced.map(|((index, method), &id)| match trace(shared, method, this, id, calls, exits) {
-            Ok(units) => Ok(Changed { class: number, method: index, units }),
-            Err(reason) => Err((number, index, reason)),
-        });
-        done.collect()
+        let done = editor.class(class, ids(number));
+        let (mut changed, mut skipped) = (Vec::new(), Vec::new());
+        let mut methods: Vec<&mut ClassMethod<'_>> =
+            class.direct_methods.iter_mut().chain(&mut class.virtual_methods).collect();
+        for Done { index, body, without_waits } in done {
+            match body {
+                Ok((body, units)) => {
+                    if let Some(method) = methods.get_mut(index) {
+                        method.code = Some(MethodCode::Edited(body));
+                    }
+                    changed.push(Changed { class: number, method: index, units });
+                    skipped
+                        .extend(without_waits.map(|why| (number, index, SkipReason::Waits(Box::new(why)))));
+                }
+                Err(reason) => skipped.push((number, index, reason)),
+            }
+        }
+        (changed, skipped)
     };
-    let done: Vec<_> = classes.par_iter_mut().enumerate().with_min_len(16).flat_map_iter(of_class).collect();
+    let done: Vec<_> = classes.par_iter_mut().enumerate().with_min_len(16).map(of_class).collect();
+    let (changed, skipped): (Vec<_>, Vec<_>) = done.into_iter().unzip();
+    let mut edits = Edits { changed: changed.concat(), skipped: skipped.concat(), kept };
     for (number, class) in classes.into_iter().enumerate() {
-        match kept.as_mut().filter(|_| broken.contains_key(&number)) {
+        match edits.kept.as_mut().filter(|_| broken.contains_key(&number)) {
             Some(kept) => kept.dex.classes.push(class),
             None => dex.classes.push(class),
-        }
-    }
-    let mut edits = Edits { kept, ..Edits::default() };
-    for one in done {
-        match one {
-            Ok(one) => edits.changed.push(one),
-            Err(one) => edits.skipped.push(one),
         }
     }
     edits
@@ -118,21 +141,73 @@ fn undecodable(dex: &Dex<'_>) -> BTreeMap<usize, String> {
     broken.collect()
 }
 
-fn trace(
-    dex: &Dex<'_>,
-    method: &mut ClassMethod<'_>,
+struct Editor<'d> {
+    dex: &'d Dex<'d>,
+    /// Index of the string `this`.
     this: Option<u32>,
-    id: u32,
     calls: Calls,
     exits: Exits,
-) -> Result<(u32, u32), SkipReason> {
-    let Some(MethodCode::Read(code)) = &method.code else { return Ok((0, 0)) };
-    let broken = |what: String| SkipReason::BrokenDex(what);
-    let mut body = Body::read(code).map_err(|error| broken(error.to_string()))?;
-    let shape = dex.shape(method, this).ok_or_else(|| broken("its prototype is missing".to_owned()))?;
-    let traced = body.trace(&shape, id, calls, exits)?;
-    method.code = Some(MethodCode::Edited(Box::new(body)));
-    Ok(traced.units)
+    waits: Option<DexWaits<'d>>,
+}
+
+impl Editor<'_> {
+    /// Edits the methods that have ids.
+    fn class(&self, class: &Class<'_>, ids: &[u32]) -> Vec<Done> {
+        if ids.iter().all(|&id| id == 0) {
+            return Vec::new();
+        }
+        let waits = self.waits.as_ref().map(|waits| (waits, InClass::new(self.dex, class, ids)));
+        let traced = class.methods().enumerate().zip(ids).filter(|(_, id)| **id != 0);
+        let edited = traced.filter_map(|((index, method), &id)| {
+            let Some(MethodCode::Read(code)) = &method.code else { return None };
+            Some(self.method(method, code, id, &|body| {
+                let (waits, in_class) = waits.as_ref()?;
+                Some(waits.of_method(in_class, index, body))
+            }))
+            .map(|(body, without_waits)| Done { index, body, without_waits })
+        });
+        edited.collect()
+    }
+
+    /// Edits a method, without its waits if they cannot be recorded; then returns the reason too.
+    #[allow(clippy::type_complexity, reason = "it is taken apart by its only caller")]
+    fn method(
+        &self,
+        method: &ClassMethod<'_>,
+        code: &Code<'_>,
+        id: u32,
+        waits: &dyn Fn(&Body) -> Option<MethodWaits>,
+    ) -> (Result<(Box<Body>, (u32, u32)), SkipReason>, Option<SkipReason>) {
+        let broken = |what: String| SkipReason::BrokenDex(what);
+        let Some(shape) = self.dex.shape(method, self.this) else {
+            return (Err(broken("its prototype is missing".to_owned())), None);
+        };
+        let body = match Body::read(code) {
+            Ok(body) => body,
+            Err(error) => return (Err(broken(error.to_string())), None),
+        };
+        let of_method = waits(&body).filter(|waits| !waits.sites.is_empty() || waits.task.is_some());
+        let Some(of_method) = of_method else { return (self.trace(body, &shape, id, None), None) };
+        match self.trace(body.clone(), &shape, id, Some(&of_method)) {
+            Err(why) => (self.trace(body, &shape, id, None), Some(why)),
+            done => (done, None),
+        }
+    }
+
+    fn trace(
+        &self,
+        mut body: Body,
+        shape: &Shape,
+        id: u32,
+        waits: Option<&MethodWaits>,
+    ) -> Result<(Box<Body>, (u32, u32)), SkipReason> {
+        if let Some(waits) = waits {
+            body.around_calls(shape, &waits.sites)?;
+        }
+        let task = waits.and_then(|waits| waits.task.as_ref());
+        let traced = body.trace_task(shape, id, self.calls, self.exits, task)?;
+        Ok((Box::new(body), traced.units))
+    }
 }
 
 /// A dex file that is written; several files if its tables would overflow.

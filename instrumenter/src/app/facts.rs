@@ -8,7 +8,8 @@ use core::convert::Infallible;
 use dex::code::{Facts, facts};
 use dex::{AnnotationSet, Class, ClassMethod, Dex, MethodCode};
 
-use super::{cost, desugared, names};
+use super::waits::{Lambdas, Original};
+use super::{cost, desugared, names, waits};
 use crate::class::class_file::access;
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
 use crate::error::SkipReason;
@@ -27,6 +28,7 @@ pub(crate) fn scan_class(
     dex: &Dex<'_>,
     class: &Class<'_>,
     selection: &Selection,
+    lambdas: &Lambdas,
 ) -> Result<ClassFacts, SkipReason> {
     let in_file = names::class(dex, class.class).into_owned();
     let source_file = class.source_file.map(|file| names::string(dex, file).into_owned());
@@ -39,9 +41,13 @@ pub(crate) fn scan_class(
     let view = ClassView { name: &facts.name, annotations: &annotations.class, untouchable };
     let blocked = selection.blocks_whole(&view);
     let is_desugared = desugared::is_made_class(facts.name_in_file(), class.access);
-    let scan = MethodScan { dex, facts: &facts, view: &view, blocked, is_desugared, selection };
-    let methods = class.direct_methods.iter().chain(&class.virtual_methods);
-    facts.methods = methods.map(|method| scan.at(method, annotations.of(method.method))).collect();
+    let tasks = selection.waits.as_ref().map(|catalogue| {
+        waits::code_in(dex, class, catalogue, Original { mapping: selection.mapping.as_ref() }, lambdas)
+    });
+    let tasks = tasks.unwrap_or_default();
+    let scan =
+        MethodScan { dex, facts: &facts, view: &view, blocked, is_desugared, selection, tasks: &tasks };
+    facts.methods = class.methods().map(|method| scan.at(method, annotations.of(method.method))).collect();
     Ok(facts)
 }
 
@@ -88,6 +94,8 @@ struct MethodScan<'a> {
     /// Whether D8 has made the class.
     is_desugared: bool,
     selection: &'a Selection,
+    /// Method indices of code of tasks.
+    tasks: &'a [u32],
 }
 
 impl MethodScan<'_> {
@@ -125,10 +133,12 @@ impl MethodScan<'_> {
                 return found;
             }
         };
-        let judged = self.judge(of_code, &found, &name, method.access, annotations);
+        let judged = self.judge(of_code, &found, &name, method, annotations);
         (found.rule, found.by_default) = (judged.rule, judged.by_default);
         let is_known = !matches!(judged.verdict, Verdict::Block | Verdict::Skip(_));
-        if is_known && self.selection.short > 0 && found.access & access::SYNCHRONIZED == 0 {
+        // A task's code is never short.
+        let is_task = self.tasks.contains(&method.method);
+        if is_known && !is_task && self.selection.short > 0 && found.access & access::SYNCHRONIZED == 0 {
             let waits = self.selection.waits.as_ref();
             found.body = cost::measure(dex, self.facts, code, of_code, waits).map(Box::new);
         }
@@ -144,7 +154,7 @@ impl MethodScan<'_> {
         code: &Facts,
         found: &MethodFacts,
         name: &str,
-        access: u32,
+        method: &ClassMethod<'_>,
         annotations: &[String],
     ) -> Judged {
         let subject = Subject {
@@ -156,10 +166,11 @@ impl MethodScan<'_> {
             size: code.units.saturating_mul(2),
         };
         let worth = || {
-            let is_made = self.is_desugared || desugared::is_made_method(self.dex, name, access, code);
+            let is_made = self.is_desugared || desugared::is_made_method(self.dex, name, method.access, code);
             let waits = self.selection.waits.is_some()
                 && (code.has_locks || found.access & access::SYNCHRONIZED != 0);
-            let is_worth = code.worth_tracing(name == "<init>") || code.has_loop || waits;
+            let is_task = self.tasks.contains(&method.method);
+            let is_worth = code.worth_tracing(name == "<init>") || is_task || code.has_loop || waits;
             Ok::<_, Infallible>(is_worth && !is_made)
         };
         let Ok(judged) = self.selection.judge(self.view, &subject, worth);

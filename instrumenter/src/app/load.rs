@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::error::Error;
 use super::package::Package;
+use super::waits::Lambdas;
 
 /// A dex file that is read.
 pub(super) struct Loaded<'a> {
@@ -14,6 +15,8 @@ pub(super) struct Loaded<'a> {
     pub(super) dex: Dex<'a>,
     /// By the position of its classes, the number of the class in the run.
     pub(super) numbers: Vec<Option<usize>>,
+    /// The lambdas that may be tasks; none if no waits are recorded.
+    pub(super) lambdas: Lambdas,
     /// Whether its file contains other dex files too.
     pub(super) in_container: bool,
 }
@@ -43,7 +46,15 @@ pub(super) fn load<'a>(packages: &'a [Package<'a>]) -> Result<(Vec<Loaded<'a>>, 
                 }
             };
             let in_container = dexes.len() > 1;
-            let loaded = |dex| Loaded { package, module, file, dex, numbers: Vec::new(), in_container };
+            let loaded = |dex| Loaded {
+                package,
+                module,
+                file,
+                dex,
+                numbers: Vec::new(),
+                lambdas: Lambdas::default(),
+                in_container,
+            };
             (dexes.into_iter().map(loaded).collect::<Vec<_>>(), error)
         })
         .collect();

@@ -6,6 +6,7 @@
 //!   load       the dex files
 //!   facts      the classes of a dex file, with the decisions of crate::selection
 //!   desugared  the code that D8 has written, which is not traced
+//!   waits      what is recorded around calls and locks
 //!   edit       the calls in traced methods
 //!   output     dex files, runtime, manifest, libraries, signature
 //! ```
@@ -27,6 +28,7 @@ mod package;
 mod run;
 mod runtime;
 mod summary;
+mod waits;
 
 pub use apk::protection::{Finding, Severity};
 pub use apk::sign::{Identity, KeyError};

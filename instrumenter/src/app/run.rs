@@ -16,6 +16,7 @@ use super::output::{self, Output};
 use super::package::Package;
 use super::runtime::{MAP_ID_CLASS, Runtime};
 use super::summary::AppSummary;
+use super::waits::{Lambdas, Listed, Original};
 use super::{Finding, edit, facts, findings, names};
 use crate::error::SkipReason;
 use crate::explained::ExplainedClass;
@@ -217,10 +218,13 @@ fn scan<'a>(
     for one in loaded {
         let dex = &one.dex;
         let selection = &session.selection;
+        let original = Original { mapping: selection.mapping.as_ref() };
+        let lambdas = selection.waits.as_ref().map(|waits| Lambdas::read(dex, waits, original));
+        let lambdas = lambdas.unwrap_or_default();
         let scanned: Vec<_> = session.pool.install(|| {
             let classes = dex.classes.par_iter().with_min_len(16);
             classes
-                .map(|class| session.clocks.parse.time(|| facts::scan_class(dex, class, selection)))
+                .map(|class| session.clocks.parse.time(|| facts::scan_class(dex, class, selection, &lambdas)))
                 .collect()
         });
         let input = input_of(one.package, packages, origins, files);
@@ -235,7 +239,7 @@ fn scan<'a>(
                 }
             });
         }
-        one.numbers = numbers;
+        (one.numbers, one.lambdas) = (numbers, lambdas);
     }
 }
 
@@ -270,6 +274,11 @@ fn edit_all(
         changed: usize,
         explained: Vec<ExplainedClass>,
     }
+    let selection = &session.selection;
+    let listed = selection.waits.as_ref().map(|catalogue| {
+        let dexes: Vec<_> = loaded.iter().map(|one| &one.dex).collect();
+        Listed::new(catalogue, Original { mapping: selection.mapping.as_ref() }, &session.classes, &dexes)
+    });
     let rewrite = |mut one: Loaded<'_>| -> Result<One, Error> {
         let ids = |class: usize| -> &[u32] {
             let number = one.numbers.get(class).copied().flatten();
@@ -286,7 +295,8 @@ fn edit_all(
             let (package, entry) =
                 names_of(packages, one.package, file.map_or(usize::MAX, |file| file.entry));
             let (call_class, exits) = (&options.call_class, options.exits);
-            edits = session.clocks.rewrite.time(|| edit::edit(&mut one.dex, call_class, exits, &ids));
+            let waits = listed.as_ref().map(|listed| (listed, &mut one.lambdas));
+            edits = session.clocks.rewrite.time(|| edit::edit(&mut one.dex, call_class, exits, &ids, waits));
             finding = edits.kept.as_ref().map(|kept| findings::kept(&entry, kept));
             match edit::write(core::mem::take(&mut one.dex), edits.kept.as_ref()) {
                 Ok(new) => written = new,

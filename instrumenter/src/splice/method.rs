@@ -19,7 +19,7 @@ use super::exception_table::{ExitHandler, Table, Waited};
 use super::layout::{Insertions, Layout, Prelude};
 use super::lock::Lock;
 use super::task::Task;
-use super::waits::{self, Found, InMethod, MAX_DEPTH};
+use super::waits::{self, Found, InMethod};
 use super::{constructor, report, stubs};
 use crate::class::class_file::Method;
 use crate::class::code::Code;
@@ -96,7 +96,7 @@ fn waits_of(
     let found = waits::find(class, &in_method, of_class, pool)?;
     let task = match of_class.tasks.code_of(*number) {
         Some(kind) => {
-            let does = of_class.does(class, code.bytes, MAX_DEPTH);
+            let does = of_class.does(class, code.bytes);
             Some(Task::new(kind, does, push, of_class.step_calls(pool)?, pool)?)
         }
         None => None,

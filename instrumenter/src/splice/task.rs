@@ -10,10 +10,10 @@ use crate::error::SkipReason;
 use crate::waits::tasks::TaskCode;
 
 /// What a coroutine resumes when it has ended: a method of the class that all of them extend, since Kotlin 1.3.
-const COMPLETION: [&[u8]; 3] = [
-    b"kotlin/coroutines/jvm/internal/BaseContinuationImpl",
-    b"getCompletion",
-    b"()Lkotlin/coroutines/Continuation;",
+pub(crate) const COMPLETION: [&str; 3] = [
+    "kotlin/coroutines/jvm/internal/BaseContinuationImpl",
+    "getCompletion",
+    "()Lkotlin/coroutines/Continuation;",
 ];
 
 /// The code that records when a task's code starts and ends.
@@ -37,7 +37,7 @@ impl Task {
             TaskCode::Object => (vec![ALOAD_0, ACONST_NULL], vec![ACONST_NULL, ACONST_NULL]),
             TaskCode::Lambda => (vec![ACONST_NULL, ACONST_NULL], vec![ACONST_NULL, ACONST_NULL]),
             TaskCode::Coroutine => {
-                let [class, name, descriptor] = COMPLETION;
+                let [class, name, descriptor] = COMPLETION.map(str::as_bytes);
                 let class = pool.class_named(class)?;
                 let [name, descriptor] = [pool.utf8(name)?, pool.utf8(descriptor)?];
                 let [high, low] = pool.method(class, name, descriptor)?.to_be_bytes();

@@ -1,8 +1,8 @@
 //! The waits and steps of a method, and the code around them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use trace_format::event::{Concurrency, ConcurrencyStep, WaitKind};
+use trace_format::event::{ConcurrencyStep, WaitKind};
 
 use super::emit::PushId;
 use super::layout::{Mark, Prelude};
@@ -18,7 +18,9 @@ use crate::class::opcodes::{
 };
 use crate::error::SkipReason;
 use crate::waits::call_kind::CallKind;
-use crate::waits::steps::{Step, StepKind};
+use crate::waits::steps::Step;
+#[cfg(doc)]
+use crate::waits::steps::StepKind;
 use crate::waits::tasks::Tasks;
 use crate::waits::{WaitObject, Waits};
 
@@ -76,7 +78,7 @@ fn call(method: u16, out: &mut Vec<u8>) {
 /// How deep the calls of a task's code into its own class are followed, to see what it does.
 pub(crate) const MAX_DEPTH: u32 = 4;
 /// The longest method, in bytes, that is followed to see what a task's code does.
-const MAX_FOLLOWED: usize = 512;
+pub(crate) const MAX_FOLLOWED: usize = 512;
 
 /// A call that waits: its kind, and how to access the object.
 #[derive(Clone, Copy, Debug)]
@@ -148,31 +150,42 @@ impl<'a> ClassWaits<'a> {
         Ok(calls)
     }
 
-    /// What a task's code does, itself or through methods of its class up to `depth` calls away: see
-    /// [`Concurrency::COUNTS_DOWN`] and [`Concurrency::PUTS`].
-    pub(crate) fn does(&mut self, class: &ClassFile<'_>, code: &[u8], depth: u32) -> u16 {
+    /// What a task's code does, itself or through methods of its class up to [`MAX_DEPTH`] calls away: see
+    /// [`StepKind::does`].
+    pub(crate) fn does(&mut self, class: &ClassFile<'_>, code: &[u8]) -> u16 {
+        let mut does = 0;
+        let mut seen = HashSet::new();
+        let mut level = vec![code];
+        for _ in 0..=MAX_DEPTH {
+            let mut next = Vec::new();
+            for code in level {
+                does |= self.does_itself(class, code, &mut |number| {
+                    next.extend(Some(number).filter(|&number| seen.insert(number)))
+                });
+            }
+            let codes = next.into_iter().filter_map(|number: usize| class.methods.get(number));
+            let codes = codes.filter_map(|method| Code::for_method(class, method).ok().flatten());
+            level = codes.map(|code| code.bytes).filter(|bytes| bytes.len() <= MAX_FOLLOWED).collect();
+        }
+        does
+    }
+
+    /// What code does itself. `visit` gets the numbers of the methods of its class that it calls.
+    fn does_itself(&mut self, class: &ClassFile<'_>, code: &[u8], visit: &mut dyn FnMut(usize)) -> u16 {
         let mut does = 0;
         for instruction in opcodes::instructions(code).map_while(Result::ok) {
             if !(INVOKEVIRTUAL..INVOKEDYNAMIC).contains(&instruction.opcode) {
                 continue;
             }
             let Ok(index) = opcodes::u2_at(code, instruction.pc + 1) else { break };
-            for step in self.known(class, index, instruction.opcode == INVOKESTATIC).steps {
-                does |= match step.kind {
-                    StepKind::Step(ConcurrencyStep::CountedDown) => Concurrency::COUNTS_DOWN,
-                    StepKind::Step(ConcurrencyStep::Put) => Concurrency::PUTS,
-                    _ => 0,
-                };
-            }
-            let Some(next) = depth.checked_sub(1) else { continue };
+            let steps = self.known(class, index, instruction.opcode == INVOKESTATIC).steps;
+            does |= steps.iter().fold(0, |does, step| does | step.kind.does());
             let Ok([owner, name, descriptor]) = class.pool.method(index) else { continue };
-            let same = |method: &&Method<'_>| method.name == name && method.descriptor == descriptor;
+            let same = |method: &Method<'_>| method.name == name && method.descriptor == descriptor;
             if owner == class.name
-                && let Some(method) = class.methods.iter().find(same)
-                && let Ok(Some(called)) = Code::for_method(class, method)
-                && called.bytes.len() <= MAX_FOLLOWED
+                && let Some(number) = class.methods.iter().position(same)
             {
-                does |= self.does(class, called.bytes, next);
+                visit(number);
             }
         }
         does
@@ -336,7 +349,7 @@ pub(crate) fn find(
                 found.code.extend_from_slice(&[DUP, ACONST_NULL]);
                 let code = body.number.and_then(|number| class.methods.get(number));
                 let code = code.and_then(|method| Code::for_method(class, method).ok()?);
-                let does = code.map_or(0, |code| of_class.does(class, code.bytes, MAX_DEPTH));
+                let does = code.map_or(0, |code| of_class.does(class, code.bytes));
                 let body = PushId::new(body.id, |id| pool.integer(id))?;
                 steps::call_step(ConcurrencyStep::Created, does, body, calls.step, pool, &mut found.code)?;
                 found.has_steps = true;

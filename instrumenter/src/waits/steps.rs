@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use trace_format::event::ConcurrencyStep;
+use trace_format::event::{Concurrency, ConcurrencyStep};
 
 use crate::hierarchy::Hierarchy;
 
@@ -20,6 +20,15 @@ pub(crate) enum StepKind {
 }
 
 impl StepKind {
+    /// What a task's code does that has this step, besides: [`Concurrency::COUNTS_DOWN`], [`Concurrency::PUTS`] or nothing.
+    pub(crate) fn does(self) -> u16 {
+        match self {
+            Self::Step(ConcurrencyStep::CountedDown) => Concurrency::COUNTS_DOWN,
+            Self::Step(ConcurrencyStep::Put) => Concurrency::PUTS,
+            _ => 0,
+        }
+    }
+
     /// Whether it is recorded when the call has returned. All others are recorded before the call, so that nothing that
     /// follows from it on another thread is earlier.
     pub(crate) fn is_after(self) -> bool {
@@ -179,12 +188,12 @@ impl Steps {
     }
 
     /// Whether the super types of its class decide if a call of this method has a step.
-    pub(super) fn asks_for_class(&self, name: &[u8], descriptor: &[u8]) -> bool {
+    pub(crate) fn asks_for_class(&self, name: &[u8], descriptor: &[u8]) -> bool {
         self.of_name(name).iter().any(|entry| entry.class.is_some() && entry.fits(descriptor))
     }
 
     /// Whether a call of this method of exactly this class has a step.
-    pub(super) fn lists_exactly(&self, class: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
+    pub(crate) fn lists_exactly(&self, class: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
         let same = |entry: &Entry| entry.class.as_deref().is_some_and(|wanted| wanted.as_bytes() == class);
         self.of_name(name).iter().any(|entry| same(entry) && entry.fits(descriptor))
     }

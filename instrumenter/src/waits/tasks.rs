@@ -49,9 +49,14 @@ pub(crate) enum TaskCode {
 impl Tasks {
     /// Looks for the tasks of a class whose methods have these ids.
     pub(crate) fn of(class: &ClassFile<'_>, ids: &[u32], waits: Waits<'_>) -> Self {
+        let supertypes = || class.supertypes.iter().filter_map(|name| core::str::from_utf8(name).ok());
         let mut tasks = Self {
             made: HashMap::new(),
-            code: class.methods.iter().map(|method| of_object(class, method, waits)).collect(),
+            code: class
+                .methods
+                .iter()
+                .map(|method| OfObject::from(method).code(supertypes(), waits))
+                .collect(),
         };
         if class.bootstrap_methods.is_some() {
             for (number, method) in class.methods.iter().enumerate() {
@@ -115,21 +120,47 @@ impl Tasks {
     }
 }
 
-fn of_object(class: &ClassFile<'_>, method: &Method<'_>, waits: Waits<'_>) -> Option<TaskCode> {
-    if method.access & (access::STATIC | access::SYNTHETIC | access::ABSTRACT) != 0 {
-        return None;
+/// A method of a class whose objects may be tasks.
+#[derive(Clone, Copy)]
+pub(crate) struct OfObject<'m> {
+    pub(crate) access: u16,
+    pub(crate) name: &'m [u8],
+    pub(crate) descriptor: &'m [u8],
+}
+
+impl OfObject<'_> {
+    fn may_be_code(&self) -> bool {
+        self.access & (access::STATIC | access::SYNTHETIC | access::ABSTRACT) == 0
     }
-    let is = |wanted: &str| {
-        let direct = || class.supertypes.iter().filter_map(|name| core::str::from_utf8(name).ok());
-        direct().any(|name| waits.hierarchy.is(name, wanted))
-    };
-    let (code, fits) = match method.descriptor {
-        RESUME => (TaskCode::Coroutine, TaskKind::Coroutine),
-        descriptor if descriptor.starts_with(b"()") => (TaskCode::Object, TaskKind::Always),
-        _ => return None,
-    };
-    let mut tasks = waits.catalogue.tasks().iter().filter(|task| task.kind == fits);
-    tasks.any(|task| *task.method == *method.name && is(&task.class)).then_some(code)
+
+    /// How it is a task's code, in a class with these direct super types.
+    pub(crate) fn code<'s>(
+        &self,
+        supertypes: impl Iterator<Item = &'s str> + Clone,
+        waits: Waits<'_>,
+    ) -> Option<TaskCode> {
+        let (code, fits) = match self.descriptor {
+            _ if !self.may_be_code() => return None,
+            RESUME => (TaskCode::Coroutine, TaskKind::Coroutine),
+            descriptor if descriptor.starts_with(b"()") => (TaskCode::Object, TaskKind::Always),
+            _ => return None,
+        };
+        let is = |wanted: &str| supertypes.clone().any(|name| waits.hierarchy.is(name, wanted));
+        let mut tasks = waits.catalogue.tasks().iter().filter(|task| task.kind == fits);
+        tasks.any(|task| *task.method == *self.name && is(&task.class)).then_some(code)
+    }
+
+    /// Whether it is a task's code because its class extends or implements a listed type directly.
+    pub(crate) fn is_listed(&self, is_direct: impl Fn(&str) -> bool, catalogue: &Catalogue) -> bool {
+        let mut tasks = catalogue.tasks().iter().filter(|task| task.kind != TaskKind::HandedOver);
+        self.may_be_code() && tasks.any(|task| *task.method == *self.name && is_direct(&task.class))
+    }
+}
+
+impl<'m> From<&Method<'m>> for OfObject<'m> {
+    fn from(method: &Method<'m>) -> Self {
+        Self { access: method.access, name: method.name, descriptor: method.descriptor }
+    }
 }
 
 /// Whether the call hands a task over.
@@ -143,12 +174,8 @@ fn hands_over(class: &ClassFile<'_>, index: u16, waits: Waits<'_>) -> bool {
 /// methods of classes that extend or implement a listed type directly. They are worth tracing however short they are: whether a
 /// task has started shows in its code alone.
 pub(crate) fn code_in(class: &ClassFile<'_>, catalogue: &Catalogue) -> Vec<bool> {
-    let of_object = |method: &Method<'_>| {
-        let mut tasks = catalogue.tasks().iter().filter(|task| task.kind != TaskKind::HandedOver);
-        method.access & (access::STATIC | access::SYNTHETIC | access::ABSTRACT) == 0
-            && tasks
-                .any(|task| *task.method == *method.name && class.supertypes.contains(&task.class.as_bytes()))
-    };
+    let is_direct = |name: &str| class.supertypes.contains(&name.as_bytes());
+    let of_object = |method| OfObject::from(method).is_listed(is_direct, catalogue);
     let indices = || (1..class.pool.count()).filter_map(|index| u16::try_from(index).ok());
     // Lambdas of other types are tasks only where they are handed over.
     let hands_over = indices().any(|index| {

@@ -11,7 +11,9 @@ import java.util.List;
 
 /**
  * Replaces the recorder's class and keeps each call, so that two forms of a program can be compared call by call. When the JVM ends,
- * writes a line for each thread to the file {@code anrscope.events}: its name, a tab, and {@code iID} or {@code oID} for each call.
+ * writes a line for each thread to the file {@code anrscope.events}: its name, a tab, and a word for each call: {@code iID}, {@code oID},
+ * {@code bKIND} and {@code eKIND} for a wait's begin and end, {@code r} for a release, {@code t} for an attempt, and {@code cSTEP.LINE.ID}.
+ * A sign follows for each object: {@code +}, or {@code -} for null.
  */
 public final class MethodBeat {
     private static final List<Calls> THREADS = new ArrayList<>();
@@ -25,8 +27,8 @@ public final class MethodBeat {
 
     private static final class Calls {
         final String thread = Thread.currentThread().getName();
-        /** An enter is its id, an exit the complement of its id. */
-        int[] ids = new int[1024];
+        /** The letter in the upper byte. */
+        long[] all = new long[1024];
         int count;
 
         Calls() {
@@ -35,20 +37,64 @@ public final class MethodBeat {
             }
         }
 
-        void add(int call) {
-            if (count == ids.length) {
-                ids = Arrays.copyOf(ids, 2 * count);
+        void add(char letter, long value) {
+            if (count == all.length) {
+                all = Arrays.copyOf(all, 2 * count);
             }
-            ids[count++] = call;
+            all[count++] = (long) letter << 56 | value;
         }
     }
 
     public static void i(int id) {
-        CALLS.get().add(id);
+        CALLS.get().add('i', id);
     }
 
     public static void o(int id) {
-        CALLS.get().add(~id);
+        CALLS.get().add('o', id);
+    }
+
+    private static long is(Object object) {
+        return object != null ? 1 : 0;
+    }
+
+    public static void wb(int kind, Object on) {
+        CALLS.get().add('b', kind << 1 | is(on));
+    }
+
+    public static void we(int kind, Object on) {
+        CALLS.get().add('e', kind << 1 | is(on));
+    }
+
+    public static void wr(Object lock) {
+        CALLS.get().add('r', is(lock));
+    }
+
+    public static void wt(boolean taken, Object lock) {
+        CALLS.get().add('t', (taken ? 2 : 0) | is(lock));
+    }
+
+    /** {@code step} has the kind of step above the line. */
+    public static void c(Object object, Object other, int step, int method) {
+        CALLS.get().add('c', (long) method << 34 | (long) step << 2 | is(object) << 1 | is(other));
+    }
+
+    private static String word(long call) {
+        char letter = (char) (call >>> 56);
+        long value = call & (1L << 56) - 1;
+        switch (letter) {
+            case 'i':
+            case 'o':
+                return letter + Long.toString(value);
+            case 'c':
+                int step = (int) (value >>> 2);
+                return "c" + (step >>> 16) + "." + (step & 0xFFFF) + "." + (value >>> 34) + sign(value >>> 1) + sign(value);
+            default:
+                return letter + Long.toString(value >>> 1) + sign(value);
+        }
+    }
+
+    private static String sign(long value) {
+        return (value & 1) != 0 ? "+" : "-";
     }
 
     private static void write() {
@@ -61,8 +107,7 @@ public final class MethodBeat {
                 for (Calls calls : THREADS) {
                     out.print(calls.thread + "\t");
                     for (int n = 0; n < calls.count; n++) {
-                        int id = calls.ids[n];
-                        out.print(id >= 0 ? " i" + id : " o" + ~id);
+                        out.print(" " + word(calls.all[n]));
                     }
                     out.println();
                 }

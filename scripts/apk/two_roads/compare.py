@@ -27,7 +27,7 @@ def read_map(path):
 
 
 def read_events(path):
-    """For each thread its calls: "i12" or "o12"."""
+    """For each thread its calls, in the words of MethodBeat.java."""
     threads = collections.defaultdict(list)
     with open(path, encoding="utf-8") as lines:
         for line in lines:
@@ -49,6 +49,27 @@ def in_source(owner, name, descriptor):
     return "%s.%s" % (owner, name), False
 
 
+def id_of(call):
+    """The id in a call of i, o or c; None in one that has none."""
+    if call[0] in "io":
+        return int(call[1:])
+    return int(re.split("[.+-]", call)[2]) if call[0] == "c" else None
+
+
+def in_words(names, call):
+    """The call with the method's name in the source, and whether D8 has renamed the method."""
+    number = id_of(call)
+    if number is None:
+        # In class files a wait has no object that is below more than four arguments.
+        return (call.rstrip("+-") if call[0] in "be" else call), False
+    if number not in names:
+        return call, False
+    name, renamed = in_source(*names[number])
+    if call[0] == "c":
+        return "%s %s" % (re.sub(r"\.\d+([+-]+)$", r"\1", call), name), renamed
+    return "%s %s" % (call[0], name), renamed
+
+
 class Result:
     def __init__(self):
         self.events = self.same_ids = self.renamed = self.made = 0
@@ -64,35 +85,28 @@ def compare(class_map, class_events, dex_map, dex_events):
         result.differences.append("threads %s, and %s of dex" % (sorted(class_threads), sorted(dex_threads)))
         return result
 
-    def source(names, call):
-        names_of = names.get(int(call[1:]))
-        if names_of is None:
-            return call, False
-        name, renamed = in_source(*names_of)
-        return "%s %s" % (call[0], name), renamed
-
     for thread, of_class in class_threads.items():
         of_dex = []
         for calls in dex_threads[thread]:
             kept = []
             for call in calls:
-                names_of = dex_names.get(int(call[1:]), ("", "", ""))
+                names_of = dex_names.get(id_of(call), ("", "", ""))
                 if MADE.search("%s.%s" % names_of[:2]):
                     result.made += 1
                 else:
                     kept.append(call)
             of_dex.append(kept)
         # Threads of one name start in any order.
-        key = lambda names: (lambda calls: [source(names, call)[0] for call in calls])
+        key = lambda names: (lambda calls: [in_words(names, call)[0] for call in calls])
         for one, other in zip(sorted(of_class, key=key(class_names)), sorted(of_dex, key=key(dex_names))):
             for at in range(max(len(one), len(other))):
-                left = source(class_names, one[at])[0] if at < len(one) else "the end"
-                right, renamed = source(dex_names, other[at]) if at < len(other) else ("the end", False)
+                left = in_words(class_names, one[at])[0] if at < len(one) else "the end"
+                right, renamed = in_words(dex_names, other[at]) if at < len(other) else ("the end", False)
                 if left != right:
                     result.differences.append("%s, call %d: %s, and %s of dex" % (thread, at, left, right))
                     break
                 result.events += 1
-                if one[at] == other[at]:
+                if id_of(one[at]) == id_of(other[at]):
                     result.same_ids += 1
                 else:
                     result.renamed += 1

@@ -7,7 +7,7 @@ run.py --runtime ZIP --d8 D8.jar --android ANDROID.jar --work DIR [--only PART]
     javac -> D8 -> anrscope apk --base-map -> enjarify      -> JVM
     javac -> D8 -> enjarify                                 -> JVM, for the output alone
 
-Both with --short 0. MethodBeat is a class that lists the calls of each thread. Programs of one group, which have a Java version and an API level in
+Both with --short 0, and half of the groups with --waits. MethodBeat is a class that lists the calls of each thread. Programs of one group, which have a Java version and an API level in
 common, are compiled and traced together and run one by one. Prints a row of a Markdown table for each group, then the result.
 """
 import argparse, collections, json, os, re, shutil, subprocess, sys, zipfile
@@ -22,8 +22,9 @@ JAVA = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 
 
 class Group:
-    def __init__(self, name, java, api, mode, defaults):
+    def __init__(self, name, java, api, mode, defaults, waits):
         self.name, self.java, self.api, self.mode, self.defaults = name, java, api, mode, defaults
+        self.options = ["--short", "0"] + (["--waits"] if waits else [])
         # Source files by name, and main classes.
         self.sources, self.mains = {}, []
 
@@ -83,11 +84,12 @@ def made(group, seed):
 
 
 def groups(seeds):
-    old = Group("Java 8, API 21", 8, 21, "--release", True)
-    middle = Group("Java 11, API 24", 11, 24, "--debug", False)
-    new = Group("Java 17, API 33", 17, 33, "--release", False)
-    records = Group("Java 17, API 21", 17, 21, "--debug", True)
-    all_groups = [old, middle, new, records]
+    old = Group("Java 8, API 21", 8, 21, "--release", True, False)
+    middle = Group("Java 11, API 24", 11, 24, "--debug", False, False)
+    new = Group("Java 17, API 33, waits", 17, 33, "--release", False, True)
+    records = Group("Java 17, API 21, waits", 17, 21, "--debug", True, True)
+    waits = [Group("Java 8, API 21, waits", 8, 21, "--debug", True, True), Group("Java 11, API 26, waits", 11, 26, "--release", False, True)]
+    all_groups = [old, middle, new, records] + waits
     # Not Kinds and streams: they call static methods of the platform's interfaces, which class files as old as enjarify's cannot.
     loops = [file for file in sorted(os.listdir(os.path.join(ROOT, "cli/tests/busy_hangs/loops"))) if file != "streams.java"]
     for n, file in enumerate(loops):
@@ -98,8 +100,17 @@ def groups(seeds):
     for file in "Busy", "Greeter", "Program":
         old.sources[file + ".java"] = read("cli/tests/programs", file + ".java")
     old.mains += ["Busy", "Program"]
+    for group in waits:
+        for file in "Waits", "ShortTasks":
+            fixture(group, [file], file)
+        for directory in "kotlin", "kotlinx":
+            for path, _, files in os.walk(os.path.join(ROOT, "instrumenter/tests/java", directory)):
+                for file in files:
+                    whole = os.path.join(path, file)
+                    group.sources[os.path.relpath(whole, os.path.join(ROOT, "instrumenter/tests/java"))] = read(whole)
+        fixture(group, ["Coroutine"], "Coroutine")
     for seed in range(seeds):
-        made(all_groups[seed % 4], seed)
+        made(all_groups[seed % len(all_groups)], seed)
     return [group for group in all_groups if group.mains]
 
 
@@ -114,8 +125,8 @@ def run(command, **options):
     return done.stdout
 
 
-def traced(command):
-    return json.loads(run([os.environ["ANRSCOPE_PROGRAM"]] + command + ["--short", "0", "--json"]))
+def traced(group, command):
+    return json.loads(run([os.environ["ANRSCOPE_PROGRAM"]] + command + group.options + ["--json"]))
 
 
 def build(group, options, fakes, work):
@@ -129,11 +140,11 @@ def build(group, options, fakes, work):
     run(["javac", "-nowarn", "-Xlint:-options", "-g", "--release", str(group.java), "-encoding", "UTF-8", "-cp", fakes, "-d", os.path.join(work, "classes")] + files)
     jar = os.path.join(work, "classes.jar")
     run(["jar", "-cf", jar, "-C", os.path.join(work, "classes"), "."])
-    by_class = traced(["instrument", jar, "--out", os.path.join(work, "traced.jar"), "--method-map", os.path.join(work, "class.map")])
+    by_class = traced(group, ["instrument", jar, "--out", os.path.join(work, "traced.jar"), "--method-map", os.path.join(work, "class.map")])
     dexed = os.path.join(work, "dexed.zip")
     run(JAVA + ["-cp", options.d8, "com.android.tools.r8.D8", group.mode, "--min-api", str(group.api), "--lib", options.android, "--classpath", fakes,
                 "--output", dexed, jar])
-    by_dex = traced(["apk", dexed, "--out", os.path.join(work, "traced.apk"), "--method-map", os.path.join(work, "dex.map"),
+    by_dex = traced(group, ["apk", dexed, "--out", os.path.join(work, "traced.apk"), "--method-map", os.path.join(work, "dex.map"),
                      "--base-map", os.path.join(work, "class.map"), "--unsigned", "--runtime", options.runtime])
     for jar, archive in ("dex.jar", "traced.apk"), ("plain-dex.jar", "dexed.zip"):
         failed = run([sys.executable, os.path.join(os.path.dirname(HERE), "translate.py"), os.path.join(work, jar), os.path.join(work, archive)])

@@ -6,6 +6,10 @@
 //!     move-result v0
 //!     g(object, result)                  behind
 //! s:  move-exception vN; h(3); throw vN  then the method's own handlers take it
+//!
+//!     monitor-enter v0
+//!     g(v0)                              in a range of its own
+//! r:  move-exception vN; monitor-exit v0; throw vN  then the handlers of the monitor-enter take it
 //! ```
 //!
 //! The arguments go to new registers at the end, so nothing that the method or its handlers read changes. So unlike the calls for
@@ -19,8 +23,7 @@ use crate::code::body::{Body, Catch, Range};
 use crate::code::insert::{Cover, Insertion};
 use crate::code::instruction::{Instruction, Label, Operand};
 use crate::code::opcode::{
-    INVOKE_STATIC, INVOKE_STATIC_RANGE, MONITOR_ENTER, MONITOR_EXIT, MOVE_EXCEPTION, MOVE_RESULT,
-    MOVE_RESULT_OBJECT, Role, THROW,
+    MONITOR_ENTER, MONITOR_EXIT, MOVE_EXCEPTION, MOVE_RESULT, MOVE_RESULT_OBJECT, Role, THROW,
 };
 
 /// An argument of an inserted call.
@@ -64,6 +67,15 @@ struct Scratch {
     first: u16,
     /// Objects that the result overwrites, and a result that was dropped.
     saved: u16,
+}
+
+/// The handler of the code behind a `monitor-enter`, which releases the lock.
+struct Release {
+    label: Label,
+    /// The register with the lock.
+    lock: u16,
+    /// The handlers of the `monitor-enter`.
+    outer: Option<usize>,
 }
 
 /// Arguments of a call.
@@ -112,9 +124,10 @@ impl Body {
         }];
         let held = if self.has_locks() { locks::held(self) } else { None };
         let mut done = Vec::with_capacity(sites.len());
+        let mut releases = Vec::new();
         for site in sites {
             let depth = held.as_ref().and_then(|held| held.get(site.at as usize)).copied();
-            let Some(cover) = self.cover_behind(site.at, depth.unwrap_or(0)) else { continue };
+            let Some(cover) = self.cover_behind(site.at, depth.unwrap_or(0), &mut releases) else { continue };
             let [before, mut behind] = self.around(site, &scratch);
             behind.cover = cover;
             insertions.extend([before, behind]);
@@ -126,14 +139,11 @@ impl Body {
         grow::rename_parameters(self, shape, &moves, behind_start);
         let throwing = sites.iter().filter_map(|site| Some((moved.moved(site.at), site.thrown.as_ref()?)));
         self.add_throws(&throwing.collect::<Vec<_>>(), &scratch);
+        releases.into_iter().for_each(|release| self.add_release(release, &scratch));
         let calls = sites.iter().flat_map(|site| site.before.iter().chain(&site.behind).chain(&site.thrown));
         let outs = calls.map(|call| call.arguments.len().min(usize::from(MAX_ARGUMENTS)) as u16).max();
         self.outs = self.outs.max(outs.unwrap_or(0));
         Ok(sites.len())
-    }
-
-    fn op_at(&self, position: u32) -> Option<u8> {
-        self.instructions.get(position as usize).map(|instruction| instruction.op)
     }
 
     /// The code before and behind a site.
@@ -182,13 +192,20 @@ impl Body {
 
     /// Returns which handlers the code behind the instruction at `at` needs, in front of which `depth` locks are held. `None` if it
     /// cannot have them.
-    fn cover_behind(&self, at: u32, depth: u32) -> Option<Cover> {
-        Some(match self.op_at(at) {
+    fn cover_behind(&mut self, at: u32, depth: u32, releases: &mut Vec<Release>) -> Option<Cover> {
+        Some(match self.instructions.get(at as usize) {
             // The handler that releases a lock must not be entered without the lock, also where its range is longer than that.
-            Some(MONITOR_EXIT) if depth == 1 => Cover::None,
-            Some(MONITOR_EXIT) => Cover::Next,
-            Some(MONITOR_ENTER) if self.handler_at(at + 1).is_some() => Cover::Next,
-            Some(MONITOR_ENTER) => self.releasing(at + 1).map_or(Cover::Next, Cover::By),
+            Some(Instruction { op: MONITOR_EXIT, .. }) if depth == 1 => Cover::None,
+            Some(Instruction { op: MONITOR_EXIT, .. }) => Cover::Next,
+            // The method's own handlers need not cover the next instruction, or may need what is written there.
+            Some(Instruction { op: MONITOR_ENTER, registers, .. }) => {
+                let lock = registers[0];
+                let outer = self.handler_at(at);
+                let label = self.add_label(self.instructions.len() as u32);
+                self.handlers.push(Catch { typed: Vec::new(), all: Some(label) });
+                releases.push(Release { label, lock, outer });
+                Cover::By(self.handlers.len() - 1)
+            }
             _ if depth == 0 => Cover::None,
             _ => {
                 // A handler of the call has what was in the result's register before.
@@ -210,29 +227,6 @@ impl Body {
         })
     }
 
-    /// Returns the handlers that release a lock which was taken in front of `position`: those of the first instruction that can throw.
-    /// A compiler may begin their range only there.
-    fn releasing(&self, position: u32) -> Option<usize> {
-        const MAX_SKIPPED: usize = 16;
-        let mut at = position;
-        let mut written = Vec::new();
-        for _ in 0..MAX_SKIPPED {
-            let instruction = self.instructions.get(at as usize)?;
-            if instruction.opcode().can_throw {
-                break;
-            }
-            written.extend(instruction.accesses().filter(|(_, role)| role.writes));
-            at = match instruction.operand {
-                Operand::Target(label) if !instruction.opcode().continues => self.position(label),
-                _ => at + 1,
-            };
-        }
-        let handler = self.handler_at(at)?;
-        let catch = self.handlers.get(handler).filter(|catch| catch.all.is_some())?;
-        // What is written on the way does not have its value yet.
-        (!self.is_any_read(&written, catch)).then_some(handler)
-    }
-
     /// A range that ends between a call and the move of its result gets the move too, which cannot throw.
     fn extend_to_results(&mut self) {
         let starts: Vec<u32> = self.tries.iter().map(|range| range.start).skip(1).chain([u32::MAX]).collect();
@@ -241,6 +235,23 @@ impl Body {
             if op.is_some_and(is_move_result) && range.end < next {
                 range.end += 1;
             }
+        }
+    }
+
+    /// Appends the handler of the code behind a `monitor-enter`.
+    fn add_release(&mut self, release: Release, scratch: &Scratch) {
+        let at = self.instructions.len() as u32;
+        if let Some(place) = self.labels.get_mut(release.label as usize) {
+            *place = at;
+        }
+        self.instructions.extend([
+            Instruction::new(MOVE_EXCEPTION, &[scratch.first], Operand::None),
+            Instruction::new(MONITOR_EXIT, &[release.lock], Operand::None),
+            Instruction::new(THROW, &[scratch.first], Operand::None),
+        ]);
+        // From there on it is as if the lock had never been taken.
+        if let Some(handler) = release.outer {
+            self.tries.push(Range { start: at + 2, end: at + 3, handler });
         }
     }
 
@@ -298,7 +309,7 @@ fn is_move_result(op: u8) -> bool {
 /// Appends a call, with its arguments in registers from `first` on. `moved` says where objects are that are no longer in their
 /// registers.
 fn put(call: &StaticCall, first: u16, moved: &BTreeMap<u16, u16>, result: u16, out: &mut Vec<Instruction>) {
-    let mut list = Vec::new();
+    let mut count = 0;
     for (register, argument) in (first..first + MAX_ARGUMENTS).zip(&call.arguments) {
         out.push(match *argument {
             Argument::Number(number) => emit::load(register, number),
@@ -309,14 +320,7 @@ fn put(call: &StaticCall, first: u16, moved: &BTreeMap<u16, u16>, result: u16, o
             Argument::Result(true) => emit::move_to(register, result, Kind::Object),
             Argument::Result(false) => emit::move_to(register, result, Kind::Plain),
         });
-        list.push(register);
+        count += 1;
     }
-    let operand = Operand::Index(call.method);
-    out.push(match list.last() {
-        Some(16..) => Instruction {
-            count: list.len() as u8,
-            ..Instruction::new(INVOKE_STATIC_RANGE, &list[..1], operand)
-        },
-        _ => Instruction::new(INVOKE_STATIC, &list, operand),
-    });
+    out.push(emit::invoke(call.method, first, count));
 }

@@ -24,8 +24,17 @@ pub(super) fn load(register: u16, value: u32) -> Instruction {
 
 /// `method(id)` by way of `register`.
 pub(super) fn call(register: u16, id: u32, method: u32) -> [Instruction; 2] {
-    let op = if register < 16 { INVOKE_STATIC } else { INVOKE_STATIC_RANGE };
-    [load(register, id), Instruction::new(op, &[register], Operand::Index(method))]
+    [load(register, id), invoke(method, register, 1)]
+}
+
+/// Calls a static method with the `count` registers from `first` on, at most five.
+pub(super) fn invoke(method: u32, first: u16, count: u8) -> Instruction {
+    let operand = Operand::Index(method);
+    let list: Vec<u16> = (first..first + u16::from(count)).collect();
+    match list.last() {
+        Some(16..) => Instruction { count, ..Instruction::new(INVOKE_STATIC_RANGE, &[first], operand) },
+        _ => Instruction::new(INVOKE_STATIC, &list, operand),
+    }
 }
 
 /// Moves a value of this kind.

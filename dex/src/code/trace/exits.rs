@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::constructor::Prelude;
-use super::{Untraceable, emit, locks};
+use super::{Ends, Untraceable, locks};
 use crate::code::body::{Body, Catch, Range};
 use crate::code::debug::{Event, What};
 use crate::code::instruction::{Instruction, Label, Operand};
@@ -131,8 +131,7 @@ struct Stub {
 }
 
 /// Replaces returns, and appends stubs and the handler.
-pub(super) fn append(body: &mut Body, id: u32, exit: u32, handler: Option<Label>) {
-    let lines = Lines::of(body);
+pub(super) fn append(body: &mut Body, ends: &Ends<'_>, handler: Option<Label>) {
     let last = body.instructions.pop_if(|instruction| is_return(instruction.op));
     let end = body.instructions.len() as u32;
     // The stub of a return that is last takes its place.
@@ -152,10 +151,11 @@ pub(super) fn append(body: &mut Body, id: u32, exit: u32, handler: Option<Label>
         if !is_return(back.op) {
             continue;
         }
+        let line = body.line_at(position);
         let label = *known.entry(key(&back)).or_insert_with(|| {
             body.labels.push(end);
             let label = (body.labels.len() - 1) as Label;
-            stubs.push(Stub { back, label, line: lines.at(position) });
+            stubs.push(Stub { back, label, line });
             label
         });
         if let Some(place) = body.instructions.get_mut(position as usize) {
@@ -165,15 +165,17 @@ pub(super) fn append(body: &mut Body, id: u32, exit: u32, handler: Option<Label>
     for Stub { back, label, line } in stubs {
         let at = body.instructions.len() as u32;
         place(body, label, at, line);
-        body.instructions.extend(emit::call(beside(&back), id, exit));
+        let returned = Some(back.registers[0]).filter(|_| back.op == RETURN_OBJECT);
+        body.instructions.extend(ends.exit(beside(&back, ends.width()), returned));
         body.instructions.push(Instruction { pc: Instruction::NEW, ..back });
     }
     if let Some(label) = handler {
         let at = body.instructions.len() as u32;
         place(body, label, at, None);
-        body.instructions.push(Instruction::new(MOVE_EXCEPTION, &[1], Operand::None));
-        body.instructions.extend(emit::call(0, id, exit));
-        body.instructions.push(Instruction::new(THROW, &[1], Operand::None));
+        let thrown = ends.width();
+        body.instructions.push(Instruction::new(MOVE_EXCEPTION, &[thrown], Operand::None));
+        body.instructions.extend(ends.exit(0, Some(thrown)));
+        body.instructions.push(Instruction::new(THROW, &[thrown], Operand::None));
     }
 }
 
@@ -187,32 +189,13 @@ fn place(body: &mut Body, label: Label, at: u32, line: Option<u32>) {
     }
 }
 
-/// Returns the lowest register that a return does not read.
-fn beside(back: &Instruction) -> u16 {
+/// Returns the first of the lowest `width` registers in a row that a return does not read.
+pub(super) fn beside(back: &Instruction, width: u16) -> u16 {
     match (back.op, back.registers[0]) {
         (RETURN_VOID, _) => 0,
-        (RETURN_WIDE, 0) => 2,
-        (_, 0) => 1,
-        _ => 0,
-    }
-}
-
-/// The line entries of a body.
-struct Lines(Vec<(u32, u32)>);
-
-impl Lines {
-    fn of(body: &Body) -> Self {
-        let events = body.debug.iter().flat_map(|debug| &debug.events);
-        let lines = events.filter_map(|event| match event.what {
-            What::Line(line) => Some((event.at, line)),
-            _ => None,
-        });
-        Self(lines.collect())
-    }
-
-    fn at(&self, position: u32) -> Option<u32> {
-        let behind = self.0.partition_point(|(at, _)| *at <= position);
-        self.0.get(behind.checked_sub(1)?).map(|(_, line)| *line)
+        (_, register) if register >= width => 0,
+        (RETURN_WIDE, register) => register + 2,
+        (_, register) => register + 1,
     }
 }
 

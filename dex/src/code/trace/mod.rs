@@ -17,6 +17,7 @@
 mod around;
 mod constructor;
 mod emit;
+mod ends;
 mod exits;
 mod grow;
 mod locks;
@@ -26,6 +27,8 @@ mod start;
 mod tests;
 
 pub use self::around::{Argument, Around, StaticCall};
+use self::ends::Ends;
+pub use self::ends::{Task, TaskCode};
 use super::body::Body;
 use super::debug::Debug;
 use super::instruction::Instruction;
@@ -155,6 +158,23 @@ impl Body {
         calls: Calls,
         exits: Exits,
     ) -> Result<Traced, Untraceable> {
+        self.trace_task(shape, id, calls, exits, None)
+    }
+
+    /// Like [`Self::trace`], and also records that the code of a task starts and ends. A constructor is no task's code.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Self::trace`].
+    pub fn trace_task(
+        &mut self,
+        shape: &Shape,
+        id: u32,
+        calls: Calls,
+        exits: Exits,
+        task: Option<&Task>,
+    ) -> Result<Traced, Untraceable> {
+        let ends = Ends { id, calls, task: task.filter(|_| !shape.is_constructor) };
         let words = shape.kinds().map(|kind| if kind == Kind::Wide { 2 } else { 1 }).sum::<usize>();
         if words != usize::from(self.ins) {
             return Err(Untraceable::Parameters);
@@ -170,9 +190,9 @@ impl Body {
             Exits::All => exits::cover(self, prelude.as_ref())?,
             Exits::Normal => None,
         };
-        let grown = start::insert(self, shape, id, calls, exits, prelude.as_ref(), handler.is_some())?;
-        exits::append(self, id, calls.exit, handler);
-        self.outs = self.outs.max(1);
+        let grown = start::insert(self, shape, &ends, exits, prelude.as_ref(), handler.is_some())?;
+        exits::append(self, &ends, handler);
+        self.outs = self.outs.max(ends.width());
         let after = self.length()?;
         if after > MAX_UNITS {
             return Err(Untraceable::Huge);

@@ -1,50 +1,56 @@
 //! The enter calls of a traced method, and the registers that its calls need.
 
 use super::constructor::Prelude;
-use super::{Calls, Exits, Shape, Untraceable, emit, grow};
+use super::exits::{beside, is_return};
+use super::{Ends, Exits, Shape, Untraceable, emit, grow};
 use crate::code::body::Body;
 use crate::code::insert::{Cover, Insertion};
-use crate::code::opcode::{RETURN, RETURN_OBJECT, RETURN_VOID, RETURN_WIDE};
 
-/// A call, and the register for its number.
+/// Where something is recorded, and the first register for that.
 struct Call {
     at: u32,
     /// `None` stands for the first new register.
     register: Option<u16>,
+    /// What is thrown there.
+    thrown: Option<u16>,
 }
 
 /// Inserts the enter calls, and the exit calls before `throw`s if [`Exits::Normal`]. Returns how many registers the method got.
 pub(super) fn insert(
     body: &mut Body,
     shape: &Shape,
-    id: u32,
-    calls: Calls,
+    ends: &Ends<'_>,
     exits: Exits,
     prelude: Option<&Prelude>,
     has_handler: bool,
 ) -> Result<u16, Untraceable> {
     let bodies = prelude.map_or(&[][..], |prelude| &prelude.bodies);
     let enters: Vec<Call> =
-        bodies.iter().map(|at| Call { at: *at, register: dead_register(body, *at) }).collect();
+        bodies.iter().map(|at| Call { at: *at, register: dead_register(body, *at), thrown: None }).collect();
     let throws: Vec<Call> = match exits {
         Exits::All => Vec::new(),
-        Exits::Normal => body.throws(prelude).into_iter().map(|at| before_throw(body, at)).collect(),
+        Exits::Normal => {
+            body.throws(prelude).into_iter().map(|at| before_throw(body, at, ends.width())).collect()
+        }
     };
     let at_start = prelude.is_none();
     let mut needed = u32::from(body.registers);
     if at_start {
-        needed = needed.max(u32::from(body.ins) + 1);
+        needed = needed.max(u32::from(body.ins) + u32::from(ends.width()));
     }
     if enters.iter().chain(&throws).any(|call| call.register.is_none()) {
-        needed = needed.max(u32::from(body.registers) + 1);
+        needed = needed.max(u32::from(body.registers) + u32::from(ends.width()));
     }
-    needed = needed.max(for_exits(body)).max(if has_handler { 2 } else { 0 });
+    needed = needed.max(for_exits(body, ends.width()));
+    if has_handler {
+        needed = needed.max(u32::from(ends.width()) + 1);
+    }
     let needed = u16::try_from(needed).map_err(|_| Untraceable::Registers)?;
     let grown = needed - body.registers;
 
     let mut start = Vec::new();
     if at_start {
-        start.extend(emit::call(0, id, calls.enter));
+        start.extend(ends.enter(needed - body.ins));
     }
     let moves = grow::moves(body, shape, grown);
     start.extend(grow::code(&moves));
@@ -63,15 +69,18 @@ pub(super) fn insert(
             cover: Cover::None,
         });
     }
-    for (calls, method, is_enter) in [(&enters, calls.enter, true), (&throws, calls.exit, false)] {
-        for Call { at, register } in calls {
+    for (calls, is_enter) in [(&enters, true), (&throws, false)] {
+        for Call { at, register, thrown } in calls {
             let register = register.unwrap_or(first_new);
-            if u32::from(register) > emit::MAX_CONST {
+            if u32::from(register) + u32::from(ends.width()) > emit::MAX_CONST + 1 {
                 return Err(Untraceable::Registers);
             }
             insertions.push(Insertion {
                 at: *at,
-                code: emit::call(register, id, method).to_vec(),
+                code: match is_enter {
+                    true => emit::call(register, ends.id, ends.calls.enter).to_vec(),
+                    false => ends.exit(register, *thrown),
+                },
                 skipped_by_branches: is_enter,
                 skipped_by_lines: is_enter,
                 skipped_by_locals: is_enter,
@@ -94,23 +103,17 @@ fn dead_register(body: &Body, position: u32) -> Option<u16> {
     registers.find(|register| body.is_dead(*register, position)).map(|register| register as u16)
 }
 
-/// Finds a register for the exit call before a `throw`.
-fn before_throw(body: &Body, at: u32) -> Call {
-    let thrown = body.instructions.get(at as usize).and_then(|throw| throw.registers().next());
+/// Finds registers for what is recorded before a `throw`.
+fn before_throw(body: &Body, at: u32, width: u16) -> Call {
+    let thrown = body.instructions.get(at as usize).map(|throw| throw.registers[0]);
+    let first = thrown.filter(|thrown| *thrown < width).map_or(0, |thrown| thrown + 1);
     // A handler may need any register.
-    let is_caught = body.catch_at(at).is_some();
-    let mut registers = (0..body.registers.min(2)).filter(|register| Some(u32::from(*register)) != thrown);
-    Call { at, register: registers.next().filter(|_| !is_caught) }
+    let is_free = body.catch_at(at).is_none() && first + width <= body.registers;
+    Call { at, register: Some(first).filter(|_| is_free), thrown }
 }
 
 /// Returns how many registers the exit stubs need.
-fn for_exits(body: &Body) -> u32 {
-    let needs = body.instructions.iter().map(|instruction| match instruction.op {
-        RETURN_VOID => 1,
-        RETURN | RETURN_OBJECT => 2,
-        RETURN_WIDE if instruction.registers[0] == 0 => 3,
-        RETURN_WIDE => 2,
-        _ => 0,
-    });
-    needs.max().unwrap_or(0)
+fn for_exits(body: &Body, width: u16) -> u32 {
+    let returns = body.instructions.iter().filter(|instruction| is_return(instruction.op));
+    returns.map(|back| u32::from(beside(back, width)) + u32::from(width)).max().unwrap_or(0)
 }

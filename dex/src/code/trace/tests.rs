@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use proptest::prelude::*;
 
-use super::{Argument, Around, Calls, Exits, Kind, Parameter, Shape, StaticCall, Traced, Untraceable};
+use super::{
+    Argument, Around, Calls, Exits, Kind, Parameter, Shape, StaticCall, Task, TaskCode, Traced, Untraceable,
+};
 use crate::code::programs::{Action, Choices, Program, SUPER, identity, program, run};
 use crate::code::{Body, Code, Handler, Try};
 
@@ -253,6 +255,92 @@ fn a_constructor_is_entered_behind_its_super_call() {
     assert_eq!(traced(&code, &shape, Exits::All).registers, 3);
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn a_task_starts_behind_the_enter_and_finishes_before_each_exit(
+        choices in proptest::collection::vec(any::<u16>(), 0..300),
+        seed: u32,
+        arguments: [u32; 10],
+        kind in 0..3_u8,
+        all_exits: bool,
+    ) {
+        let program = program(&mut Choices(choices.iter()), false);
+        let mut shape = shape(&program);
+        let has_object = program.parameters.first() == Some(&1);
+        let code = match kind {
+            1 if has_object => TaskCode::Object,
+            2 if has_object => TaskCode::Coroutine { completion: 108 },
+            _ => TaskCode::Lambda,
+        };
+        if code != TaskCode::Lambda {
+            shape.is_static = false;
+            shape.parameters.remove(0);
+        }
+        let task = Task { code, call: 105, started: 0x3_0007, finished: 0x4_0000 };
+        let old = program.body.encoded(&identity()).unwrap();
+        let mut body = Body::read(&old).unwrap();
+        let exits = if all_exits { Exits::All } else { Exits::Normal };
+        if body.trace_task(&shape, ID, CALLS, exits, Some(&task)).is_err() {
+            return Err(TestCaseError::reject("not traced"));
+        }
+        let new = body.encoded(&identity()).unwrap();
+        check_structure(&new);
+        prop_assert_eq!(Body::read(&new).unwrap().encoded(&identity()).unwrap(), new.clone());
+        let arguments = &arguments[..usize::from(old.ins)];
+        let (before, after) = (run(&old, arguments, seed), run(&new, arguments, seed));
+        let own: Vec<Action> =
+            after.iter().filter(|action| !matches!(action, Action::Call(100..110, _))).cloned().collect();
+        if code == (TaskCode::Coroutine { completion: 108 }) {
+            // What the additional call returns changes what later ones return.
+            prop_assert!(is_call(&after[1], 108));
+        } else {
+            prop_assert!(same(&before, &own), "{before:?}\n{after:?}");
+        }
+        let object = if code == TaskCode::Lambda { 0 } else { arguments[0] };
+        let started = after.iter().position(|action| is_call(action, 105)).unwrap();
+        prop_assert!(is_call(&after[0], 100));
+        let Action::Call(_, list) = &after[started] else { unreachable!() };
+        prop_assert_eq!([list[0], list[2], list[3]], [object, task.started, ID]);
+        prop_assert!(code != TaskCode::Object || list[1] == 0);
+        for (at, _) in after.iter().enumerate().filter(|(_, action)| is_call(action, 101)) {
+            let Action::Call(105, list) = &after[at - 1] else { panic!("{after:?}") };
+            prop_assert_eq!([list[0], list[2], list[3]], [0, task.finished, ID]);
+            prop_assert!(code == TaskCode::Coroutine { completion: 108 } || list[1] == 0, "{list:?}");
+        }
+        if !matches!(after.last(), Some(Action::Stopped)) && all_exits {
+            prop_assert!(is_call(&after[after.len() - 2], 101));
+        }
+    }
+}
+
+#[test]
+fn a_coroutine_is_recorded_with_its_completion_and_its_result() {
+    // invoke-virtual {v0} 7; move-result-object v0; return-object v0
+    let list = [0x106E, 7, 0, 0x000C, 0x0011];
+    let code = Code { registers: 2, ins: 2, outs: 1, units: units(&list), ..Code::default() };
+    let object = Parameter { kind: Kind::Object, declared: 1 };
+    let shape = Shape { parameters: vec![object], ..Shape::default() };
+    let task = Task { code: TaskCode::Coroutine { completion: 9 }, call: 8, started: 1, finished: 2 };
+    let mut body = Body::read(&code).unwrap();
+    body.trace_task(&shape, 3, CALLS, Exits::All, Some(&task)).unwrap();
+    let new = body.encoded(&identity()).unwrap();
+    let expected = [
+        0x3012, 0x1071, 100, 0, // i(3)
+        0x4007, 0x106E, 9, 0, 0x010C, 0x1212, 0x3312, 0x4071, 8, 0x3210, // c(this, completion, 1, 3)
+        0x4007, 0x5107, // the parameters' places
+        0x106E, 7, 0, 0x000C, // the call
+        0x0112, 0x0207, 0x2312, 0x3412, 0x4071, 8,
+        0x4321, // c(null, result, 2, 3), in the registers behind the result
+        0x3112, 0x1071, 101, 1, 0x0011, // o(3)
+        0x040D, 0x0012, 0x4107, 0x2212, 0x3312, 0x4071, 8, 0x3210, // c(null, exception, 2, 3)
+        0x3012, 0x1071, 101, 0, 0x0427, // o(3)
+    ];
+    assert_eq!(new.units, units(&expected));
+    assert_eq!((new.registers, new.ins, new.outs), (6, 2, 4));
+}
+
 #[test]
 fn stubs_have_the_line_of_their_first_return() {
     // 0: if-eqz v0, 4; 2: return-void (line 8); 3: nop; 4: return-void (line 9); 5: return-void (line 10)
@@ -396,4 +484,34 @@ fn a_call_is_recorded_with_objects_and_result() {
     assert_eq!(new.units, units(&expected));
     assert_eq!(new.tries, [Try { start: 7, length: 3, handler: 0 }]);
     assert_eq!((new.registers, new.ins, new.outs), (10, 1, 2));
+}
+
+#[test]
+fn the_code_behind_a_lock_has_a_handler_that_releases_it() {
+    // monitor-enter v1; const/4 v0, 1; monitor-exit v1; return-void: nothing in between can throw
+    let list = [0x011D, 0x1012, 0x011E, 0x000E];
+    let code = Code { registers: 2, ins: 1, units: units(&list), ..Code::default() };
+    let shape = Shape {
+        parameters: vec![Parameter { kind: Kind::Object, declared: 1 }],
+        is_static: true,
+        ..Shape::default()
+    };
+    let site = Around {
+        at: 0,
+        behind: vec![StaticCall { method: 9, arguments: vec![Argument::Object(1)] }],
+        ..Around::default()
+    };
+    let mut body = Body::read(&code).unwrap();
+    assert_eq!(body.around_calls(&shape, &[site]), Ok(1));
+    let new = body.encoded(&identity()).unwrap();
+    let expected = [
+        0xA107, 0x011D, 0x1307, 0x1071, 9, 3, // the parameter's place; the lock; g(object)
+        0x1012, 0x011E, 0x000E, // the old code
+        0x020D, 0x011E, 0x0227, // where g throws
+    ];
+    assert_eq!(new.units, units(&expected));
+    assert_eq!(new.tries, [Try { start: 2, length: 4, handler: 0 }]);
+    assert_eq!(new.handlers, [Handler { typed: Vec::new(), catch_all: Some(9) }]);
+    body.trace(&shape, ID, CALLS, Exits::All).unwrap();
+    check_structure(&body.encoded(&identity()).unwrap());
 }

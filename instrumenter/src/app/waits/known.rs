@@ -1,0 +1,35 @@
+//! What the list of calls says about the methods of a dex file.
+
+use dex::{Dex, Method};
+use rayon::prelude::*;
+
+use super::Listed;
+use crate::app::names;
+use crate::waits::steps::Step;
+use crate::waits::{CallKind, WaitObject};
+
+/// A method that is listed.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) blocking: Option<(CallKind, WaitObject)>,
+    pub(super) steps: Vec<Step>,
+    /// Whether it is a constructor.
+    pub(super) creates: bool,
+}
+
+/// Looks up all methods of the table.
+pub(super) fn of_all(dex: &Dex<'_>, listed: &Listed<'_>) -> Vec<Option<Known>> {
+    dex.methods.par_iter().with_min_len(256).map(|method| of(dex, method, listed)).collect()
+}
+
+fn of(dex: &Dex<'_>, method: &Method, listed: &Listed<'_>) -> Option<Known> {
+    let owner = names::class(dex, method.class);
+    let (name, descriptor) = (names::string(dex, method.name), names::method_descriptor(dex, method.proto));
+    let (name, descriptor) = listed.original.method(&owner, &name, &descriptor);
+    let (name, descriptor) = (name.as_bytes(), descriptor.as_bytes());
+    let owner = listed.original.class(&owner);
+    let waits = listed.waits();
+    let blocking = waits.catalogue.find(owner.as_bytes(), name, descriptor, waits.hierarchy);
+    let steps = waits.catalogue.steps.find(&owner, name, descriptor, waits.hierarchy);
+    (blocking.is_some() || !steps.is_empty()).then_some(Known { blocking, steps, creates: name == b"<init>" })
+}
