@@ -125,9 +125,8 @@ fn rewrite(bytes: &[u8], dump: bool, shift: bool, totals: &mut Totals) -> Result
         totals.files += 1;
         totals.classes += first.classes.len();
         for class in &first.classes {
-            let methods = class.direct_methods.iter().chain(&class.virtual_methods);
-            totals.methods += methods.clone().count();
-            totals.with_code += methods.filter(|method| method.code.is_some()).count();
+            totals.methods += class.methods().count();
+            totals.with_code += class.methods().filter(|method| method.code.is_some()).count();
         }
         let second =
             Dex::read(&written).map_err(|error| format!("what was written cannot be read: {error:?}"))?;

@@ -10,7 +10,7 @@ impl Dex<'_> {
     /// [`Dex::write`] copies such code if no index moves, as in a file to whose tables nothing was added, and is an error otherwise.
     #[must_use]
     pub fn undecodable(&self, class: &Class<'_>) -> Option<(u32, Malformed)> {
-        class.direct_methods.iter().chain(&class.virtual_methods).find_map(|method| {
+        class.methods().find_map(|method| {
             let Some(MethodCode::Read(code)) = &method.code else { return None };
             let mut is_outside = false;
             let broken = code.uses(&mut |item| is_outside |= !self.has(item)).err();
