@@ -1,7 +1,7 @@
 //! Editing a dex file: the calls of `i` and `o` in its traced methods.
 //!
 //! The calls add items to the sorted tables, which moves the indices in all code of the file. A class with code that is not understood,
-//! as obfuscators leave it in methods that never run, cannot follow: it is kept as it was, in a file of its own with the old tables.
+//! as obfuscation leaves it in methods that never run, cannot follow: it is kept as it was, in a file of its own with the old tables.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(crate) struct Changed {
     pub(crate) units: (u32, u32),
 }
 
-/// Classes that are kept as they were, because code of theirs is not understood.
+/// Classes that are kept as they were, because some of their code is not understood.
 pub(crate) struct Kept<'a> {
     /// A file with these classes, and the tables before the edit.
     pub(crate) dex: Dex<'a>,
