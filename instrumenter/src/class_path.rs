@@ -9,12 +9,11 @@ use std::sync::Arc;
 use rayon::ThreadPool;
 use zip_archive::{Directory, Inflater};
 
-use crate::archive::MAX_NESTED;
 use crate::class::class_file::{ClassFile, MAX_CLASS};
 use crate::class_facts::Node;
 use crate::class_facts::focus::FocusFacts;
 use crate::error::Error;
-use crate::read_file::read_file;
+use crate::read_file::{MAX_NESTED, read_file};
 use crate::regular;
 
 enum Place {

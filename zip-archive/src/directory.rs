@@ -12,7 +12,6 @@
 use core::ops::Range;
 
 use crate::fields::{u16_at, u32_at, u64_at, zip64};
-use crate::headers::LOCAL_LENGTH;
 
 /// Bytes that are not a valid archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,7 +29,10 @@ fn malformed(at: usize, what: &'static str) -> Malformed {
 
 const LOCAL: u32 = 0x0403_4b50;
 const CENTRAL: u32 = 0x0201_4b50;
-const END: u32 = 0x0605_4b50;
+/// The mark of an end record.
+pub const END: [u8; 4] = *b"PK\x05\x06";
+/// The length of a local header without name and extra fields, in bytes.
+pub const LOCAL_LENGTH: usize = 30;
 const ZIP64_END: u32 = 0x0606_4b50;
 const ZIP64_LOCATOR: u32 = 0x0706_4b50;
 const END_LENGTH: usize = 22;
@@ -177,7 +179,7 @@ pub fn end_records(bytes: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     let ends = bytes.len().checked_sub(END_LENGTH).map(|last| last.saturating_sub(0xFFFF)..=last);
     let comment_end = |at: usize| {
         let length = u16_at(bytes, at + 20)?;
-        (u32_at(bytes, at) == Some(END)).then_some(at + END_LENGTH + usize::from(length))
+        bytes.get(at..)?.starts_with(&END).then_some(at + END_LENGTH + usize::from(length))
     };
     ends.into_iter().flatten().rev().filter_map(move |at| Some((at, comment_end(at)?)))
 }

@@ -1,12 +1,8 @@
 //! Writing the headers of a zip file.
 
-use crate::directory::{DEFLATED, DESCRIPTOR, ENCRYPTED, Entry, UTF8};
+use crate::directory::{DEFLATED, DESCRIPTOR, ENCRYPTED, END, Entry, UTF8};
 use crate::fields::{push_others, push_zip64};
 
-/// The length of a local header without name and extra fields, in bytes.
-pub const LOCAL_LENGTH: usize = 30;
-/// The mark of an end record.
-pub const END: [u8; 4] = *b"PK\x05\x06";
 /// The largest value of a 32-bit field, which means "see the zip64 field".
 const LARGE: u64 = 0xFFFF_FFFF;
 /// "Version needed" of a file with 64-bit sizes: 4.5.

@@ -18,9 +18,11 @@ mod headers;
 mod signature;
 
 pub use codec::{Deflater, Inflater, Unreadable, crc32};
-pub use directory::{Central, DEFLATED, DESCRIPTOR, Directory, Entry, Malformed, STORED, UTF8, end_records};
+pub use directory::{
+    Central, DEFLATED, DESCRIPTOR, Directory, END, Entry, LOCAL_LENGTH, Malformed, STORED, UTF8, end_records,
+};
 pub use fields::{Extra, ZIP64, u16_at, u32_at, u64_at};
-pub use headers::{END, LOCAL_LENGTH, Label, Stored, push_central, push_end, push_local};
+pub use headers::{Label, Stored, push_central, push_end, push_local};
 pub use signature::is_signature;
 
 #[cfg(test)]

@@ -16,9 +16,6 @@ use zip_archive::Directory;
 use crate::cache::Item;
 use crate::error::Error;
 
-/// The largest jar inside an aar that is read, to bound memory.
-pub(crate) const MAX_NESTED: u64 = 512 << 20;
-
 /// What is done with an entry.
 pub(crate) enum EntryAction {
     Copy,

@@ -6,12 +6,13 @@ use std::path::Path;
 use rayon::prelude::*;
 use zip_archive::{Directory, Inflater, crc32};
 
-use super::{Archive, EntryAction, MAX_NESTED, manifest};
+use super::{Archive, EntryAction, manifest};
 use crate::cache::Item;
 use crate::class::class_file::MAX_CLASS;
 use crate::class_facts::ClassFacts;
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
+use crate::read_file::MAX_NESTED;
 use crate::scan::scan_class;
 use crate::session::Session;
 use crate::stamp::{Stamp, Sum};
