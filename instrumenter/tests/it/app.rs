@@ -9,7 +9,7 @@ use apk::layout::{self, Entry};
 use apk::manifest::Manifest;
 use apk::sign;
 use instrumenter::app::{AppOptions, AppSummary, Error, Identity, Signing, instrument_app};
-use instrumenter::{Decision, Input, MapPaths, Options};
+use instrumenter::{Catalogue, Decision, Input, MapPaths, Options};
 
 use crate::support::directory;
 
@@ -148,9 +148,7 @@ fn every_traced_method_enters_once() {
     };
     let (enter, exit) = (beat("i"), beat("o"));
     let (mut enters, mut without_exit) = (0, 0);
-    for method in
-        dex.classes.iter().flat_map(|class| class.direct_methods.iter().chain(&class.virtual_methods))
-    {
+    for method in dex.classes.iter().flat_map(dex::Class::methods) {
         let Some(dex::MethodCode::Read(code)) = &method.code else { continue };
         let calls = dex::code::facts(code).unwrap().calls;
         let count = |target| calls.iter().filter(|call| call.target == target).count();
@@ -159,6 +157,52 @@ fn every_traced_method_enters_once() {
         without_exit += usize::from(count(enter) == 1 && count(exit) == 0);
     }
     assert_eq!((enters, without_exit), (summary.methods.traced, 0));
+}
+
+/// The calls of `MethodBeat` in each method that has any, by name.
+fn recorded(dex: &dex::Dex<'_>) -> BTreeMap<String, Vec<String>> {
+    let name = |method: u32| {
+        let method = dex.methods.get(method as usize).unwrap();
+        String::from_utf8_lossy(dex.string(method.name).unwrap()).into_owned()
+    };
+    let mut recorded = BTreeMap::new();
+    for method in dex.classes.iter().flat_map(dex::Class::methods) {
+        let Some(dex::MethodCode::Read(code)) = &method.code else { continue };
+        let calls = dex::code::facts(code).unwrap().calls;
+        let ours = calls.iter().filter(|call| {
+            dex.descriptor(dex.methods[call.target as usize].class) == Some(b"Ldev/anrscope/MethodBeat;")
+        });
+        let mut ours: Vec<String> = ours.map(|call| name(call.target)).collect();
+        ours.sort();
+        if !ours.is_empty() {
+            recorded.insert(name(method.method), ours);
+        }
+    }
+    recorded
+}
+
+#[test]
+fn waits_and_steps_are_recorded() {
+    let bench = Bench::new("waits");
+    let mut options = bench.options();
+    options.common.waits = Some(Catalogue::default());
+    let summary = bench.run(&["small.apk"], &options).unwrap();
+    assert_eq!(summary.methods.skipped, []);
+    let (before, after) = (contents(&data("small.apk")), contents(&bench.output("small.apk")));
+    let verified = |bytes: &[u8]| dex_verifier::verify(bytes).unwrap();
+    let (old, new) = (verified(&before["classes.dex"]), verified(&after["classes.dex"]));
+    assert_eq!(new.new_since(&old), []);
+    let dex = dex::Dex::read(&after["classes.dex"]).unwrap();
+    let recorded = recorded(&dex);
+    // A lock is released where the method returns and where it throws. What waits for it ends with or without it.
+    let locks = ["i", "o", "o", "wb", "we", "we", "wr", "wr"];
+    assert_eq!(recorded["add"], locks);
+    assert_eq!(recorded["kind"].iter().filter(|call| call.starts_with('w')).count(), 5);
+    // The lambda is made and handed over; the sleep ends or throws.
+    assert_eq!(recorded["later"], ["c", "c", "i", "o", "o", "wb", "we", "we"]);
+    let body = recorded.iter().find(|(name, _)| name.starts_with("lambda$later$")).unwrap().1;
+    assert_eq!(*body, ["c", "c", "c", "i", "o", "o"], "its code starts, and finishes or throws");
+    assert_eq!(recorded["parse"], ["i", "o", "o", "o"]);
 }
 
 #[test]

@@ -126,8 +126,8 @@ impl Body {
         let mut done = Vec::with_capacity(sites.len());
         let mut releases = Vec::new();
         for site in sites {
-            let depth = held.as_ref().and_then(|held| held.get(site.at as usize)).copied();
-            let Some(cover) = self.cover_behind(site.at, depth.unwrap_or(0), &mut releases) else { continue };
+            let held = held.as_deref().unwrap_or_default();
+            let Some(cover) = self.cover_behind(site.at, held, &mut releases)? else { continue };
             let [before, mut behind] = self.around(site, &scratch);
             behind.cover = cover;
             insertions.extend([before, behind]);
@@ -190,13 +190,30 @@ impl Body {
         [insertion(site.at, before, false), insertion(position, behind, true)]
     }
 
-    /// Returns which handlers the code behind the instruction at `at` needs, in front of which `depth` locks are held. `None` if it
-    /// cannot have them.
-    fn cover_behind(&mut self, at: u32, depth: u32, releases: &mut Vec<Release>) -> Option<Cover> {
-        Some(match self.instructions.get(at as usize) {
+    /// Returns which handlers the code behind the instruction at `at` needs. `held` has the locks that are held, by position. `None` if
+    /// it cannot have them.
+    ///
+    /// # Errors
+    ///
+    /// If a release cannot be recorded: then no lock of the method may be.
+    fn cover_behind(
+        &mut self,
+        at: u32,
+        held: &[u32],
+        releases: &mut Vec<Release>,
+    ) -> Result<Option<Cover>, Untraceable> {
+        let depth = held.get(at as usize).copied().unwrap_or(0);
+        Ok(Some(match self.instructions.get(at as usize) {
             // The handler that releases a lock must not be entered without the lock, also where its range is longer than that.
-            Some(Instruction { op: MONITOR_EXIT, .. }) if depth == 1 => Cover::None,
-            Some(Instruction { op: MONITOR_EXIT, .. }) => Cover::Next,
+            Some(Instruction { op: MONITOR_EXIT, .. }) if depth <= 1 => Cover::None,
+            Some(Instruction { op: MONITOR_EXIT, .. })
+                if self.catch_at(at + 1).is_some_and(|catch| catch.all.is_some()) =>
+            {
+                Cover::Next
+            }
+            Some(Instruction { op: MONITOR_EXIT, registers, .. }) => {
+                Cover::By(self.outer_handler(registers[0], depth - 1, held).ok_or(Untraceable::Locks)?)
+            }
             // The method's own handlers need not cover the next instruction, or may need what is written there.
             Some(Instruction { op: MONITOR_ENTER, registers, .. }) => {
                 let lock = registers[0];
@@ -212,9 +229,26 @@ impl Body {
                 let result = self.instructions.get(at as usize + 1).filter(|next| is_move_result(next.op));
                 let written: Vec<_> = result.iter().flat_map(|result| result.accesses()).collect();
                 let is_read = self.catch_at(at).is_some_and(|catch| self.is_any_read(&written, catch));
-                return (!is_read).then_some(Cover::Previous);
+                return Ok((!is_read).then_some(Cover::Previous));
             }
-        })
+        }))
+    }
+
+    /// Returns the handlers where the lock in this register was taken, in front of which `depth` locks were held already. They can be
+    /// entered wherever these are held, if the code there leaves alone what they read.
+    fn outer_handler(&self, lock: u16, depth: u32, held: &[u32]) -> Option<usize> {
+        let all = || (0..).zip(&self.instructions).zip(held);
+        let mut taken = all().filter(|((_, instruction), held)| {
+            instruction.op == MONITOR_ENTER && instruction.registers[0] == lock && **held == depth
+        });
+        let handler = self.handler_at(taken.next()?.0.0)?;
+        let catch = self.handlers.get(handler).filter(|catch| catch.all.is_some())?;
+        if taken.any(|((at, _), _)| self.handler_at(at) != Some(handler)) {
+            return None;
+        }
+        let inside = all().filter(|(_, held)| **held >= depth).map(|((_, instruction), _)| instruction);
+        let written = inside.flat_map(Instruction::accesses).filter(|(_, role)| role.writes);
+        (!self.is_any_read(&written.collect::<Vec<_>>(), catch)).then_some(handler)
     }
 
     /// Whether a handler reads one of these registers.

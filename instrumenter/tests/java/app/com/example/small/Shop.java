@@ -2,8 +2,9 @@ package com.example.small;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Executor;
 
-/** An app's code in small: every way to leave a method, locks, constructors, wide parameters, a lambda. */
+/** An app's code in small: every way to leave a method, locks, constructors, wide parameters, a lambda, a task. */
 public class Shop extends Base {
     private final List<String> names = new ArrayList<>();
     private long total;
@@ -64,6 +65,11 @@ public class Shop extends Base {
 
     int twice() {
         return apply(x -> x + names.size());
+    }
+
+    void later(Executor executor) throws InterruptedException {
+        executor.execute(() -> note("later"));
+        Thread.sleep(1);
     }
 
     /** For a lambda. */
