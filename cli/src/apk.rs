@@ -275,6 +275,9 @@ fn package_text(package: &PackageSummary) -> String {
             short(was)
         ));
     }
+    if let Some(reason) = &package.signer_unknown {
+        text.push_str(&format!("  who signed it before is unknown: {reason}\n"));
+    }
     text
 }
 
@@ -342,6 +345,7 @@ fn add_json(json: &mut serde_json::Value, summary: &AppSummary) {
                 "dropped": package.dropped.iter().map(|(entry, reason)| json!({ "entry": entry, "reason": reason }))
                     .collect::<Vec<_>>(),
                 "was_signed_by": package.was_signed_by,
+                "signer_unknown": package.signer_unknown,
                 "signed_by": package.signed_by,
             })
         })

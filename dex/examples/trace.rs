@@ -12,9 +12,12 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use dex::code::trace::{Argument, Around, Calls, Exits, Kind, Parameter, Shape, StaticCall, Traced};
+use dex::code::trace::{Argument, Around, Exits, Shape, StaticCall, Traced};
 use dex::code::{Body, Operand, facts};
-use dex::{ClassMethod, Dex, MethodCode, Proto};
+use dex::{Dex, MethodCode};
+
+/// The class whose methods are called.
+const METHOD_BEAT: &str = "Ldev/anrscope/MethodBeat;";
 
 #[derive(Default)]
 struct Totals {
@@ -68,16 +71,16 @@ fn trace(bytes: &[u8], around: bool, totals: &mut Totals) -> Result<Vec<u8>, Box
     let start = Instant::now();
     let mut dex = Dex::read(bytes).map_err(|error| format!("{error:?}"))?;
     let read = Instant::now();
-    let (calls, void) = add_calls(&mut dex);
+    let calls = dex.find_or_add_calls(METHOD_BEAT);
+    let on = add_call_on(&mut dex);
     let this = dex.strings.iter().position(|string| &string[..] == b"this").map(|index| index as u32);
-    let tables = Tables::of(&dex, this);
     let mut id = 0;
     let mut classes = std::mem::take(&mut dex.classes);
     for class in &mut classes {
         for method in class.direct_methods.iter_mut().chain(&mut class.virtual_methods) {
             let Some(MethodCode::Read(code)) = &method.code else { continue };
             totals.with_code += 1;
-            let shape = tables.shape(method).ok_or("a method's prototype is missing")?;
+            let shape = dex.shape(method, this).ok_or("a method's prototype is missing")?;
             if !facts(code).map_err(|error| format!("{error:?}"))?.worth_tracing(shape.is_constructor) {
                 continue;
             }
@@ -85,7 +88,7 @@ fn trace(bytes: &[u8], around: bool, totals: &mut Totals) -> Result<Vec<u8>, Box
             id += 1;
             let mut body = Body::read(code).map_err(|error| format!("{error:?}"))?;
             if around {
-                let sites = sites(&body, &dex.methods, &dex.protos, calls, void);
+                let sites = sites(&body, &dex, on);
                 totals.sites += body.around_calls(&shape, &sites).unwrap_or(0);
             }
             match body.trace(&shape, id, calls, Exits::All) {
@@ -116,23 +119,23 @@ fn count(totals: &mut Totals, shape: &Shape, traced: Traced) {
     totals.units.1 += u64::from(traced.units.1);
 }
 
-/// Sites around virtual calls and locks. `calls` take a number; the method behind them an object too.
-fn sites(body: &Body, methods: &[dex::Method], protos: &[Proto], calls: Calls, void: u32) -> Vec<Around> {
-    let on = calls.exit + 1;
-    let call = |method, arguments: &[Argument]| StaticCall { method, arguments: arguments.to_vec() };
+/// Sites around virtual calls and locks, with calls of `on`, which takes a number and an object.
+fn sites(body: &Body, dex: &Dex<'_>, on: u32) -> Vec<Around> {
+    let call = |arguments: &[Argument]| StaticCall { method: on, arguments: arguments.to_vec() };
     let mut sites = Vec::new();
     for (at, instruction) in (0..).zip(body.instructions()) {
         let object = Argument::Object(instruction.registers[0]);
-        let begin = call(on, &[Argument::Number(1), object]);
-        let end = call(on, &[Argument::Number(2), Argument::Null]);
+        let begin = call(&[Argument::Number(1), object]);
+        let end = call(&[Argument::Number(2), Argument::Null]);
         match (instruction.opcode().name, instruction.operand) {
             (name, Operand::Index(method))
                 if name.starts_with("invoke-virtual") || name.starts_with("invoke-interface") =>
             {
-                let proto = methods.get(method as usize).and_then(|method| protos.get(method.proto as usize));
-                let returns = proto.is_some_and(|proto| proto.result != void);
+                let proto =
+                    dex.methods.get(method as usize).and_then(|method| dex.protos.get(method.proto as usize));
+                let returns = proto.is_some_and(|proto| dex.descriptor(proto.result) != Some(b"V"));
                 let more = if returns { 3 } else { 4 };
-                let behind = vec![call(on, &[Argument::Number(more), object])];
+                let behind = vec![call(&[Argument::Number(more), object])];
                 sites.push(Around { at, before: vec![begin], behind, thrown: Some(end) });
             }
             ("monitor-enter", _) => {
@@ -150,76 +153,10 @@ fn sites(body: &Body, methods: &[dex::Method], protos: &[Proto], calls: Calls, v
     sites
 }
 
-/// Adds what is called to the tables. Returns the calls, and the type `void`.
-fn add_calls(dex: &mut Dex<'_>) -> (Calls, u32) {
-    let mut string = |text: &'static [u8]| match dex.strings.iter().position(|known| &known[..] == text) {
-        Some(known) => known as u32,
-        None => {
-            dex.strings.push(text.into());
-            dex.strings.len() as u32 - 1
-        }
-    };
-    let [class, void, int] = [b"Ldev/anrscope/MethodBeat;".as_slice(), b"V", b"I"].map(&mut string);
-    let [i, o, shorty] = [b"i".as_slice(), b"o", b"VI"].map(&mut string);
-    let [wb, object, shorty_wb] = [b"wb".as_slice(), b"Ljava/lang/Object;", b"VIL"].map(&mut string);
-    let mut kind = |string: u32| match dex.types.iter().position(|known| *known == string) {
-        Some(known) => known as u32,
-        None => {
-            dex.types.push(string);
-            dex.types.len() as u32 - 1
-        }
-    };
-    let [class, void, int, object] = [class, void, int, object].map(&mut kind);
-    let mut proto = |shorty: u32, parameters: &[u32]| {
-        let proto = Proto { shorty, result: void, parameters: parameters.into() };
-        match dex.protos.iter().position(|known| *known == proto) {
-            Some(known) => known as u32,
-            None => {
-                dex.protos.push(proto);
-                dex.protos.len() as u32 - 1
-            }
-        }
-    };
-    let (with_number, with_object) = (proto(shorty, &[int]), proto(shorty_wb, &[int, object]));
-    let mut method = |name: u32, proto: u32| {
-        dex.methods.push(dex::Method { class, proto, name });
-        dex.methods.len() as u32 - 1
-    };
-    let calls = Calls { enter: method(i, with_number), exit: method(o, with_number) };
-    method(wb, with_object);
-    (calls, void)
-}
-
-/// By method index: what an edit needs to know.
-struct Tables {
-    shapes: Vec<Option<Shape>>,
-}
-
-impl Tables {
-    fn of(dex: &Dex<'_>, this: Option<u32>) -> Self {
-        let descriptor = |kind: u32| dex.strings.get(*dex.types.get(kind as usize)? as usize);
-        let shape = |method: &dex::Method| {
-            let proto = dex.protos.get(method.proto as usize)?;
-            let parameter = |&declared: &u32| {
-                let kind = match descriptor(declared)?.first()? {
-                    b'J' | b'D' => Kind::Wide,
-                    b'L' | b'[' => Kind::Object,
-                    _ => Kind::Plain,
-                };
-                Some(Parameter { kind, declared })
-            };
-            Some(Shape {
-                parameters: proto.parameters.iter().map(parameter).collect::<Option<_>>()?,
-                is_static: false,
-                is_constructor: &dex.strings.get(method.name as usize)?[..] == b"<init>",
-                this: this.map(|this| (method.class, this)),
-            })
-        };
-        Self { shapes: dex.methods.iter().map(shape).collect() }
-    }
-
-    fn shape(&self, method: &ClassMethod<'_>) -> Option<Shape> {
-        let shape = self.shapes.get(method.method as usize)?.clone()?;
-        Some(Shape { is_static: method.access & 8 != 0, ..shape })
-    }
+/// Adds the method that is called around others.
+fn add_call_on(dex: &mut Dex<'_>) -> u32 {
+    let [class, void, int, object] =
+        [METHOD_BEAT, "V", "I", "Ljava/lang/Object;"].map(|kind| dex.find_or_add_type(kind));
+    let proto = dex.find_or_add_proto(void, &[int, object]);
+    dex.find_or_add_method(class, "wb", proto)
 }

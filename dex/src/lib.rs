@@ -14,8 +14,10 @@
 #![forbid(unsafe_code)]
 
 pub mod code;
+mod decodable;
 mod error;
 mod find;
+mod leb128;
 mod lookup;
 mod model;
 pub mod mutf8;

@@ -88,7 +88,7 @@ impl Handle {
 }
 
 /// A class definition.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Class<'a> {
     /// Type index.
     pub class: u32,
@@ -131,7 +131,7 @@ pub struct ClassField {
 }
 
 /// A method of a class.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassMethod<'a> {
     /// Method index.
     pub method: u32,
@@ -142,7 +142,7 @@ pub struct ClassMethod<'a> {
 }
 
 /// The code of a method.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MethodCode<'a> {
     /// As it was read.
     Read(Code<'a>),

@@ -19,6 +19,13 @@ impl Remap {
     /// The new index of an item that is not written.
     pub const UNUSED: u32 = u32::MAX;
 
+    /// Whether every item keeps its index.
+    pub(crate) fn is_identity(&self) -> bool {
+        let Self { strings, types, protos, fields, methods, call_sites, handles } = self;
+        let mut tables = [strings, types, protos, fields, methods, call_sites, handles].into_iter();
+        tables.all(|table| table.iter().zip(0..).all(|(new, old)| *new == old))
+    }
+
     pub(crate) fn string(&self, index: u32) -> Result<u32, WriteError> {
         find(&self.strings, index, "strings")
     }

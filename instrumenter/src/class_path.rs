@@ -7,15 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::ThreadPool;
+use zip_archive::{Directory, Inflater};
 
 use crate::class::class_file::{ClassFile, MAX_CLASS};
 use crate::class_facts::Node;
 use crate::class_facts::focus::FocusFacts;
 use crate::error::Error;
-use crate::read_file::read_file;
+use crate::read_file::{MAX_NESTED, read_file};
 use crate::regular;
-use crate::zip::codec::{Inflater, MAX_NESTED};
-use crate::zip::directory::Directory;
 
 enum Place {
     Directory(PathBuf),
@@ -34,16 +33,13 @@ impl Jar {
         let directory = Directory::read(&bytes)
             .map_err(|error| Error::NotAnArchive { path: path.into(), reason: error.to_string() })?;
         let entries = directory.entries.iter().enumerate();
-        let name = |(index, entry): (usize, &crate::zip::directory::Entry)| {
-            Some((bytes.get(entry.name.clone())?.into(), index))
-        };
-        let by_name = entries.filter_map(name).collect();
+        let by_name = entries.map(|(index, entry)| (entry.name_in(&bytes).into(), index)).collect();
         Ok(Self { bytes, directory, by_name })
     }
 
     fn entry(&self, name: &str, limit: u64) -> Option<Vec<u8>> {
         let entry = self.directory.entries.get(*self.by_name.get(name.as_bytes())?)?;
-        Inflater::default().read(&self.bytes, entry, limit).ok()
+        Some(Inflater::default().read(&self.bytes, entry, limit).ok()?.into_owned())
     }
 }
 

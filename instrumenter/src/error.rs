@@ -13,6 +13,12 @@ pub struct Malformed {
     pub what: &'static str,
 }
 
+impl From<zip_archive::Unreadable> for SkipReason {
+    fn from(unreadable: zip_archive::Unreadable) -> Self {
+        Self::Unreadable(unreadable.to_string())
+    }
+}
+
 impl Malformed {
     /// Adds `base` to an offset that was counted from there.
     pub(crate) fn offset_by(self, base: usize) -> Self {

@@ -3,11 +3,12 @@
 use std::io::Read;
 use std::path::Path;
 
+use zip_archive::{
+    Directory, Inflater, Label, STORED, Stored, UTF8, crc32, push_central, push_end, push_local,
+};
+
 use crate::archive::manifest;
 use crate::regular;
-use crate::zip::codec::{Inflater, sum};
-use crate::zip::directory::{Directory, STORED, UTF8};
-use crate::zip::headers::{Label, Stored, push_central, push_end, push_local};
 
 /// The largest manifest that is read; those of pathing jars have a few hundred KiB.
 const MAX_MANIFEST: u64 = 16 << 20;
@@ -21,21 +22,20 @@ pub fn manifest_of(path: &Path) -> Result<Option<Vec<u8>>, String> {
     let read = regular::open(path).and_then(|(mut file, _)| file.read_to_end(&mut bytes));
     read.map_err(|e| e.to_string())?;
     let directory = Directory::read(&bytes).map_err(|e| e.to_string())?;
-    let name_of = |name: &std::ops::Range<usize>| bytes.get(name.clone()).unwrap_or_default();
     let is_manifest = |name: &[u8]| name.eq_ignore_ascii_case(manifest::ENTRY.as_bytes());
-    let Some(entry) = directory.entries.iter().find(|entry| is_manifest(name_of(&entry.name))) else {
+    let Some(entry) = directory.entries.iter().find(|entry| is_manifest(entry.name_in(&bytes))) else {
         return Ok(None);
     };
     let contents = Inflater::default().read(&bytes, entry, MAX_MANIFEST);
-    contents.map(Some).map_err(|e| format!("{}: {e}", manifest::ENTRY))
+    contents.map(|contents| Some(contents.into_owned())).map_err(|e| format!("{}: {e}", manifest::ENTRY))
 }
 
 /// Returns a jar with one entry of this name, stored.
 #[must_use]
 pub fn jar_of(name: &str, contents: &[u8]) -> Vec<u8> {
-    let label = Label::new(name);
+    let label = Label::new(name.as_bytes());
     let length = contents.len() as u64;
-    let stored = Stored::fresh(UTF8, STORED, sum(contents), length, length);
+    let stored = Stored::fresh(UTF8, STORED, crc32(contents), length, length);
     let mut jar = Vec::new();
     push_local(&label, &stored, &mut jar);
     jar.extend_from_slice(contents);

@@ -120,7 +120,6 @@ mod summary;
 mod tally;
 mod update;
 mod waits;
-mod zip;
 
 pub use error::{Error, Malformed, SkipReason};
 pub use explained::{Decision, ExplainedClass, ExplainedMethod, FocusCall};

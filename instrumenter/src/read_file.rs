@@ -9,6 +9,9 @@ use rayon::prelude::*;
 
 use crate::regular;
 
+/// The largest jar inside an aar that is read, to bound memory.
+pub(crate) const MAX_NESTED: u64 = 512 << 20;
+
 /// Bytes that one thread reads at a time.
 const CHUNK: usize = 1 << 20;
 

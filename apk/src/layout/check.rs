@@ -1,8 +1,9 @@
 //! A check of a finished APK's alignment.
 
 use super::entry::display;
-use super::read::{Malformed, placed};
-use super::{DEFLATED, Data, RESOURCES, STORED, is_library, multiple};
+use super::read::placed;
+use super::sections::Sections;
+use super::{DEFLATED, Data, Malformed, RESOURCES, STORED, is_library, multiple};
 
 /// What [`check`] finds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,9 +34,10 @@ pub struct Misaligned {
 /// Checks the alignment of `apk`: stored libraries at 16,384 bytes, other stored entries at 4.
 ///
 /// # Errors
-/// As of [`read`](super::read).
+/// As of [`read`](super::read), and a file that is no APK for Android: with 64-bit sizes, or bytes behind the end record.
 pub fn check(apk: &[u8]) -> Result<Checked, Malformed> {
     let mut checked = Checked::default();
+    Sections::find(apk)?;
     for placed in placed(apk)? {
         let name = placed.entry.name.as_ref();
         let Data::Copied { method, .. } = placed.entry.data else { continue };

@@ -2,10 +2,7 @@
 
 use std::borrow::Cow;
 
-/// 1980-01-01 00:00, the first time that a zip entry can have.
-const FIRST_DAY: [u8; 4] = [0, 0, 0x21, 0];
-/// "Version made by" of a new entry: 2.0, MS-DOS.
-const MADE_BY: u16 = 20;
+use zip_archive::{Inflater, Label, Unreadable};
 
 /// An entry of an APK. Texts are bytes, as in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,18 +58,24 @@ impl<'a> Entry<'a> {
     /// Creates an entry that was not in the archive. Its time is the first of the format, so that equal inputs give
     /// equal bytes.
     pub fn new(name: impl Into<Cow<'a, [u8]>>, contents: impl Into<Cow<'a, [u8]>>, deflate: bool) -> Self {
+        let data = Data::New { contents: contents.into(), deflate };
+        Self { name: name.into(), ..Self::from_label(&Label::new(b""), 0, data) }
+    }
+
+    /// Creates an entry with these headers. "Version needed" is that of new contents.
+    pub(crate) fn from_label(label: &Label<'a>, flags: u16, data: Data<'a>) -> Self {
         Self {
-            name: name.into(),
-            made_by: MADE_BY,
+            name: label.name.into(),
+            made_by: label.made_by,
             needed: 0,
-            flags: 0,
-            time: FIRST_DAY,
-            internal: 0,
-            external: 0,
-            extra: Cow::default(),
-            local_extra: Cow::default(),
-            comment: Cow::default(),
-            data: Data::New { contents: contents.into(), deflate },
+            flags,
+            time: label.time,
+            internal: label.internal,
+            external: label.external,
+            extra: label.extra.into(),
+            local_extra: label.local_extra.into(),
+            comment: label.comment.into(),
+            data,
         }
     }
 
@@ -88,9 +91,15 @@ impl<'a> Entry<'a> {
     /// Returns the contents.
     ///
     /// # Errors
-    /// The end of a sentence: "its deflate data is damaged". Also for a checksum or size that is wrong.
-    pub fn contents(&self) -> Result<Cow<'_, [u8]>, &'static str> {
-        super::contents(&self.data)
+    /// Data that cannot be inflated, and a checksum or size that is wrong.
+    pub fn contents(&self) -> Result<Cow<'_, [u8]>, Unreadable> {
+        match &self.data {
+            Data::New { contents, .. } => Ok(contents.as_ref().into()),
+            // Android's libziparchive does not look at the flag of encryption, so an obfuscator may set it.
+            Data::Copied { method, crc, size, bytes } => {
+                Inflater::default().contents(*method, *crc, u64::from(*size), bytes)
+            }
+        }
     }
 
     /// Returns the length of the contents, in bytes, as the archive claims it.
@@ -124,47 +133,31 @@ pub(crate) fn display(name: &[u8]) -> String {
     String::from_utf8_lossy(name).chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-/// Returns whether the entry of this name belongs to an existing signature: JAR signature files, and the certificate
+/// Returns whether the entry of this name belongs to an existing signature: JAR signature files with their manifest, and the certificate
 /// digest of a source stamp. They are wrong as soon as another entry changes, so that a signed APK starts without them.
 #[must_use]
-pub fn is_signature(name: &[u8]) -> bool {
-    let Some((directory, file)) = name.split_at_checked(9) else { return false };
-    if name == b"stamp-cert-sha256" {
-        return true;
-    }
-    if !directory.eq_ignore_ascii_case(b"META-INF/") || file.contains(&b'/') {
-        return false;
-    }
-    let file = file.to_ascii_uppercase();
-    let ends = [b".SF".as_slice(), b".RSA", b".DSA", b".EC"];
-    file == b"MANIFEST.MF" || file.starts_with(b"SIG-") || ends.iter().any(|end| file.ends_with(end))
+pub fn is_of_signature(name: &[u8]) -> bool {
+    zip_archive::is_signature(name)
+        || name.eq_ignore_ascii_case(b"META-INF/MANIFEST.MF")
+        || name == b"stamp-cert-sha256"
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_signature;
+    use super::is_of_signature;
 
     #[test]
     fn signature_files_are_those_of_the_jar_specification_and_the_stamp() {
-        for name in [
-            "META-INF/MANIFEST.MF",
-            "META-INF/A.SF",
-            "meta-inf/a.rsa",
-            "META-INF/X.EC",
-            "META-INF/SIG-A",
-            "stamp-cert-sha256",
-        ] {
-            assert!(is_signature(name.as_bytes()), "{name}");
+        for name in ["META-INF/A.SF", "meta-inf/manifest.mf", "stamp-cert-sha256"] {
+            assert!(is_of_signature(name.as_bytes()), "{name}");
         }
         for name in [
-            "META-INF/a/B.SF",
             "META-INF/services/x",
-            "A.SF",
-            "META-INF/",
             "a/stamp-cert-sha256",
             "META-INF/androidx.version",
+            "x/META-INF/MANIFEST.MF",
         ] {
-            assert!(!is_signature(name.as_bytes()), "{name}");
+            assert!(!is_of_signature(name.as_bytes()), "{name}");
         }
     }
 }

@@ -17,24 +17,17 @@
 //! * No 64-bit sizes, which old systems do not read, and no data descriptors.
 
 mod check;
-mod codec;
 mod entry;
-pub(crate) mod fields;
 mod read;
 pub(crate) mod sections;
 mod write;
 
 pub use check::{Checked, Misaligned, check};
-pub(crate) use codec::contents;
-pub use entry::{Data, Entry, is_signature};
-pub use read::{Malformed, read};
+pub use entry::{Data, Entry, is_of_signature};
+pub use read::read;
 pub(crate) use write::lay_out_all;
 pub use write::{Error, Options, lay_out};
-
-/// "Stored" of a zip entry.
-pub const STORED: u16 = 0;
-/// "Deflated" of a zip entry.
-pub const DEFLATED: u16 = 8;
+pub use zip_archive::{DEFLATED, Malformed, STORED, Unreadable};
 
 /// The multiple at which a stored entry of this name starts, in bytes.
 pub(crate) fn multiple(name: &[u8]) -> usize {

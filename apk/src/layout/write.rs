@@ -5,21 +5,16 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
-use super::codec::{contents, deflate, sum};
-use super::entry::{display, is_signature};
-use super::fields::Extra;
-use super::{DEFLATED, Data, Entry, RESOURCES, STORED, is_library, multiple};
+use zip_archive::{
+    DESCRIPTOR, Deflater, END, Extra, LOCAL_LENGTH, Label, Stored, ZIP64, crc32, push_central, push_end,
+    push_local,
+};
+
+use super::entry::{display, is_of_signature};
+use super::{DEFLATED, Data, Entry, RESOURCES, STORED, Unreadable, is_library, multiple};
 
 /// The extra field that aligns an entry: two bytes with the multiple, then zeros (apksig, `ApkSigner`).
 const ALIGNMENT: u16 = 0xD935;
-/// The extra field of 64-bit sizes.
-const ZIP64: u16 = 1;
-/// Flag: checksum and sizes follow the data.
-const DESCRIPTOR: u16 = 1 << 3;
-const LOCAL_LENGTH: usize = 30;
-/// The mark of an end record.
-const END: &[u8] = b"PK\x05\x06";
-
 /// How an APK is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options<'a> {
@@ -57,7 +52,7 @@ pub enum Error {
         /// Its name.
         name: String,
         /// What is wrong with it.
-        reason: &'static str,
+        reason: Unreadable,
     },
     /// A comment that readers could take for the end record.
     #[error(
@@ -72,56 +67,62 @@ pub enum Error {
 /// An entry that is ready to be written.
 struct Ready<'a> {
     entry: &'a Entry<'a>,
-    method: u16,
-    needed: u16,
-    crc: u32,
-    size: u32,
+    stored: Stored,
     bytes: Cow<'a, [u8]>,
-    /// Offset of its local header.
-    at: u32,
 }
 
 /// Writes the zip file of an APK with `entries` in their order, except the files of an existing signature (see
-/// [`is_signature`]). The result is not signed.
+/// [`is_of_signature`]). The result is not signed.
 ///
 /// # Errors
 /// A name that Android refuses, an entry that must be stored and cannot be inflated, a comment with the mark of an end
 /// record, or more than zip files hold
 /// without 64-bit sizes: 65,534 entries or 4 GiB.
 pub fn lay_out(entries: &[Entry<'_>], options: &Options<'_>) -> Result<Vec<u8>, Error> {
-    let kept: Vec<&Entry<'_>> = entries.iter().filter(|entry| !is_signature(&entry.name)).collect();
+    let kept: Vec<&Entry<'_>> = entries.iter().filter(|entry| !is_of_signature(&entry.name)).collect();
     lay_out_all(&kept, options)
 }
 
 /// As [`lay_out`], with the files of a signature.
-pub(crate) fn lay_out_all(entries: &[&Entry<'_>], options: &Options<'_>) -> Result<Vec<u8>, Error> {
+pub(crate) fn lay_out_all<'a>(entries: &[&'a Entry<'a>], options: &Options<'_>) -> Result<Vec<u8>, Error> {
     check_names(entries)?;
     // Deflating dexes takes nearly all of the time.
-    let ready: Result<Vec<_>, Error> = entries.par_iter().map(|entry| prepare(entry, options)).collect();
-    let mut ready = ready?;
+    let prepare = |deflater: &mut Deflater, entry: &&'a Entry<'a>| prepare(entry, deflater, options);
+    let ready = entries.par_iter().map_init(|| Deflater::new(options.level), prepare);
+    let ready = ready.collect::<Result<Vec<_>, Error>>()?;
     let length = |entry: &Ready<'_>| entry.bytes.len() + 2 * entry.entry.name.len() + 128;
     let mut out = Vec::with_capacity(ready.iter().map(length).sum());
-    for entry in &mut ready {
-        push_entry(entry, &mut out)?;
+    let mut directory = Vec::new();
+    for Ready { entry, stored, bytes } in &ready {
+        let at = u64::from(offset(out.len())?);
+        let (extra, local_extra) = (kept_extra(&entry.extra), aligned_extra(entry, stored.method, out.len()));
+        let label = Label {
+            made_by: entry.made_by,
+            time: entry.time,
+            internal: entry.internal,
+            external: entry.external,
+            name: &entry.name,
+            // Only a caller's own value can be longer than the field; a header of an archive cannot.
+            extra: extra.get(..0xFFFF).unwrap_or(&extra),
+            local_extra: &local_extra,
+            comment: entry.comment.get(..0xFFFF).unwrap_or(&entry.comment),
+        };
+        push_local(&label, stored, &mut out);
+        out.extend_from_slice(bytes);
+        push_central(&label, stored, at, &mut directory);
     }
-    let directory_at = offset(out.len())?;
-    for entry in &ready {
-        push_central(entry, &mut out);
-    }
-    let length = offset(out.len())? - directory_at;
+    let at = offset(out.len())?;
+    out.append(&mut directory);
+    let length = offset(out.len())? - at;
     let count = u16::try_from(ready.len()).ok().filter(|&count| count != u16::MAX);
     let count = count.ok_or(Error::TooLarge("the APK has more than 65,534 entries"))?;
-    let comment = u16::try_from(options.comment.len());
-    let comment = comment.map_err(|_| Error::TooLarge("the comment has more than 65,535 bytes"))?;
+    if options.comment.len() > 0xFFFF {
+        return Err(Error::TooLarge("the comment has more than 65,535 bytes"));
+    }
     if options.comment.windows(END.len()).any(|window| window == END) {
         return Err(Error::Comment);
     }
-    out.extend_from_slice(END);
-    out.extend_from_slice(&[0; 4]);
-    push_u16s(&[count, count], &mut out);
-    push_u32s(&[length, directory_at], &mut out);
-    push_u16s(&[comment], &mut out);
-    out.extend_from_slice(options.comment);
+    push_end(u64::from(count), u64::from(length), u64::from(at), options.comment, &mut out);
     Ok(out)
 }
 
@@ -147,28 +148,33 @@ fn check_names(entries: &[&Entry<'_>]) -> Result<(), Error> {
     Ok(())
 }
 
-fn prepare<'a>(entry: &'a Entry<'a>, options: &Options<'_>) -> Result<Ready<'a>, Error> {
+fn prepare<'a>(
+    entry: &'a Entry<'a>,
+    deflater: &mut Deflater,
+    options: &Options<'_>,
+) -> Result<Ready<'a>, Error> {
     let name = entry.name.as_ref();
     let store = options.store_libraries && is_library(name) || options.store_resources && name == RESOURCES;
-    let mut ready =
-        Ready { entry, method: STORED, needed: entry.needed, crc: 0, size: 0, bytes: Cow::default(), at: 0 };
-    match &entry.data {
+    let (method, needed, crc, bytes, size) = match &entry.data {
         Data::Copied { method, crc, size, bytes } if !store || *method == STORED => {
-            (ready.method, ready.crc, ready.size) = (*method, *crc, *size);
-            ready.bytes = bytes.as_ref().into();
+            (*method, entry.needed, *crc, bytes.as_ref().into(), *size)
         }
         data => {
             let failed = |reason| Error::Entry { name: display(name), reason };
-            let contents = contents(data).map_err(failed)?;
+            let contents = entry.contents().map_err(failed)?;
+            let (crc, size) = (crc32(&contents), offset(contents.len())?);
             let compress = !store && matches!(data, Data::New { deflate: true, .. });
-            ready.crc = sum(&contents);
-            ready.size = offset(contents.len())?;
-            let deflated = if compress { deflate(&contents, options.level) } else { None };
-            (ready.method, ready.needed) = if deflated.is_some() { (DEFLATED, 20) } else { (STORED, 10) };
-            ready.bytes = deflated.map_or(contents, Cow::Owned);
+            let deflated = if compress { deflater.deflate(&contents) } else { None };
+            match deflated {
+                Some(deflated) => (DEFLATED, 20, crc, Cow::Owned(deflated.to_vec()), size),
+                None => (STORED, 10, crc, contents, size),
+            }
         }
-    }
-    Ok(ready)
+    };
+    let flags = entry.flags & !DESCRIPTOR;
+    let compressed = u64::from(offset(bytes.len())?);
+    let stored = Stored { flags, method, needed, crc, compressed, size: u64::from(size) };
+    Ok(Ready { entry, stored, bytes })
 }
 
 /// Returns a length or offset as a field of 32 bits. All bits set would mean "see the 64-bit field".
@@ -177,72 +183,31 @@ fn offset(value: usize) -> Result<u32, Error> {
     value.ok_or(Error::TooLarge("the APK has more than 4 GiB"))
 }
 
-fn push_u16s(values: &[u16], out: &mut Vec<u8>) {
-    values.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
-}
-
-fn push_u32s(values: &[u32], out: &mut Vec<u8>) {
-    values.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
-}
-
-/// Appends the fields that local and central headers share, from "version needed" to the length of the name.
-fn push_shared(ready: &Ready<'_>, out: &mut Vec<u8>) {
-    push_u16s(&[ready.needed, ready.entry.flags & !DESCRIPTOR, ready.method], out);
-    out.extend_from_slice(&ready.entry.time);
-    push_u32s(&[ready.crc, ready.bytes.len() as u32, ready.size], out);
-    push_u16s(&[ready.entry.name.len() as u16], out);
-}
-
-/// Appends the extra fields of `extra` that stay true.
-fn push_extra(extra: &[u8], out: &mut Vec<u8>) {
+/// Returns the extra fields that stay true.
+fn kept_extra(extra: &[u8]) -> Vec<u8> {
     let kept = Extra(extra).filter(|(id, _)| ![ALIGNMENT, ZIP64].contains(id));
     // An id of zero without contents is padding of older tools.
-    kept.filter(|(_, field)| field.iter().any(|&byte| byte != 0))
-        .for_each(|(_, field)| out.extend_from_slice(field));
+    let kept = kept.filter(|(_, field)| field.iter().any(|&byte| byte != 0));
+    kept.flat_map(|(_, field)| field).copied().collect()
 }
 
-/// Appends a local header and the data behind it, aligned if stored.
-fn push_entry(ready: &mut Ready<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
-    let (at, name) = (out.len(), ready.entry.name.as_ref());
-    ready.at = offset(at)?;
-    offset(ready.bytes.len())?;
-    let mut extra = Vec::new();
-    push_extra(&ready.entry.local_extra, &mut extra);
-    let multiple = if ready.method == STORED { multiple(name) } else { 1 };
+/// Returns the extra fields of the local header at `at`, which align the data behind it if that is stored.
+fn aligned_extra(entry: &Entry<'_>, method: u16, at: usize) -> Vec<u8> {
+    let multiple = if method == STORED { multiple(&entry.name) } else { 1 };
+    let mut extra = kept_extra(&entry.local_extra);
     if extra.len() > 0xFFFF - 6 - (multiple - 1) {
         extra.clear();
     }
-    if ready.method == STORED {
+    if method == STORED {
         // The field is there without padding too: it is how `apksigner` knows the multiple.
-        let begin = at + LOCAL_LENGTH + name.len() + extra.len() + 6;
+        let begin = at + LOCAL_LENGTH + entry.name.len() + extra.len() + 6;
         let padding = begin.next_multiple_of(multiple) - begin;
-        push_u16s(&[ALIGNMENT, 2 + padding as u16, multiple as u16], &mut extra);
+        for value in [ALIGNMENT, 2 + padding as u16, multiple as u16] {
+            extra.extend_from_slice(&value.to_le_bytes());
+        }
         extra.resize(extra.len() + padding, 0);
     }
-    out.extend_from_slice(&0x0403_4b50_u32.to_le_bytes());
-    push_shared(ready, out);
-    push_u16s(&[extra.len() as u16], out);
-    out.extend_from_slice(name);
-    out.extend_from_slice(&extra);
-    out.extend_from_slice(&ready.bytes);
-    Ok(())
-}
-
-fn push_central(ready: &Ready<'_>, out: &mut Vec<u8>) {
-    let entry = ready.entry;
-    let mut extra = Vec::new();
-    push_extra(&entry.extra, &mut extra);
-    // Only a caller's own value can be longer than the field; a header of an archive cannot.
-    extra.truncate(0xFFFF);
-    let comment = entry.comment.get(..0xFFFF).unwrap_or(&entry.comment);
-    out.extend_from_slice(&0x0201_4b50_u32.to_le_bytes());
-    push_u16s(&[entry.made_by], out);
-    push_shared(ready, out);
-    push_u16s(&[extra.len() as u16, comment.len() as u16, 0, entry.internal], out);
-    push_u32s(&[entry.external, ready.at], out);
-    out.extend_from_slice(entry.name.as_ref());
-    out.extend_from_slice(&extra);
-    out.extend_from_slice(comment);
+    extra
 }
 
 #[cfg(test)]

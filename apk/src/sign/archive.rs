@@ -3,7 +3,7 @@
 use super::block::{self, Block, PAGE};
 use super::{Error, Identity, digest, scheme, v1};
 use crate::layout::sections::{DIRECTORY_OFFSET, Sections};
-use crate::layout::{self, Entry, is_signature};
+use crate::layout::{self, Entry, is_of_signature};
 
 /// Android below this API level looks only at the JAR signature.
 const FIRST_V2: u32 = 24;
@@ -22,7 +22,7 @@ pub fn sign_entries(
     identity: &Identity,
     min_sdk: u32,
 ) -> Result<Vec<u8>, Error> {
-    let mut kept: Vec<&Entry<'_>> = entries.iter().filter(|entry| !is_signature(&entry.name)).collect();
+    let mut kept: Vec<&Entry<'_>> = entries.iter().filter(|entry| !is_of_signature(&entry.name)).collect();
     if min_sdk < FIRST_SHA256 {
         return Err(Error::MinSdk(min_sdk));
     }

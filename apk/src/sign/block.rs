@@ -6,8 +6,9 @@
 //!
 //! A size does not count itself; a length counts the id.
 
+use zip_archive::{u32_at, u64_at};
+
 use super::Error;
-use crate::layout::fields::{u32_at, u64_at};
 
 /// The id of APK Signature Scheme v2.
 pub(crate) const V2: u32 = 0x7109_871a;

@@ -20,7 +20,7 @@ pub enum Error {
         /// Its name.
         name: String,
         /// What is wrong with it.
-        reason: &'static str,
+        reason: String,
     },
     /// SHA-256 and ECDSA in the JAR signature begin with Android 4.3.
     #[error("cannot sign for API {0}: signatures with SHA-256 need a minSdkVersion of at least 18")]

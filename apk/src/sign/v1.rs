@@ -13,7 +13,7 @@ use super::der::{CONTEXT_0, INTEGER, NULL, OCTET_STRING, OID, Reader, SEQUENCE, 
 use super::digest::sha256;
 use super::pem::base64;
 use super::{Error, Identity};
-use crate::layout::{Entry, contents};
+use crate::layout::Entry;
 
 /// A line of a manifest has at most this many bytes, without its line break.
 const LINE: usize = 70;
@@ -46,11 +46,12 @@ pub(crate) fn sign<'a>(entries: &[&Entry<'_>], identity: &Identity) -> Result<Ve
     let sections: Result<Vec<_>, Error> = files
         .map(|entry| {
             let name = entry.name.as_ref();
-            let failed = |reason| Error::Entry { name: entry.display_name(), reason };
+            let failed = |reason: String| Error::Entry { name: entry.display_name(), reason };
             if name.is_empty() || name.iter().any(|byte| b"\r\n\0".contains(byte)) {
-                return Err(failed("its name is empty or has a line break"));
+                return Err(failed("its name is empty or has a line break".to_owned()));
             }
-            let section = section(name, &sha256(&contents(&entry.data).map_err(failed)?));
+            let section =
+                section(name, &sha256(&entry.contents().map_err(|error| failed(error.to_string()))?));
             Ok((name, sha256(&section), section))
         })
         .collect();

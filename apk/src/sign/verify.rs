@@ -8,8 +8,8 @@ use super::certificate::Certificate;
 use super::public_key::PublicKey;
 use super::scheme::STRIPPING_PROTECTION;
 use super::{Error, digest, v1};
+use crate::layout;
 use crate::layout::sections::Sections;
-use crate::layout::{self, Data, contents};
 
 /// The largest JAR signature file that is read, in bytes.
 const MAX_PKCS7: u32 = 1 << 20;
@@ -126,13 +126,14 @@ const SCHEMES: [Scheme; 3] = [Scheme::V2, Scheme::V3, Scheme::V31];
 pub fn find_signers(apk: &[u8]) -> Result<Vec<FoundSigner>, Error> {
     let mut found = Vec::new();
     for entry in layout::read(apk)? {
-        let name = entry.name.to_ascii_uppercase();
-        let is_signature = [b".RSA".as_slice(), b".DSA", b".EC"].iter().any(|end| name.ends_with(end));
-        let Data::Copied { size, .. } = entry.data else { continue };
-        if !is_signature || !layout::is_signature(&entry.name) || size > MAX_PKCS7 {
+        let is_pkcs7 = zip_archive::is_signature(&entry.name)
+            && [b".RSA".as_slice(), b".DSA", b".EC"]
+                .iter()
+                .any(|end| entry.name.to_ascii_uppercase().ends_with(end));
+        if !is_pkcs7 || entry.size() > MAX_PKCS7 {
             continue;
         }
-        let contents = contents(&entry.data);
+        let contents = entry.contents();
         if let Some(certificate) = contents.as_deref().ok().and_then(v1::signer_certificate) {
             found.push(FoundSigner { scheme: Scheme::V1, certificate_digest: digest::sha256(certificate) });
         }

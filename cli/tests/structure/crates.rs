@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::repository;
 
 /// The crates by directory, the lowest floor first.
-const FLOORS: [&[&str]; 5] = [
+const FLOORS: [&[&str]; 6] = [
+    &["zip-archive"],
     &["trace-format", "device/test-device", "dex", "dex/verifier", "apk"],
     &["native-signal", "native-stacks", "trace-rules", "recorder", "instrumenter", "device"],
     &["trace-runtime", "exporter"],

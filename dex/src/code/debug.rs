@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::leb::{Bytes, put_index, put_sleb, put_uleb};
 use crate::code::opcode::Reference;
+use crate::leb128::{Bytes, put_index, put_sleb, put_uleb};
 
 const END_SEQUENCE: u8 = 0;
 const ADVANCE_PC: u8 = 1;
@@ -58,7 +58,7 @@ pub(crate) enum What {
 
 /// Reads an item. The events have addresses, which do not descend. `None` if it is broken.
 pub(crate) fn read(bytes: &[u8]) -> Option<Debug> {
-    let mut from = Bytes::new(bytes);
+    let mut from = Bytes::new(bytes, 0);
     let line_start = from.uleb()?;
     let count = from.uleb()?;
     let mut debug = Debug { line_start, ..Debug::default() };
@@ -185,7 +185,7 @@ pub(crate) fn walk<E>(
     bytes: &[u8],
     visit: &mut dyn FnMut(usize, usize, Reference, u32) -> Result<(), E>,
 ) -> Result<Option<()>, E> {
-    let mut from = Bytes::new(bytes);
+    let mut from = Bytes::new(bytes, 0);
     let mut step = |from: &mut Bytes<'_>, kind: Reference| -> Result<Option<()>, E> {
         let start = from.at;
         match from.index() {
@@ -231,7 +231,7 @@ pub(crate) fn walk<E>(
 
 /// Returns the line of the first line entry. `None` if it has no such entry, or if the item is broken before it.
 pub(crate) fn first_line(bytes: &[u8]) -> Option<u32> {
-    let mut from = Bytes::new(bytes);
+    let mut from = Bytes::new(bytes, 0);
     let mut line = from.uleb()?;
     for _ in 0..from.uleb()? {
         from.uleb()?;

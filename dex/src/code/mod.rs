@@ -9,7 +9,6 @@ mod facts;
 mod insert;
 mod instruction;
 mod layout;
-mod leb;
 mod liveness;
 mod opcode;
 mod read;

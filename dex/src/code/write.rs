@@ -6,13 +6,13 @@ use super::body::{Body, Payload};
 use super::debug::{self, Debug, Event, What};
 use super::instruction::{Instruction, Operand, encode};
 use super::layout::{Layout, is_if};
-use super::leb::{sleb_length, uleb_length};
 use super::opcode::{CONST_STRING, CONST_STRING_JUMBO, GOTO, GOTO_16, GOTO_32, IF_EQ, Reference};
 use super::remapped::Indices;
 use super::scan::{DATA, PACKED, SPARSE};
 use super::{Code, Handler, Try};
 use crate::error::Fault;
 use crate::error::{Limit, Malformed};
+use crate::leb128::{sleb_length, uleb_length};
 use crate::remap::Remap;
 
 impl Body {

@@ -1,6 +1,7 @@
 //! Reads numbers one after another.
 
 use crate::Malformed;
+use crate::leb128::Bytes;
 
 /// A place in a file.
 #[derive(Clone, Copy, Debug)]
@@ -68,34 +69,21 @@ impl<'a> Cursor<'a> {
     }
 
     pub(crate) fn uleb(&mut self) -> Result<u32, Malformed> {
-        let start = self.at;
-        let mut value = 0;
-        for shift in [0, 7, 14, 21, 28] {
-            let byte = self.u8()?;
-            value |= u32::from(byte & 0x7f) << shift;
-            if shift == 28 && byte > 0xf {
-                break;
-            }
-            if byte < 0x80 {
-                return Ok(value);
-            }
-        }
-        Err(Malformed { at: start, what: "a LEB128 number has more than 32 bits" })
+        self.leb128(Bytes::uleb)
     }
 
     pub(crate) fn sleb(&mut self) -> Result<i32, Malformed> {
-        let start = self.at;
-        let mut value = 0_u32;
-        for shift in [0, 7, 14, 21, 28] {
-            let byte = self.u8()?;
-            value |= u32::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                // The bits that are missing are copies of the sign.
-                let unset = 32_u32.saturating_sub(shift + 7);
-                return Ok((value << unset).cast_signed() >> unset);
-            }
-        }
-        Err(Malformed { at: start, what: "a LEB128 number has more than 32 bits" })
+        self.leb128(Bytes::sleb)
+    }
+
+    fn leb128<T>(&mut self, read: impl Fn(&mut Bytes<'a>) -> Option<T>) -> Result<T, Malformed> {
+        let mut bytes = Bytes::new(self.bytes, self.at);
+        let value = read(&mut bytes).ok_or_else(|| match self.left() {
+            0..5 => self.error("the file ends within an item"),
+            _ => self.error("a LEB128 number has more than 32 bits"),
+        })?;
+        self.at = bytes.at;
+        Ok(value)
     }
 }
 
@@ -104,22 +92,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn leb128_numbers_are_those_of_the_format_document() {
-        let cases: [(&[u8], i32, u32); 4] =
-            [(&[0], 0, 0), (&[1], 1, 1), (&[0x7f], -1, 127), (&[0x80, 0x7f], -128, 16256)];
-        for (bytes, signed, unsigned) in cases {
-            assert_eq!(Cursor::new(bytes, 0).sleb(), Ok(signed));
-            assert_eq!(Cursor::new(bytes, 0).uleb(), Ok(unsigned));
-        }
-        assert_eq!(Cursor::new(&[0xff, 0xff, 0xff, 0xff, 0x0f], 0).uleb(), Ok(u32::MAX));
-        assert_eq!(Cursor::new(&[0xff, 0xff, 0xff, 0xff, 0x7f], 0).sleb(), Ok(-1));
-        assert_eq!(Cursor::new(&[0x80, 0x80, 0x80, 0x80, 0x78], 0).sleb(), Ok(i32::MIN));
-    }
-
-    #[test]
-    fn numbers_of_more_than_32_bits_are_refused() {
-        assert!(Cursor::new(&[0xff, 0xff, 0xff, 0xff, 0x1f], 0).uleb().is_err());
-        assert!(Cursor::new(&[0x80, 0x80, 0x80, 0x80, 0x80, 0], 0).uleb().is_err());
-        assert!(Cursor::new(&[0x80, 0x80, 0x80, 0x80, 0x80, 0], 0).sleb().is_err());
+    fn a_number_that_is_too_long_or_cut_short_is_refused_where_it_starts() {
+        let refused = |bytes: &[u8]| {
+            let (unsigned, signed) = (Cursor::new(bytes, 1).uleb(), Cursor::new(bytes, 1).sleb());
+            assert_eq!(unsigned.err(), signed.err());
+            unsigned.unwrap_err()
+        };
+        let long = "a LEB128 number has more than 32 bits";
+        assert_eq!(refused(&[0, 0x80, 0x80, 0x80, 0x80, 0x80, 0]), Malformed { at: 1, what: long });
+        assert_eq!(refused(&[0, 0x80, 0x80]), Malformed { at: 1, what: "the file ends within an item" });
     }
 }

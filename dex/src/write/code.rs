@@ -1,5 +1,6 @@
 //! Code items and debug information.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::file::File;
@@ -11,8 +12,14 @@ use crate::{Class, ClassMethod, Limit, MethodCode, Remap, WriteError};
 /// Writes the code of every method and the debug information behind it. Returns the offset of each method's code, 0 where it has none:
 /// class by class, direct methods before virtual ones.
 pub(super) fn write(classes: &[&Class<'_>], remap: &Remap, file: &mut File) -> Result<Vec<u32>, WriteError> {
-    let mut section =
-        Section { remap, debug: Pool::new(1), debug_at: Vec::new(), count: 0, shared: HashMap::new() };
+    let mut section = Section {
+        remap,
+        keeps_indices: remap.is_identity(),
+        debug: Pool::new(1),
+        debug_at: Vec::new(),
+        count: 0,
+        shared: HashMap::new(),
+    };
     let start = file.begin(4);
     let methods = classes.iter().flat_map(|class| class.direct_methods.iter().chain(&class.virtual_methods));
     let offsets =
@@ -30,6 +37,8 @@ pub(super) fn write(classes: &[&Class<'_>], remap: &Remap, file: &mut File) -> R
 
 struct Section<'a> {
     remap: &'a Remap,
+    /// Then code that was read is copied without being decoded, so that what is not understood can be kept.
+    keeps_indices: bool,
     debug: Pool,
     /// Where a `debug_info_off` is, and what it is in the section of debug information.
     debug_at: Vec<(usize, u32)>,
@@ -49,7 +58,11 @@ impl<'a> Section<'a> {
                 {
                     return Ok(*offset);
                 }
-                let offset = self.item(&code.remapped(self.remap).map_err(failed)?, to).map_err(failed)?;
+                let new = match self.keeps_indices {
+                    true => Cow::Borrowed(code),
+                    false => Cow::Owned(code.remapped(self.remap).map_err(failed)?),
+                };
+                let offset = self.item(&new, to).map_err(failed)?;
                 self.shared.entry(code.at).or_insert((code, offset));
                 Ok(offset)
             }

@@ -1,4 +1,9 @@
 //! Editing a dex file: the calls of `i` and `o` in its traced methods.
+//!
+//! The calls add items to the sorted tables, which moves the indices in all code of the file. A class with code that is not understood,
+//! as obfuscation leaves it in methods that never run, cannot follow: it is kept as it was, in a file of its own with the old tables.
+
+use std::collections::BTreeMap;
 
 use dex::code::trace::{Calls, Exits, Shape};
 use dex::code::{Body, Code};
@@ -23,6 +28,36 @@ pub(crate) struct Changed {
     pub(crate) units: (u32, u32),
 }
 
+/// Classes that are kept as they were, because some of their code is not understood.
+pub(crate) struct Kept<'a> {
+    /// A file with these classes, and the tables before the edit.
+    pub(crate) dex: Dex<'a>,
+    /// The first of these classes, its method and what is wrong with it, for messages.
+    pub(crate) example: String,
+}
+
+/// What was done to a file.
+#[derive(Default)]
+pub(crate) struct Edits<'a> {
+    pub(crate) changed: Vec<Changed>,
+    pub(crate) skipped: Vec<Skipped>,
+    pub(crate) kept: Option<Kept<'a>>,
+}
+
+impl Edits<'_> {
+    /// What is left if the file cannot be written: the classes, each with the ids of its methods, are skipped.
+    pub(crate) fn none<'i>(classes: impl Iterator<Item = (usize, &'i [u32])>, reason: &str) -> Self {
+        let skipped = classes.flat_map(|(class, ids)| skipped(class, ids, reason));
+        Self { skipped: skipped.collect(), ..Self::default() }
+    }
+}
+
+/// The methods of a class that have an id.
+fn skipped<'i>(class: usize, ids: &'i [u32], reason: &'i str) -> impl Iterator<Item = Skipped> + 'i {
+    let traced = ids.iter().enumerate().filter(|(_, id)| **id != 0);
+    traced.map(move |(method, _)| (class, method, SkipReason::BrokenDex(reason.to_owned())))
+}
+
 /// A method that was edited, or was not.
 struct Done {
     index: usize,
@@ -32,13 +67,21 @@ struct Done {
 }
 
 /// Inserts the calls. `ids` returns the ids of the methods of a class by its position, direct methods first. `waits` are recorded too.
-pub(crate) fn edit<'i>(
-    dex: &mut Dex<'_>,
+pub(crate) fn edit<'a, 'i>(
+    dex: &mut Dex<'a>,
     call_class: &str,
     exits: options::Exits,
     ids: &(dyn Fn(usize) -> &'i [u32] + Sync),
     waits: Option<(&Listed<'_>, &mut Lambdas)>,
-) -> (Vec<Changed>, Vec<Skipped>) {
+) -> Edits<'a> {
+    let broken = undecodable(dex);
+    // The tables before anything is added to them.
+    let kept = broken.values().next().map(|example| {
+        let classes = core::mem::take(&mut dex.classes);
+        let tables = dex.clone();
+        dex.classes = classes;
+        Kept { dex: tables, example: example.clone() }
+    });
     let call_class = format!("L{call_class};");
     let calls = dex.find_or_add_calls(&call_class);
     let waits = waits.map(|(listed, lambdas)| DexWaits::new(dex, &call_class, listed, lambdas));
@@ -52,6 +95,9 @@ pub(crate) fn edit<'i>(
     let mut classes = core::mem::take(&mut dex.classes);
     let editor = Editor { dex: &*dex, this, calls, exits, waits };
     let of_class = |(number, class): (usize, &mut Class<'_>)| {
+        if let Some(reason) = broken.get(&number) {
+            return (Vec::new(), skipped(number, ids(number), reason).collect());
+        }
         let done = editor.class(class, ids(number));
         let (mut changed, mut skipped) = (Vec::new(), Vec::new());
         let mut methods: Vec<&mut ClassMethod<'_>> =
@@ -72,9 +118,27 @@ pub(crate) fn edit<'i>(
         (changed, skipped)
     };
     let done: Vec<_> = classes.par_iter_mut().enumerate().with_min_len(16).map(of_class).collect();
-    dex.classes = classes;
     let (changed, skipped): (Vec<_>, Vec<_>) = done.into_iter().unzip();
-    (changed.concat(), skipped.concat())
+    let mut edits = Edits { changed: changed.concat(), skipped: skipped.concat(), kept };
+    for (number, class) in classes.into_iter().enumerate() {
+        match edits.kept.as_mut().filter(|_| broken.contains_key(&number)) {
+            Some(kept) => kept.dex.classes.push(class),
+            None => dex.classes.push(class),
+        }
+    }
+    edits
+}
+
+/// Returns the classes with code that is not understood, by their positions, and the first method of each that has such code.
+fn undecodable(dex: &Dex<'_>) -> BTreeMap<usize, String> {
+    let classes = dex.classes.par_iter().enumerate().with_min_len(16);
+    let broken = classes.filter_map(|(number, class)| {
+        let (method, broken) = dex.undecodable(class)?;
+        let name = dex.methods.get(method as usize).map(|method| names::string(dex, method.name));
+        let class = names::class(dex, class.class).replace('/', ".");
+        Some((number, format!("{class}.{}: {broken}", name.unwrap_or_default())))
+    });
+    broken.collect()
 }
 
 struct Editor<'d> {
@@ -153,8 +217,17 @@ pub(crate) struct Written {
     pub(crate) method_ids: u64,
 }
 
-/// Writes an edited file. The error is the end of a sentence.
-pub(crate) fn write(dex: Dex<'_>) -> Result<Written, String> {
+/// Writes an edited file, and what was kept of it behind it. The error is the end of a sentence.
+pub(crate) fn write(dex: Dex<'_>, kept: Option<&Kept<'_>>) -> Result<Written, String> {
+    let mut written = write_edited(dex)?;
+    if let Some(Kept { dex: kept, .. }) = kept {
+        written.parts.push(kept.write().map_err(|error| error.to_string())?);
+        written.method_ids += kept.methods.len() as u64;
+    }
+    Ok(written)
+}
+
+fn write_edited(dex: Dex<'_>) -> Result<Written, String> {
     let method_ids = dex.methods.len() as u64;
     match dex.write() {
         Ok(bytes) => return Ok(Written { parts: vec![bytes], method_ids }),

@@ -8,6 +8,7 @@ use apk::protection::{self, Evidence, Finding, Severity};
 use dex::code::Use;
 use dex::{Class, Dex, MethodCode};
 
+use super::edit::Kept;
 use super::error::Error;
 use super::names;
 use super::package::Package;
@@ -48,6 +49,39 @@ pub(crate) fn find(packages: &[Package<'_>], dexes: &[&Dex<'_>]) -> Result<Vec<F
         }
     }
     Ok(all)
+}
+
+/// A dex file that cannot be read.
+pub(crate) fn unreadable(error: &Error) -> Finding {
+    let Error::Entry { package, entry, reason } = error else { return untraced("", &error.to_string()) };
+    untraced(entry, &format!("cannot read {entry} of {package}: {reason}"))
+}
+
+/// A dex file that is copied as it was.
+pub(crate) fn untraced(entry: &str, reason: &str) -> Finding {
+    limit(entry, format!("The file is copied unchanged, and no method of it is traced: {reason}."))
+}
+
+/// Classes of a dex file that are kept as they were.
+pub(crate) fn kept(entry: &str, kept: &Kept<'_>) -> Finding {
+    let example = &kept.example;
+    limit(
+        entry,
+        match kept.dex.classes.len() {
+            1 => format!(
+                "The code of one class cannot be decoded ({example}). The class is not traced, and is moved unchanged to a dex file of its \
+             own."
+            ),
+            count => format!(
+                "The code of {count} classes cannot be decoded, such as {example}. They are not traced, and are moved unchanged to a dex \
+             file of their own."
+            ),
+        },
+    )
+}
+
+fn limit(entry: &str, text: String) -> Finding {
+    Finding { severity: Severity::Limits, subject: entry.to_owned(), text }
 }
 
 /// Returns a few classes whose code refers to a method or field, in Java's form.

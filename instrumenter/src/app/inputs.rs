@@ -48,15 +48,15 @@ impl File {
         let mut set = Vec::new();
         if !has("AndroidManifest.xml") && !has("classes.dex") && !has("BundleConfig.pb") {
             for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| is_apk(entry)) {
-                let wrong = |reason: &str| Error::Entry {
+                let wrong = |reason: String| Error::Entry {
                     package: name.clone(),
                     entry: entry.display_name(),
-                    reason: reason.to_owned(),
+                    reason,
                 };
                 if entry.size() > MAX_APK {
-                    return Err(wrong("it has more than 4 GiB"));
+                    return Err(wrong("it has more than 4 GiB".to_owned()));
                 }
-                let bytes = entry.contents().map_err(wrong)?.into_owned();
+                let bytes = entry.contents().map_err(|error| wrong(error.to_string()))?.into_owned();
                 set.push(Inner { entry: at, name: entry.display_name(), bytes });
             }
             if set.is_empty() {

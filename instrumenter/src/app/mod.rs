@@ -3,6 +3,7 @@
 //! ```text
 //!   inputs     files, and the APKs in a set
 //!   package    entries; for each module manifest and dex files
+//!   load       the dex files
 //!   facts      the classes of a dex file, with the decisions of crate::selection
 //!   desugared  the code that D8 has written, which is not traced
 //!   waits      what is recorded around calls and locks
@@ -20,6 +21,7 @@ mod explain;
 mod facts;
 mod findings;
 mod inputs;
+mod load;
 mod names;
 mod output;
 mod package;

@@ -72,6 +72,7 @@ impl Task<'_> {
             name: package.name.clone(),
             size: Change { before: package.size as u64, after: 0 },
             was_signed_by: signed_by(&package),
+            signer_unknown: package.signers.as_ref().err().cloned(),
             ..PackageSummary::default()
         };
         let own_abis = package.abis();
@@ -226,7 +227,7 @@ struct Changed {
 fn drop_stale(package: &mut Package<'_>, summary: &mut PackageSummary) {
     package.entries.retain(|entry| {
         let name = String::from_utf8_lossy(&entry.name);
-        let reason = if layout::is_signature(&entry.name) {
+        let reason = if layout::is_of_signature(&entry.name) {
             SIGNATURE_REASON
         } else if PROFILES.iter().any(|profile| name.ends_with(profile)) {
             PROFILE_REASON
@@ -240,7 +241,7 @@ fn drop_stale(package: &mut Package<'_>, summary: &mut PackageSummary) {
 
 fn signed_by(package: &Package<'_>) -> Vec<String> {
     let mut digests: Vec<String> =
-        package.signers.iter().map(|signer| hexadecimal(&signer.certificate_digest)).collect();
+        package.signers.iter().flatten().map(|signer| hexadecimal(&signer.certificate_digest)).collect();
     digests.sort_unstable();
     digests.dedup();
     digests

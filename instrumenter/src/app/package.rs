@@ -32,8 +32,8 @@ pub(crate) struct Package<'a> {
     pub(crate) kind: Kind,
     pub(crate) entries: Vec<Entry<'a>>,
     pub(crate) modules: Vec<Module>,
-    /// Who signed it.
-    pub(crate) signers: Vec<FoundSigner>,
+    /// Who signed it, or why that is not known: the output gets another signature in any case.
+    pub(crate) signers: Result<Vec<FoundSigner>, String>,
     /// Its size, in bytes.
     pub(crate) size: usize,
 }
@@ -76,7 +76,7 @@ impl<'a> Package<'a> {
         let entries = layout::read(bytes).map_err(|broken| of_package(broken.to_string()))?;
         let kind =
             if entries.iter().any(|entry| entry.name == BUNDLE_CONFIG) { Kind::Bundle } else { Kind::Apk };
-        let signers = find_signers(bytes).map_err(|broken| of_package(broken.to_string()))?;
+        let signers = find_signers(bytes).map_err(|error| error.to_string());
         let mut package =
             Self { name: name.to_owned(), kind, entries, modules: Vec::new(), signers, size: bytes.len() };
         let prefixes = match kind {
@@ -133,7 +133,7 @@ impl<'a> Package<'a> {
         let contents = self.entries.get(at).map(Entry::contents);
         match contents {
             Some(Ok(contents)) => Ok(contents.into_owned()),
-            Some(Err(what)) => Err(self.entry_error(at, what.to_owned())),
+            Some(Err(unreadable)) => Err(self.entry_error(at, unreadable.to_string())),
             None => Err(self.entry_error(at, "there is no such entry".to_owned())),
         }
     }

@@ -11,12 +11,13 @@ use rayon::prelude::*;
 use super::error::Error;
 use super::explain::explain;
 use super::inputs::{File, Origin};
+use super::load::{Loaded, load, names_of};
 use super::output::{self, Output};
 use super::package::Package;
 use super::runtime::{MAP_ID_CLASS, Runtime};
 use super::summary::AppSummary;
 use super::waits::{Lambdas, Listed, Original};
-use super::{edit, facts, findings, names};
+use super::{Finding, edit, facts, findings, names};
 use crate::error::SkipReason;
 use crate::explained::ExplainedClass;
 use crate::method_map::MethodMap;
@@ -56,20 +57,6 @@ pub struct AppOptions<'a> {
     pub settings: Vec<(String, String)>,
 }
 
-/// A dex file that is read.
-struct Loaded<'a> {
-    package: usize,
-    module: usize,
-    file: usize,
-    dex: Dex<'a>,
-    /// By the position of its classes, the number of the class in the run.
-    numbers: Vec<Option<usize>>,
-    /// The lambdas that may be tasks; none if no waits are recorded.
-    lambdas: Lambdas,
-    /// Whether its file contains other dex files too.
-    in_container: bool,
-}
-
 /// The dex files of a module after the edit.
 #[derive(Default)]
 pub(crate) struct Edited {
@@ -88,7 +75,8 @@ pub(crate) struct Edited {
 /// # Errors
 ///
 /// Packages that cannot be read or are instrumented or packed already, outputs that cannot be written, and limits of the formats. A
-/// class or method that cannot be traced is no error: it is copied, and reported in [`Summary::skipped`](crate::Summary::skipped).
+/// class or method that cannot be traced is no error: it is copied, and reported in [`Summary::skipped`](crate::Summary::skipped). Nor
+/// is a dex file that cannot be read or written, if another one is traced: it is copied, and reported in [`AppSummary::findings`].
 pub fn instrument_app(
     inputs: &[Input],
     maps: &MapPaths,
@@ -117,7 +105,7 @@ pub fn instrument_app(
         }
     }
     times.read = clock.lap();
-    let mut loaded = pool.install(|| load(&packages))?;
+    let (mut loaded, unreadable) = pool.install(|| load(&packages))?;
     check(&packages, &loaded, common)?;
 
     let selection = Selection::read(common)?;
@@ -133,7 +121,13 @@ pub fn instrument_app(
     session.note_broken_methods();
     times.number = clock.lap();
 
-    let findings = findings::find(&packages, &loaded.iter().map(|loaded| &loaded.dex).collect::<Vec<_>>())?;
+    let found = findings::find(&packages, &loaded.iter().map(|loaded| &loaded.dex).collect::<Vec<_>>());
+    let mut findings = match found {
+        Ok(found) => found,
+        // What seems to be missing may be in a file that cannot be read.
+        Err(packed) => return Err(unreadable.into_iter().next().unwrap_or(packed)),
+    };
+    findings.extend(unreadable.iter().map(findings::unreadable));
     let has_runtime = |package: usize, module: usize| {
         loaded
             .iter()
@@ -146,7 +140,9 @@ pub fn instrument_app(
             (0..package.modules.len()).map(|module| has_runtime(number, module)).collect()
         })
         .collect();
-    let (edited, explained) = pool.install(|| edit_all(loaded, &packages, &map, &mut session, common))?;
+    let (edited, explained, untraced) =
+        pool.install(|| edit_all(loaded, &packages, &map, &mut session, common))?;
+    findings.extend(untraced);
     let id = map.texts().id;
     let task = output::Task { runtime: &runtime, options, id };
     let mut outputs: Vec<Output> = Vec::with_capacity(packages.len());
@@ -187,46 +183,6 @@ pub fn instrument_app(
     times.commit = clock.lap();
     let methods = Summary { explained, ..session.summarize(&map, &tally, times) };
     Ok(AppSummary { methods, packages: summaries, findings })
-}
-
-/// Reads the dex files of all packages.
-fn load<'a>(packages: &'a [Package<'a>]) -> Result<Vec<Loaded<'a>>, Error> {
-    let mut places = Vec::new();
-    for (p, package) in packages.iter().enumerate() {
-        for (m, module) in package.modules.iter().enumerate() {
-            places.extend(module.dexes.iter().enumerate().map(|(f, file)| (p, m, f, file)));
-        }
-    }
-    let read: Vec<Result<Vec<Loaded<'a>>, Error>> = places
-        .into_par_iter()
-        .map(|(package, module, file, dex)| {
-            let dexes = dex::read::all(&dex.bytes).map_err(|broken| {
-                let of = packages.get(package);
-                let entry = of.and_then(|of| of.entries.get(dex.entry));
-                Error::Entry {
-                    package: of.map(|of| of.name.clone()).unwrap_or_default(),
-                    entry: entry.map(apk::layout::Entry::display_name).unwrap_or_default(),
-                    reason: broken.to_string(),
-                }
-            })?;
-            let in_container = dexes.len() > 1;
-            let loaded = |dex| Loaded {
-                package,
-                module,
-                file,
-                dex,
-                numbers: Vec::new(),
-                lambdas: Lambdas::default(),
-                in_container,
-            };
-            Ok(dexes.into_iter().map(loaded).collect())
-        })
-        .collect();
-    let mut loaded = Vec::new();
-    for one in read {
-        loaded.extend(one?);
-    }
-    Ok(loaded)
 }
 
 /// Returns whether the file defines the class of this internal name.
@@ -295,18 +251,24 @@ fn input_of(package: usize, packages: &[Package<'_>], origins: &[Origin], files:
     }
 }
 
-/// Edits and writes all dex files. Returns those of each module of each package.
+/// What [`edit_all`] returns: the dex files of each module of each package, the explained classes, and what is not traced.
+type AllEdited = (Vec<Vec<Edited>>, Vec<ExplainedClass>, Vec<Finding>);
+
+/// Edits and writes all dex files. One that cannot be written with the edits is left as it was.
 fn edit_all(
     loaded: Vec<Loaded<'_>>,
     packages: &[Package<'_>],
     map: &MethodMap,
     session: &mut Session<'_>,
     options: &Options,
-) -> Result<(Vec<Vec<Edited>>, Vec<ExplainedClass>), Error> {
+) -> Result<AllEdited, Error> {
     struct One {
         place: (usize, usize, usize),
         parts: Vec<Vec<u8>>,
         skipped: Vec<(usize, Option<usize>, SkipReason)>,
+        finding: Option<Finding>,
+        /// Why the file is left as it was.
+        failed: Option<Error>,
         method_ids_before: u64,
         method_ids_after: u64,
         changed: usize,
@@ -322,31 +284,36 @@ fn edit_all(
             let number = one.numbers.get(class).copied().flatten();
             number.and_then(|number| map.ids.get(number)).map(Vec::as_slice).unwrap_or_default()
         };
-        let changed =
-            (0..one.dex.classes.len()).filter(|&class| ids(class).iter().any(|&id| id != 0)).count();
+        let traced: Vec<usize> =
+            (0..one.dex.classes.len()).filter(|&class| ids(class).iter().any(|&id| id != 0)).collect();
         let method_ids_before = one.dex.methods.len() as u64;
-        let (mut edits, mut skipped, mut method_ids_after) = (Vec::new(), Vec::new(), method_ids_before);
-        let package = packages.get(one.package);
-        let file = package.and_then(|package| package.modules.get(one.module)?.dexes.get(one.file));
-        let parts;
-        if changed > 0 || one.in_container {
+        let mut written = edit::Written { parts: Vec::new(), method_ids: method_ids_before };
+        let file = packages.get(one.package);
+        let file = file.and_then(|package| package.modules.get(one.module)?.dexes.get(one.file));
+        let (mut edits, mut finding, mut failed) = (edit::Edits::default(), None, None);
+        if !traced.is_empty() || one.in_container {
+            let (package, entry) =
+                names_of(packages, one.package, file.map_or(usize::MAX, |file| file.entry));
             let (call_class, exits) = (&options.call_class, options.exits);
             let waits = listed.as_ref().map(|listed| (listed, &mut one.lambdas));
-            (edits, skipped) =
-                session.clocks.rewrite.time(|| edit::edit(&mut one.dex, call_class, exits, &ids, waits));
-            let written = edit::write(core::mem::take(&mut one.dex));
-            let written = written.map_err(|reason| Error::Dex {
-                package: package.map(|package| package.name.clone()).unwrap_or_default(),
-                entry: file
-                    .and_then(|file| package?.entries.get(file.entry))
-                    .map(apk::layout::Entry::display_name)
-                    .unwrap_or_default(),
-                reason,
-            })?;
-            (parts, method_ids_after) = (written.parts, written.method_ids);
-        } else {
-            parts = vec![file.map(|file| file.bytes.clone()).unwrap_or_default()];
+            edits = session.clocks.rewrite.time(|| edit::edit(&mut one.dex, call_class, exits, &ids, waits));
+            finding = edits.kept.as_ref().map(|kept| findings::kept(&entry, kept));
+            match edit::write(core::mem::take(&mut one.dex), edits.kept.as_ref()) {
+                Ok(new) => written = new,
+                // Files of a container share their data.
+                Err(reason) if one.in_container => return Err(Error::Dex { package, entry, reason }),
+                Err(reason) => {
+                    finding = Some(findings::untraced(&entry, &reason));
+                    edits = edit::Edits::none(traced.iter().map(|&class| (class, ids(class))), &reason);
+                    failed = Some(Error::Dex { package, entry, reason });
+                }
+            }
         }
+        if written.parts.is_empty() {
+            written.parts.extend(file.map(|file| file.bytes.clone()));
+        }
+        let edit::Edits { changed: edits, skipped, .. } = edits;
+        let changed = edits.chunk_by(|one, next| one.class == next.class).count();
         let number = |class: usize| one.numbers.get(class).copied().flatten();
         let explains = |class: usize| -> Option<ExplainedClass> {
             let number = number(class)?;
@@ -369,17 +336,20 @@ fn edit_all(
         Ok(One {
             place: (one.package, one.module, one.file),
             skipped: skipped.collect(),
-            parts,
+            parts: written.parts,
             method_ids_before,
-            method_ids_after,
+            method_ids_after: written.method_ids,
             changed,
             explained,
+            finding,
+            failed,
         })
     };
     let all: Vec<Result<One, Error>> = loaded.into_par_iter().map(rewrite).collect();
     let empty = |package: &Package<'_>| package.modules.iter().map(|_| Edited::default()).collect();
     let mut edited: Vec<Vec<Edited>> = packages.iter().map(empty).collect();
-    let mut all_explained = Vec::new();
+    let (mut all_explained, mut findings) = (Vec::new(), Vec::new());
+    let (mut all_changed, mut all_failed) = (0, Vec::new());
     for one in all {
         let One {
             place: (package, module, file),
@@ -389,8 +359,13 @@ fn edit_all(
             method_ids_after,
             changed,
             explained,
+            finding,
+            failed,
         } = one?;
         all_explained.extend(explained);
+        findings.extend(finding);
+        all_changed += changed;
+        all_failed.extend(failed);
         session.note_written(map, changed, skipped);
         let Some(module) = edited.get_mut(package).and_then(|modules| modules.get_mut(module)) else {
             continue;
@@ -405,5 +380,8 @@ fn edit_all(
         }
         module.added.extend(rest);
     }
-    Ok((edited, all_explained))
+    match all_failed.into_iter().next() {
+        Some(failed) if all_changed == 0 => Err(failed),
+        _ => Ok((edited, all_explained, findings)),
+    }
 }

@@ -50,6 +50,8 @@ pub struct PackageSummary {
     pub dropped: Vec<(String, &'static str)>,
     /// SHA-256 of the certificates that it was signed with before, in hexadecimal.
     pub was_signed_by: Vec<String>,
+    /// Why the certificates are not known, as of a damaged signing block.
+    pub signer_unknown: Option<String>,
     /// SHA-256 of the certificate that it is signed with; `None` if it is not signed.
     pub signed_by: Option<String>,
 }

@@ -6,15 +6,15 @@
 mod in_order;
 pub(crate) mod manifest;
 pub(crate) mod read;
-mod signature;
 pub(crate) mod write;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+use zip_archive::Directory;
+
 use crate::cache::Item;
 use crate::error::Error;
-use crate::zip::directory::Directory;
 
 /// What is done with an entry.
 pub(crate) enum EntryAction {
@@ -51,8 +51,7 @@ impl Archive {
     /// the original bytes of its name.
     pub(crate) fn name(&self, index: usize) -> Cow<'_, str> {
         let entry = self.directory.entries.get(index);
-        let name = entry.and_then(|entry| self.bytes.get(entry.name.clone()));
-        String::from_utf8_lossy(name.unwrap_or_default())
+        String::from_utf8_lossy(entry.map(|entry| entry.name_in(&self.bytes)).unwrap_or_default())
     }
 
     /// Returns the name of an entry in the input, which may be an aar that contains this jar.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use rayon::prelude::*;
+use zip_archive::{Directory, Inflater, crc32};
 
 use super::{Archive, EntryAction, manifest};
 use crate::cache::Item;
@@ -11,12 +12,11 @@ use crate::class::class_file::MAX_CLASS;
 use crate::class_facts::ClassFacts;
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
+use crate::read_file::MAX_NESTED;
 use crate::scan::scan_class;
 use crate::session::Session;
 use crate::stamp::{Stamp, Sum};
 use crate::summary::{Skip, Warning};
-use crate::zip::codec::{self, Inflater, MAX_NESTED};
-use crate::zip::directory::Directory;
 
 impl Archive {
     /// Opens `bytes`, the content of the input `path` or of a jar inside it.
@@ -63,7 +63,7 @@ impl Archive {
         let mut last = HashMap::with_capacity(self.actions.len());
         let mut hidden = Vec::new();
         for (index, entry) in self.directory.entries.iter().enumerate() {
-            if let Some(before) = last.insert(self.bytes.get(entry.name.clone()), index) {
+            if let Some(before) = last.insert(entry.name_in(&self.bytes), index) {
                 hidden.push(before);
             }
         }
@@ -78,7 +78,7 @@ impl Archive {
     fn read_entry(&self, inflater: &mut Inflater, index: usize, limit: u64) -> Result<Vec<u8>, SkipReason> {
         let entry = self.directory.entries.get(index);
         let entry = entry.ok_or_else(|| SkipReason::Unreadable("no such entry".to_owned()))?;
-        inflater.read(&self.bytes, entry, limit)
+        Ok(inflater.read(&self.bytes, entry, limit)?.into_owned())
     }
 
     /// Decides what is done with each entry, and scans the classes.
@@ -188,9 +188,9 @@ impl Archive {
     /// reused, because it could not be inflated.
     fn sum_of(&self, index: usize) -> Sum {
         let Some(entry) = self.directory.entries.get(index) else { return Sum::default() };
-        let data = self.bytes.get(entry.data.clone()).unwrap_or_default();
+        let data = entry.data_in(&self.bytes);
         Sum {
-            first: codec::sum(data),
+            first: crc32(data),
             second: entry.crc,
             length: data.len() as u64 | u64::from(entry.method) << 48,
         }

@@ -5,9 +5,13 @@ use std::io::{Cursor, Write};
 use std::ops::Range;
 
 use rayon::ThreadPool;
+use zip_archive::{
+    DEFLATED, Deflater, Directory, Entry, Inflater, Label, STORED, Stored, crc32, is_signature, push_central,
+    push_end, push_local,
+};
 
 use super::in_order::{Failed, Written, write_in_order};
-use super::{Archive, EntryAction, manifest, signature};
+use super::{Archive, EntryAction, manifest};
 use crate::class::class_file::MAX_CLASS;
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
@@ -15,9 +19,6 @@ use crate::method_map::MethodMap;
 use crate::rewrite::{Rewritten, rewrite_with_focus};
 use crate::session::Session;
 use crate::summary::Warning;
-use crate::zip::codec::{Deflater, Inflater, sum};
-use crate::zip::directory::{Entry, STORED};
-use crate::zip::headers::{self, Label, Stored};
 
 /// A chunk ends after the entry with which its content reaches this many bytes, ...
 const CHUNK: u64 = 128 << 10;
@@ -74,10 +75,10 @@ impl<W: Write> Output<W> {
     }
 
     fn add(&mut self, name: &str, contents: &[u8], deflater: &mut Deflater) -> std::io::Result<()> {
-        let label = Label::new(name);
+        let label = Label::new(name.as_bytes());
         let at = self.at;
         let (bytes, stored) = fresh_entry(&label, 0, contents, deflater);
-        headers::push_central(&label, &stored, at, &mut self.central);
+        push_central(&label, &stored, at, &mut self.central);
         self.entries += 1;
         self.write(&bytes)
     }
@@ -86,7 +87,7 @@ impl<W: Write> Output<W> {
     fn finish(mut self, comment: &[u8]) -> std::io::Result<W> {
         let mut end = core::mem::take(&mut self.central);
         let length = end.len() as u64;
-        headers::push_end(self.entries, length, self.at, comment, &mut end);
+        push_end(self.entries, length, self.at, comment, &mut end);
         self.write(&end)?;
         Ok(self.out)
     }
@@ -109,12 +110,14 @@ fn push_fresh(
     let size = contents.len() as u64;
     let start = out.len();
     let unknown = Stored::fresh(flags, STORED, 0, 0, size);
-    headers::push_local(label, &unknown, out);
+    push_local(label, &unknown, out);
     let data = out.len();
-    let method = deflater.push(contents, out);
-    let stored = Stored::fresh(flags, method, sum(contents), (out.len() - data) as u64, size);
+    let deflated = deflater.deflate(contents);
+    out.extend_from_slice(deflated.unwrap_or(contents));
+    let method = if deflated.is_some() { DEFLATED } else { STORED };
+    let stored = Stored::fresh(flags, method, crc32(contents), (out.len() - data) as u64, size);
     let mut header = Vec::with_capacity(data - start);
-    headers::push_local(label, &stored, &mut header);
+    push_local(label, &stored, &mut header);
     if let Some(slot) = out.get_mut(start..data) {
         slot.copy_from_slice(&header);
     }
@@ -147,8 +150,9 @@ impl Archive {
         let mut added = Deflater::new(level);
         let failed = |error: std::io::Error| self.failed(&error);
         let mut output = Output::new(out);
-        let (prefix, comment) = headers::around(&self.bytes, &self.directory);
-        output.write(prefix).map_err(failed)?;
+        let Directory { prefix, central, .. } = &self.directory;
+        let comment = self.bytes.get(central.comment.clone()).unwrap_or_default();
+        output.write(self.bytes.get(..*prefix).unwrap_or_default()).map_err(failed)?;
         if let Some(manifest) = &self.new_manifest {
             output.add(manifest::ENTRY, manifest, &mut added).map_err(failed)?;
         }
@@ -189,7 +193,13 @@ impl Archive {
             if matches!(action, EntryAction::Drop) {
                 continue;
             }
-            if drops_signatures && signature::is_signature(&self.name(index)) {
+            if drops_signatures
+                && self
+                    .directory
+                    .entries
+                    .get(index)
+                    .is_some_and(|entry| is_signature(entry.name_in(&self.bytes)))
+            {
                 session.warn(&self.path, Warning::SignatureDropped { entry: self.entry_name(index) });
             } else {
                 kept.push(index);
@@ -241,12 +251,7 @@ impl Archive {
         for &index in kept {
             let place = places.get(index).copied().flatten();
             if let (Some(entry), Some((at, stored))) = (entry(index), place) {
-                headers::push_central(
-                    &Label::from_entry(&self.bytes, entry),
-                    &stored,
-                    at,
-                    &mut output.central,
-                );
+                push_central(&Label::from_entry(&self.bytes, entry), &stored, at, &mut output.central);
             }
         }
         Ok(noted)
@@ -290,7 +295,7 @@ impl Archive {
             }
             Some(EntryAction::Class { number, bytes }) if map.changes(*number) => {
                 if let Some((old, made)) = old.and_then(|old| {
-                    let made = old.find(self.bytes.get(entry.name.clone())?)?;
+                    let made = old.find(entry.name_in(&self.bytes))?;
                     session.is_unchanged(*number, map).then_some((old, made))
                 }) {
                     note.changed += 1;
@@ -306,7 +311,7 @@ impl Archive {
                     Some(bytes) => rewritten_class(bytes, *number, map, session),
                     None => match worker.inflater.read(&self.bytes, entry, MAX_CLASS) {
                         Ok(bytes) => rewritten_class(&bytes, *number, map, session),
-                        Err(reason) => (None, vec![(None, reason)]),
+                        Err(reason) => (None, vec![(None, reason.into())]),
                     },
                 };
                 note.skipped.extend(reasons.into_iter().map(|(method, reason)| (*number, method, reason)));
@@ -342,8 +347,8 @@ impl Archive {
     /// Appends an entry of this archive under the name of entry `index` of the archive that is written.
     fn push_copy(&self, index: usize, entry: &Entry, label: Label<'_>, note: &mut Note, out: &mut Vec<u8>) {
         let (at, stored) = (out.len() as u64, Stored::copied(entry));
-        headers::push_local(&label, &stored, out);
-        out.extend_from_slice(self.bytes.get(entry.data.clone()).unwrap_or_default());
+        push_local(&label, &stored, out);
+        out.extend_from_slice(entry.data_in(&self.bytes));
         stored.push_descriptor(out);
         note.placed.push(Placed { index, at, stored });
     }
@@ -358,7 +363,7 @@ struct Old<'a> {
 impl<'a> Old<'a> {
     fn new(archive: &'a Archive) -> Self {
         let entries = archive.directory.entries.iter();
-        let by_name = entries.filter_map(|entry| Some((archive.bytes.get(entry.name.clone())?, entry)));
+        let by_name = entries.map(|entry| (entry.name_in(&archive.bytes), entry));
         Self { archive, by_name: by_name.collect() }
     }
 

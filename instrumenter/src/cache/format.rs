@@ -17,11 +17,11 @@ use std::io::{self, Seek, SeekFrom, Write};
 
 use libdeflater::Crc;
 use trace_format::MapId;
+use zip_archive::crc32;
 
 use super::bytes::{Decoder, Encoder};
 use super::packed::{Facts, Packed};
 use super::saved::{DAMAGED, Listing, Saved, SavedInput, SavedItem, SavedMaps};
-use crate::zip::codec::sum;
 
 /// Increment [`VERSION`] when the layout or the meaning of the facts changes.
 const MAGIC: [u8; 8] = *b"ANRSINCR";
@@ -151,7 +151,7 @@ pub(super) fn decode<'c>(bytes: &'c [u8], key: &str) -> Result<Saved<'c>, &'stat
     if head.u32() != Some(VERSION) {
         return Err("written by another version");
     }
-    if head.u32() != Some(sum(head.rest)) {
+    if head.u32() != Some(crc32(head.rest)) {
         return Err("truncated or damaged");
     }
     if head.text().ok_or(DAMAGED)? != key {

@@ -323,3 +323,198 @@ fn rules_ids_and_explanations_are_those_of_class_files() {
     let (before, after) = method("parse").code_bytes.unwrap();
     assert!(before > 0 && after > before);
 }
+
+/// Returns the dex file with other units in all methods of this name.
+fn with_units(dex: &[u8], name: &str, units: &[u16]) -> Vec<u8> {
+    let units: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+    let mut dex = dex::Dex::read(dex).unwrap();
+    let named = |method: &dex::ClassMethod<'_>, dex: &dex::Dex<'_>| {
+        dex.string(dex.methods[method.method as usize].name) == Some(name.as_bytes())
+    };
+    let mut classes = core::mem::take(&mut dex.classes);
+    for class in &mut classes {
+        for method in class.direct_methods.iter_mut().chain(&mut class.virtual_methods) {
+            if named(method, &dex)
+                && let Some(dex::MethodCode::Read(code)) = &mut method.code
+            {
+                *code = dex::code::Code { units: units.clone().into(), tries: Vec::new(), ..code.clone() };
+            }
+        }
+    }
+    dex.classes = classes;
+    dex.write().unwrap()
+}
+
+/// By descriptor and name: the units of all methods with code.
+fn units(dex: &[u8]) -> BTreeMap<(String, String), Vec<u8>> {
+    let dex = dex::Dex::read(dex).unwrap();
+    let text = |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap()).into_owned();
+    let mut found = BTreeMap::new();
+    for class in &dex.classes {
+        for method in class.direct_methods.iter().chain(&class.virtual_methods) {
+            if let Some(dex::MethodCode::Read(code)) = &method.code {
+                let name = text(dex.string(dex.methods[method.method as usize].name));
+                found.insert((text(dex.descriptor(class.class)), name), code.units.to_vec());
+            }
+        }
+    }
+    found
+}
+
+/// Returns the app with this `classes.dex`, and these files after it.
+fn with_dexes(first: Vec<u8>, others: &[(&'static str, Vec<u8>)]) -> Vec<u8> {
+    changed(&data("small.apk"), |entries| {
+        entries.iter_mut().find(|entry| entry.name == b"classes.dex".as_slice()).unwrap().replace(first);
+        entries.extend(others.iter().map(|(name, bytes)| Entry::new(name.as_bytes(), bytes.clone(), true)));
+    })
+}
+
+#[test]
+fn a_class_with_an_unknown_instruction_is_kept_as_it_was_and_all_others_are_traced() {
+    let bench = Bench::new("unknown-instruction");
+    // invoke-static of a method that is not in the tables, and no such instruction.
+    for (number, unknown) in [&[0x0071_u16, 0xFFFF, 0, 0x000E][..], &[0x000E, 0x003E]].into_iter().enumerate()
+    {
+        let broken = with_units(&contents(&data("small.apk"))["classes.dex"], "apply", unknown);
+        fs::write(bench.path("small.apk"), with_dexes(broken.clone(), &[])).unwrap();
+        let summary = bench.run(&["small.apk"], &bench.options()).unwrap();
+        let after = contents(&bench.output("small.apk"));
+        assert!(summary.methods.traced > 0);
+        let names: Vec<&String> = after.keys().filter(|name| name.ends_with(".dex")).collect();
+        assert_eq!(names, ["classes.dex", "classes2.dex", "classes3.dex"], "{number}");
+        let (before, traced, kept) =
+            (units(&broken), units(&after["classes.dex"]), units(&after["classes2.dex"]));
+        // Every method is in one of both: as it was in the second.
+        assert_eq!(traced.len() + kept.len(), before.len());
+        assert!(!kept.is_empty() && kept.iter().all(|(method, code)| before[method] == *code));
+        let of_broken = kept.keys().all(|(class, _)| kept.contains_key(&(class.clone(), "apply".to_owned())));
+        assert!(of_broken, "{:?}", kept.keys());
+        let verified = |bytes: &[u8]| dex_verifier::verify(bytes).unwrap();
+        let old = verified(&broken);
+        for name in ["classes.dex", "classes2.dex"] {
+            assert_eq!(verified(&after[name]).new_since(&old), [], "{name}");
+        }
+        let finding = summary.findings.iter().find(|finding| finding.subject == "classes.dex").unwrap();
+        assert!(finding.text.contains(".apply: ") && finding.text.contains("at byte"), "{}", finding.text);
+    }
+}
+
+#[test]
+fn a_dex_file_that_cannot_be_read_is_copied_and_the_others_are_traced() {
+    let bench = Bench::new("unreadable-dex");
+    let good = contents(&data("small.apk"))["classes.dex"].clone();
+    fs::write(bench.path("small.apk"), with_dexes(good, &[("classes2.dex", b"encrypted".to_vec())])).unwrap();
+    let summary = bench.run(&["small.apk"], &bench.options()).unwrap();
+    let after = contents(&bench.output("small.apk"));
+    assert!(summary.methods.traced > 0);
+    assert_eq!(after["classes2.dex"], b"encrypted");
+    assert!(after.contains_key("classes3.dex"));
+    let finding = summary.findings.iter().find(|finding| finding.subject == "classes2.dex").unwrap();
+    assert!(
+        finding.text.contains("copied unchanged") && finding.text.contains("at byte"),
+        "{}",
+        finding.text
+    );
+}
+
+#[test]
+fn a_dex_file_that_cannot_be_written_with_the_calls_is_copied_and_the_others_are_traced() {
+    let bench = Bench::new("unwritable-dex");
+    let good = contents(&data("small.apk"))["classes.dex"].clone();
+    // A string whose index needs more than 16 bits when strings are added, in code with a branch to nowhere.
+    let mut full = dex::Dex { version: 35, ..dex::Dex::default() };
+    let (class, void) = (full.find_or_add_type("Lcom/example/Full;"), full.find_or_add_type("V"));
+    let object = full.find_or_add_type("Ljava/lang/Object;");
+    let proto = full.find_or_add_proto(void, &[]);
+    let methods = ["run", "work"].map(|name| full.find_or_add_method(class, name, proto));
+    while full.strings.len() < 0x1_0000 {
+        full.find_or_add_string(&format!("{:05}", full.strings.len()));
+    }
+    full.classes.push(dex::Class {
+        class,
+        access: 1,
+        super_class: Some(object),
+        direct_methods: methods.map(|method| dex::ClassMethod { method, access: 0x101, code: None }).to_vec(),
+        ..dex::Class::default()
+    });
+    // Read again, the tables are in order.
+    let full = full.write().unwrap();
+    let mut full = dex::Dex::read(&full).unwrap();
+    // const-string of the last string, goto -100; invoke-static of the second method, return-void
+    let units = [&[0x001A_u16, 0xFFFF, 0x9C28][..], &[0x0071, 1, 0, 0x000E]];
+    for (method, units) in full.classes[0].direct_methods.iter_mut().zip(units) {
+        let units: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+        let code = dex::code::Code { registers: 1, units: units.into(), ..dex::code::Code::default() };
+        *method = dex::ClassMethod { access: 9, code: Some(dex::MethodCode::Read(code)), ..*method };
+    }
+    let full = full.write().unwrap();
+    fs::write(bench.path("small.apk"), with_dexes(good, &[("classes2.dex", full.clone())])).unwrap();
+    let summary = bench.run(&["small.apk"], &bench.options()).unwrap();
+    let after = contents(&bench.output("small.apk"));
+    assert!(after["classes2.dex"] == full);
+    assert!(!after.contains_key("classes4.dex"));
+    assert!(summary.methods.traced > 0);
+    let skipped: Vec<_> = summary.methods.skipped.iter().map(|skip| skip.class.as_str()).collect();
+    assert!(skipped.contains(&"com/example/Full"), "{skipped:?}");
+    assert_eq!(summary.findings.iter().filter(|finding| finding.subject == "classes2.dex").count(), 1);
+
+    // Alone, it leaves nothing to trace.
+    let alone = changed(&with_dexes(full, &[]), |entries| {
+        entries.retain(|entry| entry.name != b"AndroidManifest.xml".as_slice());
+    });
+    fs::write(bench.path("small.apk"), alone).unwrap();
+    let error = bench.run(&["small.apk"], &bench.options()).unwrap_err().to_string();
+    assert!(error.contains("classes.dex"), "{error}");
+}
+
+/// Returns the archive with a zip64 end record, which the end record leaves the number of entries to.
+fn zip64(archive: &[u8]) -> Vec<u8> {
+    let (entries, end) = archive.split_at(archive.len() - 22);
+    let number = |at: usize, length: usize| {
+        let mut bytes = [0; 8];
+        bytes[..length].copy_from_slice(&end[at..at + length]);
+        u64::from_le_bytes(bytes)
+    };
+    let (count, length, offset) = (number(10, 2), number(12, 4), number(16, 4));
+    let mut out = entries.to_vec();
+    out.extend(b"PK\x06\x06");
+    out.extend(44_u64.to_le_bytes());
+    out.extend([45, 0, 45, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    [count, count, length, offset].into_iter().for_each(|value| out.extend(value.to_le_bytes()));
+    out.extend(b"PK\x06\x07\0\0\0\0");
+    out.extend((entries.len() as u64).to_le_bytes());
+    out.extend(1_u32.to_le_bytes());
+    out.extend(&end[..8]);
+    out.extend([0xff; 4]);
+    out.extend(&end[12..]);
+    out
+}
+
+#[test]
+fn an_app_whose_signer_cannot_be_found_is_traced_and_the_reason_reported() {
+    let bench = Bench::new("unknown-signer");
+    let signed =
+        sign::sign_archive(data("small.apk"), &Identity::generate(SystemTime::UNIX_EPOCH).unwrap()).unwrap();
+    fs::write(bench.path("small.apk"), &signed).unwrap();
+    let package = bench.run(&["small.apk"], &bench.options()).unwrap().packages.remove(0);
+    assert_eq!((package.was_signed_by.len(), package.signer_unknown), (1, None));
+    let expected = contents(&bench.output("small.apk"));
+
+    let block = signed.windows(16).position(|window| window == b"APK Sig Block 42").unwrap();
+    let mut damaged = signed.clone();
+    damaged[block - 8] ^= 1;
+    let longer = [&signed[..], b"behind the end"].concat();
+    for (apk, wanted) in [
+        (damaged, "the signing block is damaged"),
+        (zip64(&signed), "64-bit sizes"),
+        (longer, "bytes behind the end record"),
+    ] {
+        assert!(sign::find_signers(&apk).is_err());
+        fs::write(bench.path("small.apk"), apk).unwrap();
+        let package = bench.run(&["small.apk"], &bench.options()).unwrap().packages.remove(0);
+        let reason = package.signer_unknown.unwrap();
+        assert!(reason.contains(wanted) && package.was_signed_by.is_empty(), "{reason}");
+        assert_eq!(contents(&bench.output("small.apk")), expected, "{wanted}");
+        assert_eq!(layout::check(&bench.output("small.apk")).unwrap().misaligned, []);
+    }
+}

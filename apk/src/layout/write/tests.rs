@@ -1,7 +1,6 @@
 use proptest::prelude::*;
 
 use super::{Error, Options, lay_out};
-use crate::layout::codec::{contents, sum};
 use crate::layout::{DEFLATED, Data, Entry, Misaligned, STORED, check, read};
 
 fn stored<'a>(name: &'a str, contents: &'a [u8]) -> Entry<'a> {
@@ -134,6 +133,28 @@ fn a_descriptor_flag_and_old_alignment_are_removed_and_other_fields_are_kept() {
 }
 
 #[test]
+fn an_entry_that_is_only_flagged_as_encrypted_is_read() {
+    let mut entry = deflated("a", &[7; 100]);
+    entry.flags = 1;
+    let apk = lay_out(&[entry], &Options::default()).unwrap();
+    let read = read(&apk).unwrap().remove(0);
+    assert_eq!((read.flags, read.contents().unwrap().as_ref()), (1, &[7; 100][..]));
+}
+
+#[test]
+fn a_directory_that_is_not_where_the_end_record_says_is_refused() {
+    let apk = lay_out(&[stored("a", b"1")], &Options::default()).unwrap();
+    let what = "the central directory does not end at the end record";
+    let moved = [&[0; 4], &apk[..]].concat();
+    assert_eq!(read(&moved).unwrap_err().what, what);
+    assert_eq!(check(&moved).unwrap_err().what, what);
+    // Behind the end there is nothing that Android reads.
+    let longer = [&apk[..], &[0; 4]].concat();
+    assert_eq!(read(&longer).unwrap(), read(&apk).unwrap());
+    assert_eq!(check(&longer).unwrap_err().what, "bytes behind the end record");
+}
+
+#[test]
 fn an_entry_that_must_be_stored_and_is_damaged_is_named() {
     let mut entry = deflated("resources.arsc", b"");
     let options = Options { store_resources: true, ..Options::default() };
@@ -174,10 +195,10 @@ proptest! {
         prop_assert_eq!(copied.len(), files.len());
         for (entry, (name, (plain, _))) in copied.iter().zip(&files) {
             prop_assert_eq!(entry.name.as_ref(), name.as_bytes());
-            let read = contents(&entry.data).unwrap();
+            let read = entry.contents().unwrap();
             prop_assert_eq!(read.as_ref(), plain.as_slice());
             let Data::Copied { crc, .. } = entry.data else { panic!("not copied") };
-            prop_assert_eq!(crc, sum(plain));
+            prop_assert_eq!(crc, zip_archive::crc32(plain));
         }
         // Laid out again, it is the same.
         prop_assert_eq!(lay_out(&copied, &Options { comment: &comment, ..Options::default() }).unwrap(), apk.clone());
@@ -194,7 +215,7 @@ proptest! {
         let _ = check(&apk);
         if let Ok(entries) = read(&apk) {
             for entry in &entries {
-                let _ = contents(&entry.data);
+                let _ = entry.contents();
             }
             let _ = lay_out(&entries, &Options::default());
         }

@@ -130,7 +130,7 @@ fn made_by(dex: &Dex<'_>, call: &Call) -> Option<u32> {
     (names::string(dex, method.name) == "<init>").then_some(method.class)
 }
 
-/// The method that a lambda's class calls: the first that is none of the platform's, which box and unbox.
+/// The method that a lambda's class calls: the first outside of the platform, whose methods box and unbox.
 fn body_of(dex: &Dex<'_>, class: &Class<'_>, positions: &HashMap<u32, usize>) -> Option<u32> {
     let called = |code: &MethodCode<'_>| {
         let MethodCode::Read(code) = code else { return None };

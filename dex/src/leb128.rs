@@ -1,4 +1,4 @@
-//! LEB128 numbers, as debug information and handler lists have them.
+//! LEB128 numbers of 32 bits ("Dalvik executable format", "LEB128").
 
 /// Reads bytes from the front.
 #[derive(Clone, Copy, Debug)]
@@ -8,8 +8,8 @@ pub(crate) struct Bytes<'a> {
 }
 
 impl<'a> Bytes<'a> {
-    pub(crate) fn new(all: &'a [u8]) -> Self {
-        Self { all, at: 0 }
+    pub(crate) fn new(all: &'a [u8], at: usize) -> Self {
+        Self { all, at }
     }
 
     pub(crate) fn byte(&mut self) -> Option<u8> {
@@ -18,7 +18,7 @@ impl<'a> Bytes<'a> {
         Some(byte)
     }
 
-    /// Up to five bytes; bits above the 32nd are ignored, as ART does.
+    /// Up to five bytes; bits above the 32nd are ignored, as ART does (libdexfile `leb128.h`, `DecodeUnsignedLeb128Checked`).
     pub(crate) fn uleb(&mut self) -> Option<u32> {
         let mut value = 0;
         for shift in [0, 7, 14, 21, 28] {
@@ -94,7 +94,7 @@ mod tests {
             prop_assert_eq!(bytes.len(), uleb_length(unsigned));
             put_sleb(signed, &mut bytes);
             prop_assert_eq!(bytes.len(), uleb_length(unsigned) + sleb_length(signed));
-            let mut read = Bytes::new(&bytes);
+            let mut read = Bytes::new(&bytes, 0);
             prop_assert_eq!((read.uleb(), read.sleb()), (Some(unsigned), Some(signed)));
             prop_assert_eq!(read.byte(), None);
         }
@@ -105,11 +105,20 @@ mod tests {
         for (bytes, unsigned, signed) in
             [(&[0_u8][..], 0, 0), (&[1], 1, 1), (&[0x7F], 127, -1), (&[0x80, 0x7F], 16256, -128)]
         {
-            assert_eq!(Bytes::new(bytes).uleb(), Some(unsigned));
-            assert_eq!(Bytes::new(bytes).sleb(), Some(signed));
+            assert_eq!(Bytes::new(bytes, 0).uleb(), Some(unsigned));
+            assert_eq!(Bytes::new(bytes, 0).sleb(), Some(signed));
         }
-        assert_eq!(Bytes::new(&[0x80; 6]).uleb(), None);
-        assert_eq!(Bytes::new(&[0x80; 4]).sleb(), None);
+        assert_eq!(Bytes::new(&[0x80; 6], 0).uleb(), None);
+        assert_eq!(Bytes::new(&[0x80; 4], 0).sleb(), None);
+        let ends: [(&[u8], u32, i32); 3] = [
+            (&[0xFF, 0xFF, 0xFF, 0xFF, 0x0F], u32::MAX, -1),
+            (&[0xFF, 0xFF, 0xFF, 0xFF, 0x7F], u32::MAX, -1),
+            (&[0x80, 0x80, 0x80, 0x80, 0x78], 1 << 31, i32::MIN),
+        ];
+        for (bytes, unsigned, signed) in ends {
+            assert_eq!(Bytes::new(bytes, 0).uleb(), Some(unsigned));
+            assert_eq!(Bytes::new(bytes, 0).sleb(), Some(signed));
+        }
         for (value, length) in [(0, 1), (63, 1), (64, 2), (-64, 1), (-65, 2), (i32::MIN, 5), (i32::MAX, 5)] {
             assert_eq!(sleb_length(value), length);
         }

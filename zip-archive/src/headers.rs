@@ -1,7 +1,7 @@
 //! Writing the headers of a zip file.
 
-use super::directory::{DEFLATED, DESCRIPTOR, Directory, ENCRYPTED, Entry, UTF8};
-use super::fields::{Extra, push_zip64};
+use crate::directory::{DEFLATED, DESCRIPTOR, ENCRYPTED, END, Entry, UTF8};
+use crate::fields::{push_others, push_zip64};
 
 /// The largest value of a 32-bit field, which means "see the zip64 field".
 const LARGE: u64 = 0xFFFF_FFFF;
@@ -16,18 +16,25 @@ const FIRST_DAY: [u8; 4] = [0, 0, 0x21, 0];
 
 /// How the data of a written entry is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stored {
-    pub(crate) flags: u16,
-    pub(crate) method: u16,
-    pub(crate) needed: u16,
-    pub(crate) crc: u32,
-    pub(crate) compressed: u64,
-    pub(crate) size: u64,
+pub struct Stored {
+    /// General purpose flags.
+    pub flags: u16,
+    /// The compression method.
+    pub method: u16,
+    /// "Version needed to extract"; with 64-bit sizes at least 4.5 is written.
+    pub needed: u16,
+    /// CRC-32 of the contents.
+    pub crc: u32,
+    /// Size of the data, in bytes.
+    pub compressed: u64,
+    /// Size of the contents, in bytes.
+    pub size: u64,
 }
 
 impl Stored {
     /// Describes data that is copied from an archive, still compressed.
-    pub(crate) fn copied(entry: &Entry) -> Self {
+    #[must_use]
+    pub fn copied(entry: &Entry) -> Self {
         // Checksum and sizes are known now. An encrypted entry keeps its descriptor, because with the flag its first
         // bytes are checked against the time and not against the checksum.
         let flags = if entry.is_encrypted() { entry.flags } else { entry.flags & !DESCRIPTOR };
@@ -42,7 +49,8 @@ impl Stored {
     }
 
     /// Describes new data for an entry with these flags.
-    pub(crate) fn fresh(flags: u16, method: u16, crc: u32, compressed: u64, size: u64) -> Self {
+    #[must_use]
+    pub fn fresh(flags: u16, method: u16, crc: u32, compressed: u64, size: u64) -> Self {
         let needed = if method == DEFLATED { NEEDED_DEFLATED } else { NEEDED_STORED };
         Self { flags: flags & UTF8, method, needed, crc, compressed, size }
     }
@@ -68,7 +76,7 @@ impl Stored {
     }
 
     /// Appends the data descriptor of some encrypted entries.
-    pub(crate) fn push_descriptor(&self, out: &mut Vec<u8>) {
+    pub fn push_descriptor(&self, out: &mut Vec<u8>) {
         if self.has_descriptor() {
             out.extend_from_slice(&0x0807_4b50_u32.to_le_bytes());
             out.extend_from_slice(&self.crc.to_le_bytes());
@@ -84,19 +92,29 @@ impl Stored {
 
 /// The name and metadata of an entry. The texts are bytes, as in the archive.
 #[derive(Clone, Copy)]
-pub(crate) struct Label<'a> {
-    pub(crate) made_by: u16,
-    pub(crate) time: [u8; 4],
-    pub(crate) internal: u16,
-    pub(crate) external: u32,
-    pub(crate) name: &'a [u8],
-    pub(crate) extra: &'a [u8],
-    pub(crate) local_extra: &'a [u8],
-    pub(crate) comment: &'a [u8],
+pub struct Label<'a> {
+    /// "Version made by": format version and operating system.
+    pub made_by: u16,
+    /// MS-DOS time and date.
+    pub time: [u8; 4],
+    /// Internal attributes.
+    pub internal: u16,
+    /// External attributes, such as a file mode.
+    pub external: u32,
+    /// The path, with `/` between directories; at most 65,535 bytes.
+    pub name: &'a [u8],
+    /// Extra fields of the central header; a zip64 field is replaced.
+    pub extra: &'a [u8],
+    /// Extra fields of the local header; a zip64 field is replaced.
+    pub local_extra: &'a [u8],
+    /// Comment of the central header; at most 65,535 bytes.
+    pub comment: &'a [u8],
 }
 
 impl<'a> Label<'a> {
-    pub(crate) fn from_entry(archive: &'a [u8], entry: &Entry) -> Self {
+    /// Returns the label of an entry of `archive`.
+    #[must_use]
+    pub fn from_entry(archive: &'a [u8], entry: &Entry) -> Self {
         let text = |range: &core::ops::Range<usize>| archive.get(range.clone()).unwrap_or_default();
         Self {
             made_by: entry.made_by,
@@ -111,13 +129,14 @@ impl<'a> Label<'a> {
     }
 
     /// Creates the label of an entry that is not in the input.
-    pub(crate) fn new(name: &'a str) -> Self {
+    #[must_use]
+    pub fn new(name: &'a [u8]) -> Self {
         Self {
             made_by: NEEDED_DEFLATED,
             time: FIRST_DAY,
             internal: 0,
             external: 0,
-            name: name.as_bytes(),
+            name,
             extra: &[],
             local_extra: &[],
             comment: &[],
@@ -138,7 +157,7 @@ fn extra_fields(old: &[u8], large: &[u64]) -> Vec<u8> {
         push_zip64(large, &mut extra);
     }
     let alone = extra.len();
-    Extra::new(old).push_others(&mut extra);
+    push_others(old, &mut extra);
     if extra.len() > 0xFFFF {
         extra.truncate(alone);
     }
@@ -147,7 +166,7 @@ fn extra_fields(old: &[u8], large: &[u64]) -> Vec<u8> {
 
 /// Appends a local header. Its length does not depend on checksum and sizes below 4 GiB, so that it can be
 /// overwritten when they are known.
-pub(crate) fn push_local(label: &Label<'_>, stored: &Stored, out: &mut Vec<u8>) {
+pub fn push_local(label: &Label<'_>, stored: &Stored, out: &mut Vec<u8>) {
     let large = stored.is_large();
     let values = [stored.size, stored.compressed];
     let extra = extra_fields(label.local_extra, if large { &values } else { &[] });
@@ -161,7 +180,7 @@ pub(crate) fn push_local(label: &Label<'_>, stored: &Stored, out: &mut Vec<u8>) 
 }
 
 /// Appends a central header of an entry whose local header is at `at`.
-pub(crate) fn push_central(label: &Label<'_>, stored: &Stored, at: u64, out: &mut Vec<u8>) {
+pub fn push_central(label: &Label<'_>, stored: &Stored, at: u64, out: &mut Vec<u8>) {
     let large = stored.is_large();
     let mut values = if large { vec![stored.size, stored.compressed] } else { Vec::new() };
     if at >= LARGE {
@@ -185,7 +204,7 @@ pub(crate) fn push_central(label: &Label<'_>, stored: &Stored, at: u64, out: &mu
 }
 
 /// Appends the end of an archive with `count` central headers of `length` bytes at `at`.
-pub(crate) fn push_end(count: u64, length: u64, at: u64, comment: &[u8], out: &mut Vec<u8>) {
+pub fn push_end(count: u64, length: u64, at: u64, comment: &[u8], out: &mut Vec<u8>) {
     if count >= 0xFFFF || length >= LARGE || at >= LARGE {
         let end = at + length;
         out.extend_from_slice(&0x0606_4b50_u32.to_le_bytes());
@@ -201,7 +220,7 @@ pub(crate) fn push_end(count: u64, length: u64, at: u64, comment: &[u8], out: &m
         out.extend_from_slice(&end.to_le_bytes());
         out.extend_from_slice(&1_u32.to_le_bytes());
     }
-    out.extend_from_slice(&0x0605_4b50_u32.to_le_bytes());
+    out.extend_from_slice(&END);
     out.extend_from_slice(&[0; 4]);
     for _ in 0..2 {
         out.extend_from_slice(&(count.min(0xFFFF) as u16).to_le_bytes());
@@ -210,12 +229,4 @@ pub(crate) fn push_end(count: u64, length: u64, at: u64, comment: &[u8], out: &m
     out.extend_from_slice(&(at.min(LARGE) as u32).to_le_bytes());
     push_u16(comment.len(), out);
     out.extend_from_slice(comment);
-}
-
-/// Returns the bytes before the first entry, and the comment.
-pub(crate) fn around<'a>(archive: &'a [u8], directory: &Directory) -> (&'a [u8], &'a [u8]) {
-    (
-        archive.get(..directory.prefix).unwrap_or_default(),
-        archive.get(directory.comment.clone()).unwrap_or_default(),
-    )
 }
