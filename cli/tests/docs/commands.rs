@@ -221,6 +221,10 @@ impl Bench {
             run(javac.arg("-d").arg(self.path(out)).arg(fixtures.join(source).with_extension("java")));
         }
         run(Command::new("jar").arg("cf").arg(&jar).arg("-C").arg(&classes).arg("."));
+        let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/end_to_end/java/Server.java");
+        run(Command::new("javac").arg("-d").arg(self.path("server")).arg(server));
+        let (classes, jar_of_server) = (self.path("server"), self.path("server.jar"));
+        run(Command::new("jar").arg("cfe").arg(jar_of_server).args(["Server", "-C"]).arg(classes).arg("."));
         let aar = self.path("aar");
         fs::create_dir_all(&aar).unwrap();
         fs::copy(&jar, aar.join("classes.jar")).unwrap();
@@ -296,6 +300,7 @@ impl Bench {
         for jar in ["app.jar", "libs/one.jar", "libs/two.jar"] {
             place(&self.path("greeter.jar"), jar);
         }
+        place(&self.path("server.jar"), "server.jar");
         place(&self.path("library.aar"), "library.aar");
         place(&repository().join("instrumenter/tests/data/app/small.apk"), "shop.apk");
         let apk = test_device::Apk::new(PACKAGE).with("debuggable", "1");
