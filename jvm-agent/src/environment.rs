@@ -135,6 +135,37 @@ impl Environment {
         unsafe { (self.functions().set_tag)(self.0, object, tag) };
     }
 
+    /// The status of a class: bits of [`jvmti::class_status`].
+    pub(crate) fn status(&self, class: jclass) -> jint {
+        let mut status = 0;
+        // SAFETY: the caller has the class from the JVM; the function writes one number.
+        unsafe { (self.functions().get_class_status)(self.0, class, &raw mut status) };
+        status
+    }
+
+    /// Whether the JVM lets a class be redefined.
+    pub(crate) fn is_modifiable(&self, class: jclass) -> bool {
+        let mut is_modifiable = 0;
+        // SAFETY: as above.
+        unsafe { (self.functions().is_modifiable_class)(self.0, class, &raw mut is_modifiable) };
+        is_modifiable != 0
+    }
+
+    /// All loaded classes, as local references.
+    pub(crate) fn loaded_classes(&self) -> Result<Vec<jclass>, Failed> {
+        let (mut count, mut classes) = (0, null_mut());
+        // SAFETY: the function writes a number and a pointer.
+        let result =
+            unsafe { (self.functions().get_loaded_classes)(self.0, &raw mut count, &raw mut classes) };
+        checked("GetLoadedClasses", result)?;
+        let count = usize::try_from(count).unwrap_or(0);
+        // SAFETY: the JVM has filled that many references, which are ours until they are given back.
+        let all = unsafe { std::slice::from_raw_parts(classes, count) }.to_vec();
+        // SAFETY: the JVM has allocated them.
+        unsafe { (self.functions().deallocate)(self.0, classes.cast()) };
+        Ok(all)
+    }
+
     /// Has the JVM ask for the bytes of these classes again, and replace their methods.
     pub(crate) fn retransform(&self, classes: &[jclass]) -> Result<(), Failed> {
         let first = if classes.is_empty() { null() } else { classes.as_ptr() };

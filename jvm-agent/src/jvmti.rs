@@ -15,6 +15,9 @@ pub(crate) type jthread = jobject;
 /// The version that is asked of `GetEnv`: 1.2, with which every later JVM answers ("Retrieving the JVM TI Environment").
 pub(crate) const VERSION_1_2: jint = 0x3001_0200;
 
+/// `JNI_VERSION_1_6`.
+pub(crate) const VERSION_JNI_1_6: jint = 0x0001_0006;
+
 /// `JVMTI_ERROR_NONE`.
 pub(crate) const NONE: jint = 0;
 
@@ -44,7 +47,9 @@ pub(crate) struct Functions {
     slots_1: [Unused; 1],
     /// Slot 2. The function is variadic; no further arguments are defined.
     pub(crate) set_event_notification_mode: unsafe extern "C" fn(*mut Env, jint, jint, jthread, ...) -> jint,
-    slots_3_to_45: [Unused; 43],
+    slots_3_to_44: [Unused; 42],
+    /// Slot 45.
+    pub(crate) is_modifiable_class: unsafe extern "system" fn(*mut Env, jclass, *mut u8) -> jint,
     /// Slot 46.
     pub(crate) allocate: unsafe extern "system" fn(*mut Env, jlong, *mut *mut c_uchar) -> jint,
     /// Slot 47.
@@ -52,10 +57,15 @@ pub(crate) struct Functions {
     /// Slot 48.
     pub(crate) get_class_signature:
         unsafe extern "system" fn(*mut Env, jclass, *mut *mut c_char, *mut *mut c_char) -> jint,
-    slots_49_to_56: [Unused; 8],
+    /// Slot 49.
+    pub(crate) get_class_status: unsafe extern "system" fn(*mut Env, jclass, *mut jint) -> jint,
+    slots_50_to_56: [Unused; 7],
     /// Slot 57.
     pub(crate) get_class_loader: unsafe extern "system" fn(*mut Env, jclass, *mut jobject) -> jint,
-    slots_58_to_105: [Unused; 48],
+    slots_58_to_77: [Unused; 20],
+    /// Slot 78.
+    pub(crate) get_loaded_classes: unsafe extern "system" fn(*mut Env, *mut jint, *mut *mut jclass) -> jint,
+    slots_79_to_105: [Unused; 27],
     /// Slot 106.
     pub(crate) get_tag: unsafe extern "system" fn(*mut Env, jobject, *mut jlong) -> jint,
     /// Slot 107.
@@ -81,7 +91,10 @@ const fn slot(number: usize) -> usize {
 
 const _: () = {
     assert!(core::mem::offset_of!(Functions, set_event_notification_mode) == slot(2));
+    assert!(core::mem::offset_of!(Functions, is_modifiable_class) == slot(45));
     assert!(core::mem::offset_of!(Functions, allocate) == slot(46));
+    assert!(core::mem::offset_of!(Functions, get_class_status) == slot(49));
+    assert!(core::mem::offset_of!(Functions, get_loaded_classes) == slot(78));
     assert!(core::mem::offset_of!(Functions, get_class_loader) == slot(57));
     assert!(core::mem::offset_of!(Functions, get_tag) == slot(106));
     assert!(core::mem::offset_of!(Functions, set_event_callbacks) == slot(122));
@@ -136,6 +149,20 @@ impl Callbacks {
             class_prepare: Some(prepare),
         }
     }
+}
+
+/// Bits of `GetClassStatus`.
+pub(crate) mod class_status {
+    use super::jint;
+
+    /// `JVMTI_CLASS_STATUS_PREPARED`: the class is linked, and can be redefined.
+    pub(crate) const PREPARED: jint = 2;
+    /// `JVMTI_CLASS_STATUS_ERROR`.
+    pub(crate) const ERROR: jint = 8;
+    /// `JVMTI_CLASS_STATUS_ARRAY`.
+    pub(crate) const ARRAY: jint = 16;
+    /// `JVMTI_CLASS_STATUS_PRIMITIVE`.
+    pub(crate) const PRIMITIVE: jint = 32;
 }
 
 /// What an agent may do. The specification declares single bits in this order, and compilers for little-endian machines,

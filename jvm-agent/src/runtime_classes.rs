@@ -9,7 +9,6 @@ use jni::sys::{jclass, jvalue};
 use trace_format::MapId;
 
 use crate::java::{Global, Java};
-use crate::settings::Property;
 
 /// The name of the class that is called.
 pub(crate) const METHOD_BEAT: &CStr = c"dev/anrscope/MethodBeat";
@@ -38,7 +37,7 @@ pub(crate) enum Refused {
 
 /// Brings the classes into the JVM and starts the recorder, with the calling thread as its main thread. Returns the class
 /// that rewritten code calls.
-pub(crate) fn start(java: Java, properties: &[Property], map_id: MapId) -> Result<Global, Refused> {
+pub(crate) fn start(java: Java, properties: &[(String, String)], map_id: MapId) -> Result<Global, Refused> {
     let because = Refused::Because;
     let mut method_beat = None;
     for (name, bytes) in CLASSES {
@@ -50,7 +49,7 @@ pub(crate) fn start(java: Java, properties: &[Property], map_id: MapId) -> Resul
         return Err(because("the JVM does not take the native methods of dev.anrscope.MethodBeat"));
     }
     let own = [("anrscope.lib", String::new()), ("anrscope.mapId", map_id.to_string())];
-    let own = own.map(|(name, value)| Property { name: name.into(), value, always: true });
+    let own = own.map(|(name, value)| (name.to_owned(), value));
     let set = SystemProperties::set(java, own.iter().chain(properties));
     let set = set.ok_or(because("system properties cannot be set"))?;
     // This initialises the class, which reads the properties and starts the recorder. The program's class loader has to
@@ -76,17 +75,15 @@ struct SystemProperties {
 }
 
 impl SystemProperties {
-    fn set<'a>(java: Java, properties: impl Iterator<Item = &'a Property>) -> Option<Self> {
+    fn set<'a>(java: Java, properties: impl Iterator<Item = &'a (String, String)>) -> Option<Self> {
         let mut set = Self { system: java.class(c"java/lang/System")?, before: Vec::new() };
-        for property in properties {
-            let (name, value) = (java.string(&property.name)?, java.string(&property.value)?);
+        for (name, value) in properties {
+            let plain = CString::new(name.as_str()).ok()?;
+            let (name, value) = (java.string(name)?, java.string(value)?);
             let get = c"(Ljava/lang/String;)Ljava/lang/String;";
             let before = java.call_static(set.system, c"getProperty", get, &[jvalue { l: name }]);
-            if before.is_some() && !property.always {
-                continue;
-            }
             set.put(java, name, value);
-            set.before.push((CString::new(property.name.as_str()).ok()?, before));
+            set.before.push((plain, before));
         }
         Some(set)
     }

@@ -6,9 +6,9 @@
 //! # A file of rules, and whether waits are recorded: off, on, or a file of additional calls. Both may be missing.
 //! rules=/work/trace.rules
 //! waits=on
-//! # Properties of the recorder, as for -D: always, or unless the program was started with another value.
-//! always=anrscope.dir=/work/out
-//! default=anrscope.resolution=1ms
+//! # Properties of the recorder, in place of those that the program was started with.
+//! property=anrscope.dir=/work/out
+//! property=anrscope.resolution=1ms
 //! ```
 
 use std::fmt::Write as _;
@@ -30,17 +30,6 @@ pub enum Waits {
     File(PathBuf),
 }
 
-/// A system property of the recorder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Property {
-    /// Its name, such as `anrscope.dir`.
-    pub name: String,
-    /// Its value.
-    pub value: String,
-    /// Whether it replaces a value that the program was started with.
-    pub always: bool,
-}
-
 /// What the agent is told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
@@ -50,8 +39,8 @@ pub struct Settings {
     pub rules: Option<PathBuf>,
     /// Which waits are recorded.
     pub waits: Waits,
-    /// The recorder's properties.
-    pub properties: Vec<Property>,
+    /// The recorder's properties by their names, such as `anrscope.dir`.
+    pub properties: Vec<(String, String)>,
 }
 
 /// Why a settings file is refused.
@@ -123,11 +112,9 @@ impl Settings {
                 ("waits", "off") => settings.waits = Waits::Off,
                 ("waits", "on") => settings.waits = Waits::On,
                 ("waits", _) => settings.waits = Waits::File(value.into()),
-                ("always" | "default", _) => {
+                ("property", _) => {
                     let (name, value) = value.split_once('=').ok_or_else(|| bad("not NAME=VALUE"))?;
-                    let property =
-                        Property { name: name.into(), value: value.into(), always: key == "always" };
-                    settings.properties.push(property);
+                    settings.properties.push((name.into(), value.into()));
                 }
                 _ => return Err(bad("an unknown key")),
             }
@@ -159,8 +146,8 @@ impl Settings {
                 Waits::File(file) => path(file)?,
             },
         ));
-        for Property { name, value, always } in &self.properties {
-            lines.push((if *always { "always" } else { "default" }, format!("{name}={value}")));
+        for (name, value) in &self.properties {
+            lines.push(("property", format!("{name}={value}")));
         }
         let mut text = String::new();
         for (key, value) in lines {
@@ -183,14 +170,12 @@ mod tests {
 
     #[test]
     fn a_text_is_parsed_as_it_was_meant() {
-        let property =
-            |name: &str, value: &str, always| Property { name: name.into(), value: value.into(), always };
         for waits in [Waits::Off, Waits::On, Waits::File("/a/calls".into())] {
             let settings = Settings {
                 map: "/a b/=m".into(),
                 rules: Some("/r".into()),
                 waits,
-                properties: vec![property("x", "a=b", true), property("y", "", false)],
+                properties: vec![("x".into(), "a=b".into()), ("y".into(), String::new())],
             };
             assert_eq!(parse(&settings.text().unwrap()), Ok(settings));
         }
@@ -203,7 +188,7 @@ mod tests {
             ("", "s has no line map=FILE"),
             ("map=/m\nx", "s:2: not KEY=VALUE: correct"),
             ("map=", "s:1: no value"),
-            ("map=/m\nalways=x", "s:2: not NAME=VALUE"),
+            ("map=/m\nproperty=x", "s:2: not NAME=VALUE"),
             ("other=1", "s:1: an unknown key"),
         ] {
             assert!(parse(text).unwrap_err().starts_with(says), "{text:?}: {:?}", parse(text));

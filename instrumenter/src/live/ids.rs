@@ -32,6 +32,11 @@ impl Ids {
         Self { known: HashMap::new(), next: base.next_id(), count: 0 }
     }
 
+    /// Whether a class with this name in the map has ids.
+    pub(super) fn has(&self, class: &str) -> bool {
+        self.known.contains_key(class)
+    }
+
     /// How many methods have an id.
     pub(super) fn count(&self) -> u32 {
         self.count

@@ -24,13 +24,9 @@ pub(super) struct Map {
 }
 
 impl Map {
-    /// Creates the files, in place of earlier ones.
+    /// Creates the files. A map that exists may be another process's, which still writes it.
     pub(super) fn create(paths: &MapPaths, id: MapId, base: &BaseMap) -> Result<Self, Error> {
-        let open = |path: &Path| {
-            // A reader that has the earlier file open keeps it.
-            let _ = std::fs::remove_file(path);
-            OpenOptions::new().append(true).create_new(true).open(path)
-        };
+        let open = |path: &Path| OpenOptions::new().append(true).create_new(true).open(path);
         let failed = |path: &Path, source| Error::Write { path: path.into(), source };
         let mut text = format!("{}\n{},{DISPATCH}\n", id.first_line(), ids::DISPATCH);
         for (&id, line) in &base.lines {

@@ -121,9 +121,25 @@ impl Live {
     /// Reads what the options name, and creates the maps. `id` is the map's id: a random number, not 0.
     ///
     /// # Errors
-    /// As [`instrument`](crate::instrument): options that cannot be read, or a map that cannot be written. The options
-    /// must not ask for what needs all classes at once: Matrix's way, a cache, an explanation.
+    /// Those of [`Self::check`], and a map that cannot be written or exists already.
     pub fn create(options: &Options, maps: &MapPaths, id: MapId) -> Result<Self, Error> {
+        let selection = Self::selection(options)?;
+        let ids = Ids::after(&selection.base);
+        let map = Map::create(maps, id, &selection.base)?;
+        let state = Mutex::new(State { ids, map, classes: 0, stopped: false });
+        Ok(Self { selection, exits: options.exits, hierarchy: Hierarchy::default(), state })
+    }
+
+    /// Reads what the options name, as [`Self::create`] does.
+    ///
+    /// # Errors
+    /// As [`instrument`](crate::instrument), options that cannot be read. They must not ask for what needs all classes at
+    /// once: Matrix's way, a cache, an explanation.
+    pub fn check(options: &Options) -> Result<(), Error> {
+        Self::selection(options).map(drop)
+    }
+
+    fn selection(options: &Options) -> Result<Selection, Error> {
         let refused = [
             (options.compat != Compat::None, "Matrix's ids"),
             (options.cache.is_some(), "a cache"),
@@ -132,11 +148,7 @@ impl Live {
         if let Some((_, what)) = refused.into_iter().find(|(asked, _)| *asked) {
             return Err(Error::NotWhileLoading { what });
         }
-        let selection = Selection::read(options)?;
-        let ids = Ids::after(&selection.base);
-        let map = Map::create(maps, id, &selection.base)?;
-        let state = Mutex::new(State { ids, map, classes: 0, stopped: false });
-        Ok(Self { selection, exits: options.exits, hierarchy: Hierarchy::default(), state })
+        Selection::read(options)
     }
 
     /// Decides about a class file, and rewrites it. The map has its methods when this returns.
@@ -186,6 +198,11 @@ impl Live {
                 Decision::Left(first.map_or(Left::NothingToTrace, |(_, reason)| Left::Skipped(reason)))
             }
         }
+    }
+
+    /// Whether a class with this internal name has methods with ids, so that it was rewritten or would be.
+    pub fn has(&self, class: &str) -> bool {
+        self.state().ids.has(class)
     }
 
     /// What was done so far.

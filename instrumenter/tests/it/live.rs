@@ -27,7 +27,16 @@ fn classes(directory: &Path) -> Vec<PathBuf> {
 }
 
 fn live(directory: &Path, options: &Options) -> Live {
-    Live::create(options, &MapPaths::beside(directory.join("live/methodMapping.txt")), MapId(7)).unwrap()
+    let maps = MapPaths::beside(directory.join("live/methodMapping.txt"));
+    if maps.methods.exists() {
+        // A map is never replaced.
+        let error = Live::create(options, &maps, MapId(7)).unwrap_err();
+        assert!(error.to_string().contains("methodMapping.txt"), "{error}");
+        for file in [Some(&maps.methods), maps.lines.as_ref()].into_iter().flatten() {
+            fs::remove_file(file).unwrap();
+        }
+    }
+    Live::create(options, &maps, MapId(7)).unwrap()
 }
 
 /// The methods of a map, without ids.

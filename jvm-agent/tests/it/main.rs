@@ -2,6 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod attach;
 mod classes;
 mod programs;
 mod support;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use jvm_agent::{Property, Settings, Waits};
+use jvm_agent::{Settings, Waits};
 use trace_format::{Event, Item, MapId, Recording};
 
 /// A fresh directory for one test.
@@ -75,8 +75,7 @@ pub(crate) fn shown(command: &mut Command) -> Shown {
 
 /// Settings that record every call into `directory`.
 pub(crate) fn settings(directory: &Path) -> Settings {
-    let property =
-        |name: &str, value: &str| Property { name: name.into(), value: value.into(), always: true };
+    let property = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     Settings {
         map: directory.join("methodMapping.txt"),
         rules: None,

@@ -5,6 +5,7 @@
 
 use std::ffi::CStr;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use ::jni::EnvUnowned;
@@ -253,6 +254,15 @@ extern "system" fn Java_dev_anrscope_MethodBeat_setDestination(
     });
 }
 
+/// The thread that `start` records as main, 0 for the one that calls it.
+static MAIN_TID: AtomicU32 = AtomicU32::new(0);
+
+/// Makes the thread with the kernel's id `tid` the one that is recorded as main, in place of the thread that initialises
+/// `MethodBeat`. For an agent that comes while the program runs.
+pub fn set_main_thread(tid: u32) {
+    MAIN_TID.store(tid, Ordering::Relaxed);
+}
+
 /// Starts recording, into a new file in `directory` once that is known. Returns the address of the calling
 /// thread's writer, 0 if recording did not start.
 #[unsafe(no_mangle)]
@@ -277,6 +287,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
     let started = disarm_on_panic(|| {
         let mut config = Config::new(directory.map_or(Destination::Later, Destination::Directory), process);
         config.recording.threads = if main_only { Threads::Main } else { Threads::All };
+        config.recording.main_tid = Some(MAIN_TID.load(Ordering::Relaxed)).filter(|tid| *tid != 0);
         config.recording.map_id = map_id.unwrap_or(config.recording.map_id);
         // A JVM has no Looper whose timer would record that the process is alive.
         config.recording.heartbeat = Some(Duration::from_millis(100));
