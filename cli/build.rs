@@ -1,7 +1,7 @@
-//! Names the file of the runtime library that `anrscope jvm` loads into a JVM, so that the program can embed it.
+//! Names the file of the agent that `anrscope jvm` loads into a JVM, so that the program can embed it.
 //!
-//! Cargo links the library before the program, as the cdylib of the crate `trace-runtime`, and has no variable for its path. The
-//! name has no hash, since the crate is a path dependency: `<target>/<profile>/deps/libtrace_runtime.so`.
+//! Cargo links the library before the program, as the cdylib of the crate `jvm-agent`, and has no variable for its path. The
+//! name has no hash, since the crate is a path dependency: `<target>/<profile>/deps/libjvm_agent.so`.
 //!
 //! Also names the Android runtime that `anrscope apk` adds to apps, which `ANRSCOPE_ANDROID_RUNTIME` names
 //! (target/android/anrscope-runtime.zip of scripts/build-android); without it, the program needs `--runtime`.
@@ -64,10 +64,10 @@ fn linked_by_cargo() -> PathBuf {
     assert!(
         deps.is_dir(),
         "this Cargo has another layout than {}: build the library with \
-         `cargo rustc --release -p anrscope-runtime --lib --crate-type cdylib`, and name it in {READY}",
+         `cargo rustc --release -p anrscope-jvm-agent --lib --crate-type cdylib`, and name it in {READY}",
         deps.display()
     );
-    let library = deps.join("libtrace_runtime.so");
+    let library = deps.join("libjvm_agent.so");
     // `cargo check` links nothing, and a missing file would be an error. `cargo build` replaces the empty one.
     match fs::File::create_new(&library) {
         Err(e) if e.kind() != ErrorKind::AlreadyExists => panic!("cannot create {}: {e}", library.display()),

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// The library, which Cargo links before the program (`build.rs`); empty after `cargo check` only.
+/// The library with the agent and the recorder, which Cargo links before the program (`build.rs`); empty after `cargo check` only.
 static LIBRARY: &[u8] = include_bytes!(env!("ANRSCOPE_EMBEDDED_LIBRARY"));
 
 /// The classes, by their path on the class path.
@@ -45,22 +45,9 @@ pub(crate) struct Paths {
 /// # Errors
 /// If they cannot be written.
 pub(crate) fn unpack(dir: &Path, no_op_class: &[u8]) -> io::Result<Paths> {
+    let library = unpack_library(dir)?;
     let boot_classes = dir.join("runtime");
-    let paths = Paths {
-        library: boot_classes.join("libanrscope.so"),
-        no_op_jar: boot_classes.join("untraced.jar"),
-        boot_classes,
-    };
-    if LIBRARY.is_empty() {
-        let cure = "build it again after `cargo clean --release -p anrscope-runtime`";
-        return Err(io::Error::other(format!(
-            "this program was built without the library for the JVM: {cure}"
-        )));
-    }
-    fs::create_dir_all(&paths.boot_classes)?;
-    // A library that a running JVM has mapped must not be overwritten: remove it and create another file.
-    remove(&paths.library)?;
-    fs::write(&paths.library, LIBRARY)?;
+    let paths = Paths { library, no_op_jar: boot_classes.join("untraced.jar"), boot_classes };
     for (name, bytes) in CLASSES {
         let path = paths.boot_classes.join(name);
         if let Some(parent) = path.parent() {
@@ -72,6 +59,26 @@ pub(crate) fn unpack(dir: &Path, no_op_class: &[u8]) -> io::Result<Paths> {
     let class = format!("{}.class", instrumenter::CALL_CLASS);
     fs::File::create_new(&paths.no_op_jar)?.write_all(&instrumenter::jar::jar_of(&class, no_op_class))?;
     Ok(paths)
+}
+
+/// Writes the library into `dir`/runtime, in place of an earlier run's, and returns its path.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn unpack_library(dir: &Path) -> io::Result<PathBuf> {
+    if LIBRARY.is_empty() {
+        let cure = "build it again after `cargo clean --release -p anrscope-jvm-agent`";
+        return Err(io::Error::other(format!(
+            "this program was built without the library for the JVM: {cure}"
+        )));
+    }
+    let directory = dir.join("runtime");
+    fs::create_dir_all(&directory)?;
+    let library = directory.join("libanrscope.so");
+    // A library that a running JVM has mapped must not be overwritten: remove it and create another file.
+    remove(&library)?;
+    fs::write(&library, LIBRARY)?;
+    Ok(library)
 }
 
 fn remove(path: &Path) -> io::Result<()> {

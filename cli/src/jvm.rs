@@ -30,9 +30,15 @@ mod prepare;
 #[cfg(target_os = "linux")]
 mod properties;
 #[cfg(target_os = "linux")]
+mod rewritten;
+#[cfg(target_os = "linux")]
+mod run_maps;
+#[cfg(target_os = "linux")]
 mod saved;
 #[cfg(target_os = "linux")]
 mod traced;
+#[cfg(target_os = "linux")]
+mod with_agent;
 
 pub(crate) use options::Options;
 

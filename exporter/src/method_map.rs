@@ -8,6 +8,9 @@
 //! The columns are `id,access flags,class method descriptor`, the form of Matrix's methodMapping.txt; a method
 //! without a descriptor is legal. The lines may come in any order. The map's identity
 //! ([`MapId::from_lines`]) covers all lines in ascending order of id.
+//!
+//! A map that was written while a JVM loaded classes states its identity in its first line ([`MapId::first_line`]).
+//! Its last line may be cut off, if the process was killed.
 
 use std::io::Read;
 use std::ops::Range;
@@ -149,6 +152,7 @@ impl MethodMap {
         }
         let mut map = Self { text, lines: Vec::new(), len: 0, id: None, sites: SourceSites::default() };
         let mut whole: Vec<(u32, Range<usize>)> = Vec::new();
+        let stated = map.text.lines().next().and_then(MapId::of_first_line);
         let mut at = 0;
         for (number, raw) in map.text.split_inclusive('\n').enumerate() {
             let start = at;
@@ -156,6 +160,10 @@ impl MethodMap {
             let line = raw.strip_suffix('\n').unwrap_or(raw);
             let line = line.strip_suffix('\r').unwrap_or(line);
             if line.trim().is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if stated.is_some() && !raw.ends_with('\n') {
+                // Cut off, so its id was never used: a class runs after its lines are complete.
                 continue;
             }
             let (id, parsed) = parse_line(line, start).map_err(|what| bad(number + 1, what))?;
@@ -171,7 +179,8 @@ impl MethodMap {
         }
         whole.sort_unstable_by_key(|(id, _)| *id);
         map.len = whole.len();
-        if !whole.is_empty() {
+        map.id = stated;
+        if stated.is_none() && !whole.is_empty() {
             map.id = Some(MapId::from_lines(whole.iter().map(|(_, range)| &map.text[range.clone()])));
         }
         Ok(map)
@@ -314,6 +323,20 @@ mod tests {
         assert_eq!(map.fit(MapId::UNKNOWN), Fit::Unknown);
         assert_eq!(map.fit(MapId(7)), Fit::OtherBuild);
         assert_eq!(MethodMap::empty().fit(MapId(7)), Fit::Unknown);
+    }
+
+    #[test]
+    fn a_map_of_a_running_program_states_its_identity_and_may_be_cut_off() {
+        let text = format!("{}\n1,1,a.B c ()V\n2,1,a.B d ()V\n", MapId(7).first_line());
+        let whole = parse(&text).unwrap();
+        assert_eq!((whole.map_id(), whole.len(), whole.fit(MapId(7))), (MapId(7), 2, Fit::Same));
+        for cut in text.len() - 14..text.len() {
+            let map = parse(&text[..cut]).unwrap();
+            assert_eq!((map.map_id(), map.len()), (MapId(7), 1), "{:?}", &text[..cut]);
+        }
+        assert_eq!(parse(&MapId(7).first_line()).unwrap().fit(MapId(7)), Fit::Same, "no class was loaded");
+        let elsewhere = format!("1,1,a.B c ()V\n{}\n", MapId(7).first_line());
+        assert_ne!(parse(&elsewhere).unwrap().map_id(), MapId(7));
     }
 
     #[test]

@@ -16,12 +16,14 @@ use crate::error::Error;
 use crate::read_file::{MAX_NESTED, read_file};
 use crate::regular;
 
+#[derive(Debug)]
 enum Place {
     Directory(PathBuf),
     Jar(Jar),
 }
 
 /// An archive with its entries by name.
+#[derive(Debug)]
 struct Jar {
     bytes: Vec<u8>,
     directory: Directory,
@@ -44,7 +46,7 @@ impl Jar {
 }
 
 /// The jars and directories in which super classes are searched.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct ClassPath {
     places: Vec<Place>,
     found: HashMap<Box<str>, Option<Arc<Node>>>,
@@ -72,13 +74,18 @@ impl ClassPath {
         Ok(Self { places, found: HashMap::new() })
     }
 
+    /// Adds a class that is known from elsewhere, in place of what was found under its name.
+    pub(crate) fn add(&mut self, name: &str, node: Node) {
+        self.found.insert(name.into(), Some(Arc::new(node)));
+    }
+
     /// Returns the class with this internal name; `None` if it is missing or broken.
     pub(crate) fn class(&mut self, name: &str) -> Option<Arc<Node>> {
-        if self.places.is_empty() {
-            return None;
-        }
         if let Some(found) = self.found.get(name) {
             return found.clone();
+        }
+        if self.places.is_empty() {
+            return None;
         }
         let entry = format!("{name}.class");
         let found = self.places.iter().find_map(|place| {

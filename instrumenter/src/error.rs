@@ -148,6 +148,12 @@ pub enum Error {
         /// The error of the archive reader.
         reason: String,
     },
+    /// An option that needs all classes at once, while they are loaded one by one.
+    #[error("{what} needs all classes before the program starts: instrument its jars instead")]
+    NotWhileLoading {
+        /// What was asked for.
+        what: &'static str,
+    },
     /// An output is an input, or inside one.
     #[error("{} would overwrite an input: choose another output", path.display())]
     OutputIsInput {

@@ -11,7 +11,7 @@ use crate::class_path::ClassPath;
 const MAX_STEPS: usize = 4096;
 
 /// All names are internal ones, as in the class files.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Hierarchy {
     inputs: HashMap<Box<str>, Arc<Node>>,
     /// All threads use it, one at a time, so that each class is read only once.
@@ -38,6 +38,11 @@ impl Hierarchy {
             inputs.entry(name(class.name_in_file()).into()).or_insert_with(node);
         }
         Self { inputs, class_path: Mutex::default() }
+    }
+
+    /// Adds a class while others are looked up.
+    pub(crate) fn add(&self, name: &str, node: Node) {
+        self.class_path.lock().unwrap_or_else(PoisonError::into_inner).add(name, node);
     }
 
     /// Returns the class with this name; `None` if it is missing or broken.

@@ -95,6 +95,7 @@ mod filter;
 mod focus;
 mod hierarchy;
 pub mod jar;
+pub mod live;
 mod map_id_class;
 mod map_text;
 mod mapping;

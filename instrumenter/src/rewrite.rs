@@ -75,7 +75,7 @@ pub fn rewrite_class_with_waits(
     exits: Exits,
     waits: &Catalogue,
 ) -> Result<Rewritten, SkipReason> {
-    let waits = Waits { catalogue: waits, hierarchy: &Hierarchy::default() };
+    let waits = Waits { catalogue: waits, hierarchy: &Hierarchy::default(), keeps_flags: false };
     rewrite(bytes, ids, Rewriting { call_class, exits, waits: Some(waits) }, None)
 }
 

@@ -11,6 +11,7 @@ use crate::options::{Compat, Options};
 use crate::rules::{Rules, Subject, Verb};
 use crate::waits::Catalogue;
 
+#[derive(Debug)]
 pub(crate) struct Selection {
     pub(crate) filter: Filter,
     pub(crate) rules: Rules,

@@ -159,11 +159,11 @@ impl<'a> Session<'a> {
         Rewriting {
             call_class: &self.options.call_class,
             exits: self.options.exits,
-            waits: self
-                .selection
-                .waits
-                .as_ref()
-                .map(|catalogue| Waits { catalogue, hierarchy: &self.hierarchy }),
+            waits: self.selection.waits.as_ref().map(|catalogue| Waits {
+                catalogue,
+                hierarchy: &self.hierarchy,
+                keeps_flags: false,
+            }),
         }
     }
 

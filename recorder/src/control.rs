@@ -51,6 +51,15 @@ pub fn resume(clock: Clock) {
     }
 }
 
+/// The clock that methods get their time from; `None` while recording is paused.
+pub fn clock() -> Option<Clock> {
+    match TIME.pace() {
+        Pace::Off => None,
+        Pace::Precise => Some(Clock::Precise),
+        Pace::Coarse => Some(Clock::Coarse),
+    }
+}
+
 /// Whether recording is paused.
 pub fn is_paused() -> bool {
     TIME.pace() == Pace::Off && Recorder::active().is_some()

@@ -34,6 +34,8 @@ pub struct Config {
     /// How often to note that the process is alive although nothing is recorded, until half a minute after the last event.
     /// `None` on a phone: it costs wake-ups.
     pub heartbeat: Option<Duration>,
+    /// The kernel's id of the thread that is recorded as main; `None` for the calling one.
+    pub main_tid: Option<u32>,
     /// Which threads are recorded.
     pub threads: Threads,
     /// How methods get their time.
@@ -58,6 +60,7 @@ impl Config {
             map_id: MapId::UNKNOWN,
             sizes: Sizes::DEFAULT,
             heartbeat: None,
+            main_tid: None,
             threads: Threads::default(),
             clock: Clock::default(),
             tick: Duration::from_millis(1),
@@ -126,7 +129,7 @@ pub fn prepare(config: &Config, hooks: Hooks) -> Result<Prepared, StartError> {
     }
     let mapping = Mapping::anonymous(sizes).map_err(StartError::NoMemory)?;
     let mapping: &'static Mapping = Box::leak(Box::new(mapping));
-    let main_tid = thread::gettid();
+    let main_tid = config.main_tid.unwrap_or_else(thread::gettid);
     mapping.write_header(&Process {
         pid: std::process::id(),
         main_tid,

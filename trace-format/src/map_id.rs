@@ -7,6 +7,9 @@ use core::str::FromStr;
 /// ascending order of id. Comments and blank lines do not count. The instrumenter puts it into the
 /// generated class `dev/anrscope/MapId`, the runtime copies it into the recording, and every reader
 /// compares it: a map of another build would give plausible but wrong names.
+///
+/// A map that grows while a JVM loads classes has no hash before the program ends. Its id is a random number, which its
+/// first line states: see [`MapId::first_line`].
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 pub struct MapId(pub u64);
 
@@ -23,7 +26,31 @@ impl MapId {
         }
         hash.id()
     }
+
+    /// The first line of a map that grows, without its line end. To readers that do not know it, it is a comment.
+    ///
+    /// ```
+    /// use trace_format::MapId;
+    ///
+    /// let line = MapId(0x1234).first_line();
+    /// assert_eq!(line, "# map id of this run: 0000000000001234");
+    /// assert_eq!(MapId::of_first_line(&line), Some(MapId(0x1234)));
+    /// ```
+    #[must_use]
+    pub fn first_line(self) -> String {
+        format!("{FIRST_LINE}{self}")
+    }
+
+    /// The id that a map's first line states; `None` if the map's id is the hash of its lines.
+    #[must_use]
+    pub fn of_first_line(line: &str) -> Option<Self> {
+        let id: Self = line.strip_prefix(FIRST_LINE)?.trim_end().parse().ok()?;
+        (id != Self::UNKNOWN).then_some(id)
+    }
 }
+
+/// What stands before the id in a map's first line.
+const FIRST_LINE: &str = "# map id of this run: ";
 
 /// Computes a [`MapId`] incrementally, for a map that is built piece by piece or of which only the end is new.
 ///
@@ -113,5 +140,8 @@ mod tests {
         assert_ne!(a, MapId::from_lines(["1,1,a.B c ()V2,1,a.B d ()V"]));
         assert_ne!(a, MapId::from_lines(["2,1,a.B d ()V", "1,1,a.B c ()V"]));
         assert_eq!("xyz".parse::<MapId>(), Err(BadMapId));
+        for other in ["# a map", "1,1,a.B c ()V", "# map id of this run: ", "# map id of this run: 0"] {
+            assert_eq!(MapId::of_first_line(other), None, "{other}");
+        }
     }
 }

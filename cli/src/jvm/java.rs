@@ -78,6 +78,26 @@ impl Java {
         let mut boot = OsString::from("-Xbootclasspath/a:");
         boot.push(boot_classes);
         let mut options = vec![boot];
+        // From 24 on System.load outside of named modules warns on stderr unless it is allowed here.
+        if self.version >= 24 {
+            options.push("--enable-native-access=ALL-UNNAMED".into());
+        }
+        if self.warns_of_unsafe() {
+            options.push("-Danrscope.unsafe=true".into());
+        }
+        options.extend(self.options_of_calls());
+        options
+    }
+
+    /// Whether the first use of `sun.misc.Unsafe`, which writes coarse events, would warn on stderr. Then one of
+    /// [`Self::options_of_calls`] prevents it, and the property `anrscope.unsafe` tells `MethodBeat` so.
+    pub(crate) fn warns_of_unsafe(&self) -> bool {
+        self.version >= 24
+    }
+
+    /// Options for the calls of the recorder in the program's code.
+    pub(crate) fn options_of_calls(&self) -> Vec<OsString> {
+        let mut options = Vec::new();
         if self.hotspot {
             // Recording calls are not inlined: compiled into each traced method they make the compilers' work half as much again.
             options.push("-XX:CompileCommand=quiet".into());
@@ -85,14 +105,9 @@ impl Java {
                 OsString::from(format!("-XX:CompileCommand=dontinline,dev/anrscope/MethodBeat.{method}"))
             }));
         }
-        // From 24 on System.load outside of named modules warns on stderr unless it is allowed here.
-        // Before 17 the option is unknown and stops the JVM.
-        if self.version >= 24 {
-            options.push("--enable-native-access=ALL-UNNAMED".into());
-            // So does the first use of sun.misc.Unsafe, which writes coarse events. The property tells MethodBeat that it is allowed.
-            // class that this is seen to.
+        // Before 23 the option is unknown and stops the JVM (JEP 471).
+        if self.warns_of_unsafe() {
             options.push("--sun-misc-unsafe-memory-access=allow".into());
-            options.push("-Danrscope.unsafe=true".into());
         }
         options
     }

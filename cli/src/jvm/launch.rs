@@ -21,31 +21,20 @@ pub(crate) struct Environment {
 /// What to do with a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Plan {
-    /// Run it unchanged.
-    Untraced(Untraced),
-    /// Run it with instrumented classes.
-    Traced(Launch),
-}
-
-/// Why a command line runs unchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Untraced {
-    /// It starts no program (`-version`, `--help`), or the launcher will reject it.
+    /// It starts no program (`-version`, `--help`), or the launcher will reject it: run it unchanged.
     NoProgram,
-    /// The main class comes from a module.
-    Module,
-    /// The program is compiled in memory out of a source file.
-    SourceFile,
+    /// It starts this program.
+    Program(Launch),
 }
 
-/// A program on the class path.
+/// A program.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Launch {
     /// Options for the JVM in their order, without those of the class path.
     pub(crate) options: Vec<OsString>,
     /// The main class or jar.
     pub(crate) main: Main,
-    /// The class path, wildcards expanded. For `-jar`, the jar alone.
+    /// The class path, wildcards expanded. For `-jar`, the jar alone. Empty for a module or a source file.
     pub(crate) class_path: Vec<PathBuf>,
     /// The program's own arguments.
     pub(crate) arguments: Vec<OsString>,
@@ -62,13 +51,17 @@ pub(crate) enum Main {
     Class(OsString),
     /// The main class of a jar.
     Jar(OsString),
+    /// A module, and its main class if that is named: `module/class`.
+    Module(OsString),
+    /// A source file, which the launcher compiles in memory.
+    SourceFile(OsString),
 }
 
 impl Main {
     /// The name as on the command line.
     pub(crate) fn name(&self) -> &OsStr {
         match self {
-            Self::Class(name) | Self::Jar(name) => name,
+            Self::Class(name) | Self::Jar(name) | Self::Module(name) | Self::SourceFile(name) => name,
         }
     }
 
@@ -128,10 +121,13 @@ const NO_PROGRAM: &[&[u8]] = &[
     b"-Xshare:dump",
 ];
 
+/// An archive that a JVM with an agent uses for the classes that the agent leaves alone.
+const SHARED_ARCHIVE: &[u8] = b"-XX:SharedArchiveFile=";
+
 /// Archives of loaded classes, which match only the classes they were made of. Given an instrumented class path the JVM would report
 /// them as errors, or rewrite them.
 const CLASS_ARCHIVES: &[&[u8]] = &[
-    b"-XX:SharedArchiveFile=",
+    SHARED_ARCHIVE,
     b"-XX:ArchiveClassesAtExit=",
     b"-XX:+AutoCreateSharedArchive",
     b"-XX:AOTCache=",
@@ -148,47 +144,54 @@ pub(crate) fn plan(arguments: &[OsString], environment: &Environment, version: u
 
     if let Some(options) = environment.options.as_ref().filter(|_| version >= 9) {
         let Some(words) = argfile::variable_words(options.as_bytes()) else {
-            return Plan::Untraced(Untraced::NoProgram);
+            return Plan::NoProgram;
         };
         let words = words.into_iter().map(OsString::from_vec);
-        let Some(words) = expander.expand(words) else { return Plan::Untraced(Untraced::NoProgram) };
+        let Some(words) = expander.expand(words) else { return Plan::NoProgram };
         // The launcher reads the variable again itself: only its meaning is of interest.
         if state.read(words.into(), version).is_some() {
-            return Plan::Untraced(Untraced::NoProgram);
+            return Plan::NoProgram;
         }
         state.options.clear();
         state.left_out.clear();
     }
 
     let Some(words) = expander.expand(arguments.iter().cloned()) else {
-        return Plan::Untraced(Untraced::NoProgram);
+        return Plan::NoProgram;
     };
-    let rest = match state.read(words.into(), version) {
-        Some(Stop::Main(rest)) => rest,
-        Some(Stop::Module) => return Plan::Untraced(Untraced::Module),
-        Some(Stop::NoProgram) | None => return Plan::Untraced(Untraced::NoProgram),
+    let (module, rest) = match state.read(words.into(), version) {
+        Some(Stop::Main(rest)) => (None, rest),
+        Some(Stop::Module(module, rest)) => (Some(module), rest),
+        Some(Stop::NoProgram) | None => return Plan::NoProgram,
     };
     if state.no_program {
-        return Plan::Untraced(Untraced::NoProgram);
+        return Plan::NoProgram;
     }
     let mut rest = rest.into_iter();
-    let Some(what) = rest.next() else { return Plan::Untraced(Untraced::NoProgram) };
-    let source_file = version >= 11 && what.as_bytes().ends_with(b".java") && Path::new(&what).exists();
-    if state.source || (source_file && !state.jar) {
-        return Plan::Untraced(Untraced::SourceFile);
-    }
-    let class_path = if state.jar {
-        vec![PathBuf::from(&what)]
-    } else {
-        match state.class_path {
-            Some(Given::Launcher(path)) => class_path::expand(&path),
-            Some(Given::Property(path)) => class_path::split(&path),
-            None => vec![PathBuf::from(".")],
+    let main = match module {
+        Some(module) => Main::Module(module),
+        None => {
+            let Some(what) = rest.next() else { return Plan::NoProgram };
+            let is_source = version >= 11 && what.as_bytes().ends_with(b".java") && Path::new(&what).exists();
+            if state.source || (is_source && !state.jar) {
+                Main::SourceFile(what)
+            } else if state.jar {
+                Main::Jar(what)
+            } else {
+                Main::Class(what)
+            }
         }
     };
-    Plan::Traced(Launch {
+    let class_path = match (&main, state.class_path) {
+        (Main::Module(_) | Main::SourceFile(_), _) => Vec::new(),
+        (Main::Jar(jar), _) => vec![PathBuf::from(jar)],
+        (Main::Class(_), Some(Given::Launcher(path))) => class_path::expand(&path),
+        (Main::Class(_), Some(Given::Property(path))) => class_path::split(&path),
+        (Main::Class(_), None) => vec![PathBuf::from(".")],
+    };
+    Plan::Program(Launch {
         options: state.options,
-        main: if state.jar { Main::Jar(what) } else { Main::Class(what) },
+        main,
         class_path,
         arguments: rest.collect(),
         module_path: state.module_path,
@@ -220,8 +223,8 @@ struct State {
 enum Stop {
     /// At the main class or jar, and its arguments.
     Main(Vec<OsString>),
-    /// At a module.
-    Module,
+    /// At a module, and its arguments.
+    Module(OsString, Vec<OsString>),
     /// At an option that starts no program.
     NoProgram,
 }
@@ -260,7 +263,7 @@ impl State {
                     self.class_path = Some(Given::Launcher(value));
                     continue;
                 }
-                Valued::Module => return Some(Stop::Module),
+                Valued::Module => return Some(Stop::Module(value, words.into())),
                 Valued::Source => self.source = true,
                 Valued::NoProgram => self.no_program = true,
                 Valued::ModulePath => self.module_path = true,
@@ -351,6 +354,25 @@ impl Expander {
             self.found_main |= !std::mem::take(&mut self.wants_value);
         }
     }
+}
+
+/// The arguments of the launcher without options that name archives of classes, up to the main class. Those in argument files
+/// stay.
+pub(crate) fn without_archives(arguments: &[OsString], version: u32) -> Vec<OsString> {
+    let mut expander = Expander { modern: version >= 9, ..Expander::default() };
+    let mut left = Vec::with_capacity(arguments.len());
+    for argument in arguments {
+        let text = argument.as_bytes();
+        let is_option = !expander.found_main;
+        if !(expander.modern && !expander.disabled && text.starts_with(b"@")) {
+            expander.see(text);
+        }
+        let is_archive = |archive: &&[u8]| text.starts_with(archive) && **archive != *SHARED_ARCHIVE;
+        if !(is_option && CLASS_ARCHIVES.iter().any(is_archive)) {
+            left.push(argument.clone());
+        }
+    }
+    left
 }
 
 /// Escapes a word before the program's arguments so that the launcher takes it literally.

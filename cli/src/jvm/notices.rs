@@ -8,6 +8,7 @@ use std::time::Duration;
 use exporter::profile::{Profile, share, time};
 use exporter::requests::Requests;
 use instrumenter::Summary;
+use trace_format::{Event, Item, Recording, Source};
 
 use super::class_log::Loaded;
 use super::launch::Launch;
@@ -55,12 +56,17 @@ impl Notices {
         }
     }
 
-    /// Warns about what will run differently from the command line, and about a jar where Java expects a class.
-    pub(super) fn prepared(self, launch: &Launch, prepared: &Prepared) {
+    /// Says that Java expects a class where there is a jar.
+    pub(super) fn launched(self, launch: &Launch) {
         if let Some(jar) = launch.main.jar_in_place_of_a_class() {
             let jar = jar.display();
             self.line(format_args!("{jar} is a jar: run `anrscope jvm -jar {jar}`"));
         }
+    }
+
+    /// Warns about what will run differently from the command line.
+    pub(super) fn prepared(self, launch: &Launch, prepared: &Prepared) {
+        self.launched(launch);
         if prepared.summary.is_none() {
             self.line("the class path has nothing to trace: the program runs as it is");
         }
@@ -89,6 +95,19 @@ impl Notices {
         let warnings: Vec<String> =
             warnings.iter().map(|(input, warning)| instrument::named(input, warning)).collect();
         self.warnings(&warnings, "about the class path");
+    }
+
+    /// Warns about classes and methods that the agent could not trace, which are notices in the recording.
+    pub(super) fn untraced(self, recording: &Recording<impl Source>) {
+        let service = recording.service().into_iter().flat_map(|service| recording.events(service));
+        let notices = service.filter_map(|item| match item {
+            Ok(Item::Event { event: Event::Notice(text), .. }) => {
+                recording.texts().get(text).map(str::to_owned)
+            }
+            _ => None,
+        });
+        let all: Vec<String> = notices.filter(|text| text.contains(" runs untraced: ")).collect();
+        self.warnings(&all, "run untraced");
     }
 
     /// Warns about classes that came from outside the class path.

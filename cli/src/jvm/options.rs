@@ -7,10 +7,9 @@ use crate::watch_options::WatchOptions;
 
 /// Run a Java program and write a trace of all its threads (Linux)
 ///
-/// Takes the arguments of the java launcher. Instruments the jars and class directories of the class path into a temporary directory
-/// and runs the program on those, with its own streams, arguments, working directory and exit code; anrscope adds no output to the
-/// program's JVM. When the program has ended, normally or by a signal, its recording is exported, and a few lines on stderr summarise
-/// where the time went.
+/// Takes the arguments of the java launcher, and runs them with an agent that traces classes as the JVM loads them. The program has
+/// its own streams, arguments, class path, working directory and exit code; anrscope adds no output to the program's JVM. When the
+/// program has ended, normally or by a signal, its recording is exported, and a few lines on stderr summarise where the time went.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -30,7 +29,10 @@ Examples:
     # A server: which requests took two seconds or longer, and where.
     anrscope jvm --watch 'http-nio-*' --limit 2s -- -jar server.jar
 
-    # Write the trace elsewhere and keep the instrumented classes.
+    # A program in modules.
+    anrscope jvm -- -p mods -m com.example/com.example.Main
+
+    # Write the trace elsewhere and keep recording and map in a directory.
     anrscope jvm --out slow.pftrace --keep slow -- -Xmx2g -cp 'build/classes:libs/*' com.example.Main
     anrscope report slow/*.anrscope
 
@@ -44,20 +46,25 @@ Output: the trace NAME.pftrace and beside it the recording NAME.anrscope and its
 NAME.methodMapping.txt (with NAME.methodMapping.txt.lines), where the other commands find them.
 Files with these names from an earlier run are replaced. With --keep they are in that directory instead.
 
-Traced: the class path from any source: -cp and its other forms, CLASSPATH, JDK_JAVA_OPTIONS (java reads it
-itself; its class path is replaced like any other), @argfiles, wildcards, -jar and the Class-Path of
-manifests. Not traced: the JDK's own classes, agents, modules (-m, --module-path), source-file mode, and
-jars that the program opens with its own class loader; a warning on stderr lists them, and the program runs
-as usual. (Such jars are detected from Java 9 on.) The program sees different paths in java.class.path and
-in the code source of its classes. Archives of loaded classes (-XX:SharedArchiveFile, -XX:AOTCache) are not
-used, since they match only the original classes.
+Traced: the classes of every class loader: class path, modules, source files, nested jars, plug-ins. Not
+traced: the JDK's own classes, hidden classes, and classes whose loader does not give them the recorder's
+class (some of OSGi); the trace has a notice for each of those. A method's short calls are left out, as for
+anrscope instrument. -XX:AOTCache and the options that write class archives are not used, since a JVM
+does not combine them with an agent.
+
+--rewrite is the way for a JVM without JVM TI: it rewrites the jars and class directories of the class path
+into a temporary directory, and runs the program on those. The class path comes from -cp and its other
+forms, CLASSPATH, JDK_JAVA_OPTIONS, @argfiles, wildcards, -jar and the Class-Path of manifests. Then modules
+(-m, --module-path), source files and jars that the program opens with its own class loader run untraced; a
+warning lists them. Signed jars lose their signers, and the program sees different paths in java.class.path
+and in the code source of its classes. No archives of loaded classes are used.
 
 Signals: if a signal ends the program, the trace is written all the same. Ctrl-C goes to the program;
 SIGTERM and SIGHUP sent to anrscope are forwarded to it.
 
 Exit status:
     The program's own, or 128 plus the signal's number if a signal ended it; or, before it has started,
-    1  the class path cannot be instrumented, or a file cannot be written
+    1  a file cannot be read or written
     2  the command line is wrong
 "
 )]
@@ -66,7 +73,11 @@ pub(crate) struct Options {
     /// The trace to write [default: anrscope-out/NAME.pftrace, named after the jar or main class]
     #[arg(long, short, value_name = "FILE", value_parser = crate::export::trace_path())]
     pub(super) out: Option<PathBuf>,
-    /// Keep recording, method map and instrumented classes in this directory; classes of an earlier run are replaced
+    /// Rewrite the class path before the program starts, for a JVM that takes no agents
+    #[arg(long)]
+    pub(super) rewrite: bool,
+    /// Keep recording and method map (and with --rewrite the instrumented classes) in this directory; those of an earlier run are
+    /// replaced
     #[arg(long, value_name = "DIR")]
     pub(super) keep: Option<PathBuf>,
     /// Buffer size for events: bytes, or a number with K, M or G. When it is full the oldest events are overwritten. Half of it is for the

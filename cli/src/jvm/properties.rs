@@ -31,13 +31,17 @@ fn is_given(name: &str, launch: &Launch, environment: &Environment) -> bool {
     on_line || in_variable
 }
 
+/// A system property: its name and value.
+pub(super) type Property = (String, String);
+
 /// The properties of the recorder's settings. A property that the user sets is kept, unless there is an option for it, too.
 pub(super) fn settings(
     options: &Options,
     buffer: u64,
     launch: &Launch,
     environment: &Environment,
-) -> Vec<OsString> {
+) -> Vec<Property> {
+    let property = |name: &str, value: String| (name.to_owned(), value);
     let given = |name: &str| is_given(name, launch, environment);
     let mut all = Vec::new();
     for name in ["anrscope.mainWords", "anrscope.poolWords"] {
@@ -48,7 +52,7 @@ pub(super) fn settings(
     // The earlier property has fewer values, and is passed on unchanged.
     if options.resolution.is_some() || !given("anrscope.resolution") && !given("anrscope.clock") {
         let resolution = options.resolution.unwrap_or(Resolution::Ms1);
-        all.push(property("anrscope.resolution", resolution.name()));
+        all.push(property("anrscope.resolution", resolution.name().to_owned()));
     }
     if options.max_overhead.is_some() || !given("anrscope.max_overhead") {
         let percent = options.max_overhead.unwrap_or(DEFAULT_MAX_OVERHEAD);
@@ -78,7 +82,7 @@ mod tests {
         let environment = Environment { class_path: None, options: variable.map(OsString::from) };
         let formatted = settings(&options, options.buffer.unwrap_or(DEFAULT_BUFFER), &launch, &environment);
         let formatted: Vec<_> =
-            formatted.iter().map(|word| word.to_str().unwrap().replace("-Danrscope.", "")).collect();
+            formatted.iter().map(|(name, value)| format!("{}={value}", &name["anrscope.".len()..])).collect();
         formatted.join(" ")
     }
 

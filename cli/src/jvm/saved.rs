@@ -73,13 +73,13 @@ impl Beside {
         PathBuf::from(name)
     }
 
-    /// Saves `recordings` and, for each, the map. Returns their new paths.
+    /// Saves recordings, each with its map. Returns their new paths.
     ///
     /// # Errors
     /// If they cannot be written.
-    pub(super) fn keep(&self, recordings: &[PathBuf], map: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    pub(super) fn keep(&self, recordings: &[(PathBuf, PathBuf)]) -> anyhow::Result<Vec<PathBuf>> {
         let mut kept = Vec::with_capacity(recordings.len());
-        for (n, recording) in (1..).zip(recordings) {
+        for (n, (recording, map)) in (1..).zip(recordings) {
             let to = self.recording(n);
             let own_map = own_map_of(&to);
             for end in ["", ".lines"] {
@@ -169,7 +169,8 @@ mod tests {
             // The second time it replaces what is there.
             for _ in 0..2 {
                 let beside = Beside::of(&trace).unwrap().unwrap();
-                let kept = beside.keep(&[first.clone(), first.clone()], &map).unwrap();
+                let both = [(first.clone(), map.clone()), (first.clone(), map.clone())];
+                let kept = beside.keep(&both).unwrap();
                 let names = [format!("{stem}.anrscope"), format!("{stem}-2.anrscope")];
                 assert_eq!(kept, names.map(|name| scratch.path().join(name)));
                 for recording in kept {

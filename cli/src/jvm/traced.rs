@@ -1,9 +1,8 @@
-//! One run: instruments, runs the program, exports its recording.
+//! One run: traces the program one way or the other, and exports its recording.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -17,25 +16,21 @@ use exporter::requests::{Requests, Watch};
 use nix::sys::statvfs::{FsFlags, statvfs};
 
 use super::child::{Supervisor, exit_code};
-use super::class_log;
-use super::class_path;
 use super::java::{self, Java};
-use super::launch::{self, Environment, Launch, Main, Plan, Untraced};
-use super::no_op_class;
+use super::launch::{self, Environment, Launch, Main, Plan};
 use super::notices::{Notices, size};
 use super::options::Options;
-use super::prepare::{Prepared, prepare};
-use super::properties::{self, property};
+use super::properties;
+use super::rewritten::Rewritten;
+use super::run_maps::RunMaps;
 use super::saved::{self, Beside};
+use super::with_agent::WithAgent;
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::recordings::{MAP_NAME, MethodMaps, Recordings};
+use crate::recordings::{MethodMaps, Recordings, own_map_of};
 use crate::scratch::Scratch;
 use crate::terminal::counted;
-use crate::{embedded, export, instrument};
-
-/// An argument of this many bytes goes into an argument file; the kernel's limit is 128 KiB.
-const LONG_ARGUMENT: usize = 100 * 1024;
+use crate::{export, instrument};
 
 /// Free space in the file system that events do not use.
 const LEFT_FREE: u64 = 64 << 20;
@@ -48,32 +43,54 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
         class_path: std::env::var_os("CLASSPATH"),
         options: std::env::var_os("JDK_JAVA_OPTIONS"),
     };
-    match launch::plan(arguments, &environment, java.version) {
-        Plan::Untraced(why) => {
-            match why {
-                Untraced::NoProgram => {}
-                Untraced::Module => {
-                    notices.line("a module's main class runs untraced: give it on the class path")
-                }
-                Untraced::SourceFile => {
-                    notices.line("a source file runs untraced: compile it with javac and run the class");
-                }
-            }
-            // Nothing is left to do here: become the program.
-            let error = Command::new(&java.path).args(arguments).exec();
-            Err(error).with_context(|| format!("cannot run {}", java.path.display()))
-        }
-        Plan::Traced(launch) => {
-            let supervisor = Supervisor::start()?;
-            let run = Run::new(&options, &launch, &environment)?;
-            run.run(&java, &launch, &supervisor, notices)
+    // Nothing is left to do then: become the program.
+    let become_it = || {
+        let error = Command::new(&java.path).args(arguments).exec();
+        Err(error).with_context(|| format!("cannot run {}", java.path.display()))
+    };
+    let Plan::Program(launch) = launch::plan(arguments, &environment, java.version) else {
+        return become_it();
+    };
+    if options.rewrite {
+        let kind = match launch.main {
+            Main::Module(_) => Some("a module's main class"),
+            Main::SourceFile(_) => Some("a source file"),
+            Main::Class(_) | Main::Jar(_) => None,
+        };
+        if let Some(kind) = kind {
+            notices.line(format_args!("{kind} runs untraced with --rewrite: leave that option out"));
+            return become_it();
         }
     }
+    let supervisor = Supervisor::start()?;
+    let run = Run::new(&options, &launch)?;
+    let settings = properties::settings(&options, run.buffer, &launch, &environment);
+    let mut command = Command::new(&java.path);
+    let way = if options.rewrite {
+        let rewritten = Rewritten::prepare(&run.dir, &launch, &run.instrumenter, notices)?;
+        rewritten.add_to(&mut command, &java, &launch, &settings)?;
+        command.args(&launch.arguments);
+        Way::Rewritten(rewritten)
+    } else {
+        let properties = [WithAgent::properties(&run.dir, &launch, &java)?, settings].concat();
+        let agent = WithAgent::prepare(&run.dir, &options, &run.instrumenter, properties)?;
+        notices.launched(&launch);
+        agent.add_to(&mut command, &java, arguments);
+        Way::Agent(agent)
+    };
+    run.run(command, &way, &supervisor, notices)
+}
+
+/// How the program's classes come to be rewritten.
+#[derive(Debug)]
+enum Way {
+    Agent(WithAgent),
+    Rewritten(Rewritten),
 }
 
 /// Where and how a run writes.
 struct Run {
-    /// Directory of recordings, map and instrumented classes.
+    /// Directory of recordings, map and the classes or the agent.
     dir: PathBuf,
     /// Removes `dir` unless it is kept.
     scratch: Option<Scratch>,
@@ -85,8 +102,6 @@ struct Run {
     instrumenter: instrumenter::Options,
     /// Buffer size for events, bytes.
     buffer: u64,
-    /// The recorder's settings, as system properties.
-    settings: Vec<OsString>,
     /// Recordings of an earlier run in `dir`.
     earlier: HashSet<(PathBuf, u64)>,
     /// The requests to print.
@@ -99,12 +114,14 @@ struct Ended {
     well: bool,
     /// How long it ran.
     ran: Duration,
-    /// Whether it loaded an instrumented class, if known.
+    /// Whether it loaded a traced class, if known.
     traced: Option<bool>,
+    /// How many methods are traced.
+    methods: usize,
 }
 
 impl Run {
-    fn new(options: &Options, launch: &Launch, environment: &Environment) -> anyhow::Result<Self> {
+    fn new(options: &Options, launch: &Launch) -> anyhow::Result<Self> {
         let out = options.out.clone().unwrap_or_else(|| default_out(&launch.main));
         // The program may take hours: an output that cannot be written must fail now.
         // A pipe must not be opened before there is data to write.
@@ -127,12 +144,6 @@ impl Run {
                 (scratch.path().to_owned(), Some(scratch), beside)
             }
         };
-        if dir.as_os_str().as_bytes().contains(&b':') {
-            bail!(
-                "{}: a class path cannot contain a directory with a colon: choose another --keep",
-                dir.display()
-            );
-        }
         let earlier = recordings_in(&dir)?.into_iter().collect();
         let buffer = buffer_in(&dir, options.buffer)?;
         let instrumenter = instrumenter::Options {
@@ -142,108 +153,46 @@ impl Run {
             waits: instrument::waits(!options.no_waits, options.waits_catalogue.as_deref())?,
             ..instrumenter::Options::default()
         };
-        let settings = properties::settings(options, buffer, launch, environment);
         let watch = (!options.watch.is_empty()).then(|| options.watched.on(&options.watch));
-        Ok(Self { dir, scratch, out, beside, instrumenter, buffer, settings, earlier, watch })
+        Ok(Self { dir, scratch, out, beside, instrumenter, buffer, earlier, watch })
     }
 
     fn run(
         self,
-        java: &Java,
-        launch: &Launch,
+        mut command: Command,
+        way: &Way,
         supervisor: &Supervisor,
         notices: Notices,
     ) -> anyhow::Result<ExitCode> {
-        let runtime = embedded::unpack(&self.dir, &no_op_class::class_file())
-            .with_context(|| format!("cannot write to {}: choose another --keep", self.dir.display()))?;
-        let map = self.dir.join(MAP_NAME);
-        let progress = Progress::new(!notices.quiet);
-        let prepared = prepare(launch, &self.dir, &runtime, &map, &self.instrumenter, &progress)?;
-        // The progress line is removed before the program prints.
-        drop(progress);
-        notices.prepared(launch, &prepared);
-        let mut command = Command::new(&java.path);
-        match &prepared.summary {
-            Some(summary) => {
-                let ours = [
-                    property("anrscope.lib", &runtime.library),
-                    property("anrscope.dir", &self.dir),
-                    property("anrscope.name", launch.main.name()),
-                    property("anrscope.mapId", summary.map_id.to_string()),
-                ];
-                command.args(java.options(&runtime.boot_classes));
-                command.args(launch.options.iter().map(|word| launch::escape_at(word)));
-                // After the user's own, so that the recording's path is certain.
-                command.args(ours);
-                command.args(&self.settings);
-                let log = class_log::option(&self.dir).filter(|_| java.hotspot && java.version >= 9);
-                command.args(log);
-                self.add_main(&mut command, java, launch, &prepared)?;
-            }
-            None => {
-                command.args(launch.options.iter().map(|word| launch::escape_at(word)));
-                add_plain_main(&mut command, launch);
-            }
-        }
-        command.args(&launch.arguments);
         let began = Instant::now();
         let status = supervisor.run(&mut command)?;
-        let ran = began.elapsed();
+        let (well, ran) = (status.success(), began.elapsed());
         let code = ExitCode::from(exit_code(status));
-        if prepared.summary.is_some() {
-            let loaded = class_log::read(&self.dir, prepared.classes.path());
-            if let Some(loaded) = &loaded {
-                notices.loaded(loaded, &prepared);
+        let ended = match way {
+            Way::Agent(agent) => {
+                let methods = RunMaps::methods_in(&agent.map);
+                // Without a map the agent did not start: then the JVM, or the agent, has said why.
+                let traced = agent.map.exists().then_some(methods > 0);
+                Ended { well, ran, traced, methods }
             }
-            let ended =
-                Ended { well: status.success(), ran, traced: loaded.as_ref().map(|loaded| loaded.traced) };
-            // The exit code stays the program's, even if its trace fails.
-            if let Err(error) = self.export(&prepared, &map, &ended, notices) {
-                notices.error(format_args!("no trace was written: {error:#}"));
+            Way::Rewritten(rewritten) => {
+                let Some(methods) = rewritten.traced() else { return Ok(code) };
+                let loaded = rewritten.loaded();
+                if let Some(loaded) = &loaded {
+                    notices.loaded(loaded, &rewritten.prepared);
+                }
+                Ended { well, ran, traced: loaded.map(|loaded| loaded.traced), methods }
             }
+        };
+        // The exit code stays the program's, even if its trace fails.
+        if let Err(error) = self.export(way, &ended, notices) {
+            notices.error(format_args!("no trace was written: {error:#}"));
         }
         Ok(code)
     }
 
-    fn add_main(
-        &self,
-        command: &mut Command,
-        java: &Java,
-        launch: &Launch,
-        prepared: &Prepared,
-    ) -> anyhow::Result<()> {
-        if let Main::Jar(_) = &launch.main {
-            command.arg("-jar").args(&prepared.class_path);
-            return Ok(());
-        }
-        let class_path = class_path::join(&prepared.class_path);
-        if class_path.len() < LONG_ARGUMENT || java.version < 9 {
-            command.arg("-cp").arg(class_path);
-        } else {
-            let file = self.dir.join("class-path.args");
-            let mut text = b"-cp \"".to_vec();
-            for &byte in class_path.as_bytes() {
-                if matches!(byte, b'"' | b'\\') {
-                    text.push(b'\\');
-                }
-                text.push(byte);
-            }
-            text.extend_from_slice(b"\"\n");
-            fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
-            // Options that a class path in JDK_JAVA_OPTIONS may have switched off do not matter: the launcher would have rejected an argument
-            // of this length itself.
-            let mut argument = OsString::from("@");
-            argument.push(file);
-            command.arg(argument);
-        }
-        if let Main::Class(name) = &launch.main {
-            command.arg(launch::escape_at(name));
-        }
-        Ok(())
-    }
-
     /// Exports and saves the recording, and prints the summary.
-    fn export(&self, prepared: &Prepared, map: &Path, ended: &Ended, notices: Notices) -> anyhow::Result<()> {
+    fn export(&self, way: &Way, ended: &Ended, notices: Notices) -> anyhow::Result<()> {
         let mut found = recordings_in(&self.dir)?;
         found.retain(|recording| !self.earlier.contains(recording));
         let mut found: Vec<PathBuf> = found.into_iter().map(|(path, _)| path).collect();
@@ -252,43 +201,61 @@ impl Run {
             let start = open_recording(path).map_or(u64::MAX, |recording| recording.header().start.boottime);
             (start, path.clone())
         });
-        if found.is_empty() {
+        // An agent records from the start, whether or not there is a class to trace.
+        let is_empty = matches!(way, Way::Agent(_)) && ended.traced != Some(true);
+        if found.is_empty() || is_empty {
             self.explain_empty_recording(ended, notices);
             return Ok(());
         }
         if !self.earlier.is_empty() {
             notices.line(format_args!("recordings of earlier runs in {} are left out", self.dir.display()));
         }
+        let found = self.with_maps(way, found)?;
         let recordings = match &self.beside {
-            Some(beside) => beside.keep(&found, map)?,
+            Some(beside) => beside.keep(&found)?,
             None => {
-                for recording in &found {
-                    saved::shrink(recording)?;
-                }
-                found
+                found.iter().try_for_each(|(recording, map)| keep_in_place(recording, map, way))?;
+                found.into_iter().map(|(recording, _)| recording).collect()
             }
         };
-        let opened = Recordings::open(&recordings, &mut MethodMaps::new(Some(map), None)?)?;
+        // A temporary directory is removed, and a pipe has nothing beside it.
+        let lasting = self.beside.is_some() || self.scratch.is_none();
+        let map = (!lasting).then(|| way.map());
+        let opened = Recordings::open(&recordings, &mut MethodMaps::new(map, None)?)?;
         let progress = Progress::new(!notices.quiet);
         let written = export::write_watched(&opened, export::Settings::default(), &self.out, &progress)?;
         drop(progress);
         for warning in &written.warnings {
             notices.line(format_args!("warning: {warning}"));
         }
-        let traced = prepared.summary.as_ref().map_or(0, |summary| summary.traced);
-        let (words, traced) = (export::in_words(&written), counted(traced, "method"));
+        let (words, traced) = (export::in_words(&written), counted(ended.methods, "method"));
         notices.line(format_args!("{words}, {traced} traced -> {}", self.out.display()));
         let inputs = opened.inputs();
         if let Some(input) = inputs.first().filter(|_| !notices.quiet) {
+            notices.untraced(input.recording);
             notices.profile(&Profile::build(input.recording, input.map)?, ended.ran, self.buffer);
             if let Some(watch) = &self.watch {
                 notices.requests(&Requests::find(input.recording, input.map, watch)?);
             }
         }
-        // A temporary directory is removed.
-        let lasting = self.beside.is_some() || self.scratch.is_none();
         notices.next(&self.out, if lasting { &recordings } else { &[] });
         Ok(())
+    }
+
+    /// Each recording with its map.
+    fn with_maps(&self, way: &Way, recordings: Vec<PathBuf>) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
+        let maps = match way {
+            Way::Agent(_) => {
+                RunMaps::read(&self.dir).with_context(|| format!("cannot read {}", self.dir.display()))?
+            }
+            Way::Rewritten(_) => RunMaps::default(),
+        };
+        let pair = |recording: PathBuf| -> anyhow::Result<_> {
+            let own = maps.of(open_recording(&recording)?.header().map_id);
+            let map = own.unwrap_or(way.map()).to_owned();
+            Ok((recording, map))
+        };
+        recordings.into_iter().map(pair).collect()
     }
 
     fn explain_empty_recording(&self, ended: &Ended, notices: Notices) {
@@ -297,7 +264,9 @@ impl Run {
         match ended.traced {
             // The launcher has reported the missing main class or other error.
             Some(false) | None if !ended.well => {}
-            Some(false) => notices.line("nothing was recorded: the program loaded no traced class"),
+            Some(false) => notices.line(
+                "nothing was recorded: the program loaded no traced class, or recording was switched off",
+            ),
             _ if noexec => notices.line(format_args!(
                 "nothing was recorded: {dir} is mounted noexec, so the library cannot be loaded from it: choose another \
                  directory with TMPDIR or --keep"
@@ -308,6 +277,36 @@ impl Run {
             )),
         }
     }
+}
+
+impl Way {
+    /// The program's method map.
+    fn map(&self) -> &Path {
+        match self {
+            Self::Agent(agent) => &agent.map,
+            Self::Rewritten(rewritten) => &rewritten.map,
+        }
+    }
+}
+
+/// Compacts a recording, and names a map that is not the directory's after it.
+fn keep_in_place(recording: &Path, map: &Path, way: &Way) -> anyhow::Result<()> {
+    saved::shrink(recording)?;
+    if map == way.map() {
+        return Ok(());
+    }
+    let own = own_map_of(recording);
+    for end in ["", ".lines"] {
+        let with_end = |path: &Path| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(end);
+            PathBuf::from(name)
+        };
+        let (from, to) = (with_end(map), with_end(&own));
+        fs::rename(&from, &to)
+            .with_context(|| format!("cannot rename {} to {}", from.display(), to.display()))?;
+    }
+    Ok(())
 }
 
 /// Buffer size that fits into the file system of `dir`, bytes.
@@ -328,22 +327,14 @@ fn buffer_in(dir: &Path, wanted: Option<u64>) -> anyhow::Result<u64> {
     }
 }
 
-fn add_plain_main(command: &mut Command, launch: &Launch) {
-    match &launch.main {
-        Main::Jar(jar) => command.arg("-jar").arg(launch::escape_at(jar)),
-        Main::Class(name) => {
-            command.arg("-cp").arg(class_path::join(&launch.class_path)).arg(launch::escape_at(name))
-        }
-    };
-}
-
 /// `anrscope-out/NAME.pftrace`, named after the main class or jar.
 fn default_out(main: &Main) -> PathBuf {
     let name = match main {
         Main::Jar(jar) => Path::new(jar).file_stem().unwrap_or(jar).to_owned(),
-        Main::Class(class) => {
-            let class = class.to_string_lossy();
-            OsString::from(class.rsplit(['.', '/']).next().unwrap_or("program"))
+        Main::SourceFile(file) => Path::new(file).file_stem().unwrap_or(file).to_owned(),
+        Main::Class(name) | Main::Module(name) => {
+            let name = name.to_string_lossy();
+            OsString::from(name.rsplit(['.', '/']).next().unwrap_or("program"))
         }
     };
     let mut file = if name.is_empty() { OsString::from("program") } else { name };
@@ -372,6 +363,9 @@ mod tests {
             (Main::Class("com.example.Main".into()), "Main"),
             (Main::Class("com/example/Main".into()), "Main"),
             (Main::Jar("lib/my app.jar".into()), "my app"),
+            (Main::Module("app/com.example.Main".into()), "Main"),
+            (Main::Module("com.example".into()), "example"),
+            (Main::SourceFile("src/Hello.java".into()), "Hello"),
             (Main::Class("".into()), "program"),
         ] {
             assert_eq!(default_out(&main), Path::new("anrscope-out").join(format!("{name}.pftrace")));

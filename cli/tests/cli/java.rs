@@ -33,6 +33,11 @@ pub(crate) fn compile(names: &[&str], class_path: &Path, directory: &Path) {
     finish(tool("javac").arg("-cp").arg(class_path).arg("-d").arg(directory).args(sources));
 }
 
+/// Compiles source files into `directory`.
+pub(crate) fn compile_files(sources: &[&str], directory: &Path) {
+    finish(tool("javac").arg("-d").arg(directory).args(sources));
+}
+
 /// Signs a jar with a key that is made for it in `directory`.
 pub(crate) fn sign(jar: &Path, directory: &Path) {
     let store = directory.join("keys");

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use trace_format::{Event, Item, Recording};
 
 use super::engine;
-use super::java::{compile, java, pack, sign};
+use super::java::{compile, compile_files, java, pack, sign};
 use super::program::{Shown, command, run};
 use super::temp_dir::TempDir;
 
@@ -84,11 +84,12 @@ impl Programs {
     fn assert_same(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Shown {
         let plain =
             Shown::from(self.plain().args(arguments).envs(variables.iter().copied()).output().unwrap());
-        let traced =
-            self.traced(&["--quiet"]).args(arguments).envs(variables.iter().copied()).output().unwrap();
-        let traced = Shown::from(traced);
-        assert_eq!(plain, traced, "java {arguments:?}");
-        self.assert_tidy();
+        for way in WAYS {
+            let mut traced = self.traced(&[&["--quiet"], way].concat());
+            let traced = traced.args(arguments).envs(variables.iter().copied()).output().unwrap();
+            assert_eq!(plain, Shown::from(traced), "{way:?} java {arguments:?}");
+            self.assert_tidy();
+        }
         plain
     }
 }
@@ -114,6 +115,9 @@ fn recorded(directory: &Path) -> Vec<(String, usize, usize)> {
     });
     threads.collect()
 }
+
+/// The agent, and the rewritten class path.
+const WAYS: [&[&str]; 2] = [&[], &["--rewrite"]];
 
 /// Environment variables and arguments of a launch.
 type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
@@ -166,48 +170,51 @@ fn however_it_is_launched_it_runs_as_without_us_and_is_traced() {
         if arguments.iter().any(|a| a.contains("No.Such") || a.contains("off")) {
             continue;
         }
-        let keep = at("keep");
-        let out = at("trace.pftrace");
-        let mut traced =
-            programs.traced(&["--no-waits", "--resolution", "exact", "--keep", &keep, "--out", &out]);
-        traced.args(*arguments).envs(variables.iter().copied());
-        let traced = Shown::from(traced.output().unwrap());
-        assert!(traced.stderr.contains("methods traced -> "), "{traced:?}");
-        assert!(fs::metadata(&out).unwrap().len() > 0);
-        let threads = recorded(Path::new(&keep));
-        assert_eq!(threads.len(), 4, "{arguments:?}: {threads:?}");
-        for name in ["main", "worker-0", "worker-1", "worker-2"] {
-            let (_, begins, ends) = threads.iter().find(|(known, ..)| known == name).unwrap();
-            // What `exit` leaves open is main itself.
-            let open = if name == "main" && arguments.contains(&"exit") { 1 } else { 0 };
-            assert_eq!(*begins, ends + open, "{arguments:?}: {threads:?}");
-            // The greeter is in another jar or directory than the program.
-            assert!(*begins > if name == "main" { 10 } else { 100 }, "{arguments:?}: {threads:?}");
+        for way in WAYS {
+            let keep = at("keep");
+            let out = at("trace.pftrace");
+            let mut traced = programs.traced(
+                &[&["--no-waits", "--resolution", "exact", "--keep", &keep, "--out", &out], way].concat(),
+            );
+            traced.args(*arguments).envs(variables.iter().copied());
+            let traced = Shown::from(traced.output().unwrap());
+            assert!(traced.stderr.contains("methods traced -> "), "{traced:?}");
+            assert!(fs::metadata(&out).unwrap().len() > 0);
+            let threads = recorded(Path::new(&keep));
+            assert_eq!(threads.len(), 4, "{arguments:?}: {threads:?}");
+            for name in ["main", "worker-0", "worker-1", "worker-2"] {
+                let (_, begins, ends) = threads.iter().find(|(known, ..)| known == name).unwrap();
+                // What `exit` leaves open is main itself.
+                let open = if name == "main" && arguments.contains(&"exit") { 1 } else { 0 };
+                assert_eq!(*begins, ends + open, "{arguments:?}: {threads:?}");
+                // The greeter is in another jar or directory than the program.
+                assert!(*begins > if name == "main" { 10 } else { 100 }, "{arguments:?}: {threads:?}");
+            }
+            // Every call is a slice with a name and an end, and the engine has nothing to complain of. (The recorder's own
+            // track is no thread's.)
+            let begins: usize = threads.iter().map(|(_, begins, _)| begins).sum();
+            let query = "select count(*) as n, sum(dur < 0) as open, sum(slice.name not like '%.%') as nameless from slice \
+                 join thread_track on thread_track.id = track_id";
+            let row = &engine::rows(Path::new(&out), query)[0];
+            assert_eq!(
+                (&row["n"], &row["open"], &row["nameless"]),
+                (&begins.into(), &0.into(), &0.into()),
+                "{row}"
+            );
+            fs::remove_dir_all(keep).unwrap();
         }
-        // Every call is a slice with a name and an end, and the engine has nothing to complain of. (The recorder's own
-        // track is no thread's.)
-        let begins: usize = threads.iter().map(|(_, begins, _)| begins).sum();
-        let query = "select count(*) as n, sum(dur < 0) as open, sum(slice.name not like '%.%') as nameless from slice \
-             join thread_track on thread_track.id = track_id";
-        let row = &engine::rows(Path::new(&out), query)[0];
-        assert_eq!(
-            (&row["n"], &row["open"], &row["nameless"]),
-            (&begins.into(), &0.into(), &0.into()),
-            "{row}"
-        );
-        fs::remove_dir_all(keep).unwrap();
     }
 }
 
 #[test]
-fn untraceable_programs_run_unchanged() {
+fn what_cannot_be_traced_runs_unchanged() {
     let programs = Programs::build();
     let source = programs.directory.file(
         "Hello.java",
         "class Hello { public static void main(String[] a) { System.out.println(\"hi \" + a.length); } }",
     );
     for (arguments, note) in [
-        (&[source.as_str(), "x", "y"][..], "source file runs untraced"),
+        (&[source.as_str(), "x", "y"][..], "a source file runs untraced with --rewrite"),
         (&["-m", "java.base/no.Such"], "module"),
         (&["-version"], ""),
         (&["--version"], ""),
@@ -216,24 +223,29 @@ fn untraceable_programs_run_unchanged() {
         (&[], ""),
     ] {
         let plain = Shown::from(programs.plain().args(arguments).output().unwrap());
-        let quiet = Shown::from(programs.traced(&["--quiet"]).args(arguments).output().unwrap());
-        if !arguments.is_empty() {
-            assert_eq!(plain, quiet, "java {arguments:?}");
+        for way in WAYS {
+            let quiet =
+                Shown::from(programs.traced(&[&["--quiet"], way].concat()).args(arguments).output().unwrap());
+            if !arguments.is_empty() {
+                assert_eq!(plain, quiet, "{way:?} java {arguments:?}");
+            }
         }
-        let shown = Shown::from(programs.traced(&[]).args(arguments).output().unwrap());
+        let shown = programs.shown(&["--rewrite"], arguments);
         assert!(shown.stderr.contains(note), "{shown:?}");
-        assert_eq!(shown.stdout, quiet.stdout);
+        assert_eq!(shown.stdout, plain.stdout);
     }
-    let shown = Shown::from(programs.traced(&[]).args(["-cp", "nothing:here", "Program"]).output().unwrap());
+    let shown = programs.shown(&["--rewrite"], &["-cp", "nothing:here", "Program"]);
     assert!(shown.stderr.contains("nothing to trace"), "{shown:?}");
     let text = programs.directory.file("text.jar", "no jar");
     let class_path = format!("{text}:classes");
-    let shown = Shown::from(programs.traced(&[]).args(["-cp", &class_path, "Program"]).output().unwrap());
+    let shown = programs.shown(&["--rewrite"], &["-cp", &class_path, "Program"]);
     assert!(shown.stderr.contains(&format!("warning: {text} runs untraced: it is not a jar")), "{shown:?}");
-    let off = ["-cp", "classes", "-Danrscope.off=true", "Program"];
-    let shown = Shown::from(programs.traced(&[]).args(off).output().unwrap());
-    assert!(shown.stderr.contains("nothing was recorded"), "{shown:?}");
-    assert_eq!(shown.code, Some(0));
+    for way in WAYS {
+        let shown = programs.shown(way, &["-cp", "classes", "-Danrscope.off=true", "Program"]);
+        assert!(shown.stderr.contains("nothing was recorded"), "{shown:?}");
+        assert!(shown.stderr.contains("switched off"), "{shown:?}");
+        assert_eq!(shown.code, Some(0));
+    }
     programs.assert_tidy();
 }
 
@@ -449,7 +461,7 @@ fn kept_directories_below_the_class_path_are_never_instrumented_again() {
     let mut found = Vec::new();
     // Each run sees what all before it have kept, and the last two their own.
     for keep in ["kept-1", "kept-2", "a/kept-3", "kept-4", "kept-5", "kept-5", "kept-5"] {
-        let mut command = programs.traced(&["--keep", keep]);
+        let mut command = programs.traced(&["--rewrite", "--keep", keep]);
         let shown =
             Shown::from(command.current_dir(&classes).args(["-cp", ".", "Program"]).output().unwrap());
         assert!(shown.stdout.contains("out of the directory"), "{shown:?}");
@@ -476,7 +488,7 @@ fn classes_from_outside_the_class_path_are_reported() {
     fs::create_dir_all(&loader).unwrap();
     compile(&["Loader"], Path::new(""), &loader);
     let plugin = plugin.canonicalize().unwrap().to_str().unwrap().to_owned();
-    let shown = programs.shown(&[], &["-cp", "loader", "Loader", &plugin]);
+    let shown = programs.shown(&["--rewrite"], &["-cp", "loader", "Loader", &plugin]);
     assert_eq!(shown.stdout, "hello plug-in\nnot signed\n", "{shown:?}");
     let expected = format!(
         "warning: 1 class ran untraced, loaded by the program from outside of the class path: {plugin} (1)"
@@ -484,8 +496,14 @@ fn classes_from_outside_the_class_path_are_reported() {
     assert!(shown.stderr.contains(&expected), "{shown:?}");
     // On the class path the same jar is traced, and there is nothing to report.
     let both = format!("loader:{plugin}");
-    let shown = programs.shown(&[], &["-cp", &both, "Loader", &plugin]);
+    let shown = programs.shown(&["--rewrite"], &["-cp", &both, "Loader", &plugin]);
     assert!(!shown.stderr.contains("untraced"), "{shown:?}");
+    // The agent traces it wherever it comes from.
+    let keep = programs.name("kept");
+    let shown = programs.shown(&["--keep", &keep], &["-cp", "loader", "Loader", &plugin]);
+    assert!(!shown.stderr.contains("untraced"), "{shown:?}");
+    let map = fs::read_to_string(Path::new(&keep).join("methodMapping.txt")).unwrap();
+    assert!(map.contains(",Greeter greet ("), "{map}");
     programs.assert_same(&[], &["-cp", "loader", "Loader", &plugin]);
 
     // A signature that is lost.
@@ -495,6 +513,8 @@ fn classes_from_outside_the_class_path_are_reported() {
     let plain = programs.plain().args(["-cp", "signed.jar", "Loader", &plugin]).output().unwrap();
     assert!(Shown::from(plain).stdout.ends_with("\nsigned\n"));
     let shown = programs.shown(&[], &["-cp", "signed.jar", "Loader", &plugin]);
+    assert!(shown.stdout.ends_with("\nsigned\n") && !shown.stderr.contains("dropped"), "{shown:?}");
+    let shown = programs.shown(&["--rewrite"], &["-cp", "signed.jar", "Loader", &plugin]);
     assert!(shown.stdout.ends_with("not signed\n"), "{shown:?}");
     let dropped = "signed.jar: META-INF/TEST.SF is a signature that the changes make invalid: dropped";
     assert!(shown.stderr.contains(dropped), "{shown:?}");
@@ -541,7 +561,7 @@ fn properties(programs: &Programs, options: &[&str], arguments: &[&str]) -> Stri
     let mut line = vec!["-XshowSettings:properties", "-cp", "classes"];
     line.extend(arguments);
     line.push("Program");
-    let shown = programs.shown(options, &line);
+    let shown = programs.shown(&[&["--rewrite"], options].concat(), &line);
     let own = shown.stderr.lines().filter_map(|line| line.trim().strip_prefix("anrscope."));
     own.filter(|line| !line.contains('/')).collect::<Vec<_>>().join("; ")
 }
@@ -568,11 +588,77 @@ fn options_reach_the_recorder_and_the_instrumenter() {
         .and_then(|section| recording.payload(section).unwrap());
     let configuration = String::from_utf8(configuration.unwrap()).unwrap();
     assert!(configuration.contains("main_blocks=130\n"), "{configuration}");
+    // The program sees none of it.
+    let settings = ["-XshowSettings:properties", "-cp", "classes", "Program"];
+    assert!(!programs.shown(&["--quiet"], &settings).stderr.contains("anrscope."));
 
     let rules = programs.directory.file("trace.rules", "exclude class Greeter\n");
     programs.shown(&["--rules", &rules, "--keep", &keep, "--out", &out], &["-cp", "classes", "Program"]);
     let map = fs::read_to_string(Path::new(&keep).join("methodMapping.txt")).unwrap();
     assert!(map.contains("Program main") && !map.contains("Greeter"), "{map}");
     let bad = programs.directory.file("bad.rules", "exclude nothing\n");
-    programs.shown(&["--rules", &bad], &["-cp", "classes", "Program"]).failed(1, &["bad.rules:1"]);
+    for way in WAYS {
+        let options = [&["--rules", &bad], way].concat();
+        programs.shown(&options, &["-cp", "classes", "Program"]).failed(1, &["bad.rules:1"]);
+    }
+}
+
+#[test]
+fn the_agent_traces_modules_and_source_files() {
+    let programs = Programs::build();
+    let source = programs.directory.file(
+        "Hello.java",
+        "public class Hello { public static void main(String[] a) { System.out.println(greeting(a)); } \
+         static String greeting(String[] a) { return String.join(\" \", a).concat(\"!\"); } }",
+    );
+    let module = programs.directory.file("module-info.java", "module hello { }");
+    let packaged = programs
+        .directory
+        .file("module/hello/Hello.java", &format!("package hello; {}", fs::read_to_string(&source).unwrap()));
+    compile_files(&[&module, &packaged], &programs.directory.path().join("modules/hello"));
+    for (arguments, class) in [
+        (&[source.as_str(), "hi", "you"][..], "Hello"),
+        (&["-p", "modules", "-m", "hello/hello.Hello", "hi", "you"], "hello.Hello"),
+    ] {
+        let plain = Shown::from(programs.plain().args(arguments).output().unwrap());
+        assert_eq!((plain.stdout.as_str(), plain.code), ("hi you!\n", Some(0)), "{plain:?}");
+        assert_eq!(programs.shown(&["--quiet"], arguments), plain);
+        let shown = programs.shown(&["--resolution", "exact"], arguments);
+        let trace = programs.directory.path().join("anrscope-out/Hello.pftrace");
+        assert!(shown.stderr.contains("Hello.pftrace\n"), "{shown:?}");
+        let query = format!("select count(*) as n from slice where name like '{class}.%'");
+        assert_eq!(engine::rows(&trace, &query)[0]["n"], 2, "{shown:?}");
+    }
+}
+
+#[test]
+fn a_jvm_that_the_program_starts_with_its_own_options_has_its_own_map() {
+    let programs = Programs::build();
+    let parent = programs.directory.file(
+        "parent/Parent.java",
+        "import java.lang.management.ManagementFactory; import java.util.*; \
+         public class Parent { public static void main(String[] a) throws Exception { \
+         List<String> line = new ArrayList<>(List.of(System.getProperty(\"java.home\") + \"/bin/java\")); \
+         line.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments()); \
+         line.addAll(List.of(\"-cp\", System.getProperty(\"java.class.path\"), \"Program\")); \
+         System.exit(new ProcessBuilder(line).inheritIO().start().waitFor()); } }",
+    );
+    compile_files(&[&parent], &programs.directory.path().join("classes"));
+    let out = programs.name("both.pftrace");
+    let options = ["--resolution", "exact", "--out", &out];
+    let shown = programs.shown(&options, &["-cp", "classes", "Parent"]);
+    assert!(shown.stdout.contains("hello main") && !shown.stderr.contains("warning"), "{shown:?}");
+    let rows = |query: &str| engine::rows(Path::new(&out), query)[0]["n"].clone();
+    assert_eq!(rows("select count(*) as n from slice where name like 'method %'"), 0);
+    assert_eq!(rows("select count(*) as n from slice where name = 'Parent.main'"), 1);
+    assert_eq!(rows("select count(*) as n from slice where name = 'Program.main'"), 1);
+    let of_both = "select count(distinct upid) as n from slice join thread_track on thread_track.id = track_id \
+                   join thread using (utid) where slice.name in ('Parent.main', 'Program.main')";
+    assert_eq!(rows(of_both), 2);
+    // Each beside its recording, from which the other commands take it.
+    let again = programs.name("again.pftrace");
+    run(["export", &programs.name("both-2.anrscope"), "-o", &again]).ok(&["slices on"]);
+    let query = "select count(*) as n from slice where name = 'Program.main'";
+    assert_eq!(engine::rows(Path::new(&again), query)[0]["n"], 1);
+    programs.assert_tidy();
 }

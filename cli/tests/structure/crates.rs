@@ -10,7 +10,7 @@ const FLOORS: [&[&str]; 6] = [
     &["trace-format", "device/test-device", "dex", "dex/verifier", "apk"],
     &["native-signal", "native-stacks", "trace-rules", "recorder", "instrumenter", "device"],
     &["trace-runtime", "exporter"],
-    &["exporter/android", "web"],
+    &["exporter/android", "web", "jvm-agent"],
     &["cli", "tools"],
 ];
 

@@ -9,6 +9,10 @@ use super::program::{Program, Target};
 use crate::class_facts::body::{Call, CallKind};
 use crate::class_facts::{ClassFacts, Verdict};
 
+/// The number of classes from which it pays to use several threads. In a JVM, whose classes come one by one, the
+/// instrumenter must not start any.
+const IN_PARALLEL: usize = 64;
+
 /// A method whose cost may be limited: its own instructions, and the possible targets of its calls.
 struct Candidate {
     at: Target,
@@ -68,9 +72,12 @@ fn costs(classes: &[ClassFacts], is_whole: bool) -> Vec<Vec<Option<u16>>> {
     let mut costs: Vec<Vec<Option<u16>>> =
         classes.iter().map(|class| vec![None; class.methods.len()]).collect();
     let program = Program::new(classes, is_whole);
-    let candidates = classes.par_iter().enumerate().with_min_len(64);
-    let mut candidates: Vec<Candidate> =
-        candidates.flat_map_iter(|(number, class)| candidates_of(&program, number, class)).collect();
+    let candidates = |(number, class)| candidates_of(&program, number, class);
+    let mut candidates: Vec<Candidate> = if classes.len() < IN_PARALLEL {
+        classes.iter().enumerate().flat_map(candidates).collect()
+    } else {
+        classes.par_iter().enumerate().with_min_len(IN_PARALLEL).flat_map_iter(candidates).collect()
+    };
     // Each candidate waits for the first callee without a cost. In a cycle all wait forever.
     let mut waiting: HashMap<Target, Vec<usize>> = HashMap::new();
     let mut ready: Vec<usize> = (0..candidates.len()).collect();

@@ -12,8 +12,9 @@
 //! ```
 //!
 //! The flag matters only for the serial version that the JDK and Android compute for a class that declares none. So
-//! it stays if the class may be `java.io.Serializable` and the method is not private. Then the duration of the wait
-//! cannot be measured, but a wait of zero length still records the owner.
+//! it stays if the class may be `java.io.Serializable` and the method is not private, and in a class that is loaded
+//! already ([`Waits::keeps_flags`]). Then the duration of the wait cannot be measured, but a wait of zero length still
+//! records the owner.
 
 use trace_format::event::WaitKind;
 
@@ -23,7 +24,7 @@ use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::constant_pool::Appended;
 use crate::class::opcodes::{ALOAD, ALOAD_0, ASTORE, DUP, LDC_W, MONITORENTER, MONITOREXIT};
 use crate::error::SkipReason;
-use crate::hierarchy::Hierarchy;
+use crate::waits::Waits;
 use crate::waits::call_kind::CallKind;
 use crate::waits::serializable::may_be_serializable;
 
@@ -42,13 +43,16 @@ pub(crate) struct Lock {
 }
 
 /// Returns whether removing the flag of `method` has no visible effect.
-fn flag_is_free(class: &ClassFile<'_>, method: &Method<'_>, hierarchy: &Hierarchy) -> bool {
+fn flag_is_free(class: &ClassFile<'_>, method: &Method<'_>, waits: Waits<'_>) -> bool {
+    if waits.keeps_flags {
+        return false;
+    }
     if method.access & access::PRIVATE != 0 || class.has_serial_version || class.access & access::ENUM != 0 {
         return true;
     }
     let direct: Option<Vec<&str>> =
         class.supertypes.iter().map(|name| core::str::from_utf8(name).ok()).collect();
-    direct.is_some_and(|direct| !may_be_serializable(hierarchy, &direct))
+    direct.is_some_and(|direct| !may_be_serializable(waits.hierarchy, &direct))
 }
 
 impl Lock {
@@ -56,14 +60,14 @@ impl Lock {
         class: &ClassFile<'_>,
         method: &Method<'_>,
         local: u16,
-        hierarchy: &Hierarchy,
+        waits: Waits<'_>,
         calls: WaitCalls,
         pool: &mut Appended,
     ) -> Result<Self, SkipReason> {
         Ok(Self {
             local,
             object: pool.class_named(b"java/lang/Object")?,
-            rewritten: flag_is_free(class, method, hierarchy),
+            rewritten: flag_is_free(class, method, waits),
             calls,
             class: (method.access & access::STATIC != 0).then_some(class.this_class),
         })

@@ -104,8 +104,8 @@ fn waits_of(
     let lock = match is_locked(class, method) {
         true => {
             let calls = of_class.calls(pool)?;
-            let hierarchy = of_class.waits().hierarchy;
-            Some(Lock::new(class, method, code.max_locals, hierarchy, calls, pool)?)
+            let waits = of_class.waits();
+            Some(Lock::new(class, method, code.max_locals, waits, calls, pool)?)
         }
         false => None,
     };

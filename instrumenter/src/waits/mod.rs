@@ -28,4 +28,7 @@ use crate::hierarchy::Hierarchy;
 pub(crate) struct Waits<'a> {
     pub(crate) catalogue: &'a Catalogue,
     pub(crate) hierarchy: &'a Hierarchy,
+    /// Whether synchronized methods keep their flag, as in a class that is loaded already: a JVM redefines no class
+    /// whose methods change their modifiers (JVM TI, `RetransformClasses`).
+    pub(crate) keeps_flags: bool,
 }

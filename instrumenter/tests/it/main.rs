@@ -18,6 +18,7 @@ mod generator;
 mod golden;
 mod incremental;
 mod inputs;
+mod live;
 mod mapped;
 mod names;
 mod property;

@@ -3,7 +3,9 @@
 //! Those on the hot path take numbers only and use neither the environment nor the class, so that on
 //! Android 8+ they can be registered as `@CriticalNative`.
 
+use std::ffi::CStr;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use ::jni::EnvUnowned;
@@ -252,6 +254,15 @@ extern "system" fn Java_dev_anrscope_MethodBeat_setDestination(
     });
 }
 
+/// The thread that `start` records as main, 0 for the one that calls it.
+static MAIN_TID: AtomicU32 = AtomicU32::new(0);
+
+/// Makes the thread with the kernel's id `tid` the one that is recorded as main, in place of the thread that initialises
+/// `MethodBeat`. For an agent that comes while the program runs.
+pub fn set_main_thread(tid: u32) {
+    MAIN_TID.store(tid, Ordering::Relaxed);
+}
+
 /// Starts recording, into a new file in `directory` once that is known. Returns the address of the calling
 /// thread's writer, 0 if recording did not start.
 #[unsafe(no_mangle)]
@@ -276,6 +287,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
     let started = disarm_on_panic(|| {
         let mut config = Config::new(directory.map_or(Destination::Later, Destination::Directory), process);
         config.recording.threads = if main_only { Threads::Main } else { Threads::All };
+        config.recording.main_tid = Some(MAIN_TID.load(Ordering::Relaxed)).filter(|tid| *tid != 0);
         config.recording.map_id = map_id.unwrap_or(config.recording.map_id);
         // A JVM has no Looper whose timer would record that the process is alive.
         config.recording.heartbeat = Some(Duration::from_millis(100));
@@ -346,4 +358,83 @@ extern "system" fn Java_dev_anrscope_MethodBeat_askForDump(_: EnvUnowned<'_>, _:
 /// `System.identityHashCode` as a lock's identity. 0 stands for "no lock".
 fn lock_identity(hash: jint) -> u64 {
     u64::from(hash as u32)
+}
+
+/// A native method of `dev.anrscope.MethodBeat`, as JNI's `RegisterNatives` takes it.
+#[derive(Clone, Copy, Debug)]
+pub struct NativeMethod {
+    /// Its name.
+    pub name: &'static CStr,
+    /// Its descriptor (JVMS 4.3.3).
+    pub descriptor: &'static CStr,
+    /// The function. Its parameters are JNI's environment and class, and those of the descriptor.
+    pub function: *const (),
+}
+
+/// The native methods of `dev.anrscope.MethodBeat`, for a JVM that did not load this library through `System.load`.
+#[must_use]
+pub fn method_beat_natives() -> [NativeMethod; 20] {
+    let native = |name, descriptor, function| NativeMethod { name, descriptor, function };
+    [
+        native(c"start", c"(Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;JJLjava/lang/String;ZZ)J", Java_dev_anrscope_MethodBeat_start as *const ()),
+        native(c"setDestination", c"(Ljava/lang/String;)V", Java_dev_anrscope_MethodBeat_setDestination as *const ()),
+        native(c"join", c"(Ljava/lang/String;)J", Java_dev_anrscope_MethodBeat_join as *const ()),
+        native(c"address", c"(I)J", Java_dev_anrscope_MethodBeat_address as *const ()),
+        native(c"text", c"(Ljava/lang/String;)I", Java_dev_anrscope_MethodBeat_text as *const ()),
+        native(c"notice", c"(Ljava/lang/String;)V", Java_dev_anrscope_MethodBeat_notice as *const ()),
+        native(c"control", c"(I)V", Java_dev_anrscope_MethodBeat_control as *const ()),
+        native(c"setMethod", c"(IZ)V", Java_dev_anrscope_MethodBeat_setMethod as *const ()),
+        native(c"sampled", c"(JIJ)I", Java_dev_anrscope_MethodBeat_sampled as *const ()),
+        native(c"enter", c"(JIJ)J", Java_dev_anrscope_MethodBeat_enter as *const ()),
+        native(c"exit", c"(JIJ)J", Java_dev_anrscope_MethodBeat_exit as *const ()),
+        native(c"waitBegin", c"(JJIII)J", Java_dev_anrscope_MethodBeat_waitBegin as *const ()),
+        native(c"focus", c"(Ljava/lang/String;IZ)V", Java_dev_anrscope_MethodBeat_focus as *const ()),
+        native(c"waitEnd", c"(JJII)J", Java_dev_anrscope_MethodBeat_waitEnd as *const ()),
+        native(c"released", c"(I)V", Java_dev_anrscope_MethodBeat_released as *const ()),
+        native(c"acquired", c"(I)V", Java_dev_anrscope_MethodBeat_acquired as *const ()),
+        native(c"gaveUp", c"(I)V", Java_dev_anrscope_MethodBeat_gaveUp as *const ()),
+        native(c"uid", c"(J)I", Java_dev_anrscope_MethodBeat_uid as *const ()),
+        native(c"step", c"(JJJJJ)J", Java_dev_anrscope_MethodBeat_step as *const ()),
+        native(c"askForDump", c"()Z", Java_dev_anrscope_MethodBeat_askForDump as *const ()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The descriptor of a Java method's types, as far as `MethodBeat` has them.
+    fn descriptor(result: &str, parameters: &str) -> String {
+        let of = |java: &str| match java.trim() {
+            "void" => "V",
+            "int" => "I",
+            "long" => "J",
+            "boolean" => "Z",
+            "String" => "Ljava/lang/String;",
+            other => panic!("{other:?} is new"),
+        };
+        let types = parameters.split(',').filter_map(|parameter| parameter.trim().split_once(' '));
+        format!("({}){}", types.map(|(java, _)| of(java)).collect::<String>(), of(result))
+    }
+
+    #[test]
+    fn the_list_has_every_native_method_of_the_class() {
+        let path =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../android/method-beat/dev/anrscope/MethodBeat.java");
+        let source = std::fs::read_to_string(path).unwrap();
+        let mut declared: Vec<(String, String)> = source
+            .split("private static native ")
+            .skip(1)
+            .map(|rest| {
+                let (head, rest) = rest.split_once('(').unwrap();
+                let (result, name) = head.split_once(' ').unwrap();
+                (name.to_owned(), descriptor(result, rest.split_once(')').unwrap().0))
+            })
+            .collect();
+        let text = |text: &CStr| text.to_str().unwrap().to_owned();
+        let mut listed = method_beat_natives().map(|method| (text(method.name), text(method.descriptor)));
+        declared.sort();
+        listed.sort();
+        assert_eq!(declared, listed);
+    }
 }

@@ -6,7 +6,7 @@ mod components;
 mod error_states;
 mod frames;
 mod looper;
-mod method_beat;
+pub(crate) mod method_beat;
 mod overlay;
 mod platform_status;
 mod reports;

@@ -38,8 +38,8 @@ import sun.misc.Unsafe;
  * <p>Virtual threads are not recorded: they move between carrier threads, and the recording of a carrier would mix the
  * calls of many. The recording notes it.
  *
- * <p>Properties: {@code anrscope.lib} (the library's absolute path; by default {@code libanrscope.so} on the system's
- * search path), {@code anrscope.dir} (directory of the recording; by default the working directory, on Android none
+ * <p>Properties: {@code anrscope.lib} (the library's absolute path; empty if the native methods are registered already; by
+ * default {@code libanrscope.so} on the system's search path), {@code anrscope.dir} (directory of the recording; by default the working directory, on Android none
  * until {@link #destination}), {@code anrscope.threads} ({@code main}: only the main thread is recorded), {@code
  * anrscope.resolution} ({@code 1ms}, the default, or {@code 100us}: resolution of time; a call that starts and ends
  * within one step is omitted; {@code exact}: every call is recorded with the clock's exact time), {@code
@@ -840,7 +840,7 @@ public final class MethodBeat {
             String library = System.getProperty("anrscope.lib");
             if (library == null) {
                 System.loadLibrary("anrscope");
-            } else {
+            } else if (library.length() > 0) {
                 System.load(library);
             }
             return start(

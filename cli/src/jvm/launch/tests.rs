@@ -9,11 +9,13 @@ fn read(arguments: &[&str], environment: &Environment, version: u32) -> String {
         words.iter().map(|word| word.to_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
     };
     match plan(&arguments, environment, version) {
-        Plan::Untraced(why) => format!("{why:?}"),
-        Plan::Traced(launch) => {
+        Plan::NoProgram => "NoProgram".to_owned(),
+        Plan::Program(launch) => {
             let (kind, what) = match &launch.main {
                 Main::Class(name) => ("class", name),
                 Main::Jar(name) => ("jar", name),
+                Main::Module(name) => ("module", name),
+                Main::SourceFile(name) => ("source", name),
             };
             let what = what.to_str().unwrap();
             let path = class_path::join(&launch.class_path);
@@ -62,11 +64,11 @@ fn command_lines_are_parsed_as_the_launcher_parses_them() {
         ),
         (&["-showversion", "Main"], "class | -showversion | . | Main | "),
         (&["Missing.java"], "class |  | . | Missing.java | "),
-        (&["-m", "mod/Main", "x"], "Module"),
-        (&["-p", "mods", "--module", "mod"], "Module"),
-        (&["--module=mod/Main"], "Module"),
-        (&["--source", "17", "Main.jsh"], "SourceFile"),
-        (&["--source=17", "Main.jsh"], "SourceFile"),
+        (&["-m", "mod/Main", "x"], "module |  |  | mod/Main | x"),
+        (&["-p", "mods", "--module", "mod"], "module | -p mods |  | mod |  | modules"),
+        (&["--module=mod/Main", "-x"], "module |  |  | mod/Main | -x"),
+        (&["--source", "17", "Main.jsh"], "source | --source 17 |  | Main.jsh | "),
+        (&["--source=17", "Main.jsh", "y"], "source | --source=17 |  | Main.jsh | y"),
         (&[], "NoProgram"),
         (&["-version"], "NoProgram"),
         (&["--version"], "NoProgram"),
@@ -118,8 +120,8 @@ fn source_files_are_known_by_their_name_and_existence() {
     let file = scratch.file("Hello.java", b"class Hello {}");
     let file = file.to_str().unwrap();
     let nothing = Environment::default();
-    assert_eq!(read(&[file, "x"], &nothing, 17), "SourceFile");
-    assert_eq!(read(&["-cp", "a", file], &nothing, 17), "SourceFile");
+    assert_eq!(read(&[file, "x"], &nothing, 17), format!("source |  |  | {file} | x"));
+    assert_eq!(read(&["-cp", "a", file], &nothing, 17), format!("source |  |  | {file} | "));
     assert_eq!(read(&["-jar", file], &nothing, 17), format!("jar |  | {file} | {file} | "));
     assert_eq!(read(&[file], &nothing, 8), format!("class |  | . | {file} | "));
 }
@@ -167,7 +169,7 @@ proptest! {
         let mut words = vec![OsString::from("-cp"), "a".into(), "Main".into()];
         words.extend(tail.iter().map(OsString::from));
         match plan(&words, &Environment::default(), 17) {
-            Plan::Traced(launch) => prop_assert_eq!(&launch.arguments, &words[3..]),
+            Plan::Program(launch) => prop_assert_eq!(&launch.arguments, &words[3..]),
             other => prop_assert!(false, "{:?}", other),
         }
     }

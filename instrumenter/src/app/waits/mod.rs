@@ -92,7 +92,7 @@ impl<'a> Listed<'a> {
     }
 
     fn waits(&self) -> Waits<'_> {
-        Waits { catalogue: self.catalogue, hierarchy: &self.hierarchy }
+        Waits { catalogue: self.catalogue, hierarchy: &self.hierarchy, keeps_flags: false }
     }
 }
 

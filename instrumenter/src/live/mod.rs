@@ -1,0 +1,275 @@
+//! Classes that a JVM loads, one by one: for an agent inside the JVM, which is shown each class before it is defined.
+//!
+//! ```
+//! use instrumenter::live::{Decision, Live, Redefines};
+//! use instrumenter::{MapPaths, Options};
+//! use trace_format::MapId;
+//!
+//! let directory = std::env::temp_dir().join(format!("anrscope-live-example-{}", std::process::id()));
+//! std::fs::create_dir_all(&directory)?;
+//! let maps = MapPaths::beside(directory.join("methodMapping.txt"));
+//! let live = Live::create(&Options::default(), &maps, MapId(7))?;
+//! assert!(matches!(live.class(b"PK", Redefines::No), Decision::Left(_)));
+//! # std::fs::remove_dir_all(directory)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Differences from a run over jars
+//! [`instrument`](crate::instrument) knows all classes before it changes the first one. Here a class is decided on when it
+//! comes:
+//!
+//! * Ids are assigned in the order of loading. Methods of one class, name and descriptor have one id, whichever loader
+//!   defines the class, because the map could not tell them apart. So a class that is loaded again takes no new ids.
+//! * A method is too short to be traced only if its own class shows it: what it calls in other classes counts as
+//!   unlimited.
+//! * The supertypes of a class are known once it was loaded. Until then, a wait that depends on them is not recorded.
+//! * The map is written before the class is handed back, so that a recording never contains an id without a name.
+//!
+//! It starts no threads.
+
+mod ids;
+mod map;
+
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
+use trace_format::MapId;
+
+use self::ids::Ids;
+use self::map::Map;
+use crate::class_facts::{ClassFacts, Node, Verdict};
+use crate::cost::limits;
+use crate::error::{Error, SkipReason};
+use crate::hierarchy::Hierarchy;
+use crate::options::{Compat, Exits, MapPaths, Options};
+use crate::rewrite::{self, Rewriting};
+use crate::scan::scan_class;
+use crate::selection::Selection;
+use crate::waits::Waits;
+
+/// Whether a class is loaded already, and is to be redefined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redefines {
+    /// The class is not defined yet.
+    No,
+    /// It is defined, and its methods must keep their modifiers.
+    Yes,
+}
+
+/// What becomes of a class.
+#[derive(Debug)]
+pub enum Decision {
+    /// The class with calls.
+    Rewritten {
+        /// The new class file.
+        bytes: Vec<u8>,
+        /// The methods that could not be traced, or are traced without their waits.
+        skipped: Vec<(String, SkipReason)>,
+    },
+    /// The class stays as it is.
+    Left(Left),
+}
+
+/// Why a class stays as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum Left {
+    /// No method of it is traced, by the rules.
+    #[error("the rules select none of its methods")]
+    NothingToTrace,
+    /// It cannot be rewritten.
+    #[error(transparent)]
+    Skipped(SkipReason),
+    /// The recording's format has no more ids for methods.
+    #[error("all 1,044,479 ids of methods are used: exclude classes by rules")]
+    IdsUsedUp,
+    /// The method map could not be written, so the calls would have no names.
+    #[error("the method map cannot be written: {0}")]
+    MapNotWritten(#[source] io::Error),
+    /// The method map could not be written for an earlier class.
+    #[error("the method map is incomplete since an earlier class")]
+    Stopped,
+}
+
+/// Counts of what was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Classes that were rewritten; a class that was loaded twice counts twice.
+    pub classes: u64,
+    /// Methods with an id.
+    pub methods: u32,
+}
+
+/// Rewrites classes one by one. Any thread may call it, several at the same time.
+#[derive(Debug)]
+pub struct Live {
+    selection: Selection,
+    exits: Exits,
+    hierarchy: Hierarchy,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    ids: Ids,
+    map: Map,
+    classes: u64,
+    /// Writing the map failed.
+    stopped: bool,
+}
+
+impl Live {
+    /// Reads what the options name, and creates the maps. `id` is the map's id: a random number, not 0.
+    ///
+    /// # Errors
+    /// Those of [`Self::check`], and a map that cannot be written or exists already.
+    pub fn create(options: &Options, maps: &MapPaths, id: MapId) -> Result<Self, Error> {
+        let selection = Self::selection(options)?;
+        let ids = Ids::after(&selection.base);
+        let map = Map::create(maps, id, &selection.base)?;
+        let state = Mutex::new(State { ids, map, classes: 0, stopped: false });
+        Ok(Self { selection, exits: options.exits, hierarchy: Hierarchy::default(), state })
+    }
+
+    /// Reads what the options name, as [`Self::create`] does.
+    ///
+    /// # Errors
+    /// As [`instrument`](crate::instrument), options that cannot be read. They must not ask for what needs all classes at
+    /// once: Matrix's way, a cache, an explanation.
+    pub fn check(options: &Options) -> Result<(), Error> {
+        Self::selection(options).map(drop)
+    }
+
+    fn selection(options: &Options) -> Result<Selection, Error> {
+        let refused = [
+            (options.compat != Compat::None, "Matrix's ids"),
+            (options.cache.is_some(), "a cache"),
+            (options.explain.is_some(), "the explanation of a class"),
+        ];
+        if let Some((_, what)) = refused.into_iter().find(|(asked, _)| *asked) {
+            return Err(Error::NotWhileLoading { what });
+        }
+        Selection::read(options)
+    }
+
+    /// Decides about a class file, and rewrites it. The map has its methods when this returns.
+    pub fn class(&self, bytes: &[u8], redefines: Redefines) -> Decision {
+        let mut facts = match scan_class(bytes, &self.selection) {
+            Ok(facts) => facts,
+            Err(reason) => return Decision::Left(Left::Skipped(reason)),
+        };
+        if self.selection.waits.is_some() {
+            let node = Node { supertypes: facts.supertypes.clone(), focus: facts.focus.clone() };
+            self.hierarchy.add(facts.name_in_file(), node);
+        }
+        limits::decide(core::slice::from_mut(&mut facts), self.selection.short, false);
+        if !facts.methods.iter().any(|method| method.verdict == Verdict::Trace) {
+            let broken = facts.methods.into_iter().find_map(|method| match method.verdict {
+                Verdict::Skip(reason) => Some(reason),
+                _ => None,
+            });
+            return Decision::Left(broken.map_or(Left::NothingToTrace, Left::Skipped));
+        }
+        let ids = match self.ids(&facts) {
+            Ok(ids) => ids,
+            Err(left) => return Decision::Left(left),
+        };
+        let waits = self.selection.waits.as_ref().map(|catalogue| Waits {
+            catalogue,
+            hierarchy: &self.hierarchy,
+            keeps_flags: redefines == Redefines::Yes,
+        });
+        let how = Rewriting { call_class: &self.selection.call_class, exits: self.exits, waits };
+        let (rewritten, reason) = rewrite::rewrite_with_focus(bytes, &ids, None, how, None);
+        match (rewritten.bytes, reason) {
+            (Some(bytes), _) => {
+                self.state().classes += 1;
+                let name = |(index, reason): (usize, SkipReason)| {
+                    let method = facts
+                        .methods
+                        .get(index)
+                        .map(|method| format!("{}{}", method.name, method.descriptor));
+                    (format!("{}.{}", facts.name, method.unwrap_or_default()), reason)
+                };
+                Decision::Rewritten { bytes, skipped: rewritten.skipped.into_iter().map(name).collect() }
+            }
+            (None, Some(reason)) => Decision::Left(Left::Skipped(reason)),
+            (None, None) => {
+                let first = rewritten.skipped.into_iter().next();
+                Decision::Left(first.map_or(Left::NothingToTrace, |(_, reason)| Left::Skipped(reason)))
+            }
+        }
+    }
+
+    /// Whether a class with this internal name has methods with ids, so that it was rewritten or would be.
+    pub fn has(&self, class: &str) -> bool {
+        self.state().ids.has(class)
+    }
+
+    /// What was done so far.
+    pub fn counts(&self) -> Counts {
+        let state = self.state();
+        Counts { classes: state.classes, methods: state.ids.count() }
+    }
+
+    /// The ids of the methods of a class, in the order of its file; 0 for those that are not traced.
+    fn ids(&self, facts: &ClassFacts) -> Result<Vec<u32>, Left> {
+        let mut state = self.state();
+        if state.stopped {
+            return Err(Left::Stopped);
+        }
+        let State { ids, map, .. } = &mut *state;
+        let assigned = ids.of(facts, &self.selection.base).ok_or(Left::IdsUsedUp)?;
+        if let Err(error) = map.append(facts, &assigned.new) {
+            state.stopped = true;
+            return Err(Left::MapNotWritten(error));
+        }
+        Ok(state.ids.keep(facts, assigned))
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        // After a panic, the worst is an id that is used nowhere.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs::File;
+    use std::io::Read as _;
+
+    use super::*;
+
+    /// A class with traced methods.
+    fn class() -> Vec<u8> {
+        let jar = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/instr_fixture/in.jar");
+        let mut jar = zip::ZipArchive::new(File::open(jar).unwrap()).unwrap();
+        let name = jar
+            .file_names()
+            .map(|name| name.unwrap().into_owned())
+            .find(|name| name.ends_with("Simple.class"))
+            .unwrap();
+        let mut bytes = Vec::new();
+        jar.by_name(&name).unwrap().read_to_end(&mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn a_map_that_cannot_be_written_ends_the_tracing() {
+        let directory = std::env::temp_dir().join(format!("anrscope-live-full-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let maps = MapPaths::beside(directory.join("methodMapping.txt"));
+        let live = Live::create(&Options::default(), &maps, MapId(7)).unwrap();
+        std::fs::remove_dir_all(directory).unwrap();
+        // Every write to it fails with ENOSPC (man 4 full).
+        live.state().map = Map::with(File::options().write(true).open("/dev/full").unwrap());
+        let left = |live: &Live| match live.class(&class(), Redefines::No) {
+            Decision::Left(left) => left,
+            Decision::Rewritten { .. } => panic!("a class was rewritten without its names"),
+        };
+        let first = left(&live);
+        assert!(matches!(first, Left::MapNotWritten(_)), "{first:?}");
+        assert!(first.to_string().contains("No space left"), "{first}");
+        assert!(matches!(left(&live), Left::Stopped));
+        assert_eq!(live.counts(), Counts::default());
+    }
+}

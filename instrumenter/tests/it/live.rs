@@ -1,0 +1,143 @@
+//! Classes that come one by one become what a run over all of them makes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use instrumenter::live::{Decision, Left, Live, Redefines};
+use instrumenter::{Catalogue, Compat, Input, MapPaths, Options, SkipReason, instrument};
+use trace_format::MapId;
+
+use crate::support::*;
+
+/// The class files below a directory, by their paths there.
+fn classes(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut pending = vec![directory.to_owned()];
+    while let Some(path) = pending.pop() {
+        match path.is_dir() {
+            true => pending.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path())),
+            false if path.extension().is_some_and(|end| end == "class") => {
+                found.push(path.strip_prefix(directory).unwrap().to_owned());
+            }
+            false => {}
+        }
+    }
+    found.sort();
+    found
+}
+
+fn live(directory: &Path, options: &Options) -> Live {
+    let maps = MapPaths::beside(directory.join("live/methodMapping.txt"));
+    if maps.methods.exists() {
+        // A map is never replaced.
+        let error = Live::create(options, &maps, MapId(7)).unwrap_err();
+        assert!(error.to_string().contains("methodMapping.txt"), "{error}");
+        for file in [Some(&maps.methods), maps.lines.as_ref()].into_iter().flatten() {
+            fs::remove_file(file).unwrap();
+        }
+    }
+    Live::create(options, &maps, MapId(7)).unwrap()
+}
+
+/// The methods of a map, without ids.
+fn methods(map: &Path) -> Vec<String> {
+    let text = fs::read_to_string(map).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let mut methods: Vec<String> = lines.map(|line| line.split_once(',').unwrap().1.to_owned()).collect();
+    methods.sort();
+    methods
+}
+
+#[test]
+fn each_class_is_what_a_run_over_all_writes() {
+    let directory = directory("live_same");
+    fs::create_dir(directory.join("live")).unwrap();
+    // Costs of methods in other classes are not known to it.
+    let waits = Some(Catalogue::default());
+    let whole = Options { waits, short: 0, ..Options::default() };
+    let out = directory.join("out");
+    let maps = MapPaths::beside(directory.join("methodMapping.txt"));
+    let summary = instrument(&[Input::new(fixture(), &out)], &maps, &whole, &|_| {}).unwrap();
+
+    let fresh = live(&directory, &whole);
+    for class in classes(fixture()) {
+        fresh.class(&fs::read(fixture().join(class)).unwrap(), Redefines::No);
+    }
+    assert_eq!(methods(&directory.join("live/methodMapping.txt")), methods(&maps.methods));
+    assert_eq!(fresh.counts().methods as usize, summary.traced + summary.unused_ids);
+
+    // With the ids of the other run, each class is the same byte for byte once its supertypes were shown.
+    let live = live(&directory, &Options { base_map: Some(maps.methods.clone()), ..whole });
+    for round in 0..2 {
+        let mut changed = 0;
+        for class in classes(fixture()) {
+            let (plain, expected) =
+                (fs::read(fixture().join(&class)).unwrap(), fs::read(out.join(&class)).unwrap());
+            let bytes = match live.class(&plain, Redefines::No) {
+                Decision::Rewritten { bytes, .. } => bytes,
+                Decision::Left(_) => plain.clone(),
+            };
+            changed += usize::from(bytes != plain);
+            assert!(round == 0 || bytes == expected, "{}", class.display());
+        }
+        assert_eq!(changed, summary.classes_changed);
+    }
+}
+
+#[test]
+fn a_class_that_is_redefined_keeps_the_modifiers_of_its_methods() {
+    let directory = directory("live_flags");
+    fs::create_dir(directory.join("live")).unwrap();
+    let classes = directory.join("classes");
+    fs::create_dir(&classes).unwrap();
+    javac(&classes, &["-g"], &["fixture/Waits.java"]);
+    let live = live(&directory, &Options { waits: Some(Catalogue::default()), ..Options::default() });
+    let plain = fs::read(classes.join("fixture/Waits.class")).unwrap();
+    let modifiers = |bytes: &[u8]| -> Vec<u16> {
+        let class = noak::reader::Class::new(bytes).unwrap();
+        class.methods().iter().map(|method| method.unwrap().access_flags().bits()).collect()
+    };
+    let rewritten = |redefines| match live.class(&plain, redefines) {
+        Decision::Rewritten { bytes, .. } => bytes,
+        Decision::Left(left) => panic!("{left}"),
+    };
+    assert_ne!(modifiers(&rewritten(Redefines::No)), modifiers(&plain), "locks are taken by instructions");
+    let redefined = rewritten(Redefines::Yes);
+    assert_eq!(modifiers(&redefined), modifiers(&plain));
+    assert_ne!(redefined, plain);
+}
+
+#[test]
+fn what_cannot_be_done_is_left_with_a_reason() {
+    let directory = directory("live_left");
+    fs::create_dir(directory.join("live")).unwrap();
+    let options = Options::default();
+    let live = live(&directory, &options);
+    let left = |bytes: &[u8]| match live.class(bytes, Redefines::No) {
+        Decision::Left(left) => left,
+        Decision::Rewritten { .. } => panic!("it was rewritten"),
+    };
+    assert!(matches!(left(b"PK"), Left::Skipped(SkipReason::Malformed(_))));
+    let plain = fs::read(fixture().join(&classes(fixture())[0])).unwrap();
+    for length in (0..plain.len()).step_by(7) {
+        left(&plain[..length]);
+    }
+    let mut done = 0;
+    for class in classes(fixture()) {
+        let plain = fs::read(fixture().join(class)).unwrap();
+        if let Decision::Rewritten { bytes, .. } = live.class(&plain, Redefines::No) {
+            assert!(matches!(left(&bytes), Left::Skipped(SkipReason::AlreadyInstrumented)));
+            done += 1;
+        }
+    }
+    assert!(done > 10 && live.counts().classes == done);
+    for refused in [
+        Options { compat: Compat::Matrix, ..Options::default() },
+        Options { cache: Some(directory.clone()), ..Options::default() },
+        Options { explain: Some("a.B".into()), ..Options::default() },
+    ] {
+        let maps = MapPaths::beside(directory.join("m.txt"));
+        let error = Live::create(&refused, &maps, MapId(7)).unwrap_err().to_string();
+        assert!(error.contains("before the program starts"), "{error}");
+    }
+}

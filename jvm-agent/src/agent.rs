@@ -1,0 +1,266 @@
+//! The agent of this process: its state, and what it does with a class.
+//!
+//! A fault of the agent never ends the program: it disarms itself, says so in a line on stderr, and the program goes on
+//! untraced.
+
+use std::ffi::CStr;
+use std::hash::{BuildHasher as _, RandomState};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+use instrumenter::live::{Decision, Left, Live, Redefines};
+use instrumenter::{Catalogue, MapPaths, Options, SkipReason};
+use jni::sys::{jclass, jlong, jobject};
+use trace_format::MapId;
+
+use crate::environment::Environment;
+use crate::java::Java;
+use crate::jvmti::{Capabilities, capability, event};
+use crate::loaders::{self, Loader, Loaders};
+use crate::notices::{self, Skips};
+use crate::runtime_classes::{self, Refused};
+use crate::settings::{Settings, Waits};
+
+/// Tag of a class that was changed after it was loaded: its methods keep their modifiers.
+const KEEPS_FLAGS: jlong = 1;
+
+/// What the agent does with classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Mode {
+    /// It leaves them alone, and gives back the original of one that is retransformed.
+    Idle = 0,
+    /// It traces those that are loaded, from the start of the program on.
+    FromStart = 1,
+    /// It traces all, so that each can be restored: no modifier changes.
+    Attached = 2,
+}
+
+/// The agent of this process.
+#[derive(Debug)]
+pub(crate) struct Agent {
+    pub(crate) jvmti: Environment,
+    pub(crate) live: Live,
+    map_id: MapId,
+    properties: Vec<(String, String)>,
+    /// Set once the recorder runs.
+    loaders: OnceLock<Loaders>,
+    pub(crate) skips: Skips,
+    mode: AtomicU8,
+    disarmed: AtomicBool,
+}
+
+/// A class as the JVM shows it to the hook.
+pub(crate) struct Shown<'a> {
+    /// Null if it is not loaded yet.
+    pub(crate) redefined: jclass,
+    pub(crate) loader: jobject,
+    pub(crate) name: Option<&'a CStr>,
+    pub(crate) bytes: &'a [u8],
+}
+
+impl Agent {
+    /// Reads the settings, and takes the capabilities.
+    ///
+    /// # Errors
+    /// In words, why it cannot work.
+    pub(crate) fn new(jvmti: Environment, settings: &Path) -> Result<Self, String> {
+        let Settings { map, rules, waits, properties } =
+            Settings::read(settings).map_err(|error| error.to_string())?;
+        let options = Options { rules, waits: catalogue(&waits)?, ..Options::default() };
+        let map_id = MapId(RandomState::new().hash_one(std::process::id()).max(1));
+        let live =
+            Live::create(&options, &free_map(map), map_id).map_err(|error| notices::with_causes(&error))?;
+        let needed =
+            [capability::TAG_OBJECTS, capability::ALL_CLASS_HOOK_EVENTS, capability::RETRANSFORM_CLASSES];
+        match jvmti.add_capabilities(&Capabilities::of(&needed)) {
+            Ok(true) => {}
+            Ok(false) => return Err("this JVM shows an agent no classes".to_owned()),
+            Err(failed) => return Err(failed.to_string()),
+        }
+        Ok(Self {
+            jvmti,
+            live,
+            map_id,
+            properties,
+            loaders: OnceLock::new(),
+            skips: Skips::default(),
+            mode: AtomicU8::new(Mode::Idle as u8),
+            disarmed: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        let mode = self.mode.load(Ordering::Acquire);
+        [Mode::FromStart, Mode::Attached].into_iter().find(|known| *known as u8 == mode).unwrap_or(Mode::Idle)
+    }
+
+    /// Changes what becomes of classes from here on.
+    pub(crate) fn set_mode(&self, mode: Mode) {
+        self.mode.store(mode as u8, Ordering::Release);
+    }
+
+    /// Whether it has given up.
+    pub(crate) fn is_disarmed(&self) -> bool {
+        self.disarmed.load(Ordering::Relaxed)
+    }
+
+    /// Runs an event's work; after a panic, classes are no longer changed.
+    pub(crate) fn guarded(&self, work: impl FnOnce()) {
+        if self.is_disarmed() {
+            return;
+        }
+        if catch_unwind(AssertUnwindSafe(work)).is_err() {
+            self.disarm("the agent had a fault: classes that are loaded from here on are not traced");
+        }
+    }
+
+    fn disarm(&self, why: &str) {
+        if !self.disarmed.swap(true, Ordering::Relaxed) {
+            self.notify(false);
+            notices::warn(why);
+        }
+    }
+
+    /// Starts the recorder, with the calling thread as its main one unless another was set.
+    ///
+    /// # Errors
+    /// Why nothing is recorded.
+    pub(crate) fn start_recorder(&self, java: Java) -> Result<(), Refused> {
+        let started = runtime_classes::start(java, &self.properties, self.map_id).and_then(|method_beat| {
+            let because = Refused::Because(
+                "the JVM's class loaders are not OpenJDK's: run it with anrscope jvm --rewrite",
+            );
+            let loaders = Loaders::new(java, self.jvmti, method_beat).ok_or(because)?;
+            let _ = self.loaders.set(loaders);
+            Ok(())
+        });
+        if started.is_err() {
+            self.disarmed.store(true, Ordering::Relaxed);
+        }
+        started
+    }
+
+    /// Which loaders find the class that is called; `None` before the recorder runs.
+    pub(crate) fn loaders(&self) -> Option<&Loaders> {
+        self.loaders.get()
+    }
+
+    /// Asks the JVM for classes, or no longer.
+    ///
+    /// Returns whether it shows them.
+    pub(crate) fn notify(&self, on: bool) -> bool {
+        if !on {
+            let _ = self.jvmti.notify(event::CLASS_PREPARE, false);
+        }
+        self.jvmti.notify(event::CLASS_FILE_LOAD_HOOK, on).is_ok()
+    }
+
+    /// The new bytes of a class; `None` leaves it alone. Runs no Java code.
+    pub(crate) fn class(&self, java: Java, class: &Shown<'_>) -> Option<Vec<u8>> {
+        let loaders = self.loaders.get()?;
+        // A class without a name is hidden, or defined by an old internal way; its class file names none either.
+        let name = class.name?;
+        let mode = self.mode();
+        if mode == Mode::Idle || loaders::is_of_jdk(name.to_bytes()) {
+            return None;
+        }
+        let redefined = !class.redefined.is_null();
+        match loaders.of(java, self.jvmti, class.loader) {
+            Loader::Finds => {}
+            Loader::Jdk | Loader::Blind => return None,
+            Loader::Unasked => {
+                if !redefined {
+                    self.leave(loaders, name);
+                }
+                return None;
+            }
+        }
+        let redefines =
+            match mode == Mode::Attached || redefined && self.jvmti.tag(class.redefined) == KEEPS_FLAGS {
+                true => Redefines::Yes,
+                // As it was when the class was loaded.
+                false => Redefines::No,
+            };
+        match self.live.class(class.bytes, redefines) {
+            Decision::Rewritten { bytes, skipped } => {
+                skipped.iter().for_each(|(method, reason)| self.skips.add(method, reason));
+                Some(bytes)
+            }
+            Decision::Left(left) => {
+                self.left(name, &left);
+                None
+            }
+        }
+    }
+
+    /// Leaves a class for the event that it is linked.
+    pub(crate) fn leave(&self, loaders: &Loaders, name: &CStr) {
+        if loaders.leave(name) {
+            // Only while there are such classes. A failure leaves them untraced.
+            let _ = self.jvmti.notify(event::CLASS_PREPARE, true);
+        }
+    }
+
+    fn left(&self, name: &CStr, left: &Left) {
+        match left {
+            Left::NothingToTrace | Left::Stopped => {}
+            // Another tool, or an earlier run, has instrumented the program.
+            Left::Skipped(reason @ SkipReason::AlreadyInstrumented) => self.skips.add("a class", reason),
+            Left::Skipped(reason) => self.skips.add(&name.to_string_lossy(), reason),
+            Left::IdsUsedUp | Left::MapNotWritten(_) => {
+                self.disarm(&format!("classes that are loaded from here on are not traced: {left}"));
+            }
+        }
+    }
+
+    /// A class was linked, and has not run yet. Runs Java code.
+    pub(crate) fn prepared(&self, java: Java, class: jclass) -> Option<()> {
+        let loaders = self.loaders.get()?;
+        let signature = self.jvmti.signature(class).ok()?;
+        let name = signature.strip_prefix('L')?.strip_suffix(';')?;
+        if !loaders.take(&std::ffi::CString::new(name).ok()?) {
+            return None;
+        }
+        let loader = self.jvmti.loader(class).ok()?;
+        if loaders.ask(java, self.jvmti, loader) == Loader::Finds {
+            self.keep_flags(class);
+            if let Err(failed) = self.jvmti.retransform(&[class]) {
+                self.skips.add(name, &failed);
+            }
+        } else {
+            self.skips.add(name, &"its class loader does not find dev.anrscope.MethodBeat");
+        }
+        Some(())
+    }
+
+    /// Notes that the class is changed after it was loaded.
+    pub(crate) fn keep_flags(&self, class: jclass) {
+        self.jvmti.set_tag(class, KEEPS_FLAGS);
+    }
+}
+
+/// Where the map is written. A JVM that the program has started with its own options may find the program's map there,
+/// and writes one beside it, with its pid in the name.
+fn free_map(map: PathBuf) -> MapPaths {
+    let map = match map.exists() {
+        true => {
+            let stem = map.file_stem().unwrap_or_default().to_string_lossy();
+            map.with_file_name(format!("{stem}-{}.txt", std::process::id()))
+        }
+        false => map,
+    };
+    MapPaths { ignored: None, ..MapPaths::beside(map) }
+}
+
+fn catalogue(waits: &Waits) -> Result<Option<Catalogue>, String> {
+    let mut catalogue = Catalogue::default();
+    if let Waits::File(path) = waits {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| format!("cannot read {}: {error}: correct waits=", path.display()))?;
+        catalogue.add(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok((*waits != Waits::Off).then_some(catalogue))
+}

@@ -1,0 +1,176 @@
+//! A program that runs already: its classes are changed, and restored later. Any number of times.
+//!
+//! The recorder is started once and paused in between, since a process has one recording. A method that runs already goes
+//! on as it is: its callees are seen, it is not.
+
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use jni::sys::{JavaVM, jclass};
+use trace_runtime::Clock;
+
+use crate::agent::{Agent, Mode};
+use crate::java::Java;
+use crate::loaded::{self, State};
+use crate::loaders::{Loader, is_of_jdk};
+use crate::runtime_classes::Refused;
+use crate::threads;
+
+/// The clock to resume with.
+static CLOCK: Mutex<Option<Clock>> = Mutex::new(None);
+
+/// What `anrscope attach` asks for: `start=SETTINGS` or `stop=SETTINGS`. If it cannot be done, the reason is in the file
+/// SETTINGS.error.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    /// Trace the program with the settings in this file; after the first time, with those of the first time.
+    Start(PathBuf),
+    /// Restore the classes, and pause the recording.
+    Stop(PathBuf),
+}
+
+impl Command {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some(("start", settings)) => Ok(Self::Start(settings.into())),
+            Some(("stop", settings)) => Ok(Self::Stop(settings.into())),
+            _ => Err(format!("{text:?} is no command of the agent")),
+        }
+    }
+
+    /// Writes why the command was not obeyed, for the program that has given it.
+    pub(crate) fn answer(&self, why: &str) -> String {
+        let (Self::Start(settings) | Self::Stop(settings)) = self;
+        let mut file = settings.clone().into_os_string();
+        file.push(".error");
+        // If the disk is full, the number that the JVM answers has to do.
+        let _ = std::fs::write(Path::new(&file), why);
+        why.to_owned()
+    }
+}
+
+/// Records the program from here on; `first` starts the recorder.
+pub(crate) fn start(agent: &Agent, vm: *mut JavaVM, first: bool) -> Result<(), String> {
+    if agent.is_disarmed() {
+        return Err("the agent in this process has given up: restart the program".to_owned());
+    }
+    match agent.mode() {
+        Mode::Idle => {}
+        Mode::FromStart => return Err("the program was started by anrscope jvm, which records it".to_owned()),
+        Mode::Attached => {
+            return Err("another anrscope attach records this process: wait for its end".to_owned());
+        }
+    }
+    let vm = Vm(vm);
+    let work = |java: Java| {
+        if first {
+            trace_runtime::set_main_thread(threads::main_tid());
+            agent.start_recorder(java).map_err(|refused| match refused {
+                Refused::Off => "recording is switched off by -Danrscope.off=true".to_owned(),
+                Refused::Because(why) => why.to_owned(),
+            })?;
+        } else if let Some(clock) = *CLOCK.lock().unwrap_or_else(PoisonError::into_inner) {
+            trace_runtime::resume(clock);
+        }
+        agent.set_mode(Mode::Attached);
+        if !agent.notify(true) {
+            return Err("the JVM shows the agent no classes".to_owned());
+        }
+        change(agent, java);
+        Ok(())
+    };
+    on_own_thread(vm, work)
+}
+
+/// Restores the classes, and pauses the recording.
+pub(crate) fn stop(agent: &Agent, vm: *mut JavaVM) -> Result<(), String> {
+    if agent.mode() != Mode::Attached {
+        return Err("this process is not being recorded by anrscope attach".to_owned());
+    }
+    let vm = Vm(vm);
+    let work = |java: Java| {
+        // The JVM starts from the original bytes, and nothing changes them any more.
+        agent.set_mode(Mode::Idle);
+        restore(agent, java);
+        agent.notify(false);
+        let mut clock = CLOCK.lock().unwrap_or_else(PoisonError::into_inner);
+        *clock = trace_runtime::clock().or(*clock);
+        trace_runtime::pause();
+        Ok(())
+    };
+    on_own_thread(vm, work)
+}
+
+struct Vm(*mut JavaVM);
+
+fn on_own_thread(Vm(vm): Vm, work: impl FnOnce(Java) -> Result<(), String> + Send) -> Result<(), String> {
+    threads::on_own_thread(vm, work).unwrap_or_else(|| Err("the agent had a fault".to_owned()))
+}
+
+/// Changes the classes that are loaded already.
+fn change(agent: &Agent, java: Java) {
+    let (jvmti, Some(loaders)) = (agent.jvmti, agent.loaders()) else { return };
+    let Ok(classes) = jvmti.loaded_classes() else { return };
+    let mut linked = Vec::new();
+    for class in classes {
+        let Some(name) = name(agent, class).filter(|name| !is_of_jdk(name.as_bytes())) else { continue };
+        let Ok(loader) = jvmti.loader(class) else { continue };
+        if loader.is_null() || loaded::state(jvmti, class) == State::Fixed {
+            continue;
+        }
+        let known = match loaders.of(java, jvmti, loader) {
+            Loader::Unasked => loaders.ask(java, jvmti, loader),
+            known => known,
+        };
+        if known != Loader::Finds {
+            continue;
+        }
+        agent.keep_flags(class);
+        if loaded::state(jvmti, class) == State::Loaded {
+            // Its turn comes when it is linked, unless that has just happened.
+            let Ok(name) = CString::new(name) else { continue };
+            agent.leave(loaders, &name);
+            if loaded::state(jvmti, class) != State::Linked || !loaders.take(&name) {
+                continue;
+            }
+        }
+        linked.push(class);
+    }
+    loaded::retransform(jvmti, &linked, &mut |class, failed| {
+        agent.skips.add(&name(agent, class).unwrap_or_default(), &failed);
+    });
+}
+
+/// Restores the classes that were changed.
+fn restore(agent: &Agent, _java: Java) {
+    let Ok(classes) = agent.jvmti.loaded_classes() else { return };
+    let is_changed = |class: &jclass| {
+        agent.jvmti.loader(*class).is_ok_and(|loader| !loader.is_null())
+            && loaded::state(agent.jvmti, *class) == State::Linked
+            && name(agent, *class).is_some_and(|name| agent.live.has(&name))
+    };
+    let changed: Vec<jclass> = classes.into_iter().filter(is_changed).collect();
+    loaded::retransform(agent.jvmti, &changed, &mut |class, failed| {
+        agent.skips.add(&format!("{} stays changed, and", name(agent, class).unwrap_or_default()), &failed);
+    });
+}
+
+/// The internal name of a class; `None` for an array or a primitive type.
+fn name(agent: &Agent, class: jclass) -> Option<String> {
+    let signature = agent.jvmti.signature(class).ok()?;
+    Some(signature.strip_prefix('L')?.strip_suffix(';')?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_name_their_settings() {
+        assert_eq!(Command::parse("start=/a=b"), Ok(Command::Start("/a=b".into())));
+        assert_eq!(Command::parse("stop=/a"), Ok(Command::Stop("/a".into())));
+        assert!(Command::parse("").is_err() && Command::parse("pause=/a").is_err());
+    }
+}

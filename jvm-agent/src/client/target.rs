@@ -1,0 +1,257 @@
+//! The process to attach to: whether it can be, by what /proc shows (man 5 proc).
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::protocol;
+
+/// A JVM that agents can be loaded into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Its pid.
+    pid: u32,
+    /// Its pid in its own namespace.
+    inner_pid: u32,
+    /// When it started, in clock ticks since the system did.
+    started: u64,
+    /// Whether it catches SIGQUIT, which would end it otherwise.
+    catches_quit: bool,
+}
+
+/// Why an agent cannot be loaded.
+#[derive(Debug)]
+pub enum AttachError {
+    /// There is no such process.
+    NoProcess(u32),
+    /// What /proc has about it cannot be read.
+    Unreadable(u32, io::Error),
+    /// It belongs to another user.
+    OtherUser(u32, u32),
+    /// It is no JVM.
+    NoJvm(u32),
+    /// It is a JVM with another protocol.
+    OtherJvm(u32, &'static str),
+    /// It was started with an option that forbids it.
+    Forbidden(u32, &'static str),
+    /// It takes no SIGQUIT, and has no socket.
+    NoSignal(u32),
+    /// It did not listen.
+    Silent(u32),
+    /// The connection failed.
+    Connection(u32, io::Error),
+    /// The JVM could not load the agent, and said this.
+    Refused(u32, String),
+    /// The agent could not do what it was asked for; its number.
+    Agent(u32, i32),
+}
+
+impl fmt::Display for AttachError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoProcess(pid) => write!(f, "there is no process {pid}: name the pid of a running JVM"),
+            Self::Unreadable(pid, error) => {
+                write!(f, "cannot read /proc/{pid}: {error}: run it as the process's user")
+            }
+            Self::OtherUser(pid, uid) => {
+                write!(
+                    f,
+                    "process {pid} belongs to user {uid}, and a JVM takes agents of its own user only: run it as that user"
+                )
+            }
+            Self::NoJvm(pid) => write!(
+                f,
+                "process {pid} is no JVM (it has not loaded libjvm.so): name the pid of java itself"
+            ),
+            Self::OtherJvm(pid, name) => {
+                write!(
+                    f,
+                    "process {pid} runs {name}, which takes agents in another way: start the program with anrscope jvm"
+                )
+            }
+            Self::Forbidden(pid, option) => {
+                write!(
+                    f,
+                    "process {pid} was started with {option}, which forbids it: start the program with anrscope jvm"
+                )
+            }
+            Self::NoSignal(pid) => write!(
+                f,
+                "process {pid} does not catch SIGQUIT, which would end it, and does not listen (it may be starting, or was \
+                 started with -Xrs): try it again, or start the program with anrscope jvm"
+            ),
+            Self::Silent(pid) => write!(
+                f,
+                "process {pid} does not answer: it may be stopped, or its /tmp may be read-only; try it again, or start the \
+                 program with anrscope jvm"
+            ),
+            Self::Connection(pid, error) => write!(f, "cannot talk to process {pid}: {error}: try it again"),
+            Self::Refused(pid, text) => write!(f, "process {pid} does not load the agent: {text}"),
+            Self::Agent(pid, number) => write!(f, "the agent in process {pid} answers {number}"),
+        }
+    }
+}
+
+impl std::error::Error for AttachError {}
+
+impl Target {
+    /// Examines a process.
+    ///
+    /// # Errors
+    /// Why no agent can be loaded into it.
+    pub fn find(pid: u32) -> Result<Self, AttachError> {
+        let read = |name: &str| fs::read(format!("/proc/{pid}/{name}"));
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => AttachError::NoProcess(pid),
+            _ if error.raw_os_error() == Some(libc_esrch()) => AttachError::NoProcess(pid),
+            _ => AttachError::Unreadable(pid, error),
+        };
+        let status = String::from_utf8_lossy(&read("status").map_err(failed)?).into_owned();
+        let user = effective_uid(&status);
+        if let Some(uid) = user.filter(|uid| *uid != nix::unistd::geteuid().as_raw()) {
+            return Err(AttachError::OtherUser(pid, uid));
+        }
+        let maps = String::from_utf8_lossy(&read("maps").map_err(failed)?).into_owned();
+        if has_library(&maps, "libj9vm") {
+            return Err(AttachError::OtherJvm(pid, "OpenJ9"));
+        }
+        if !has_library(&maps, "libjvm.so") {
+            return Err(AttachError::NoJvm(pid));
+        }
+        let command = read("cmdline").map_err(failed)?;
+        if command.split(|byte| *byte == 0).any(|word| word == b"-XX:+DisableAttachMechanism") {
+            return Err(AttachError::Forbidden(pid, "-XX:+DisableAttachMechanism"));
+        }
+        let stat = String::from_utf8_lossy(&read("stat").map_err(failed)?).into_owned();
+        Ok(Self {
+            pid,
+            inner_pid: inner_pid(&status).unwrap_or(pid),
+            started: started(&stat).unwrap_or(0),
+            catches_quit: catches_quit(&status),
+        })
+    }
+
+    /// Its pid.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Its pid in its own namespace.
+    #[must_use]
+    pub fn inner_pid(&self) -> u32 {
+        self.inner_pid
+    }
+
+    /// When it started, in clock ticks since the system did: with the pid, its identity.
+    #[must_use]
+    pub fn started(&self) -> u64 {
+        self.started
+    }
+
+    /// Whether it still runs.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        let Ok(stat) = fs::read(format!("/proc/{}/stat", self.pid)) else { return false };
+        let stat = String::from_utf8_lossy(&stat);
+        let is_zombie =
+            stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']));
+        started(&stat) == Some(self.started) && !is_zombie
+    }
+
+    /// The place from here of a path in its mount namespace.
+    #[must_use]
+    pub fn path(&self, inside: &Path) -> PathBuf {
+        let root = PathBuf::from(format!("/proc/{}/root", self.pid));
+        root.join(inside.strip_prefix("/").unwrap_or(inside))
+    }
+
+    /// The path, in its mount namespace, of a library that it has loaded, by the start of the file's name. `None` if it has
+    /// none, or the file was removed.
+    #[must_use]
+    pub fn loaded(&self, name: &str) -> Option<PathBuf> {
+        let maps = fs::read(format!("/proc/{}/maps", self.pid)).ok()?;
+        let maps = String::from_utf8_lossy(&maps).into_owned();
+        let path = library_path(&maps, name)?;
+        (!path.ends_with(" (deleted)")).then(|| PathBuf::from(path))
+    }
+
+    /// Loads the library, unless it is loaded, and calls its `Agent_OnAttach` with these options. The path is one in the
+    /// target's mount namespace.
+    ///
+    /// # Errors
+    /// If the JVM does not listen, cannot load it, or the agent returns a number other than 0.
+    pub fn load(&self, library: &Path, options: &str) -> Result<(), AttachError> {
+        protocol::listen(self, self.catches_quit)?;
+        protocol::load(self, library, options)
+    }
+}
+
+/// `ESRCH`: the process ended while it was examined.
+fn libc_esrch() -> i32 {
+    nix::errno::Errno::ESRCH as i32
+}
+
+fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+}
+
+fn effective_uid(status: &str) -> Option<u32> {
+    field(status, "Uid")?.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// The last of `NSpid` is the innermost namespace's. Kernels before 4.1 have no such line.
+fn inner_pid(status: &str) -> Option<u32> {
+    field(status, "NSpid")?.split_whitespace().last()?.parse().ok()
+}
+
+fn catches_quit(status: &str) -> bool {
+    const SIGQUIT: u32 = 3;
+    let caught = field(status, "SigCgt").and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    caught.is_some_and(|mask| mask & 1 << (SIGQUIT - 1) != 0)
+}
+
+/// Field 22 of `stat`; the name, in parentheses, may have blanks.
+fn started(stat: &str) -> Option<u64> {
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+}
+
+fn library_path<'a>(maps: &'a str, name: &str) -> Option<&'a str> {
+    // The path is the sixth field, and may have blanks.
+    let path = |line: &'a str| line.find('/').map(|at| &line[at..]);
+    maps.lines()
+        .filter_map(path)
+        .find(|path| path.rsplit('/').next().is_some_and(|file| file.starts_with(name)))
+}
+
+fn has_library(maps: &str, name: &str) -> bool {
+    library_path(maps, name).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_proc_shows_is_read() {
+        let status = "Name:\tjava\nUid:\t0\t1000\t0\t0\nNSpid:\t812\t7\nSigCgt:\t2000000181005ccf\n";
+        assert_eq!((effective_uid(status), inner_pid(status)), (Some(1000), Some(7)));
+        assert!(catches_quit(status) && !catches_quit("SigCgt:\t0000000000000002\n") && !catches_quit(""));
+        let stat = "812 (a) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20";
+        assert_eq!(started(stat), Some(4711));
+        let maps = "7f-80 r-xp 00000000 08:01 12 /usr/lib/j v/libjvm.so\n80-81 rw-p 0 00:00 0 [stack]\n\
+                    90-91 r-xp 0 08:01 1 /tmp/x/libanrscope.so (deleted)\n";
+        assert_eq!(library_path(maps, "libjvm.so"), Some("/usr/lib/j v/libjvm.so"));
+        assert!(!has_library(maps, "libj9vm") && has_library(maps, "libanrscope.so"));
+    }
+
+    #[test]
+    fn a_process_that_is_no_jvm_is_refused() {
+        let own = Target::find(std::process::id()).unwrap_err().to_string();
+        assert!(own.contains("is no JVM"), "{own}");
+        // Above the highest pid of Linux, 2^22.
+        let none = Target::find(5_000_000).unwrap_err().to_string();
+        assert!(none.contains("no process 5000000"), "{none}");
+    }
+}

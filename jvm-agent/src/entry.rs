@@ -1,0 +1,175 @@
+//! What the JVM calls: the start of the agent, and its events.
+
+use std::ffi::{CStr, c_char, c_uchar, c_void};
+use std::panic::catch_unwind;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use jni::sys::{JNI_ERR, JNI_OK, JNIEnv, JavaVM, jclass, jint, jobject};
+
+use crate::agent::{Agent, Mode, Shown};
+use crate::attached::{self, Command};
+use crate::environment::Environment;
+use crate::java::Java;
+use crate::jvmti::{Callbacks, Env, event, jthread};
+use crate::notices;
+use crate::runtime_classes::Refused;
+
+static AGENT: OnceLock<Agent> = OnceLock::new();
+
+/// Starts the agent before the JVM runs Java code. The option is the path of a settings file.
+///
+/// # Safety
+/// Only the JVM may call it.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Agent_OnLoad(
+    vm: *mut JavaVM,
+    options: *const c_char,
+    _reserved: *mut c_void,
+) -> jint {
+    let begun = catch_unwind(|| {
+        // SAFETY: the JVM's promise.
+        let agent = unsafe { begin(vm, path(options)?) }?;
+        agent.jvmti.notify(event::VM_INIT, true).map_err(|failed| failed.to_string())
+    });
+    match begun {
+        Ok(Ok(())) => {}
+        Ok(Err(why)) => notices::nothing_is_recorded(&why),
+        Err(_) => notices::nothing_is_recorded("the agent had a fault"),
+    }
+    // An error would end the JVM.
+    JNI_OK
+}
+
+/// Takes a command of `anrscope attach` while the program runs: see [`Command`].
+///
+/// # Safety
+/// Only the JVM may call it.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Agent_OnAttach(
+    vm: *mut JavaVM,
+    options: *const c_char,
+    _reserved: *mut c_void,
+) -> jint {
+    let done = catch_unwind(|| {
+        // SAFETY: the JVM passes a text that ends with a zero, or null.
+        let command = Command::parse(unsafe { text(options) }?)?;
+        let done = match (&command, AGENT.get()) {
+            (Command::Start(settings), None) => {
+                // SAFETY: the JVM's promise.
+                let agent = unsafe { begin(vm, settings) };
+                agent.and_then(|agent| attached::start(agent, vm, true))
+            }
+            (Command::Start(_), Some(agent)) => attached::start(agent, vm, false),
+            (Command::Stop(_), Some(agent)) => attached::stop(agent, vm),
+            (Command::Stop(_), None) => Err("no agent was started in this process".to_owned()),
+        };
+        done.map_err(|why| command.answer(&why))
+    });
+    match done {
+        Ok(Ok(())) => JNI_OK,
+        _ => JNI_ERR,
+    }
+}
+
+/// The text of the options.
+///
+/// # Safety
+/// It must be null, or end with a zero.
+unsafe fn text<'a>(options: *const c_char) -> Result<&'a str, String> {
+    let options = match options.is_null() {
+        true => c"",
+        // SAFETY: the caller's promise.
+        false => unsafe { CStr::from_ptr(options) },
+    };
+    options.to_str().map_err(|_| "the options of the agent are not UTF-8".to_owned())
+}
+
+/// # Safety
+/// As for [`text`].
+unsafe fn path<'a>(options: *const c_char) -> Result<&'a Path, String> {
+    // SAFETY: the caller's promise.
+    unsafe { text(options) }.map(Path::new)
+}
+
+/// Creates the agent of this process.
+///
+/// # Safety
+/// `vm` must be the JVM that has called.
+unsafe fn begin(vm: *mut JavaVM, settings: &Path) -> Result<&'static Agent, String> {
+    // SAFETY: the caller's promise.
+    let jvmti = unsafe { Environment::create(vm) }.ok_or("this JVM has no JVM TI")?;
+    let agent = Agent::new(jvmti, settings)?;
+    if AGENT.set(agent).is_err() {
+        return Err("the agent was loaded twice".to_owned());
+    }
+    let callbacks = Callbacks::new(vm_init, class_file_load_hook, class_prepare);
+    jvmti.set_callbacks(&callbacks).map_err(|failed| failed.to_string())?;
+    AGENT.get().ok_or_else(|| "the agent is gone".to_owned())
+}
+
+unsafe extern "system" fn vm_init(_jvmti: *mut Env, jni: *mut JNIEnv, _thread: jthread) {
+    let Some(agent) = AGENT.get() else { return };
+    // SAFETY: the JVM passes this thread's environment, which is used during the event only.
+    let Some(java) = (unsafe { Java::new(jni) }) else { return };
+    // The thread that will run `main` is the recorder's main thread.
+    agent.guarded(|| match agent.start_recorder(java) {
+        Ok(()) => {
+            agent.set_mode(Mode::FromStart);
+            if !agent.notify(true) {
+                notices::nothing_is_recorded("the JVM shows the agent no classes");
+            }
+        }
+        Err(Refused::Off) => {}
+        Err(Refused::Because(why)) => notices::nothing_is_recorded(why),
+    });
+}
+
+#[allow(clippy::too_many_arguments, reason = "the JVM's")]
+unsafe extern "system" fn class_file_load_hook(
+    _jvmti: *mut Env,
+    jni: *mut JNIEnv,
+    redefined: jclass,
+    loader: jobject,
+    name: *const c_char,
+    _protection_domain: jobject,
+    length: jint,
+    bytes: *const c_uchar,
+    new_length: *mut jint,
+    new_bytes: *mut *mut c_uchar,
+) {
+    // The boot loader's classes, half of all, are never changed.
+    if loader.is_null() {
+        return;
+    }
+    let Some(agent) = AGENT.get() else { return };
+    // SAFETY: as in `vm_init`.
+    let Some(java) = (unsafe { Java::new(jni) }) else { return };
+    let Ok(length) = usize::try_from(length) else { return };
+    // SAFETY: the JVM passes a text that ends with a zero, or null, and as many bytes as it says.
+    let (name, bytes) = unsafe {
+        let name = (!name.is_null()).then(|| CStr::from_ptr(name));
+        (name, std::slice::from_raw_parts(bytes, length))
+    };
+    let shown = Shown { redefined, loader, name, bytes };
+    agent.guarded(|| {
+        let Some(changed) = agent.class(java, &shown) else { return };
+        let Ok(length) = jint::try_from(changed.len()) else { return };
+        if let Some(memory) = agent.jvmti.allocated(&changed) {
+            // SAFETY: the JVM passes places for the result.
+            unsafe {
+                new_length.write(length);
+                new_bytes.write(memory);
+            }
+        }
+    });
+}
+
+unsafe extern "system" fn class_prepare(_jvmti: *mut Env, jni: *mut JNIEnv, _thread: jthread, class: jclass) {
+    let Some(agent) = AGENT.get() else { return };
+    // SAFETY: as in `vm_init`.
+    let Some(java) = (unsafe { Java::new(jni) }) else { return };
+    agent.guarded(|| {
+        agent.prepared(java, class);
+    });
+}

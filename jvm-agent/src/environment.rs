@@ -1,0 +1,176 @@
+//! The JVM TI environment of the agent, with results in place of error numbers.
+
+use std::ffi::{CStr, c_uchar};
+use std::fmt;
+use std::ptr::{null, null_mut};
+
+use jni::sys::{JavaVM, jclass, jint, jlong, jobject};
+
+use crate::jvmti::{self, Callbacks, Capabilities, DISABLE, ENABLE, Env, NONE, VERSION_1_2};
+
+/// The error of a JVM TI function, by its number in the specification's list "Error Codes".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Failed {
+    function: &'static str,
+    number: jint,
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} answers error {} of JVM TI", self.function, self.number)
+    }
+}
+
+fn checked(function: &'static str, number: jint) -> Result<(), Failed> {
+    if number == NONE { Ok(()) } else { Err(Failed { function, number }) }
+}
+
+/// The agent's environment. It is valid until the JVM ends: the agent never disposes it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Environment(*mut Env);
+
+// SAFETY: JVM TI functions may be called on any thread that is attached to the JVM ("Environments are ... shared among
+// threads").
+unsafe impl Send for Environment {}
+// SAFETY: as above.
+unsafe impl Sync for Environment {}
+
+impl Environment {
+    /// Creates an environment; `None` if the JVM has no JVM TI.
+    ///
+    /// # Safety
+    /// `vm` must be the JVM that has called the agent.
+    pub(crate) unsafe fn create(vm: *mut JavaVM) -> Option<Self> {
+        let mut env = null_mut();
+        // SAFETY: the caller's promise; the function writes one pointer.
+        let result = unsafe { ((**vm).v1_2.GetEnv)(vm, &raw mut env, VERSION_1_2) };
+        (result == jni::sys::JNI_OK && !env.is_null()).then_some(Self(env.cast()))
+    }
+
+    fn functions(&self) -> &jvmti::Functions {
+        // SAFETY: the JVM returned the environment, which points to its table; neither is ever freed.
+        unsafe { &**self.0 }
+    }
+
+    /// Asks for capabilities; returns whether the JVM has all of them to give.
+    pub(crate) fn add_capabilities(&self, wanted: &Capabilities) -> Result<bool, Failed> {
+        let mut potential = Capabilities::default();
+        // SAFETY: the function fills the structure.
+        let result = unsafe { (self.functions().get_potential_capabilities)(self.0, &raw mut potential) };
+        checked("GetPotentialCapabilities", result)?;
+        if !potential.has(wanted) {
+            return Ok(false);
+        }
+        // SAFETY: the function reads the structure.
+        checked("AddCapabilities", unsafe { (self.functions().add_capabilities)(self.0, wanted) })?;
+        Ok(true)
+    }
+
+    /// Sets the callbacks of all events.
+    pub(crate) fn set_callbacks(&self, callbacks: &Callbacks) -> Result<(), Failed> {
+        // SAFETY: the function copies as many bytes as it is told.
+        let result = unsafe {
+            (self.functions().set_event_callbacks)(self.0, callbacks, size_of::<Callbacks>() as jint)
+        };
+        checked("SetEventCallbacks", result)
+    }
+
+    /// Switches an event on or off, for all threads.
+    pub(crate) fn notify(&self, event: jint, on: bool) -> Result<(), Failed> {
+        let mode = if on { ENABLE } else { DISABLE };
+        // SAFETY: null stands for all threads.
+        let result =
+            unsafe { (self.functions().set_event_notification_mode)(self.0, mode, event, null_mut()) };
+        checked("SetEventNotificationMode", result)
+    }
+
+    /// Copies bytes into memory that the JVM frees. `None` if there is none.
+    pub(crate) fn allocated(&self, bytes: &[u8]) -> Option<*mut c_uchar> {
+        let mut memory = null_mut();
+        // SAFETY: the function writes one pointer.
+        let result = unsafe { (self.functions().allocate)(self.0, bytes.len() as jlong, &raw mut memory) };
+        if result != NONE || memory.is_null() {
+            return None;
+        }
+        // SAFETY: the memory is fresh and has room for as many bytes.
+        unsafe { memory.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        Some(memory)
+    }
+
+    /// The loader of a class as a local reference; null for the boot loader.
+    pub(crate) fn loader(&self, class: jclass) -> Result<jobject, Failed> {
+        let mut loader = null_mut();
+        // SAFETY: the caller has the class from the JVM; the function writes one reference.
+        checked("GetClassLoader", unsafe {
+            (self.functions().get_class_loader)(self.0, class, &raw mut loader)
+        })?;
+        Ok(loader)
+    }
+
+    /// The signature of a class, such as `Lcom/example/Main;`.
+    pub(crate) fn signature(&self, class: jclass) -> Result<String, Failed> {
+        let mut text = null_mut();
+        // SAFETY: the function writes one pointer; the second may be null.
+        let result =
+            unsafe { (self.functions().get_class_signature)(self.0, class, &raw mut text, null_mut()) };
+        checked("GetClassSignature", result)?;
+        // SAFETY: the text ends with a zero, and is ours until it is given back.
+        let signature = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
+        // SAFETY: the JVM has allocated it.
+        unsafe { (self.functions().deallocate)(self.0, text.cast()) };
+        Ok(signature)
+    }
+
+    /// The tag of an object, 0 without one. Tags of other agents are not seen.
+    pub(crate) fn tag(&self, object: jobject) -> jlong {
+        let mut tag = 0;
+        // SAFETY: the caller has the object from the JVM; the function writes one number.
+        unsafe { (self.functions().get_tag)(self.0, object, &raw mut tag) };
+        tag
+    }
+
+    /// Tags an object.
+    pub(crate) fn set_tag(&self, object: jobject, tag: jlong) {
+        // SAFETY: the caller has the object from the JVM. Out of memory, the tag stays as it was.
+        unsafe { (self.functions().set_tag)(self.0, object, tag) };
+    }
+
+    /// The status of a class: bits of [`jvmti::class_status`].
+    pub(crate) fn status(&self, class: jclass) -> jint {
+        let mut status = 0;
+        // SAFETY: the caller has the class from the JVM; the function writes one number.
+        unsafe { (self.functions().get_class_status)(self.0, class, &raw mut status) };
+        status
+    }
+
+    /// Whether the JVM lets a class be redefined.
+    pub(crate) fn is_modifiable(&self, class: jclass) -> bool {
+        let mut is_modifiable = 0;
+        // SAFETY: as above.
+        unsafe { (self.functions().is_modifiable_class)(self.0, class, &raw mut is_modifiable) };
+        is_modifiable != 0
+    }
+
+    /// All loaded classes, as local references.
+    pub(crate) fn loaded_classes(&self) -> Result<Vec<jclass>, Failed> {
+        let (mut count, mut classes) = (0, null_mut());
+        // SAFETY: the function writes a number and a pointer.
+        let result =
+            unsafe { (self.functions().get_loaded_classes)(self.0, &raw mut count, &raw mut classes) };
+        checked("GetLoadedClasses", result)?;
+        let count = usize::try_from(count).unwrap_or(0);
+        // SAFETY: the JVM has filled that many references, which are ours until they are given back.
+        let all = unsafe { std::slice::from_raw_parts(classes, count) }.to_vec();
+        // SAFETY: the JVM has allocated them.
+        unsafe { (self.functions().deallocate)(self.0, classes.cast()) };
+        Ok(all)
+    }
+
+    /// Has the JVM ask for the bytes of these classes again, and replace their methods.
+    pub(crate) fn retransform(&self, classes: &[jclass]) -> Result<(), Failed> {
+        let first = if classes.is_empty() { null() } else { classes.as_ptr() };
+        // SAFETY: the function reads as many references as it is told.
+        let result = unsafe { (self.functions().retransform_classes)(self.0, classes.len() as jint, first) };
+        checked("RetransformClasses", result)
+    }
+}

@@ -1,0 +1,145 @@
+//! Calls of Java through JNI, as few as the agent needs. An exception counts as a failure and is cleared.
+
+use std::ffi::CStr;
+use std::ptr::null_mut;
+
+use jni::sys::{JNI_OK, JNIEnv, JNINativeMethod, jclass, jmethodID, jobject, jvalue};
+use trace_runtime::NativeMethod;
+
+/// The calling thread's JNI environment, for the duration of an event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Java(*mut JNIEnv);
+
+/// Calls a function of the JNI table that exists since JNI 1.2.
+macro_rules! call {
+    ($java:expr, $version:ident . $function:ident ( $($argument:expr),* )) => {
+        // SAFETY: the environment is the calling thread's and valid during the event, and every argument comes from the
+        // JVM or is a text that ends with a zero.
+        unsafe { ((**$java.0).$version.$function)($java.0, $($argument),*) }
+    };
+}
+
+impl Java {
+    /// # Safety
+    /// `env` must be the environment that the JVM has passed to the event on this thread, and the result must not be used
+    /// after the event.
+    pub(crate) unsafe fn new(env: *mut JNIEnv) -> Option<Self> {
+        (!env.is_null()).then_some(Self(env))
+    }
+
+    /// Clears a pending exception; returns whether there was one.
+    fn failed(self) -> bool {
+        let pending = call!(self, v1_2.ExceptionCheck());
+        if pending {
+            call!(self, v1_2.ExceptionClear());
+        }
+        pending
+    }
+
+    /// `result` if it is an object and there is no exception.
+    fn object(self, result: jobject) -> Option<jobject> {
+        (!self.failed() && !result.is_null()).then_some(result)
+    }
+
+    /// A class that the system's class loader finds, by its internal name.
+    pub(crate) fn class(self, name: &CStr) -> Option<jclass> {
+        self.object(call!(self, v1_2.FindClass(name.as_ptr())))
+    }
+
+    /// The class of an object.
+    pub(crate) fn class_of(self, object: jobject) -> jclass {
+        call!(self, v1_2.GetObjectClass(object))
+    }
+
+    /// Defines a class in the boot loader.
+    pub(crate) fn define(self, name: &CStr, bytes: &[u8]) -> Option<jclass> {
+        let length = bytes.len() as i32;
+        self.object(call!(self, v1_2.DefineClass(name.as_ptr(), null_mut(), bytes.as_ptr().cast(), length)))
+    }
+
+    /// Registers the native methods of a class.
+    pub(crate) fn register(self, class: jclass, methods: &[NativeMethod]) -> bool {
+        let methods: Vec<JNINativeMethod> = methods
+            .iter()
+            .map(|method| JNINativeMethod {
+                name: method.name.as_ptr().cast_mut(),
+                signature: method.descriptor.as_ptr().cast_mut(),
+                fnPtr: method.function.cast_mut().cast(),
+            })
+            .collect();
+        let result = call!(self, v1_2.RegisterNatives(class, methods.as_ptr(), methods.len() as i32));
+        !self.failed() && result == JNI_OK
+    }
+
+    /// A method of a class, declared or inherited.
+    pub(crate) fn method(self, class: jclass, name: &CStr, descriptor: &CStr) -> Option<jmethodID> {
+        let method = call!(self, v1_2.GetMethodID(class, name.as_ptr(), descriptor.as_ptr()));
+        (!self.failed() && !method.is_null()).then_some(method)
+    }
+
+    fn static_method(self, class: jclass, name: &CStr, descriptor: &CStr) -> Option<jmethodID> {
+        let method = call!(self, v1_2.GetStaticMethodID(class, name.as_ptr(), descriptor.as_ptr()));
+        (!self.failed() && !method.is_null()).then_some(method)
+    }
+
+    /// Calls a static method that returns an object.
+    pub(crate) fn call_static(
+        self,
+        class: jclass,
+        name: &CStr,
+        descriptor: &CStr,
+        arguments: &[jvalue],
+    ) -> Option<jobject> {
+        let method = self.static_method(class, name, descriptor)?;
+        self.object(call!(self, v1_2.CallStaticObjectMethodA(class, method, arguments.as_ptr())))
+    }
+
+    /// Calls a static method without parameters that returns a boolean; `None` if it throws.
+    pub(crate) fn call_static_boolean(self, class: jclass, name: &CStr) -> Option<bool> {
+        let method = self.static_method(class, name, c"()Z")?;
+        let result = call!(self, v1_2.CallStaticBooleanMethodA(class, method, [].as_ptr()));
+        (!self.failed()).then_some(result)
+    }
+
+    /// Calls a method without parameters that returns an object.
+    pub(crate) fn call(self, object: jobject, name: &CStr, descriptor: &CStr) -> Option<jobject> {
+        let method = self.method(self.class_of(object), name, descriptor)?;
+        self.object(call!(self, v1_2.CallObjectMethodA(object, method, [].as_ptr())))
+    }
+
+    /// The value of a field with an object.
+    pub(crate) fn field(self, object: jobject, name: &CStr, descriptor: &CStr) -> Option<jobject> {
+        let field = call!(self, v1_2.GetFieldID(self.class_of(object), name.as_ptr(), descriptor.as_ptr()));
+        if self.failed() || field.is_null() {
+            return None;
+        }
+        Some(call!(self, v1_2.GetObjectField(object, field)))
+    }
+
+    /// Creates a Java string.
+    pub(crate) fn string(self, text: &str) -> Option<jobject> {
+        let units: Vec<u16> = text.encode_utf16().collect();
+        let length = i32::try_from(units.len()).ok()?;
+        self.object(call!(self, v1_2.NewString(units.as_ptr(), length)))
+    }
+
+    /// Whether two references are to the same object.
+    pub(crate) fn is_same(self, one: jobject, other: jobject) -> bool {
+        call!(self, v1_2.IsSameObject(one, other))
+    }
+
+    /// A reference that lasts beyond the event.
+    pub(crate) fn global(self, object: jobject) -> Option<Global> {
+        let global = call!(self, v1_2.NewGlobalRef(object));
+        (!global.is_null()).then_some(Global(global))
+    }
+}
+
+/// A reference that is never given back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Global(pub(crate) jobject);
+
+// SAFETY: a global reference is valid on every thread (JNI specification, "Global and Local References").
+unsafe impl Send for Global {}
+// SAFETY: as above.
+unsafe impl Sync for Global {}

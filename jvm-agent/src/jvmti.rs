@@ -1,0 +1,210 @@
+//! JVM TI, as far as the agent needs it: numbers and shapes of the specification "JVM Tool Interface", which are the
+//! same since version 1.2 (Java 6).
+//!
+//! The function table has a slot for each function. The specification's list "Function Table" numbers them from 1; slot
+//! `n` is at index `n - 1`. All numbers here are from that list and from the list "Event Index".
+
+use std::ffi::{c_char, c_uchar, c_void};
+
+use jni::sys::{JNIEnv, jclass, jint, jlong, jobject};
+
+/// A `java.lang.Thread`.
+#[allow(non_camel_case_types, reason = "as in jni::sys")]
+pub(crate) type jthread = jobject;
+
+/// The version that is asked of `GetEnv`: 1.2, with which every later JVM answers ("Retrieving the JVM TI Environment").
+pub(crate) const VERSION_1_2: jint = 0x3001_0200;
+
+/// `JNI_VERSION_1_6`.
+pub(crate) const VERSION_JNI_1_6: jint = 0x0001_0006;
+
+/// `JVMTI_ERROR_NONE`.
+pub(crate) const NONE: jint = 0;
+
+/// `JVMTI_ENABLE` of `SetEventNotificationMode`.
+pub(crate) const ENABLE: jint = 1;
+/// `JVMTI_DISABLE`.
+pub(crate) const DISABLE: jint = 0;
+
+/// Events by their numbers.
+pub(crate) mod event {
+    use super::jint;
+
+    pub(crate) const VM_INIT: jint = 50;
+    pub(crate) const CLASS_FILE_LOAD_HOOK: jint = 54;
+    pub(crate) const CLASS_PREPARE: jint = 56;
+}
+
+/// A function with other parameters than those that are needed here.
+type Unused = *const c_void;
+
+/// A JVM TI environment: a pointer to its function table.
+pub(crate) type Env = *const Functions;
+
+/// The function table up to slot 152.
+#[repr(C)]
+pub(crate) struct Functions {
+    slots_1: [Unused; 1],
+    /// Slot 2. The function is variadic; no further arguments are defined.
+    pub(crate) set_event_notification_mode: unsafe extern "C" fn(*mut Env, jint, jint, jthread, ...) -> jint,
+    slots_3_to_44: [Unused; 42],
+    /// Slot 45.
+    pub(crate) is_modifiable_class: unsafe extern "system" fn(*mut Env, jclass, *mut u8) -> jint,
+    /// Slot 46.
+    pub(crate) allocate: unsafe extern "system" fn(*mut Env, jlong, *mut *mut c_uchar) -> jint,
+    /// Slot 47.
+    pub(crate) deallocate: unsafe extern "system" fn(*mut Env, *mut c_uchar) -> jint,
+    /// Slot 48.
+    pub(crate) get_class_signature:
+        unsafe extern "system" fn(*mut Env, jclass, *mut *mut c_char, *mut *mut c_char) -> jint,
+    /// Slot 49.
+    pub(crate) get_class_status: unsafe extern "system" fn(*mut Env, jclass, *mut jint) -> jint,
+    slots_50_to_56: [Unused; 7],
+    /// Slot 57.
+    pub(crate) get_class_loader: unsafe extern "system" fn(*mut Env, jclass, *mut jobject) -> jint,
+    slots_58_to_77: [Unused; 20],
+    /// Slot 78.
+    pub(crate) get_loaded_classes: unsafe extern "system" fn(*mut Env, *mut jint, *mut *mut jclass) -> jint,
+    slots_79_to_105: [Unused; 27],
+    /// Slot 106.
+    pub(crate) get_tag: unsafe extern "system" fn(*mut Env, jobject, *mut jlong) -> jint,
+    /// Slot 107.
+    pub(crate) set_tag: unsafe extern "system" fn(*mut Env, jobject, jlong) -> jint,
+    slots_108_to_121: [Unused; 14],
+    /// Slot 122.
+    pub(crate) set_event_callbacks: unsafe extern "system" fn(*mut Env, *const Callbacks, jint) -> jint,
+    slots_123_to_139: [Unused; 17],
+    /// Slot 140.
+    pub(crate) get_potential_capabilities: unsafe extern "system" fn(*mut Env, *mut Capabilities) -> jint,
+    slots_141: [Unused; 1],
+    /// Slot 142.
+    pub(crate) add_capabilities: unsafe extern "system" fn(*mut Env, *const Capabilities) -> jint,
+    slots_143_to_151: [Unused; 9],
+    /// Slot 152.
+    pub(crate) retransform_classes: unsafe extern "system" fn(*mut Env, jint, *const jclass) -> jint,
+}
+
+/// The offset of a slot, by its number in the specification.
+const fn slot(number: usize) -> usize {
+    (number - 1) * size_of::<*const c_void>()
+}
+
+const _: () = {
+    assert!(core::mem::offset_of!(Functions, set_event_notification_mode) == slot(2));
+    assert!(core::mem::offset_of!(Functions, is_modifiable_class) == slot(45));
+    assert!(core::mem::offset_of!(Functions, allocate) == slot(46));
+    assert!(core::mem::offset_of!(Functions, get_class_status) == slot(49));
+    assert!(core::mem::offset_of!(Functions, get_loaded_classes) == slot(78));
+    assert!(core::mem::offset_of!(Functions, get_class_loader) == slot(57));
+    assert!(core::mem::offset_of!(Functions, get_tag) == slot(106));
+    assert!(core::mem::offset_of!(Functions, set_event_callbacks) == slot(122));
+    assert!(core::mem::offset_of!(Functions, get_potential_capabilities) == slot(140));
+    assert!(core::mem::offset_of!(Functions, add_capabilities) == slot(142));
+    assert!(core::mem::offset_of!(Functions, retransform_classes) == slot(152));
+};
+
+/// The event `ClassFileLoadHook`.
+pub(crate) type ClassFileLoadHook = unsafe extern "system" fn(
+    jvmti: *mut Env,
+    jni: *mut JNIEnv,
+    class_being_redefined: jclass,
+    loader: jobject,
+    name: *const c_char,
+    protection_domain: jobject,
+    class_data_len: jint,
+    class_data: *const c_uchar,
+    new_class_data_len: *mut jint,
+    new_class_data: *mut *mut c_uchar,
+);
+
+/// The event `VMInit`.
+pub(crate) type ThreadEvent = unsafe extern "system" fn(jvmti: *mut Env, jni: *mut JNIEnv, thread: jthread);
+
+/// The event `ClassPrepare`.
+pub(crate) type ClassPrepare =
+    unsafe extern "system" fn(jvmti: *mut Env, jni: *mut JNIEnv, thread: jthread, class: jclass);
+
+/// The callbacks of events 50 to 56. The JVM takes those beyond as absent, since it is told the size.
+#[repr(C)]
+pub(crate) struct Callbacks {
+    /// Event 50.
+    vm_init: Option<ThreadEvent>,
+    /// Events 51 to 53.
+    unused_51_to_53: [Option<unsafe extern "system" fn()>; 3],
+    /// Event 54.
+    class_file_load_hook: Option<ClassFileLoadHook>,
+    /// Event 55.
+    unused_55: Option<unsafe extern "system" fn()>,
+    /// Event 56.
+    class_prepare: Option<ClassPrepare>,
+}
+
+impl Callbacks {
+    pub(crate) fn new(vm_init: ThreadEvent, hook: ClassFileLoadHook, prepare: ClassPrepare) -> Self {
+        Self {
+            vm_init: Some(vm_init),
+            unused_51_to_53: [None; 3],
+            class_file_load_hook: Some(hook),
+            unused_55: None,
+            class_prepare: Some(prepare),
+        }
+    }
+}
+
+/// Bits of `GetClassStatus`.
+pub(crate) mod class_status {
+    use super::jint;
+
+    /// `JVMTI_CLASS_STATUS_PREPARED`: the class is linked, and can be redefined.
+    pub(crate) const PREPARED: jint = 2;
+    /// `JVMTI_CLASS_STATUS_ERROR`.
+    pub(crate) const ERROR: jint = 8;
+    /// `JVMTI_CLASS_STATUS_ARRAY`.
+    pub(crate) const ARRAY: jint = 16;
+    /// `JVMTI_CLASS_STATUS_PRIMITIVE`.
+    pub(crate) const PRIMITIVE: jint = 32;
+}
+
+/// What an agent may do. The specification declares single bits in this order, and compilers for little-endian machines,
+/// the only ones that we build for, fill words from the lowest bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Capabilities([u32; 4]);
+
+/// Capabilities by their position in `jvmtiCapabilities`.
+pub(crate) mod capability {
+    /// `can_tag_objects`.
+    pub(crate) const TAG_OBJECTS: usize = 0;
+    /// `can_generate_all_class_hook_events`.
+    pub(crate) const ALL_CLASS_HOOK_EVENTS: usize = 26;
+    /// `can_retransform_classes`.
+    pub(crate) const RETRANSFORM_CLASSES: usize = 37;
+}
+
+impl Capabilities {
+    /// The capabilities with these positions.
+    pub(crate) fn of(positions: &[usize]) -> Self {
+        let mut all = Self::default();
+        for position in positions {
+            all.0[position / 32] |= 1 << (position % 32);
+        }
+        all
+    }
+
+    /// Whether all of `wanted` are among these.
+    pub(crate) fn has(&self, wanted: &Self) -> bool {
+        self.0.iter().zip(wanted.0).all(|(have, wanted)| have & wanted == wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capabilities_are_bits_from_the_lowest() {
+        let all = Capabilities::of(&[capability::TAG_OBJECTS, capability::RETRANSFORM_CLASSES]);
+        assert_eq!(all.0, [1, 1 << 5, 0, 0]);
+        assert!(all.has(&Capabilities::of(&[0])) && !all.has(&Capabilities::of(&[0, 26])));
+    }
+}

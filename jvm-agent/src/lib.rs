@@ -1,0 +1,53 @@
+//! The agent in a JVM: the recorder, and an instrumenter that changes classes as they are loaded.
+//!
+//! `java -agentpath:/path/libjvm_agent.so=/path/settings -jar app.jar` records the program; [`settings`](Settings)
+//! describes the file. The program keeps its class path, its jars and their signatures. The classes of every loader are
+//! traced, those of modules too; the JDK's own are not, nor are hidden classes, which JVM TI shows to no agent.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `jvmti` | numbers and shapes of JVM TI's specification |
+//! | `environment` | the functions of JVM TI that the agent calls |
+//! | `java` | the functions of JNI that it calls |
+//! | [`client`] | loads an agent into a JVM that runs already |
+//! | `settings` | the settings file |
+//! | `notices` | what it has to say |
+//! | `runtime_classes` | the classes that rewritten code calls, in the boot loader |
+//! | `loaders` | which class loaders find them |
+//! | `loaded` | classes that are loaded already |
+//! | `threads` | threads of a JVM that runs already |
+//! | `agent` | its state, and what it does with a class |
+//! | `attached` | a program that runs already: start and stop |
+//! | `entry` | what the JVM calls |
+
+mod settings;
+
+#[cfg(target_os = "linux")]
+pub mod client;
+
+#[cfg(target_os = "linux")]
+mod agent;
+#[cfg(target_os = "linux")]
+mod attached;
+#[cfg(target_os = "linux")]
+mod entry;
+#[cfg(target_os = "linux")]
+mod environment;
+#[cfg(target_os = "linux")]
+mod java;
+#[cfg(target_os = "linux")]
+mod jvmti;
+#[cfg(target_os = "linux")]
+mod loaded;
+#[cfg(target_os = "linux")]
+mod loaders;
+#[cfg(target_os = "linux")]
+mod notices;
+#[cfg(target_os = "linux")]
+mod runtime_classes;
+#[cfg(target_os = "linux")]
+mod threads;
+
+#[cfg(target_os = "linux")]
+pub use runtime_classes::CLASSES;
+pub use settings::{Settings, SettingsError, Waits};

@@ -1,0 +1,198 @@
+//! Which class loaders find the class that rewritten code calls.
+//!
+//! A loader that asks its parents first, up to the boot loader, finds it. `java.lang.ClassLoader` does so, and loaders that
+//! do not override `loadClass`. Others may not: those of OSGi give only some packages to their parents. A class with calls
+//! that its loader cannot resolve would fail at its first call, so such a loader is asked first. That runs Java code, which
+//! must not happen while a class is being defined: the loader's classes are left alone until the first of them is linked,
+//! and are retransformed then, before they run.
+
+use std::collections::HashSet;
+use std::ffi::CStr;
+use std::sync::{Mutex, PoisonError};
+
+use jni::sys::{jclass, jlong, jmethodID, jobject, jvalue};
+
+use crate::environment::Environment;
+use crate::java::{Global, Java};
+
+/// The deepest chain of parents that is followed.
+const MAX_DEPTH: u32 = 100;
+
+const LOAD_CLASS: [(&CStr, &CStr); 2] = [
+    (c"loadClass", c"(Ljava/lang/String;Z)Ljava/lang/Class;"),
+    (c"loadClass", c"(Ljava/lang/String;)Ljava/lang/Class;"),
+];
+
+/// What is known about a loader; its number is the tag of the loader's object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loader {
+    /// It belongs to the JDK: its classes stay as they are.
+    Jdk,
+    /// It finds the class.
+    Finds,
+    /// It does not find the class: its classes stay as they are.
+    Blind,
+    /// It has to be asked.
+    Unasked,
+}
+
+impl Loader {
+    fn tag(self) -> jlong {
+        match self {
+            Self::Finds => 1,
+            Self::Blind => 2,
+            Self::Unasked => 3,
+            Self::Jdk => 4,
+        }
+    }
+
+    fn of_tag(tag: jlong) -> Option<Self> {
+        [Self::Finds, Self::Blind, Self::Unasked, Self::Jdk].into_iter().find(|loader| loader.tag() == tag)
+    }
+}
+
+/// The loaders of this JVM.
+#[derive(Debug)]
+pub(crate) struct Loaders {
+    /// The methods `loadClass` of `java.lang.ClassLoader`.
+    by_default: [MethodId; 2],
+    class: Global,
+    method_beat: Global,
+    /// Names of classes that were left alone because their loader had not been asked.
+    left: Mutex<HashSet<Box<CStr>>>,
+}
+
+/// A method's identity, which is valid as long as its class is loaded: here those of the boot loader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct MethodId(jmethodID);
+
+// SAFETY: it is only compared.
+unsafe impl Send for MethodId {}
+// SAFETY: as above.
+unsafe impl Sync for MethodId {}
+
+impl Loaders {
+    /// Learns which loaders belong to the JDK, and tags them. `None` if the JVM's class loaders are unlike OpenJDK's.
+    pub(crate) fn new(java: Java, jvmti: Environment, method_beat: Global) -> Option<Self> {
+        let base = java.class(c"java/lang/ClassLoader")?;
+        let mut by_default = [MethodId(std::ptr::null_mut()); 2];
+        for (slot, (name, descriptor)) in by_default.iter_mut().zip(LOAD_CLASS) {
+            *slot = MethodId(java.method(base, name, descriptor)?);
+        }
+        let descriptor = c"()Ljava/lang/ClassLoader;";
+        let app = java.call_static(base, c"getSystemClassLoader", descriptor, &[])?;
+        // The loader of extensions before Java 9, then that of the platform. A custom system loader has the JDK's below it.
+        let platform = java.call_static(base, c"getPlatformClassLoader", descriptor, &[]);
+        if let Some(platform) = platform.or_else(|| java.call(app, c"getParent", descriptor)) {
+            jvmti.set_tag(platform, Loader::Jdk.tag());
+        }
+        // `start` has found the class through it.
+        jvmti.set_tag(app, Loader::Finds.tag());
+        let class = java.global(java.class(c"java/lang/Class")?)?;
+        Some(Self { by_default, class, method_beat, left: Mutex::default() })
+    }
+
+    /// What is known about the loader of a class that is being defined. Runs no Java code.
+    pub(crate) fn of(&self, java: Java, jvmti: Environment, loader: jobject) -> Loader {
+        if loader.is_null() {
+            return Loader::Jdk;
+        }
+        if let Some(known) = Loader::of_tag(jvmti.tag(loader)) {
+            return known;
+        }
+        let known = if self.asks_its_parents(java, jvmti, loader) { Loader::Finds } else { Loader::Unasked };
+        jvmti.set_tag(loader, known.tag());
+        known
+    }
+
+    /// Whether a loader and all its parents leave `loadClass` as it is, up to one that is known to find the class.
+    fn asks_its_parents(&self, java: Java, jvmti: Environment, loader: jobject) -> bool {
+        let mut here = loader;
+        for _ in 0..MAX_DEPTH {
+            match Loader::of_tag(jvmti.tag(here)) {
+                Some(Loader::Finds | Loader::Jdk) => return true,
+                Some(Loader::Blind | Loader::Unasked) => return false,
+                None => {}
+            }
+            let class = java.class_of(here);
+            let is_default =
+                LOAD_CLASS.into_iter().zip(self.by_default).all(|((name, descriptor), default)| {
+                    java.method(class, name, descriptor).is_some_and(|method| MethodId(method) == default)
+                });
+            if !is_default {
+                return false;
+            }
+            let Some(parent) = java.field(here, c"parent", c"Ljava/lang/ClassLoader;") else { return false };
+            if parent.is_null() {
+                return true;
+            }
+            here = parent;
+        }
+        false
+    }
+
+    /// Notes a class whose loader has to be asked before it is changed. Returns whether it is the first.
+    pub(crate) fn leave(&self, name: &CStr) -> bool {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = left.is_empty();
+        left.insert(name.into());
+        is_first
+    }
+
+    /// Whether the class with this name was left alone; it is forgotten.
+    pub(crate) fn take(&self, name: &CStr) -> bool {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).remove(name)
+    }
+
+    /// Asks a loader, if that was not done. Runs Java code.
+    pub(crate) fn ask(&self, java: Java, jvmti: Environment, loader: jobject) -> Loader {
+        match Loader::of_tag(jvmti.tag(loader)) {
+            Some(known) if known != Loader::Unasked => return known,
+            _ => {}
+        }
+        let found = java.string("dev.anrscope.MethodBeat").and_then(|name| {
+            let descriptor = c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;";
+            let arguments = [jvalue { l: name }, jvalue { z: false }, jvalue { l: loader }];
+            let class: jclass = self.class.0;
+            java.call_static(class, c"forName", descriptor, &arguments)
+        });
+        let finds = found.is_some_and(|found| java.is_same(found, self.method_beat.0));
+        let known = if finds { Loader::Finds } else { Loader::Blind };
+        jvmti.set_tag(loader, known.tag());
+        known
+    }
+}
+
+/// Whether a class of the program's own loaders belongs to the JDK all the same: its tools, such as the compiler, and what
+/// it generates (proxies, accessors).
+pub(crate) fn is_of_jdk(name: &[u8]) -> bool {
+    [&b"java/"[..], b"jdk/", b"sun/", b"com/sun/proxy/", b"com/sun/tools/"]
+        .into_iter()
+        .any(|prefix| name.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_stand_for_loaders_and_none_for_a_new_one() {
+        for loader in [Loader::Jdk, Loader::Finds, Loader::Blind, Loader::Unasked] {
+            assert_eq!(Loader::of_tag(loader.tag()), Some(loader));
+        }
+        assert_eq!(Loader::of_tag(0), None);
+    }
+
+    #[test]
+    fn names_of_the_jdk_are_whole_packages() {
+        for (name, expected) in [
+            (&b"jdk/proxy1/$Proxy7"[..], true),
+            (b"com/sun/tools/javac/Main", true),
+            (b"com/sun/xml/bind/Util", false),
+            (b"sunny/Day", false),
+            (b"Main", false),
+        ] {
+            assert_eq!(is_of_jdk(name), expected);
+        }
+    }
+}

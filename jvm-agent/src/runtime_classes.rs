@@ -1,0 +1,109 @@
+//! The classes that rewritten code calls: brought into the boot loader, and bound to the recorder in this library.
+//!
+//! The boot loader's classes are seen by every loader that asks its parents, by modules too: the JVM lets a module whose
+//! class a hook has changed read the boot loader's unnamed module.
+
+use std::ffi::{CStr, CString};
+
+use jni::sys::{jclass, jvalue};
+use trace_format::MapId;
+
+use crate::java::{Global, Java};
+
+/// The name of the class that is called.
+pub(crate) const METHOD_BEAT: &CStr = c"dev/anrscope/MethodBeat";
+
+/// The classes by their internal names, each before those that use it.
+pub const CLASSES: [(&CStr, &[u8]); 3] = [
+    (
+        c"dev/anrscope/MethodBeat$Name",
+        include_bytes!("../../android/method-beat/classes/dev/anrscope/MethodBeat$Name.class"),
+    ),
+    (
+        c"dev/anrscope/MethodBeat$ReadWriteLocks",
+        include_bytes!("../../android/method-beat/classes/dev/anrscope/MethodBeat$ReadWriteLocks.class"),
+    ),
+    (METHOD_BEAT, include_bytes!("../../android/method-beat/classes/dev/anrscope/MethodBeat.class")),
+];
+
+/// Why nothing is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// The recorder was switched off, or has reported itself why it does not run.
+    Off,
+    /// Something that this text says.
+    Because(&'static str),
+}
+
+/// Brings the classes into the JVM and starts the recorder, with the calling thread as its main thread. Returns the class
+/// that rewritten code calls.
+pub(crate) fn start(java: Java, properties: &[(String, String)], map_id: MapId) -> Result<Global, Refused> {
+    let because = Refused::Because;
+    let mut method_beat = None;
+    for (name, bytes) in CLASSES {
+        let class = java.define(name, bytes);
+        method_beat = Some(class.ok_or(because("the JVM does not take the class dev.anrscope.MethodBeat"))?);
+    }
+    let method_beat: jclass = method_beat.ok_or(because("there is no class to call"))?;
+    if !java.register(method_beat, &trace_runtime::method_beat_natives()) {
+        return Err(because("the JVM does not take the native methods of dev.anrscope.MethodBeat"));
+    }
+    let own = [("anrscope.lib", String::new()), ("anrscope.mapId", map_id.to_string())];
+    let own = own.map(|(name, value)| (name.to_owned(), value));
+    let set = SystemProperties::set(java, own.iter().chain(properties));
+    let set = set.ok_or(because("system properties cannot be set"))?;
+    // This initialises the class, which reads the properties and starts the recorder. The program's class loader has to
+    // find it before any class is changed: otherwise its calls would end the program.
+    let found = java.class(METHOD_BEAT);
+    let is_recording = java.call_static_boolean(method_beat, c"isRecording");
+    set.restore(java);
+    if !found.is_some_and(|found| java.is_same(found, method_beat)) {
+        return Err(because("the program's class loader does not find dev.anrscope.MethodBeat"));
+    }
+    match is_recording {
+        Some(true) => java.global(method_beat).ok_or(because("the JVM is out of memory")),
+        Some(false) => Err(Refused::Off),
+        None => Err(because("dev.anrscope.MethodBeat cannot be initialised")),
+    }
+}
+
+/// System properties that are set while the recorder reads them, so that the program does not see them.
+struct SystemProperties {
+    system: jclass,
+    /// Name and former value.
+    before: Vec<(CString, Option<jni::sys::jobject>)>,
+}
+
+impl SystemProperties {
+    fn set<'a>(java: Java, properties: impl Iterator<Item = &'a (String, String)>) -> Option<Self> {
+        let mut set = Self { system: java.class(c"java/lang/System")?, before: Vec::new() };
+        for (name, value) in properties {
+            let plain = CString::new(name.as_str()).ok()?;
+            let (name, value) = (java.string(name)?, java.string(value)?);
+            let get = c"(Ljava/lang/String;)Ljava/lang/String;";
+            let before = java.call_static(set.system, c"getProperty", get, &[jvalue { l: name }]);
+            set.put(java, name, value);
+            set.before.push((plain, before));
+        }
+        Some(set)
+    }
+
+    fn put(&self, java: Java, name: jni::sys::jobject, value: jni::sys::jobject) {
+        let descriptor = c"(Ljava/lang/String;Ljava/lang/String;)Ljava/lang/String;";
+        // It returns the former value, which is null as a rule.
+        java.call_static(self.system, c"setProperty", descriptor, &[jvalue { l: name }, jvalue { l: value }]);
+    }
+
+    fn restore(self, java: Java) {
+        for (name, before) in self.before.iter().rev() {
+            let Some(name) = java.string(&name.to_string_lossy()) else { return };
+            match before {
+                Some(value) => self.put(java, name, *value),
+                None => {
+                    let descriptor = c"(Ljava/lang/String;)Ljava/lang/String;";
+                    java.call_static(self.system, c"clearProperty", descriptor, &[jvalue { l: name }]);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The agent's settings: a file of lines, whose path is the option of `-agentpath`.
+//!
+//! ```text
+//! # Where the method map is written; with .lines appended the source lines.
+//! map=/work/out/methodMapping.txt
+//! # A file of rules, and whether waits are recorded: off, on, or a file of additional calls. Both may be missing.
+//! rules=/work/trace.rules
+//! waits=on
+//! # Properties of the recorder, in place of those that the program was started with.
+//! property=anrscope.dir=/work/out
+//! property=anrscope.resolution=1ms
+//! ```
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{fmt, fs, io};
+
+/// The longest settings file that is read, bytes.
+const MAX_LENGTH: u64 = 1 << 20;
+
+/// Which waits are recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Waits {
+    /// None.
+    Off,
+    /// Those of the built-in catalogue.
+    #[default]
+    On,
+    /// Those of this file too.
+    File(PathBuf),
+}
+
+/// What the agent is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Where the method map is written.
+    pub map: PathBuf,
+    /// The rules that choose what is traced.
+    pub rules: Option<PathBuf>,
+    /// Which waits are recorded.
+    pub waits: Waits,
+    /// The recorder's properties by their names, such as `anrscope.dir`.
+    pub properties: Vec<(String, String)>,
+}
+
+/// Why a settings file is refused.
+#[derive(Debug)]
+pub enum SettingsError {
+    /// It cannot be read.
+    Read(PathBuf, io::Error),
+    /// A line of it, counted from 1, is not one of the format.
+    Line(PathBuf, usize, &'static str),
+    /// It names no map.
+    NoMap(PathBuf),
+    /// A value cannot be written into a line.
+    Value(String),
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(path, error) => {
+                write!(
+                    f,
+                    "cannot read {}: {error}: give -agentpath the absolute path of a settings file",
+                    path.display()
+                )
+            }
+            Self::Line(path, line, what) => {
+                write!(f, "{}:{line}: {what}: correct or remove the line", path.display())
+            }
+            Self::NoMap(path) => write!(f, "{} has no line map=FILE: add one", path.display()),
+            Self::Value(value) => {
+                write!(f, "{value:?} is not UTF-8 or has a line break: choose another name")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SettingsError {}
+
+impl Settings {
+    /// Reads a settings file.
+    ///
+    /// # Errors
+    /// See [`SettingsError`].
+    pub fn read(path: &Path) -> Result<Self, SettingsError> {
+        let failed = |error| SettingsError::Read(path.to_owned(), error);
+        let metadata = fs::metadata(path).map_err(failed)?;
+        if !metadata.is_file() || metadata.len() > MAX_LENGTH {
+            return Err(failed(io::Error::other("not a file, or longer than 1 MiB")));
+        }
+        Self::parse(path, &fs::read_to_string(path).map_err(failed)?)
+    }
+
+    /// Parses the text of a settings file; `path` is used in errors only.
+    ///
+    /// # Errors
+    /// See [`SettingsError`].
+    pub fn parse(path: &Path, text: &str) -> Result<Self, SettingsError> {
+        let mut settings = Self::default();
+        for (number, line) in (1..).zip(text.lines()) {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let bad = |what| SettingsError::Line(path.to_owned(), number, what);
+            let (key, value) = line.split_once('=').ok_or_else(|| bad("not KEY=VALUE"))?;
+            match (key, value) {
+                (_, "") => return Err(bad("no value")),
+                ("map", _) => settings.map = value.into(),
+                ("rules", _) => settings.rules = Some(value.into()),
+                ("waits", "off") => settings.waits = Waits::Off,
+                ("waits", "on") => settings.waits = Waits::On,
+                ("waits", _) => settings.waits = Waits::File(value.into()),
+                ("property", _) => {
+                    let (name, value) = value.split_once('=').ok_or_else(|| bad("not NAME=VALUE"))?;
+                    settings.properties.push((name.into(), value.into()));
+                }
+                _ => return Err(bad("an unknown key")),
+            }
+        }
+        if settings.map.as_os_str().is_empty() {
+            return Err(SettingsError::NoMap(path.to_owned()));
+        }
+        Ok(settings)
+    }
+
+    /// The text of a settings file.
+    ///
+    /// # Errors
+    /// If a value has a line break, or a path is not UTF-8.
+    pub fn text(&self) -> Result<String, SettingsError> {
+        let path = |path: &Path| match path.to_str() {
+            Some(text) => Ok(text.to_owned()),
+            None => Err(SettingsError::Value(path.display().to_string())),
+        };
+        let mut lines = vec![("map", path(&self.map)?)];
+        if let Some(rules) = &self.rules {
+            lines.push(("rules", path(rules)?));
+        }
+        lines.push((
+            "waits",
+            match &self.waits {
+                Waits::Off => "off".to_owned(),
+                Waits::On => "on".to_owned(),
+                Waits::File(file) => path(file)?,
+            },
+        ));
+        for (name, value) in &self.properties {
+            lines.push(("property", format!("{name}={value}")));
+        }
+        let mut text = String::new();
+        for (key, value) in lines {
+            if value.contains(['\n', '\r']) {
+                return Err(SettingsError::Value(value));
+            }
+            let _ = writeln!(text, "{key}={value}");
+        }
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Settings, String> {
+        Settings::parse(Path::new("s"), text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_text_is_parsed_as_it_was_meant() {
+        for waits in [Waits::Off, Waits::On, Waits::File("/a/calls".into())] {
+            let settings = Settings {
+                map: "/a b/=m".into(),
+                rules: Some("/r".into()),
+                waits,
+                properties: vec![("x".into(), "a=b".into()), ("y".into(), String::new())],
+            };
+            assert_eq!(parse(&settings.text().unwrap()), Ok(settings));
+        }
+        assert_eq!(parse("# c\n\nmap=/m\n").unwrap(), Settings { map: "/m".into(), ..Settings::default() });
+    }
+
+    #[test]
+    fn an_error_names_the_line_and_the_cure() {
+        for (text, says) in [
+            ("", "s has no line map=FILE"),
+            ("map=/m\nx", "s:2: not KEY=VALUE: correct"),
+            ("map=", "s:1: no value"),
+            ("map=/m\nproperty=x", "s:2: not NAME=VALUE"),
+            ("other=1", "s:1: an unknown key"),
+        ] {
+            assert!(parse(text).unwrap_err().starts_with(says), "{text:?}: {:?}", parse(text));
+        }
+        let settings = Settings { map: "/a\nb".into(), ..Settings::default() };
+        assert!(settings.text().unwrap_err().to_string().contains("line break"));
+        let error = Settings::read(Path::new("/no/such")).unwrap_err().to_string();
+        assert!(error.contains("/no/such") && error.contains("-agentpath"), "{error}");
+        assert!(Settings::read(Path::new("/dev/zero")).is_err());
+    }
+}

@@ -1,0 +1,68 @@
+//! Threads of a JVM that runs already: which one runs `main`, and one of our own to work on.
+
+use std::ffi::c_void;
+use std::fs;
+use std::ptr::null_mut;
+
+use jni::sys::{JNI_OK, JavaVM, JavaVMAttachArgs};
+
+use crate::java::Java;
+use crate::jvmti::VERSION_JNI_1_6;
+
+/// The kernel's id of the thread that runs `main`.
+///
+/// The launcher of OpenJDK creates a thread for it first of all, and then waits; neither has a name of its own, so both
+/// are called like the program. Where there is no such second thread, another program has created the JVM on its first
+/// thread.
+pub(crate) fn main_tid() -> u32 {
+    let pid = std::process::id();
+    let name = |tid: u32| fs::read(format!("/proc/self/task/{tid}/comm")).ok();
+    let first = name(pid);
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let tids = tasks.filter_map(|task| task.file_name().to_str()?.parse::<u32>().ok());
+    let created = |tid: &u32| *tid != pid && name(*tid) == first;
+    // Ids may start anew, so the time of the start decides.
+    tids.filter(created).min_by_key(|tid| (started(*tid), *tid)).unwrap_or(pid)
+}
+
+/// When a thread of this process started, in clock ticks (man 5 proc, field 22 of `stat`).
+fn started(tid: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/self/task/{tid}/stat")).unwrap_or_default();
+    // The name, in parentheses, may have blanks.
+    let behind_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    behind_name.split_whitespace().nth(19).and_then(|field| field.parse().ok()).unwrap_or(u64::MAX)
+}
+
+/// Runs `work` on a thread of its own that the JVM knows, and waits for it. `None` if there is no such thread, or it
+/// panicked.
+pub(crate) fn on_own_thread<R: Send>(vm: *mut JavaVM, work: impl FnOnce(Java) -> R + Send) -> Option<R> {
+    struct Vm(*mut JavaVM);
+    // SAFETY: a JVM's invocation interface may be used on every thread.
+    unsafe impl Send for Vm {}
+    let vm = Vm(vm);
+    std::thread::scope(|scope| {
+        let body = move || {
+            let Vm(vm) = { vm };
+            let mut env: *mut c_void = null_mut();
+            let mut arguments = JavaVMAttachArgs {
+                version: VERSION_JNI_1_6,
+                name: c"anrscope-agent".as_ptr().cast_mut(),
+                group: null_mut(),
+            };
+            // SAFETY: the JVM's own table; the function writes one pointer and reads the arguments.
+            let attached = unsafe {
+                ((**vm).v1_4.AttachCurrentThreadAsDaemon)(vm, &raw mut env, (&raw mut arguments).cast())
+            };
+            if attached != JNI_OK {
+                return None;
+            }
+            // SAFETY: the environment is this thread's until it detaches.
+            let result = unsafe { Java::new(env.cast()) }.map(work);
+            // SAFETY: the thread is attached, and uses nothing of the JVM after this.
+            unsafe { ((**vm).v1_2.DetachCurrentThread)(vm) };
+            result
+        };
+        let thread = std::thread::Builder::new().name("anrscope-agent".into()).spawn_scoped(scope, body);
+        thread.ok()?.join().ok().flatten()
+    })
+}

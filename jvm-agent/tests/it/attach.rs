@@ -1,0 +1,143 @@
+//! The agent in programs that run already.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use jvm_agent::client::{AttachError, Target};
+use trace_format::{Event, Item};
+
+use crate::support::*;
+
+/// A running program that answers lines.
+struct Server {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    target: Result<Target, AttachError>,
+    library: PathBuf,
+    settings: PathBuf,
+}
+
+impl Server {
+    fn start(directory: &Path, options: &[&str]) -> Self {
+        let classes = directory.join("classes");
+        compile("plain", &classes, &[]);
+        let mut java = java();
+        java.args(options).args(["-cp", text(&classes), "plain.Server"]).current_dir(directory);
+        let mut child =
+            java.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (stdin, stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        let settings_file = directory.join("agent.settings");
+        fs::write(&settings_file, settings(directory).text().unwrap()).unwrap();
+        let library = std::env::current_exe().unwrap().with_file_name("libjvm_agent.so");
+        let pid = child.id();
+        let mut server = Self {
+            child,
+            stdin,
+            stdout,
+            // It may have no JVM yet.
+            target: Err(AttachError::NoJvm(pid)),
+            library,
+            settings: settings_file,
+        };
+        assert_eq!(server.line(), "ready");
+        server.target = Target::find(pid);
+        server
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    fn ask(&mut self, line: &str) -> String {
+        writeln!(self.stdin, "{line}").unwrap();
+        self.line()
+    }
+
+    fn command(&self, name: &str) -> Result<(), AttachError> {
+        self.target.as_ref().unwrap().load(&self.library, &format!("{name}={}", self.settings.display()))
+    }
+
+    /// Ends the program, and returns what it has written to stderr.
+    fn end(self) -> String {
+        drop(self.stdin);
+        let output = self.child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    }
+}
+
+#[test]
+fn a_program_is_recorded_while_attached_and_as_before_otherwise() {
+    let directory = directory("attach");
+    let mut server = Server::start(&directory, &[]);
+    assert_eq!(server.ask("before"), "erofeb");
+    for round in 0..20 {
+        server.command("start").unwrap();
+        assert_eq!(server.ask("during"), "gnirud");
+        assert_eq!(server.ask("worker x"), "x rekrow");
+        assert_eq!(server.ask("later"), "later is now");
+        let twice = server.command("start").unwrap_err();
+        assert!(matches!(twice, AttachError::Agent(..)), "{twice}");
+        let why = fs::read_to_string(directory.join("agent.settings.error")).unwrap();
+        assert!(why.contains("another anrscope attach"), "{why}");
+        server.command("stop").unwrap();
+        assert_eq!(server.ask("between"), "neewteb", "{round}");
+        assert_eq!(server.ask("worker y"), "y rekrow");
+    }
+    assert!(server.command("stop").is_err());
+    assert_eq!(server.end(), "");
+    let calls = calls(&directory);
+    let main = &calls["main"];
+    assert_eq!(main["plain.Server.answer"], 40, "{calls:?}");
+    assert_eq!((main["plain.Server.of"], main["plain.Server$Later.of"]), (20, 20));
+    assert_eq!(main.get("plain.Server.main"), None, "it ran before");
+    let of_workers: usize =
+        calls.iter().filter(|(name, _)| *name == "worker").map(|(_, calls)| calls["plain.Server.of"]).sum();
+    assert_eq!(of_workers, 20);
+    // The thread that runs main is the recording's, although the agent came on another one.
+    let recording = recording(&directory);
+    let main = recording.threads().iter().find(|thread| thread.name.as_deref() == Some("main")).unwrap();
+    assert_eq!(main.tid, recording.header().main_tid);
+    assert!(main.main, "{main:?}");
+    let open: i64 = recording
+        .events(main)
+        .map(|item| match item.unwrap() {
+            Item::Event { event: Event::Enter(_), .. } => 1,
+            Item::Event { event: Event::Exit(_), .. } => -1,
+            _ => 0,
+        })
+        .sum();
+    assert_eq!(open, 0, "every call has its end");
+}
+
+#[test]
+fn processes_that_take_no_agents_are_refused_and_live_on() {
+    let directory = directory("attach_refused");
+    let mut server = Server::start(&directory, &["-XX:+DisableAttachMechanism"]);
+    let forbidden = server.target.as_ref().unwrap_err().to_string();
+    assert!(forbidden.contains("-XX:+DisableAttachMechanism, which forbids it"), "{forbidden}");
+    assert_eq!(server.ask("alive"), "evila");
+    assert_eq!(server.end(), "");
+
+    // With -Xrs the JVM leaves SIGQUIT alone, which would end it, and listens from the start.
+    let mut server = Server::start(&directory, &["-Xrs"]);
+    let missing = server.target.as_ref().unwrap().load(Path::new("/no/such/agent.so"), "").unwrap_err();
+    assert!(matches!(missing, AttachError::Refused(..)), "{missing:?}");
+    assert!(missing.to_string().contains("/no/such/agent.so"), "{missing}");
+    assert_eq!(server.ask("alive"), "evila");
+    assert_eq!(server.end(), "");
+
+    let mut sleep = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    // It is a copy of this process until it has become the other program.
+    while !fs::read_to_string(format!("/proc/{}/comm", sleep.id())).unwrap().starts_with("sleep") {}
+    let other = Target::find(sleep.id()).unwrap_err();
+    assert!(matches!(other, AttachError::NoJvm(_)), "{other}");
+    assert!(sleep.try_wait().unwrap().is_none(), "it was ended by a signal");
+    sleep.kill().unwrap();
+    sleep.wait().unwrap();
+}

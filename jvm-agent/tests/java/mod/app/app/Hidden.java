@@ -1,0 +1,9 @@
+package app;
+
+import lib.Greeter;
+
+public class Hidden {
+    public static String call() {
+        return Greeter.greet("hidden".toUpperCase());
+    }
+}
