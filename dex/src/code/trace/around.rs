@@ -16,7 +16,7 @@
 //! the entry and the exits, these stand in the method's try ranges: what holds a lock must be covered by the handler that
 //! releases it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Kind, Shape, Untraceable, constructor, emit, exits, grow, locks};
 use crate::code::body::{Body, Catch, Range};
@@ -212,7 +212,7 @@ impl Body {
                 Cover::Next
             }
             Some(Instruction { op: MONITOR_EXIT, registers, .. }) => {
-                Cover::By(self.outer_handler(registers[0], depth - 1, held).ok_or(Untraceable::Locks)?)
+                Cover::By(self.outer_handler(at, registers[0], depth - 1, held).ok_or(Untraceable::Locks)?)
             }
             // The method's own handlers need not cover the next instruction, or may need what is written there.
             Some(Instruction { op: MONITOR_ENTER, registers, .. }) => {
@@ -234,21 +234,50 @@ impl Body {
         }))
     }
 
-    /// Returns the handlers where the lock in this register was taken, in front of which `depth` locks were held already. They can be
-    /// entered wherever these are held, if the code there leaves alone what they read.
-    fn outer_handler(&self, lock: u16, depth: u32, held: &[u32]) -> Option<usize> {
-        let all = || (0..).zip(&self.instructions).zip(held);
-        let mut taken = all().filter(|((_, instruction), held)| {
+    /// Returns handlers for the code behind the release at `at`, behind which `depth` locks are still held: those of what follows with
+    /// the same locks, or else of where the lock in this register was taken. They can be entered wherever these locks are held if the
+    /// code there leaves alone what they read.
+    fn outer_handler(&self, at: u32, lock: u16, depth: u32, held: &[u32]) -> Option<usize> {
+        let inside = self.instructions.iter().zip(held).filter(|(_, held)| **held >= depth);
+        let written =
+            inside.flat_map(|(instruction, _)| instruction.accesses()).filter(|(_, role)| role.writes);
+        let written: Vec<_> = written.collect();
+        let fits = |handler: &usize| {
+            let catch = self.handlers.get(*handler).filter(|catch| catch.all.is_some());
+            catch.is_some_and(|catch| !self.is_any_read(&written, catch))
+        };
+        let taken = (0..).zip(&self.instructions).zip(held).filter(|((_, instruction), held)| {
             instruction.op == MONITOR_ENTER && instruction.registers[0] == lock && **held == depth
         });
-        let handler = self.handler_at(taken.next()?.0.0)?;
-        let catch = self.handlers.get(handler).filter(|catch| catch.all.is_some())?;
-        if taken.any(|((at, _), _)| self.handler_at(at) != Some(handler)) {
-            return None;
+        let mut taken: Vec<_> = taken.map(|((at, _), _)| self.handler_at(at)).collect();
+        taken.dedup();
+        // If it is taken in several places, which of them leads here is not known.
+        let taken = if let [Some(handler)] = taken[..] { Some(handler) } else { None };
+        self.handlers_behind(at, depth, held).into_iter().chain(taken).find(fits)
+    }
+
+    /// Returns the handlers of instructions that are reached from behind `at` with the same `depth` locks.
+    fn handlers_behind(&self, at: u32, depth: u32, held: &[u32]) -> Vec<usize> {
+        let (mut found, mut seen, mut pending) = (Vec::new(), BTreeSet::new(), vec![at + 1]);
+        while let Some(position) = pending.pop() {
+            let (Some(instruction), Some(&locks)) =
+                (self.instructions.get(position as usize), held.get(position as usize))
+            else {
+                continue;
+            };
+            // Behind a release of the last of them, other locks may be taken.
+            if locks < depth || !seen.insert(position) {
+                continue;
+            }
+            if locks == depth && locks::can_throw(instruction) {
+                found.extend(self.handler_at(position));
+            }
+            if instruction.op != MONITOR_EXIT || locks > depth {
+                self.successors(position, &mut |next| pending.push(next));
+            }
         }
-        let inside = all().filter(|(_, held)| **held >= depth).map(|((_, instruction), _)| instruction);
-        let written = inside.flat_map(Instruction::accesses).filter(|(_, role)| role.writes);
-        (!self.is_any_read(&written.collect::<Vec<_>>(), catch)).then_some(handler)
+        found.dedup();
+        found
     }
 
     /// Whether a handler reads one of these registers.
