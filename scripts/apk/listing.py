@@ -1,0 +1,50 @@
+"""Checks traced methods in what dexdump lists: apart from the rewriter, and from its verifier, which knows types only.
+
+In a method that calls `i`, each `return` must stand directly behind a call of `o`, and each other call that comes after `i` must be in a try
+range that catches everything: else an end of the method could be missing in the recording.
+"""
+import collections, re
+
+ENTER, EXIT = b"Ldev/anrscope/MethodBeat;.i:(I)V", b"Ldev/anrscope/MethodBeat;.o:(I)V"
+INSTRUCTION = re.compile(rb"\|([0-9a-f]{4,}): (\S+)")
+NAME = re.compile(rb"^\s+name\s+: '(.*)'")
+RANGE = re.compile(rb"^\s+0x([0-9a-f]+) - 0x([0-9a-f]+)")
+
+
+class Listing:
+    """Reads the lines of `dexdump -d`, as bytes. `calls` is the number of calls of `i`, `wrong` counts what is missing by its kind."""
+
+    def __init__(self):
+        self.calls, self.wrong = 0, collections.Counter()
+        self._start()
+
+    def _start(self):
+        self.traced, self.before, self.invokes, self.range, self.caught = False, False, [], None, []
+
+    def line(self, line):
+        instruction = INSTRUCTION.search(line)
+        if instruction:
+            self._instruction(int(instruction[1], 16), instruction[2], line)
+        elif NAME.match(line):
+            self.end()
+        elif self.traced:
+            found = RANGE.match(line)
+            if found:
+                self.range = int(found[1], 16), int(found[2], 16)
+            elif b"<any> ->" in line:
+                self.caught.append(self.range)
+
+    def _instruction(self, at, name, line):
+        if ENTER in line:
+            self.calls += 1
+            self.traced = True
+        elif self.traced and name.startswith(b"return") and not self.before:
+            self.wrong["a return without o"] += 1
+        elif self.traced and name.startswith(b"invoke") and EXIT not in line:
+            self.invokes.append(at)
+        self.before = EXIT in line
+
+    def end(self):
+        """The last line of a method was read."""
+        self.wrong["a call that no handler covers"] += sum(not any(start <= at < end for start, end in self.caught) for at in self.invokes)
+        self._start()
