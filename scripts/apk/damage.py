@@ -1,4 +1,4 @@
-"""Damages a traced dex file in known ways: the controls of tools.py. Each keeps the file's checksums right, so that no tool refuses it for those."""
+"""Damages a traced dex file in known ways: the controls of tools.py and two_roads/run.py. Each keeps the file's checksums right, so that no tool refuses it for those."""
 import hashlib, struct, zlib
 
 CLASS = b"Ldev/anrscope/MethodBeat;"
@@ -40,7 +40,11 @@ def enters(dex):
         for opcode, units in CONST.items():
             code = at - 2 * units - HEADER
             if at % 2 == 0 and code % 4 == 0 and code > 0 and dex[code + HEADER] == opcode:
-                yield code, at
+                register = dex[code + HEADER + 1] & 0xF if units == 1 else dex[code + HEADER + 1]
+                end = code + HEADER + 2 * u32(dex, code + 12)
+                # Else these bytes are something else by chance.
+                if register == dex[at + 4] and at + INVOKE <= end <= len(dex):
+                    yield code, at
 
 
 def id_is_a_string(dex, code, call):
@@ -82,12 +86,14 @@ KINDS = {
 }
 
 
-def damaged(dex, kind):
-    """A copy in which one method is damaged, or None if none of them can be."""
-    copy = bytearray(dex)
+def damaged(dex, kind, everywhere=False):
+    """A copy in which one method is damaged, or each that can be; None if none can be."""
+    copy, done = bytearray(dex), False
     for code, call in enters(copy):
-        if KINDS[kind][0](copy, code, call):
-            copy[12:32] = hashlib.sha1(copy[32:]).digest()
-            struct.pack_into("<I", copy, 8, zlib.adler32(copy[12:]))
-            return bytes(copy)
-    return None
+        if everywhere or not done:
+            done |= KINDS[kind][0](copy, code, call)
+    if not done:
+        return None
+    copy[12:32] = hashlib.sha1(copy[32:]).digest()
+    struct.pack_into("<I", copy, 8, zlib.adler32(copy[12:]))
+    return bytes(copy)
