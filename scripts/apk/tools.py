@@ -1,21 +1,25 @@
 #!/usr/bin/env python3
 """Traces the dex files of apps and archives, and asks each tool about the files before and after.
 
-tools.py --runtime ZIP --d8 D8.jar --android ANDROID.jar --classes DIR --method-beat DIR --cache DIR [--without TOOL,...] NAME=FILE...
+tools.py --runtime ZIP --d8 D8.jar --android ANDROID.jar --classes DIR --method-beat DIR --cache DIR --control FILE [--without TOOL,...] NAME=FILE...
 
 Prints a row of a Markdown table for each input, and each complaint that a tool has about the output and not about the input. Status 1 if there
 is one. The environment names the programs: ANRSCOPE_PROGRAM and ANRSCOPE_DEX_VERIFY. DIR of --classes holds LinkAll (instrumenter/proof).
 
 The tools: dex-verify (written apart from the rewriter), dexdump, baksmali and smali, D8 (reads dex files and merges them; R8 refuses dex files),
-and enjarify, whose classes a JVM links with -Xverify:all.
+and enjarify, whose classes a JVM links with -Xverify:all. dexdump's listing must also show each call of `o` (listing.py).
+
+As a control, the file of --control is damaged after tracing (damage.py), and the tools must complain.
 """
 import argparse, collections, json, os, re, shutil, struct, subprocess, sys, tempfile, time, zipfile
+
+import damage
+from listing import Listing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 JAVA = ["java", "-XX:+UseSerialGC", "-Xmx6g", "-Xss8m"]
 # The API level that D8 needs to read a dex version.
 API = {35: 21, 37: 24, 38: 26, 39: 28, 40: 30, 41: 35}
-CALL = "Ldev/anrscope/MethodBeat;.i:(I)V"
 COLUMNS = ["input", "dex MB", "classes", "methods", "traced", "left", "dex-verify", "dexdump", "smali", "D8", "enjarify", "JVM", "linked", "s"]
 
 
@@ -55,18 +59,20 @@ class Checks:
 
     def dexdump(self, dexes):
         complaints = collections.Counter()
-        calls = 0
+        listing = Listing()
         for path in dexes.files:
             with subprocess.Popen(["dexdump", "-d", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
                 # Its errors are few: they fit the pipe.
                 for line in process.stdout:
-                    calls += CALL.encode() in line
+                    listing.line(line)
+                listing.end()
                 errors = process.stderr.read().decode(errors="replace")
             if process.returncode:
                 complaints["status %d" % process.returncode] += 1
             complaints.update(self.normal(re.sub(r"^dexdump\S* \w \S+ \S+ +\d+ +\d+ ", "", line), dexes) for line in errors.splitlines())
-        dexes.calls = calls
-        return complaints
+        complaints.update(listing.wrong)
+        dexes.calls = listing.calls
+        return +complaints
 
     def smali(self, dexes):
         """Disassembles, assembles and disassembles again: the text stays the same."""
@@ -138,25 +144,23 @@ class Checks:
         return collections.Counter(found or ["status %d" % done.returncode])
 
 
-def check(name, path, options, work):
-    began = time.time()
-    checks = Checks(options, work)
-    traced = os.path.join(work, "traced.apk")
-    done = subprocess.run([os.environ["ANRSCOPE_PROGRAM"], "apk", path, "--out", traced, "--unsigned", "--runtime", options.runtime, "--short", "0", "--level", "1",
+def trace(path, options, traced):
+    return subprocess.run([os.environ["ANRSCOPE_PROGRAM"], "apk", path, "--out", traced, "--unsigned", "--runtime", options.runtime, "--short", "0", "--level", "1",
                            "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if done.returncode:
-        print("%s: not traced: %s" % (name, done.stderr.strip()))
-        return None, 1
-    summary = json.loads(done.stdout)
+
+
+def ask(name, path, traced, summary, options, work):
+    """Asks all tools. Returns the dex files before, the complaints of each tool, and how many classes link in both forms and in neither."""
+    checks = Checks(options, work)
     before, after = Dexes(path, os.path.join(work, "before"), False), Dexes(traced, os.path.join(work, "after"), True)
     new = {"dex-verify": checks.verifier(path, traced)}
     for tool in "dexdump", "smali", "D8":
         if tool in options.without:
             continue
-        ask = getattr(checks, tool.lower())
-        complaints = ask(after)
+        complaints_of = getattr(checks, tool.lower())
+        complaints = complaints_of(after)
         # The input is asked only if there is something to compare.
-        new[tool] = complaints - ask(before) if complaints else complaints
+        new[tool] = complaints - complaints_of(before) if complaints else complaints
     if after.calls != summary["traced"]:
         new["dexdump"]["%d calls of i, and %d traced methods" % (after.calls, summary["traced"])] += 1
     if after.classes != before.classes:
@@ -164,6 +168,18 @@ def check(name, path, options, work):
     linked, alike = 0, 0
     if "enjarify" not in options.without:
         linked, alike = translate_and_link(name, path, before, after, new, checks, options, work)
+    return before, new, linked, alike
+
+
+def check(name, path, options, work):
+    began = time.time()
+    traced = os.path.join(work, "traced.apk")
+    done = trace(path, options, traced)
+    if done.returncode:
+        print("%s: not traced: %s" % (name, done.stderr.strip()))
+        return None, 1
+    summary = json.loads(done.stdout)
+    before, new, linked, alike = ask(name, path, traced, summary, options, work)
     for tool, complaints in new.items():
         for line, count in list(complaints.items())[:options.shown]:
             print("    %s: %s: %s%s" % (name, tool, line, " (%d times)" % count if count > 1 else ""))
@@ -187,15 +203,46 @@ def translate_and_link(name, path, before, after, new, checks, options, work):
     return linked, alike
 
 
+def control(name, path, options, work):
+    """Damages the traced form of an input. Returns how many tools do not complain that must."""
+    traced = os.path.join(work, "traced.apk")
+    done = trace(path, options, traced)
+    if done.returncode:
+        return 1
+    missed = 0
+    for kind, (_, wanted) in damage.KINDS.items():
+        here = os.path.join(work, kind.replace(" ", "-"))
+        os.makedirs(here)
+        copy = os.path.join(here, "traced.apk")
+        found = False
+        with zipfile.ZipFile(traced) as archive, zipfile.ZipFile(copy, "w") as out:
+            for entry in archive.namelist():
+                contents = archive.read(entry)
+                if not found and entry.endswith(".dex"):
+                    dex = damage.damaged(contents, kind)
+                    contents, found = dex or contents, dex is not None
+                out.writestr(entry, contents)
+        wanted = [tool for tool in wanted if tool not in options.without and not (tool == "JVM" and "enjarify" in options.without)]
+        _, new, _, _ = ask(name, path, copy, json.loads(done.stdout), options, here)
+        complains = [tool for tool, complaints in new.items() if complaints]
+        silent = [tool for tool in wanted if tool not in complains]
+        missed += len(silent) + (not found)
+        print("control: %s: complaints of %s%s"
+              % (kind, ", ".join(complains) or "none", "; NONE OF " + ", ".join(silent) if silent else ""), flush=True)
+    return missed
+
+
 def main():
     parser = argparse.ArgumentParser()
-    for option in "runtime", "d8", "android", "classes", "method-beat", "cache":
+    for option in "runtime", "d8", "android", "classes", "method-beat", "cache", "control":
         parser.add_argument("--" + option, required=True)
     parser.add_argument("--shown", type=int, default=5)
     parser.add_argument("--without", default="", help="tools that are not asked: smali, D8, enjarify")
     parser.add_argument("inputs", nargs="+")
     options = parser.parse_args()
     os.makedirs(options.cache, exist_ok=True)
+    with tempfile.TemporaryDirectory() as work:
+        missed = control("control", options.control, options, work)
     print("| " + " | ".join(COLUMNS) + " |\n|" + " --- |" * len(COLUMNS), flush=True)
     totals, complaints = collections.Counter(), 0
     for pair in options.inputs:
@@ -210,11 +257,14 @@ def main():
             totals["linked"] += int(row["linked"].split(",")[0])
     asked = "dex-verify, dexdump%s%s%s" % tuple("" if tool in options.without else text for tool, text in
                                                 (("smali", ", baksmali and smali"), ("D8", ", D8"), ("enjarify", ", enjarify and the JVM")))
+    if missed:
+        print("%d times a tool had no complaint about a damaged file" % missed)
     print("%d dex classes (%.0f MB) of %d inputs, %d of %d methods traced, %d left as they were: %d complaints of %s "
-          "that the input does not get; %d classes link with -Xverify:all in both forms"
-          % (totals["classes"], totals["MB"], len(options.inputs), totals["traced"], totals["methods"], totals["left"], complaints, asked, totals["linked"]))
+          "that the input does not get; %d classes link with -Xverify:all in both forms; %d kinds of damage, %s"
+          % (totals["classes"], totals["MB"], len(options.inputs), totals["traced"], totals["methods"], totals["left"], complaints, asked, totals["linked"], len(damage.KINDS),
+             "each seen" if not missed else "NOT ALL SEEN"))
     print("classes %d" % totals["classes"], file=sys.stderr)
-    sys.exit(1 if complaints else 0)
+    sys.exit(1 if complaints or missed else 0)
 
 
 if __name__ == "__main__":

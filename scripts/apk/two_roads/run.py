@@ -9,15 +9,20 @@ run.py --runtime ZIP --d8 D8.jar --android ANDROID.jar --work DIR [--only PART]
 
 Both with --short 0, and half of the groups with --waits. MethodBeat is a class that lists the calls of each thread. Programs of one group, which have a Java version and an API level in
 common, are compiled and traced together and run one by one. Prints a row of a Markdown table for each group, then the result.
+
+As a control, one program runs once more with the traced methods' handlers cut off, which must give other calls.
 """
 import argparse, collections, json, os, re, shutil, subprocess, sys, zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+import damage
 from compare import compare
 from generate import generate
 
+# Its methods end by exceptions, too.
+CONTROL = "fixture.RunExits"
 JAVA = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 
 
@@ -146,11 +151,15 @@ def build(group, options, fakes, work):
                 "--output", dexed, jar])
     by_dex = traced(group, ["apk", dexed, "--out", os.path.join(work, "traced.apk"), "--method-map", os.path.join(work, "dex.map"),
                      "--base-map", os.path.join(work, "class.map"), "--unsigned", "--runtime", options.runtime])
-    for jar, archive in ("dex.jar", "traced.apk"), ("plain-dex.jar", "dexed.zip"):
-        failed = run([sys.executable, os.path.join(os.path.dirname(HERE), "translate.py"), os.path.join(work, jar), os.path.join(work, archive)])
-        if "failed" in failed:
-            raise Failure("enjarify: " + failed)
+    translate(work, "traced.apk", "dex.jar")
+    translate(work, "dexed.zip", "plain-dex.jar")
     return by_class, by_dex
+
+
+def translate(work, archive, jar):
+    failed = run([sys.executable, os.path.join(os.path.dirname(HERE), "translate.py"), os.path.join(work, jar), os.path.join(work, archive)])
+    if "failed" in failed:
+        raise Failure("enjarify: " + failed)
 
 
 def output(main, jar, fakes, work, form):
@@ -164,6 +173,20 @@ def output(main, jar, fakes, work, form):
     return "exit %d\n%s\n%s" % (done.returncode, done.stdout, done.stderr), events
 
 
+def control(fakes, work):
+    """Returns whether the calls of CONTROL differ when no handler of a traced method covers anything."""
+    with zipfile.ZipFile(os.path.join(work, "traced.apk")) as archive, zipfile.ZipFile(os.path.join(work, "cut.apk"), "w") as out:
+        for entry in archive.namelist():
+            contents = archive.read(entry)
+            if entry.endswith(".dex"):
+                contents = damage.damaged(contents, "a handler covers no call", everywhere=True) or contents
+            out.writestr(entry, contents)
+    translate(work, "cut.apk", "cut.jar")
+    _, events = output(CONTROL, os.path.join(work, "cut.jar"), fakes, work, "cut")
+    of_class = os.path.join(work, CONTROL + ".class.events")
+    return bool(compare(os.path.join(work, "class.map"), of_class, os.path.join(work, "dex.map"), events).differences)
+
+
 def main():
     parser = argparse.ArgumentParser()
     for option in "runtime", "d8", "android", "work":
@@ -174,7 +197,7 @@ def main():
     fakes = os.path.join(options.work, "fakes")
     run(["javac", "-nowarn", "--release", "8", "-Xlint:-options", "-d", fakes, os.path.join(HERE, "MethodBeat.java"), os.path.join(HERE, "BusyTime.java")])
     print("| group | programs | traced as class files | as dex | calls | with the same id | of renamed methods | of D8's own methods | differences |\n|" + " --- |" * 9)
-    totals, failed = collections.Counter(), 0
+    totals, failed, seen = collections.Counter(), 0, ""
     for number, group in enumerate(groups(options.seeds)):
         group.mains = [name for name in group.mains if options.only in name]
         if not group.mains:
@@ -214,8 +237,14 @@ def main():
                                                        sums["renamed"], sums["made"], differences), flush=True)
         totals.update(sums)
         totals["programs"] += len(group.mains)
+        if CONTROL in group.mains:
+            if control(fakes, work):
+                seen = "; with their handlers cut off, the calls of %s differ" % CONTROL
+            else:
+                print("    %s: with their handlers cut off, the calls are the same" % CONTROL)
+                failed += 1
     print("%d of %d programs have the same output and the same %d calls as class files and as dex files, %d of them with the same id, %d of methods that D8 renames; "
-          "%d more calls of methods that D8 has made" % (totals["programs"] - failed, totals["programs"], totals["calls"], totals["same"], totals["renamed"], totals["made"]))
+          "%d more calls of methods that D8 has made%s" % (totals["programs"] - failed, totals["programs"], totals["calls"], totals["same"], totals["renamed"], totals["made"], seen))
     sys.exit(1 if failed or totals["programs"] == 0 else 0)
 
 

@@ -1,0 +1,58 @@
+"""Checks traced methods in what dexdump lists: apart from the rewriter, and from its verifier, which knows types only.
+
+In a method that calls `i`, each `return` must stand directly behind a call of `o`, and each other call that comes after `i` must be in a try
+range that catches everything: else an end of the method could be missing in the recording. The second is not asked of a constructor that branches or
+catches before `i`, that is, before its call of super: what stands behind `i` may then run before it.
+"""
+import collections, re
+
+ENTER, EXIT = b"Ldev/anrscope/MethodBeat;.i:(I)V", b"Ldev/anrscope/MethodBeat;.o:(I)V"
+INSTRUCTION = re.compile(rb"\|([0-9a-f]{4,}): (\S+)")
+NAME = re.compile(rb"^\s+name\s+: '(.*)'")
+RANGE = re.compile(rb"^\s+0x([0-9a-f]+) - 0x([0-9a-f]+)$")
+BRANCHES = (b"if-", b"goto", b"packed-switch", b"sparse-switch")
+
+
+class Listing:
+    """Reads the lines of `dexdump -d`, as bytes. `calls` is the number of calls of `i`, `wrong` counts what is missing by its kind."""
+
+    def __init__(self):
+        self.calls, self.wrong = 0, collections.Counter()
+        self._start()
+
+    def _start(self):
+        # Where `i` is called, and whether the code up to there is one straight line.
+        self.enter, self.straight = None, True
+        self.after_exit, self.invokes, self.ranges, self.caught = False, [], [], []
+
+    def line(self, line):
+        instruction = INSTRUCTION.search(line)
+        if instruction:
+            self._instruction(int(instruction[1], 16), instruction[2], line)
+        elif NAME.match(line):
+            self.end()
+        elif self.enter is not None:
+            found = RANGE.match(line)
+            if found:
+                self.ranges.append((int(found[1], 16), int(found[2], 16)))
+            elif b"<any> ->" in line:
+                self.caught.append(self.ranges[-1])
+
+    def _instruction(self, at, name, line):
+        if ENTER in line:
+            self.calls += 1
+            self.enter = at
+        elif self.enter is None:
+            self.straight &= not name.startswith(BRANCHES)
+        elif name.startswith(b"return") and not self.after_exit:
+            self.wrong["a return without o"] += 1
+        elif name.startswith(b"invoke") and EXIT not in line:
+            self.invokes.append(at)
+        self.after_exit = EXIT in line
+
+    def end(self):
+        """The last line of a method was read."""
+        if self.straight and not any(start < self.enter for start, _ in self.ranges):
+            uncovered = [at for at in self.invokes if not any(start <= at < end for start, end in self.caught)]
+            self.wrong["a call that no handler covers"] += len(uncovered)
+        self._start()
