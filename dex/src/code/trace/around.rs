@@ -207,7 +207,7 @@ impl Body {
             // The handler that releases a lock must not be entered without the lock, also where its range is longer than that.
             Some(Instruction { op: MONITOR_EXIT, .. }) if depth <= 1 => Cover::None,
             Some(Instruction { op: MONITOR_EXIT, .. })
-                if self.catch_at(at + 1).is_some_and(|catch| catch.all.is_some()) =>
+                if self.catch_at(at + 1).is_some_and(|catch| self.expects(catch, depth - 1, held)) =>
             {
                 Cover::Next
             }
@@ -243,7 +243,7 @@ impl Body {
             inside.flat_map(|(instruction, _)| instruction.accesses()).filter(|(_, role)| role.writes);
         let written: Vec<_> = written.collect();
         let fits = |handler: &usize| {
-            let catch = self.handlers.get(*handler).filter(|catch| catch.all.is_some());
+            let catch = self.handlers.get(*handler).filter(|catch| self.expects(catch, depth, held));
             catch.is_some_and(|catch| !self.is_any_read(&written, catch))
         };
         let taken = (0..).zip(&self.instructions).zip(held).filter(|((_, instruction), held)| {
@@ -254,6 +254,11 @@ impl Body {
         // If it is taken in several places, which of them leads here is not known.
         let taken = if let [Some(handler)] = taken[..] { Some(handler) } else { None };
         self.handlers_behind(at, depth, held).into_iter().chain(taken).find(fits)
+    }
+
+    /// Whether a handler for everything begins with `depth` locks. That of an inner lock may have a range that goes on behind its release.
+    fn expects(&self, catch: &Catch, depth: u32, held: &[u32]) -> bool {
+        catch.all.is_some_and(|label| held.get(self.position(label) as usize) == Some(&depth))
     }
 
     /// Returns the handlers of instructions that are reached from behind `at` with the same `depth` locks.
