@@ -212,7 +212,9 @@ impl Body {
                 Cover::Next
             }
             Some(Instruction { op: MONITOR_EXIT, registers, .. }) => {
-                Cover::By(self.outer_handler(at, registers[0], depth - 1, held).ok_or(Untraceable::Locks)?)
+                let outer = self.outer_handler(at, registers[0], depth - 1, held);
+                self.handlers.push(Catch { typed: Vec::new(), all: Some(outer.ok_or(Untraceable::Locks)?) });
+                Cover::By(self.handlers.len() - 1)
             }
             // The method's own handlers need not cover the next instruction, or may need what is written there.
             Some(Instruction { op: MONITOR_ENTER, registers, .. }) => {
@@ -228,23 +230,24 @@ impl Body {
                 // A handler of the call has what was in the result's register before.
                 let result = self.instructions.get(at as usize + 1).filter(|next| is_move_result(next.op));
                 let written: Vec<_> = result.iter().flat_map(|result| result.accesses()).collect();
-                let is_read = self.catch_at(at).is_some_and(|catch| self.is_any_read(&written, catch));
+                let is_read =
+                    self.catch_at(at).is_some_and(|catch| self.is_any_read(&written, catch.labels()));
                 return Ok((!is_read).then_some(Cover::Previous));
             }
         }))
     }
 
-    /// Returns handlers for the code behind the release at `at`, behind which `depth` locks are still held: those of what follows with
-    /// the same locks, or else of where the lock in this register was taken. They can be entered wherever these locks are held if the
-    /// code there leaves alone what they read.
-    fn outer_handler(&self, at: u32, lock: u16, depth: u32, held: &[u32]) -> Option<usize> {
+    /// Returns a handler for the code behind the release at `at`, behind which `depth` locks are still held: that of what follows with
+    /// the same locks, or else of where the lock in this register was taken. It can be entered wherever these locks are held if the
+    /// code there leaves alone what it reads.
+    fn outer_handler(&self, at: u32, lock: u16, depth: u32, held: &[u32]) -> Option<Label> {
         let inside = self.instructions.iter().zip(held).filter(|(_, held)| **held >= depth);
         let written =
             inside.flat_map(|(instruction, _)| instruction.accesses()).filter(|(_, role)| role.writes);
         let written: Vec<_> = written.collect();
-        let fits = |handler: &usize| {
-            let catch = self.handlers.get(*handler).filter(|catch| self.expects(catch, depth, held));
-            catch.is_some_and(|catch| !self.is_any_read(&written, catch))
+        let fitting = |handler: usize| {
+            let label = self.handlers.get(handler).filter(|catch| self.expects(catch, depth, held))?.all?;
+            (!self.is_any_read(&written, std::iter::once(label))).then_some(label)
         };
         let taken = (0..).zip(&self.instructions).zip(held).filter(|((_, instruction), held)| {
             instruction.op == MONITOR_ENTER && instruction.registers[0] == lock && **held == depth
@@ -253,7 +256,7 @@ impl Body {
         taken.dedup();
         // If it is taken in several places, which of them leads here is not known.
         let taken = if let [Some(handler)] = taken[..] { Some(handler) } else { None };
-        self.handlers_behind(at, depth, held).into_iter().chain(taken).find(fits)
+        self.handlers_behind(at, depth, held).into_iter().chain(taken).find_map(fitting)
     }
 
     /// Whether a handler for everything begins with `depth` locks. That of an inner lock may have a range that goes on behind its release.
@@ -285,10 +288,10 @@ impl Body {
         found
     }
 
-    /// Whether a handler reads one of these registers.
-    fn is_any_read(&self, registers: &[(u32, Role)], catch: &Catch) -> bool {
+    /// Whether one of these handlers reads one of these registers.
+    fn is_any_read(&self, registers: &[(u32, Role)], mut handlers: impl Iterator<Item = Label>) -> bool {
         let is_read = |label: Label, register: u32| !self.is_dead(register, self.position(label));
-        catch.labels().any(|label| {
+        handlers.any(|label| {
             registers.iter().any(|(register, role)| {
                 is_read(label, *register) || role.wide && is_read(label, register.saturating_add(1))
             })
