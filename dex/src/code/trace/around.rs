@@ -16,15 +16,13 @@
 //! the entry and the exits, these stand in the method's try ranges: what holds a lock must be covered by the handler that
 //! releases it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{Kind, Shape, Untraceable, constructor, emit, exits, grow, locks};
 use crate::code::body::{Body, Catch, Range};
 use crate::code::insert::{Cover, Insertion};
 use crate::code::instruction::{Instruction, Label, Operand};
-use crate::code::opcode::{
-    MONITOR_ENTER, MONITOR_EXIT, MOVE_EXCEPTION, MOVE_RESULT, MOVE_RESULT_OBJECT, Role, THROW,
-};
+use crate::code::opcode::{MOVE_EXCEPTION, MOVE_RESULT, MOVE_RESULT_OBJECT, THROW};
 
 /// An argument of an inserted call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,15 +65,6 @@ struct Scratch {
     first: u16,
     /// Objects that the result overwrites, and a result that was dropped.
     saved: u16,
-}
-
-/// The handler of the code behind a `monitor-enter`, which releases the lock.
-struct Release {
-    label: Label,
-    /// The register with the lock.
-    lock: u16,
-    /// The handlers of the `monitor-enter`.
-    outer: Option<usize>,
 }
 
 /// Arguments of a call.
@@ -139,7 +128,7 @@ impl Body {
         grow::rename_parameters(self, shape, &moves, behind_start);
         let throwing = sites.iter().filter_map(|site| Some((moved.moved(site.at), site.thrown.as_ref()?)));
         self.add_throws(&throwing.collect::<Vec<_>>(), &scratch);
-        releases.into_iter().for_each(|release| self.add_release(release, &scratch));
+        releases.into_iter().for_each(|release| self.add_release(release, scratch.first));
         let calls = sites.iter().flat_map(|site| site.before.iter().chain(&site.behind).chain(&site.thrown));
         let outs = calls.map(|call| call.arguments.len().min(usize::from(MAX_ARGUMENTS)) as u16).max();
         self.outs = self.outs.max(outs.unwrap_or(0));
@@ -190,114 +179,6 @@ impl Body {
         [insertion(site.at, before, false), insertion(position, behind, true)]
     }
 
-    /// Returns which handlers the code behind the instruction at `at` needs. `held` has the locks that are held, by position. `None` if
-    /// it cannot have them.
-    ///
-    /// # Errors
-    ///
-    /// If a release cannot be recorded: then no lock of the method may be.
-    fn cover_behind(
-        &mut self,
-        at: u32,
-        held: &[u32],
-        releases: &mut Vec<Release>,
-    ) -> Result<Option<Cover>, Untraceable> {
-        let depth = held.get(at as usize).copied().unwrap_or(0);
-        Ok(Some(match self.instructions.get(at as usize) {
-            // The handler that releases a lock must not be entered without the lock, also where its range is longer than that.
-            Some(Instruction { op: MONITOR_EXIT, .. }) if depth <= 1 => Cover::None,
-            Some(Instruction { op: MONITOR_EXIT, .. })
-                if self.catch_at(at + 1).is_some_and(|catch| self.expects(catch, depth - 1, held)) =>
-            {
-                Cover::Next
-            }
-            Some(Instruction { op: MONITOR_EXIT, registers, .. }) => {
-                let outer = self.outer_handler(at, registers[0], depth - 1, held);
-                self.handlers.push(Catch { typed: Vec::new(), all: Some(outer.ok_or(Untraceable::Locks)?) });
-                Cover::By(self.handlers.len() - 1)
-            }
-            // The method's own handlers need not cover the next instruction, or may need what is written there.
-            Some(Instruction { op: MONITOR_ENTER, registers, .. }) => {
-                let lock = registers[0];
-                let outer = self.handler_at(at);
-                let label = self.add_label(self.instructions.len() as u32);
-                self.handlers.push(Catch { typed: Vec::new(), all: Some(label) });
-                releases.push(Release { label, lock, outer });
-                Cover::By(self.handlers.len() - 1)
-            }
-            _ if depth == 0 => Cover::None,
-            _ => {
-                // A handler of the call has what was in the result's register before.
-                let result = self.instructions.get(at as usize + 1).filter(|next| is_move_result(next.op));
-                let written: Vec<_> = result.iter().flat_map(|result| result.accesses()).collect();
-                let is_read =
-                    self.catch_at(at).is_some_and(|catch| self.is_any_read(&written, catch.labels()));
-                return Ok((!is_read).then_some(Cover::Previous));
-            }
-        }))
-    }
-
-    /// Returns a handler for the code behind the release at `at`, behind which `depth` locks are still held: that of what follows with
-    /// the same locks, or else of where the lock in this register was taken. It can be entered wherever these locks are held if the
-    /// code there leaves alone what it reads.
-    fn outer_handler(&self, at: u32, lock: u16, depth: u32, held: &[u32]) -> Option<Label> {
-        let inside = self.instructions.iter().zip(held).filter(|(_, held)| **held >= depth);
-        let written =
-            inside.flat_map(|(instruction, _)| instruction.accesses()).filter(|(_, role)| role.writes);
-        let written: Vec<_> = written.collect();
-        let fitting = |handler: usize| {
-            let label = self.handlers.get(handler).filter(|catch| self.expects(catch, depth, held))?.all?;
-            (!self.is_any_read(&written, std::iter::once(label))).then_some(label)
-        };
-        let taken = (0..).zip(&self.instructions).zip(held).filter(|((_, instruction), held)| {
-            instruction.op == MONITOR_ENTER && instruction.registers[0] == lock && **held == depth
-        });
-        let mut taken: Vec<_> = taken.map(|((at, _), _)| self.handler_at(at)).collect();
-        taken.dedup();
-        // If it is taken in several places, which of them leads here is not known.
-        let taken = if let [Some(handler)] = taken[..] { Some(handler) } else { None };
-        self.handlers_behind(at, depth, held).into_iter().chain(taken).find_map(fitting)
-    }
-
-    /// Whether a handler for everything begins with `depth` locks. That of an inner lock may have a range that goes on behind its release.
-    fn expects(&self, catch: &Catch, depth: u32, held: &[u32]) -> bool {
-        catch.all.is_some_and(|label| held.get(self.position(label) as usize) == Some(&depth))
-    }
-
-    /// Returns the handlers of instructions that are reached from behind `at` with the same `depth` locks.
-    fn handlers_behind(&self, at: u32, depth: u32, held: &[u32]) -> Vec<usize> {
-        let (mut found, mut seen, mut pending) = (Vec::new(), BTreeSet::new(), vec![at + 1]);
-        while let Some(position) = pending.pop() {
-            let (Some(instruction), Some(&locks)) =
-                (self.instructions.get(position as usize), held.get(position as usize))
-            else {
-                continue;
-            };
-            // Behind a release of the last of them, other locks may be taken.
-            if locks < depth || !seen.insert(position) {
-                continue;
-            }
-            if locks == depth && locks::can_throw(instruction) {
-                found.extend(self.handler_at(position));
-            }
-            if instruction.op != MONITOR_EXIT || locks > depth {
-                self.successors(position, &mut |next| pending.push(next));
-            }
-        }
-        found.dedup();
-        found
-    }
-
-    /// Whether one of these handlers reads one of these registers.
-    fn is_any_read(&self, registers: &[(u32, Role)], mut handlers: impl Iterator<Item = Label>) -> bool {
-        let is_read = |label: Label, register: u32| !self.is_dead(register, self.position(label));
-        handlers.any(|label| {
-            registers.iter().any(|(register, role)| {
-                is_read(label, *register) || role.wide && is_read(label, register.saturating_add(1))
-            })
-        })
-    }
-
     /// A range that ends between a call and the move of its result gets the move too, which cannot throw.
     fn extend_to_results(&mut self) {
         let starts: Vec<u32> = self.tries.iter().map(|range| range.start).skip(1).chain([u32::MAX]).collect();
@@ -306,23 +187,6 @@ impl Body {
             if op.is_some_and(is_move_result) && range.end < next {
                 range.end += 1;
             }
-        }
-    }
-
-    /// Appends the handler of the code behind a `monitor-enter`.
-    fn add_release(&mut self, release: Release, scratch: &Scratch) {
-        let at = self.instructions.len() as u32;
-        if let Some(place) = self.labels.get_mut(release.label as usize) {
-            *place = at;
-        }
-        self.instructions.extend([
-            Instruction::new(MOVE_EXCEPTION, &[scratch.first], Operand::None),
-            Instruction::new(MONITOR_EXIT, &[release.lock], Operand::None),
-            Instruction::new(THROW, &[scratch.first], Operand::None),
-        ]);
-        // From there on it is as if the lock had never been taken.
-        if let Some(handler) = release.outer {
-            self.tries.push(Range { start: at + 2, end: at + 3, handler });
         }
     }
 
@@ -373,7 +237,7 @@ impl Body {
     }
 }
 
-fn is_move_result(op: u8) -> bool {
+pub(super) fn is_move_result(op: u8) -> bool {
     (MOVE_RESULT..=MOVE_RESULT_OBJECT).contains(&op)
 }
 

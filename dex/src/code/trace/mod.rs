@@ -16,6 +16,7 @@
 
 mod around;
 mod constructor;
+mod cover;
 mod emit;
 mod ends;
 mod exits;
