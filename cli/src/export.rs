@@ -105,7 +105,7 @@ pub(crate) struct Options {
 }
 
 /// Parses seconds, or a number with a unit, into nanoseconds.
-fn duration(text: &str) -> Result<u64, String> {
+pub(crate) fn duration(text: &str) -> Result<u64, String> {
     let text = text.trim_start_matches('+');
     let units = [("ns", 0), ("us", 3), ("ms", 6), ("s", 9)];
     let (number, digits) = units
@@ -147,6 +147,13 @@ impl Default for Settings {
             symbols: Vec::new(),
             selection,
         }
+    }
+}
+
+impl Settings {
+    /// The defaults, for what ended after this time: ns since the start of the recording.
+    pub(crate) fn since(from: u64) -> Self {
+        Self { selection: Selection { from: Some(from), ..Selection::default() }, ..Self::default() }
     }
 }
 

@@ -68,7 +68,7 @@ impl Environment {
 
     /// Sets the callbacks of all events.
     pub(crate) fn set_callbacks(&self, callbacks: &Callbacks) -> Result<(), Failed> {
-        // SAFETY: the function copies as many bytes as it is told.
+        // SAFETY: the function copies the given number of bytes.
         let result = unsafe {
             (self.functions().set_event_callbacks)(self.0, callbacks, size_of::<Callbacks>() as jint)
         };
@@ -84,7 +84,7 @@ impl Environment {
         checked("SetEventNotificationMode", result)
     }
 
-    /// Copies bytes into memory that the JVM frees. `None` if there is none.
+    /// Copies bytes into memory that the JVM frees. `None` if the JVM is out of memory.
     pub(crate) fn allocated(&self, bytes: &[u8]) -> Option<*mut c_uchar> {
         let mut memory = null_mut();
         // SAFETY: the function writes one pointer.
@@ -169,7 +169,7 @@ impl Environment {
     /// Has the JVM ask for the bytes of these classes again, and replace their methods.
     pub(crate) fn retransform(&self, classes: &[jclass]) -> Result<(), Failed> {
         let first = if classes.is_empty() { null() } else { classes.as_ptr() };
-        // SAFETY: the function reads as many references as it is told.
+        // SAFETY: the function reads the given number of references.
         let result = unsafe { (self.functions().retransform_classes)(self.0, classes.len() as jint, first) };
         checked("RetransformClasses", result)
     }

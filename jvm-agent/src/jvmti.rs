@@ -124,7 +124,7 @@ pub(crate) type ThreadEvent = unsafe extern "system" fn(jvmti: *mut Env, jni: *m
 pub(crate) type ClassPrepare =
     unsafe extern "system" fn(jvmti: *mut Env, jni: *mut JNIEnv, thread: jthread, class: jclass);
 
-/// The callbacks of events 50 to 56. The JVM takes those beyond as absent, since it is told the size.
+/// The callbacks of events 50 to 56. The JVM takes those beyond as absent, since it gets the size.
 #[repr(C)]
 pub(crate) struct Callbacks {
     /// Event 50.
