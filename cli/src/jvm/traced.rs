@@ -70,7 +70,7 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
         let rewritten = Rewritten::prepare(&run.dir, &launch, &run.instrumenter, notices)?;
         rewritten.add_to(&mut command, &java, &launch, &settings)?;
         command.args(&launch.arguments);
-        Way::Rewritten(rewritten)
+        Way::Rewritten(Box::new(rewritten))
     } else {
         let properties = [WithAgent::properties(&run.dir, &launch, &java)?, settings].concat();
         let agent = WithAgent::prepare(&run.dir, &options.recording, &run.instrumenter, properties)?;
@@ -85,7 +85,7 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
 #[derive(Debug)]
 enum Way {
     Agent(WithAgent),
-    Rewritten(Rewritten),
+    Rewritten(Box<Rewritten>),
 }
 
 /// Where and how a run writes.

@@ -21,11 +21,30 @@ fn unreadable(reason: impl Into<String>) -> SkipReason {
     SkipReason::Unreadable(reason.into())
 }
 
+/// What the directory says about the content of an entry.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Content {
+    is_encrypted: bool,
+    method: u16,
+    size: u64,
+    crc: u32,
+}
+
+impl From<&Entry> for Content {
+    fn from(entry: &Entry) -> Self {
+        Self { is_encrypted: entry.is_encrypted(), method: entry.method, size: entry.size, crc: entry.crc }
+    }
+}
+
 impl Inflater {
     /// Reads the content of `entry` in the archive `bytes`, if it has at most `limit` bytes and a correct checksum.
     pub(crate) fn read(&mut self, bytes: &[u8], entry: &Entry, limit: u64) -> Result<Vec<u8>, SkipReason> {
-        let data = bytes.get(entry.data.clone()).unwrap_or_default();
-        if entry.is_encrypted() {
+        self.inflate(bytes.get(entry.data.clone()).unwrap_or_default(), entry.into(), limit)
+    }
+
+    /// Reads the content whose compressed bytes are `data`, as [`Self::read`].
+    pub(crate) fn inflate(&mut self, data: &[u8], entry: Content, limit: u64) -> Result<Vec<u8>, SkipReason> {
+        if entry.is_encrypted {
             return Err(unreadable("it is encrypted"));
         }
         if entry.size > limit {
