@@ -66,19 +66,51 @@ pub(crate) fn unpack(dir: &Path, no_op_class: &[u8]) -> io::Result<Paths> {
 /// # Errors
 /// If it cannot be written.
 pub(crate) fn unpack_library(dir: &Path) -> io::Result<PathBuf> {
+    check()?;
+    let directory = dir.join("runtime");
+    fs::create_dir_all(&directory)?;
+    let library = directory.join(LIBRARY_NAME);
+    // A library that a running JVM has mapped must not be overwritten: remove it and create another file.
+    remove(&library)?;
+    fs::write(&library, LIBRARY)?;
+    Ok(library)
+}
+
+/// Writes the library into `dir`, unless it is there. A JVM that has loaded it is given commands by this path.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn unpack_library_once(dir: &Path) -> io::Result<()> {
+    check()?;
+    let library = dir.join(LIBRARY_NAME);
+    if fs::read(&library).is_ok_and(|there| there == LIBRARY) {
+        return Ok(());
+    }
+    // Whole or not at all: another process may do the same.
+    let part = dir.join(format!(".{LIBRARY_NAME}.{}", std::process::id()));
+    fs::write(&part, LIBRARY)?;
+    fs::rename(part, library)
+}
+
+/// Whether this program has the library.
+fn check() -> io::Result<()> {
     if LIBRARY.is_empty() {
         let cure = "build it again after `cargo clean --release -p anrscope-jvm-agent`";
         return Err(io::Error::other(format!(
             "this program was built without the library for the JVM: {cure}"
         )));
     }
-    let directory = dir.join("runtime");
-    fs::create_dir_all(&directory)?;
-    let library = directory.join("libanrscope.so");
-    // A library that a running JVM has mapped must not be overwritten: remove it and create another file.
-    remove(&library)?;
-    fs::write(&library, LIBRARY)?;
-    Ok(library)
+    Ok(())
+}
+
+/// The name of the library's file.
+pub(crate) const LIBRARY_NAME: &str = "libanrscope.so";
+
+/// A number that tells versions of the library apart.
+pub(crate) fn library_number() -> u64 {
+    let mut hash = trace_format::MapHash::default();
+    hash.add(LIBRARY);
+    hash.state()
 }
 
 fn remove(path: &Path) -> io::Result<()> {

@@ -150,6 +150,13 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// The defaults, for what ended after this time: ns since the start of the recording.
+    pub(crate) fn since(from: u64) -> Self {
+        Self { selection: Selection { from: Some(from), ..Selection::default() }, ..Self::default() }
+    }
+}
+
 /// Runs the subcommand.
 pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     if let (Some(from), Some(to)) = (options.from, options.to)

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 #[cfg(target_os = "linux")]
 mod argfile;
+pub(crate) mod attach;
 #[cfg(target_os = "linux")]
 mod child;
 #[cfg(target_os = "linux")]

@@ -87,6 +87,7 @@ enum Sub {
     #[command(hide = true)]
     DemoChild(demo::child::Options),
     Jvm(jvm::Options),
+    Attach(jvm::attach::Options),
     Apk(apk::Options),
     Instrument(instrument::Options),
     Plan(plan::Options),
@@ -146,6 +147,7 @@ fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
         #[cfg(target_os = "linux")]
         Sub::DemoChild(options) => demo::child::run(&options).map(|()| ExitCode::SUCCESS),
         Sub::Jvm(options) => jvm::run(options),
+        Sub::Attach(options) => jvm::attach::run(&options),
         Sub::Apk(options) => apk::run(options),
         Sub::Instrument(options) => instrument::run(options),
         Sub::Plan(options) => plan::run(options),

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::ThreadPool;
-use zip_archive::{Directory, Inflater};
+use zip_archive::{Directory, Entry, Inflater};
 
 use crate::class::class_file::{ClassFile, MAX_CLASS};
 use crate::class_facts::Node;
@@ -20,6 +21,7 @@ use crate::regular;
 enum Place {
     Directory(PathBuf),
     Jar(Jar),
+    OnDisk(JarOnDisk),
 }
 
 /// An archive with its entries by name.
@@ -45,10 +47,58 @@ impl Jar {
     }
 }
 
+/// Where the compressed bytes of an entry are, and what the directory says about its contents.
+#[derive(Debug)]
+struct Compressed {
+    data: Range<usize>,
+    method: u16,
+    crc: u32,
+    size: u64,
+}
+
+/// A jar of which only the directory is in memory, for a process that is not ours.
+#[derive(Debug)]
+struct JarOnDisk {
+    file: fs::File,
+    /// Classes by the names of their entries: where their compressed bytes are.
+    classes: HashMap<Box<[u8]>, Compressed>,
+}
+
+impl JarOnDisk {
+    /// `None` if it cannot be read: then nothing is known of its classes.
+    fn open(path: &Path) -> Option<Self> {
+        let (mut file, _) = regular::open(path).ok()?;
+        let mut bytes = Vec::new();
+        Read::by_ref(&mut file).take(MAX_JAR).read_to_end(&mut bytes).ok()?;
+        let directory = Directory::read(&bytes).ok()?;
+        let class = |entry: &Entry| {
+            let is_class = entry.name_in(&bytes).ends_with(b".class");
+            let is_read = is_class && !entry.is_encrypted() && entry.size <= MAX_CLASS;
+            let (data, method, crc, size) = (entry.data.clone(), entry.method, entry.crc, entry.size);
+            is_read.then(|| (entry.name_in(&bytes).into(), Compressed { data, method, crc, size }))
+        };
+        let classes = directory.entries.iter().filter_map(class).collect();
+        Some(Self { file, classes })
+    }
+
+    fn class(&mut self, name: &str) -> Option<Vec<u8>> {
+        let Compressed { data, method, crc, size } = self.classes.get(name.as_bytes())?;
+        let mut bytes = vec![0; data.len()];
+        self.file.seek(SeekFrom::Start(data.start as u64)).ok()?;
+        self.file.read_exact(&mut bytes).ok()?;
+        Some(Inflater::default().contents(*method, *crc, *size, &bytes).ok()?.into_owned())
+    }
+}
+
+/// The largest jar that is read for its directory, bytes.
+const MAX_JAR: u64 = 1 << 30;
+
 /// The jars and directories in which super classes are searched.
 #[derive(Debug, Default)]
 pub(crate) struct ClassPath {
     places: Vec<Place>,
+    /// Paths that are opened when a class is first looked up.
+    unopened: Vec<PathBuf>,
     found: HashMap<Box<str>, Option<Arc<Node>>>,
 }
 
@@ -71,7 +121,23 @@ impl ClassPath {
                 places.push(Place::Jar(jar));
             }
         }
-        Ok(Self { places, found: HashMap::new() })
+        Ok(Self { places, ..Self::default() })
+    }
+
+    /// The classes of `paths`, which are opened when the first one is looked up, and kept on disk. What cannot be read is left
+    /// out.
+    pub(crate) fn later(paths: &[PathBuf]) -> Self {
+        Self { unopened: paths.to_vec(), ..Self::default() }
+    }
+
+    fn open_the_rest(&mut self) {
+        for path in core::mem::take(&mut self.unopened) {
+            if path.is_dir() {
+                self.places.push(Place::Directory(path));
+            } else if let Some(jar) = JarOnDisk::open(&path) {
+                self.places.push(Place::OnDisk(jar));
+            }
+        }
     }
 
     /// Adds a class that is known from elsewhere, in place of what was found under its name.
@@ -84,14 +150,16 @@ impl ClassPath {
         if let Some(found) = self.found.get(name) {
             return found.clone();
         }
+        self.open_the_rest();
         if self.places.is_empty() {
             return None;
         }
         let entry = format!("{name}.class");
-        let found = self.places.iter().find_map(|place| {
+        let found = self.places.iter_mut().find_map(|place| {
             let bytes = match place {
                 Place::Directory(directory) => class_of_directory(directory, &entry),
                 Place::Jar(jar) => jar.entry(&entry, MAX_CLASS),
+                Place::OnDisk(jar) => jar.class(&entry),
             }?;
             let class = ClassFile::read(&bytes).ok()?;
             let focus = FocusFacts::scan(&class, false).ok()?;

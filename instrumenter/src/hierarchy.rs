@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::class_facts::{ClassFacts, Node};
@@ -38,6 +39,11 @@ impl Hierarchy {
             inputs.entry(name(class.name_in_file()).into()).or_insert_with(node);
         }
         Self { inputs, class_path: Mutex::default() }
+    }
+
+    /// The classes of `paths`, and those that are [added](Self::add).
+    pub(crate) fn later(paths: &[PathBuf]) -> Self {
+        Self { inputs: HashMap::new(), class_path: Mutex::new(ClassPath::later(paths)) }
     }
 
     /// Adds a class while others are looked up.

@@ -69,7 +69,8 @@ impl Agent {
     pub(crate) fn new(jvmti: Environment, settings: &Path) -> Result<Self, String> {
         let Settings { map, rules, waits, properties } =
             Settings::read(settings).map_err(|error| error.to_string())?;
-        let options = Options { rules, waits: catalogue(&waits)?, ..Options::default() };
+        let options =
+            Options { rules, waits: catalogue(&waits)?, class_path: class_path(jvmti), ..Options::default() };
         let map_id = MapId(RandomState::new().hash_one(std::process::id()).max(1));
         let live =
             Live::create(&options, &free_map(map), map_id).map_err(|error| notices::with_causes(&error))?;
@@ -253,6 +254,27 @@ fn free_map(map: PathBuf) -> MapPaths {
         false => map,
     };
     MapPaths { ignored: None, ..MapPaths::beside(map) }
+}
+
+/// Where classes may be before they are loaded.
+fn class_path(jvmti: Environment) -> Vec<PathBuf> {
+    let split = |name| {
+        let paths = jvmti.property(name).unwrap_or_default();
+        // Absolute, since the program may change the directory. An empty element is that directory.
+        let paths = std::env::split_paths(&paths).filter_map(|path| match path.as_os_str().is_empty() {
+            true => std::env::current_dir().ok(),
+            false => std::path::absolute(path).ok(),
+        });
+        paths.collect::<Vec<_>>()
+    };
+    let mut all = split(c"java.class.path");
+    for path in split(c"jdk.module.path") {
+        // A module, or a directory of modules.
+        let modules = std::fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path());
+        all.extend(modules.filter(|_| !path.join("module-info.class").exists()));
+        all.push(path);
+    }
+    all
 }
 
 fn catalogue(waits: &Waits) -> Result<Option<Catalogue>, String> {

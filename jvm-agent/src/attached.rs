@@ -109,9 +109,14 @@ fn on_own_thread(Vm(vm): Vm, work: impl FnOnce(Java) -> Result<(), String> + Sen
     threads::on_own_thread(vm, work).unwrap_or_else(|| Err("the agent had a fault".to_owned()))
 }
 
+/// Local references to all loaded classes. HotSpot has room for no more than 65,535 (`MaxJNILocalCapacity`) with
+/// -Xcheck:jni, and for any number without.
+const MOST_REFERENCES: i32 = 65_000;
+
 /// Changes the classes that are loaded already.
 fn change(agent: &Agent, java: Java) {
     let (jvmti, Some(loaders)) = (agent.jvmti, agent.loaders()) else { return };
+    java.reserve(MOST_REFERENCES);
     let Ok(classes) = jvmti.loaded_classes() else { return };
     let mut linked = Vec::new();
     for class in classes {
@@ -124,6 +129,7 @@ fn change(agent: &Agent, java: Java) {
             Loader::Unasked => loaders.ask(java, jvmti, loader),
             known => known,
         };
+        java.forget(loader);
         if known != Loader::Finds {
             continue;
         }
@@ -144,10 +150,15 @@ fn change(agent: &Agent, java: Java) {
 }
 
 /// Restores the classes that were changed.
-fn restore(agent: &Agent, _java: Java) {
+fn restore(agent: &Agent, java: Java) {
+    java.reserve(MOST_REFERENCES);
     let Ok(classes) = agent.jvmti.loaded_classes() else { return };
     let is_changed = |class: &jclass| {
-        agent.jvmti.loader(*class).is_ok_and(|loader| !loader.is_null())
+        let has_loader = agent.jvmti.loader(*class).is_ok_and(|loader| {
+            java.forget(loader);
+            !loader.is_null()
+        });
+        has_loader
             && loaded::state(agent.jvmti, *class) == State::Linked
             && name(agent, *class).is_some_and(|name| agent.live.has(&name))
     };

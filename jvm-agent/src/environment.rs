@@ -1,7 +1,8 @@
 //! The JVM TI environment of the agent, with results in place of error numbers.
 
-use std::ffi::{CStr, c_uchar};
+use std::ffi::{CStr, OsStr, OsString, c_uchar};
 use std::fmt;
+use std::os::unix::ffi::OsStrExt as _;
 use std::ptr::{null, null_mut};
 
 use jni::sys::{JavaVM, jclass, jint, jlong, jobject};
@@ -68,7 +69,7 @@ impl Environment {
 
     /// Sets the callbacks of all events.
     pub(crate) fn set_callbacks(&self, callbacks: &Callbacks) -> Result<(), Failed> {
-        // SAFETY: the function copies as many bytes as it is told.
+        // SAFETY: the function copies the given number of bytes.
         let result = unsafe {
             (self.functions().set_event_callbacks)(self.0, callbacks, size_of::<Callbacks>() as jint)
         };
@@ -84,7 +85,7 @@ impl Environment {
         checked("SetEventNotificationMode", result)
     }
 
-    /// Copies bytes into memory that the JVM frees. `None` if there is none.
+    /// Copies bytes into memory that the JVM frees. `None` if the JVM is out of memory.
     pub(crate) fn allocated(&self, bytes: &[u8]) -> Option<*mut c_uchar> {
         let mut memory = null_mut();
         // SAFETY: the function writes one pointer.
@@ -95,6 +96,21 @@ impl Environment {
         // SAFETY: the memory is fresh and has room for as many bytes.
         unsafe { memory.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Some(memory)
+    }
+
+    /// A system property of the JVM; `None` if it is not set.
+    pub(crate) fn property(&self, name: &CStr) -> Option<OsString> {
+        let mut text = null_mut();
+        // SAFETY: the function reads the name and writes one pointer.
+        let result = unsafe { (self.functions().get_system_property)(self.0, name.as_ptr(), &raw mut text) };
+        if result != NONE || text.is_null() {
+            return None;
+        }
+        // SAFETY: the text ends with a zero, and is ours until it is given back.
+        let value = OsStr::from_bytes(unsafe { CStr::from_ptr(text) }.to_bytes()).to_owned();
+        // SAFETY: the JVM has allocated it.
+        unsafe { (self.functions().deallocate)(self.0, text.cast()) };
+        Some(value)
     }
 
     /// The loader of a class as a local reference; null for the boot loader.
@@ -169,7 +185,7 @@ impl Environment {
     /// Has the JVM ask for the bytes of these classes again, and replace their methods.
     pub(crate) fn retransform(&self, classes: &[jclass]) -> Result<(), Failed> {
         let first = if classes.is_empty() { null() } else { classes.as_ptr() };
-        // SAFETY: the function reads as many references as it is told.
+        // SAFETY: the function reads the given number of references.
         let result = unsafe { (self.functions().retransform_classes)(self.0, classes.len() as jint, first) };
         checked("RetransformClasses", result)
     }

@@ -128,6 +128,18 @@ impl Java {
         call!(self, v1_2.IsSameObject(one, other))
     }
 
+    /// Makes room for this many local references, more than the 16 that every event has. A failure is no fault: the JVM may
+    /// have room all the same.
+    pub(crate) fn reserve(self, references: i32) {
+        call!(self, v1_2.EnsureLocalCapacity(references));
+        self.failed();
+    }
+
+    /// Gives a local reference back.
+    pub(crate) fn forget(self, object: jobject) {
+        call!(self, v1_2.DeleteLocalRef(object));
+    }
+
     /// A reference that lasts beyond the event.
     pub(crate) fn global(self, object: jobject) -> Option<Global> {
         let global = call!(self, v1_2.NewGlobalRef(object));

@@ -73,7 +73,11 @@ pub(crate) struct Functions {
     slots_108_to_121: [Unused; 14],
     /// Slot 122.
     pub(crate) set_event_callbacks: unsafe extern "system" fn(*mut Env, *const Callbacks, jint) -> jint,
-    slots_123_to_139: [Unused; 17],
+    slots_123_to_130: [Unused; 8],
+    /// Slot 131.
+    pub(crate) get_system_property:
+        unsafe extern "system" fn(*mut Env, *const c_char, *mut *mut c_char) -> jint,
+    slots_132_to_139: [Unused; 8],
     /// Slot 140.
     pub(crate) get_potential_capabilities: unsafe extern "system" fn(*mut Env, *mut Capabilities) -> jint,
     slots_141: [Unused; 1],
@@ -98,6 +102,7 @@ const _: () = {
     assert!(core::mem::offset_of!(Functions, get_class_loader) == slot(57));
     assert!(core::mem::offset_of!(Functions, get_tag) == slot(106));
     assert!(core::mem::offset_of!(Functions, set_event_callbacks) == slot(122));
+    assert!(core::mem::offset_of!(Functions, get_system_property) == slot(131));
     assert!(core::mem::offset_of!(Functions, get_potential_capabilities) == slot(140));
     assert!(core::mem::offset_of!(Functions, add_capabilities) == slot(142));
     assert!(core::mem::offset_of!(Functions, retransform_classes) == slot(152));
@@ -124,7 +129,7 @@ pub(crate) type ThreadEvent = unsafe extern "system" fn(jvmti: *mut Env, jni: *m
 pub(crate) type ClassPrepare =
     unsafe extern "system" fn(jvmti: *mut Env, jni: *mut JNIEnv, thread: jthread, class: jclass);
 
-/// The callbacks of events 50 to 56. The JVM takes those beyond as absent, since it is told the size.
+/// The callbacks of events 50 to 56. The JVM takes those beyond as absent, since it gets the size.
 #[repr(C)]
 pub(crate) struct Callbacks {
     /// Event 50.

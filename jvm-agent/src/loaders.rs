@@ -16,7 +16,7 @@ use crate::environment::Environment;
 use crate::java::{Global, Java};
 
 /// The deepest chain of parents that is followed.
-const MAX_DEPTH: u32 = 100;
+const MAX_DEPTH: i32 = 100;
 
 const LOAD_CLASS: [(&CStr, &CStr); 2] = [
     (c"loadClass", c"(Ljava/lang/String;Z)Ljava/lang/Class;"),
@@ -108,6 +108,8 @@ impl Loaders {
     /// Whether a loader and all its parents leave `loadClass` as it is, up to one that is known to find the class.
     fn asks_its_parents(&self, java: Java, jvmti: Environment, loader: jobject) -> bool {
         let mut here = loader;
+        // The class and the parent of each.
+        java.reserve(2 * MAX_DEPTH + 16);
         for _ in 0..MAX_DEPTH {
             match Loader::of_tag(jvmti.tag(here)) {
                 Some(Loader::Finds | Loader::Jdk) => return true,

@@ -39,6 +39,8 @@ pub(crate) enum Refused {
 /// that rewritten code calls.
 pub(crate) fn start(java: Java, properties: &[(String, String)], map_id: MapId) -> Result<Global, Refused> {
     let because = Refused::Because;
+    // Three for each class and for each property, and some.
+    java.reserve(i32::try_from(properties.len() * 4 + 32).unwrap_or(i32::MAX));
     let mut method_beat = None;
     for (name, bytes) in CLASSES {
         let class = java.define(name, bytes);

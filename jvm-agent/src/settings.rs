@@ -30,7 +30,7 @@ pub enum Waits {
     File(PathBuf),
 }
 
-/// What the agent is told.
+/// The agent's settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// Where the method map is written.

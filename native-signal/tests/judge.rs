@@ -47,6 +47,7 @@ impl Case {
             si_pid: self.number("si_pid").unwrap(),
             si_uid: self.number("si_uid").unwrap(),
             asked_by_us: self.flag("asked"),
+            tool_attaches: false,
             foreground: match self.cell("app_state") {
                 "fg" => Some(true),
                 "bg" => Some(false),
@@ -275,4 +276,17 @@ fn the_head_of_the_queue_by_matrix() {
     };
     assert_eq!((anr(true, -1_999), anr(true, -2_000), anr(true, -2_001)), (false, false, true));
     assert_eq!((anr(false, -9_999), anr(false, -10_000), anr(false, -10_001)), (false, false, true));
+}
+
+#[test]
+fn a_tool_that_attaches_wants_no_dump_and_is_no_anr() {
+    let own = Identity { pid: 4321, uid: 1_000 };
+    let mut evidence =
+        Evidence { si_pid: 99, si_uid: 1_000, running_ms: Some(60_000), ..Evidence::default() };
+    let mut judge = Judge::new(Policy::Anrscope, own);
+    assert_eq!(judge.judge(&evidence).outcome, Outcome::SuspectedAnr);
+    evidence.tool_attaches = true;
+    let judgement = judge.judge(&evidence);
+    assert_eq!((judgement.outcome, judgement.confidence), (Outcome::ToolAttached, Confidence::High));
+    assert_eq!(judgement.reasons.last().unwrap().to_string(), "a tool attached to the JVM");
 }

@@ -80,6 +80,30 @@ pub(crate) struct Options {
     /// replaced
     #[arg(long, value_name = "DIR")]
     pub(super) keep: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) recording: Recording,
+    /// Print the requests of the threads with these names at the end, in which * stands for any characters; may be repeated
+    #[arg(long, value_name = "NAME", help_heading = "A server")]
+    pub(super) watch: Vec<String>,
+    #[command(flatten, next_help_heading = "A server")]
+    pub(super) watched: WatchOptions,
+    /// Print only errors on stderr
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+    /// Arguments of the java launcher
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required = true,
+        value_name = "JAVA-ARGUMENTS"
+    )]
+    pub(super) arguments: Vec<OsString>,
+}
+
+/// What is recorded, and how.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "elsewhere it only says so"))]
+pub(super) struct Recording {
     /// Buffer size for events: bytes, or a number with K, M or G. When it is full the oldest events are overwritten. Half of it is for the
     /// main thread, half for all others; the saved recording is only as large as its events [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = buffer_size)]
@@ -102,22 +126,21 @@ pub(crate) struct Options {
     /// A file of additional blocking calls, as for anrscope instrument
     #[arg(long, value_name = "FILE")]
     pub(super) waits_catalogue: Option<PathBuf>,
-    /// Print the requests of the threads with these names at the end, in which * stands for any characters; may be repeated
-    #[arg(long, value_name = "NAME", help_heading = "A server")]
-    pub(super) watch: Vec<String>,
-    #[command(flatten, next_help_heading = "A server")]
-    pub(super) watched: WatchOptions,
-    /// Print only errors on stderr
-    #[arg(long, short)]
-    pub(super) quiet: bool,
-    /// Arguments of the java launcher
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        required = true,
-        value_name = "JAVA-ARGUMENTS"
-    )]
-    pub(super) arguments: Vec<OsString>,
+}
+
+#[cfg(target_os = "linux")]
+impl Recording {
+    /// How classes are instrumented.
+    ///
+    /// # Errors
+    /// If the list of waits cannot be read.
+    pub(super) fn instrumenter(&self) -> anyhow::Result<instrumenter::Options> {
+        Ok(instrumenter::Options {
+            rules: self.rules.clone(),
+            waits: crate::instrument::waits(!self.no_waits, self.waits_catalogue.as_deref())?,
+            ..instrumenter::Options::default()
+        })
+    }
 }
 
 /// The time resolution of a recording.

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 use super::launch::{Environment, Launch};
-use super::options::{Options, Resolution};
+use super::options::{Recording, Resolution};
 
 /// Default buffer size. A gigabyte a second of events would fill any; with short calls left out, this holds minutes.
 pub(super) const DEFAULT_BUFFER: u64 = 64 << 20;
@@ -23,7 +23,7 @@ pub(super) fn property(name: &str, value: impl AsRef<OsStr>) -> OsString {
 }
 
 /// Whether the user sets this property, on the command line or in a variable that java reads.
-fn is_given(name: &str, launch: &Launch, environment: &Environment) -> bool {
+pub(super) fn is_given(name: &str, launch: &Launch, environment: &Environment) -> bool {
     let start = format!("-D{name}=");
     let on_line = launch.options.iter().any(|word| word.as_bytes().starts_with(start.as_bytes()));
     let in_variable =
@@ -35,14 +35,10 @@ fn is_given(name: &str, launch: &Launch, environment: &Environment) -> bool {
 pub(super) type Property = (String, String);
 
 /// The properties of the recorder's settings. A property that the user sets is kept, unless there is an option for it, too.
-pub(super) fn settings(
-    options: &Options,
-    buffer: u64,
-    launch: &Launch,
-    environment: &Environment,
-) -> Vec<Property> {
+///
+/// `given` says whether the user sets a property.
+pub(super) fn settings(options: &Recording, buffer: u64, given: impl Fn(&str) -> bool) -> Vec<Property> {
     let property = |name: &str, value: String| (name.to_owned(), value);
-    let given = |name: &str| is_given(name, launch, environment);
     let mut all = Vec::new();
     for name in ["anrscope.mainWords", "anrscope.poolWords"] {
         if options.buffer.is_some() || !given(name) {
@@ -67,10 +63,10 @@ mod tests {
     use super::*;
 
     fn formatted(options: &[&str], line: &[&str], variable: Option<&str>) -> String {
-        let words = ["x"].iter().chain(options).chain(&["Main"]);
-        let command = <Options as clap::Args>::augment_args(clap::Command::new("x"));
+        let words = ["x"].iter().chain(options);
+        let command = <Recording as clap::Args>::augment_args(clap::Command::new("x"));
         let matches = command.get_matches_from(words);
-        let options = <Options as clap::FromArgMatches>::from_arg_matches(&matches).unwrap();
+        let options = <Recording as clap::FromArgMatches>::from_arg_matches(&matches).unwrap();
         let launch = Launch {
             options: line.iter().map(OsString::from).collect(),
             main: Main::Class("Main".into()),
@@ -80,7 +76,9 @@ mod tests {
             left_out: Vec::new(),
         };
         let environment = Environment { class_path: None, options: variable.map(OsString::from) };
-        let formatted = settings(&options, options.buffer.unwrap_or(DEFAULT_BUFFER), &launch, &environment);
+        let formatted = settings(&options, options.buffer.unwrap_or(DEFAULT_BUFFER), |name| {
+            is_given(name, &launch, &environment)
+        });
         let formatted: Vec<_> =
             formatted.iter().map(|(name, value)| format!("{}={value}", &name["anrscope.".len()..])).collect();
         formatted.join(" ")

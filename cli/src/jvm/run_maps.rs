@@ -58,7 +58,7 @@ impl RunMaps {
         self.by_id.get(&id).map(PathBuf::as_path)
     }
 
-    /// How many methods the map at `path` has; 0 if there is none.
+    /// How many methods the map at `path` has; 0 if it does not exist.
     pub(super) fn methods_in(path: &Path) -> usize {
         let Ok(file) = File::open(path) else { return 0 };
         let lines = BufReader::new(file).lines().map_while(Result::ok);

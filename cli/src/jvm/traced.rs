@@ -25,12 +25,12 @@ use super::rewritten::Rewritten;
 use super::run_maps::RunMaps;
 use super::saved::{self, Beside};
 use super::with_agent::WithAgent;
+use crate::export;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::recordings::{MethodMaps, Recordings, own_map_of};
 use crate::scratch::Scratch;
 use crate::terminal::counted;
-use crate::{export, instrument};
 
 /// Free space in the file system that events do not use.
 const LEFT_FREE: u64 = 64 << 20;
@@ -64,16 +64,17 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
     }
     let supervisor = Supervisor::start()?;
     let run = Run::new(&options, &launch)?;
-    let settings = properties::settings(&options, run.buffer, &launch, &environment);
+    let given = |name: &str| properties::is_given(name, &launch, &environment);
+    let settings = properties::settings(&options.recording, run.buffer, given);
     let mut command = Command::new(&java.path);
     let way = if options.rewrite {
         let rewritten = Rewritten::prepare(&run.dir, &launch, &run.instrumenter, notices)?;
         rewritten.add_to(&mut command, &java, &launch, &settings)?;
         command.args(&launch.arguments);
-        Way::Rewritten(rewritten)
+        Way::Rewritten(Box::new(rewritten))
     } else {
         let properties = [WithAgent::properties(&run.dir, &launch, &java)?, settings].concat();
-        let agent = WithAgent::prepare(&run.dir, &options, &run.instrumenter, properties)?;
+        let agent = WithAgent::prepare(&run.dir, &options.recording, &run.instrumenter, properties)?;
         notices.launched(&launch);
         agent.add_to(&mut command, &java, arguments);
         Way::Agent(agent)
@@ -85,7 +86,7 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
 #[derive(Debug)]
 enum Way {
     Agent(WithAgent),
-    Rewritten(Rewritten),
+    Rewritten(Box<Rewritten>),
 }
 
 /// Where and how a run writes.
@@ -145,13 +146,11 @@ impl Run {
             }
         };
         let earlier = recordings_in(&dir)?.into_iter().collect();
-        let buffer = buffer_in(&dir, options.buffer)?;
+        let buffer = buffer_in(&dir, options.recording.buffer)?;
         let instrumenter = instrumenter::Options {
             // The jars are read once, from this machine's disk: good compression would only cost time.
             level: 1,
-            rules: options.rules.clone(),
-            waits: instrument::waits(!options.no_waits, options.waits_catalogue.as_deref())?,
-            ..instrumenter::Options::default()
+            ..options.recording.instrumenter()?
         };
         let watch = (!options.watch.is_empty()).then(|| options.watched.on(&options.watch));
         Ok(Self { dir, scratch, out, beside, instrumenter, buffer, earlier, watch })
@@ -313,7 +312,7 @@ fn keep_in_place(recording: &Path, map: &Path, way: &Way) -> anyhow::Result<()> 
 ///
 /// # Errors
 /// If more was requested than there is.
-fn buffer_in(dir: &Path, wanted: Option<u64>) -> anyhow::Result<u64> {
+pub(super) fn buffer_in(dir: &Path, wanted: Option<u64>) -> anyhow::Result<u64> {
     let free = statvfs(dir).map_or(u64::MAX, |of| of.blocks_available().saturating_mul(of.fragment_size()));
     match wanted {
         Some(wanted) if wanted > free => bail!(
@@ -343,7 +342,7 @@ fn default_out(main: &Main) -> PathBuf {
 }
 
 /// The recordings in `dir`, each with its inode number.
-fn recordings_in(dir: &Path) -> anyhow::Result<Vec<(PathBuf, u64)>> {
+pub(super) fn recordings_in(dir: &Path) -> anyhow::Result<Vec<(PathBuf, u64)>> {
     let entries = fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))?;
     let recordings = entries.flatten().filter_map(|entry| {
         let path = entry.path();

@@ -15,7 +15,7 @@ use nix::sys::statvfs::{FsFlags, statvfs};
 
 use super::java::Java;
 use super::launch::{self, Launch};
-use super::options::Options;
+use super::options::Recording;
 use super::properties::Property;
 use super::run_maps::RunMaps;
 use crate::embedded;
@@ -37,7 +37,7 @@ impl WithAgent {
     /// If they cannot be written, or the JVM could not load the agent from there.
     pub(super) fn prepare(
         dir: &Path,
-        options: &Options,
+        recording: &Recording,
         instrumenter: &instrumenter::Options,
         properties: Vec<Property>,
     ) -> anyhow::Result<Self> {
@@ -55,20 +55,8 @@ impl WithAgent {
         if library.as_os_str().as_bytes().contains(&b'=') {
             bail!("{}: the path of a JVM's agent cannot contain =: choose another --keep", dir.display());
         }
-        let absolute = |path: &PathBuf| {
-            fs::canonicalize(path).with_context(|| format!("cannot find {}", path.display()))
-        };
         let map = dir.join(MAP_NAME);
-        let settings = Settings {
-            map: map.clone(),
-            rules: options.rules.as_ref().map(absolute).transpose()?,
-            waits: match (&options.waits_catalogue, options.no_waits) {
-                (Some(file), _) => Waits::File(absolute(file)?),
-                (None, true) => Waits::Off,
-                (None, false) => Waits::On,
-            },
-            properties,
-        };
+        let settings = settings(map.clone(), recording, properties)?;
         let file = dir.join("runtime/agent.settings");
         fs::write(&file, settings.text()?).with_context(no_room)?;
         Ok(Self { library, settings: file, map })
@@ -84,7 +72,7 @@ impl WithAgent {
         command.args(launch::without_archives(arguments, java.version));
     }
 
-    /// What the recorder is told about the program besides its settings.
+    /// What the recorder needs to know about the program besides its settings.
     pub(super) fn properties(dir: &Path, launch: &Launch, java: &Java) -> anyhow::Result<Vec<Property>> {
         let dir = dir.to_str().with_context(|| {
             format!(
@@ -99,4 +87,27 @@ impl WithAgent {
         }
         Ok(all)
     }
+}
+
+/// The agent's settings for a map at this path.
+///
+/// # Errors
+/// If a file cannot be found.
+pub(super) fn settings(
+    map: PathBuf,
+    recording: &Recording,
+    properties: Vec<Property>,
+) -> anyhow::Result<Settings> {
+    let absolute =
+        |path: &PathBuf| fs::canonicalize(path).with_context(|| format!("cannot find {}", path.display()));
+    Ok(Settings {
+        map,
+        rules: recording.rules.as_ref().map(absolute).transpose()?,
+        waits: match (&recording.waits_catalogue, recording.no_waits) {
+            (Some(file), _) => Waits::File(absolute(file)?),
+            (None, true) => Waits::Off,
+            (None, false) => Waits::On,
+        },
+        properties,
+    })
 }

@@ -614,7 +614,7 @@ fn the_agent_traces_modules_and_source_files() {
     let module = programs.directory.file("module-info.java", "module hello { }");
     let packaged = programs
         .directory
-        .file("module/hello/Hello.java", &format!("package hello; {}", fs::read_to_string(&source).unwrap()));
+        .file("module/hello/Hello.java", format!("package hello; {}", fs::read_to_string(&source).unwrap()));
     compile_files(&[&module, &packaged], &programs.directory.path().join("modules/hello"));
     for (arguments, class) in [
         (&[source.as_str(), "hi", "you"][..], "Hello"),

@@ -1,6 +1,8 @@
 //! The program as users see it: exit codes, both streams, and the files it leaves.
 
 #[cfg(target_os = "linux")]
+mod attach;
+#[cfg(target_os = "linux")]
 mod dependencies;
 mod device;
 mod device_install;

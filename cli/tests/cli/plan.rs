@@ -101,8 +101,17 @@ fn a_program_is_recorded_planned_and_built_again() {
     compile(&["Busy"], Path::new(""), Path::new(&classes));
     let kept = directory.name("kept");
     let mut jvm = command();
-    jvm.current_dir(directory.path())
-        .args(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &classes, "Busy"]);
+    jvm.current_dir(directory.path()).args([
+        "jvm",
+        "--rewrite",
+        "--quiet",
+        "--keep",
+        &kept,
+        "--",
+        "-cp",
+        &classes,
+        "Busy",
+    ]);
     let jvm = jvm.output().unwrap();
     assert!(jvm.status.success(), "{jvm:?}");
 

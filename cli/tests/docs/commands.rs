@@ -212,7 +212,10 @@ impl Bench {
             assert!(output.status.success(), "{command:?}: {output:?}");
         };
         let (classes, jar) = (self.path("greeter"), self.path("greeter.jar"));
-        run(Command::new("javac").arg("-d").arg(&classes).arg(source));
+        run(Command::new("javac").arg("-d").arg(&classes).arg(&source));
+        let programs = source.parent().unwrap().to_owned();
+        let endless = [programs.join("Endless.java"), programs.join("Busy.java")];
+        run(Command::new("javac").arg("-d").arg(self.path("endless")).args(endless));
         // The fixtures of the instrumenter's own tests, whose activities need a class of Android's.
         let fixtures = repository().join("instrumenter/tests/java");
         for (source, out) in [("fixture/Waits", "classes"), ("focus/Activities", "activities")] {
@@ -307,7 +310,7 @@ impl Bench {
         fs::write(dir.join("app.apk"), apk.bytes(2_000_000)).unwrap();
         fs::write(dir.join("release.apk"), apk.with("key", "release").bytes(2_000_000)).unwrap();
         place(&self.path("greeter/Greeter.class"), "build/classes/Greeter.class");
-        for classes in ["classes", "activities"] {
+        for classes in ["classes", "activities", "endless"] {
             symlink(self.path(classes), dir.join(classes)).unwrap();
         }
         if page == "docs/reports.md" {

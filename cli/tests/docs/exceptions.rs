@@ -64,11 +64,15 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
 ];
 
 /// Lines that are run in another form, with the reason.
-pub(crate) const RUN_AS: &[(&str, &str, &str)] = &[(
-    "cargo run --release -- demo",
-    "anrscope demo",
-    "the program under test, which cargo has built already",
-)];
+pub(crate) const RUN_AS: &[(&str, &str, &str)] = &[
+    ("cargo run --release -- demo", "anrscope demo", "the program under test, which cargo has built already"),
+    (
+        "anrscope attach 4711 --for 10s",
+        // The process is no JVM before it has loaded one.
+        "java -cp endless Endless & pid=$!; until anrscope attach $pid --for 1s; do kill -0 $pid || exit 1; done; kill $pid",
+        "a process of the test",
+    ),
+];
 
 /// Lines that end at Ctrl-C, and what they print before.
 pub(crate) const INTERRUPTED: &[(&str, &str)] =

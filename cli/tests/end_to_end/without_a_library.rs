@@ -14,6 +14,7 @@ fn the_program_runs_on_without_the_recorder() {
     let kept = directory.name("kept");
     let shown = program::run([
         "jvm",
+        "--rewrite",
         "--quiet",
         "--keep",
         &kept,

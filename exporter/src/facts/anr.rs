@@ -202,7 +202,9 @@ impl Incidents {
             (Some(verdict), _) if verdict.is_outcome_known() => match verdict.outcome {
                 Outcome::Anr | Outcome::SuspectedAnr => true,
                 Outcome::Duplicate => return self.duplicate(s, verdict.clone()),
-                Outcome::OtherProcess | Outcome::DumpRequested | Outcome::Unknown => false,
+                Outcome::OtherProcess | Outcome::DumpRequested | Outcome::ToolAttached | Outcome::Unknown => {
+                    false
+                }
             },
             (_, Some(_)) => true,
             (_, None) => stuck_since > 0 && at - stuck_since >= BLOCKED,

@@ -43,6 +43,7 @@ pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
         Outcome::SuspectedAnr => "suspected ANR",
         Outcome::OtherProcess => "somebody else's ANR",
         Outcome::DumpRequested => "dump requested",
+        Outcome::ToolAttached => "tool attached",
         Outcome::Duplicate => "one more signal of the same ANR",
         Outcome::Unknown => "unknown",
     }

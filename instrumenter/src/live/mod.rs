@@ -22,7 +22,8 @@
 //!   defines the class, because the map could not tell them apart. So a class that is loaded again takes no new ids.
 //! * A method is too short to be traced only if its own class shows it: what it calls in other classes counts as
 //!   unlimited.
-//! * The supertypes of a class are known once it was loaded. Until then, a wait that depends on them is not recorded.
+//! * The supertypes of a class are known once it was loaded, and before that if it is on [`Options::class_path`], which
+//!   is opened when the first question comes. A wait that depends on others is not recorded.
 //! * The map is written before the class is handed back, so that a recording never contains an id without a name.
 //!
 //! It starts no threads.
@@ -127,7 +128,7 @@ impl Live {
         let ids = Ids::after(&selection.base);
         let map = Map::create(maps, id, &selection.base)?;
         let state = Mutex::new(State { ids, map, classes: 0, stopped: false });
-        Ok(Self { selection, exits: options.exits, hierarchy: Hierarchy::default(), state })
+        Ok(Self { selection, exits: options.exits, hierarchy: Hierarchy::later(&options.class_path), state })
     }
 
     /// Reads what the options name, as [`Self::create`] does.

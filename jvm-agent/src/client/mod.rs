@@ -12,4 +12,4 @@
 mod protocol;
 mod target;
 
-pub use target::{AttachError, Target};
+pub use target::{AttachError, Loaded, Target};

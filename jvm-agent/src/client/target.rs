@@ -20,6 +20,15 @@ pub struct Target {
     catches_quit: bool,
 }
 
+/// A library in a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// Its path in the process's mount namespace.
+    pub path: PathBuf,
+    /// Whether the file was removed since.
+    pub is_removed: bool,
+}
+
 /// Why an agent cannot be loaded.
 #[derive(Debug)]
 pub enum AttachError {
@@ -167,14 +176,16 @@ impl Target {
         root.join(inside.strip_prefix("/").unwrap_or(inside))
     }
 
-    /// The path, in its mount namespace, of a library that it has loaded, by the start of the file's name. `None` if it has
-    /// none, or the file was removed.
+    /// A library that it has loaded, by its file's name. `None` if it has none of that name.
     #[must_use]
-    pub fn loaded(&self, name: &str) -> Option<PathBuf> {
+    pub fn loaded(&self, name: &str) -> Option<Loaded> {
         let maps = fs::read(format!("/proc/{}/maps", self.pid)).ok()?;
         let maps = String::from_utf8_lossy(&maps).into_owned();
         let path = library_path(&maps, name)?;
-        (!path.ends_with(" (deleted)")).then(|| PathBuf::from(path))
+        Some(match path.strip_suffix(" (deleted)") {
+            Some(path) => Loaded { path: path.into(), is_removed: true },
+            None => Loaded { path: path.into(), is_removed: false },
+        })
     }
 
     /// Loads the library, unless it is loaded, and calls its `Agent_OnAttach` with these options. The path is one in the

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use jvm_agent::client::{AttachError, Target};
+use trace_format::section::SectionKind;
+use trace_format::verdict::{Outcome, Verdict};
 use trace_format::{Event, Item};
 
 use crate::support::*;
@@ -90,7 +92,12 @@ fn a_program_is_recorded_while_attached_and_as_before_otherwise() {
         assert_eq!(server.ask("worker y"), "y rekrow");
     }
     assert!(server.command("stop").is_err());
-    assert_eq!(server.end(), "");
+    // Java 21 and later warn once (JEP 451).
+    let stderr = server.end();
+    assert!(
+        stderr.is_empty() || stderr.lines().count() == 3 && stderr.contains("EnableDynamicAgentLoading"),
+        "{stderr}"
+    );
     let calls = calls(&directory);
     let main = &calls["main"];
     assert_eq!(main["plain.Server.answer"], 40, "{calls:?}");
@@ -113,6 +120,40 @@ fn a_program_is_recorded_while_attached_and_as_before_otherwise() {
         })
         .sum();
     assert_eq!(open, 0, "every call has its end");
+}
+
+/// The handshake is a SIGQUIT, which the recorder's own handler takes first.
+#[test]
+fn a_tool_that_attaches_to_a_recorded_program_requests_no_dump() {
+    let directory = directory("attach_tool");
+    let agent = agent(&directory, &settings(&directory));
+    let mut server = Server::start(&directory, &[&agent]);
+    assert_eq!(server.ask("recorded"), "dedrocer");
+    let target = server.target.as_ref().unwrap();
+    // The JVM answers, so the signal has reached it.
+    let missing = target.load(Path::new("/no/such/agent.so"), "").unwrap_err();
+    assert!(matches!(missing, AttachError::Refused(..)), "{missing}");
+    let both = server.command("start").unwrap_err();
+    assert!(matches!(both, AttachError::Agent(..)), "{both}");
+    let why = fs::read_to_string(directory.join("agent.settings.error")).unwrap();
+    assert!(why.contains("anrscope jvm"), "{why}");
+    let quit = std::process::Command::new("kill").args(["-QUIT", &server.child.id().to_string()]).status();
+    assert!(quit.unwrap().success());
+    // HotSpot prints its dump on stdout, before or after the answer.
+    writeln!(server.stdin, "alive").unwrap();
+    let mut seen = [false; 2];
+    while seen != [true; 2] {
+        let line = server.line();
+        seen[0] |= line.contains("JNI global refs");
+        seen[1] |= line == "evila";
+    }
+    server.end();
+    let recording = recording(&directory);
+    let verdicts = recording.sections().iter().filter(|section| section.kind == Some(SectionKind::Verdict));
+    let outcomes: Vec<_> = verdicts
+        .map(|section| Verdict::parse(&recording.payload(section).unwrap().unwrap()).unwrap().outcome)
+        .collect();
+    assert_eq!(outcomes, [Outcome::ToolAttached, Outcome::DumpRequested]);
 }
 
 #[test]

@@ -16,6 +16,7 @@
 //! * **A frozen process** is not late: main could not run. Its lateness before the freeze counts, so an ANR stays one if the
 //!   system freezes the process before it requests the dump (Android 16's ANR timer).
 //! * **The system asked and nothing is known of main**: a suspicion too, since dropping it could hide an ANR.
+//! * **A tool that attaches to a JVM** wants no dump, and says nothing about main.
 //! * **A shell, a bug report, an app, another SDK** declares no ANRs. Its signal is a dump request, but a main thread that
 //!   is stalled at that moment is worth a report.
 //! * **Signal 35** moves the confidence by one step and never the verdict.
@@ -60,6 +61,10 @@ pub(super) fn weigh(evidence: &Evidence, own: Identity, anr_ms: u64) -> Judgemen
         // Even during an ANR: that has its own signal.
         reasons.push(Reason::AskedByUs);
         return Judgement { outcome: Outcome::DumpRequested, confidence: Confidence::High, reasons };
+    }
+    if evidence.tool_attaches {
+        reasons.push(Reason::ToolAttaches);
+        return Judgement { outcome: Outcome::ToolAttached, confidence: Confidence::High, reasons };
     }
 
     let (main, reason) = main_thread(evidence, anr_ms);

@@ -45,6 +45,8 @@ pub struct Evidence {
     pub si_uid: u32,
     /// Whether we asked for this dump ourselves (print on demand).
     pub asked_by_us: bool,
+    /// Whether a tool has asked a JVM to let it attach, which it does by SIGQUIT.
+    pub tool_attaches: bool,
     /// Whether the app was in the foreground; `None` if that is not known.
     pub foreground: Option<bool>,
     /// Which message main was in, by any number that does not repeat within minutes (its start time, its sequence

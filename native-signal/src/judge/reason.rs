@@ -29,6 +29,8 @@ pub enum Reason {
     },
     /// This process requested the dump.
     AskedByUs,
+    /// A tool attached to the JVM.
+    ToolAttaches,
     /// Main has reached the limit of an ANR.
     MainStuck {
         /// How late, ms.
@@ -105,6 +107,7 @@ impl Reason {
         match self {
             Reason::SentBy { .. } => "sent-by",
             Reason::AskedByUs => "asked-by-us",
+            Reason::ToolAttaches => "tool-attaches",
             Reason::MainStuck { .. } => "main-stuck",
             Reason::MainLate { .. } => "main-late",
             Reason::MainInTime { .. } => "main-in-time",
@@ -145,6 +148,7 @@ impl fmt::Display for Reason {
                 Sender::Unknown => write!(f, "sent by an unknown process (pid {pid}, uid {uid})"),
             },
             Reason::AskedByUs => f.write_str("asked for by us"),
+            Reason::ToolAttaches => f.write_str("a tool attached to the JVM"),
             Reason::MainStuck { late_ms, limit_ms, by } => {
                 lateness(f, by, late_ms)?;
                 write!(f, ": stuck ({limit_ms} ms or more)")

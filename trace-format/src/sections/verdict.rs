@@ -54,6 +54,8 @@ words! {
         OtherProcess = "somebody-elses",
         /// A request for a thread dump: this process's, a shell's, a bug report's, or the system's while nothing is wrong here.
         DumpRequested = "dump-requested",
+        /// A tool has attached to the JVM, which it asks for by SIGQUIT. There is no dump.
+        ToolAttached = "tool-attached",
         /// One more signal of an ANR that was reported before.
         Duplicate = "duplicate",
         /// Too little is known, or (Matrix) nothing confirmed it.
@@ -78,6 +80,7 @@ impl Outcome {
             Self::SuspectedAnr => "suspected ANR",
             Self::OtherProcess => "another process's ANR",
             Self::DumpRequested => "dump requested",
+            Self::ToolAttached => "tool attached",
             Self::Duplicate => "duplicate",
             Self::Unknown => "unknown",
         }

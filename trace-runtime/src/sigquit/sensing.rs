@@ -19,7 +19,7 @@ use crate::monitors::looper::messages;
 use crate::monitors::native_stacks::capturing;
 use crate::recorder::Recorder;
 use crate::recorder::notice;
-use crate::sigquit::verdict;
+use crate::sigquit::{attaching, verdict};
 use crate::time::clock;
 
 /// Never dropped: that would uninstall the handler.
@@ -70,7 +70,8 @@ fn on_sigquit(sensed: Sensed) {
         Forwarded::Failed { .. } => Forward::Failed,
     };
     let counters = SENSOR.get().map_or_else(Counters::default, Sensor::counters);
-    record(Evidence::from(&sensed), forward, counters);
+    let evidence = Evidence { tool_attaches: attaching::is_asked_for(&sensed), ..Evidence::from(&sensed) };
+    record(evidence, forward, counters);
 }
 
 /// Records the event first and then the verdict: from here on the system may kill the process at any

@@ -4,6 +4,7 @@
 use std::fmt::{self, Formatter};
 
 use trace_format::layout::State;
+use trace_format::verdict::Outcome;
 
 use super::super::context::{write_before, write_cause, write_starts};
 use super::super::findings::Report;
@@ -407,17 +408,28 @@ fn write_signals(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
             }
         }
     }
-    if !r.captures.is_empty() {
-        writeln!(f, "\nTHREAD DUMPS REQUESTED (SIGQUIT without an ANR of this process)")?;
-        for Capture { at, sigquit: s, verdict } in r.captures.iter().take(8) {
-            writeln!(f, "  at {}  by pid {} (uid {})", moment(r, *at), s.si_pid, s.si_uid)?;
-            if let Some(verdict) = verdict {
-                writeln!(f, "              {}: {}", verdict_name(verdict), reasons_text(verdict))?;
-            }
+    let attached = |capture: &&Capture| {
+        capture.verdict.as_ref().is_some_and(|verdict| verdict.outcome == Outcome::ToolAttached)
+    };
+    let (attached, requested): (Vec<_>, Vec<_>) = r.captures.iter().partition(attached);
+    signals(f, r, "THREAD DUMPS REQUESTED (SIGQUIT without an ANR of this process)", &requested)?;
+    signals(f, r, "TOOLS ATTACHED (by SIGQUIT, without a thread dump)", &attached)
+}
+
+/// Signals that were no ANR.
+fn signals(f: &mut fmt::Formatter<'_>, r: &Report, title: &str, captures: &[&Capture]) -> fmt::Result {
+    if captures.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "\n{title}")?;
+    for Capture { at, sigquit: s, verdict } in captures.iter().take(8) {
+        writeln!(f, "  at {}  by pid {} (uid {})", moment(r, *at), s.si_pid, s.si_uid)?;
+        if let Some(verdict) = verdict {
+            writeln!(f, "              {}: {}", verdict_name(verdict), reasons_text(verdict))?;
         }
-        if let Some(more) = r.captures.len().checked_sub(8).filter(|n| *n > 0) {
-            writeln!(f, "  and {more} more")?;
-        }
+    }
+    if let Some(more) = captures.len().checked_sub(8).filter(|n| *n > 0) {
+        writeln!(f, "  and {more} more")?;
     }
     Ok(())
 }

@@ -1,0 +1,23 @@
+//! `anrscope attach`: records a Java program that runs already.
+
+use std::process::ExitCode;
+
+mod options;
+#[cfg(target_os = "linux")]
+mod place;
+#[cfg(target_os = "linux")]
+mod session;
+
+pub(crate) use options::Options;
+
+/// Runs the subcommand.
+#[cfg(target_os = "linux")]
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    session::run(options)
+}
+
+/// Reports that it does not run on this system.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn run(_options: &Options) -> anyhow::Result<ExitCode> {
+    anyhow::bail!("anrscope attach needs Linux: run it there, where the program runs")
+}

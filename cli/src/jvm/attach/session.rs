@@ -1,0 +1,178 @@
+//! One attachment: starts the agent, waits, stops it, and exports the recording.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use exporter::open_recording;
+use exporter::profile::Profile;
+use instrumenter::live::Live;
+use jvm_agent::client::{AttachError, Target};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::Options;
+use super::place::Place;
+use crate::export;
+use crate::jvm::notices::Notices;
+use crate::jvm::run_maps::RunMaps;
+use crate::jvm::saved::Beside;
+use crate::jvm::traced::{buffer_in, recordings_in};
+use crate::jvm::{java, properties, with_agent};
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::recordings::{MAP_NAME, MethodMaps, Recordings};
+use crate::terminal::counted;
+
+/// How often the end is checked for.
+const POLL: Duration = Duration::from_millis(20);
+
+/// The version from which a JVM warns about agents that are loaded while it runs (JEP 451).
+const WARNS_FROM: u32 = 21;
+
+pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    let notices = Notices { quiet: options.quiet };
+    let target = Target::find(options.pid)?;
+    let out = options
+        .out
+        .clone()
+        .unwrap_or_else(|| Path::new("anrscope-out").join(options.pid.to_string()).with_extension("pftrace"));
+    drop(Output::create(&out)?);
+    let out = std::path::absolute(&out).with_context(|| format!("cannot find {}", out.display()))?;
+    let beside = Beside::of(&out)?
+        .with_context(|| format!("{} is not a file: choose another --out", out.display()))?;
+    Live::check(&options.recording.instrumenter()?)?;
+    let session = Session::prepare(target, options)?;
+    // From here on an interrupt ends the recording, not this process.
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot catch signals")?;
+    if session.warns() {
+        notices.line("the JVM will print a warning about the agent on the program's stderr (JEP 451)");
+    }
+    let (began, before) = (Instant::now(), boottime());
+    session.command("start")?;
+    let end = match options.time {
+        Some(time) => format!("for {}", exporter::profile::time(time)),
+        None => "until Ctrl-C".to_owned(),
+    };
+    notices.line(format_args!("recording process {} {end}", options.pid));
+    let time = options.time.map(Duration::from_nanos);
+    while time.is_none_or(|time| began.elapsed() < time) {
+        if signals.pending().next().is_some() {
+            break;
+        }
+        if !session.target.is_alive() {
+            notices.line(format_args!("process {} has ended", options.pid));
+            break;
+        }
+        std::thread::sleep(POLL.min(time.map_or(POLL, |time| time.saturating_sub(began.elapsed()))));
+    }
+    let ran = began.elapsed();
+    if session.target.is_alive() {
+        // The recording is complete in any case.
+        if let Err(error) = session.command("stop") {
+            notices.error(format_args!("the classes of process {} are not restored: {error:#}", options.pid));
+        }
+    }
+    session.export(&out, &beside, Span { before, ran }, notices)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The agent in one process.
+struct Session {
+    target: Target,
+    /// In the target's mount namespace.
+    place: Place,
+    /// The process's directory as it is seen from here.
+    dir: PathBuf,
+    /// Buffer size for events, bytes.
+    buffer: u64,
+}
+
+/// When it was recorded.
+struct Span {
+    /// CLOCK_BOOTTIME before it began, ns.
+    before: u64,
+    ran: Duration,
+}
+
+const SETTINGS: &str = "agent.settings";
+
+impl Session {
+    fn prepare(target: Target, options: &Options) -> anyhow::Result<Self> {
+        let place = Place::prepare(&target)?;
+        let dir = target.path(&place.dir);
+        let buffer = buffer_in(&dir, options.recording.buffer)?;
+        let inside = place.dir.to_str().context("the directory's name is not UTF-8")?;
+        let mut all = vec![("anrscope.dir".to_owned(), inside.to_owned())];
+        all.extend(properties::settings(&options.recording, buffer, |_| false));
+        let settings = with_agent::settings(place.dir.join(MAP_NAME), &options.recording, all)?;
+        let file = dir.join(SETTINGS);
+        fs::write(&file, settings.text()?).with_context(|| format!("cannot write {}", file.display()))?;
+        Ok(Self { target, place, dir, buffer })
+    }
+
+    /// Whether the JVM prints a warning.
+    fn warns(&self) -> bool {
+        let launcher = fs::read_link(format!("/proc/{}/exe", self.target.pid()));
+        let version = launcher.ok().and_then(|launcher| java::version_of(&self.target.path(&launcher)));
+        version.is_some_and(|version| version >= WARNS_FROM)
+            && self.target.loaded(crate::embedded::LIBRARY_NAME).is_none()
+    }
+
+    /// Has the agent obey a command.
+    fn command(&self, name: &str) -> anyhow::Result<()> {
+        let error_file = self.dir.join(format!("{SETTINGS}.error"));
+        let _ = fs::remove_file(&error_file);
+        let options = format!("{name}={}", self.place.dir.join(SETTINGS).display());
+        match self.target.load(&self.place.library, &options) {
+            Err(AttachError::Agent(pid, number)) => match fs::read_to_string(&error_file) {
+                Ok(why) => bail!("process {pid} cannot be recorded: {why}"),
+                Err(_) => Err(AttachError::Agent(pid, number).into()),
+            },
+            result => Ok(result?),
+        }
+    }
+
+    /// Exports and saves the recording, and prints the summary.
+    fn export(&self, out: &Path, beside: &Beside, span: Span, notices: Notices) -> anyhow::Result<()> {
+        let found = recordings_in(&self.dir)?;
+        let (recording, _) = found.into_iter().next().context("the process has written no recording")?;
+        let (start, map_id) = {
+            let opened = open_recording(&recording)?;
+            (opened.header().start.boottime, opened.header().map_id)
+        };
+        let map = self.dir.join(MAP_NAME);
+        let maps = RunMaps::read(&self.dir).with_context(|| format!("cannot read {}", self.dir.display()))?;
+        let map = maps.of(map_id).unwrap_or(&map).to_owned();
+        let recordings = beside.keep(&[(recording, map.clone())])?;
+        let opened = Recordings::open(&recordings, &mut MethodMaps::new(None, None)?)?;
+        // Earlier attachments are in the recording, but not in the trace.
+        let settings = match span.before.checked_sub(start) {
+            Some(from) => export::Settings::since(from),
+            None => export::Settings::default(),
+        };
+        let progress = Progress::new(!notices.quiet);
+        let written = export::write_watched(&opened, settings, out, &progress)?;
+        drop(progress);
+        for warning in &written.warnings {
+            notices.line(format_args!("warning: {warning}"));
+        }
+        let traced = counted(RunMaps::methods_in(&map), "method");
+        notices.line(format_args!("{}, {traced} traced -> {}", export::in_words(&written), out.display()));
+        let inputs = opened.inputs();
+        if let Some(input) = inputs.first().filter(|_| !notices.quiet) {
+            notices.untraced(input.recording);
+            notices.profile(&Profile::build(input.recording, input.map)?, span.ran, self.buffer);
+        }
+        notices.next(out, &recordings);
+        Ok(())
+    }
+}
+
+/// CLOCK_BOOTTIME, ns: the clock of recordings.
+fn boottime() -> u64 {
+    nix::time::clock_gettime(nix::time::ClockId::CLOCK_BOOTTIME)
+        .map_or(0, |now| u64::try_from(Duration::from(now).as_nanos()).unwrap_or(u64::MAX))
+}
