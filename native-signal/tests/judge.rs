@@ -280,9 +280,9 @@ fn the_head_of_the_queue_by_matrix() {
 
 #[test]
 fn a_tool_that_attaches_wants_no_dump_and_is_no_anr() {
-    let own = Identity { pid: 4321, uid: 1_000 };
+    let own = Identity { pid: 4321, uid: 10_123 };
     let mut evidence =
-        Evidence { si_pid: 99, si_uid: 1_000, running_ms: Some(60_000), ..Evidence::default() };
+        Evidence { si_pid: 99, si_uid: 10_123, running_ms: Some(60_000), ..Evidence::default() };
     let mut judge = Judge::new(Policy::Anrscope, own);
     assert_eq!(judge.judge(&evidence).outcome, Outcome::SuspectedAnr);
     evidence.tool_attaches = true;
