@@ -146,7 +146,7 @@ public class Hello implements BundleActivator {
 
 
 def osgi_delegation(work):
-    """With the one package that a framework has to be told of, its bundles are traced."""
+    """With the one package that the framework has to delegate to the boot loader, its bundles are traced."""
     return osgi(work, "-Dorg.osgi.framework.bootdelegation=dev.anrscope")
 
 
