@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! # Where the method map is written; with .lines appended the source lines.
-//! map=/work/out/methodMapping.txt
+//! map=/home/me/out/methodMapping.txt
 //! # A file of rules, and whether waits are recorded: off, on, or a file of additional calls. Both may be missing.
-//! rules=/work/trace.rules
+//! rules=/home/me/trace.rules
 //! waits=on
 //! # Properties of the recorder, in place of those that the program was started with.
-//! property=anrscope.dir=/work/out
+//! property=anrscope.dir=/home/me/out
 //! property=anrscope.resolution=1ms
 //! ```
 

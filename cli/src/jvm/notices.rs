@@ -41,6 +41,13 @@ impl Notices {
         }
     }
 
+    /// Prints a line, and those that continue it.
+    fn lines(self, lines: &[String]) {
+        for (n, line) in lines.iter().enumerate() {
+            if n == 0 { self.line(line) } else { self.raw(line) }
+        }
+    }
+
     /// Prints an error, also with --quiet.
     pub(super) fn error(self, text: impl Display) {
         let _ = writeln!(crate::terminal::stderr(), "anrscope: error: {}", crate::terminal::plain(text));
@@ -146,9 +153,7 @@ impl Notices {
 
     /// Prints the requests of the watched threads.
     pub(super) fn requests(self, requests: &Requests) {
-        for (n, line) in requests.lines().iter().enumerate() {
-            if n == 0 { self.line(line) } else { self.raw(line) }
-        }
+        self.lines(&requests.lines());
     }
 
     /// Prints how much of the program's time the recording covers, and where the time went.
@@ -175,9 +180,7 @@ impl Notices {
             ));
         }
         self.line(text);
-        for (n, line) in profile.lines(THREADS).iter().enumerate() {
-            if n == 0 { self.line(line) } else { self.raw(line) }
-        }
+        self.lines(&profile.lines(THREADS));
     }
 
     /// Prints the commands that open and read the result.

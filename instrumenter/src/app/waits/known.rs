@@ -4,7 +4,7 @@ use dex::{Dex, Method};
 use rayon::prelude::*;
 
 use super::Listed;
-use crate::app::names;
+use super::original::Named;
 use crate::waits::steps::Step;
 use crate::waits::{CallKind, WaitObject};
 
@@ -23,13 +23,10 @@ pub(super) fn of_all(dex: &Dex<'_>, listed: &Listed<'_>) -> Vec<Option<Known>> {
 }
 
 fn of(dex: &Dex<'_>, method: &Method, listed: &Listed<'_>) -> Option<Known> {
-    let owner = names::class(dex, method.class);
-    let (name, descriptor) = (names::string(dex, method.name), names::method_descriptor(dex, method.proto));
-    let (name, descriptor) = listed.original.method(&owner, &name, &descriptor);
+    let Named { class, name, descriptor } = listed.original.named(dex, method);
     let (name, descriptor) = (name.as_bytes(), descriptor.as_bytes());
-    let owner = listed.original.class(&owner);
     let waits = listed.waits();
-    let blocking = waits.catalogue.find(owner.as_bytes(), name, descriptor, waits.hierarchy);
-    let steps = waits.catalogue.steps.find(&owner, name, descriptor, waits.hierarchy);
+    let blocking = waits.catalogue.find(class.as_bytes(), name, descriptor, waits.hierarchy);
+    let steps = waits.catalogue.steps.find(&class, name, descriptor, waits.hierarchy);
     (blocking.is_some() || !steps.is_empty()).then_some(Known { blocking, steps, creates: name == b"<init>" })
 }

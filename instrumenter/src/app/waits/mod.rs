@@ -57,13 +57,12 @@ impl Completion {
             let found = dex.classes.iter().find(|one| original.class(&in_file(one.class)) == class)?;
             found.methods().find_map(|method| {
                 let id = dex.methods.get(method.method as usize)?;
-                let own = names::string(dex, id.name);
                 let descriptor = names::method_descriptor(dex, id.proto);
-                let is_it = original.method(&in_file(found.class), &own, &descriptor).0 == name;
+                let is_it = original.named(dex, id).name == name;
                 (is_it && descriptor.starts_with("()")).then(|| Self {
                     class: names::descriptor(dex, found.class).into_owned(),
                     result: descriptor.trim_start_matches("()").to_owned(),
-                    name: own.into_owned(),
+                    name: names::string(dex, id.name).into_owned(),
                 })
             })
         })

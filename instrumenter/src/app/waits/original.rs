@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+use dex::{Dex, Method};
+
+use crate::app::names;
 use crate::mapping::Mapping;
 
 /// Where D8 puts the copies of `java` classes that old systems lack (r8's `DesugaredLibrary`).
@@ -26,12 +29,7 @@ impl Original<'_> {
     }
 
     /// Of a method: its name and descriptor. `class` is the name in the file.
-    pub(crate) fn method<'n>(
-        &self,
-        class: &str,
-        name: &'n str,
-        descriptor: &'n str,
-    ) -> (Cow<'n, str>, Cow<'n, str>) {
+    fn method<'n>(&self, class: &str, name: &'n str, descriptor: &'n str) -> (Cow<'n, str>, Cow<'n, str>) {
         let descriptor = match descriptor.contains("Lj$/") {
             true => Cow::Owned(descriptor.replace("Lj$/", "Ljava/")),
             false => Cow::Borrowed(descriptor),
@@ -43,6 +41,26 @@ impl Original<'_> {
             }
             None => (Cow::Borrowed(name), descriptor),
         }
+    }
+}
+
+/// A method by its original names.
+pub(super) struct Named {
+    /// Internal name.
+    pub(super) class: String,
+    pub(super) name: String,
+    pub(super) descriptor: String,
+}
+
+impl Original<'_> {
+    /// Of a method in the table of a file.
+    pub(super) fn named(&self, dex: &Dex<'_>, method: &Method) -> Named {
+        let owner = names::class(dex, method.class);
+        let (name, descriptor) =
+            (names::string(dex, method.name), names::method_descriptor(dex, method.proto));
+        let (name, descriptor) = self.method(&owner, &name, &descriptor);
+        let (name, descriptor) = (name.into_owned(), descriptor.into_owned());
+        Named { class: self.class(&owner).into_owned(), name, descriptor }
     }
 }
 

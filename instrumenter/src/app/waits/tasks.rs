@@ -8,6 +8,7 @@ use dex::code::{Call, Invoke, facts};
 use dex::{Class, ClassMethod, Dex, MethodCode};
 use trace_format::event::ConcurrencyStep;
 
+use super::original::Named;
 use super::{DexWaits, InClass, Lambdas, Original};
 use crate::app::names;
 use crate::splice::waits::{MAX_DEPTH, MAX_FOLLOWED};
@@ -47,15 +48,11 @@ fn supertypes(dex: &Dex<'_>, class: &Class<'_>, original: Original<'_>) -> Vec<S
 /// Asks about a method by its original name.
 fn ask<T>(
     dex: &Dex<'_>,
-    class: &Class<'_>,
     method: &ClassMethod<'_>,
     original: Original<'_>,
     answer: impl FnOnce(&OfObject<'_>) -> T,
 ) -> Option<T> {
-    let id = dex.methods.get(method.method as usize)?;
-    let owner = names::class(dex, class.class);
-    let (name, descriptor) = (names::string(dex, id.name), names::method_descriptor(dex, id.proto));
-    let (name, descriptor) = original.method(&owner, &name, &descriptor);
+    let Named { name, descriptor, .. } = original.named(dex, dex.methods.get(method.method as usize)?);
     let (name, descriptor) = (name.as_bytes(), descriptor.as_bytes());
     Some(answer(&OfObject { access: method.access as u16, name, descriptor }))
 }
@@ -64,7 +61,7 @@ fn of_object(waits: &DexWaits<'_>, in_class: &InClass<'_>, method: &ClassMethod<
     let (dex, class, original) = (in_class.dex, in_class.class, waits.listed.original);
     let above = supertypes(dex, class, original);
     let code = |of: &OfObject<'_>| of.code(above.iter().map(String::as_str), waits.listed.waits());
-    ask(dex, class, method, original, code).flatten()
+    ask(dex, method, original, code).flatten()
 }
 
 /// The methods of a class that are a task's code, by their indices, as far as its file alone shows: as
@@ -80,7 +77,7 @@ pub(crate) fn code_in(
     let is_direct = |name: &str| above.iter().any(|own| own == name);
     let of_object = |method: &ClassMethod<'_>| {
         let is_listed = |of: &OfObject<'_>| of.is_listed(is_direct, catalogue);
-        ask(dex, class, method, original, is_listed) == Some(true)
+        ask(dex, method, original, is_listed) == Some(true)
     };
     // Lambdas of types that are used for much else are tasks only where they are handed over.
     let hands_over = OnceCell::new();
@@ -100,15 +97,10 @@ fn hands_over_any(dex: &Dex<'_>, class: &Class<'_>, catalogue: &Catalogue, origi
     let hands_over = |call: &Call| {
         let method = dex.methods.get(call.target as usize).filter(|_| call.how != Invoke::Custom);
         method.is_some_and(|method| {
-            let owner = names::class(dex, method.class);
-            let (name, descriptor) =
-                (names::string(dex, method.name), names::method_descriptor(dex, method.proto));
-            let (name, descriptor) = original.method(&owner, &name, &descriptor);
+            let Named { class, name, descriptor } = original.named(dex, method);
             let (name, descriptor) = (name.as_bytes(), descriptor.as_bytes());
             match name {
-                b"<init>" => {
-                    catalogue.steps.lists_exactly(original.class(&owner).as_bytes(), name, descriptor)
-                }
+                b"<init>" => catalogue.steps.lists_exactly(class.as_bytes(), name, descriptor),
                 _ => catalogue.steps.asks_for_class(name, descriptor),
             }
         })
