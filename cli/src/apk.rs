@@ -231,6 +231,9 @@ fn to_text(summary: &AppSummary) -> String {
     for package in &summary.packages {
         text.push_str(&package_text(package));
     }
+    if let Some(bundle) = &summary.mapping_of {
+        text.push_str(&format!("the original names are from the mapping.txt in {bundle}\n"));
+    }
     for finding in &summary.findings {
         let kind = match finding.severity {
             Severity::Limits => "note",
@@ -267,6 +270,9 @@ fn package_text(package: &PackageSummary) -> String {
     }
     match &package.signed_by {
         Some(key) => text.push_str(&format!("  signed with {}\n", short(key))),
+        None if package.is_bundle => {
+            text.push_str("  not signed: bundletool signs the APKs that it makes of it\n")
+        }
         None => text.push_str("  not signed: apksigner must sign it before it can be installed\n"),
     }
     if let Some(was) = package.was_signed_by.iter().find(|was| Some(*was) != package.signed_by.as_ref()) {
@@ -301,15 +307,20 @@ fn next_steps(summary: &AppSummary, inputs: &[Input], map: &Path) -> String {
     let Some(base) = summary.packages.iter().find(|package| !package.package.is_empty()) else {
         return String::new();
     };
-    if base.signed_by.is_none() {
-        return String::new();
-    }
     let outputs: Vec<String> = inputs.iter().map(|input| quoted(&input.output)).collect();
     let outputs = outputs.join(" ");
     // The APKs of a set that fit a device are bundletool's choice.
-    let install = match base.name.contains("!/") {
-        true => format!("bundletool install-apks --apks={outputs}"),
-        false => format!("anrscope device install {outputs}"),
+    let install = if base.is_bundle {
+        let apks = quoted(&base.output.with_extension("apks"));
+        format!(
+            "bundletool build-apks --bundle={outputs} --output={apks}\n      bundletool install-apks --apks={apks}"
+        )
+    } else if base.signed_by.is_none() {
+        return String::new();
+    } else if base.name.contains("!/") {
+        format!("bundletool install-apks --apks={outputs}")
+    } else {
+        format!("anrscope device install {outputs}")
     };
     format!(
         "\nNext: {install}\n      anrscope device pull {} -o recordings\n      anrscope report recordings --method-map {}\n",
@@ -350,6 +361,7 @@ fn add_json(json: &mut serde_json::Value, summary: &AppSummary) {
             })
         })
         .collect();
+    json["mapping_of"] = json!(summary.mapping_of);
     json["findings"] = summary
         .findings
         .iter()

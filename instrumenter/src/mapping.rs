@@ -130,6 +130,11 @@ impl Mapping {
         Ok(mapping)
     }
 
+    /// Reads the one of an App Bundle. `None` if it maps no class: R8 did not rename any.
+    pub(crate) fn of_bundle(bytes: &[u8]) -> Option<Self> {
+        Some(Self::parse(bytes)).filter(|mapping| !mapping.classes.is_empty())
+    }
+
     pub(crate) fn parse(bytes: &[u8]) -> Self {
         let mut mapping = Self::default();
         let mut class: Option<String> = None;

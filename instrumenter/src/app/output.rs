@@ -72,6 +72,7 @@ impl Task<'_> {
             name: package.name.clone(),
             size: Change { before: package.size as u64, after: 0 },
             was_signed_by: signed_by(&package),
+            is_bundle: package.kind == Kind::Bundle,
             signer_unknown: package.signers.as_ref().err().cloned(),
             ..PackageSummary::default()
         };
@@ -83,9 +84,11 @@ impl Task<'_> {
             self.write_dexes(module, edited, runtime, &mut package, &mut added, &mut summary)?;
             if module.is_base() {
                 self.write_manifest(module, runtime, &mut package, &mut summary)?;
+            } else if package.kind == Kind::Bundle {
+                raise_min_sdk(module, &mut package)?;
             }
             if !runtime {
-                self.write_libraries(module, &own_abis, abis, &mut added, &mut summary);
+                self.write_libraries(module, (&own_abis, abis), &mut package, &mut added, &mut summary)?;
             }
         }
         drop_stale(&mut package, &mut summary);
@@ -194,26 +197,32 @@ impl Task<'_> {
         })())
     }
 
-    /// Adds the library for each ABI of the app: beside the app's own libraries, or to the base if it has none at all.
+    /// Adds the library for each ABI of the app: beside the app's own libraries, or to the base if it has none at all. The ABIs are those of the package and
+    /// of the app that it belongs to.
     fn write_libraries<'o>(
         &'o self,
         module: &Module,
-        own: &[String],
-        of_app: &[String],
+        (own, of_app): (&[String], &[String]),
+        package: &mut Package<'o>,
         added: &mut Vec<Entry<'o>>,
         summary: &mut PackageSummary,
-    ) {
+    ) -> Result<(), Error> {
         let wanted = &self.options.abis;
         let has = |abi: &String| {
             (own.contains(abi) || of_app.is_empty() && module.is_base())
                 && (wanted.is_empty() || wanted.contains(abi))
         };
-        let is_feature =
-            module.manifest.as_ref().is_some_and(|(_, manifest)| manifest.facts().is_feature_split);
+        // In a bundle all of them are in the base; of several APKs, those with libraries are no modules.
+        let is_feature = package.kind == Kind::Bundle && !module.is_base()
+            || module.manifest.as_ref().is_some_and(|(_, manifest)| manifest.facts().is_feature_split);
+        let mut abis = Vec::new();
         for (abi, library) in self.runtime.libraries.iter().filter(|(abi, _)| has(abi) && !is_feature) {
             added.push(library_entry(&module.prefix, abi, library));
             summary.abis.push(abi.clone());
+            abis.push(abi.as_str());
         }
+        added.extend(package.add_native_directories(module, &abis)?);
+        Ok(())
     }
 }
 
@@ -221,6 +230,21 @@ impl Task<'_> {
 struct Changed {
     added: Vec<String>,
     min_sdk_was: Option<u32>,
+}
+
+/// Raises the level of a feature module with the base's: bundletool refuses a lower one, and an asset pack with any (`AndroidManifestValidator.java`).
+fn raise_min_sdk(module: &mut Module, package: &mut Package<'_>) -> Result<(), Error> {
+    let Some((at, manifest)) = &mut module.manifest else { return Ok(()) };
+    if module.dexes.is_empty() && manifest.facts().min_sdk <= 1 {
+        return Ok(());
+    }
+    let raised = manifest.raise_min_sdk(MIN_SDK);
+    let raised = raised
+        .map_err(|error| Error::Manifest { package: package.name.clone(), reason: error.to_string() })?;
+    if let (Some(_), Some(entry)) = (raised, package.entries.get_mut(*at)) {
+        entry.replace(manifest.write());
+    }
+    Ok(())
 }
 
 /// Drops what the changes make wrong.

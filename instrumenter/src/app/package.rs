@@ -2,6 +2,7 @@
 //!
 //! An APK is one module; an App Bundle has a directory for each.
 
+use apk::bundle;
 use apk::layout::{self, Entry};
 use apk::manifest::Manifest;
 use apk::sign::{FoundSigner, find_signers};
@@ -17,6 +18,8 @@ const MANIFEST: &str = "AndroidManifest.xml";
 const BUNDLE_MANIFEST: &str = "manifest/AndroidManifest.xml";
 /// The configuration of an App Bundle, which every bundle has (bundletool, `AppBundle.java`).
 const BUNDLE_CONFIG: &[u8] = b"BundleConfig.pb";
+/// The `mapping.txt` of R8, where Android's Gradle plugin puts it into a bundle for the store.
+const BUNDLE_MAPPING: &str = "BUNDLE-METADATA/com.android.tools.build.obfuscation/proguard.map";
 
 /// The kind of a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,6 +144,39 @@ impl<'a> Package<'a> {
     fn entry_error(&self, at: usize, reason: String) -> Error {
         let entry = self.entries.get(at).map(Entry::display_name).unwrap_or_default();
         Error::Entry { package: self.name.clone(), entry, reason }
+    }
+
+    /// Returns the `mapping.txt` that a bundle contains.
+    pub(crate) fn mapping(&self) -> Result<Option<Vec<u8>>, Error> {
+        let found = self.find(BUNDLE_MAPPING).filter(|_| self.kind == Kind::Bundle);
+        found.map(|at| self.contents(at)).transpose()
+    }
+
+    /// Tells bundletool about libraries that a module of a bundle gets for these ABIs. Returns the entry that says it, unless it is there already.
+    pub(crate) fn add_native_directories(
+        &mut self,
+        module: &Module,
+        abis: &[&str],
+    ) -> Result<Option<Entry<'static>>, Error> {
+        let is_new = |abi: &&&str| {
+            let directory = format!("{}lib/{abi}/", module.prefix);
+            !self.entries.iter().any(|entry| entry.name.starts_with(directory.as_bytes()))
+        };
+        let new: Vec<&str> = abis.iter().filter(is_new).copied().collect();
+        if self.kind != Kind::Bundle || new.is_empty() {
+            return Ok(None);
+        }
+        let name = format!("{}{}", module.prefix, bundle::NATIVE_CONFIG);
+        let present = self.find(&name);
+        let mut config = present.map(|at| self.contents(at)).transpose()?.unwrap_or_default();
+        new.into_iter().for_each(|abi| bundle::add_native_directory(&mut config, abi));
+        match present.and_then(|at| self.entries.get_mut(at)) {
+            Some(entry) => {
+                entry.replace(config);
+                Ok(None)
+            }
+            None => Ok(Some(Entry::new(name.into_bytes(), config, true))),
+        }
     }
 
     /// Returns the ABIs that it has libraries for, sorted.

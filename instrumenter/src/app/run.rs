@@ -20,6 +20,7 @@ use super::waits::{Lambdas, Listed, Original};
 use super::{Finding, edit, facts, findings, names};
 use crate::error::SkipReason;
 use crate::explained::ExplainedClass;
+use crate::mapping::Mapping;
 use crate::method_map::MethodMap;
 use crate::options::{Input, MapPaths, Options};
 use crate::run::{Clock, assign_ids};
@@ -108,7 +109,11 @@ pub fn instrument_app(
     let (mut loaded, unreadable) = pool.install(|| load(&packages))?;
     check(&packages, &loaded, common)?;
 
-    let selection = Selection::read(common)?;
+    let mut selection = Selection::read(common)?;
+    let mapping_of = match selection.mapping {
+        Some(_) => None,
+        None => mapping_in(&packages, &mut selection)?,
+    };
     let mut session = Session::new(common, selection, &pool);
     scan(&mut loaded, &packages, &origins, &files, &mut session);
     session.end_inputs();
@@ -182,7 +187,18 @@ pub fn instrument_app(
     staged.into_iter().try_for_each(Staged::commit)?;
     times.commit = clock.lap();
     let methods = Summary { explained, ..session.summarize(&map, &tally, times) };
-    Ok(AppSummary { methods, packages: summaries, findings })
+    Ok(AppSummary { methods, packages: summaries, mapping_of, findings })
+}
+
+/// Takes the `mapping.txt` that a bundle contains, and returns the bundle's name.
+fn mapping_in(packages: &[Package<'_>], selection: &mut Selection) -> Result<Option<String>, Error> {
+    for package in packages {
+        if let Some(mapping) = package.mapping()?.as_deref().and_then(Mapping::of_bundle) {
+            selection.mapping = Some(mapping);
+            return Ok(Some(package.name.clone()));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns whether the file defines the class of this internal name.

@@ -12,6 +12,8 @@ pub struct AppSummary {
     pub methods: crate::Summary,
     /// What was done to each package, in the order of the inputs; those in an APK set by name.
     pub packages: Vec<PackageSummary>,
+    /// The bundle whose `mapping.txt` gave the original names, if none was given.
+    pub mapping_of: Option<String>,
     /// What works differently, or not at all, in the instrumented app.
     pub findings: Vec<Finding>,
 }
@@ -22,6 +24,8 @@ pub struct AppSummary {
 pub struct PackageSummary {
     /// The file, or the name in an APK set.
     pub name: String,
+    /// Whether it is an App Bundle.
+    pub is_bundle: bool,
     /// Where it was written.
     pub output: PathBuf,
     /// The app's id; empty without a manifest.

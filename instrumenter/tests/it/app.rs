@@ -252,6 +252,82 @@ fn splits_share_a_map_and_libraries_go_beside_those_of_the_app() {
     assert!(contents(&set["splits/base-arm64.apk"]).contains_key("lib/arm64-v8a/libanrscope.so"));
 }
 
+/// `small.apk` as a bundle, whose base has these entries too. `aapt2 convert --output-format proto` has made the manifest of the APK's.
+fn bundle(more: &[(&str, &[u8])]) -> Vec<u8> {
+    let manifest = data("manifest.pb");
+    let dex = contents(&data("small.apk"))["classes.dex"].clone();
+    let entry = |name: &str, bytes: &[u8]| Entry::new(name.as_bytes().to_vec(), bytes.to_vec(), true);
+    let mut entries = vec![
+        entry("BundleConfig.pb", b""),
+        entry("base/manifest/AndroidManifest.xml", &manifest),
+        entry("base/dex/classes.dex", &dex),
+    ];
+    entries.extend(more.iter().map(|(name, bytes)| entry(name, bytes)));
+    let options = layout::Options { store_libraries: false, store_resources: false, level: 6, comment: &[] };
+    layout::lay_out(&entries, &options).unwrap()
+}
+
+#[test]
+fn a_bundle_says_which_abis_the_libraries_are_for() {
+    let bench = Bench::new("bundle");
+    let of = |abis: &[&str]| {
+        let mut config = Vec::new();
+        abis.iter().for_each(|abi| apk::bundle::add_native_directory(&mut config, abi));
+        config
+    };
+    let arm = of(&["arm64-v8a"]);
+    let own: [(&str, &[u8]); 2] = [("base/lib/arm64-v8a/libsmall.so", b"small"), ("base/native.pb", &arm)];
+    for (name, more, expected) in [
+        ("without.aab", &[][..], of(&["arm64-v8a", "armeabi-v7a", "x86_64"])),
+        ("with.aab", &own[..], arm.clone()),
+    ] {
+        fs::write(bench.path(name), bundle(more)).unwrap();
+        let summary = bench.run(&[name], &bench.options()).unwrap();
+        assert!(summary.packages[0].is_bundle);
+        let after = contents(&bench.output(name));
+        assert_eq!(after["base/native.pb"], expected, "{name}");
+        assert!(after.contains_key("base/lib/arm64-v8a/libanrscope.so"), "{:?}", after.keys());
+        assert!(after.contains_key("base/dex/classes2.dex"), "{:?}", after.keys());
+    }
+}
+
+#[test]
+fn the_modules_of_a_bundle_have_the_level_of_the_base() {
+    let bench = Bench::new("bundle-level");
+    let dex = contents(&data("small.apk"))["classes.dex"].clone();
+    let feature = data("feature.pb");
+    let more: [(&str, &[u8]); 4] = [
+        ("base/lib/x86_64/libsmall.so", b"small"),
+        ("more/manifest/AndroidManifest.xml", &feature),
+        ("more/dex/classes.dex", &dex),
+        ("pack/manifest/AndroidManifest.xml", &data("asset_pack.pb")),
+    ];
+    fs::write(bench.path("app.aab"), bundle(&more)).unwrap();
+    bench.run(&["app.aab"], &bench.options()).unwrap();
+    let after = contents(&bench.output("app.aab"));
+    let level = |module: &str| {
+        Manifest::read(&after[&format!("{module}/manifest/AndroidManifest.xml")]).unwrap().facts().min_sdk
+    };
+    assert_eq!((level("base"), level("more")), (21, 21));
+    assert_eq!(after["pack/manifest/AndroidManifest.xml"], data("asset_pack.pb"));
+    assert!(!after.contains_key("more/dex/classes2.dex"), "{:?}", after.keys());
+    let libraries: Vec<&String> = after.keys().filter(|name| name.ends_with("/libanrscope.so")).collect();
+    assert_eq!(libraries, ["base/lib/x86_64/libanrscope.so"]);
+}
+
+#[test]
+fn the_mapping_in_a_bundle_gives_original_names() {
+    let bench = Bench::new("bundle-mapping");
+    let mapping = b"com.example.before.Store -> com.example.small.Shop:\n";
+    let entry = "BUNDLE-METADATA/com.android.tools.build.obfuscation/proguard.map";
+    fs::write(bench.path("app.aab"), bundle(&[(entry, mapping)])).unwrap();
+    let summary = bench.run(&["app.aab"], &bench.options()).unwrap();
+    assert_eq!(summary.mapping_of, Some(bench.path("app.aab").display().to_string()));
+    let map = fs::read_to_string(bench.path("out/methodMapping.txt")).unwrap();
+    assert!(map.contains("com.example.before.Store kind (I)Ljava.lang.String;"), "{map}");
+    assert_eq!(contents(&bench.output("app.aab"))[entry], mapping);
+}
+
 #[test]
 fn one_abi_is_enough_for_one_device() {
     let bench = Bench::new("abi");

@@ -6,8 +6,8 @@ use super::super::attribute;
 use super::super::axml::any_element;
 
 use super::super::document::{Document as _, Place};
-use super::wire::{put_bytes, put_number, put_varint};
 use super::*;
+use crate::protobuf::{put_bytes, put_number, put_varint};
 
 const AAPT2: &[u8] = include_bytes!("../../../tests/data/manifest/aapt2.pb");
 

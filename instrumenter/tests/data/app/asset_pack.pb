@@ -1,0 +1,18 @@
+
+Î
+9
+android*http://schemas.android.com/apk/res/android
+7
+dist+http://schemas.android.com/apk/distributionmanifest"packagecom.example.small"splitpack"R
+*http://schemas.android.com/apk/res/androidcompileSdkVersion29"(òŠ„2:0"(platformBuildVersionCode29"2:0"T
+*http://schemas.android.com/apk/res/androidcompileSdkVersionCodename10.0.0(óŠ„""platformBuildVersionName10.0.0*
+  §*Ž
+…+http://schemas.android.com/apk/distributionmodule"?
++http://schemas.android.com/apk/distributiontype
+asset-pack*„
+|+http://schemas.android.com/apk/distributiondelivery*C
+;+http://schemas.android.com/apk/distributioninstall-time5&*…
+}+http://schemas.android.com/apk/distributionfusing"F
++http://schemas.android.com/apk/distributionincludetrue"2:@Y*
+
+‰

@@ -1,0 +1,23 @@
+
+ç	
+9
+android*http://schemas.android.com/apk/res/android
+7
+dist+http://schemas.android.com/apk/distributionmanifest"packagecom.example.small"splitmore"Q
+*http://schemas.android.com/apk/res/androidisFeatureSplittrue"(€äÑ2:@"K
+*http://schemas.android.com/apk/res/androidversionCode1"(õÑÑ2:0"R
+*http://schemas.android.com/apk/res/androidcompileSdkVersion29"(ÚäÑ2:0"(platformBuildVersionCode29"2:0"T
+*http://schemas.android.com/apk/res/androidcompileSdkVersionCodename10.0.0(ÛäÑ""platformBuildVersionName10.0.0*
+  ›*b
+Zuses-sdk"N
+*http://schemas.android.com/apk/res/androidminSdkVersion19"(åÑÑ2:0*
+  (*Õ
+ƒ+http://schemas.android.com/apk/distributionmodule*Ñ
+|+http://schemas.android.com/apk/distributiondelivery*C
+;+http://schemas.android.com/apk/distributioninstall-time*Ö
+}+http://schemas.android.com/apk/distributionfusing"F
++http://schemas.android.com/apk/distributionincludetrue"2:@B*
+  r*a
+Yapplication"J
+*http://schemas.android.com/apk/res/androidhasCodetrue"(åÄÑ2:@*	
+'
