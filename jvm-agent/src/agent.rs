@@ -174,15 +174,14 @@ impl Agent {
         if mode == Mode::Idle {
             return None;
         }
-        let is_chosen = self.is_chosen(name.to_bytes());
-        if loaders::is_of_jdk(name.to_bytes()) && !is_chosen {
+        let (is_of_jdk, is_chosen) = (loaders::is_of_jdk(name.to_bytes()), self.is_chosen(name.to_bytes()));
+        if is_of_jdk && !is_chosen {
             return None;
         }
         let redefined = !class.redefined.is_null();
         match loaders.of(java, self.jvmti, class.loader) {
-            Loader::Finds | Loader::Jdk if is_chosen => {
-                return self.decided(name, self.live.jdk_class(class.bytes));
-            }
+            Loader::Jdk if is_chosen => return self.decided(name, self.live.jdk_class(class.bytes)),
+            Loader::Finds if is_of_jdk => return self.decided(name, self.live.jdk_class(class.bytes)),
             Loader::Finds => {}
             Loader::Jdk | Loader::Blind => return None,
             Loader::Unasked => {
@@ -251,7 +250,7 @@ impl Agent {
             return None;
         }
         let loader = self.jvmti.loader(class).ok()?;
-        if self.is_chosen(name.as_bytes()) || loaders.ask(java, self.jvmti, loader) == Loader::Finds {
+        if self.finds(java, loaders, loader, name) {
             self.keep_flags(class);
             if let Err(failed) = self.jvmti.retransform(&[class]) {
                 self.skips.add(name, &failed);
@@ -260,6 +259,16 @@ impl Agent {
             self.skips.add(name, &"its class loader does not find dev.anrscope.MethodBeat");
         }
         Some(())
+    }
+
+    /// Whether a class of this loader is changed: the loader finds the recorder's class, or is one of the JDK whose class was chosen. Runs
+    /// Java code.
+    pub(crate) fn finds(&self, java: Java, loaders: &Loaders, loader: jobject, name: &str) -> bool {
+        let known = match loaders.of(java, self.jvmti, loader) {
+            Loader::Unasked => loaders.ask(java, self.jvmti, loader),
+            known => known,
+        };
+        known == Loader::Finds || known == Loader::Jdk && self.is_chosen(name.as_bytes())
     }
 
     /// Notes that the class is changed after it was loaded.

@@ -14,7 +14,7 @@ use trace_runtime::Clock;
 use crate::agent::{Agent, Mode};
 use crate::java::Java;
 use crate::loaded::{self, State};
-use crate::loaders::{Loader, is_of_jdk};
+use crate::loaders::is_of_jdk;
 use crate::runtime_classes::Refused;
 use crate::threads;
 
@@ -121,22 +121,15 @@ pub(crate) fn change(agent: &Agent, java: Java) {
     let mut linked = Vec::new();
     for class in classes {
         let Some(name) = name(agent, class) else { continue };
-        let is_chosen = agent.is_chosen(name.as_bytes());
-        if !is_chosen && is_of_jdk(name.as_bytes()) {
+        if is_of_jdk(name.as_bytes()) && !agent.is_chosen(name.as_bytes()) {
             continue;
         }
         let Ok(loader) = jvmti.loader(class) else { continue };
-        if loader.is_null() && !is_chosen || loaded::state(jvmti, class) == State::Fixed {
-            continue;
-        }
-        let known = match loaders.of(java, jvmti, loader) {
-            Loader::Unasked => loaders.ask(java, jvmti, loader),
-            known => known,
-        };
-        if !loader.is_null() {
-            java.forget(loader);
-        }
-        if known != Loader::Finds && !(is_chosen && known == Loader::Jdk) {
+        let is_changed = (!loader.is_null() || agent.is_chosen(name.as_bytes()))
+            && loaded::state(jvmti, class) != State::Fixed
+            && agent.finds(java, loaders, loader, &name);
+        java.forget(loader);
+        if !is_changed {
             continue;
         }
         agent.keep_flags(class);

@@ -134,7 +134,8 @@ fn classes_of_the_jdk_that_were_loaded_before_are_recorded_while_attached() {
         calls["main"].iter().filter(|(name, _)| name.starts_with("java.io.")).map(|(_, n)| n).sum();
     assert!(of_jdk >= 10, "{calls:?}");
     assert_eq!(calls["main"]["plain.Server.answer"], 10, "{calls:?}");
-    assert_eq!(balance(&directory)["main"], 0);
+    // The read that waits for the next line begins while recorded and ends later; nothing ends that has not begun.
+    assert!((0..=5 * 8).contains(&balance(&directory)["main"]), "{calls:?}");
 }
 
 /// The handshake is a SIGQUIT, which the recorder's own handler takes first.
