@@ -18,8 +18,6 @@ mod java;
 #[cfg(target_os = "linux")]
 mod launch;
 #[cfg(target_os = "linux")]
-mod manifest;
-#[cfg(target_os = "linux")]
 pub(crate) mod no_op_class;
 #[cfg(target_os = "linux")]
 mod notices;

@@ -24,6 +24,9 @@ import java.util.zip.ZipInputStream;
  * after the archive on the class path and are never instrumented. A class that misses another one must miss the same
  * one in both forms.
  *
+ * <p>With {@code -Dagent=true} the JVM has anrscope's agent, and both archives are the original: the agent leaves the classes of the first
+ * form alone, since their loader does not find the class that is called.
+ *
  * <p>With {@code -Dmissing=interface} a class that is missing is an empty interface instead. Then the verifier, for which any object fits an
  * interface, gets to the end of each method; which of several missing classes it meets first depends on the order of its visits.
  */
@@ -35,13 +38,16 @@ public final class LinkAll {
      */
     private static final List<Loader> ALIVE = new ArrayList<>();
 
+    /** The entry of the archive that the calling thread defines in its instrumented form; none for a library's class. */
+    static final ThreadLocal<String> DEFINING = new ThreadLocal<>();
+
     public static void main(String[] args) throws IOException {
         List<ZipFile> libraries = new ArrayList<>();
         for (int i = 2; i < args.length; i++) {
             libraries.add(new ZipFile(args[i]));
         }
-        Map<String, String> before = outcomes(args[0], libraries);
-        Map<String, String> after = outcomes(args[1], libraries);
+        Map<String, String> before = outcomes(args[0], libraries, !Boolean.getBoolean("agent"));
+        Map<String, String> after = outcomes(args[1], libraries, true);
         for (String added : new ArrayList<>(after.keySet())) {
             if (added.endsWith(MAP_ID) && !before.containsKey(added)) {
                 after.remove(added);
@@ -69,7 +75,8 @@ public final class LinkAll {
     }
 
     /** The result for each class entry of an archive. Entries of an inner jar are prefixed with its name. */
-    private static Map<String, String> outcomes(String archive, List<ZipFile> libraries) throws IOException {
+    private static Map<String, String> outcomes(String archive, List<ZipFile> libraries, boolean traced)
+            throws IOException {
         Map<String, String> outcomes = new TreeMap<>();
         for (Map.Entry<String, Map<String, byte[]>> jar : jars(archive).entrySet()) {
             Map<String, byte[]> classes = jar.getValue();
@@ -77,7 +84,11 @@ public final class LinkAll {
             // it.
             TreeMap<Integer, Loader> releases = new TreeMap<>();
             for (String entry : classes.keySet()) {
-                releases.computeIfAbsent(release(entry), n -> new Loader(classes, n, libraries));
+                releases.computeIfAbsent(
+                        release(entry),
+                        n -> traced
+                                ? new Loader(jar.getKey(), classes, n, libraries)
+                                : new Untraced(jar.getKey(), classes, n, libraries));
                 loadPlatforms(entry);
             }
             for (String entry : classes.keySet()) {
@@ -143,13 +154,15 @@ public final class LinkAll {
         return jars;
     }
 
-    private static final class Loader extends ClassLoader {
+    static class Loader extends ClassLoader {
+        private final String jar;
         private final Map<String, byte[]> classes;
         private final int release;
         private final List<ZipFile> libraries;
 
-        Loader(Map<String, byte[]> classes, int release, List<ZipFile> libraries) {
+        Loader(String jar, Map<String, byte[]> classes, int release, List<ZipFile> libraries) {
             super(ClassLoader.getPlatformClassLoader());
+            this.jar = jar;
             this.classes = classes;
             this.release = release;
             this.libraries = libraries;
@@ -189,17 +202,19 @@ public final class LinkAll {
         @Override
         protected Class<?> findClass(String name) throws ClassNotFoundException {
             String file = name.replace('.', '/') + ".class";
-            byte[] bytes = null;
-            for (int n = release; bytes == null && n > 0; n--) {
-                bytes = classes.get("META-INF/versions/" + n + "/" + file);
+            String entry = file;
+            for (int n = release; n > 0; n--) {
+                if (classes.containsKey("META-INF/versions/" + n + "/" + file)) {
+                    entry = "META-INF/versions/" + n + "/" + file;
+                    break;
+                }
             }
-            if (bytes == null) {
-                bytes = classes.get(file);
-            }
+            byte[] bytes = classes.get(entry);
+            DEFINING.set(bytes == null ? null : jar + entry);
             for (int i = 0; bytes == null && i < libraries.size(); i++) {
-                ZipEntry entry = libraries.get(i).getEntry(file);
-                if (entry != null) {
-                    try (InputStream in = libraries.get(i).getInputStream(entry)) {
+                ZipEntry found = libraries.get(i).getEntry(file);
+                if (found != null) {
+                    try (InputStream in = libraries.get(i).getInputStream(found)) {
                         bytes = in.readAllBytes();
                     } catch (IOException e) {
                         throw new ClassNotFoundException(name, e);
@@ -212,7 +227,12 @@ public final class LinkAll {
             if (bytes == null) {
                 throw new ClassNotFoundException(name);
             }
-            return defineClass(name, bytes, 0, bytes.length);
+            try {
+                // The JVM asks its agents first of all, before it loads super classes.
+                return defineClass(name, bytes, 0, bytes.length);
+            } finally {
+                DEFINING.remove();
+            }
         }
 
         private static final boolean EMPTY = "interface".equals(System.getProperty("missing"));
@@ -241,10 +261,25 @@ public final class LinkAll {
         }
     }
 
+    /** Does not find the class that instrumented code calls. */
+    private static final class Untraced extends Loader {
+        Untraced(String jar, Map<String, byte[]> classes, int release, List<ZipFile> libraries) {
+            super(jar, classes, release, libraries);
+        }
+
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            if (name.startsWith("dev.anrscope.")) {
+                throw new ClassNotFoundException(name);
+            }
+            return super.loadClass(name, resolve);
+        }
+    }
+
     private static final Pattern HASH = Pattern.compile("@(0x)?[0-9a-f]+");
 
     /**
-     * An error's class and text, without what must differ: positions in code and the identities of class loaders. Of a
+     * An error's class and text, without what must differ: positions in code and the class loaders. Of a
      * VerifyError's description of the method, the location and the reason are kept.
      */
     private static String normal(Throwable error) {
@@ -253,7 +288,7 @@ public final class LinkAll {
         for (int i = 0; i < lines.length; i++) {
             boolean kept = i == 0 || lines[i - 1].trim().equals("Location:") || lines[i - 1].trim().equals("Reason:");
             if (kept) {
-                text.append(" | ").append(HASH.matcher(lines[i].trim()).replaceAll("@"));
+                text.append(" | ").append(HASH.matcher(lines[i].trim()).replaceAll("@").replace("LinkAll$Untraced", "LinkAll$Loader"));
             }
         }
         return text.toString();

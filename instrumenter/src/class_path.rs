@@ -1,6 +1,6 @@
 //! Super classes that are not inputs: looked up one by one in jars, aars and directories.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
@@ -56,20 +56,20 @@ struct Compressed {
     size: u64,
 }
 
-/// A jar of which only the directory is in memory, for a process that is not ours.
+/// A jar of which only the directory is in memory, for a process that is not ours. It is not kept open.
 #[derive(Debug)]
 struct JarOnDisk {
-    file: fs::File,
+    path: PathBuf,
     /// Classes by the names of their entries: where their compressed bytes are.
     classes: HashMap<Box<[u8]>, Compressed>,
 }
 
 impl JarOnDisk {
-    /// `None` if it cannot be read: then nothing is known of its classes.
-    fn open(path: &Path) -> Option<Self> {
-        let (mut file, _) = regular::open(path).ok()?;
+    /// The jar, and what the `Class-Path` of its manifest names. `None` if it cannot be read: then nothing is known of its
+    /// classes.
+    fn open(path: &Path) -> Option<(Self, Vec<PathBuf>)> {
         let mut bytes = Vec::new();
-        Read::by_ref(&mut file).take(MAX_JAR).read_to_end(&mut bytes).ok()?;
+        regular::open(path).ok()?.0.take(MAX_JAR).read_to_end(&mut bytes).ok()?;
         let directory = Directory::read(&bytes).ok()?;
         let class = |entry: &Entry| {
             let is_class = entry.name_in(&bytes).ends_with(b".class");
@@ -78,27 +78,54 @@ impl JarOnDisk {
             is_read.then(|| (entry.name_in(&bytes).into(), Compressed { data, method, crc, size }))
         };
         let classes = directory.entries.iter().filter_map(class).collect();
-        Some(Self { file, classes })
+        let others = named_by_manifest(path, &bytes, &directory);
+        Some((Self { path: path.into(), classes }, others))
     }
 
-    fn class(&mut self, name: &str) -> Option<Vec<u8>> {
+    /// A file that was replaced meanwhile has other contents there, which its checksum shows.
+    fn class(&self, name: &str) -> Option<Vec<u8>> {
         let Compressed { data, method, crc, size } = self.classes.get(name.as_bytes())?;
         let mut bytes = vec![0; data.len()];
-        self.file.seek(SeekFrom::Start(data.start as u64)).ok()?;
-        self.file.read_exact(&mut bytes).ok()?;
+        let (mut file, _) = regular::open(&self.path).ok()?;
+        file.seek(SeekFrom::Start(data.start as u64)).ok()?;
+        file.read_exact(&mut bytes).ok()?;
         Some(Inflater::default().contents(*method, *crc, *size, &bytes).ok()?.into_owned())
     }
+}
+
+/// What the `Class-Path` of a jar's manifest names, relative to the jar as the JVM finds it.
+#[cfg(unix)]
+fn named_by_manifest(path: &Path, bytes: &[u8], directory: &Directory) -> Vec<PathBuf> {
+    use crate::jar::class_path::{Element, class_path_in, elements};
+    let manifest = crate::jar::manifest_in(bytes, directory).ok().flatten();
+    let Some(class_path) = manifest.as_deref().and_then(class_path_in) else { return Vec::new() };
+    let Ok(jar) = fs::canonicalize(path) else { return Vec::new() };
+    let local = |element| match element {
+        Element::Local { path, .. } => Some(path),
+        Element::Other(_) => None,
+    };
+    elements(&class_path, &jar).into_iter().filter_map(local).collect()
+}
+
+#[cfg(not(unix))]
+fn named_by_manifest(_: &Path, _: &[u8], _: &Directory) -> Vec<PathBuf> {
+    Vec::new()
 }
 
 /// The largest jar that is read for its directory, bytes.
 const MAX_JAR: u64 = 1 << 30;
 
+/// The most jars and directories of a running program. Its manifests may name any number.
+const MAX_PLACES: usize = 4096;
+
 /// The jars and directories in which super classes are searched.
 #[derive(Debug, Default)]
 pub(crate) struct ClassPath {
     places: Vec<Place>,
-    /// Paths that are opened when a class is first looked up.
-    unopened: Vec<PathBuf>,
+    /// Paths that are opened when a class is next looked up.
+    unopened: VecDeque<PathBuf>,
+    /// All paths that were added later.
+    later: HashSet<PathBuf>,
     found: HashMap<Box<str>, Option<Arc<Node>>>,
 }
 
@@ -124,18 +151,33 @@ impl ClassPath {
         Ok(Self { places, ..Self::default() })
     }
 
-    /// The classes of `paths`, which are opened when the first one is looked up, and kept on disk. What cannot be read is left
-    /// out.
+    /// The classes of `paths`: see [`Self::add_later`].
     pub(crate) fn later(paths: &[PathBuf]) -> Self {
-        Self { unopened: paths.to_vec(), ..Self::default() }
+        let mut this = Self::default();
+        paths.iter().for_each(|path| this.add_later(path.clone()));
+        this
+    }
+
+    /// Adds a jar or a directory, and what the manifest of the jar names. It is opened when a class is next looked up, and
+    /// stays on disk. What cannot be read is left out.
+    pub(crate) fn add_later(&mut self, path: PathBuf) {
+        if self.later.len() < MAX_PLACES && self.later.insert(path.clone()) {
+            self.unopened.push_back(path);
+        }
     }
 
     fn open_the_rest(&mut self) {
-        for path in core::mem::take(&mut self.unopened) {
+        if self.unopened.is_empty() {
+            return;
+        }
+        // What was missing may be there.
+        self.found.retain(|_, found| found.is_some());
+        while let Some(path) = self.unopened.pop_front() {
             if path.is_dir() {
                 self.places.push(Place::Directory(path));
-            } else if let Some(jar) = JarOnDisk::open(&path) {
+            } else if let Some((jar, others)) = JarOnDisk::open(&path) {
                 self.places.push(Place::OnDisk(jar));
+                others.into_iter().for_each(|path| self.add_later(path));
             }
         }
     }
@@ -147,15 +189,18 @@ impl ClassPath {
 
     /// Returns the class with this internal name; `None` if it is missing or broken.
     pub(crate) fn class(&mut self, name: &str) -> Option<Arc<Node>> {
-        if let Some(found) = self.found.get(name) {
-            return found.clone();
+        if let Some(Some(found)) = self.found.get(name) {
+            return Some(Arc::clone(found));
         }
         self.open_the_rest();
+        if self.found.contains_key(name) {
+            return None;
+        }
         if self.places.is_empty() {
             return None;
         }
         let entry = format!("{name}.class");
-        let found = self.places.iter_mut().find_map(|place| {
+        let found = self.places.iter().find_map(|place| {
             let bytes = match place {
                 Place::Directory(directory) => class_of_directory(directory, &entry),
                 Place::Jar(jar) => jar.entry(&entry, MAX_CLASS),

@@ -51,6 +51,11 @@ impl Hierarchy {
         self.class_path.lock().unwrap_or_else(PoisonError::into_inner).add(name, node);
     }
 
+    /// Adds a jar or a directory to those that are searched.
+    pub(crate) fn search(&self, path: PathBuf) {
+        self.class_path.lock().unwrap_or_else(PoisonError::into_inner).add_later(path);
+    }
+
     /// Returns the class with this name; `None` if it is missing or broken.
     pub(crate) fn find(&self, name: &str) -> Option<Arc<Node>> {
         if let Some(node) = self.inputs.get(name) {

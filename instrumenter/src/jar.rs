@@ -1,4 +1,4 @@
-//! Single entries of jars, for programs that run a jar: the manifest of one, and a new jar with one entry.
+//! Jars of programs that run: the manifest of one, its class path, and a new jar with one entry.
 
 use std::io::Read;
 use std::path::Path;
@@ -7,8 +7,13 @@ use zip_archive::{
     Directory, Inflater, Label, STORED, Stored, UTF8, crc32, push_central, push_end, push_local,
 };
 
-use crate::archive::manifest;
 use crate::regular;
+
+#[cfg(unix)]
+pub mod class_path;
+
+/// Entry name of the manifest.
+pub(crate) const MANIFEST: &str = "META-INF/MANIFEST.MF";
 
 /// The largest manifest that is read; those of pathing jars have a few hundred KiB.
 const MAX_MANIFEST: u64 = 16 << 20;
@@ -22,12 +27,17 @@ pub fn manifest_of(path: &Path) -> Result<Option<Vec<u8>>, String> {
     let read = regular::open(path).and_then(|(mut file, _)| file.read_to_end(&mut bytes));
     read.map_err(|e| e.to_string())?;
     let directory = Directory::read(&bytes).map_err(|e| e.to_string())?;
-    let is_manifest = |name: &[u8]| name.eq_ignore_ascii_case(manifest::ENTRY.as_bytes());
-    let Some(entry) = directory.entries.iter().find(|entry| is_manifest(entry.name_in(&bytes))) else {
+    manifest_in(&bytes, &directory)
+}
+
+/// Like [`manifest_of`], of a jar in memory.
+pub(crate) fn manifest_in(bytes: &[u8], directory: &Directory) -> Result<Option<Vec<u8>>, String> {
+    let is_manifest = |name: &[u8]| name.eq_ignore_ascii_case(MANIFEST.as_bytes());
+    let Some(entry) = directory.entries.iter().find(|entry| is_manifest(entry.name_in(bytes))) else {
         return Ok(None);
     };
-    let contents = Inflater::default().read(&bytes, entry, MAX_MANIFEST);
-    contents.map(|contents| Some(contents.into_owned())).map_err(|e| format!("{}: {e}", manifest::ENTRY))
+    let contents = Inflater::default().read(bytes, entry, MAX_MANIFEST);
+    contents.map(|contents| Some(contents.into_owned())).map_err(|e| format!("{}: {e}", MANIFEST))
 }
 
 /// Returns a jar with one entry of this name, stored.

@@ -26,6 +26,8 @@ pub(crate) struct Selection {
     pub(crate) cached: bool,
     /// The highest cost at which a method is too short to be traced, in instructions; 0 skips none.
     pub(crate) short: u16,
+    /// Whether these are classes of the JDK, which are traced by choice alone.
+    of_jdk: bool,
     /// Internal name of the class to explain.
     explain: Option<String>,
 }
@@ -66,6 +68,7 @@ impl Selection {
             waits: options.waits.clone(),
             cached: options.cache.is_some(),
             short: if options.compat == Compat::None { options.short } else { 0 },
+            of_jdk: false,
             explain: options.explain.as_ref().map(|name| name.replace('.', "/")),
         };
         // Matrix's readers accept other lines and see other names, so the module `matrix` reads its files itself.
@@ -87,9 +90,14 @@ impl Selection {
         Ok(selection)
     }
 
+    /// The same for classes of the JDK.
+    pub(crate) fn of_jdk(self) -> Self {
+        Self { of_jdk: true, ..self }
+    }
+
     /// Returns whether the class with this original name must never be changed.
     pub(crate) fn untouchable(&self, class: &str) -> bool {
-        filter::never_touched(class) || filter::covers(&self.call_class, class)
+        !self.of_jdk && filter::never_touched(class) || filter::covers(&self.call_class, class)
     }
 
     /// Returns whether no method of the class can be traced, so that its code need not be scanned.

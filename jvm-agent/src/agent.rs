@@ -15,8 +15,10 @@ use instrumenter::{Catalogue, MapPaths, Options, SkipReason};
 use jni::sys::{jclass, jlong, jobject};
 use trace_format::MapId;
 
+use crate::code_source;
 use crate::environment::Environment;
 use crate::java::Java;
+use crate::jdk::JdkClasses;
 use crate::jvmti::{Capabilities, capability, event};
 use crate::loaders::{self, Loader, Loaders};
 use crate::notices::{self, Skips};
@@ -43,6 +45,7 @@ pub(crate) enum Mode {
 pub(crate) struct Agent {
     pub(crate) jvmti: Environment,
     pub(crate) live: Live,
+    pub(crate) jdk: JdkClasses,
     map_id: MapId,
     properties: Vec<(String, String)>,
     /// Set once the recorder runs.
@@ -58,6 +61,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) redefined: jclass,
     pub(crate) loader: jobject,
     pub(crate) name: Option<&'a CStr>,
+    /// Null for a class without one, such as those of the JDK.
+    pub(crate) domain: jobject,
     pub(crate) bytes: &'a [u8],
 }
 
@@ -67,7 +72,7 @@ impl Agent {
     /// # Errors
     /// In words, why it cannot work.
     pub(crate) fn new(jvmti: Environment, settings: &Path) -> Result<Self, String> {
-        let Settings { map, rules, waits, properties } =
+        let Settings { map, rules, waits, jdk, properties } =
             Settings::read(settings).map_err(|error| error.to_string())?;
         let options =
             Options { rules, waits: catalogue(&waits)?, class_path: class_path(jvmti), ..Options::default() };
@@ -84,6 +89,7 @@ impl Agent {
         Ok(Self {
             jvmti,
             live,
+            jdk,
             map_id,
             properties,
             loaders: OnceLock::new(),
@@ -165,11 +171,17 @@ impl Agent {
         // A class without a name is hidden, or defined by an old internal way; its class file names none either.
         let name = class.name?;
         let mode = self.mode();
-        if mode == Mode::Idle || loaders::is_of_jdk(name.to_bytes()) {
+        if mode == Mode::Idle {
+            return None;
+        }
+        let (is_of_jdk, is_chosen) = (loaders::is_of_jdk(name.to_bytes()), self.is_chosen(name.to_bytes()));
+        if is_of_jdk && !is_chosen {
             return None;
         }
         let redefined = !class.redefined.is_null();
         match loaders.of(java, self.jvmti, class.loader) {
+            Loader::Jdk if is_chosen => return self.decided(name, self.live.jdk_class(class.bytes)),
+            Loader::Finds if is_of_jdk => return self.decided(name, self.live.jdk_class(class.bytes)),
             Loader::Finds => {}
             Loader::Jdk | Loader::Blind => return None,
             Loader::Unasked => {
@@ -185,7 +197,19 @@ impl Agent {
                 // As it was when the class was loaded.
                 false => Redefines::No,
             };
-        match self.live.class(class.bytes, redefines) {
+        if let Some(path) = code_source::new_path(java, self.jvmti, class.domain) {
+            self.live.search(path);
+        }
+        self.decided(name, self.live.class(class.bytes, redefines))
+    }
+
+    /// Whether a class with this internal name is one of the JDK that is traced.
+    pub(crate) fn is_chosen(&self, name: &[u8]) -> bool {
+        !self.jdk.is_empty() && std::str::from_utf8(name).is_ok_and(|name| self.jdk.has(name))
+    }
+
+    fn decided(&self, name: &CStr, decision: Decision) -> Option<Vec<u8>> {
+        match decision {
             Decision::Rewritten { bytes, skipped } => {
                 skipped.iter().for_each(|(method, reason)| self.skips.add(method, reason));
                 Some(bytes)
@@ -226,7 +250,7 @@ impl Agent {
             return None;
         }
         let loader = self.jvmti.loader(class).ok()?;
-        if loaders.ask(java, self.jvmti, loader) == Loader::Finds {
+        if self.finds(java, loaders, loader, name) {
             self.keep_flags(class);
             if let Err(failed) = self.jvmti.retransform(&[class]) {
                 self.skips.add(name, &failed);
@@ -235,6 +259,16 @@ impl Agent {
             self.skips.add(name, &"its class loader does not find dev.anrscope.MethodBeat");
         }
         Some(())
+    }
+
+    /// Whether a class of this loader is changed: the loader finds the recorder's class, or is one of the JDK whose class was chosen. Runs
+    /// Java code.
+    pub(crate) fn finds(&self, java: Java, loaders: &Loaders, loader: jobject, name: &str) -> bool {
+        let known = match loaders.of(java, self.jvmti, loader) {
+            Loader::Unasked => loaders.ask(java, self.jvmti, loader),
+            known => known,
+        };
+        known == Loader::Finds || known == Loader::Jdk && self.is_chosen(name.as_bytes())
     }
 
     /// Notes that the class is changed after it was loaded.

@@ -14,7 +14,7 @@ use trace_runtime::Clock;
 use crate::agent::{Agent, Mode};
 use crate::java::Java;
 use crate::loaded::{self, State};
-use crate::loaders::{Loader, is_of_jdk};
+use crate::loaders::is_of_jdk;
 use crate::runtime_classes::Refused;
 use crate::threads;
 
@@ -113,24 +113,23 @@ fn on_own_thread(Vm(vm): Vm, work: impl FnOnce(Java) -> Result<(), String> + Sen
 /// -Xcheck:jni, and for any number without.
 const MOST_REFERENCES: i32 = 65_000;
 
-/// Changes the classes that are loaded already.
-fn change(agent: &Agent, java: Java) {
+/// Changes the classes that are loaded already; before the program's first class, those are the JDK's that were chosen.
+pub(crate) fn change(agent: &Agent, java: Java) {
     let (jvmti, Some(loaders)) = (agent.jvmti, agent.loaders()) else { return };
     java.reserve(MOST_REFERENCES);
     let Ok(classes) = jvmti.loaded_classes() else { return };
     let mut linked = Vec::new();
     for class in classes {
-        let Some(name) = name(agent, class).filter(|name| !is_of_jdk(name.as_bytes())) else { continue };
-        let Ok(loader) = jvmti.loader(class) else { continue };
-        if loader.is_null() || loaded::state(jvmti, class) == State::Fixed {
+        let Some(name) = name(agent, class) else { continue };
+        if is_of_jdk(name.as_bytes()) && !agent.is_chosen(name.as_bytes()) {
             continue;
         }
-        let known = match loaders.of(java, jvmti, loader) {
-            Loader::Unasked => loaders.ask(java, jvmti, loader),
-            known => known,
-        };
+        let Ok(loader) = jvmti.loader(class) else { continue };
+        let is_changed = (!loader.is_null() || agent.is_chosen(name.as_bytes()))
+            && loaded::state(jvmti, class) != State::Fixed
+            && agent.finds(java, loaders, loader, &name);
         java.forget(loader);
-        if known != Loader::Finds {
+        if !is_changed {
             continue;
         }
         agent.keep_flags(class);
@@ -154,11 +153,13 @@ fn restore(agent: &Agent, java: Java) {
     java.reserve(MOST_REFERENCES);
     let Ok(classes) = agent.jvmti.loaded_classes() else { return };
     let is_changed = |class: &jclass| {
-        let has_loader = agent.jvmti.loader(*class).is_ok_and(|loader| {
-            java.forget(loader);
-            !loader.is_null()
-        });
-        has_loader
+        let has_loader = || {
+            agent.jvmti.loader(*class).is_ok_and(|loader| {
+                java.forget(loader);
+                !loader.is_null()
+            })
+        };
+        (!agent.jdk.is_empty() || has_loader())
             && loaded::state(agent.jvmti, *class) == State::Linked
             && name(agent, *class).is_some_and(|name| agent.live.has(&name))
     };

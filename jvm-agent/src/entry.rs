@@ -116,8 +116,11 @@ unsafe extern "system" fn vm_init(_jvmti: *mut Env, jni: *mut JNIEnv, _thread: j
     agent.guarded(|| match agent.start_recorder(java) {
         Ok(()) => {
             agent.set_mode(Mode::FromStart);
-            if !agent.notify(true) {
-                notices::nothing_is_recorded("the JVM shows the agent no classes");
+            match agent.notify(true) {
+                // Those of the JDK that the JVM has needed itself.
+                true if !agent.jdk.is_empty() => attached::change(agent, java),
+                true => {}
+                false => notices::nothing_is_recorded("the JVM shows the agent no classes"),
             }
         }
         Err(Refused::Off) => {}
@@ -132,17 +135,17 @@ unsafe extern "system" fn class_file_load_hook(
     redefined: jclass,
     loader: jobject,
     name: *const c_char,
-    _protection_domain: jobject,
+    domain: jobject,
     length: jint,
     bytes: *const c_uchar,
     new_length: *mut jint,
     new_bytes: *mut *mut c_uchar,
 ) {
-    // The boot loader's classes, half of all, are never changed.
-    if loader.is_null() {
+    let Some(agent) = AGENT.get() else { return };
+    // The boot loader's classes, half of all, are changed by choice alone.
+    if loader.is_null() && agent.jdk.is_empty() {
         return;
     }
-    let Some(agent) = AGENT.get() else { return };
     // SAFETY: as in `vm_init`.
     let Some(java) = (unsafe { Java::new(jni) }) else { return };
     let Ok(length) = usize::try_from(length) else { return };
@@ -151,7 +154,7 @@ unsafe extern "system" fn class_file_load_hook(
         let name = (!name.is_null()).then(|| CStr::from_ptr(name));
         (name, std::slice::from_raw_parts(bytes, length))
     };
-    let shown = Shown { redefined, loader, name, bytes };
+    let shown = Shown { redefined, loader, name, domain, bytes };
     agent.guarded(|| {
         let Some(changed) = agent.class(java, &shown) else { return };
         let Ok(length) = jint::try_from(changed.len()) else { return };

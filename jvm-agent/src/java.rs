@@ -116,6 +116,17 @@ impl Java {
         Some(call!(self, v1_2.GetObjectField(object, field)))
     }
 
+    /// The characters of a Java string.
+    pub(crate) fn text(self, string: jobject) -> Option<String> {
+        if string.is_null() {
+            return None;
+        }
+        let length = call!(self, v1_2.GetStringLength(string));
+        let mut units = vec![0; usize::try_from(length).ok()?];
+        call!(self, v1_2.GetStringRegion(string, 0, length, units.as_mut_ptr()));
+        (!self.failed()).then(|| String::from_utf16_lossy(&units))
+    }
+
     /// Creates a Java string.
     pub(crate) fn string(self, text: &str) -> Option<jobject> {
         let units: Vec<u16> = text.encode_utf16().collect();

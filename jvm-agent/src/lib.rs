@@ -2,7 +2,7 @@
 //!
 //! `java -agentpath:/path/libjvm_agent.so=/path/settings -jar app.jar` records the program; [`settings`](Settings)
 //! describes the file. The program keeps its class path, its jars and their signatures. The classes of every loader are
-//! traced, those of modules too; the JDK's own are not, nor are hidden classes, which JVM TI shows to no agent.
+//! traced, those of modules too, and the JDK's own by choice; hidden classes are not, which JVM TI shows to no agent.
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -13,6 +13,8 @@
 //! | `settings` | the settings file |
 //! | `notices` | what it has to say |
 //! | `runtime_classes` | the classes that rewritten code calls, in the boot loader |
+//! | `jdk` | which of the JDK's own classes are traced |
+//! | `code_source` | where the classes of a loader come from |
 //! | `loaders` | which class loaders find them |
 //! | `loaded` | classes that are loaded already |
 //! | `threads` | threads of a JVM that runs already |
@@ -20,6 +22,7 @@
 //! | `attached` | a program that runs already: start and stop |
 //! | `entry` | what the JVM calls |
 
+mod jdk;
 mod settings;
 
 #[cfg(target_os = "linux")]
@@ -29,6 +32,8 @@ pub mod client;
 mod agent;
 #[cfg(target_os = "linux")]
 mod attached;
+#[cfg(target_os = "linux")]
+mod code_source;
 #[cfg(target_os = "linux")]
 mod entry;
 #[cfg(target_os = "linux")]
@@ -48,6 +53,7 @@ mod runtime_classes;
 #[cfg(target_os = "linux")]
 mod threads;
 
+pub use jdk::{JdkClasses, JdkError};
 #[cfg(target_os = "linux")]
 pub use runtime_classes::CLASSES;
 pub use settings::{Settings, SettingsError, Waits};

@@ -6,6 +6,8 @@
 //! # A file of rules, and whether waits are recorded: off, on, or a file of additional calls. Both may be missing.
 //! rules=/home/me/trace.rules
 //! waits=on
+//! # Packages and classes of the JDK that are traced, one a line.
+//! jdk=java.util.concurrent
 //! # Properties of the recorder, in place of those that the program was started with.
 //! property=anrscope.dir=/home/me/out
 //! property=anrscope.resolution=1ms
@@ -14,6 +16,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
+
+use crate::jdk::{JdkClasses, JdkError};
 
 /// The longest settings file that is read, bytes.
 const MAX_LENGTH: u64 = 1 << 20;
@@ -39,6 +43,8 @@ pub struct Settings {
     pub rules: Option<PathBuf>,
     /// Which waits are recorded.
     pub waits: Waits,
+    /// Which of the JDK's classes are traced.
+    pub jdk: JdkClasses,
     /// The recorder's properties by their names, such as `anrscope.dir`.
     pub properties: Vec<(String, String)>,
 }
@@ -50,6 +56,8 @@ pub enum SettingsError {
     Read(PathBuf, io::Error),
     /// A line of it, counted from 1, is not one of the format.
     Line(PathBuf, usize, &'static str),
+    /// A line names classes of the JDK that cannot be traced.
+    Jdk(PathBuf, usize, JdkError),
     /// It names no map.
     NoMap(PathBuf),
     /// A value cannot be written into a line.
@@ -69,6 +77,7 @@ impl fmt::Display for SettingsError {
             Self::Line(path, line, what) => {
                 write!(f, "{}:{line}: {what}: correct or remove the line", path.display())
             }
+            Self::Jdk(path, line, error) => write!(f, "{}:{line}: {error}", path.display()),
             Self::NoMap(path) => write!(f, "{} has no line map=FILE: add one", path.display()),
             Self::Value(value) => {
                 write!(f, "{value:?} is not UTF-8 or has a line break: choose another name")
@@ -112,6 +121,10 @@ impl Settings {
                 ("waits", "off") => settings.waits = Waits::Off,
                 ("waits", "on") => settings.waits = Waits::On,
                 ("waits", _) => settings.waits = Waits::File(value.into()),
+                ("jdk", _) => {
+                    let failed = |error| SettingsError::Jdk(path.to_owned(), number, error);
+                    settings.jdk.add(value).map_err(failed)?;
+                }
                 ("property", _) => {
                     let (name, value) = value.split_once('=').ok_or_else(|| bad("not NAME=VALUE"))?;
                     settings.properties.push((name.into(), value.into()));
@@ -146,6 +159,7 @@ impl Settings {
                 Waits::File(file) => path(file)?,
             },
         ));
+        lines.extend(self.jdk.names().map(|name| ("jdk", name.replace('/', "."))));
         for (name, value) in &self.properties {
             lines.push(("property", format!("{name}={value}")));
         }
@@ -171,10 +185,13 @@ mod tests {
     #[test]
     fn a_text_is_parsed_as_it_was_meant() {
         for waits in [Waits::Off, Waits::On, Waits::File("/a/calls".into())] {
+            let mut jdk = JdkClasses::default();
+            jdk.add("java.net").and_then(|()| jdk.add("javax.sql")).unwrap();
             let settings = Settings {
                 map: "/a b/=m".into(),
                 rules: Some("/r".into()),
                 waits,
+                jdk,
                 properties: vec![("x".into(), "a=b".into()), ("y".into(), String::new())],
             };
             assert_eq!(parse(&settings.text().unwrap()), Ok(settings));
@@ -190,6 +207,7 @@ mod tests {
             ("map=", "s:1: no value"),
             ("map=/m\nproperty=x", "s:2: not NAME=VALUE"),
             ("other=1", "s:1: an unknown key"),
+            ("map=/m\njdk=java.lang", "s:2: java.lang cannot be traced"),
         ] {
             assert!(parse(text).unwrap_err().starts_with(says), "{text:?}: {:?}", parse(text));
         }

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Runs real programs as they are, with the agent and with --rewrite, and compares what they print.
+"""Runs real programs as they are, with the agent, with the agent and the JDK's own classes, and with --rewrite, and compares what they print.
 
 programs.py VERSION=JAVA... -- [NAME...]
 
 Prints a row of a Markdown table for each program and Java version: whether output and exit code are those of the plain run, and how many methods the map has, that is,
-how many were traced: with the agent those of classes that were loaded, with --rewrite those of all classes on the class path.
+how many were traced: with the agent those of classes that were loaded, with --rewrite those of all classes on the class path. With the JDK's own classes,
+which are all that --jdk takes, the JVM verifies every class.
 """
 import glob, os, re, shutil, subprocess, sys, tempfile, zipfile
 
@@ -210,6 +211,8 @@ public class Launcher extends SecureClassLoader {
 
 PROGRAMS = {"maven": maven, "ant": ant, "groovy": groovy, "jython": jython, "jruby": jruby, "tomcat": tomcat, "osgi": osgi,
             "osgi-delegation": osgi_delegation, "modules": modules, "nested": nested}
+# All of the JDK that can be traced.
+JDK = ["--jdk", "java,javax,jdk,sun,com.sun,org"]
 # What they print of the time and the machine.
 MASKED = [r"\[INFO\] Total time:.*", r"\[INFO\] Finished at:.*", r"SUCCESS \[ *[\d.]+ m?s\]", r"Total time: .*"]
 
@@ -237,8 +240,8 @@ def main():
     at = sys.argv.index("--")
     javas = [word.split("=", 1) for word in sys.argv[1:at]]
     names = sys.argv[at + 1:] or list(PROGRAMS)
-    print("| program | Java | methods with the agent | with --rewrite | output of the agent | of --rewrite |\n| --- | --- | --- | --- | --- | --- |")
-    runs = failed = untraced = 0
+    print("| program | Java | methods with the agent | with --jdk | with --rewrite | output of the agent | with --jdk | of --rewrite |\n" + "| --- " * 8 + "|")
+    runs = failed = untraced = failed_with_jdk = 0
     for name in names:
         for version, java in javas:
             work = tempfile.mkdtemp(prefix="anrscope-%s-" % name)
@@ -247,17 +250,22 @@ def main():
                 plain = run([java] + arguments, work)
                 expected = (plain.returncode, masked(plain.stdout))
                 row = []
-                for form, own in ("agent", []), ("rewrite", ["--rewrite"]):
+                for form, own, more in ("agent", [], []), ("jdk", JDK, ["-Xverify:all"]), ("rewrite", ["--rewrite"], []):
                     kept = work + "/kept-" + form
                     command = [os.environ["ANRSCOPE_PROGRAM"], "jvm", "--quiet", *own, "--out", work + "/%s.pftrace" % form, "--keep", kept, "--", java]
-                    done = run(command + arguments, work)
+                    done = run(command + more + arguments, work)
                     same = (done.returncode, masked(done.stdout)) == expected
                     row.append((traced(kept), same, done))
-                (agent, same, done), (rewritten, rewritten_same, _) = row
+                (agent, same, done), (with_jdk, jdk_same, jdk_done), (rewritten, rewritten_same, _) = row
                 runs += 1
                 failed += not same
+                # More methods than without, or none of the JDK's was traced.
+                failed_with_jdk += not jdk_same or with_jdk <= agent
                 untraced += agent == 0
-                print("| %s | %s | %d | %d | %s | %s |" % (name, version, agent, rewritten, "the same" if same else "ANOTHER", "the same" if rewritten_same else "another"), flush=True)
+                words = {True: "the same", False: "ANOTHER"}
+                print("| %s | %s | %d | %d | %d | %s | %s | %s |" % (name, version, agent, with_jdk, rewritten, words[same], words[jdk_same], words[rewritten_same].lower()), flush=True)
+                if same and not jdk_same:
+                    print("    %s with --jdk: exit %d instead of %d\n%s\n%s" % (name, jdk_done.returncode, plain.returncode, jdk_done.stdout[-800:], jdk_done.stderr[-800:]))
                 if plain.returncode != 0 or not plain.stdout:
                     failed += same
                     print("    %s: by itself it ends with %d: %s" % (name, plain.returncode, (plain.stderr or plain.stdout)[-600:]))
@@ -265,8 +273,8 @@ def main():
                     print("    %s: exit %d instead of %d\n%s\n%s" % (name, done.returncode, plain.returncode, done.stdout[-800:], done.stderr[-800:]))
             finally:
                 shutil.rmtree(work, ignore_errors=True)
-    print("%d runs of real programs with the agent: %d differ from the plain run, %d traced nothing" % (runs, failed, untraced))
-    sys.exit(1 if failed or untraced or runs == 0 else 0)
+    print("%d runs of real programs with the agent: %d differ from the plain run, %d traced nothing; with the JDK's own classes too: %d differ or have none of them" % (runs, failed, untraced, failed_with_jdk))
+    sys.exit(1 if failed or untraced or failed_with_jdk or runs == 0 else 0)
 
 
 if __name__ == "__main__":

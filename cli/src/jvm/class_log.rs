@@ -93,7 +93,7 @@ fn place(source: &str) -> Option<PathBuf> {
     let path = path.strip_prefix("file:").or_else(|| path.strip_prefix("nested:"))?;
     // A jar in a jar keeps its name after that of the outer one.
     let path = path.trim_end_matches("!/").replace("/!", "!").replace("!/", "!");
-    let decoded = super::manifest::decode(&path);
+    let decoded = instrumenter::jar::class_path::decode(&path);
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(&decoded)))
 }
 

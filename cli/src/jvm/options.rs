@@ -47,7 +47,7 @@ NAME.methodMapping.txt (with NAME.methodMapping.txt.lines), where the other comm
 Files with these names from an earlier run are replaced. With --keep they are in that directory instead.
 
 Traced: the classes of every class loader: class path, modules, source files, nested jars, plug-ins. Not
-traced: the JDK's own classes, hidden classes, and classes whose loader does not give them the recorder's
+traced: the JDK's own classes unless --jdk names them, hidden classes, and classes whose loader does not give them the recorder's
 class (some of OSGi); the trace has a notice for each of those. A method's short calls are left out, as for
 anrscope instrument. -XX:AOTCache and the options that write class archives are not used, since a JVM
 does not combine them with an agent.
@@ -74,7 +74,7 @@ pub(crate) struct Options {
     #[arg(long, short, value_name = "FILE", value_parser = crate::export::trace_path())]
     pub(super) out: Option<PathBuf>,
     /// Rewrite the class path before the program starts, for a JVM that takes no agents
-    #[arg(long)]
+    #[arg(long, conflicts_with = "jdk")]
     pub(super) rewrite: bool,
     /// Keep recording and method map (and with --rewrite the instrumented classes) in this directory; those of an earlier run are
     /// replaced
@@ -119,6 +119,10 @@ pub(super) struct Recording {
     /// A file of rules that choose what is traced, as for anrscope instrument
     #[arg(long, value_name = "FILE")]
     pub(super) rules: Option<PathBuf>,
+    /// Trace these packages or classes of the JDK too, such as java.util.concurrent,java.net; without their waits. Not those that the
+    /// recorder or the JVM needs itself, such as java.lang
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = jdk_name)]
+    pub(super) jdk: Vec<String>,
     /// Do not record waits and tasks: which thread waits for which lock, task or blocking call, who owns the lock, who submitted
     /// the task and which thread runs it
     #[arg(long, conflicts_with = "waits_catalogue")]
@@ -130,6 +134,16 @@ pub(super) struct Recording {
 
 #[cfg(target_os = "linux")]
 impl Recording {
+    /// Which of the JDK's classes are traced.
+    ///
+    /// # Errors
+    /// If one of them cannot be.
+    pub(super) fn jdk_classes(&self) -> Result<jvm_agent::JdkClasses, jvm_agent::JdkError> {
+        let mut classes = jvm_agent::JdkClasses::default();
+        self.jdk.iter().try_for_each(|name| classes.add(name))?;
+        Ok(classes)
+    }
+
     /// How classes are instrumented.
     ///
     /// # Errors
@@ -167,6 +181,17 @@ impl Resolution {
             Self::Exact => "exact",
         }
     }
+}
+
+/// Checks a name of packages or classes of the JDK.
+#[cfg(target_os = "linux")]
+fn jdk_name(text: &str) -> Result<String, jvm_agent::JdkError> {
+    jvm_agent::JdkClasses::default().add(text).map(|()| text.to_owned())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn jdk_name(text: &str) -> Result<String, core::convert::Infallible> {
+    Ok(text.to_owned())
 }
 
 /// Minimum size of the rings.

@@ -8,11 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use instrumenter::jar::class_path::{self, Element};
 use instrumenter::{Error, Input, MapPaths, Options, Summary, instrument, outputs_in};
 
 use super::class_dir;
 use super::launch::{Launch, Main};
-use super::manifest::{self, Element};
 use super::own_dir::OwnDir;
 use crate::embedded;
 use crate::instrument::watched;
@@ -142,9 +142,9 @@ impl Graph<'_> {
                 Kind::Sparse(copy)
             }
         } else {
-            match manifest::class_path_of(&canonical) {
+            match class_path::class_path_of(&canonical) {
                 Ok(class_path) => {
-                    Kind::Jar(class_path.map(|class_path| manifest::elements(&class_path, &canonical)))
+                    Kind::Jar(class_path.map(|class_path| class_path::elements(&class_path, &canonical)))
                 }
                 Err(reason) => {
                     if !self.untouched.iter().any(|(known, _)| known == path) {
@@ -233,17 +233,17 @@ impl Graph<'_> {
             match element {
                 Element::Other(url) => urls.push(url.clone()),
                 Element::Local { path, directory } => match self.node(path) {
-                    None => urls.push(manifest::url(path, *directory)),
+                    None => urls.push(class_path::url(path, *directory)),
                     Some(node) => {
-                        urls.push(manifest::url(&node.output, *directory));
+                        urls.push(class_path::url(&node.output, *directory));
                         if matches!(node.kind, Kind::Sparse(_)) {
-                            urls.push(manifest::url(path, *directory));
+                            urls.push(class_path::url(path, *directory));
                         }
                     }
                 },
             }
         }
-        urls.extend(needs.map(|path| manifest::url(path, false)));
+        urls.extend(needs.map(|path| class_path::url(path, false)));
         Some(urls.join(" "))
     }
 }

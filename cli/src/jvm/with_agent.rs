@@ -108,6 +108,7 @@ pub(super) fn settings(
             (None, true) => Waits::Off,
             (None, false) => Waits::On,
         },
+        jdk: recording.jdk_classes()?,
         properties,
     })
 }

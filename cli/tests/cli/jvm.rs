@@ -286,6 +286,25 @@ fn the_current_directory_may_hold_everything_that_we_write() {
 }
 
 #[test]
+fn packages_of_the_jdk_are_traced_on_request() {
+    let programs = Programs::build();
+    let plain = Shown::from(programs.plain().args(["-cp", "classes", "Program"]).output().unwrap());
+    let keep = programs.name("keep");
+    for (own, expected) in [(&[][..], false), (&["--jdk", "java.io,java.util.concurrent"], true)] {
+        let shown = programs.shown(&[&["--keep", &keep], own].concat(), &["-cp", "classes", "Program"]);
+        assert_eq!((&shown.stdout, shown.code), (&plain.stdout, plain.code), "{shown:?}");
+        let map = fs::read_to_string(Path::new(&keep).join("methodMapping.txt")).unwrap();
+        assert_eq!(map.contains(",java.io.PrintStream println"), expected, "{own:?}");
+        assert!(!map.contains(",java.util.HashMap "), "{own:?}");
+    }
+    let refused = |names| programs.shown(&["--jdk", names], &["-cp", "classes", "Program"]);
+    refused("java.io,java.lang.String")
+        .failed(2, &["java.lang.String cannot be traced", "the recorder itself calls it"]);
+    refused("jdk.internal").failed(2, &["the JVM relies on it"]);
+    refused("java.io.*").failed(2, &["no name of a package or class"]);
+}
+
+#[test]
 fn standard_input_goes_to_the_program() {
     let programs = Programs::build();
     let mut command = programs.traced(&["--quiet"]);

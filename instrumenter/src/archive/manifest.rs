@@ -1,8 +1,5 @@
 //! The `Class-Path` of a manifest.
 
-/// Entry name of the manifest.
-pub(crate) const ENTRY: &str = "META-INF/MANIFEST.MF";
-
 /// The most bytes of a line, without its end; continuation lines start with a space.
 const LINE: usize = 72;
 

@@ -101,7 +101,7 @@ impl Archive {
             } else if name.ends_with(".class") {
                 classes.push(index);
                 continue;
-            } else if name.eq_ignore_ascii_case(manifest::ENTRY) && class_path.is_some() {
+            } else if name.eq_ignore_ascii_case(crate::jar::MANIFEST) && class_path.is_some() {
                 has_manifest = true;
                 let old = self.read_entry(&mut Inflater::default(), index, MAX_CLASS);
                 let old = old.map_err(|reason| self.entry_error(index, &reason))?;

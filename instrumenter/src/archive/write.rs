@@ -11,7 +11,7 @@ use zip_archive::{
 };
 
 use super::in_order::{Failed, Written, write_in_order};
-use super::{Archive, EntryAction, manifest};
+use super::{Archive, EntryAction};
 use crate::class::class_file::MAX_CLASS;
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
@@ -154,7 +154,7 @@ impl Archive {
         let comment = self.bytes.get(central.comment.clone()).unwrap_or_default();
         output.write(self.bytes.get(..*prefix).unwrap_or_default()).map_err(failed)?;
         if let Some(manifest) = &self.new_manifest {
-            output.add(manifest::ENTRY, manifest, &mut added).map_err(failed)?;
+            output.add(crate::jar::MANIFEST, manifest, &mut added).map_err(failed)?;
         }
         let shared: &Session<'_> = session;
         let old = old.map(Old::new);

@@ -22,8 +22,9 @@
 //!   defines the class, because the map could not tell them apart. So a class that is loaded again takes no new ids.
 //! * A method is too short to be traced only if its own class shows it: what it calls in other classes counts as
 //!   unlimited.
-//! * The supertypes of a class are known once it was loaded, and before that if it is on [`Options::class_path`], which
-//!   is opened when the first question comes. A wait that depends on others is not recorded.
+//! * The supertypes of a class are known once it was loaded, and before that if it is in a place of [`Options::class_path`] or
+//!   [`Live::search`], which are opened when the first question comes. A wait that depends on others is not recorded.
+//! * The JDK's classes can be traced too ([`Live::jdk_class`]), without waits.
 //! * The map is written before the class is handed back, so that a recording never contains an id without a name.
 //!
 //! It starts no threads.
@@ -32,6 +33,7 @@ mod ids;
 mod map;
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use trace_format::MapId;
@@ -104,6 +106,7 @@ pub struct Counts {
 #[derive(Debug)]
 pub struct Live {
     selection: Selection,
+    of_jdk: Selection,
     exits: Exits,
     hierarchy: Hierarchy,
     state: Mutex<State>,
@@ -125,10 +128,14 @@ impl Live {
     /// Those of [`Self::check`], and a map that cannot be written or exists already.
     pub fn create(options: &Options, maps: &MapPaths, id: MapId) -> Result<Self, Error> {
         let selection = Self::selection(options)?;
+        // What waits inside the JDK is what the program's call of it waits for.
+        let of_jdk = Options { waits: None, ..options.clone() };
+        let of_jdk = Self::selection(&of_jdk)?.of_jdk();
         let ids = Ids::after(&selection.base);
         let map = Map::create(maps, id, &selection.base)?;
         let state = Mutex::new(State { ids, map, classes: 0, stopped: false });
-        Ok(Self { selection, exits: options.exits, hierarchy: Hierarchy::later(&options.class_path), state })
+        let hierarchy = Hierarchy::later(&options.class_path);
+        Ok(Self { selection, of_jdk, exits: options.exits, hierarchy, state })
     }
 
     /// Reads what the options name, as [`Self::create`] does.
@@ -152,17 +159,32 @@ impl Live {
         Selection::read(options)
     }
 
+    /// Adds a jar or a directory in which supertypes are searched, and what the manifest of the jar names.
+    pub fn search(&self, path: PathBuf) {
+        self.hierarchy.search(path);
+    }
+
     /// Decides about a class file, and rewrites it. The map has its methods when this returns.
     pub fn class(&self, bytes: &[u8], redefines: Redefines) -> Decision {
-        let mut facts = match scan_class(bytes, &self.selection) {
+        self.decide(bytes, &self.selection, redefines)
+    }
+
+    /// Decides about a class of the JDK, which [`Self::class`] leaves alone if it is one of `java`. Its waits are not recorded,
+    /// and its methods keep their modifiers.
+    pub fn jdk_class(&self, bytes: &[u8]) -> Decision {
+        self.decide(bytes, &self.of_jdk, Redefines::Yes)
+    }
+
+    fn decide(&self, bytes: &[u8], selection: &Selection, redefines: Redefines) -> Decision {
+        let mut facts = match scan_class(bytes, selection) {
             Ok(facts) => facts,
             Err(reason) => return Decision::Left(Left::Skipped(reason)),
         };
-        if self.selection.waits.is_some() {
+        if selection.waits.is_some() {
             let node = Node { supertypes: facts.supertypes.clone(), focus: facts.focus.clone() };
             self.hierarchy.add(facts.name_in_file(), node);
         }
-        limits::decide(core::slice::from_mut(&mut facts), self.selection.short, false);
+        limits::decide(core::slice::from_mut(&mut facts), selection.short, false);
         if !facts.methods.iter().any(|method| method.verdict == Verdict::Trace) {
             let broken = facts.methods.into_iter().find_map(|method| match method.verdict {
                 Verdict::Skip(reason) => Some(reason),
@@ -174,12 +196,12 @@ impl Live {
             Ok(ids) => ids,
             Err(left) => return Decision::Left(left),
         };
-        let waits = self.selection.waits.as_ref().map(|catalogue| Waits {
+        let waits = selection.waits.as_ref().map(|catalogue| Waits {
             catalogue,
             hierarchy: &self.hierarchy,
             keeps_flags: redefines == Redefines::Yes,
         });
-        let how = Rewriting { call_class: &self.selection.call_class, exits: self.exits, waits };
+        let how = Rewriting { call_class: &selection.call_class, exits: self.exits, waits };
         let (rewritten, reason) = rewrite::rewrite_with_focus(bytes, &ids, None, how, None);
         match (rewritten.bytes, reason) {
             (Some(bytes), _) => {

@@ -62,6 +62,10 @@ fn each_class_is_what_a_run_over_all_writes() {
     let out = directory.join("out");
     let jar = directory.join("fixture.jar");
     run("jar", &["cf", text(&jar), "-C", text(&root), "."]);
+    // One whose manifest names the other, and is named by it.
+    let (pathing, manifest) = (directory.join("pathing.jar"), directory.join("manifest"));
+    fs::write(&manifest, "Class-Path: pathing.jar no/such.jar fixture.jar\n").unwrap();
+    run("jar", &["cfm", text(&pathing), text(&manifest)]);
     let maps = MapPaths::beside(directory.join("methodMapping.txt"));
     let summary = instrument(&[Input::new(&root, &out)], &maps, &whole, &|_| {}).unwrap();
 
@@ -75,7 +79,8 @@ fn each_class_is_what_a_run_over_all_writes() {
     // With the ids of the other run, each class is the same byte for byte once its supertypes are known: after all were shown,
     // or from the class path.
     let base_map = Some(maps.methods.clone());
-    let by_class_path = [Vec::new(), vec!["/no/such.jar".into(), jar], vec![root.clone()]];
+    let by_class_path =
+        [Vec::new(), vec!["/no/such.jar".into(), jar.clone()], vec![pathing], vec![root.clone()]];
     for (class_path, round) in by_class_path.into_iter().flat_map(|path| [(path.clone(), 0), (path, 1)]) {
         let knows = !class_path.is_empty();
         let live = live(&directory, &Options { base_map: base_map.clone(), class_path, ..whole.clone() });
@@ -99,6 +104,61 @@ fn each_class_is_what_a_run_over_all_writes() {
         assert!(knows || round == 1 || differs > 0);
         assert_eq!(changed, summary.classes_changed);
     }
+}
+
+#[test]
+fn supertypes_are_found_in_places_that_are_added_later() {
+    let directory = directory("live_later");
+    fs::create_dir(directory.join("live")).unwrap();
+    let root = directory.join("classes");
+    fs::create_dir(&root).unwrap();
+    javac(&root, &["-g", "--release", "8"], &["fixture/Waits.java", "fixture/Starts.java"]);
+    let live =
+        live(&directory, &Options { waits: Some(Catalogue::default()), short: 0, ..Options::default() });
+    let all = || -> Vec<Vec<u8>> {
+        let bytes = classes(&root).into_iter().map(|class| fs::read(root.join(class)).unwrap());
+        bytes
+            .map(|plain| match live.class(&plain, Redefines::No) {
+                Decision::Rewritten { bytes, .. } => bytes,
+                Decision::Left(_) => plain,
+            })
+            .collect()
+    };
+    let before = all();
+    live.search(root.clone());
+    let (after, again) = (all(), all());
+    assert_ne!(before, after);
+    assert_eq!(after, again);
+}
+
+#[test]
+fn classes_of_the_jdk_are_changed_on_request_and_without_waits() {
+    let directory = directory("live_jdk");
+    fs::create_dir(directory.join("live")).unwrap();
+    let root = directory.join("classes");
+    fs::create_dir_all(root.join("source/java/util")).unwrap();
+    let source = root.join("source/java/util/Own.java");
+    let body =
+        "synchronized int go(int n) { int sum = 0; for (int i = 0; i < n; i++) { sum += i; } return sum; }";
+    fs::write(&source, format!("package java.util; public class Own {{ {body} }}")).unwrap();
+    run(
+        "javac",
+        &[
+            "-d",
+            text(&root),
+            "--patch-module",
+            &format!("java.base={}", text(&root.join("source"))),
+            text(&source),
+        ],
+    );
+    let plain = fs::read(root.join("java/util/Own.class")).unwrap();
+    let live = live(&directory, &Options { waits: Some(Catalogue::default()), ..Options::default() });
+    assert!(matches!(live.class(&plain, Redefines::No), Decision::Left(Left::NothingToTrace)));
+    let Decision::Rewritten { bytes, skipped } = live.jdk_class(&plain) else { panic!("it was left") };
+    assert!(skipped.is_empty());
+    let calls = |bytes: &[u8], name: &[u8]| bytes.windows(name.len()).any(|part| part == name);
+    assert!(calls(&bytes, b"dev/anrscope/MethodBeat") && !calls(&bytes, b"(ILjava/lang/Object;)V"));
+    assert!(live.has("java/util/Own"));
 }
 
 #[test]

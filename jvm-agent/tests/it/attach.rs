@@ -8,7 +8,6 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use jvm_agent::client::{AttachError, Target};
 use trace_format::section::SectionKind;
 use trace_format::verdict::{Outcome, Verdict};
-use trace_format::{Event, Item};
 
 use crate::support::*;
 
@@ -111,15 +110,32 @@ fn a_program_is_recorded_while_attached_and_as_before_otherwise() {
     let main = recording.threads().iter().find(|thread| thread.name.as_deref() == Some("main")).unwrap();
     assert_eq!(main.tid, recording.header().main_tid);
     assert!(main.main, "{main:?}");
-    let open: i64 = recording
-        .events(main)
-        .map(|item| match item.unwrap() {
-            Item::Event { event: Event::Enter(_), .. } => 1,
-            Item::Event { event: Event::Exit(_), .. } => -1,
-            _ => 0,
-        })
-        .sum();
-    assert_eq!(open, 0, "every call has its end");
+    assert_eq!(balance(&directory)["main"], 0, "every call has its end");
+}
+
+#[test]
+fn classes_of_the_jdk_that_were_loaded_before_are_recorded_while_attached() {
+    let directory = directory("attach_jdk");
+    let mut server = Server::start(&directory, &["-Xverify:all", "-Xcheck:jni"]);
+    let mut chosen = settings(&directory);
+    chosen.jdk.add("java.io").unwrap();
+    fs::write(&server.settings, chosen.text().unwrap()).unwrap();
+    assert_eq!(server.ask("before"), "erofeb");
+    for round in 0..5 {
+        server.command("start").unwrap();
+        assert_eq!(server.ask("during"), "gnirud");
+        assert_eq!(server.ask("again"), "niaga");
+        server.command("stop").unwrap();
+        assert_eq!(server.ask("between"), "neewteb", "{round}");
+    }
+    server.end();
+    let calls = calls(&directory);
+    let of_jdk: usize =
+        calls["main"].iter().filter(|(name, _)| name.starts_with("java.io.")).map(|(_, n)| n).sum();
+    assert!(of_jdk >= 10, "{calls:?}");
+    assert_eq!(calls["main"]["plain.Server.answer"], 10, "{calls:?}");
+    // The read that waits for the next line begins while recorded and ends later; nothing ends that has not begun.
+    assert!((0..=5 * 8).contains(&balance(&directory)["main"]), "{calls:?}");
 }
 
 /// The handshake is a SIGQUIT, which the recorder's own handler takes first.

@@ -4,5 +4,6 @@
 
 mod attach;
 mod classes;
+mod jdk;
 mod programs;
 mod support;

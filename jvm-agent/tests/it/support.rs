@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use jvm_agent::{Settings, Waits};
+use jvm_agent::{JdkClasses, Settings, Waits};
 use trace_format::{Event, Item, MapId, Recording};
 
 /// A fresh directory for one test.
@@ -80,6 +80,7 @@ pub(crate) fn settings(directory: &Path) -> Settings {
         map: directory.join("methodMapping.txt"),
         rules: None,
         waits: Waits::On,
+        jdk: JdkClasses::default(),
         properties: vec![
             property("anrscope.dir", text(directory)),
             property("anrscope.resolution", "exact"),
@@ -143,6 +144,20 @@ pub(crate) fn calls(directory: &Path) -> Calls {
         }
     }
     calls
+}
+
+/// For each thread of the recording in a directory, how many more calls begin than end.
+pub(crate) fn balance(directory: &Path) -> BTreeMap<String, i64> {
+    let recording = recording(directory);
+    let of_thread = |thread: &trace_format::Thread| {
+        let steps = recording.events(thread).map(|item| match item.unwrap() {
+            Item::Event { event: Event::Enter(_), .. } => 1,
+            Item::Event { event: Event::Exit(_), .. } => -1,
+            _ => 0,
+        });
+        (thread.name.clone().unwrap_or_default(), steps.sum())
+    };
+    recording.threads().iter().map(of_thread).collect()
 }
 
 /// Runs java with and without the agent; both must show the same. Returns what it was, and the calls.

@@ -63,6 +63,10 @@ extern "system" fn Java_dev_anrscope_MethodBeat_exit(
     0
 }
 
+/// The Java thread under which HotSpot's launcher ends the JVM, on the kernel's thread that has run `main`
+/// (`DestroyJavaVM` in jni.cpp). Only the JDK's own classes run in it.
+const ENDS_THE_JVM: &str = "DestroyJavaVM";
+
 /// Adds the calling thread to the recording under its Java name. Returns the address of its writer, 0 if
 /// there is no room.
 #[unsafe(no_mangle)]
@@ -73,8 +77,9 @@ extern "system" fn Java_dev_anrscope_MethodBeat_join(
 ) -> jlong {
     disarm_on_panic(|| {
         let name = string(&env, &name);
-        Recorder::active()
-            .map_or(0, |recorder| crate::writing::thread::address_here(recorder, name.as_deref()))
+        // Main is over, and keeps its name in the recording.
+        let recorder = Recorder::active().filter(|_| name.as_deref() != Some(ENDS_THE_JVM));
+        recorder.map_or(0, |recorder| crate::writing::thread::address_here(recorder, name.as_deref()))
     })
     .unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! The `Class-Path` attribute of a jar's manifest, and the URLs in it.
+//! The `Class-Path` attribute of a jar's manifest, and the URLs in it, on systems whose paths are bytes.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// A message, if the file is not a jar.
-pub(crate) fn class_path_of(path: &Path) -> Result<Option<String>, String> {
-    Ok(instrumenter::jar::manifest_of(path)?.as_deref().and_then(class_path_in))
+pub fn class_path_of(path: &Path) -> Result<Option<String>, String> {
+    Ok(super::manifest_of(path)?.as_deref().and_then(class_path_in))
 }
 
 /// Finds the `Class-Path` of a manifest's main section.
-fn class_path_in(manifest: &[u8]) -> Option<String> {
+pub(crate) fn class_path_in(manifest: &[u8]) -> Option<String> {
     let mut value: Option<Vec<u8>> = None;
     for line in manifest.split(|byte| *byte == b'\n') {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -38,16 +38,22 @@ fn class_path_in(manifest: &[u8]) -> Option<String> {
 }
 
 /// What an element of a `Class-Path` names.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Element {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Element {
     /// A file, or with a slash at the end of the URL, a directory.
-    Local { path: PathBuf, directory: bool },
+    Local {
+        /// Its path, absolute if that of the jar is.
+        path: PathBuf,
+        /// Whether the URL ends with a slash.
+        directory: bool,
+    },
     /// Something else, which the JVM ignores or loads itself.
     Other(String),
 }
 
 /// Splits a `Class-Path` into its elements, relative ones resolved against the (canonical) path of their jar.
-pub(crate) fn elements(class_path: &str, jar: &Path) -> Vec<Element> {
+#[must_use]
+pub fn elements(class_path: &str, jar: &Path) -> Vec<Element> {
     class_path.split_ascii_whitespace().map(|url| element(url, jar)).collect()
 }
 
@@ -87,7 +93,8 @@ fn element(url: &str, jar: &Path) -> Element {
 }
 
 /// Decodes the percent escapes of a URL's path.
-pub(crate) fn decode(text: &str) -> Vec<u8> {
+#[must_use]
+pub fn decode(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -103,7 +110,8 @@ pub(crate) fn decode(text: &str) -> Vec<u8> {
 }
 
 /// The URL of a file or directory with an absolute path.
-pub(crate) fn url(path: &Path, directory: bool) -> String {
+#[must_use]
+pub fn url(path: &Path, directory: bool) -> String {
     let mut url = String::from("file:");
     for &byte in path.as_os_str().as_bytes() {
         if byte.is_ascii_alphanumeric() || b"/-_.~+=@$,".contains(&byte) {
@@ -175,7 +183,7 @@ mod tests {
         #[test]
         fn any_bytes_are_read_without_a_panic(manifest: Vec<u8>) {
             if let Some(class_path) = class_path_in(&manifest) {
-                elements(&class_path, Path::new("/x.jar"));
+                let _ = elements(&class_path, Path::new("/x.jar"));
             }
         }
     }
