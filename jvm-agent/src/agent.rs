@@ -67,10 +67,13 @@ impl Agent {
     /// # Errors
     /// In words, why it cannot work.
     pub(crate) fn new(jvmti: Environment, settings: &Path) -> Result<Self, String> {
-        let Settings { map, rules, waits, properties } =
+        let Settings { map, rules, waits, leaves_sigquit, properties } =
             Settings::read(settings).map_err(|error| error.to_string())?;
         let options =
             Options { rules, waits: catalogue(&waits)?, class_path: class_path(jvmti), ..Options::default() };
+        if leaves_sigquit {
+            trace_runtime::leave_sigquit();
+        }
         let map_id = MapId(RandomState::new().hash_one(std::process::id()).max(1));
         let live =
             Live::create(&options, &free_map(map), map_id).map_err(|error| notices::with_causes(&error))?;

@@ -114,7 +114,7 @@ fn on_own_thread(Vm(vm): Vm, work: impl FnOnce(Java) -> Result<(), String> + Sen
 const MOST_REFERENCES: i32 = 65_000;
 
 /// Changes the classes that are loaded already.
-fn change(agent: &Agent, java: Java) {
+pub(crate) fn change(agent: &Agent, java: Java) {
     let (jvmti, Some(loaders)) = (agent.jvmti, agent.loaders()) else { return };
     java.reserve(MOST_REFERENCES);
     let Ok(classes) = jvmti.loaded_classes() else { return };

@@ -117,8 +117,10 @@ unsafe extern "system" fn vm_init(_jvmti: *mut Env, jni: *mut JNIEnv, _thread: j
         Ok(()) => {
             agent.set_mode(Mode::FromStart);
             if !agent.notify(true) {
-                notices::nothing_is_recorded("the JVM shows the agent no classes");
+                return notices::nothing_is_recorded("the JVM shows the agent no classes");
             }
+            // Classes of an AOT cache (JEP 483), and those that agents before this one have loaded.
+            attached::change(agent, java);
         }
         Err(Refused::Off) => {}
         Err(Refused::Because(why)) => notices::nothing_is_recorded(why),

@@ -6,6 +6,8 @@
 //! # A file of rules, and whether waits are recorded: off, on, or a file of additional calls. Both may be missing.
 //! rules=/home/me/trace.rules
 //! waits=on
+//! # Leaves SIGQUIT to the JVM. May be missing.
+//! sigquit=off
 //! # Properties of the recorder, in place of those that the program was started with.
 //! property=anrscope.dir=/home/me/out
 //! property=anrscope.resolution=1ms
@@ -39,6 +41,8 @@ pub struct Settings {
     pub rules: Option<PathBuf>,
     /// Which waits are recorded.
     pub waits: Waits,
+    /// Whether SIGQUIT is left to the JVM, so that it is not recorded.
+    pub leaves_sigquit: bool,
     /// The recorder's properties by their names, such as `anrscope.dir`.
     pub properties: Vec<(String, String)>,
 }
@@ -112,6 +116,7 @@ impl Settings {
                 ("waits", "off") => settings.waits = Waits::Off,
                 ("waits", "on") => settings.waits = Waits::On,
                 ("waits", _) => settings.waits = Waits::File(value.into()),
+                ("sigquit", "off") => settings.leaves_sigquit = true,
                 ("property", _) => {
                     let (name, value) = value.split_once('=').ok_or_else(|| bad("not NAME=VALUE"))?;
                     settings.properties.push((name.into(), value.into()));
@@ -146,6 +151,9 @@ impl Settings {
                 Waits::File(file) => path(file)?,
             },
         ));
+        if self.leaves_sigquit {
+            lines.push(("sigquit", "off".to_owned()));
+        }
         for (name, value) in &self.properties {
             lines.push(("property", format!("{name}={value}")));
         }
@@ -174,6 +182,7 @@ mod tests {
             let settings = Settings {
                 map: "/a b/=m".into(),
                 rules: Some("/r".into()),
+                leaves_sigquit: waits == Waits::Off,
                 waits,
                 properties: vec![("x".into(), "a=b".into()), ("y".into(), String::new())],
             };

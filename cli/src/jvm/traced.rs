@@ -74,7 +74,13 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
         Way::Rewritten(Box::new(rewritten))
     } else {
         let properties = [WithAgent::properties(&run.dir, &launch, &java)?, settings].concat();
-        let agent = WithAgent::prepare(&run.dir, &options.recording, &run.instrumenter, properties)?;
+        let agent = WithAgent::prepare(
+            &run.dir,
+            &options.recording,
+            &run.instrumenter,
+            properties,
+            WithAgent::leaves_sigquit(&launch, &java),
+        )?;
         notices.launched(&launch);
         agent.add_to(&mut command, &java, arguments);
         Way::Agent(agent)
