@@ -6,7 +6,7 @@ programs.py VERSION=COMMAND... -- [NAME...]
 Prints a row of a Markdown table for each program and Java version: whether both streams and the exit code are those of the plain run, and how many methods the map has, that is,
 how many were traced: with the agent those of classes that were loaded, with --rewrite those of all classes on the class path.
 """
-import glob, os, re, shutil, subprocess, sys, tempfile, zipfile
+import difflib, glob, os, re, shutil, subprocess, sys, tempfile, zipfile
 
 SHARE = "/usr/share/java/"
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -221,11 +221,14 @@ PROGRAMS = {"maven": maven, "ant": ant, "groovy": groovy, "jython": jython, "jru
             "osgi-delegation": osgi_delegation, "modules": modules, "nested": nested}
 # The Java version that a program needs, if not 8.
 OLDEST = {"tomcat": 11, "modules": 11}
+# The JVM's warning about the program's own use of sun.misc.Unsafe: `anrscope jvm` allows that use from Java 24 on (docs/jvm.md).
+UNSAFE = r"WARNING: A terminally deprecated method in sun.misc.Unsafe has been called\n(WARNING: .*\n){3}"
 # What they print of the time and the machine.
-MASKED = [r"\[INFO\] Total time:.*", r"\[INFO\] Finished at:.*", r"SUCCESS \[ *[\d.]+ m?s\]", r"Total time: .*"]
+MASKED = [r"\[INFO\] Total time:.*", r"\[INFO\] Finished at:.*", r"SUCCESS \[ *[\d.]+ m?s\]", r"Total time: .*", r"\d{4}-\d\d-\d\dT[\d:.]+Z"]
 
 
 def masked(text):
+    text = re.sub(UNSAFE, "", text)
     for pattern in MASKED:
         text = re.sub(pattern, "*", text)
     return text
@@ -239,6 +242,12 @@ def run(command, work, environment=None):
 def shown(done):
     """What a run shows its user: exit code and both streams."""
     return done.returncode, masked(done.stdout), masked(done.stderr)
+
+
+def difference(plain, agent):
+    """The lines that differ between two results of `shown`."""
+    lines = lambda parts: "\n".join(map(str, parts)).splitlines()
+    return "\n".join("    " + line for line in difflib.unified_diff(lines(plain), lines(agent), "plain", "with the agent", lineterm="", n=0))[:4000]
 
 
 def anrscope(kept, java, *options):
@@ -289,7 +298,7 @@ def compare(name, version, java):
             print("    %s: by itself it ends with %d: %s" % (name, plain.returncode, (plain.stderr or plain.stdout)[-600:]))
             return True, False
         if not same:
-            print("    %s: exit %d instead of %d\n%s\n%s" % (name, done.returncode, plain.returncode, done.stdout[-800:], done.stderr[-800:]))
+            print(difference(shown(plain), shown(done)))
         return not same, agent == 0
     finally:
         shutil.rmtree(work, ignore_errors=True)
