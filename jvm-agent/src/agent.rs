@@ -62,7 +62,7 @@ pub(crate) struct Shown<'a> {
 }
 
 impl Agent {
-    /// Reads the settings.
+    /// Reads the settings, and takes the capabilities.
     ///
     /// # Errors
     /// In words, why it cannot work.
@@ -77,8 +77,12 @@ impl Agent {
         let map_id = MapId(RandomState::new().hash_one(std::process::id()).max(1));
         let live =
             Live::create(&options, &free_map(map), map_id).map_err(|error| notices::with_causes(&error))?;
-        if !gives_capabilities_later(jvmti) && !take_capabilities(jvmti) {
-            return Err(NO_CAPABILITIES.to_owned());
+        let needed =
+            [capability::TAG_OBJECTS, capability::ALL_CLASS_HOOK_EVENTS, capability::RETRANSFORM_CLASSES];
+        match jvmti.add_capabilities(&Capabilities::of(&needed)) {
+            Ok(true) => {}
+            Ok(false) => return Err("this JVM shows an agent no classes".to_owned()),
+            Err(failed) => return Err(failed.to_string()),
         }
         Ok(Self {
             jvmti,
@@ -129,10 +133,6 @@ impl Agent {
     /// # Errors
     /// Why nothing is recorded.
     pub(crate) fn start_recorder(&self, java: Java) -> Result<(), Refused> {
-        if gives_capabilities_later(self.jvmti) && !take_capabilities(self.jvmti) {
-            self.disarmed.store(true, Ordering::Relaxed);
-            return Err(Refused::Because(NO_CAPABILITIES));
-        }
         let started = runtime_classes::start(java, &self.properties, self.map_id).and_then(|method_beat| {
             let because = Refused::Because(
                 "the JVM's class loaders are not OpenJDK's: run it with anrscope jvm --rewrite",
@@ -246,23 +246,6 @@ impl Agent {
     }
 }
 
-const NO_CAPABILITIES: &str = "this JVM shows an agent no classes";
-
-/// Whether the JVM still gives an agent its capabilities when it has started. HotSpot does, and starts faster without them: for
-/// an agent that may change classes it copies the archive of its own classes, 13 MB in Java 17, instead of mapping it.
-fn gives_capabilities_later(jvmti: Environment) -> bool {
-    let name = jvmti.property(c"java.vm.name").unwrap_or_default();
-    let name = name.to_string_lossy();
-    name.contains("HotSpot") || name.contains("OpenJDK")
-}
-
-/// Takes the capabilities. Returns whether the JVM has given them.
-fn take_capabilities(jvmti: Environment) -> bool {
-    let needed =
-        [capability::TAG_OBJECTS, capability::ALL_CLASS_HOOK_EVENTS, capability::RETRANSFORM_CLASSES];
-    jvmti.add_capabilities(&Capabilities::of(&needed)) == Ok(true)
-}
-
 /// Where the map is written. A JVM that the program has started with its own options may find the program's map there,
 /// and writes one beside it, with its pid in the name.
 fn free_map(map: PathBuf) -> MapPaths {
@@ -279,7 +262,8 @@ fn free_map(map: PathBuf) -> MapPaths {
 /// Where classes may be before they are loaded.
 fn class_path(jvmti: Environment) -> Vec<PathBuf> {
     let split = |name| {
-        let paths = jvmti.property(name).unwrap_or_default();
+        // None is not the empty path, which is that of the current directory.
+        let Some(paths) = jvmti.property(name).filter(|paths| !paths.is_empty()) else { return Vec::new() };
         // Absolute, since the program may change the directory. An empty element is that directory.
         let paths = std::env::split_paths(&paths).filter_map(|path| match path.as_os_str().is_empty() {
             true => std::env::current_dir().ok(),
@@ -289,9 +273,10 @@ fn class_path(jvmti: Environment) -> Vec<PathBuf> {
     };
     let mut all = split(c"java.class.path");
     for path in split(c"jdk.module.path") {
-        // A module, or a directory of modules.
+        // A module, or a directory of modules, which may have other files, too.
         let modules = std::fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path());
-        all.extend(modules.filter(|_| !path.join("module-info.class").exists()));
+        let is_module = |file: &PathBuf| file.is_dir() || file.extension().is_some_and(|end| end == "jar");
+        all.extend(modules.filter(is_module).filter(|_| !path.join("module-info.class").exists()));
         all.push(path);
     }
     all
