@@ -139,7 +139,8 @@ def debugger(java, work, form):
     all_said = said(r"main\[1\] $")
     for line, pattern in [("stop in Orders.fail", "reakpoint Orders.fail"), ("run", "Breakpoint hit" + prompt), ("where", r"\[\d\] " + prompt),
                           ("locals", "depth = " + prompt), ("step", stopped), ("locals", "depth = " + prompt), ("step", stopped), ("where", r"\[2\] " + prompt),
-                          ("next", stopped), ("clear Orders.fail", "Removed"), ("step up", stopped), ("cont", "application exited")]:
+                          ("next", stopped), ("clear Orders.fail", "Removed"), ("stop in Orders.marker", "reakpoint Orders.marker"), ("cont", "Breakpoint hit" + prompt),
+                          ("step up", stopped), ("cont", "application exited")]:
         jdb.stdin.write((line + "\n").encode())
         all_said += said(pattern)
     jdb.kill()
@@ -222,7 +223,8 @@ def result(case, java, work):
         done = run([*command, *options, "-cp", "app.jar", "Orders"], work, environment)
         with open(work + "/%s.out" % form, "w") as out:
             out.write(done.stdout)
-        parts = [re.sub(r"jcmd \d+|\b%s\b" % form, "*", part) for part in map(str, shown(done))]
+        # JFR prints the process, and its log's time.
+        parts = [re.sub(r"jcmd \d+|^\[\d+\.\d+s\]|\b%s\b" % form, "*", part, flags=re.M) for part in map(str, shown(done))]
         if case.after:
             parts.append(case.after(java, work, form).replace(form, "*"))
         seen[form] = parts
