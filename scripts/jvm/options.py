@@ -114,7 +114,7 @@ def has_jfr(java):
 
 
 def debugger(java, work, form):
-    """What a debugger prints that stops in a method, steps through it and looks at its variables."""
+    """What a debugger prints that stops in a method, steps through it and prints its variables."""
     command = [*java, "-agentlib:jdwp=transport=dt_socket,server=y,suspend=y,address=127.0.0.1:0", "-cp", "classes", "Orders"]
     if form == "agent":
         command = [*anrscope(work + "/kept-jdb", java), *command[len(java):]]

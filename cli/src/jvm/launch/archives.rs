@@ -17,7 +17,7 @@ const SHARED_ARCHIVE: &str = "-XX:SharedArchiveFile=";
 /// Writes an archive when the program ends.
 const AT_EXIT: &str = "-XX:ArchiveClassesAtExit=";
 
-/// Writes the archive named by [`SHARED_ARCHIVE`] if there is none.
+/// Writes the archive named by [`SHARED_ARCHIVE`] if that does not exist.
 const AUTOMATIC: &str = "-XX:+AutoCreateSharedArchive";
 
 /// The starts of all such options. Given an instrumented class path the JVM would report the archives as errors, or rewrite
