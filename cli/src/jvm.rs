@@ -35,6 +35,8 @@ mod run_maps;
 #[cfg(target_os = "linux")]
 mod saved;
 #[cfg(target_os = "linux")]
+mod sparse;
+#[cfg(target_os = "linux")]
 mod traced;
 #[cfg(target_os = "linux")]
 mod with_agent;

@@ -39,7 +39,7 @@ const MAX_LENGTH: u64 = 256 << 20;
 #[derive(Clone, Debug, Default)]
 pub struct MethodMap {
     text: String,
-    /// By id; ids are dense, so this is smaller than a hash table.
+    /// By [`slot`]; ids are dense, so this is smaller than a hash table.
     lines: Vec<Line>,
     len: usize,
     id: Option<MapId>,
@@ -167,7 +167,7 @@ impl MethodMap {
                 continue;
             }
             let (id, parsed) = parse_line(line, start).map_err(|what| bad(number + 1, what))?;
-            let index = id as usize;
+            let index = slot(id);
             if map.lines.len() <= index {
                 map.lines.resize(index + 1, Line::default());
             }
@@ -193,12 +193,8 @@ impl MethodMap {
     pub fn retraced(&self, mapping: &Mapping) -> Self {
         let mut out =
             Self { text: String::new(), lines: vec![Line::default(); self.lines.len()], ..self.clone() };
-        for (id, line) in self.lines.iter().enumerate() {
-            let Some(Method { class, method, descriptor }) =
-                u32::try_from(id).ok().and_then(|id| self.get(id))
-            else {
-                continue;
-            };
+        for (slot, line) in self.lines.iter().enumerate() {
+            let Some(Method { class, method, descriptor }) = self.at(slot) else { continue };
             // Maps write class names in descriptors with dots or slashes.
             let found = mapping.method(class, method, &descriptor.replace('.', "/"));
             let (new_class, new_method) = match &found {
@@ -207,7 +203,7 @@ impl MethodMap {
             };
             let lengths = [new_class.len(), new_method.len(), out.text.len()].map(u32::try_from);
             let [Ok(class_len), Ok(method_len), Ok(class_at)] = lengths else { break };
-            out.lines[id] = Line { class_at, class_len, method_len, descriptor_len: line.descriptor_len };
+            out.lines[slot] = Line { class_at, class_len, method_len, descriptor_len: line.descriptor_len };
             out.text.push_str(&format!("{new_class} {new_method} {descriptor}\n"));
         }
         out
@@ -232,7 +228,11 @@ impl MethodMap {
     /// The method with this id.
     #[must_use]
     pub fn get(&self, id: u32) -> Option<Method<'_>> {
-        let line = self.lines.get(id as usize).filter(|l| l.class_len > 0)?;
+        if id == 0 { None } else { self.at(slot(id)) }
+    }
+
+    fn at(&self, slot: usize) -> Option<Method<'_>> {
+        let line = self.lines.get(slot).filter(|l| l.class_len > 0)?;
         let class_at = line.class_at as usize;
         let method_at = class_at + line.class_len as usize + 1;
         let descriptor_at = method_at + line.method_len as usize + 1;
@@ -248,7 +248,7 @@ impl MethodMap {
 
     /// All methods, by id.
     pub fn iter(&self) -> impl Iterator<Item = (u32, Method<'_>)> {
-        (0..self.lines.len() as u32).filter_map(|id| Some((id, self.get(id)?)))
+        (1..self.lines.len() as u32).chain([ids::DISPATCH]).filter_map(|id| Some((id, self.get(id)?)))
     }
 
     /// Number of methods.
@@ -262,6 +262,12 @@ impl MethodMap {
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
+}
+
+/// Where a method's line is kept: by its id, but for that of `DISPATCH`, which is far above all others, and would take 16 MB for one
+/// line. No method has the id 0.
+fn slot(id: u32) -> usize {
+    if id == ids::DISPATCH { 0 } else { id as usize }
 }
 
 fn parse_line(line: &str, start: usize) -> Result<(u32, Line), &'static str> {

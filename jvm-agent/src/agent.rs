@@ -72,10 +72,13 @@ impl Agent {
     /// # Errors
     /// In words, why it cannot work.
     pub(crate) fn new(jvmti: Environment, settings: &Path) -> Result<Self, String> {
-        let Settings { map, rules, waits, jdk, properties } =
+        let Settings { map, rules, waits, jdk, leaves_sigquit, properties } =
             Settings::read(settings).map_err(|error| error.to_string())?;
         let options =
             Options { rules, waits: catalogue(&waits)?, class_path: class_path(jvmti), ..Options::default() };
+        if leaves_sigquit {
+            trace_runtime::leave_sigquit();
+        }
         let map_id = MapId(RandomState::new().hash_one(std::process::id()).max(1));
         let live =
             Live::create(&options, &free_map(map), map_id).map_err(|error| notices::with_causes(&error))?;
@@ -293,7 +296,8 @@ fn free_map(map: PathBuf) -> MapPaths {
 /// Where classes may be before they are loaded.
 fn class_path(jvmti: Environment) -> Vec<PathBuf> {
     let split = |name| {
-        let paths = jvmti.property(name).unwrap_or_default();
+        // None is not the empty path, which is that of the current directory.
+        let Some(paths) = jvmti.property(name).filter(|paths| !paths.is_empty()) else { return Vec::new() };
         // Absolute, since the program may change the directory. An empty element is that directory.
         let paths = std::env::split_paths(&paths).filter_map(|path| match path.as_os_str().is_empty() {
             true => std::env::current_dir().ok(),
@@ -303,9 +307,10 @@ fn class_path(jvmti: Environment) -> Vec<PathBuf> {
     };
     let mut all = split(c"java.class.path");
     for path in split(c"jdk.module.path") {
-        // A module, or a directory of modules.
+        // A module, or a directory of modules, which may have other files, too.
         let modules = std::fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path());
-        all.extend(modules.filter(|_| !path.join("module-info.class").exists()));
+        let is_module = |file: &PathBuf| file.is_dir() || file.extension().is_some_and(|end| end == "jar");
+        all.extend(modules.filter(is_module).filter(|_| !path.join("module-info.class").exists()));
         all.push(path);
     }
     all

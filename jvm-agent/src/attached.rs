@@ -113,7 +113,7 @@ fn on_own_thread(Vm(vm): Vm, work: impl FnOnce(Java) -> Result<(), String> + Sen
 /// -Xcheck:jni, and for any number without.
 const MOST_REFERENCES: i32 = 65_000;
 
-/// Changes the classes that are loaded already; before the program's first class, those are the JDK's that were chosen.
+/// Changes the classes that are loaded already; before the program's first class, those are the JDK's that were chosen, and those of an archive.
 pub(crate) fn change(agent: &Agent, java: Java) {
     let (jvmti, Some(loaders)) = (agent.jvmti, agent.loaders()) else { return };
     java.reserve(MOST_REFERENCES);

@@ -116,12 +116,11 @@ unsafe extern "system" fn vm_init(_jvmti: *mut Env, jni: *mut JNIEnv, _thread: j
     agent.guarded(|| match agent.start_recorder(java) {
         Ok(()) => {
             agent.set_mode(Mode::FromStart);
-            match agent.notify(true) {
-                // Those of the JDK that the JVM has needed itself.
-                true if !agent.jdk.is_empty() => attached::change(agent, java),
-                true => {}
-                false => notices::nothing_is_recorded("the JVM shows the agent no classes"),
+            if !agent.notify(true) {
+                return notices::nothing_is_recorded("the JVM shows the agent no classes");
             }
+            // Those of the JDK that the JVM has needed itself, those of an AOT cache (JEP 483), and those that agents before this one have loaded.
+            attached::change(agent, java);
         }
         Err(Refused::Off) => {}
         Err(Refused::Because(why)) => notices::nothing_is_recorded(why),

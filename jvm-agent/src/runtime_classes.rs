@@ -43,7 +43,7 @@ pub(crate) fn start(java: Java, properties: &[(String, String)], map_id: MapId) 
     java.reserve(i32::try_from(properties.len() * 4 + 32).unwrap_or(i32::MAX));
     let mut method_beat = None;
     for (name, bytes) in CLASSES {
-        let class = java.define(name, bytes);
+        let class = java.define(name, &without_lines(bytes));
         method_beat = Some(class.ok_or(because("the JVM does not take the class dev.anrscope.MethodBeat"))?);
     }
     let method_beat: jclass = method_beat.ok_or(because("there is no class to call"))?;
@@ -67,6 +67,19 @@ pub(crate) fn start(java: Java, properties: &[(String, String)], map_id: MapId) 
         Some(false) => Err(Refused::Off),
         None => Err(because("dev.anrscope.MethodBeat cannot be initialised")),
     }
+}
+
+/// A class file without line numbers, so that a debugger's "step" does not stop in it: it goes through methods that have none. The
+/// attribute gets a name that no JVM knows, and an unknown attribute is skipped (JVMS 4.7.1).
+fn without_lines(class: &[u8]) -> Vec<u8> {
+    const ATTRIBUTE: &[u8] = b"LineNumberTable";
+    let mut class = class.to_vec();
+    if let Some(at) = class.windows(ATTRIBUTE.len()).position(|bytes| bytes == ATTRIBUTE)
+        && let Some(first) = class.get_mut(at)
+    {
+        *first = b'l';
+    }
+    class
 }
 
 /// System properties that are set while the recorder reads them, so that the program does not see them.
@@ -106,6 +119,26 @@ impl SystemProperties {
                     java.call_static(self.system, c"clearProperty", descriptor, &[jvalue { l: name }]);
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_classes_lose_their_line_numbers_and_nothing_else() {
+        for (name, bytes) in CLASSES {
+            let changed = without_lines(bytes);
+            let different: Vec<usize> = (0..bytes.len()).filter(|at| changed[*at] != bytes[*at]).collect();
+            let [at] = different[..] else { panic!("{name:?}: {different:?}") };
+            // An entry of the constant pool: its tag and its length (JVMS 4.4.7).
+            assert_eq!(
+                (&changed[at - 3..at], &changed[at..at + 15]),
+                (&[1, 0, 15][..], &b"lineNumberTable"[..])
+            );
+            assert!(!changed.windows(15).any(|bytes| bytes == b"LineNumberTable"), "{name:?}");
         }
     }
 }

@@ -8,6 +8,8 @@
 //! waits=on
 //! # Packages and classes of the JDK that are traced, one a line.
 //! jdk=java.util.concurrent
+//! # Leaves SIGQUIT to the JVM. May be missing.
+//! sigquit=off
 //! # Properties of the recorder, in place of those that the program was started with.
 //! property=anrscope.dir=/home/me/out
 //! property=anrscope.resolution=1ms
@@ -45,6 +47,8 @@ pub struct Settings {
     pub waits: Waits,
     /// Which of the JDK's classes are traced.
     pub jdk: JdkClasses,
+    /// Whether SIGQUIT is left to the JVM, so that it is not recorded.
+    pub leaves_sigquit: bool,
     /// The recorder's properties by their names, such as `anrscope.dir`.
     pub properties: Vec<(String, String)>,
 }
@@ -125,6 +129,7 @@ impl Settings {
                     let failed = |error| SettingsError::Jdk(path.to_owned(), number, error);
                     settings.jdk.add(value).map_err(failed)?;
                 }
+                ("sigquit", "off") => settings.leaves_sigquit = true,
                 ("property", _) => {
                     let (name, value) = value.split_once('=').ok_or_else(|| bad("not NAME=VALUE"))?;
                     settings.properties.push((name.into(), value.into()));
@@ -160,6 +165,9 @@ impl Settings {
             },
         ));
         lines.extend(self.jdk.names().map(|name| ("jdk", name.replace('/', "."))));
+        if self.leaves_sigquit {
+            lines.push(("sigquit", "off".to_owned()));
+        }
         for (name, value) in &self.properties {
             lines.push(("property", format!("{name}={value}")));
         }
@@ -190,6 +198,7 @@ mod tests {
             let settings = Settings {
                 map: "/a b/=m".into(),
                 rules: Some("/r".into()),
+                leaves_sigquit: waits == Waits::Off,
                 waits,
                 jdk,
                 properties: vec![("x".into(), "a=b".into()), ("y".into(), String::new())],

@@ -97,7 +97,7 @@ mod sigquit;
 mod stall_timer;
 mod start;
 
-pub use jni::method_beat::{NativeMethod, method_beat_natives, set_main_thread};
+pub use jni::method_beat::{NativeMethod, leave_sigquit, method_beat_natives, set_main_thread};
 pub use message_bounds::{message_begin, message_end};
 pub use monitors::app_state::set_foreground;
 pub use native_signal::{ErrorState, Policy, ProcessInError, Target, Writer};

@@ -7,7 +7,17 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use self::archives::CLASS_ARCHIVES;
+use self::words::{Expander, Valued, valued};
 use super::{argfile, class_path};
+
+mod archives;
+mod variables;
+mod words;
+
+pub(crate) use self::archives::{WRITE_ARCHIVES, without_archives};
+pub(crate) use self::variables::option_in_variables;
+pub(crate) use self::words::escape_at;
 
 /// What the launcher reads besides its arguments.
 #[derive(Debug, Default)]
@@ -73,36 +83,6 @@ impl Main {
     }
 }
 
-/// Options whose value is the next word, by their meaning here.
-fn valued(option: &[u8]) -> Option<Valued> {
-    Some(match option {
-        b"-cp" | b"-classpath" | b"--class-path" => Valued::ClassPath,
-        b"-m" | b"--module" => Valued::Module,
-        b"--source" => Valued::Source,
-        b"-d" | b"--describe-module" => Valued::NoProgram,
-        b"-p" | b"--module-path" => Valued::ModulePath,
-        b"--upgrade-module-path"
-        | b"--add-modules"
-        | b"--enable-native-access"
-        | b"--limit-modules"
-        | b"--add-exports"
-        | b"--add-opens"
-        | b"--add-reads"
-        | b"--patch-module" => Valued::Other,
-        _ => return None,
-    })
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Valued {
-    ClassPath,
-    Module,
-    Source,
-    NoProgram,
-    ModulePath,
-    Other,
-}
-
 /// Options after which the launcher starts no program.
 const NO_PROGRAM: &[&[u8]] = &[
     b"-help",
@@ -121,24 +101,9 @@ const NO_PROGRAM: &[&[u8]] = &[
     b"-Xshare:dump",
 ];
 
-/// An archive that a JVM with an agent uses for the classes that the agent leaves alone.
-const SHARED_ARCHIVE: &[u8] = b"-XX:SharedArchiveFile=";
-
-/// Archives of loaded classes, which match only the classes they were made of. Given an instrumented class path the JVM would report
-/// them as errors, or rewrite them.
-const CLASS_ARCHIVES: &[&[u8]] = &[
-    SHARED_ARCHIVE,
-    b"-XX:ArchiveClassesAtExit=",
-    b"-XX:+AutoCreateSharedArchive",
-    b"-XX:AOTCache=",
-    b"-XX:AOTCacheOutput=",
-    b"-XX:AOTConfiguration=",
-    b"-XX:AOTMode=",
-];
-
 /// Parses a command line as the launcher of Java `version` does (8, 11, 17...).
 pub(crate) fn plan(arguments: &[OsString], environment: &Environment, version: u32) -> Plan {
-    let mut expander = Expander { modern: version >= 9, ..Expander::default() };
+    let mut expander = Expander::of(version);
     let mut state =
         State { class_path: environment.class_path.clone().map(Given::Launcher), ..State::default() };
 
@@ -246,7 +211,7 @@ impl State {
             } else if let Some(path) = text.strip_prefix(b"-Djava.class.path=") {
                 self.class_path = Some(Given::Property(OsString::from_vec(path.to_vec())));
                 continue;
-            } else if CLASS_ARCHIVES.iter().any(|archive| text.starts_with(archive)) {
+            } else if CLASS_ARCHIVES.iter().any(|archive| text.starts_with(archive.as_bytes())) {
                 self.left_out.push(word);
                 continue;
             }
@@ -302,87 +267,6 @@ enum Value {
     /// It needs one; the launcher will report that.
     Missing,
     Some(Valued, OsString),
-}
-
-/// Replaces `@argfile` words by the files' words, up to the program's own arguments.
-#[derive(Default)]
-struct Expander {
-    modern: bool,
-    disabled: bool,
-    wants_value: bool,
-    found_main: bool,
-}
-
-impl Expander {
-    /// `None` if a file cannot be read; the launcher will report that.
-    fn expand(&mut self, arguments: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
-        let mut out = Vec::new();
-        for argument in arguments {
-            let text = argument.as_bytes();
-            let name = text
-                .strip_prefix(b"@")
-                .filter(|name| !name.is_empty() && self.modern && !self.disabled && !self.found_main);
-            let Some(name) = name else {
-                self.see(text);
-                out.push(argument);
-                continue;
-            };
-            if name.starts_with(b"@") {
-                self.see(name);
-                out.push(OsStr::from_bytes(name).to_owned());
-                continue;
-            }
-            let file = std::fs::read(OsStr::from_bytes(name)).ok()?;
-            for word in argfile::words(&file) {
-                self.see(&word);
-                out.push(OsString::from_vec(word));
-            }
-        }
-        Some(out)
-    }
-
-    /// Tracks a word, to know where the program's own arguments begin.
-    fn see(&mut self, word: &[u8]) {
-        if word.starts_with(b"-") {
-            self.wants_value = match valued(word) {
-                Some(Valued::Module) | None => false,
-                Some(_) => true,
-            };
-            self.disabled |= word == b"--disable-@files";
-            self.found_main |= word.starts_with(b"--module=");
-        } else {
-            self.found_main |= !std::mem::take(&mut self.wants_value);
-        }
-    }
-}
-
-/// The arguments of the launcher without options that name archives of classes, up to the main class. Those in argument files
-/// stay.
-pub(crate) fn without_archives(arguments: &[OsString], version: u32) -> Vec<OsString> {
-    let mut expander = Expander { modern: version >= 9, ..Expander::default() };
-    let mut left = Vec::with_capacity(arguments.len());
-    for argument in arguments {
-        let text = argument.as_bytes();
-        let is_option = !expander.found_main;
-        if !(expander.modern && !expander.disabled && text.starts_with(b"@")) {
-            expander.see(text);
-        }
-        let is_archive = |archive: &&[u8]| text.starts_with(archive) && **archive != *SHARED_ARCHIVE;
-        if !(is_option && CLASS_ARCHIVES.iter().any(is_archive)) {
-            left.push(argument.clone());
-        }
-    }
-    left
-}
-
-/// Escapes a word before the program's arguments so that the launcher takes it literally.
-pub(crate) fn escape_at(word: &OsStr) -> OsString {
-    let mut out = OsString::new();
-    if word.as_bytes().starts_with(b"@") && word.len() > 1 {
-        out.push("@");
-    }
-    out.push(word);
-    out
 }
 
 #[cfg(test)]

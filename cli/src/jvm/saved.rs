@@ -6,10 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use exporter::FileSource;
 use trace_format::compact;
 use trace_format::layout::MAGIC;
 
+use super::sparse::Sparse;
 use crate::output::Output;
 use crate::recordings::own_map_of;
 
@@ -118,7 +118,7 @@ fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
 
 /// Copies the used part of a recording.
 fn copy_compact(from: &Path, to: &Path) -> anyhow::Result<()> {
-    let source = FileSource::open(from)?;
+    let source = Sparse::open(from).with_context(|| format!("cannot read {}", from.display()))?;
     let output = Output::create(to)?;
     let cannot_copy = || format!("cannot copy {} to {}", from.display(), to.display());
     // Only the user may read what a program did; the recorder sets the same permissions.
@@ -140,6 +140,7 @@ pub(super) fn shrink(recording: &Path) -> anyhow::Result<()> {
     if file.try_lock().is_err() {
         return Ok(());
     }
+    drop(file);
     copy_compact(recording, recording)
 }
 

@@ -10,10 +10,11 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use exporter::open_recording;
+use exporter::FileSource;
 use exporter::profile::Profile;
 use exporter::requests::{Requests, Watch};
 use nix::sys::statvfs::{FsFlags, statvfs};
+use trace_format::Header;
 
 use super::child::{Supervisor, exit_code};
 use super::java::{self, Java};
@@ -74,7 +75,13 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
         Way::Rewritten(Box::new(rewritten))
     } else {
         let properties = [WithAgent::properties(&run.dir, &launch, &java)?, settings].concat();
-        let agent = WithAgent::prepare(&run.dir, &options.recording, &run.instrumenter, properties)?;
+        let agent = WithAgent::prepare(
+            &run.dir,
+            &options.recording,
+            &run.instrumenter,
+            properties,
+            WithAgent::leaves_sigquit(&launch, &java),
+        )?;
         notices.launched(&launch);
         agent.add_to(&mut command, &java, arguments);
         Way::Agent(agent)
@@ -197,7 +204,7 @@ impl Run {
         let mut found: Vec<PathBuf> = found.into_iter().map(|(path, _)| path).collect();
         // The program's own recording first, then those of JVMs that it started with the same options.
         found.sort_by_cached_key(|path| {
-            let start = open_recording(path).map_or(u64::MAX, |recording| recording.header().start.boottime);
+            let start = header(path).map_or(u64::MAX, |header| header.start.boottime);
             (start, path.clone())
         });
         // An agent records from the start, whether or not there is a class to trace.
@@ -250,7 +257,7 @@ impl Run {
             Way::Rewritten(_) => RunMaps::default(),
         };
         let pair = |recording: PathBuf| -> anyhow::Result<_> {
-            let own = maps.of(open_recording(&recording)?.header().map_id);
+            let own = maps.of(header(&recording)?.map_id);
             let map = own.unwrap_or(way.map()).to_owned();
             Ok((recording, map))
         };
@@ -286,6 +293,13 @@ impl Way {
             Self::Rewritten(rewritten) => &rewritten.map,
         }
     }
+}
+
+/// The header of a recording. The rest of it may be large, and mostly unused.
+fn header(recording: &Path) -> anyhow::Result<Header> {
+    let cannot_read = || format!("cannot read {}", recording.display());
+    let source = FileSource::open(recording).with_context(cannot_read)?;
+    Header::of(&source).with_context(cannot_read)
 }
 
 /// Compacts a recording, and names a map that is not the directory's after it.

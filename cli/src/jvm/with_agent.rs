@@ -34,13 +34,20 @@ impl WithAgent {
     /// Writes the agent and its settings into `dir`; `properties` are the recorder's.
     ///
     /// # Errors
-    /// If they cannot be written, or the JVM could not load the agent from there.
+    /// If they cannot be written, or the JVM could not load the agent from there, or would not start the program with it.
     pub(super) fn prepare(
         dir: &Path,
         recording: &Recording,
         instrumenter: &instrumenter::Options,
         properties: Vec<Property>,
+        leaves_sigquit: bool,
     ) -> anyhow::Result<Self> {
+        if let Some((variable, option)) = launch::option_in_variables(&launch::WRITE_ARCHIVES, variable) {
+            bail!(
+                "{variable} has {option}, and a JVM with an agent does not write archives of classes: take it out for this run, \
+                 or use --rewrite"
+            );
+        }
         // The JVM would end with its own message, and the program would not run at all.
         if statvfs(dir).is_ok_and(|of| of.flags().contains(FsFlags::ST_NOEXEC)) {
             bail!(
@@ -56,7 +63,7 @@ impl WithAgent {
             bail!("{}: the path of a JVM's agent cannot contain =: choose another --keep", dir.display());
         }
         let map = dir.join(MAP_NAME);
-        let settings = settings(map.clone(), recording, properties)?;
+        let settings = Settings { leaves_sigquit, ..settings(map.clone(), recording, properties)? };
         let file = dir.join("runtime/agent.settings");
         fs::write(&file, settings.text()?).with_context(no_room)?;
         Ok(Self { library, settings: file, map })
@@ -70,6 +77,15 @@ impl WithAgent {
         agent.push(&self.settings);
         command.args(java.options_of_calls()).arg(agent);
         command.args(launch::without_archives(arguments, java.version));
+    }
+
+    /// Whether the JVM would print that SIGQUIT has a handler which is not its own. HotSpot 8 and 11 do so with `-Xcheck:jni`, 17
+    /// and later do not.
+    pub(super) fn leaves_sigquit(launch: &Launch, java: &Java) -> bool {
+        const CHECK: &str = "-Xcheck:jni";
+        let on_line = || launch.options.iter().any(|option| option == CHECK);
+        let in_variable = || launch::option_in_variables(&[CHECK], variable).is_some();
+        java.hotspot && java.version < 17 && (on_line() || in_variable())
     }
 
     /// What the recorder needs to know about the program besides its settings.
@@ -87,6 +103,10 @@ impl WithAgent {
         }
         Ok(all)
     }
+}
+
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
 }
 
 /// The agent's settings for a map at this path.
@@ -109,6 +129,7 @@ pub(super) fn settings(
             (None, false) => Waits::On,
         },
         jdk: recording.jdk_classes()?,
+        leaves_sigquit: false,
         properties,
     })
 }

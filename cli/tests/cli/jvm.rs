@@ -681,3 +681,24 @@ fn a_jvm_that_the_program_starts_with_its_own_options_has_its_own_map() {
     assert_eq!(engine::rows(Path::new(&again), query)[0]["n"], 1);
     programs.assert_tidy();
 }
+
+#[test]
+fn archives_of_classes_are_left_out_where_they_can_be_and_refused_where_not() {
+    let programs = Programs::build();
+    let classes = programs.name("classes");
+    let file = programs.directory.file("words", "-XX:ArchiveClassesAtExit=app.jsa '-Dx=y z'");
+    let plain = Shown::from(programs.plain().args(["-cp", &classes, "Program", "a"]).output().unwrap());
+    for archive in ["-XX:ArchiveClassesAtExit=app.jsa".to_owned(), format!("@{file}")] {
+        let shown = programs.shown(&["--quiet"], &[&archive, "-cp", &classes, "Program", "a"]);
+        assert_eq!(plain, shown, "{archive}");
+    }
+    let mut refused = programs.traced(&[]);
+    let refused = refused.args(["-cp", &classes, "Program"]);
+    let refused = refused.env("JAVA_TOOL_OPTIONS", "-XX:ArchiveClassesAtExit=app.jsa").output().unwrap();
+    let says = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        !refused.status.success() && says.contains("JAVA_TOOL_OPTIONS has -XX:ArchiveClassesAtExit"),
+        "{says}"
+    );
+    assert!(says.contains("take it out for this run"), "{says}");
+}

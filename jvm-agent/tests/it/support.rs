@@ -77,6 +77,7 @@ pub(crate) fn shown(command: &mut Command) -> Shown {
 pub(crate) fn settings(directory: &Path) -> Settings {
     let property = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     Settings {
+        leaves_sigquit: false,
         map: directory.join("methodMapping.txt"),
         rules: None,
         waits: Waits::On,

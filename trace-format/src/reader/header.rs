@@ -39,6 +39,14 @@ pub struct Header {
 }
 
 impl Header {
+    /// Reads the header alone, which takes no longer for a large recording.
+    ///
+    /// # Errors
+    /// If it is not that of a recording which this version reads, or the device fails.
+    pub fn of(source: &impl Source) -> Result<Self, ReadError> {
+        Self::read(source, &mut Faults::default()).map(|(header, _)| header)
+    }
+
     pub(super) fn read(source: &impl Source, faults: &mut Faults) -> Result<(Self, Vec<Region>), ReadError> {
         let length = source.len();
         let Some(bytes) = read_array::<{ layout::HEADER_LEN }>(source, 0)? else {

@@ -5,7 +5,7 @@
 
 use std::ffi::CStr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use ::jni::EnvUnowned;
@@ -268,6 +268,15 @@ pub fn set_main_thread(tid: u32) {
     MAIN_TID.store(tid, Ordering::Relaxed);
 }
 
+/// Whether `start` installs no handler of SIGQUIT.
+static LEAVES_SIGQUIT: AtomicBool = AtomicBool::new(false);
+
+/// Leaves SIGQUIT to the JVM: it is not recorded. For a JVM that reports a handler which is not its own. To be called
+/// before `MethodBeat` is initialised.
+pub fn leave_sigquit() {
+    LEAVES_SIGQUIT.store(true, Ordering::Relaxed);
+}
+
 /// Starts recording, into a new file in `directory` once that is known. Returns the address of the calling
 /// thread's writer, 0 if recording did not start.
 #[unsafe(no_mangle)]
@@ -291,6 +300,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
     let max_overhead = string(&env, &max_overhead).and_then(|percent| hundredths(&percent));
     let started = disarm_on_panic(|| {
         let mut config = Config::new(directory.map_or(Destination::Later, Destination::Directory), process);
+        config.sense_sigquit = !LEAVES_SIGQUIT.load(Ordering::Relaxed);
         config.recording.threads = if main_only { Threads::Main } else { Threads::All };
         config.recording.main_tid = Some(MAIN_TID.load(Ordering::Relaxed)).filter(|tid| *tid != 0);
         config.recording.map_id = map_id.unwrap_or(config.recording.map_id);
@@ -306,6 +316,9 @@ extern "system" fn Java_dev_anrscope_MethodBeat_start(
         resolution.apply(&mut config.recording);
         config.recording.max_overhead = max_overhead.unwrap_or(overhead::DEFAULT_MAX);
         start(&config).map_err(|error| system_log::warn(&format!("not started: {error}"))).ok()?;
+        if !config.sense_sigquit {
+            recorder::notice("SIGQUIT is not captured: it is left to the JVM");
+        }
         if trace_text {
             capture_trace_text();
         }
