@@ -18,6 +18,7 @@
 //! | `threads` | threads of a JVM that runs already |
 //! | `agent` | its state, and what it does with a class |
 //! | `attached` | a program that runs already: start and stop |
+//! | `client_watch` | notices that the process which has attached is gone |
 //! | `entry` | what the JVM calls |
 
 mod settings;
@@ -29,6 +30,8 @@ pub mod client;
 mod agent;
 #[cfg(target_os = "linux")]
 mod attached;
+#[cfg(target_os = "linux")]
+mod client_watch;
 #[cfg(target_os = "linux")]
 mod entry;
 #[cfg(target_os = "linux")]

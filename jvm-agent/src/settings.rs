@@ -9,6 +9,8 @@
 //! # Properties of the recorder, in place of those that the program was started with.
 //! property=anrscope.dir=/home/me/out
 //! property=anrscope.resolution=1ms
+//! # A file that the process which attaches keeps locked: when it is no longer, the attachment ends. May be missing.
+//! client=/tmp/anrscope-1000/4711-123456/client.lock
 //! ```
 
 use std::fmt::Write as _;
@@ -41,6 +43,8 @@ pub struct Settings {
     pub waits: Waits,
     /// The recorder's properties by their names, such as `anrscope.dir`.
     pub properties: Vec<(String, String)>,
+    /// The file that the process which attaches keeps locked as long as it lives.
+    pub client: Option<PathBuf>,
 }
 
 /// Why a settings file is refused.
@@ -112,6 +116,7 @@ impl Settings {
                 ("waits", "off") => settings.waits = Waits::Off,
                 ("waits", "on") => settings.waits = Waits::On,
                 ("waits", _) => settings.waits = Waits::File(value.into()),
+                ("client", _) => settings.client = Some(value.into()),
                 ("property", _) => {
                     let (name, value) = value.split_once('=').ok_or_else(|| bad("not NAME=VALUE"))?;
                     settings.properties.push((name.into(), value.into()));
@@ -146,6 +151,9 @@ impl Settings {
                 Waits::File(file) => path(file)?,
             },
         ));
+        if let Some(client) = &self.client {
+            lines.push(("client", path(client)?));
+        }
         for (name, value) in &self.properties {
             lines.push(("property", format!("{name}={value}")));
         }
@@ -176,6 +184,7 @@ mod tests {
                 rules: Some("/r".into()),
                 waits,
                 properties: vec![("x".into(), "a=b".into()), ("y".into(), String::new())],
+                client: Some("/c.lock".into()),
             };
             assert_eq!(parse(&settings.text().unwrap()), Ok(settings));
         }

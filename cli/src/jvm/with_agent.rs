@@ -93,11 +93,7 @@ impl WithAgent {
 ///
 /// # Errors
 /// If a file cannot be found.
-pub(super) fn settings(
-    map: PathBuf,
-    recording: &Recording,
-    properties: Vec<Property>,
-) -> anyhow::Result<Settings> {
+fn settings(map: PathBuf, recording: &Recording, properties: Vec<Property>) -> anyhow::Result<Settings> {
     let absolute =
         |path: &PathBuf| fs::canonicalize(path).with_context(|| format!("cannot find {}", path.display()));
     Ok(Settings {
@@ -109,5 +105,6 @@ pub(super) fn settings(
             (None, false) => Waits::On,
         },
         properties,
+        client: None,
     })
 }

@@ -32,7 +32,7 @@ mod ids;
 mod map;
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use trace_format::MapId;
 
@@ -103,7 +103,8 @@ pub struct Counts {
 /// Rewrites classes one by one. Any thread may call it, several at the same time.
 #[derive(Debug)]
 pub struct Live {
-    selection: Selection,
+    /// What is traced: [`Live::choose`] replaces it.
+    selection: RwLock<Arc<Selection>>,
     exits: Exits,
     hierarchy: Hierarchy,
     state: Mutex<State>,
@@ -128,7 +129,19 @@ impl Live {
         let ids = Ids::after(&selection.base);
         let map = Map::create(maps, id, &selection.base)?;
         let state = Mutex::new(State { ids, map, classes: 0, stopped: false });
+        let selection = RwLock::new(Arc::new(selection));
         Ok(Self { selection, exits: options.exits, hierarchy: Hierarchy::later(&options.class_path), state })
+    }
+
+    /// Chooses anew what is traced and which waits are recorded, for classes that come from here on. Ids and maps continue; the
+    /// class path and the way out of methods stay as they are.
+    ///
+    /// # Errors
+    /// Those of [`Self::check`]. Then the choice stays as it was.
+    pub fn choose(&self, options: &Options) -> Result<(), Error> {
+        let selection = Arc::new(Self::selection(options)?);
+        *self.selection.write().unwrap_or_else(PoisonError::into_inner) = selection;
+        Ok(())
     }
 
     /// Reads what the options name, as [`Self::create`] does.
@@ -154,15 +167,16 @@ impl Live {
 
     /// Decides about a class file, and rewrites it. The map has its methods when this returns.
     pub fn class(&self, bytes: &[u8], redefines: Redefines) -> Decision {
-        let mut facts = match scan_class(bytes, &self.selection) {
+        let selection = Arc::clone(&self.selection.read().unwrap_or_else(PoisonError::into_inner));
+        let mut facts = match scan_class(bytes, &selection) {
             Ok(facts) => facts,
             Err(reason) => return Decision::Left(Left::Skipped(reason)),
         };
-        if self.selection.waits.is_some() {
+        if selection.waits.is_some() {
             let node = Node { supertypes: facts.supertypes.clone(), focus: facts.focus.clone() };
             self.hierarchy.add(facts.name_in_file(), node);
         }
-        limits::decide(core::slice::from_mut(&mut facts), self.selection.short, false);
+        limits::decide(core::slice::from_mut(&mut facts), selection.short, false);
         if !facts.methods.iter().any(|method| method.verdict == Verdict::Trace) {
             let broken = facts.methods.into_iter().find_map(|method| match method.verdict {
                 Verdict::Skip(reason) => Some(reason),
@@ -170,16 +184,16 @@ impl Live {
             });
             return Decision::Left(broken.map_or(Left::NothingToTrace, Left::Skipped));
         }
-        let ids = match self.ids(&facts) {
+        let ids = match self.ids(&facts, &selection) {
             Ok(ids) => ids,
             Err(left) => return Decision::Left(left),
         };
-        let waits = self.selection.waits.as_ref().map(|catalogue| Waits {
+        let waits = selection.waits.as_ref().map(|catalogue| Waits {
             catalogue,
             hierarchy: &self.hierarchy,
             keeps_flags: redefines == Redefines::Yes,
         });
-        let how = Rewriting { call_class: &self.selection.call_class, exits: self.exits, waits };
+        let how = Rewriting { call_class: &selection.call_class, exits: self.exits, waits };
         let (rewritten, reason) = rewrite::rewrite_with_focus(bytes, &ids, None, how, None);
         match (rewritten.bytes, reason) {
             (Some(bytes), _) => {
@@ -213,13 +227,13 @@ impl Live {
     }
 
     /// The ids of the methods of a class, in the order of its file; 0 for those that are not traced.
-    fn ids(&self, facts: &ClassFacts) -> Result<Vec<u32>, Left> {
+    fn ids(&self, facts: &ClassFacts, selection: &Selection) -> Result<Vec<u32>, Left> {
         let mut state = self.state();
         if state.stopped {
             return Err(Left::Stopped);
         }
         let State { ids, map, .. } = &mut *state;
-        let assigned = ids.of(facts, &self.selection.base).ok_or(Left::IdsUsedUp)?;
+        let assigned = ids.of(facts, &selection.base).ok_or(Left::IdsUsedUp)?;
         if let Err(error) = map.append(facts, &assigned.new) {
             state.stopped = true;
             return Err(Left::MapNotWritten(error));
@@ -252,6 +266,29 @@ mod tests {
         let mut bytes = Vec::new();
         jar.by_name(&name).unwrap().read_to_end(&mut bytes).unwrap();
         bytes
+    }
+
+    #[test]
+    fn a_later_choice_applies_to_classes_from_then_on_and_ids_continue() {
+        let directory = std::env::temp_dir().join(format!("anrscope-live-choose-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let maps = MapPaths::beside(directory.join("methodMapping.txt"));
+        let rules = directory.join("none.rules");
+        std::fs::write(&rules, "exclude class **\n").unwrap();
+        let live = Live::create(&Options::default(), &maps, MapId(7)).unwrap();
+        let rewritten =
+            |live: &Live| matches!(live.class(&class(), Redefines::Yes), Decision::Rewritten { .. });
+        assert!(rewritten(&live));
+        let methods = live.counts().methods;
+        live.choose(&Options { rules: Some(rules.clone()), ..Options::default() }).unwrap();
+        assert!(!rewritten(&live));
+        std::fs::write(&rules, "exclude nothing\n").unwrap();
+        assert!(live.choose(&Options { rules: Some(rules), ..Options::default() }).is_err());
+        assert!(!rewritten(&live), "the choice stays");
+        live.choose(&Options::default()).unwrap();
+        assert!(rewritten(&live));
+        assert_eq!((live.counts().methods, live.counts().classes), (methods, 2));
+        std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! The agent in programs that run already.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
+use jvm_agent::Settings;
 use jvm_agent::client::{AttachError, Target};
 use trace_format::section::SectionKind;
 use trace_format::verdict::{Outcome, Verdict};
@@ -120,6 +121,79 @@ fn a_program_is_recorded_while_attached_and_as_before_otherwise() {
         })
         .sum();
     assert_eq!(open, 0, "every call has its end");
+}
+
+/// The calls of main, `(` for a start and `)` for an end.
+fn main_calls(directory: &Path) -> String {
+    let recording = recording(directory);
+    let names = names(&directory.join("methodMapping.txt"));
+    let main = recording.threads().iter().find(|thread| thread.main).unwrap();
+    let item = |item: Result<Item, _>| match item.unwrap() {
+        Item::Event { event: Event::Enter(id), .. } => {
+            format!("({}", names[&id].rsplit('.').next().unwrap())
+        }
+        Item::Event { event: Event::Exit(_), .. } => ")".to_owned(),
+        _ => String::new(),
+    };
+    recording.events(main).map(item).collect()
+}
+
+#[test]
+fn a_call_that_outlasts_an_attachment_ends_in_the_recording_and_later_calls_are_not_inside() {
+    let directory = directory("attach_outlasted");
+    let mut server = Server::start(&directory, &[]);
+    server.command("start").unwrap();
+    assert_eq!(server.ask("hold"), "holding");
+    server.command("stop").unwrap();
+    assert_eq!(server.ask("released"), "desaeler");
+    server.command("start").unwrap();
+    assert_eq!(server.ask("again"), "niaga");
+    server.command("stop").unwrap();
+    server.end();
+    // `of` has the original's code when `hold` calls it.
+    assert_eq!(main_calls(&directory), "(hold)(answer(of))");
+}
+
+#[test]
+fn an_attachment_ends_when_its_client_is_gone_and_the_next_one_works() {
+    let directory = directory("attach_client");
+    let mut server = Server::start(&directory, &[]);
+    let lock = directory.join("client.lock");
+    let with_client = |client: Option<&Path>| {
+        let settings = Settings { client: client.map(Path::to_owned), ..settings(&directory) };
+        fs::write(directory.join("agent.settings"), settings.text().unwrap()).unwrap();
+    };
+    let client = || {
+        let file = File::create(&lock).unwrap();
+        file.lock().unwrap();
+        file
+    };
+    for round in 0..3 {
+        with_client(Some(&lock));
+        let first = client();
+        server.command("start").unwrap();
+        assert_eq!(server.ask("recorded"), "dedrocer");
+        // As the kernel does for a process that is killed.
+        drop(first);
+        // Without a lock of its own, an attachment starts once there is no other one.
+        with_client(None);
+        while server.command("start").is_err() {}
+        server.command("stop").unwrap();
+        assert_eq!(server.ask("restored"), "derotser", "{round}");
+        // With one it takes over at once, perhaps before the agent has noticed.
+        with_client(Some(&lock));
+        let killed = client();
+        server.command("start").unwrap();
+        drop(killed);
+        let last = client();
+        server.command("start").unwrap();
+        assert_eq!(server.ask("recorded"), "dedrocer");
+        server.command("stop").unwrap();
+        drop(last);
+    }
+    server.end();
+    let calls = calls(&directory);
+    assert_eq!(calls["main"]["plain.Server.of"], 6, "{calls:?}");
 }
 
 /// The handshake is a SIGQUIT, which the recorder's own handler takes first.

@@ -14,10 +14,18 @@ public class Server {
                 Thread worker = new Thread(() -> answer(text), "worker");
                 worker.start();
                 worker.join();
+            } else if (line.equals("hold")) {
+                hold(in);
             } else {
                 answer(line);
             }
         }
+    }
+
+    /** A call that lasts until the next line. */
+    static void hold(BufferedReader in) throws Exception {
+        System.out.println("holding");
+        System.out.println(of(in.readLine()));
     }
 
     static void answer(String line) {
