@@ -17,6 +17,7 @@ use crate::java::Java;
 use crate::loaded::{self, State};
 use crate::loaders::{Loader, is_of_jdk};
 use crate::notices;
+use crate::running_loops;
 use crate::runtime_classes::Refused;
 use crate::settings::Settings;
 use crate::threads::{self, Vm};
@@ -157,6 +158,7 @@ const MOST_REFERENCES: i32 = 65_000;
 fn change(agent: &Agent, java: Java) {
     let (jvmti, Some(loaders)) = (agent.jvmti, agent.loaders()) else { return };
     java.reserve(MOST_REFERENCES);
+    let computing = running_loops::found(jvmti, java);
     let Ok(classes) = jvmti.loaded_classes() else { return };
     let mut linked = Vec::new();
     for class in classes {
@@ -171,6 +173,11 @@ fn change(agent: &Agent, java: Java) {
         };
         java.forget(loader);
         if known != Loader::Finds {
+            continue;
+        }
+        if let Some((_, method)) = computing.iter().find(|(other, _)| java.is_same(*other, class)) {
+            let why = format!("its method {method} runs a loop that the JVM would not compile again");
+            agent.skips.add(&name, &why);
             continue;
         }
         if loaded::state(jvmti, class) == State::Loaded {

@@ -15,6 +15,7 @@
 //! | `runtime_classes` | the classes that rewritten code calls, in the boot loader |
 //! | `loaders` | which class loaders find them |
 //! | `loaded` | classes that are loaded already |
+//! | `running_loops` | methods that compute in a loop while classes are changed |
 //! | `threads` | threads of a JVM that runs already |
 //! | `agent` | its state, and what it does with a class |
 //! | `attached` | a program that runs already: start and stop |
@@ -46,6 +47,8 @@ mod loaded;
 mod loaders;
 #[cfg(target_os = "linux")]
 mod notices;
+#[cfg(target_os = "linux")]
+mod running_loops;
 #[cfg(target_os = "linux")]
 mod runtime_classes;
 #[cfg(target_os = "linux")]

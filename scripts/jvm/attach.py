@@ -1,32 +1,36 @@
 #!/usr/bin/env python3
-"""Attaches to a program under load again and again, and checks that nothing of it stays but what docs/jvm.md says.
+"""Attaches to a program under load again and again, and checks that the program works on as before.
 
-attach.py JAVA TIMES PAIRS SECONDS
+attach.py JAVA TIMES PAIRS
 
-The program is scripts/jvm/AttachLoad.java: two workers that compile JavaScript with the Closure Compiler, and threads that come and go. `anrscope attach` records it
-TIMES times, 300 ms each. Then, in PAIRS further processes, its speed before the first attachment is compared with that after five of them, in windows of SECONDS.
+The program is scripts/jvm/AttachLoad.java: workers that compile JavaScript with the Closure Compiler, and threads that come and go. `anrscope attach` records it
+TIMES times for 300 ms. Then the speed: in each of PAIRS pairs of processes, one is attached to five times. Both count their rounds, and the CPU time that these
+take, before and after, in the same windows of time. The quotient of the quotients is what the attachments have left behind.
 """
-import glob, os, re, shutil, signal, statistics, subprocess, sys, tempfile, time, zlib
+import glob, os, re, shutil, statistics, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TARGET = os.environ["ANRSCOPE_TARGET"]
 DATA = os.environ["ANRSCOPE_DATA"]
 PROGRAM = os.environ["ANRSCOPE_PROGRAM"]
 COMPILER = DATA + "/closure/package/compiler.jar"
 FILES = [DATA + "/lodash/package/%s.js" % name for name in (
     "debounce", "_baseClone", "template", "mergeWith", "_equalByTag", "_baseMergeDeep", "sortBy", "flow", "truncate", "_createWrap")]
-WORKERS = 2
 # A heap of one size, so that what grows is something else.
 HEAP = ["-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch"]
+# Rounds until the compiler has settled, for each worker: about a minute of CPU time.
+WARM_UP = int(os.environ.get("ANRSCOPE_WARM_UP", "100"))
+# Rounds of a window, for each worker.
+WINDOW = int(os.environ.get("ANRSCOPE_WINDOW", "60"))
+# What may be left of the speed.
+SLOWER = 1.02
 
 
 class Load:
     """The program."""
 
-    def __init__(self, java, classes, *options):
-        command = [java, *HEAP, *options, "-XX:+EnableDynamicAgentLoading", "-cp", classes + ":" + COMPILER, "AttachLoad", str(WORKERS), *FILES]
-        if java_version(java) < 9:
-            command.remove("-XX:+EnableDynamicAgentLoading")
+    def __init__(self, java, classes, workers, *options):
+        command = [java, *HEAP, *options, "-cp", classes + ":" + COMPILER, "AttachLoad", str(workers), *FILES]
+        self.workers = workers
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.pid = self.process.pid
 
@@ -34,130 +38,156 @@ class Load:
         """Rounds so far, and the workers' CPU time for them, s."""
         self.process.stdin.write("count\n")
         self.process.stdin.flush()
-        word, rounds, cpu = self.process.stdout.readline().split()
-        assert word == "count"
+        _, rounds, cpu = self.process.stdout.readline().split()
         return int(rounds), int(cpu) / 1e9
 
-    def wait_for(self, rounds):
-        while self.count()[0] < rounds:
-            time.sleep(0.2)
-
-    def window(self, seconds):
-        """CPU time of a round, s."""
-        return windows([self], seconds)[0]
-
     def end(self):
-        """What it has printed about its results."""
-        out, err = self.process.communicate("end\n", timeout=300)
+        """Its exit code, its results, and what it has printed on stderr."""
+        out, err = self.process.communicate("end\n", timeout=600)
         return self.process.returncode, [line for line in out.splitlines() if line.startswith("result ")], err
 
 
-def windows(loads, seconds):
-    """CPU time of a round of each, in the same window."""
+def wait_for(loads, rounds):
+    """Until each worker has done so many more rounds."""
+    ends = [load.count()[0] + rounds * load.workers for load in loads]
+    while any(load.count()[0] < end for load, end in zip(loads, ends)):
+        time.sleep(0.1)
+
+
+def window(loads):
+    """The CPU time of a round of each, in the same window, s."""
     before = [load.count() for load in loads]
-    time.sleep(seconds)
+    wait_for(loads, WINDOW)
     after = [load.count() for load in loads]
-    return [(b[1] - a[1]) / max(b[0] - a[0], 1) for a, b in zip(before, after)]
+    return [(b[1] - a[1]) / (b[0] - a[0]) for a, b in zip(before, after)]
 
 
-def java_version(java):
-    text = subprocess.run([java, "-version"], stderr=subprocess.PIPE, text=True).stderr
-    return int(re.search(r'"(?:1\.)?(\d+)', text).group(1))
+def attach(load, out):
+    return subprocess.run([PROGRAM, "attach", str(load.pid), "--for", "300ms", "-o", out], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600)
 
 
-def attach(pid, out, time_limit="300ms", *options):
-    return subprocess.run([PROGRAM, "attach", str(pid), "--for", time_limit, "-o", out, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600)
+def jcmd(load, *command):
+    return subprocess.run(["jcmd", str(load.pid), *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300).stdout
 
 
-def footprint(load, has_jcmd):
-    """What it uses: kB of memory, threads, open files, files of the agent."""
+# What must not grow, and by which factor it may vary.
+CHECKED = {"anonymous memory, kB": 1.05, "memory of the JVM without heap and code, kB": 1.05, "metaspace in use, kB": 1.02, "threads": 1.0, "open files": 1.0, "files of the agent": 1.0}
+
+
+def footprint(load):
+    """What it uses after a collection of its heap, which also frees the metadata of replaced methods."""
+    jcmd(load, "GC.run")
     base = "/proc/%d/" % load.pid
-    with open(base + "smaps_rollup") as text:
-        rss = int(re.search(r"^Rss: +(\d+)", text.read(), re.M).group(1))
     with open(base + "status") as text:
-        threads = int(re.search(r"^Threads:\s+(\d+)", text.read(), re.M).group(1))
-    own = glob.glob("/tmp/anrscope-%d/%d-*" % (os.getuid(), load.pid))
-    files = sum(len(names) for directory in own for _, _, names in os.walk(directory))
-    size = sum(os.stat(os.path.join(path, name)).st_size for directory in own for path, _, names in os.walk(directory) for name in names)
-    found = {"resident memory, kB": rss, "threads": threads, "open files": len(os.listdir(base + "fd")), "files of the agent": files, "bytes in them": size}
-    if has_jcmd:
-        native = subprocess.run(["jcmd", str(load.pid), "VM.native_memory", "summary"], stdout=subprocess.PIPE, text=True).stdout
-        for part, committed in re.findall(r"^- +([A-Za-z ]+) \(.*?committed=(\d+)KB", native, re.M):
-            found["JVM's " + part.strip() + ", kB"] = int(committed)
-        # Without the heap, and without what HotSpot has compiled, which follows the load.
-        found["JVM without heap and code, kB"] = sum(value for name, value in found.items() if name.startswith("JVM's ") and name not in ("JVM's Java Heap, kB", "JVM's Code, kB"))
+        status = text.read()
+    found = {"anonymous memory, kB": int(re.search(r"^RssAnon:\s+(\d+)", status, re.M).group(1))}
+    native = jcmd(load, "VM.native_memory", "summary")
+    parts = {part.strip(): int(committed) for part, committed in re.findall(r"^- +([A-Za-z ]+) \(.*?committed=(\d+)KB", native, re.M)}
+    found["memory of the JVM without heap and code, kB"] = sum(value for name, value in parts.items() if name not in ("Java Heap", "Code"))
+    found["metaspace in use, kB"] = sum(map(int, re.findall(r"used=(\d+)KB", native)))
+    found["code, kB"] = parts.get("Code", 0)
+    # A visitor of the program may be there or not.
+    names = [open(path).read().strip() for path in glob.glob(base + "task/*/comm")]
+    found["threads"] = sum(not re.match(r"visitor|C[12] CompilerThre|G1 ", name) for name in names)
+    found["open files"] = len(os.listdir(base + "fd"))
+    own = [os.path.join(path, name) for directory in glob.glob("/tmp/anrscope-%d/%d-*" % (os.getuid(), load.pid)) for path, _, names in os.walk(directory) for name in names]
+    found["files of the agent"] = len(own)
+    found["bytes of its method map"] = sum(os.stat(path).st_size for path in own if path.endswith("methodMapping.txt"))
     return found
 
 
-def events_of(engine, trace):
-    """Slices by thread name."""
-    text = subprocess.run([engine, trace], stdout=subprocess.PIPE, text=True).stdout
-    return text
-
-
 def many(java, classes, work, times, expected):
-    """Attaches many times to one process. Returns failures."""
-    failures = []
-    has_jcmd = shutil.which("jcmd") is not None and java.startswith("/usr/")
-    load = Load(java, classes, *(["-XX:NativeMemoryTracking=summary"] if has_jcmd else []))
-    load.wait_for(40)
-    seen, slices, deepest, took = [], [], [], []
-    for n in range(times):
+    """Attaches many times to one process."""
+    failures, samples, slices, took = [], [], [], []
+    load = Load(java, classes, 2, "-XX:NativeMemoryTracking=summary")
+    wait_for([load], WARM_UP // 4)
+    every = max(times // 10, 1)
+    for n in range(1, times + 1):
         out = "%s/%d.pftrace" % (work, n)
         begun = time.time()
-        done = attach(load.pid, out)
+        done = attach(load, out)
         took.append(time.time() - begun)
-        if done.returncode != 0:
+        count = re.search(r"(\d+) slices on (\d+) tracks", done.stderr)
+        if done.returncode != 0 or not count:
             failures.append("attachment %d ended with %d: %s" % (n, done.returncode, done.stderr))
             break
-        # The threads that the summary names, and the slices.
-        workers = set(re.findall(r"^  (worker-\d+|\d+ more threads)", done.stderr, re.M))
-        count = re.search(r"(\d+) slices on (\d+) tracks", done.stderr)
-        if not count or int(count.group(1)) < 100 or "worker-0" not in done.stderr and "worker-1" not in done.stderr:
+        if int(count.group(1)) < 100 or not {"worker-0", "worker-1"} <= set(re.findall(r"^  (worker-\d+) ", done.stderr, re.M)):
             failures.append("attachment %d has no events of the workers: %s" % (n, done.stderr))
-        slices.append(int(count.group(1)) if count else 0)
-        # The first and the last few are looked at: a worker's calls start at the same depth in each, so that no call of an earlier attachment is left open.
-        if n in (0, 1, times // 2, times - 1):
-            deepest.append(depth_of_worker(out, work))
+        slices.append(int(count.group(1)))
         for path in glob.glob("%s/%d.*" % (work, n)):
             os.remove(path)
-        seen.append(footprint(load, has_jcmd))
-        if n % 10 == 9:
-            print("  %3d attachments, %.1f s each; %s" % (n + 1, statistics.median(took[-10:]), "; ".join("%s %d" % item for item in seen[-1].items() if not item[0].startswith("JVM's "))), flush=True)
-    code, results, err = load.end()
-    if code != 0 or results != expected or err:
-        failures.append("the program ended with %d and printed %s %s, expected %s" % (code, results, err, expected))
-    print("\n| | after the first %d | in the last %d |\n| --- | --- | --- |" % (times // 10, times // 5))
-    flat = True
-    for name in seen[-1]:
-        # Median of the attachments after the first tenth, against that of the last fifth.
-        first = statistics.median(one.get(name, 0) for one in seen[times // 10:times // 10 + max(times // 10, 1)])
-        last = statistics.median(one.get(name, 0) for one in seen[-max(times // 5, 1):])
+        if n % every == 0:
+            samples.append(footprint(load))
+            print("  %3d attachments, median %.1f s each: %s" % (n, statistics.median(took[-every:]), ", ".join("%d %s" % (value, name) for name, value in samples[-1].items())), flush=True)
+    end = load.end()
+    if end != (0, expected(2), ""):
+        failures.append("the program ended with %s, expected %s" % (end, expected(2)))
+    if len(samples) < 2:
+        return failures + ["there are too few samples"], {}
+    grown = {}
+    print("\n| | after %d | median of the last %d |\n| --- | --- | --- |" % (every, 2 * every))
+    for name in samples[0]:
+        first, last = samples[0][name], statistics.median(sample[name] for sample in samples[-2:])
+        grown[name] = (first, last)
         print("| %s | %d | %d |" % (name, first, last))
-        grows = last > first * 1.02 + (2048 if "kB" in name else 0) if name in ("resident memory, kB", "JVM without heap and code, kB") else last > first if name in ("threads", "open files", "files of the agent") else False
-        if grows:
-            flat = False
-            failures.append("%s grows from %d to %d" % (name, first, last))
-    print("\nslices of an attachment: median %d; outermost calls of a worker: %s" % (statistics.median(slices), deepest), flush=True)
-    if len(set(deepest)) != 1:
-        failures.append("the workers' outermost calls differ between attachments: %s" % deepest)
-    return failures, seen
+        if last > first * CHECKED.get(name, last / max(first, 1)):
+            failures.append("%s: %d after the first %d attachments, %d after the last ones" % (name, first, every, last))
+    print("\nslices of an attachment: median %d, fewest %d" % (statistics.median(slices), min(slices)), flush=True)
+    return failures, grown
 
 
-def depth_of_worker(trace, work):
-    """The names of the outermost slices of the workers."""
-    report = subprocess.run([PROGRAM, "export", trace.replace(".pftrace", ".anrscope"), "-o", work + "/whole.json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    return 0 if report.returncode == 0 else -1
+def pair(java, classes, work, expected):
+    """How much CPU time a round takes after five attachments, against before, and against a process that runs beside it."""
+    loads = [Load(java, classes, 1), Load(java, classes, 1)]
+    wait_for(loads, WARM_UP)
+    before = window(loads)
+    failures = []
+    for n in range(5):
+        done = attach(loads[0], work + "/pair.pftrace")
+        if done.returncode != 0:
+            failures.append("an attachment ended with %d: %s" % (done.returncode, done.stderr))
+    wait_for(loads, WARM_UP)
+    after = window(loads)
+    for load, agent in zip(loads, (True, False)):
+        code, results, err = load.end()
+        # Java 21 and later warn about the agent.
+        if code != 0 or results != expected(1) or err and not agent:
+            failures.append("the program ended with %s" % [code, results, err])
+    ratio = (after[0] / before[0]) / (after[1] / before[1])
+    print("  a round takes %.1f ms of CPU time before, %.1f ms after; beside it %.1f and %.1f: %.3f" % (before[0] * 1e3, after[0] * 1e3, before[1] * 1e3, after[1] * 1e3, ratio), flush=True)
+    return failures, ratio
+
+
+def main():
+    java, times, pairs = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    work = tempfile.mkdtemp(prefix="anrscope-attach-")
+    try:
+        classes = work + "/classes"
+        subprocess.run(["javac", "-nowarn", "--release", "17", "-d", classes, "-cp", COMPILER, HERE + "/AttachLoad.java"], check=True)
+        plain = Load(java, classes, 2)
+        wait_for([plain], 2)
+        code, results, err = plain.end()
+        if code != 0 or err or not any(" wrong 0" in line for line in results):
+            sys.exit("by itself the program ends with %s" % [code, results, err])
+        expected = lambda workers: [line for line in results if int(line.split()[1].split("-")[1]) < workers]
+        failures, grown = many(java, classes, work, times, expected)
+        ratios = []
+        for _ in range(pairs):
+            failed, ratio = pair(java, classes, work, expected)
+            failures += failed
+            ratios.append(ratio)
+        # One or two pairs say no more than that it runs.
+        if len(ratios) > 2 and statistics.median(ratios) > SLOWER:
+            failures.append("after the attachments a round takes %.3f times the CPU time" % statistics.median(ratios))
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    for failure in failures:
+        print("FAILED: " + failure)
+    memory = "metaspace %.1f to %.1f MB, other memory of the JVM %.1f to %.1f MB" % tuple(value / 1024 for name in ("metaspace in use, kB", "memory of the JVM without heap and code, kB") for value in grown.get(name, (0, 0)))
+    speed = "CPU time of a round after against before, %d pairs: median %.3f (%.3f to %.3f)" % (len(ratios), statistics.median(ratios), min(ratios), max(ratios)) if ratios else "speed not measured"
+    print("%d attachments to a program under load: %d failures, output the same; %s; %s" % (times, len(failures), memory, speed))
+    sys.exit(1 if failures else 0)
 
 
 if __name__ == "__main__":
-    java, times, pairs, seconds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
-    work = tempfile.mkdtemp(prefix="anrscope-attach-")
-    classes = work + "/classes"
-    subprocess.run(["javac", "-nowarn", "--release", "17", "-d", classes, "-cp", COMPILER, HERE + "/AttachLoad.java"], check=True)
-    plain = Load(java, classes)
-    plain.wait_for(3)
-    code, expected, err = plain.end()
-    print(code, len(expected), err)
-    failures, seen = many(java, classes, work, times, expected)
-    print(failures)
+    main()

@@ -196,6 +196,33 @@ fn an_attachment_ends_when_its_client_is_gone_and_the_next_one_works() {
     assert_eq!(calls["main"]["plain.Server.of"], 6, "{calls:?}");
 }
 
+/// Otherwise the loop would be interpreted from then on.
+#[test]
+fn a_class_whose_method_computes_in_a_loop_is_left_as_it_is() {
+    let directory = directory("attach_loop");
+    let mut server = Server::start(&directory, &[]);
+    assert_eq!(server.ask("spin"), "nips");
+    for _ in 0..2 {
+        server.command("start").unwrap();
+        assert_eq!(server.ask("recorded"), "dedrocer");
+        server.command("stop").unwrap();
+    }
+    server.end();
+    let calls = calls(&directory);
+    assert_eq!(calls["main"]["plain.Server.of"], 2, "{calls:?}");
+    let named = fs::read_to_string(directory.join("methodMapping.txt")).unwrap();
+    assert!(!named.contains("Spin"), "{named}");
+    let recording = recording(&directory);
+    let notices = recording.service().into_iter().flat_map(|service| recording.events(service));
+    let notices = notices.filter_map(|item| match item.unwrap() {
+        Item::Event { event: Event::Notice(text), .. } => recording.texts().get(text).map(str::to_owned),
+        _ => None,
+    });
+    let expected =
+        "plain/Server$Spin runs untraced: its method run runs a loop that the JVM would not compile again";
+    assert_eq!(notices.filter(|text| text == expected).count(), 2);
+}
+
 /// The handshake is a SIGQUIT, which the recorder's own handler takes first.
 #[test]
 fn a_tool_that_attaches_to_a_recorded_program_requests_no_dump() {
