@@ -56,8 +56,8 @@ impl ClientLock {
         Ok(this)
     }
 
-    /// Notes that the attachment has ended in order.
-    pub(super) fn release(mut self) {
+    /// Notes that the attachment has ended in order. The lock is released when this is dropped.
+    pub(super) fn has_ended(&mut self) {
         // Otherwise the next attachment says that this one was killed.
         let _ = self.note("");
     }
@@ -97,9 +97,10 @@ mod tests {
         let refused = ClientLock::take(scratch.path(), 7).unwrap_err().to_string();
         assert!(refused.contains(&format!("(pid {}) records process 7", std::process::id())), "{refused}");
         drop(first);
-        let second = ClientLock::take(scratch.path(), 7).unwrap();
+        let mut second = ClientLock::take(scratch.path(), 7).unwrap();
         assert_eq!(second.killed, Some(std::process::id()));
-        second.release();
+        second.has_ended();
+        drop(second);
         assert_eq!(ClientLock::take(scratch.path(), 7).unwrap().killed, None);
     }
 }

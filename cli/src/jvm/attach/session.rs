@@ -13,6 +13,7 @@ use exporter::profile::Profile;
 use instrumenter::live::Live;
 use jvm_agent::Settings;
 use jvm_agent::client::{AttachError, Target};
+use nix::sys::statvfs::statvfs;
 
 use super::Options;
 use super::client_lock::ClientLock;
@@ -21,7 +22,7 @@ use super::place::Place;
 use super::settings::{self, Agreed};
 use crate::export;
 use crate::jvm::java;
-use crate::jvm::notices::Notices;
+use crate::jvm::notices::{Notices, size};
 use crate::jvm::run_maps::RunMaps;
 use crate::jvm::saved::Beside;
 use crate::jvm::traced::{buffer_in, recordings_in};
@@ -48,13 +49,17 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let beside = Beside::of(&out)?
         .with_context(|| format!("{} is not a file: choose another --out", out.display()))?;
     Live::check(&options.recording.instrumenter()?)?;
-    let session = Session::prepare(target, options, notices)?;
+    let mut session = Session::prepare(target, options, notices)?;
     let interrupts = Interrupts::catch()?;
     if session.warns() {
         notices.line("the JVM will print a warning about the agent on the program's stderr (JEP 451)");
     }
     let (began, before) = (Instant::now(), boottime());
-    session.command("start")?;
+    if let Err(error) = session.command("start") {
+        // Nothing is left that the next attachment would have to know.
+        session.lock.has_ended();
+        return Err(error);
+    }
     let end = match options.time {
         Some(time) => format!("for {}", exporter::profile::time(time)),
         None => "until Ctrl-C".to_owned(),
@@ -70,21 +75,16 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         std::thread::sleep(POLL.min(time.map_or(POLL, |time| time.saturating_sub(changed.elapsed()))));
     }
     let ran = began.elapsed();
-    let mut stopped = true;
-    if session.target.is_alive() {
+    let stopped = if session.target.is_alive() { session.command("stop") } else { Ok(()) };
+    match stopped {
         // The recording is complete in any case.
-        if let Err(error) = session.command("stop")
-            && session.target.is_alive()
-        {
+        Err(error) if session.target.is_alive() => {
             notices.error(format_args!("the classes of process {} are not restored: {error:#}", options.pid));
-            stopped = false;
         }
+        _ => session.lock.has_ended(),
     }
     interrupts.recording_has_ended();
     session.export(&out, &beside, Span { before, ran }, notices)?;
-    if stopped {
-        session.lock.release();
-    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -124,10 +124,10 @@ impl Session {
         // Without a recording, an earlier attempt has failed.
         let is_first = recordings_in(&dir)?.is_empty();
         let earlier = if is_first { None } else { Settings::read(&file).ok() };
-        let buffer = match is_first {
-            true => buffer_in(&dir, options.recording.buffer)?,
-            false => options.recording.buffer.unwrap_or(0),
-        };
+        let buffer = options.recording.buffer.map_or_else(|| buffer_in(&dir, None), Ok)?;
+        if is_first {
+            has_room(&dir, &place.dir, buffer)?;
+        }
         let Agreed { settings, buffer, warnings } =
             settings::agree(&dir, &place.dir, &options.recording, buffer, earlier)?;
         for warning in warnings {
@@ -162,7 +162,13 @@ impl Session {
     /// Exports and saves the recording, and prints the summary.
     fn export(&self, out: &Path, beside: &Beside, span: Span, notices: Notices) -> anyhow::Result<()> {
         let found = recordings_in(&self.dir)?;
-        let (recording, _) = found.into_iter().next().context("the process has written no recording")?;
+        let (recording, _) = found.into_iter().next().with_context(|| {
+            format!(
+                "process {} has written no recording to {}: its stderr says why",
+                self.target.pid(),
+                self.place.dir.display()
+            )
+        })?;
         let (start, map_id) = {
             let opened = open_recording(&recording)?;
             (opened.header().start.boottime, opened.header().map_id)
@@ -194,6 +200,22 @@ impl Session {
         notices.next(out, &recordings);
         Ok(())
     }
+}
+
+/// Checks that a recording fits into `dir`, which is `inside` for the target. In the process it would be too late.
+fn has_room(dir: &Path, inside: &Path, buffer: u64) -> anyhow::Result<()> {
+    let free = statvfs(dir).map_or(u64::MAX, |of| of.blocks_available().saturating_mul(of.fragment_size()));
+    // Names, tables and the method map are beside the buffer.
+    let needed = buffer + buffer / 8 + (1 << 20);
+    if free < needed {
+        bail!(
+            "{} has {} free, and a recording needs {}: make room there, or choose a smaller --buffer",
+            inside.display(),
+            size(free),
+            size(needed)
+        );
+    }
+    Ok(())
 }
 
 /// The path from here of a directory in the target's mount namespace, and what keeps it valid when the target ends.
