@@ -196,7 +196,7 @@ def check(name, path, options, work):
 
 def translate_and_link(name, path, before, after, new, checks, options, work):
     """Adds the complaints of enjarify and the JVM to `new`. Returns how many classes link in both forms, and how many in neither."""
-    kept = os.path.join(options.cache, "%s-%d-2.jar" % (name, os.path.getsize(path)))
+    kept = os.path.join(options.cache, "%s-%d-3.jar" % (name, os.path.getsize(path)))
     jar = os.path.join(work, "after.jar")
     failed = checks.enjarify(before, kept)
     new["enjarify"] = checks.enjarify(after, jar) - failed

@@ -17,6 +17,9 @@ CLASSES_EACH = 40
 INTERFACE, ABSTRACT = 0x200, 0x400
 # Static or private.
 NOT_INHERITED = 0x8 | 0x2
+PUBLIC_STATIC_FINAL, SYNTHETIC = 0x1 | 0x8 | 0x10, 0x1000
+# invoke-polymorphic, invoke-custom, const-method-handle, const-method-type (dalvik-bytecode.html).
+FIRST_NEWER = 0xFA
 # For the workers, which are forked: classes hold references into their file.
 classes = []
 
@@ -33,15 +36,26 @@ def dexes(path):
                 yield archive.read(name)
 
 
-def without_code(found):
-    """Takes the code out of an interface's methods (API 24 and newer): class files as old as enjarify's have none, and newer ones need stack maps."""
+class NewerInstruction(Exception):
+    """Enjarify reads an instruction of dex 038 and later as another of another length, and makes something else of the code."""
+
+
+def as_class_file(found):
+    """Changes what a dex file allows and a class file does not, in the traced class as in the original."""
     found.parseData()
+    for method in found.data.methods:
+        if method.code is not None and any(instruction.opcode >= FIRST_NEWER for instruction in method.code.bytecode):
+            raise NewerInstruction("%s has an instruction of dex 038 or later" % decode(method.id.name))
     if found.access & INTERFACE:
+        # Code of an interface's methods (API 24 and newer): class files as old as enjarify's have none, and newer ones need stack maps.
         methods = [method for method in found.data.methods if method.code is None or method.id.name == b"<clinit>" or not method.access & NOT_INHERITED]
         for method in methods:
             if method.code is not None and method.id.name != b"<clinit>":
                 method.code, method.access = None, method.access | ABSTRACT
         found.data.methods = methods
+        # JVMS 4.5: an interface's fields are public, static and final. D8 gives it others.
+        for field in found.data.fields:
+            field.access = field.access & SYNTHETIC | PUBLIC_STATIC_FINAL
     return found
 
 
@@ -50,7 +64,7 @@ def translate(first):
     for found in classes[first:first + CLASSES_EACH]:
         name = decode(found.name)
         try:
-            done.append((name, writeclass.toClassFile(without_code(found), options.NONE), None))
+            done.append((name, writeclass.toClassFile(as_class_file(found), options.NONE), None))
         except Exception:
             done.append((name, None, traceback.format_exc().strip().splitlines()[-1]))
     return done
