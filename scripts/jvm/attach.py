@@ -17,6 +17,9 @@ FILES = [DATA + "/lodash/package/%s.js" % name for name in (
     "debounce", "_baseClone", "template", "mergeWith", "_equalByTag", "_baseMergeDeep", "sortBy", "flow", "truncate", "_createWrap")]
 # A heap of one size, so that what grows is something else.
 HEAP = ["-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch"]
+# Up to Java 19, HotSpot keeps the versions of methods that were replaced until it has swept the code that was compiled from them, which it does after 1.2 MB of new
+# code by default. This has it sweep at once, so that what grows is what stays.
+SWEEP = ["-XX:SweeperThreshold=0.01"]
 # Rounds until the compiler has settled, for each worker: about a minute of CPU time.
 WARM_UP = int(os.environ.get("ANRSCOPE_WARM_UP", "100"))
 # Rounds of a window, for each worker.
@@ -45,6 +48,11 @@ class Load:
         """Its exit code, its results, and what it has printed on stderr."""
         out, err = self.process.communicate("end\n", timeout=600)
         return self.process.returncode, [line for line in out.splitlines() if line.startswith("result ")], err
+
+
+def java_version(java):
+    text = subprocess.run([java, "-version"], stderr=subprocess.PIPE, text=True).stderr
+    return int(re.search(r'"(?:1\.)?(\d+)', text).group(1))
 
 
 def wait_for(loads, rounds):
@@ -99,7 +107,7 @@ def footprint(load):
 def many(java, classes, work, times, expected):
     """Attaches many times to one process."""
     failures, samples, slices, took = [], [], [], []
-    load = Load(java, classes, 2, "-XX:NativeMemoryTracking=summary")
+    load = Load(java, classes, 2, "-XX:NativeMemoryTracking=summary", *(SWEEP if java_version(java) < 20 else []))
     wait_for([load], WARM_UP // 4)
     every = max(times // 10, 1)
     for n in range(1, times + 1):

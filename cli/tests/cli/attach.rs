@@ -103,7 +103,8 @@ fn a_running_program_is_recorded_again_and_again_and_goes_on() {
     let mut program = Program::start(&directory);
     let pid = program.child.id();
     let calls = |trace: &str| calls(trace, "Calls.step");
-    for round in 0..3 {
+    let mut events = Vec::new();
+    for round in 0..3_usize {
         let trace = directory.name(&format!("out/{round}.pftrace"));
         let exact = ["--resolution", "exact", "--max-overhead", "0", "-o", &trace];
         let shown = attached(&directory, &mut program, &exact);
@@ -114,8 +115,11 @@ fn a_running_program_is_recorded_again_and_again_and_goes_on() {
             "{shown:?}"
         );
         assert!(shown.stderr.contains(&format!("anrscope open {trace}\n")), "{shown:?}");
-        // 51 calls, each with its end; `step` has no wait for its lock.
-        assert!(shown.stderr.contains(": 102 events, none lost"), "{round} {shown:?}");
+        // So are the lines about where the time went.
+        let count = shown.stderr.split(" events, none lost").next().and_then(|text| text.rsplit(' ').next());
+        let count = count.and_then(|count| count.parse::<u64>().ok());
+        events.push(count.unwrap_or_else(|| panic!("{shown:?}")));
+        assert!(events[0] >= 102 && events[round] < events[0] * 3 / 2, "{events:?} {shown:?}");
         // The trace has this attachment's calls, the recording those before it too.
         assert_eq!(calls(&trace), 50, "{round}");
         let recording = directory.name(&format!("out/{round}.anrscope"));
@@ -124,7 +128,7 @@ fn a_running_program_is_recorded_again_and_again_and_goes_on() {
         run(["export", &recording, "-o", &whole]).ok(&["slices on"]);
         // Nothing is recorded between two attachments.
         program.call();
-        assert_eq!(calls(&whole), 50 * (round + 1));
+        assert_eq!(calls(&whole), 50 * (round as u64 + 1));
         run(["report", &recording]).ok(&[]);
     }
     let shown = Shown::from(
