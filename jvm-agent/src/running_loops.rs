@@ -19,7 +19,7 @@ const INTERVAL: Duration = Duration::from_millis(10);
 /// How many calls the loop may be in: short ones, which the compiler has inlined.
 const SHORT_CALLS: usize = 2;
 
-/// A method in which a thread computes, and its class. If the stacks cannot be sampled, there are none.
+/// The methods in which threads compute, each with its class; empty if the stacks cannot be sampled.
 pub(crate) fn found(jvmti: Environment, java: Java) -> Vec<(jclass, String)> {
     let Ok(first) = jvmti.running() else { return Vec::new() };
     let mut threads: Vec<(Running, Vec<Vec<MethodId>>)> =
