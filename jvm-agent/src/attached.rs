@@ -8,6 +8,7 @@
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use jni::sys::jclass;
 
@@ -24,6 +25,9 @@ use crate::threads::{self, Vm};
 
 /// The number of the last attachment. Held during a command, since the end of a client comes at any time.
 static ATTACHMENT: Mutex<u64> = Mutex::new(0);
+
+/// How long a busy machine may take to create the recording's file.
+const FILE_WITHIN: Duration = Duration::from_secs(10);
 
 fn attachment() -> MutexGuard<'static, u64> {
     // After a panic the number is still the last one's.
@@ -122,7 +126,10 @@ pub(crate) fn stop(agent: &Agent, vm: Vm) -> Result<(), String> {
     if agent.mode() != Mode::Attached {
         return Err("this process is not being recorded by anrscope attach".to_owned());
     }
-    end(agent, vm)
+    end(agent, vm)?;
+    // Recording begins in memory, and the client reads the file.
+    let _ = trace_runtime::wait_for_file(FILE_WITHIN);
+    Ok(())
 }
 
 /// Ends an attachment whose client has not done so.
