@@ -88,8 +88,12 @@ pub(crate) fn unpack_library_once(dir: &Path) -> io::Result<()> {
     }
     // Whole or not at all: another process may do the same.
     let part = dir.join(format!(".{LIBRARY_NAME}.{}", std::process::id()));
-    fs::write(&part, LIBRARY)?;
-    fs::rename(part, library)
+    let written = fs::write(&part, LIBRARY).and_then(|()| fs::rename(&part, library));
+    if written.is_err() {
+        // What there is of it would take the little room that is left.
+        let _ = fs::remove_file(part);
+    }
+    written
 }
 
 /// Whether this program has the library.

@@ -67,21 +67,18 @@ pub(crate) struct Shown<'a> {
 }
 
 impl Agent {
-    /// Reads the settings, and takes the capabilities.
+    /// Takes the capabilities, and creates the map.
     ///
     /// # Errors
     /// In words, why it cannot work.
-    pub(crate) fn new(jvmti: Environment, settings: &Path) -> Result<Self, String> {
-        let Settings { map, rules, waits, jdk, leaves_sigquit, properties } =
-            Settings::read(settings).map_err(|error| error.to_string())?;
-        let options =
-            Options { rules, waits: catalogue(&waits)?, class_path: class_path(jvmti), ..Options::default() };
-        if leaves_sigquit {
+    pub(crate) fn new(jvmti: Environment, settings: &Settings) -> Result<Self, String> {
+        let options = Options { class_path: class_path(jvmti), ..choice(settings)? };
+        if settings.leaves_sigquit {
             trace_runtime::leave_sigquit();
         }
         let map_id = MapId(RandomState::new().hash_one(std::process::id()).max(1));
-        let live =
-            Live::create(&options, &free_map(map), map_id).map_err(|error| notices::with_causes(&error))?;
+        let live = Live::create(&options, &free_map(&settings.map), map_id)
+            .map_err(|error| notices::with_causes(&error))?;
         let needed =
             [capability::TAG_OBJECTS, capability::ALL_CLASS_HOOK_EVENTS, capability::RETRANSFORM_CLASSES];
         match jvmti.add_capabilities(&Capabilities::of(&needed)) {
@@ -92,14 +89,22 @@ impl Agent {
         Ok(Self {
             jvmti,
             live,
-            jdk,
+            jdk: settings.jdk.clone(),
             map_id,
-            properties,
+            properties: settings.properties.clone(),
             loaders: OnceLock::new(),
             skips: Skips::default(),
             mode: AtomicU8::new(Mode::Idle as u8),
             disarmed: AtomicBool::new(false),
         })
+    }
+
+    /// Takes the rules and waits of later settings, for classes that come from here on.
+    ///
+    /// # Errors
+    /// In words, why they cannot be read.
+    pub(crate) fn choose(&self, settings: &Settings) -> Result<(), String> {
+        self.live.choose(&choice(settings)?).map_err(|error| notices::with_causes(&error))
     }
 
     pub(crate) fn mode(&self) -> Mode {
@@ -282,13 +287,13 @@ impl Agent {
 
 /// Where the map is written. A JVM that the program has started with its own options may find the program's map there,
 /// and writes one beside it, with its pid in the name.
-fn free_map(map: PathBuf) -> MapPaths {
+fn free_map(map: &Path) -> MapPaths {
     let map = match map.exists() {
         true => {
             let stem = map.file_stem().unwrap_or_default().to_string_lossy();
             map.with_file_name(format!("{stem}-{}.txt", std::process::id()))
         }
-        false => map,
+        false => map.to_owned(),
     };
     MapPaths { ignored: None, ..MapPaths::beside(map) }
 }
@@ -314,6 +319,11 @@ fn class_path(jvmti: Environment) -> Vec<PathBuf> {
         all.push(path);
     }
     all
+}
+
+/// What is traced, and which waits are recorded.
+fn choice(settings: &Settings) -> Result<Options, String> {
+    Ok(Options { rules: settings.rules.clone(), waits: catalogue(&settings.waits)?, ..Options::default() })
 }
 
 fn catalogue(waits: &Waits) -> Result<Option<Catalogue>, String> {

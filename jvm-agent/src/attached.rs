@@ -1,31 +1,44 @@
 //! A program that runs already: its classes are changed, and restored later. Any number of times.
 //!
-//! The recorder is started once and paused in between, since a process has one recording. A method that runs already goes
-//! on as it is: its callees are seen, it is not.
+//! The recorder is started once and goes on in between, since a process has one recording: a call that is under way when the
+//! classes are restored still has its end. A method that runs already goes on as it is: its callees are seen, it is not.
+//!
+//! An attachment ends by a command, or when the process that has attached is gone.
 
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use jni::sys::{JavaVM, jclass};
-use trace_runtime::Clock;
+use jni::sys::jclass;
 
 use crate::agent::{Agent, Mode};
+use crate::client_watch;
 use crate::java::Java;
 use crate::loaded::{self, State};
 use crate::loaders::is_of_jdk;
+use crate::notices;
+use crate::running_loops;
 use crate::runtime_classes::Refused;
-use crate::threads;
+use crate::settings::Settings;
+use crate::threads::{self, Vm};
 
-/// The clock to resume with.
-static CLOCK: Mutex<Option<Clock>> = Mutex::new(None);
+/// The number of the last attachment. Held during a command, since the end of a client comes at any time.
+static ATTACHMENT: Mutex<u64> = Mutex::new(0);
+
+/// How long a busy machine may take to create the recording's file.
+const FILE_WITHIN: Duration = Duration::from_secs(10);
+
+fn attachment() -> MutexGuard<'static, u64> {
+    // After a panic the number is still the last one's.
+    ATTACHMENT.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What `anrscope attach` asks for: `start=SETTINGS` or `stop=SETTINGS`. If it cannot be done, the reason is in the file
 /// SETTINGS.error.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// Trace the program with the settings in this file; after the first time, with those of the first time.
+    /// Trace the program with the settings in this file; after the first time, with the properties of the first time.
     Start(PathBuf),
     /// Restore the classes, and pause the recording.
     Stop(PathBuf),
@@ -52,60 +65,95 @@ impl Command {
 }
 
 /// Records the program from here on; `first` starts the recorder.
-pub(crate) fn start(agent: &Agent, vm: *mut JavaVM, first: bool) -> Result<(), String> {
+pub(crate) fn start(agent: &'static Agent, vm: Vm, settings: &Settings, first: bool) -> Result<(), String> {
+    let mut attachment = attachment();
     if agent.is_disarmed() {
         return Err("the agent in this process has given up: restart the program".to_owned());
     }
     match agent.mode() {
         Mode::Idle => {}
         Mode::FromStart => return Err("the program was started by anrscope jvm, which records it".to_owned()),
+        // This client has the lock, so the one before is gone, which is not noticed yet.
+        Mode::Attached if settings.client.is_some() => client_is_gone(agent, vm),
         Mode::Attached => {
             return Err("another anrscope attach records this process: wait for its end".to_owned());
         }
     }
-    let vm = Vm(vm);
-    let work = |java: Java| {
-        if first {
-            trace_runtime::set_main_thread(threads::main_tid());
-            agent.start_recorder(java).map_err(|refused| match refused {
-                Refused::Off => "recording is switched off by -Danrscope.off=true".to_owned(),
-                Refused::Because(why) => why.to_owned(),
-            })?;
-        } else if let Some(clock) = *CLOCK.lock().unwrap_or_else(PoisonError::into_inner) {
-            trace_runtime::resume(clock);
+    if !first {
+        agent.choose(settings)?;
+    }
+    *attachment += 1;
+    on_own_thread(vm, |java| begin(agent, java, first))?;
+    if let Some(client) = &settings.client {
+        let number = *attachment;
+        let watched = client_watch::when_unlocked(client, move || {
+            let last = self::attachment();
+            if *last == number && agent.mode() == Mode::Attached {
+                client_is_gone(agent, vm);
+            }
+        });
+        if let Err(error) = watched {
+            end(agent, vm)?;
+            return Err(format!("cannot watch {}: {error}", client.display()));
         }
-        agent.set_mode(Mode::Attached);
-        if !agent.notify(true) {
-            return Err("the JVM shows the agent no classes".to_owned());
-        }
-        change(agent, java);
-        Ok(())
-    };
-    on_own_thread(vm, work)
+    }
+    Ok(())
 }
 
-/// Restores the classes, and pauses the recording.
-pub(crate) fn stop(agent: &Agent, vm: *mut JavaVM) -> Result<(), String> {
+fn begin(agent: &Agent, java: Java, first: bool) -> Result<(), String> {
+    if first {
+        trace_runtime::set_main_thread(threads::main_tid());
+        agent.start_recorder(java).map_err(|refused| match refused {
+            Refused::Off => "recording is switched off by -Danrscope.off=true".to_owned(),
+            Refused::Because(why) => why.to_owned(),
+        })?;
+    } else {
+        trace_runtime::note_resumed();
+    }
+    agent.skips.restart();
+    agent.set_mode(Mode::Attached);
+    if !agent.notify(true) {
+        agent.set_mode(Mode::Idle);
+        return Err("the JVM shows the agent no classes".to_owned());
+    }
+    change(agent, java);
+    Ok(())
+}
+
+/// Restores the classes.
+pub(crate) fn stop(agent: &Agent, vm: Vm) -> Result<(), String> {
+    let _attachment = attachment();
     if agent.mode() != Mode::Attached {
         return Err("this process is not being recorded by anrscope attach".to_owned());
     }
-    let vm = Vm(vm);
-    let work = |java: Java| {
+    end(agent, vm)?;
+    // Recording begins in memory, and the client reads the file.
+    let _ = trace_runtime::wait_for_file(FILE_WITHIN);
+    Ok(())
+}
+
+/// Ends an attachment whose client has not done so.
+fn client_is_gone(agent: &Agent, vm: Vm) {
+    match end(agent, vm) {
+        Ok(()) => {
+            notices::note("the process that had attached is gone: the original classes were restored");
+        }
+        Err(why) => notices::warn(&format!("the original classes are not restored: {why}")),
+    }
+}
+
+fn end(agent: &Agent, vm: Vm) -> Result<(), String> {
+    on_own_thread(vm, |java| {
         // The JVM starts from the original bytes, and nothing changes them any more.
         agent.set_mode(Mode::Idle);
         restore(agent, java);
         agent.notify(false);
-        let mut clock = CLOCK.lock().unwrap_or_else(PoisonError::into_inner);
-        *clock = trace_runtime::clock().or(*clock);
-        trace_runtime::pause();
+        trace_runtime::note_paused();
         Ok(())
-    };
-    on_own_thread(vm, work)
+    })
 }
 
-struct Vm(*mut JavaVM);
-
-fn on_own_thread(Vm(vm): Vm, work: impl FnOnce(Java) -> Result<(), String> + Send) -> Result<(), String> {
+fn on_own_thread(vm: Vm, work: impl FnOnce(Java) -> Result<(), String> + Send) -> Result<(), String> {
     threads::on_own_thread(vm, work).unwrap_or_else(|| Err("the agent had a fault".to_owned()))
 }
 
@@ -117,6 +165,11 @@ const MOST_REFERENCES: i32 = 65_000;
 pub(crate) fn change(agent: &Agent, java: Java) {
     let (jvmti, Some(loaders)) = (agent.jvmti, agent.loaders()) else { return };
     java.reserve(MOST_REFERENCES);
+    let computing = match agent.mode() {
+        Mode::Attached => running_loops::found(jvmti, java),
+        // The program has not begun.
+        _ => Vec::new(),
+    };
     let Ok(classes) = jvmti.loaded_classes() else { return };
     let mut linked = Vec::new();
     for class in classes {
@@ -130,6 +183,11 @@ pub(crate) fn change(agent: &Agent, java: Java) {
             && agent.finds(java, loaders, loader, &name);
         java.forget(loader);
         if !is_changed {
+            continue;
+        }
+        if let Some((_, method)) = computing.iter().find(|(other, _)| java.is_same(*other, class)) {
+            let why = format!("its method {method} runs a loop that the JVM would not compile again");
+            agent.skips.add(&name, &why);
             continue;
         }
         agent.keep_flags(class);

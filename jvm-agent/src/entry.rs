@@ -14,6 +14,8 @@ use crate::java::Java;
 use crate::jvmti::{Callbacks, Env, event, jthread};
 use crate::notices;
 use crate::runtime_classes::Refused;
+use crate::settings::Settings;
+use crate::threads::Vm;
 
 static AGENT: OnceLock<Agent> = OnceLock::new();
 
@@ -29,7 +31,9 @@ unsafe extern "system" fn Agent_OnLoad(
 ) -> jint {
     let begun = catch_unwind(|| {
         // SAFETY: the JVM's promise.
-        let agent = unsafe { begin(vm, path(options)?) }?;
+        let settings = read(Path::new(unsafe { text(options) }?))?;
+        // SAFETY: the JVM's promise.
+        let agent = unsafe { begin(vm, &settings) }?;
         agent.jvmti.notify(event::VM_INIT, true).map_err(|failed| failed.to_string())
     });
     match begun {
@@ -51,20 +55,27 @@ unsafe extern "system" fn Agent_OnAttach(
     options: *const c_char,
     _reserved: *mut c_void,
 ) -> jint {
+    // SAFETY: the JVM's promise.
+    let the_vm = unsafe { Vm::new(vm) };
     let done = catch_unwind(|| {
         // SAFETY: the JVM passes a text that ends with a zero, or null.
         let command = Command::parse(unsafe { text(options) }?)?;
-        let done = match (&command, AGENT.get()) {
-            (Command::Start(settings), None) => {
-                // SAFETY: the JVM's promise.
-                let agent = unsafe { begin(vm, settings) };
-                agent.and_then(|agent| attached::start(agent, vm, true))
+        let obey = || match &command {
+            Command::Start(file) => {
+                let settings = read(file)?;
+                let (agent, first) = match AGENT.get() {
+                    Some(agent) => (agent, false),
+                    // SAFETY: the JVM's promise.
+                    None => (unsafe { begin(vm, &settings) }?, true),
+                };
+                attached::start(agent, the_vm, &settings, first)
             }
-            (Command::Start(_), Some(agent)) => attached::start(agent, vm, false),
-            (Command::Stop(_), Some(agent)) => attached::stop(agent, vm),
-            (Command::Stop(_), None) => Err("no agent was started in this process".to_owned()),
+            Command::Stop(_) => {
+                let agent = AGENT.get().ok_or("no agent was started in this process")?;
+                attached::stop(agent, the_vm)
+            }
         };
-        done.map_err(|why| command.answer(&why))
+        obey().map_err(|why| command.answer(&why))
     });
     match done {
         Ok(Ok(())) => JNI_OK,
@@ -85,18 +96,15 @@ unsafe fn text<'a>(options: *const c_char) -> Result<&'a str, String> {
     options.to_str().map_err(|_| "the options of the agent are not UTF-8".to_owned())
 }
 
-/// # Safety
-/// As for [`text`].
-unsafe fn path<'a>(options: *const c_char) -> Result<&'a Path, String> {
-    // SAFETY: the caller's promise.
-    unsafe { text(options) }.map(Path::new)
+fn read(settings: &Path) -> Result<Settings, String> {
+    Settings::read(settings).map_err(|error| error.to_string())
 }
 
 /// Creates the agent of this process.
 ///
 /// # Safety
 /// `vm` must be the JVM that has called.
-unsafe fn begin(vm: *mut JavaVM, settings: &Path) -> Result<&'static Agent, String> {
+unsafe fn begin(vm: *mut JavaVM, settings: &Settings) -> Result<&'static Agent, String> {
     // SAFETY: the caller's promise.
     let jvmti = unsafe { Environment::create(vm) }.ok_or("this JVM has no JVM TI")?;
     let agent = Agent::new(jvmti, settings)?;

@@ -1,13 +1,13 @@
 //! The JVM TI environment of the agent, with results in place of error numbers.
 
-use std::ffi::{CStr, OsStr, OsString, c_uchar};
+use std::ffi::{CStr, OsStr, OsString, c_char, c_uchar};
 use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
 use std::ptr::{null, null_mut};
 
-use jni::sys::{JavaVM, jclass, jint, jlong, jobject};
+use jni::sys::{JavaVM, jclass, jint, jlong, jmethodID, jobject};
 
-use crate::jvmti::{self, Callbacks, Capabilities, DISABLE, ENABLE, Env, NONE, VERSION_1_2};
+use crate::jvmti::{self, Callbacks, Capabilities, DISABLE, ENABLE, Env, NONE, VERSION_1_2, thread_state};
 
 /// The error of a JVM TI function, by its number in the specification's list "Error Codes".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,84 @@ unsafe impl Send for Environment {}
 // SAFETY: as above.
 unsafe impl Sync for Environment {}
 
+/// A method's identity, which is valid as long as its class is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MethodId(pub(crate) jmethodID);
+
+// SAFETY: JNI: "method IDs" are no references to objects; any thread may use them.
+unsafe impl Send for MethodId {}
+// SAFETY: as above.
+unsafe impl Sync for MethodId {}
+
+/// A thread that runs Java code.
+#[derive(Debug)]
+pub(crate) struct Running {
+    /// A local reference.
+    pub(crate) thread: jobject,
+    /// What it is in, outermost call first.
+    pub(crate) methods: Vec<MethodId>,
+}
+
+/// Deeper stacks are not read.
+const MOST_FRAMES: jint = 1024;
+
 impl Environment {
+    /// The threads that run Java code now. Stops all of them for a moment.
+    pub(crate) fn running(&self) -> Result<Vec<Running>, Failed> {
+        let (mut first, mut count) = (null_mut(), 0);
+        // SAFETY: the function writes a pointer and a number.
+        checked("GetAllStackTraces", unsafe {
+            (self.functions().get_all_stack_traces)(self.0, MOST_FRAMES, &raw mut first, &raw mut count)
+        })?;
+        let count = usize::try_from(count).unwrap_or(0);
+        // SAFETY: the JVM has filled that many, which are ours until they are given back.
+        let stacks = unsafe { std::slice::from_raw_parts(first, count) };
+        let is_running = |stack: &&jvmti::StackInfo| {
+            let state = stack.state & (thread_state::RUNNABLE | thread_state::IN_NATIVE);
+            state == thread_state::RUNNABLE && (1..MOST_FRAMES).contains(&stack.frame_count)
+        };
+        let running = stacks.iter().filter(is_running).map(|stack| {
+            let count = usize::try_from(stack.frame_count).unwrap_or(0);
+            // SAFETY: as above; the frames are part of the same memory.
+            let frames = unsafe { std::slice::from_raw_parts(stack.frames, count) };
+            let methods = frames.iter().rev().map(|frame| MethodId(frame.method)).collect();
+            Running { thread: stack.thread, methods }
+        });
+        let running = running.collect();
+        // SAFETY: the JVM has allocated it.
+        unsafe { (self.functions().deallocate)(self.0, first.cast()) };
+        Ok(running)
+    }
+
+    /// The class that declares a method, as a local reference.
+    pub(crate) fn class_of(&self, method: MethodId) -> Result<jclass, Failed> {
+        let mut class = null_mut();
+        // SAFETY: the method is from the JVM; the function writes one reference.
+        checked("GetMethodDeclaringClass", unsafe {
+            (self.functions().get_method_declaring_class)(self.0, method.0, &raw mut class)
+        })?;
+        Ok(class)
+    }
+
+    /// The name of a method.
+    pub(crate) fn name_of(&self, method: MethodId) -> Result<String, Failed> {
+        let mut text = null_mut();
+        // SAFETY: the method is from the JVM; the function writes one pointer, and the others may be null.
+        checked("GetMethodName", unsafe {
+            (self.functions().get_method_name)(self.0, method.0, &raw mut text, null_mut(), null_mut())
+        })?;
+        Ok(self.taken(text))
+    }
+
+    /// A text of the JVM, which is given back.
+    fn taken(&self, text: *mut c_char) -> String {
+        // SAFETY: the text ends with a zero, and is ours until it is given back.
+        let taken = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
+        // SAFETY: the JVM has allocated it.
+        unsafe { (self.functions().deallocate)(self.0, text.cast()) };
+        taken
+    }
+
     /// Creates an environment; `None` if the JVM has no JVM TI.
     ///
     /// # Safety
@@ -130,11 +207,7 @@ impl Environment {
         let result =
             unsafe { (self.functions().get_class_signature)(self.0, class, &raw mut text, null_mut()) };
         checked("GetClassSignature", result)?;
-        // SAFETY: the text ends with a zero, and is ours until it is given back.
-        let signature = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
-        // SAFETY: the JVM has allocated it.
-        unsafe { (self.functions().deallocate)(self.0, text.cast()) };
-        Ok(signature)
+        Ok(self.taken(text))
     }
 
     /// The tag of an object, 0 without one. Tags of other agents are not seen.

@@ -6,7 +6,7 @@
 
 use std::ffi::{c_char, c_uchar, c_void};
 
-use jni::sys::{JNIEnv, jclass, jint, jlong, jobject};
+use jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
 
 /// A `java.lang.Thread`.
 #[allow(non_camel_case_types, reason = "as in jni::sys")]
@@ -62,10 +62,26 @@ pub(crate) struct Functions {
     slots_50_to_56: [Unused; 7],
     /// Slot 57.
     pub(crate) get_class_loader: unsafe extern "system" fn(*mut Env, jclass, *mut jobject) -> jint,
-    slots_58_to_77: [Unused; 20],
+    slots_58_to_63: [Unused; 6],
+    /// Slot 64.
+    pub(crate) get_method_name: unsafe extern "system" fn(
+        *mut Env,
+        jmethodID,
+        *mut *mut c_char,
+        *mut *mut c_char,
+        *mut *mut c_char,
+    ) -> jint,
+    /// Slot 65.
+    pub(crate) get_method_declaring_class:
+        unsafe extern "system" fn(*mut Env, jmethodID, *mut jclass) -> jint,
+    slots_66_to_77: [Unused; 12],
     /// Slot 78.
     pub(crate) get_loaded_classes: unsafe extern "system" fn(*mut Env, *mut jint, *mut *mut jclass) -> jint,
-    slots_79_to_105: [Unused; 27],
+    slots_79_to_99: [Unused; 21],
+    /// Slot 100.
+    pub(crate) get_all_stack_traces:
+        unsafe extern "system" fn(*mut Env, jint, *mut *mut StackInfo, *mut jint) -> jint,
+    slots_101_to_105: [Unused; 5],
     /// Slot 106.
     pub(crate) get_tag: unsafe extern "system" fn(*mut Env, jobject, *mut jlong) -> jint,
     /// Slot 107.
@@ -100,6 +116,8 @@ const _: () = {
     assert!(core::mem::offset_of!(Functions, get_class_status) == slot(49));
     assert!(core::mem::offset_of!(Functions, get_loaded_classes) == slot(78));
     assert!(core::mem::offset_of!(Functions, get_class_loader) == slot(57));
+    assert!(core::mem::offset_of!(Functions, get_method_name) == slot(64));
+    assert!(core::mem::offset_of!(Functions, get_all_stack_traces) == slot(100));
     assert!(core::mem::offset_of!(Functions, get_tag) == slot(106));
     assert!(core::mem::offset_of!(Functions, set_event_callbacks) == slot(122));
     assert!(core::mem::offset_of!(Functions, get_system_property) == slot(131));
@@ -107,6 +125,35 @@ const _: () = {
     assert!(core::mem::offset_of!(Functions, add_capabilities) == slot(142));
     assert!(core::mem::offset_of!(Functions, retransform_classes) == slot(152));
 };
+
+/// `jvmtiFrameInfo`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct FrameInfo {
+    pub(crate) method: jmethodID,
+    location: jlong,
+}
+
+/// `jvmtiStackInfo`: the stack of a thread, innermost call first.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct StackInfo {
+    pub(crate) thread: jthread,
+    /// Bits of [`thread_state`].
+    pub(crate) state: jint,
+    pub(crate) frames: *const FrameInfo,
+    pub(crate) frame_count: jint,
+}
+
+/// Bits of `GetThreadState`.
+pub(crate) mod thread_state {
+    use super::jint;
+
+    /// `JVMTI_THREAD_STATE_RUNNABLE`.
+    pub(crate) const RUNNABLE: jint = 0x4;
+    /// `JVMTI_THREAD_STATE_IN_NATIVE`.
+    pub(crate) const IN_NATIVE: jint = 0x40_0000;
+}
 
 /// The event `ClassFileLoadHook`.
 pub(crate) type ClassFileLoadHook = unsafe extern "system" fn(

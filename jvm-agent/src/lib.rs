@@ -17,9 +17,11 @@
 //! | `code_source` | where the classes of a loader come from |
 //! | `loaders` | which class loaders find them |
 //! | `loaded` | classes that are loaded already |
+//! | `running_loops` | methods that compute in a loop while classes are changed |
 //! | `threads` | threads of a JVM that runs already |
 //! | `agent` | its state, and what it does with a class |
 //! | `attached` | a program that runs already: start and stop |
+//! | `client_watch` | notices that the process which has attached is gone |
 //! | `entry` | what the JVM calls |
 
 mod jdk;
@@ -32,6 +34,8 @@ pub mod client;
 mod agent;
 #[cfg(target_os = "linux")]
 mod attached;
+#[cfg(target_os = "linux")]
+mod client_watch;
 #[cfg(target_os = "linux")]
 mod code_source;
 #[cfg(target_os = "linux")]
@@ -48,6 +52,8 @@ mod loaded;
 mod loaders;
 #[cfg(target_os = "linux")]
 mod notices;
+#[cfg(target_os = "linux")]
+mod running_loops;
 #[cfg(target_os = "linux")]
 mod runtime_classes;
 #[cfg(target_os = "linux")]

@@ -10,9 +10,9 @@ use std::collections::HashSet;
 use std::ffi::CStr;
 use std::sync::{Mutex, PoisonError};
 
-use jni::sys::{jclass, jlong, jmethodID, jobject, jvalue};
+use jni::sys::{jclass, jlong, jobject, jvalue};
 
-use crate::environment::Environment;
+use crate::environment::{Environment, MethodId};
 use crate::java::{Global, Java};
 
 /// The deepest chain of parents that is followed.
@@ -61,15 +61,6 @@ pub(crate) struct Loaders {
     /// Names of classes that were left alone because their loader had not been asked.
     left: Mutex<HashSet<Box<CStr>>>,
 }
-
-/// A method's identity, which is valid as long as its class is loaded: here those of the boot loader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct MethodId(jmethodID);
-
-// SAFETY: it is only compared.
-unsafe impl Send for MethodId {}
-// SAFETY: as above.
-unsafe impl Sync for MethodId {}
 
 impl Loaders {
     /// Learns which loaders belong to the JDK, and tags them. `None` if the JVM's class loaders are unlike OpenJDK's.

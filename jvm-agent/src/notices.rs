@@ -15,6 +15,11 @@ pub(crate) fn warn(what: &str) {
     trace_runtime::notice(what);
 }
 
+/// Says in the recording what happened.
+pub(crate) fn note(what: &str) {
+    trace_runtime::notice(what);
+}
+
 /// An error with its causes, in one line.
 pub(crate) fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
@@ -34,6 +39,11 @@ const NAMED: u32 = 100;
 pub(crate) struct Skips(AtomicU32);
 
 impl Skips {
+    /// Names the first ones anew.
+    pub(crate) fn restart(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+
     pub(crate) fn add(&self, what: &str, why: &dyn Display) {
         let before = self.0.fetch_add(1, Ordering::Relaxed);
         if before < NAMED {

@@ -13,6 +13,8 @@
 //! # Properties of the recorder, in place of those that the program was started with.
 //! property=anrscope.dir=/home/me/out
 //! property=anrscope.resolution=1ms
+//! # A file that the process which attaches keeps locked: when it is no longer, the attachment ends. May be missing.
+//! client=/tmp/anrscope-1000/4711-123456/client.lock
 //! ```
 
 use std::fmt::Write as _;
@@ -51,6 +53,8 @@ pub struct Settings {
     pub leaves_sigquit: bool,
     /// The recorder's properties by their names, such as `anrscope.dir`.
     pub properties: Vec<(String, String)>,
+    /// The file that the process which attaches keeps locked as long as it lives.
+    pub client: Option<PathBuf>,
 }
 
 /// Why a settings file is refused.
@@ -130,6 +134,7 @@ impl Settings {
                     settings.jdk.add(value).map_err(failed)?;
                 }
                 ("sigquit", "off") => settings.leaves_sigquit = true,
+                ("client", _) => settings.client = Some(value.into()),
                 ("property", _) => {
                     let (name, value) = value.split_once('=').ok_or_else(|| bad("not NAME=VALUE"))?;
                     settings.properties.push((name.into(), value.into()));
@@ -168,6 +173,9 @@ impl Settings {
         if self.leaves_sigquit {
             lines.push(("sigquit", "off".to_owned()));
         }
+        if let Some(client) = &self.client {
+            lines.push(("client", path(client)?));
+        }
         for (name, value) in &self.properties {
             lines.push(("property", format!("{name}={value}")));
         }
@@ -202,6 +210,7 @@ mod tests {
                 waits,
                 jdk,
                 properties: vec![("x".into(), "a=b".into()), ("y".into(), String::new())],
+                client: Some("/c.lock".into()),
             };
             assert_eq!(parse(&settings.text().unwrap()), Ok(settings));
         }

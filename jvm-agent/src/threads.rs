@@ -33,13 +33,24 @@ fn started(tid: u32) -> u64 {
     behind_name.split_whitespace().nth(19).and_then(|field| field.parse().ok()).unwrap_or(u64::MAX)
 }
 
+/// The JVM of this process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Vm(*mut JavaVM);
+
+// SAFETY: a JVM's invocation interface may be used on every thread (JNI specification, "The Invocation API").
+unsafe impl Send for Vm {}
+
+impl Vm {
+    /// # Safety
+    /// `vm` must be the JVM that has called the agent.
+    pub(crate) unsafe fn new(vm: *mut JavaVM) -> Self {
+        Self(vm)
+    }
+}
+
 /// Runs `work` on a thread of its own that the JVM knows, and waits for it. `None` if there is no such thread, or it
 /// panicked.
-pub(crate) fn on_own_thread<R: Send>(vm: *mut JavaVM, work: impl FnOnce(Java) -> R + Send) -> Option<R> {
-    struct Vm(*mut JavaVM);
-    // SAFETY: a JVM's invocation interface may be used on every thread.
-    unsafe impl Send for Vm {}
-    let vm = Vm(vm);
+pub(crate) fn on_own_thread<R: Send>(vm: Vm, work: impl FnOnce(Java) -> R + Send) -> Option<R> {
     std::thread::scope(|scope| {
         let body = move || {
             let Vm(vm) = { vm };

@@ -51,6 +51,17 @@ pub fn resume(clock: Clock) {
     }
 }
 
+/// Notes that the program's classes no longer call the recorder, until [`note_resumed`]: readers show a pause. Recording goes
+/// on, so that calls which are under way have their ends; otherwise they would seem to continue when the classes call again.
+pub fn note_paused() {
+    record_change(Change::Paused, 0, 0);
+}
+
+/// Notes that the program's classes call the recorder again.
+pub fn note_resumed() {
+    record_change(Change::Resumed, 0, 0);
+}
+
 /// The clock that methods get their time from; `None` while recording is paused.
 pub fn clock() -> Option<Clock> {
     match TIME.pace() {

@@ -74,7 +74,9 @@ mod ticker;
 pub mod time;
 pub mod writing;
 
-pub use control::{Clock, clock, pause, resume, set_clock, set_main_only, set_method, stop};
+pub use control::{
+    Clock, clock, note_paused, note_resumed, pause, resume, set_clock, set_main_only, set_method, stop,
+};
 pub use files::file::Destination;
 pub use files::worker::{set_destination, wait_for_file};
 pub use marks::{copy_since, is_valid, mark_here, oldest_mark};

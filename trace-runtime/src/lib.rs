@@ -100,12 +100,12 @@ mod start;
 pub use jni::method_beat::{NativeMethod, leave_sigquit, method_beat_natives, set_main_thread};
 pub use message_bounds::{message_begin, message_end};
 pub use monitors::app_state::set_foreground;
-pub use native_signal::{ErrorState, Policy, ProcessInError, Target, Writer};
+pub use native_signal::{ErrorState, Policy, ProcessInError, Target, Writer, spawn_quiet};
 pub use recorder::{
     Clock, Destination, Mark, Overwritten, Slice, StartError, Threads, acquired, clock, copy_since, counter,
-    enter, exit, focus, frame_begin, frame_end, gave_up, is_valid, mark, mark_here, name_thread, notice,
-    pause, released, resume, set_clock, set_destination, set_method, stage_begin, stage_end, stop, text,
-    wait_begin, wait_end, wait_for_file,
+    enter, exit, focus, frame_begin, frame_end, gave_up, is_valid, mark, mark_here, name_thread, note_paused,
+    note_resumed, notice, pause, released, resume, set_clock, set_destination, set_method, stage_begin,
+    stage_end, stop, text, wait_begin, wait_end, wait_for_file,
 };
 // The recorder and its modules, under the names that they have there.
 use ::recorder;

@@ -2,11 +2,17 @@
 
 use std::process::ExitCode;
 
+#[cfg(target_os = "linux")]
+mod client_lock;
+#[cfg(target_os = "linux")]
+mod interrupts;
 mod options;
 #[cfg(target_os = "linux")]
 mod place;
 #[cfg(target_os = "linux")]
 mod session;
+#[cfg(target_os = "linux")]
+mod settings;
 
 pub(crate) use options::Options;
 

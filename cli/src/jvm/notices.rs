@@ -105,10 +105,11 @@ impl Notices {
     }
 
     /// Warns about classes and methods that the agent could not trace, which are notices in the recording.
-    pub(super) fn untraced(self, recording: &Recording<impl Source>) {
+    /// Those before `from` (BOOTTIME ns) are left out.
+    pub(super) fn untraced(self, recording: &Recording<impl Source>, from: u64) {
         let service = recording.service().into_iter().flat_map(|service| recording.events(service));
         let notices = service.filter_map(|item| match item {
-            Ok(Item::Event { event: Event::Notice(text), .. }) => {
+            Ok(Item::Event { event: Event::Notice(text), time }) if time >= from => {
                 recording.texts().get(text).map(str::to_owned)
             }
             _ => None,

@@ -238,7 +238,7 @@ impl Run {
         notices.line(format_args!("{words}, {traced} traced -> {}", self.out.display()));
         let inputs = opened.inputs();
         if let Some(input) = inputs.first().filter(|_| !notices.quiet) {
-            notices.untraced(input.recording);
+            notices.untraced(input.recording, 0);
             notices.profile(&Profile::build(input.recording, input.map)?, ended.ran, self.buffer);
             if let Some(watch) = &self.watch {
                 notices.requests(&Requests::find(input.recording, input.map, watch)?);

@@ -113,11 +113,7 @@ fn variable(name: &str) -> Option<OsString> {
 ///
 /// # Errors
 /// If a file cannot be found.
-pub(super) fn settings(
-    map: PathBuf,
-    recording: &Recording,
-    properties: Vec<Property>,
-) -> anyhow::Result<Settings> {
+fn settings(map: PathBuf, recording: &Recording, properties: Vec<Property>) -> anyhow::Result<Settings> {
     let absolute =
         |path: &PathBuf| fs::canonicalize(path).with_context(|| format!("cannot find {}", path.display()));
     Ok(Settings {
@@ -131,5 +127,6 @@ pub(super) fn settings(
         jdk: recording.jdk_classes()?,
         leaves_sigquit: false,
         properties,
+        client: None,
     })
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::engine;
 use super::java::{compile_files, java};
@@ -18,7 +18,7 @@ const CALLS: &str = "public class Calls { \
 
 struct Program {
     child: Child,
-    stdin: ChildStdin,
+    stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
 }
 
@@ -29,7 +29,7 @@ impl Program {
         let mut java = java();
         java.args(["-cp", "classes", "Calls"]).current_dir(directory.path());
         let mut child = java.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let (stdin, stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        let (stdin, stdout) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
         let mut this = Self { child, stdin, stdout };
         this.call();
         this
@@ -37,7 +37,7 @@ impl Program {
 
     /// Has it make its calls.
     fn call(&mut self) {
-        self.stdin.write_all(b"x").unwrap();
+        self.stdin.as_mut().unwrap().write_all(b"x").unwrap();
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
         assert_eq!(line, "90\n");
@@ -51,22 +51,50 @@ impl Drop for Program {
     }
 }
 
+/// `anrscope attach`, from when it records on.
+struct Attachment {
+    child: Child,
+    stderr: BufReader<ChildStderr>,
+    /// What it has printed on stderr.
+    text: String,
+}
+
+impl Attachment {
+    fn start(directory: &TempDir, pid: u32, options: &[&str]) -> Self {
+        let mut attach = command();
+        attach.current_dir(directory.path()).args(["attach", &pid.to_string()]).args(options);
+        let mut child = attach.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut this = Self { child, stderr, text: String::new() };
+        while !this.text.contains("anrscope: recording process") {
+            assert!(this.stderr.read_line(&mut this.text).unwrap() > 0, "{}", this.text);
+        }
+        this
+    }
+
+    fn signal(&self, name: &str) {
+        assert!(Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap().success());
+    }
+
+    fn end(mut self) -> Shown {
+        self.stderr.read_to_string(&mut self.text).unwrap();
+        let output = self.child.wait_with_output().unwrap();
+        Shown { stderr: self.text, ..Shown::from(output) }
+    }
+}
+
 /// Attaches while `program` makes its calls, and ends it by Ctrl-C's signal.
 fn attached(directory: &TempDir, program: &mut Program, options: &[&str]) -> Shown {
-    let pid = program.child.id().to_string();
-    let mut attach = command();
-    attach.current_dir(directory.path()).args(["attach", &pid]).args(options);
-    let mut attach = attach.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut stderr = BufReader::new(attach.stderr.take().unwrap());
-    let mut text = String::new();
-    while !text.contains("anrscope: recording process") {
-        assert!(stderr.read_line(&mut text).unwrap() > 0, "{text}");
-    }
+    let attachment = Attachment::start(directory, program.child.id(), options);
     program.call();
-    assert!(Command::new("kill").args(["-INT", &attach.id().to_string()]).status().unwrap().success());
-    stderr.read_to_string(&mut text).unwrap();
-    let output = attach.wait_with_output().unwrap();
-    Shown { stderr: text, ..Shown::from(output) }
+    attachment.signal("-INT");
+    attachment.end()
+}
+
+/// How often a method is in a trace.
+fn calls(trace: &str, method: &str) -> u64 {
+    let query = format!("select count(*) as n from slice where name = '{method}'");
+    engine::rows(Path::new(trace), &query)[0]["n"].as_u64().unwrap()
 }
 
 #[test]
@@ -74,11 +102,9 @@ fn a_running_program_is_recorded_again_and_again_and_goes_on() {
     let directory = TempDir::new();
     let mut program = Program::start(&directory);
     let pid = program.child.id();
-    let calls = |trace: &str| {
-        let query = "select count(*) as n from slice where name = 'Calls.step'";
-        engine::rows(Path::new(trace), query)[0]["n"].as_u64().unwrap()
-    };
-    for round in 0..3 {
+    let calls = |trace: &str| calls(trace, "Calls.step");
+    let mut events = Vec::new();
+    for round in 0..3_usize {
         let trace = directory.name(&format!("out/{round}.pftrace"));
         let exact = ["--resolution", "exact", "--max-overhead", "0", "-o", &trace];
         let shown = attached(&directory, &mut program, &exact);
@@ -89,6 +115,11 @@ fn a_running_program_is_recorded_again_and_again_and_goes_on() {
             "{shown:?}"
         );
         assert!(shown.stderr.contains(&format!("anrscope open {trace}\n")), "{shown:?}");
+        // So are the lines about where the time went.
+        let count = shown.stderr.split(" events, none lost").next().and_then(|text| text.rsplit(' ').next());
+        let count = count.and_then(|count| count.parse::<u64>().ok());
+        events.push(count.unwrap_or_else(|| panic!("{shown:?}")));
+        assert!(events[0] >= 102 && events[round] < events[0] * 3 / 2, "{events:?} {shown:?}");
         // The trace has this attachment's calls, the recording those before it too.
         assert_eq!(calls(&trace), 50, "{round}");
         let recording = directory.name(&format!("out/{round}.anrscope"));
@@ -97,7 +128,7 @@ fn a_running_program_is_recorded_again_and_again_and_goes_on() {
         run(["export", &recording, "-o", &whole]).ok(&["slices on"]);
         // Nothing is recorded between two attachments.
         program.call();
-        assert_eq!(calls(&whole), 50 * (round + 1));
+        assert_eq!(calls(&whole), 50 * (round as u64 + 1));
         run(["report", &recording]).ok(&[]);
     }
     let shown = Shown::from(
@@ -126,4 +157,71 @@ fn what_cannot_be_recorded_is_refused_with_a_reason() {
     let below = format!("{file}/trace.pftrace");
     run(["attach", &pid, "-o", &below]).failed(1, &[&below]);
     run(["attach", "0"]).failed(2, &["0"]);
+}
+
+#[test]
+fn an_attachment_that_is_killed_ends_by_itself_and_the_next_one_says_so() {
+    let directory = TempDir::new();
+    let mut program = Program::start(&directory);
+    let pid = program.child.id();
+    let trace = directory.name("second.pftrace");
+    let exact = ["--resolution", "exact", "--max-overhead", "0", "-o", &trace];
+    let killed = Attachment::start(&directory, pid, &exact);
+    let other = directory.name("other.pftrace");
+    let both = run(["attach", &pid.to_string(), "-o", &other]);
+    both.failed(1, &[&format!("another anrscope attach (pid {}) records", killed.child.id())]);
+    killed.signal("-KILL");
+    let client = killed.child.id();
+    killed.end();
+    let next = Attachment::start(&directory, pid, &exact);
+    program.call();
+    next.signal("-TERM");
+    let shown = next.end();
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    assert!(shown.stderr.contains(&format!("(pid {client}) was ended before")), "{shown:?}");
+    assert_eq!(calls(&trace, "Calls.step"), 50);
+    let third = attached(&directory, &mut program, &["-o", &trace]);
+    assert!(!third.stderr.contains("was ended before"), "{third:?}");
+}
+
+#[test]
+fn rules_are_those_of_each_attachment_and_the_recorders_options_those_of_the_first() {
+    let directory = TempDir::new();
+    let mut program = Program::start(&directory);
+    let rules = directory.file("own.rules", "exclude method step(I)J\n");
+    let trace = directory.name("x.pftrace");
+    let first = ["--resolution", "exact", "--max-overhead", "0", "--buffer", "8M", "-o", &trace];
+    let shown = attached(&directory, &mut program, &first);
+    assert!(shown.code == Some(0) && !shown.stderr.contains("warning"), "{shown:?}");
+    assert_eq!([calls(&trace, "Calls.step"), calls(&trace, "Calls.answer")], [50, 1]);
+    let second = ["--resolution", "1ms", "--buffer", "16M", "--rules", &rules, "-o", &trace];
+    let shown = attached(&directory, &mut program, &second);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    for warning in [
+        "--buffer 16M does not apply: the first attachment to this process chose 8M",
+        "--resolution 1ms does not apply",
+    ] {
+        assert!(shown.stderr.contains(&format!("anrscope: warning: {warning}")), "{shown:?}");
+    }
+    assert_eq!([calls(&trace, "Calls.step"), calls(&trace, "Calls.answer")], [0, 1]);
+    let shown = attached(&directory, &mut program, &["-o", &trace]);
+    assert!(shown.code == Some(0) && !shown.stderr.contains("warning"), "{shown:?}");
+    assert_eq!([calls(&trace, "Calls.step"), calls(&trace, "Calls.answer")], [50, 1]);
+}
+
+#[test]
+fn a_program_that_ends_while_it_is_recorded_leaves_its_trace() {
+    let directory = TempDir::new();
+    let mut program = Program::start(&directory);
+    let trace = directory.name("x.pftrace");
+    let options = ["--resolution", "exact", "--max-overhead", "0", "-o", &trace];
+    let attachment = Attachment::start(&directory, program.child.id(), &options);
+    program.call();
+    // Java ends in order at the end of its input.
+    drop(std::mem::replace(&mut program.stdin, None));
+    let shown = attachment.end();
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    assert!(shown.stderr.contains("has ended"), "{shown:?}");
+    assert_eq!(calls(&trace, "Calls.step"), 50);
+    assert!(program.child.wait().unwrap().success());
 }

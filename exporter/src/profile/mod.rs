@@ -35,7 +35,7 @@ const PATH_ENDS: u64 = 4;
 pub struct Profile {
     /// Threads with recorded calls; most time outside of waits first.
     pub threads: Vec<ThreadProfile>,
-    /// Start of the recording, BOOTTIME ns.
+    /// Start of the recording, or of the part that is profiled, BOOTTIME ns.
     pub begin: u64,
     /// The last moment recorded, BOOTTIME ns.
     pub end: u64,
@@ -85,14 +85,26 @@ impl Profile {
     /// # Errors
     /// If reading fails.
     pub fn build(recording: &Recording<dyn Source + '_>, map: &MethodMap) -> Result<Self, ReadError> {
+        Self::since(recording, map, 0)
+    }
+
+    /// As [`Self::build`], for the time from `from` on, BOOTTIME ns. A call that was open then counts from then on.
+    ///
+    /// # Errors
+    /// If reading fails.
+    pub fn since(
+        recording: &Recording<dyn Source + '_>,
+        map: &MethodMap,
+        from: u64,
+    ) -> Result<Self, ReadError> {
         let fits = map.fit(recording.header().map_id) != Fit::OtherBuild;
         let names = Names::new(fits.then_some(map));
         let facts = Facts::of(recording)?;
         let mut stack = OpenStack::new();
         let mut walked = Vec::new();
-        for thread in recording.threads() {
-            let found = walk(facts.events(thread), &mut stack)?;
-            if found.events > 0 {
+        for thread in recording.threads().iter().filter(|thread| thread.ended == 0 || thread.ended > from) {
+            let found = walk(facts.events(thread), &mut stack, from)?;
+            if found.has_time() {
                 walked.push((thread, found));
             }
         }
@@ -104,16 +116,19 @@ impl Profile {
             let ended = if thread.ended > 0 { thread.ended } else { end };
             found.finish(ended);
             events += found.events;
-            missing = missing.saturating_add(thread.overwritten()).saturating_add(found.lost);
+            // What was overwritten is older than the first event that is left.
+            let overwritten = if found.first_left < from { 0 } else { thread.overwritten() };
+            missing = missing.saturating_add(overwritten).saturating_add(found.lost);
             // A thread starts a little before its first event is written; that is not a missing event.
-            let all = thread.overwritten() == 0 || thread.started == 0;
-            let began = if all { found.first } else { thread.started.min(found.first) };
+            let all = overwritten == 0 || thread.started == 0;
+            let began = if all { found.first } else { thread.started.min(found.first).max(from) };
             let lifetime = found.now.saturating_sub(began);
             let name = crate::text::clean(thread.name.as_deref().unwrap_or_default()).into_owned();
             threads.push(of_thread(&found, &names, name, thread.tid, lifetime));
         }
         threads.sort_by_key(|t| std::cmp::Reverse((t.in_calls - t.waited, t.in_calls)));
-        Ok(Self { threads, begin: recording.header().start.boottime, end, events, missing })
+        let begin = recording.header().start.boottime.max(from);
+        Ok(Self { threads, begin, end, events, missing })
     }
 
     /// The part of all threads' lifetimes that the present events cover, 0 to 1; 1 if there are no threads.

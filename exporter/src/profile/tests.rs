@@ -166,6 +166,33 @@ fn a_gap_belongs_to_no_call() {
 }
 
 #[test]
+fn only_the_time_from_a_moment_on_counts() {
+    let builder = RecordingBuilder::new(1, "p")
+        .main("main", |t| {
+            t.overwritten(7).enter(100 * MS, 1).exit(200 * MS, 1);
+            t.enter(900 * MS, 2).enter(950 * MS, 3).exit(1_030 * MS, 3).exit(1_040 * MS, 2);
+            t.enter(1_100 * MS, 4).exit(1_150 * MS, 4);
+        })
+        .thread("inside", 8, |t| {
+            t.enter(400 * MS, 5).enter(500 * MS, 6);
+        })
+        .thread("before", 9, |t| {
+            t.enter(300 * MS, 5).exit(400 * MS, 5);
+        });
+    let recording = Recording::open(builder.build()).unwrap();
+    let profile = Profile::since(&recording, &map(), 1_000 * MS).unwrap();
+    assert_eq!((profile.events, profile.missing, profile.begin), (4, 0, 1_000 * MS));
+    let [inside, main] = profile.threads.as_slice() else { panic!("{profile:?}") };
+    assert_eq!(
+        (inside.name.as_str(), names(inside), inside.in_calls),
+        ("inside", vec!["m5", "m6"], 150 * MS)
+    );
+    assert_eq!((main.in_calls, main.covered, main.lifetime), (90 * MS, 150 * MS, 150 * MS));
+    let whole = Profile::build(&recording, &map()).unwrap();
+    assert_eq!((whole.events, whole.missing, whole.threads.len()), (13, 7, 3));
+}
+
+#[test]
 fn names_of_another_build_are_not_used_and_many_threads_are_one_line() {
     let mut builder = RecordingBuilder::new(1, "p").map_id(trace_format::MapId(9));
     for n in 0..6_u32 {

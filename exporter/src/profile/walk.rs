@@ -21,6 +21,8 @@ pub(super) struct ThreadTime {
     /// Number of words missing between others.
     pub(super) lost: u64,
     /// Time of the first present event.
+    pub(super) first_left: u64,
+    /// Time of the first counted event.
     pub(super) first: u64,
     /// Time up to which the tree is complete.
     pub(super) now: u64,
@@ -32,6 +34,11 @@ pub(super) struct ThreadTime {
 }
 
 impl ThreadTime {
+    /// Whether any time counts: there was an event, or a call is still open.
+    pub(super) fn has_time(&self) -> bool {
+        self.events > 0 || self.at != ROOT
+    }
+
     /// Ends at `end`: open calls continue until then.
     pub(super) fn finish(&mut self, end: u64) {
         let rest = end.saturating_sub(self.now);
@@ -41,15 +48,24 @@ impl ThreadTime {
     }
 }
 
-/// Reads a thread once. `stack` is working memory.
+/// Reads a thread once, and counts from `from` on. `stack` is working memory.
 pub(super) fn walk<S: Source + ?Sized>(
     events: Events<'_, S>,
     stack: &mut OpenStack,
+    from: u64,
 ) -> Result<ThreadTime, ReadError> {
     stack.clear();
-    let tree = CallTree::new();
-    let mut found =
-        ThreadTime { tree, events: 0, lost: 0, first: 0, now: 0, covered: 0, too_short: 0, at: ROOT };
+    let mut found = ThreadTime {
+        tree: CallTree::new(),
+        events: 0,
+        lost: 0,
+        first_left: u64::MAX,
+        first: 0,
+        now: 0,
+        covered: 0,
+        too_short: 0,
+        at: ROOT,
+    };
     // The nodes of the open items, one for each stack entry.
     let mut nodes: Vec<u32> = Vec::new();
     // Whether the calls listed at a block's start are needed: at the first block, and after a gap.
@@ -62,7 +78,9 @@ pub(super) fn walk<S: Source + ?Sized>(
         let (time, event) = match item? {
             Item::Event { time, event } => (time, event),
             Item::Lost { words } => {
-                found.lost = found.lost.saturating_add(words);
+                if found.now >= from {
+                    found.lost = found.lost.saturating_add(words);
+                }
                 (gap, needs_list, listed) = (true, true, false);
                 continue;
             }
@@ -71,14 +89,17 @@ pub(super) fn walk<S: Source + ?Sized>(
                 continue;
             }
         };
-        if found.events == 0 {
-            found.first = time;
-        }
-        found.events += 1;
-        if !gap {
-            let since = time.saturating_sub(found.now);
-            found.tree.add(found.at, since);
-            found.covered += since;
+        found.first_left = found.first_left.min(time);
+        if time >= from {
+            if found.events == 0 {
+                found.first = if gap { time } else { found.now.max(from) };
+            }
+            found.events += 1;
+            if !gap {
+                let since = time.saturating_sub(found.now.max(from));
+                found.tree.add(found.at, since);
+                found.covered += since;
+            }
         }
         gap = false;
         found.now = time;
@@ -93,7 +114,9 @@ pub(super) fn walk<S: Source + ?Sized>(
                 }
                 continue;
             }
-            Event::Folded(folded) => found.too_short = found.too_short.saturating_add(folded.calls),
+            Event::Folded(folded) if time >= from => {
+                found.too_short = found.too_short.saturating_add(folded.calls);
+            }
             _ => {}
         }
         needs_list = false;
@@ -116,6 +139,9 @@ pub(super) fn walk<S: Source + ?Sized>(
             Change::None => continue,
         }
         found.at = nodes.last().copied().unwrap_or(ROOT);
+    }
+    if found.events == 0 {
+        (found.first, found.now) = (from, from);
     }
     Ok(found)
 }

@@ -34,7 +34,7 @@ mod map;
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use trace_format::MapId;
 
@@ -105,8 +105,8 @@ pub struct Counts {
 /// Rewrites classes one by one. Any thread may call it, several at the same time.
 #[derive(Debug)]
 pub struct Live {
-    selection: Selection,
-    of_jdk: Selection,
+    /// What is traced: [`Live::choose`] replaces it.
+    choice: RwLock<Arc<Choice>>,
     exits: Exits,
     hierarchy: Hierarchy,
     state: Mutex<State>,
@@ -121,21 +121,56 @@ struct State {
     stopped: bool,
 }
 
+/// Which methods are traced, and which waits are recorded.
+#[derive(Debug)]
+struct Choice {
+    program: Selection,
+    jdk: Selection,
+}
+
+impl Choice {
+    fn read(options: &Options) -> Result<Self, Error> {
+        // What waits inside the JDK is what the program's call of it waits for.
+        let of_jdk = Options { waits: None, ..options.clone() };
+        Ok(Self { program: selection(options)?, jdk: selection(&of_jdk)?.of_jdk() })
+    }
+}
+
+fn selection(options: &Options) -> Result<Selection, Error> {
+    let refused = [
+        (options.compat != Compat::None, "Matrix's ids"),
+        (options.cache.is_some(), "a cache"),
+        (options.explain.is_some(), "the explanation of a class"),
+    ];
+    if let Some((_, what)) = refused.into_iter().find(|(asked, _)| *asked) {
+        return Err(Error::NotWhileLoading { what });
+    }
+    Selection::read(options)
+}
+
 impl Live {
     /// Reads what the options name, and creates the maps. `id` is the map's id: a random number, not 0.
     ///
     /// # Errors
     /// Those of [`Self::check`], and a map that cannot be written or exists already.
     pub fn create(options: &Options, maps: &MapPaths, id: MapId) -> Result<Self, Error> {
-        let selection = Self::selection(options)?;
-        // What waits inside the JDK is what the program's call of it waits for.
-        let of_jdk = Options { waits: None, ..options.clone() };
-        let of_jdk = Self::selection(&of_jdk)?.of_jdk();
-        let ids = Ids::after(&selection.base);
-        let map = Map::create(maps, id, &selection.base)?;
+        let choice = Choice::read(options)?;
+        let ids = Ids::after(&choice.program.base);
+        let map = Map::create(maps, id, &choice.program.base)?;
         let state = Mutex::new(State { ids, map, classes: 0, stopped: false });
-        let hierarchy = Hierarchy::later(&options.class_path);
-        Ok(Self { selection, of_jdk, exits: options.exits, hierarchy, state })
+        let choice = RwLock::new(Arc::new(choice));
+        Ok(Self { choice, exits: options.exits, hierarchy: Hierarchy::later(&options.class_path), state })
+    }
+
+    /// Chooses anew what is traced and which waits are recorded, for classes that come from here on. Ids and maps continue; the
+    /// class path and the way out of methods stay as they are.
+    ///
+    /// # Errors
+    /// Those of [`Self::check`]. Then the choice stays as it was.
+    pub fn choose(&self, options: &Options) -> Result<(), Error> {
+        let choice = Arc::new(Choice::read(options)?);
+        *self.choice.write().unwrap_or_else(PoisonError::into_inner) = choice;
+        Ok(())
     }
 
     /// Reads what the options name, as [`Self::create`] does.
@@ -144,19 +179,7 @@ impl Live {
     /// As [`instrument`](crate::instrument), options that cannot be read. They must not ask for what needs all classes at
     /// once: Matrix's way, a cache, an explanation.
     pub fn check(options: &Options) -> Result<(), Error> {
-        Self::selection(options).map(drop)
-    }
-
-    fn selection(options: &Options) -> Result<Selection, Error> {
-        let refused = [
-            (options.compat != Compat::None, "Matrix's ids"),
-            (options.cache.is_some(), "a cache"),
-            (options.explain.is_some(), "the explanation of a class"),
-        ];
-        if let Some((_, what)) = refused.into_iter().find(|(asked, _)| *asked) {
-            return Err(Error::NotWhileLoading { what });
-        }
-        Selection::read(options)
+        selection(options).map(drop)
     }
 
     /// Adds a jar or a directory in which supertypes are searched, and what the manifest of the jar names.
@@ -166,13 +189,18 @@ impl Live {
 
     /// Decides about a class file, and rewrites it. The map has its methods when this returns.
     pub fn class(&self, bytes: &[u8], redefines: Redefines) -> Decision {
-        self.decide(bytes, &self.selection, redefines)
+        let choice = self.choice();
+        self.decide(bytes, &choice.program, redefines)
     }
 
     /// Decides about a class of the JDK, which [`Self::class`] leaves alone if it is one of `java`. Its waits are not recorded,
     /// and its methods keep their modifiers.
     pub fn jdk_class(&self, bytes: &[u8]) -> Decision {
-        self.decide(bytes, &self.of_jdk, Redefines::Yes)
+        self.decide(bytes, &self.choice().jdk, Redefines::Yes)
+    }
+
+    fn choice(&self) -> Arc<Choice> {
+        Arc::clone(&self.choice.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn decide(&self, bytes: &[u8], selection: &Selection, redefines: Redefines) -> Decision {
@@ -192,7 +220,7 @@ impl Live {
             });
             return Decision::Left(broken.map_or(Left::NothingToTrace, Left::Skipped));
         }
-        let ids = match self.ids(&facts) {
+        let ids = match self.ids(&facts, selection) {
             Ok(ids) => ids,
             Err(left) => return Decision::Left(left),
         };
@@ -235,13 +263,13 @@ impl Live {
     }
 
     /// The ids of the methods of a class, in the order of its file; 0 for those that are not traced.
-    fn ids(&self, facts: &ClassFacts) -> Result<Vec<u32>, Left> {
+    fn ids(&self, facts: &ClassFacts, selection: &Selection) -> Result<Vec<u32>, Left> {
         let mut state = self.state();
         if state.stopped {
             return Err(Left::Stopped);
         }
         let State { ids, map, .. } = &mut *state;
-        let assigned = ids.of(facts, &self.selection.base).ok_or(Left::IdsUsedUp)?;
+        let assigned = ids.of(facts, &selection.base).ok_or(Left::IdsUsedUp)?;
         if let Err(error) = map.append(facts, &assigned.new) {
             state.stopped = true;
             return Err(Left::MapNotWritten(error));
@@ -274,6 +302,29 @@ mod tests {
         let mut bytes = Vec::new();
         jar.by_name(&name).unwrap().read_to_end(&mut bytes).unwrap();
         bytes
+    }
+
+    #[test]
+    fn a_later_choice_applies_to_classes_from_then_on_and_ids_continue() {
+        let directory = std::env::temp_dir().join(format!("anrscope-live-choose-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let maps = MapPaths::beside(directory.join("methodMapping.txt"));
+        let rules = directory.join("none.rules");
+        std::fs::write(&rules, "exclude class **\n").unwrap();
+        let live = Live::create(&Options::default(), &maps, MapId(7)).unwrap();
+        let rewritten =
+            |live: &Live| matches!(live.class(&class(), Redefines::Yes), Decision::Rewritten { .. });
+        assert!(rewritten(&live));
+        let methods = live.counts().methods;
+        live.choose(&Options { rules: Some(rules.clone()), ..Options::default() }).unwrap();
+        assert!(!rewritten(&live));
+        std::fs::write(&rules, "exclude nothing\n").unwrap();
+        assert!(live.choose(&Options { rules: Some(rules), ..Options::default() }).is_err());
+        assert!(!rewritten(&live), "the choice stays");
+        live.choose(&Options::default()).unwrap();
+        assert!(rewritten(&live));
+        assert_eq!((live.counts().methods, live.counts().classes), (methods, 2));
+        std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]

@@ -93,6 +93,9 @@ pub(super) fn load(target: &Target, library: &Path, options: &str) -> Result<(),
     stream.write_all(&request).map_err(failed)?;
     let mut answer = Vec::new();
     stream.take(MAX_ANSWER).read_to_end(&mut answer).map_err(failed)?;
+    if answer.is_empty() {
+        return Err(AttachError::NoAnswer(pid));
+    }
     match parse(&String::from_utf8_lossy(&answer)) {
         Answer::Done => Ok(()),
         Answer::Agent(number) => Err(AttachError::Agent(pid, number)),

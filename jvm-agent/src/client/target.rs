@@ -50,6 +50,8 @@ pub enum AttachError {
     Silent(u32),
     /// The connection failed.
     Connection(u32, io::Error),
+    /// It closed the connection without an answer.
+    NoAnswer(u32),
     /// The JVM could not load the agent, and said this.
     Refused(u32, String),
     /// The agent could not do what it was asked for; its number.
@@ -96,6 +98,12 @@ impl fmt::Display for AttachError {
                  program with anrscope jvm"
             ),
             Self::Connection(pid, error) => write!(f, "cannot talk to process {pid}: {error}: try it again"),
+            Self::NoAnswer(pid) => {
+                write!(
+                    f,
+                    "process {pid} has closed the connection, as one does that ends: is it still running?"
+                )
+            }
             Self::Refused(pid, text) => write!(f, "process {pid} does not load the agent: {text}"),
             Self::Agent(pid, number) => write!(f, "the agent in process {pid} answers {number}"),
         }

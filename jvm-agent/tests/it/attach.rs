@@ -1,13 +1,15 @@
 //! The agent in programs that run already.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
+use jvm_agent::Settings;
 use jvm_agent::client::{AttachError, Target};
 use trace_format::section::SectionKind;
 use trace_format::verdict::{Outcome, Verdict};
+use trace_format::{Event, Item};
 
 use crate::support::*;
 
@@ -136,6 +138,106 @@ fn classes_of_the_jdk_that_were_loaded_before_are_recorded_while_attached() {
     assert_eq!(calls["main"]["plain.Server.answer"], 10, "{calls:?}");
     // The read that waits for the next line begins while recorded and ends later; nothing ends that has not begun.
     assert!((0..=5 * 8).contains(&balance(&directory)["main"]), "{calls:?}");
+}
+
+/// The calls of main, `(` for a start and `)` for an end.
+fn main_calls(directory: &Path) -> String {
+    let recording = recording(directory);
+    let names = names(&directory.join("methodMapping.txt"));
+    let main = recording.threads().iter().find(|thread| thread.main).unwrap();
+    let item = |item: Result<Item, _>| match item.unwrap() {
+        Item::Event { event: Event::Enter(id), .. } => {
+            format!("({}", names[&id].rsplit('.').next().unwrap())
+        }
+        Item::Event { event: Event::Exit(_), .. } => ")".to_owned(),
+        _ => String::new(),
+    };
+    recording.events(main).map(item).collect()
+}
+
+#[test]
+fn a_call_that_outlasts_an_attachment_ends_in_the_recording_and_later_calls_are_not_inside() {
+    let directory = directory("attach_outlasted");
+    let mut server = Server::start(&directory, &[]);
+    server.command("start").unwrap();
+    assert_eq!(server.ask("hold"), "holding");
+    server.command("stop").unwrap();
+    assert_eq!(server.ask("released"), "desaeler");
+    server.command("start").unwrap();
+    assert_eq!(server.ask("again"), "niaga");
+    server.command("stop").unwrap();
+    server.end();
+    // `of` has the original's code when `hold` calls it.
+    assert_eq!(main_calls(&directory), "(hold)(answer(of))");
+}
+
+#[test]
+fn an_attachment_ends_when_its_client_is_gone_and_the_next_one_works() {
+    let directory = directory("attach_client");
+    let mut server = Server::start(&directory, &[]);
+    let lock = directory.join("client.lock");
+    let with_client = |client: Option<&Path>| {
+        let settings = Settings { client: client.map(Path::to_owned), ..settings(&directory) };
+        fs::write(directory.join("agent.settings"), settings.text().unwrap()).unwrap();
+    };
+    let client = || {
+        let file = File::create(&lock).unwrap();
+        file.lock().unwrap();
+        file
+    };
+    for round in 0..3 {
+        with_client(Some(&lock));
+        let first = client();
+        server.command("start").unwrap();
+        assert_eq!(server.ask("recorded"), "dedrocer");
+        // As the kernel does for a process that is killed.
+        drop(first);
+        // Without a lock of its own, an attachment starts once there is no other one.
+        with_client(None);
+        while server.command("start").is_err() {}
+        server.command("stop").unwrap();
+        assert_eq!(server.ask("restored"), "derotser", "{round}");
+        // With one it takes over at once, perhaps before the agent has noticed.
+        with_client(Some(&lock));
+        let killed = client();
+        server.command("start").unwrap();
+        drop(killed);
+        let last = client();
+        server.command("start").unwrap();
+        assert_eq!(server.ask("recorded"), "dedrocer");
+        server.command("stop").unwrap();
+        drop(last);
+    }
+    server.end();
+    let calls = calls(&directory);
+    assert_eq!(calls["main"]["plain.Server.of"], 6, "{calls:?}");
+}
+
+/// Otherwise the loop would be interpreted from then on.
+#[test]
+fn a_class_whose_method_computes_in_a_loop_is_left_as_it_is() {
+    let directory = directory("attach_loop");
+    let mut server = Server::start(&directory, &[]);
+    assert_eq!(server.ask("spin"), "nips");
+    for _ in 0..2 {
+        server.command("start").unwrap();
+        assert_eq!(server.ask("recorded"), "dedrocer");
+        server.command("stop").unwrap();
+    }
+    server.end();
+    let calls = calls(&directory);
+    assert_eq!(calls["main"]["plain.Server.of"], 2, "{calls:?}");
+    let named = fs::read_to_string(directory.join("methodMapping.txt")).unwrap();
+    assert!(!named.contains("Spin"), "{named}");
+    let recording = recording(&directory);
+    let notices = recording.service().into_iter().flat_map(|service| recording.events(service));
+    let notices = notices.filter_map(|item| match item.unwrap() {
+        Item::Event { event: Event::Notice(text), .. } => recording.texts().get(text).map(str::to_owned),
+        _ => None,
+    });
+    let expected =
+        "plain/Server$Spin runs untraced: its method run runs a loop that the JVM would not compile again";
+    assert_eq!(notices.filter(|text| text == expected).count(), 2);
 }
 
 /// The handshake is a SIGQUIT, which the recorder's own handler takes first.

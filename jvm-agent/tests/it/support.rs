@@ -87,6 +87,7 @@ pub(crate) fn settings(directory: &Path) -> Settings {
             property("anrscope.resolution", "exact"),
             property("anrscope.max_overhead", "0"),
         ],
+        client: None,
     }
 }
 

@@ -25,9 +25,11 @@ HotSpot JVM, and those started with -XX:+DisableAttachMechanism. Java 21 and lat
 agent on the program's stderr, unless it was started with -XX:+EnableDynamicAgentLoading.
 
 Recorded: calls that begin while the program is recorded. A method that runs already, such as main, is not in the
-trace itself, but what it calls is. The first attachment chooses rules, classes of the JDK, waits, resolution and buffer for
-this process. The agent stays in the process after the end, without changed classes, and its
-directory /tmp/anrscope-UID/PID-START until a later attachment finds the process gone.
+trace itself, but what it calls is. The first attachment chooses classes of the JDK, resolution, overhead and buffer for
+this process. The agent stays in the process after the end, without changed classes, and its directory
+/tmp/anrscope-UID/PID-START until a later attachment finds the process gone.
+
+If anrscope attach is killed, the agent restores the classes. A second Ctrl-C ends it at once.
 
 Exit status:
     0  the trace was written

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! /tmp/anrscope-UID/agent-NUMBER/libanrscope.so    one for all processes of the user
-//! /tmp/anrscope-UID/PID-START/                     recording and map of one process
+//! /tmp/anrscope-UID/PID-START/                     recording, map, settings and lock of one process
 //! ```
 //! The agent and the recorder stay in a process, so the directory does too; a later attachment to any process removes those
 //! of processes that have ended.
@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use jvm_agent::client::{Loaded, Target};
 
+use super::client_lock;
 use crate::embedded;
 
 /// Paths in the target's mount namespace.
@@ -87,7 +88,8 @@ fn remove_ended(target: &Target, base: &Path) {
             .rsplit_once(')')
             .and_then(|(_, fields)| fields.split_whitespace().nth(19)?.parse().ok())
             .is_some_and(|of_pid: u64| of_pid == started);
-        if !is_alive {
+        // Another attachment may still read those of a process that has just ended.
+        if !is_alive && client_lock::is_free(&entry.path()) {
             // What cannot be removed is left to the system's cleaning of temporary files.
             let _ = fs::remove_dir_all(entry.path());
         }

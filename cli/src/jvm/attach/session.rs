@@ -1,6 +1,8 @@
 //! One attachment: starts the agent, waits, stops it, and exports the recording.
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -9,18 +11,21 @@ use anyhow::{Context, bail};
 use exporter::open_recording;
 use exporter::profile::Profile;
 use instrumenter::live::Live;
+use jvm_agent::Settings;
 use jvm_agent::client::{AttachError, Target};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use nix::sys::statvfs::statvfs;
 
 use super::Options;
+use super::client_lock::ClientLock;
+use super::interrupts::Interrupts;
 use super::place::Place;
+use super::settings::{self, Agreed};
 use crate::export;
-use crate::jvm::notices::Notices;
+use crate::jvm::java;
+use crate::jvm::notices::{Notices, size};
 use crate::jvm::run_maps::RunMaps;
 use crate::jvm::saved::Beside;
 use crate::jvm::traced::{buffer_in, recordings_in};
-use crate::jvm::{java, properties, with_agent};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::recordings::{MAP_NAME, MethodMaps, Recordings};
@@ -44,37 +49,41 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let beside = Beside::of(&out)?
         .with_context(|| format!("{} is not a file: choose another --out", out.display()))?;
     Live::check(&options.recording.instrumenter()?)?;
-    let session = Session::prepare(target, options)?;
-    // From here on an interrupt ends the recording, not this process.
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot catch signals")?;
+    let mut session = Session::prepare(target, options, notices)?;
+    let interrupts = Interrupts::catch()?;
     if session.warns() {
         notices.line("the JVM will print a warning about the agent on the program's stderr (JEP 451)");
     }
     let (began, before) = (Instant::now(), boottime());
-    session.command("start")?;
+    if let Err(error) = session.command("start") {
+        // Nothing is left that the next attachment would have to know.
+        session.lock.has_ended();
+        return Err(error);
+    }
     let end = match options.time {
         Some(time) => format!("for {}", exporter::profile::time(time)),
         None => "until Ctrl-C".to_owned(),
     };
     notices.line(format_args!("recording process {} {end}", options.pid));
     let time = options.time.map(Duration::from_nanos);
-    while time.is_none_or(|time| began.elapsed() < time) {
-        if signals.pending().next().is_some() {
-            break;
-        }
+    let changed = Instant::now();
+    while time.is_none_or(|time| changed.elapsed() < time) && !interrupts.came() {
         if !session.target.is_alive() {
             notices.line(format_args!("process {} has ended", options.pid));
             break;
         }
-        std::thread::sleep(POLL.min(time.map_or(POLL, |time| time.saturating_sub(began.elapsed()))));
+        std::thread::sleep(POLL.min(time.map_or(POLL, |time| time.saturating_sub(changed.elapsed()))));
     }
     let ran = began.elapsed();
-    if session.target.is_alive() {
+    let stopped = if session.target.is_alive() { session.command("stop") } else { Ok(()) };
+    match stopped {
         // The recording is complete in any case.
-        if let Err(error) = session.command("stop") {
+        Err(error) if session.target.is_alive() => {
             notices.error(format_args!("the classes of process {} are not restored: {error:#}", options.pid));
         }
+        _ => session.lock.has_ended(),
     }
+    interrupts.recording_has_ended();
     session.export(&out, &beside, Span { before, ran }, notices)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -84,8 +93,11 @@ struct Session {
     target: Target,
     /// In the target's mount namespace.
     place: Place,
-    /// The process's directory as it is seen from here.
+    /// The process's directory as it is seen from here, also when the process has ended.
     dir: PathBuf,
+    /// Keeps `dir` valid.
+    _open: File,
+    lock: ClientLock,
     /// Buffer size for events, bytes.
     buffer: u64,
 }
@@ -97,20 +109,32 @@ struct Span {
     ran: Duration,
 }
 
-const SETTINGS: &str = "agent.settings";
-
 impl Session {
-    fn prepare(target: Target, options: &Options) -> anyhow::Result<Self> {
+    fn prepare(target: Target, options: &Options, notices: Notices) -> anyhow::Result<Self> {
         let place = Place::prepare(&target)?;
-        let dir = target.path(&place.dir);
-        let buffer = buffer_in(&dir, options.recording.buffer)?;
-        let inside = place.dir.to_str().context("the directory's name is not UTF-8")?;
-        let mut all = vec![("anrscope.dir".to_owned(), inside.to_owned())];
-        all.extend(properties::settings(&options.recording, buffer, |_| false));
-        let settings = with_agent::settings(place.dir.join(MAP_NAME), &options.recording, all)?;
-        let file = dir.join(SETTINGS);
+        let (dir, open) =
+            from_here(&target, &place.dir).with_context(|| format!("cannot read {}", place.dir.display()))?;
+        let lock = ClientLock::take(&dir, options.pid)?;
+        if let Some(killed) = lock.killed {
+            notices.line(format_args!(
+                "the anrscope attach before this one (pid {killed}) was ended before it had restored the classes; the agent did"
+            ));
+        }
+        let file = dir.join(settings::FILE);
+        // Without a recording, an earlier attempt has failed.
+        let is_first = recordings_in(&dir)?.is_empty();
+        let earlier = if is_first { None } else { Settings::read(&file).ok() };
+        let buffer = options.recording.buffer.map_or_else(|| buffer_in(&dir, None), Ok)?;
+        if is_first {
+            has_room(&dir, &place.dir, buffer)?;
+        }
+        let Agreed { settings, buffer, warnings } =
+            settings::agree(&dir, &place.dir, &options.recording, buffer, earlier)?;
+        for warning in warnings {
+            notices.line(format_args!("warning: {warning}"));
+        }
         fs::write(&file, settings.text()?).with_context(|| format!("cannot write {}", file.display()))?;
-        Ok(Self { target, place, dir, buffer })
+        Ok(Self { target, place, dir, _open: open, lock, buffer })
     }
 
     /// Whether the JVM prints a warning.
@@ -123,9 +147,9 @@ impl Session {
 
     /// Has the agent obey a command.
     fn command(&self, name: &str) -> anyhow::Result<()> {
-        let error_file = self.dir.join(format!("{SETTINGS}.error"));
+        let error_file = self.dir.join(format!("{}.error", settings::FILE));
         let _ = fs::remove_file(&error_file);
-        let options = format!("{name}={}", self.place.dir.join(SETTINGS).display());
+        let options = format!("{name}={}", self.place.dir.join(settings::FILE).display());
         match self.target.load(&self.place.library, &options) {
             Err(AttachError::Agent(pid, number)) => match fs::read_to_string(&error_file) {
                 Ok(why) => bail!("process {pid} cannot be recorded: {why}"),
@@ -138,7 +162,13 @@ impl Session {
     /// Exports and saves the recording, and prints the summary.
     fn export(&self, out: &Path, beside: &Beside, span: Span, notices: Notices) -> anyhow::Result<()> {
         let found = recordings_in(&self.dir)?;
-        let (recording, _) = found.into_iter().next().context("the process has written no recording")?;
+        let (recording, _) = found.into_iter().next().with_context(|| {
+            format!(
+                "process {} has written no recording to {}: its stderr says why",
+                self.target.pid(),
+                self.place.dir.display()
+            )
+        })?;
         let (start, map_id) = {
             let opened = open_recording(&recording)?;
             (opened.header().start.boottime, opened.header().map_id)
@@ -163,12 +193,41 @@ impl Session {
         notices.line(format_args!("{}, {traced} traced -> {}", export::in_words(&written), out.display()));
         let inputs = opened.inputs();
         if let Some(input) = inputs.first().filter(|_| !notices.quiet) {
-            notices.untraced(input.recording);
-            notices.profile(&Profile::build(input.recording, input.map)?, span.ran, self.buffer);
+            notices.untraced(input.recording, span.before);
+            let profile = Profile::since(input.recording, input.map, span.before)?;
+            notices.profile(&profile, span.ran, self.buffer);
         }
         notices.next(out, &recordings);
         Ok(())
     }
+}
+
+/// Checks that a recording fits into `dir`, which is `inside` for the target. In the process it would be too late.
+fn has_room(dir: &Path, inside: &Path, buffer: u64) -> anyhow::Result<()> {
+    let free = statvfs(dir).map_or(u64::MAX, |of| of.blocks_available().saturating_mul(of.fragment_size()));
+    // Names, tables and the method map are beside the buffer.
+    let needed = buffer + buffer / 8 + (1 << 20);
+    if free < needed {
+        bail!(
+            "{} has {} free, and a recording needs {}: make room there, or choose a smaller --buffer",
+            inside.display(),
+            size(free),
+            size(needed)
+        );
+    }
+    Ok(())
+}
+
+/// The path from here of a directory in the target's mount namespace, and what keeps it valid when the target ends.
+fn from_here(target: &Target, inside: &Path) -> std::io::Result<(PathBuf, File)> {
+    let open = File::open(target.path(inside))?;
+    let identity = |meta: &fs::Metadata| (meta.dev(), meta.ino());
+    let dir = match fs::metadata(inside) {
+        // The target has this process's file system.
+        Ok(meta) if identity(&meta) == identity(&open.metadata()?) => inside.to_owned(),
+        _ => PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd())),
+    };
+    Ok((dir, open))
 }
 
 /// CLOCK_BOOTTIME, ns: the clock of recordings.

@@ -14,10 +14,23 @@ public class Server {
                 Thread worker = new Thread(() -> answer(text), "worker");
                 worker.start();
                 worker.join();
+            } else if (line.equals("spin")) {
+                Thread thread = new Thread(new Spin(), "spin");
+                thread.setDaemon(true);
+                thread.start();
+                answer(line);
+            } else if (line.equals("hold")) {
+                hold(in);
             } else {
                 answer(line);
             }
         }
+    }
+
+    /** A call that lasts until the next line. */
+    static void hold(BufferedReader in) throws Exception {
+        System.out.println("holding");
+        System.out.println(of(in.readLine()));
     }
 
     static void answer(String line) {
@@ -26,6 +39,22 @@ public class Server {
 
     static synchronized String of(String line) {
         return new StringBuilder(line).reverse().toString();
+    }
+
+    /** Computes until the program ends. */
+    static class Spin implements Runnable {
+        static volatile long sum;
+
+        @Override
+        public void run() {
+            while (true) {
+                sum = step(sum);
+            }
+        }
+
+        static long step(long before) {
+            return before * 31 + 7;
+        }
     }
 
     /** Loaded while the program is recorded. */

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Attaches to a program under load again and again, and checks that the program works on as before.
+
+attach.py JAVA TIMES PAIRS
+
+The program is scripts/jvm/AttachLoad.java: workers that compile JavaScript with the Closure Compiler, and threads that come and go. `anrscope attach` records it
+TIMES times for 300 ms. Then the speed: in each of PAIRS pairs of processes, one is attached to five times. Both count their rounds, and the CPU time that these
+take, before and after, in the same windows of time. The quotient of the quotients is what the attachments have left behind.
+"""
+import glob, os, re, shutil, statistics, subprocess, sys, tempfile, time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DATA = os.environ["ANRSCOPE_DATA"]
+PROGRAM = os.environ["ANRSCOPE_PROGRAM"]
+COMPILER = DATA + "/closure/package/compiler.jar"
+FILES = [DATA + "/lodash/package/%s.js" % name for name in (
+    "debounce", "_baseClone", "template", "mergeWith", "_equalByTag", "_baseMergeDeep", "sortBy", "flow", "truncate", "_createWrap")]
+# A heap of one size, so that what grows is something else.
+HEAP = ["-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch"]
+# Up to Java 19, HotSpot keeps the versions of methods that were replaced until it has swept the code that was compiled from them, which it does after 1.2 MB of new
+# code by default. This has it sweep at once, so that what grows is what stays.
+SWEEP = ["-XX:SweeperThreshold=0.01"]
+# Rounds until the compiler has settled, for each worker: about a minute of CPU time.
+WARM_UP = int(os.environ.get("ANRSCOPE_WARM_UP", "100"))
+# Rounds of a window, for each worker.
+WINDOW = int(os.environ.get("ANRSCOPE_WINDOW", "60"))
+# What may be left of the speed.
+SLOWER = 1.02
+
+
+class Load:
+    """The program."""
+
+    def __init__(self, java, classes, workers, *options):
+        command = [java, *HEAP, *options, "-cp", classes + ":" + COMPILER, "AttachLoad", str(workers), *FILES]
+        self.workers = workers
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+
+    def count(self):
+        """Rounds so far, and the workers' CPU time for them, s."""
+        self.process.stdin.write("count\n")
+        self.process.stdin.flush()
+        _, rounds, cpu = self.process.stdout.readline().split()
+        return int(rounds), int(cpu) / 1e9
+
+    def end(self):
+        """Its exit code, its results, and what it has printed on stderr."""
+        out, err = self.process.communicate("end\n", timeout=600)
+        return self.process.returncode, [line for line in out.splitlines() if line.startswith("result ")], err
+
+
+def java_version(java):
+    text = subprocess.run([java, "-version"], stderr=subprocess.PIPE, text=True).stderr
+    return int(re.search(r'"(?:1\.)?(\d+)', text).group(1))
+
+
+def wait_for(loads, rounds):
+    """Until each worker has done so many more rounds."""
+    ends = [load.count()[0] + rounds * load.workers for load in loads]
+    while any(load.count()[0] < end for load, end in zip(loads, ends)):
+        time.sleep(0.1)
+
+
+def window(loads):
+    """The CPU time of a round of each, in the same window, s."""
+    before = [load.count() for load in loads]
+    wait_for(loads, WINDOW)
+    after = [load.count() for load in loads]
+    return [(b[1] - a[1]) / (b[0] - a[0]) for a, b in zip(before, after)]
+
+
+def attach(load, out):
+    return subprocess.run([PROGRAM, "attach", str(load.pid), "--for", "300ms", "-o", out], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600)
+
+
+def jcmd(load, *command):
+    return subprocess.run(["jcmd", str(load.pid), *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300).stdout
+
+
+# What must not grow, and by which factor it may vary.
+CHECKED = {"anonymous memory, kB": 1.05, "memory of the JVM without heap and code, kB": 1.05, "metaspace in use, kB": 1.02, "threads": 1.0, "open files": 1.0, "files of the agent": 1.0}
+
+
+def footprint(load):
+    """What it uses after a collection of its heap, which also frees the metadata of replaced methods."""
+    jcmd(load, "GC.run")
+    base = "/proc/%d/" % load.pid
+    with open(base + "status") as text:
+        status = text.read()
+    found = {"anonymous memory, kB": int(re.search(r"^RssAnon:\s+(\d+)", status, re.M).group(1))}
+    native = jcmd(load, "VM.native_memory", "summary")
+    parts = {part.strip(): int(committed) for part, committed in re.findall(r"^- +([A-Za-z ]+) \(.*?committed=(\d+)KB", native, re.M)}
+    found["memory of the JVM without heap and code, kB"] = sum(value for name, value in parts.items() if name not in ("Java Heap", "Code"))
+    found["metaspace in use, kB"] = sum(map(int, re.findall(r"used=(\d+)KB", native)))
+    found["code, kB"] = parts.get("Code", 0)
+    # A visitor of the program may be there or not.
+    names = [open(path).read().strip() for path in glob.glob(base + "task/*/comm")]
+    found["threads"] = sum(not re.match(r"visitor|C[12] CompilerThre|G1 ", name) for name in names)
+    found["open files"] = len(os.listdir(base + "fd"))
+    own = [os.path.join(path, name) for directory in glob.glob("/tmp/anrscope-%d/%d-*" % (os.getuid(), load.pid)) for path, _, names in os.walk(directory) for name in names]
+    found["files of the agent"] = len(own)
+    found["bytes of its method map"] = sum(os.stat(path).st_size for path in own if path.endswith("methodMapping.txt"))
+    return found
+
+
+def many(java, classes, work, times, expected):
+    """Attaches many times to one process."""
+    failures, samples, slices, took = [], [], [], []
+    load = Load(java, classes, 2, "-XX:NativeMemoryTracking=summary", *(SWEEP if java_version(java) < 20 else []))
+    wait_for([load], WARM_UP // 4)
+    every = max(times // 10, 1)
+    for n in range(1, times + 1):
+        out = "%s/%d.pftrace" % (work, n)
+        begun = time.time()
+        done = attach(load, out)
+        took.append(time.time() - begun)
+        count = re.search(r"(\d+) slices on (\d+) tracks", done.stderr)
+        if done.returncode != 0 or not count:
+            failures.append("attachment %d ended with %d: %s" % (n, done.returncode, done.stderr))
+            break
+        if int(count.group(1)) < 100 or not {"worker-0", "worker-1"} <= set(re.findall(r"^  (worker-\d+) ", done.stderr, re.M)):
+            failures.append("attachment %d has no events of the workers: %s" % (n, done.stderr))
+        slices.append(int(count.group(1)))
+        for path in glob.glob("%s/%d.*" % (work, n)):
+            os.remove(path)
+        if n % every == 0:
+            samples.append(footprint(load))
+            print("  %3d attachments, median %.1f s each: %s" % (n, statistics.median(took[-every:]), ", ".join("%d %s" % (value, name) for name, value in samples[-1].items())), flush=True)
+    end = load.end()
+    if end != (0, expected(2), ""):
+        failures.append("the program ended with %s, expected %s" % (end, expected(2)))
+    if len(samples) < 2:
+        return failures + ["there are too few samples"], {}
+    grown = {}
+    print("\n| | after %d | median of the last %d |\n| --- | --- | --- |" % (every, 2 * every))
+    for name in samples[0]:
+        first, last = samples[0][name], statistics.median(sample[name] for sample in samples[-2:])
+        grown[name] = (first, last)
+        print("| %s | %d | %d |" % (name, first, last))
+        if last > first * CHECKED.get(name, last / max(first, 1)):
+            failures.append("%s: %d after the first %d attachments, %d after the last ones" % (name, first, every, last))
+    print("\nslices of an attachment: median %d, fewest %d" % (statistics.median(slices), min(slices)), flush=True)
+    return failures, grown
+
+
+def pair(java, classes, work, expected):
+    """How much CPU time a round takes after five attachments, against before, and against a process that runs beside it."""
+    loads = [Load(java, classes, 1), Load(java, classes, 1)]
+    wait_for(loads, WARM_UP)
+    before = window(loads)
+    failures = []
+    for n in range(5):
+        done = attach(loads[0], work + "/pair.pftrace")
+        if done.returncode != 0:
+            failures.append("an attachment ended with %d: %s" % (done.returncode, done.stderr))
+    wait_for(loads, WARM_UP)
+    after = window(loads)
+    for load, agent in zip(loads, (True, False)):
+        code, results, err = load.end()
+        # Java 21 and later warn about the agent.
+        if code != 0 or results != expected(1) or err and not agent:
+            failures.append("the program ended with %s" % [code, results, err])
+    ratio = (after[0] / before[0]) / (after[1] / before[1])
+    print("  a round takes %.1f ms of CPU time before, %.1f ms after; beside it %.1f and %.1f: %.3f" % (before[0] * 1e3, after[0] * 1e3, before[1] * 1e3, after[1] * 1e3, ratio), flush=True)
+    return failures, ratio
+
+
+def main():
+    java, times, pairs = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    work = tempfile.mkdtemp(prefix="anrscope-attach-")
+    try:
+        classes = work + "/classes"
+        subprocess.run(["javac", "-nowarn", "--release", "17", "-d", classes, "-cp", COMPILER, HERE + "/AttachLoad.java"], check=True)
+        plain = Load(java, classes, 2)
+        wait_for([plain], 2)
+        code, results, err = plain.end()
+        if code != 0 or err or not any(" wrong 0" in line for line in results):
+            sys.exit("by itself the program ends with %s" % [code, results, err])
+        expected = lambda workers: [line for line in results if int(line.split()[1].split("-")[1]) < workers]
+        failures, grown = many(java, classes, work, times, expected)
+        ratios = []
+        for _ in range(pairs):
+            failed, ratio = pair(java, classes, work, expected)
+            failures += failed
+            ratios.append(ratio)
+        # One or two pairs say no more than that it runs.
+        if len(ratios) > 2 and statistics.median(ratios) > SLOWER:
+            failures.append("after the attachments a round takes %.3f times the CPU time" % statistics.median(ratios))
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    for failure in failures:
+        print("FAILED: " + failure)
+    memory = "metaspace %.1f to %.1f MB, other memory of the JVM %.1f to %.1f MB" % tuple(value / 1024 for name in ("metaspace in use, kB", "memory of the JVM without heap and code, kB") for value in grown.get(name, (0, 0)))
+    speed = "CPU time of a round after against before, %d pairs: median %.3f (%.3f to %.3f)" % (len(ratios), statistics.median(ratios), min(ratios), max(ratios)) if ratios else "speed not measured"
+    print("%d attachments to a program under load: %d failures, output the same; %s; %s" % (times, len(failures), memory, speed))
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
