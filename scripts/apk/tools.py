@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Traces the dex files of apps and archives, and asks each tool about the files before and after.
 
-tools.py --runtime ZIP --d8 D8.jar --android ANDROID.jar --classes DIR --method-beat DIR --cache DIR --control FILE [--without TOOL,...] NAME=FILE...
+tools.py --runtime ZIP --d8 D8.jar --android ANDROID.jar --classes DIR --method-beat DIR --cache DIR --control FILE [--library JAR]... [--without TOOL,...]
+    NAME=FILE...
 
 Prints a row of a Markdown table for each input, and each complaint that a tool has about the output and not about the input. Status 1 if there
 is one. The environment names the programs: ANRSCOPE_PROGRAM and ANRSCOPE_DEX_VERIFY. DIR of --classes holds LinkAll (instrumenter/proof).
@@ -129,7 +130,7 @@ class Checks:
     def link(self, before, after):
         """Links all classes in a JVM. Returns how many link in both forms, how many in none, and the complaints."""
         done = subprocess.run(JAVA + ["-Xverify:all", "-Dmissing=interface", "-Xbootclasspath/a:" + self.options.method_beat, "-cp", self.options.classes,
-                                      "LinkAll", before, after, self.options.android], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+                                      "LinkAll", before, after, self.options.android] + self.options.library, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
         numbers = done.stdout.split()
         if len(numbers) != 4:
             return 0, 0, collections.Counter(["status %d: %s" % (done.returncode, done.stderr[-500:])])
@@ -239,6 +240,7 @@ def main():
     parser = argparse.ArgumentParser()
     for option in "runtime", "d8", "android", "classes", "method-beat", "cache", "control":
         parser.add_argument("--" + option, required=True)
+    parser.add_argument("--library", action="append", default=[], help="a jar behind the classes of each input")
     parser.add_argument("--shown", type=int, default=5)
     parser.add_argument("--without", default="", help="tools that are not asked: smali, D8, enjarify")
     parser.add_argument("inputs", nargs="+")
