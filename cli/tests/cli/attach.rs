@@ -218,7 +218,7 @@ fn a_program_that_ends_while_it_is_recorded_leaves_its_trace() {
     let attachment = Attachment::start(&directory, program.child.id(), &options);
     program.call();
     // Java ends in order at the end of its input.
-    drop(std::mem::replace(&mut program.stdin, None));
+    drop(program.stdin.take());
     let shown = attachment.end();
     assert_eq!(shown.code, Some(0), "{shown:?}");
     assert!(shown.stderr.contains("has ended"), "{shown:?}");

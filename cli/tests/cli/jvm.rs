@@ -193,7 +193,8 @@ fn however_it_is_launched_it_runs_as_without_us_and_is_traced() {
             // Every call is a slice with a name and an end, and the engine has nothing to complain of. (The recorder's own
             // track is no thread's.)
             let begins: usize = threads.iter().map(|(_, begins, _)| begins).sum();
-            let query = "select count(*) as n, sum(dur < 0) as open, sum(slice.name not like '%.%') as nameless from slice \
+            let query = "select count(*) as n, sum(dur < 0) as open, sum(slice.name not like '%.%') as nameless, \
+                 group_concat(iif(slice.name not like '%.%', slice.name, null)) as names from slice \
                  join thread_track on thread_track.id = track_id";
             let row = &engine::rows(Path::new(&out), query)[0];
             assert_eq!(
