@@ -66,7 +66,10 @@ impl Environment {
             (self.functions().get_all_stack_traces)(self.0, MOST_FRAMES, &raw mut first, &raw mut count)
         })?;
         let count = usize::try_from(count).unwrap_or(0);
-        // SAFETY: the JVM has filled that many, which are ours until they are given back.
+        if first.is_null() {
+            return Ok(Vec::new());
+        }
+        // SAFETY: it is not null, and the JVM has filled that many, which are ours until they are given back.
         let stacks = unsafe { std::slice::from_raw_parts(first, count) };
         let is_running = |stack: &&jvmti::StackInfo| {
             let state = stack.state & (thread_state::RUNNABLE | thread_state::IN_NATIVE);
