@@ -7,7 +7,7 @@ The program is scripts/jvm/AttachLoad.java: workers that compile JavaScript with
 TIMES times for 300 ms. Then the speed: in each of PAIRS pairs of processes, one is attached to five times. Both count their rounds, and the CPU time that these
 take, before and after, in the same windows of time. The quotient of the quotients is what the attachments have left behind.
 """
-import glob, os, re, shutil, statistics, subprocess, sys, tempfile, time
+import contextlib, glob, os, re, shutil, statistics, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DATA = os.environ["ANRSCOPE_DATA"]
@@ -95,7 +95,10 @@ def footprint(load):
     found["metaspace in use, kB"] = sum(map(int, re.findall(r"used=(\d+)KB", native)))
     found["code, kB"] = parts.get("Code", 0)
     # A visitor of the program may be there or not.
-    names = [open(path).read().strip() for path in glob.glob(base + "task/*/comm")]
+    names = []
+    for path in glob.glob(base + "task/*/comm"):
+        with contextlib.suppress(OSError), open(path) as name:
+            names.append(name.read().strip())
     found["threads"] = sum(not re.match(r"visitor|C[12] CompilerThre|G1 ", name) for name in names)
     found["open files"] = len(os.listdir(base + "fd"))
     own = [os.path.join(path, name) for directory in glob.glob("/tmp/anrscope-%d/%d-*" % (os.getuid(), load.pid)) for path, _, names in os.walk(directory) for name in names]

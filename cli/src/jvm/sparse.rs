@@ -48,7 +48,10 @@ impl Source for Sparse {
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let end = offset.saturating_add(buffer.len() as u64).min(self.len());
-        if offset >= end || !self.is_hole(&(offset..end)) {
+        if offset >= end {
+            return Ok(0);
+        }
+        if !self.is_hole(&(offset..end)) {
             return self.file.read_at(offset, buffer);
         }
         let count = usize::try_from(end - offset).unwrap_or(buffer.len());

@@ -125,7 +125,8 @@ mod tests {
         let rules = scratch.file("own.rules", b"exclude class a.B\n");
         let inside = Path::new("/tmp/inside");
         let agree = |recording: &Recording, earlier| {
-            agree(scratch.path(), inside, recording, 1 << 26, earlier).unwrap()
+            let buffer = recording.buffer.unwrap_or(1 << 26);
+            agree(scratch.path(), inside, recording, buffer, earlier).unwrap()
         };
         let first = Recording { resolution: Some(Resolution::Exact), ..Recording::default() };
         let first = agree(&first, None);
@@ -147,7 +148,7 @@ mod tests {
         assert_eq!(
             starts,
             [
-                "--buffer 64M does not apply: the first attachment to this process chose 64M",
+                "--buffer 1M does not apply: the first attachment to this process chose 64M",
                 "--resolution 1ms does not apply: the first attachment to this process chose exact",
             ]
         );

@@ -113,7 +113,7 @@ mod tests {
                 "-XX:SharedArchiveFile=a Main -XX:+AutoCreateSharedArchive",
                 "-XX:SharedArchiveFile=a Main -XX:+AutoCreateSharedArchive",
             ),
-            ("@@x -XX:AOTMode=auto @@y", "@@x @@y"),
+            ("-cp @@x -XX:AOTMode=auto @@y", "-cp @@x @@y"),
             ("@/no/such -XX:AOTMode=auto", "@/no/such -XX:AOTMode=auto"),
         ] {
             assert_eq!(kept(line, 25), left, "{line}");
