@@ -49,7 +49,7 @@ pub struct Settings {
     pub waits: Waits,
     /// Which of the JDK's classes are traced.
     pub jdk: JdkClasses,
-    /// Whether SIGQUIT is left to the JVM, so that it is not recorded.
+    /// Whether SIGQUIT is left to the JVM, and not recorded.
     pub leaves_sigquit: bool,
     /// The recorder's properties by their names, such as `anrscope.dir`.
     pub properties: Vec<(String, String)>,
