@@ -46,13 +46,11 @@ fn remove_all() {
 /// Catches interrupts from now on: removes unfinished files, then ends the program by the signal. A second call does nothing.
 #[cfg(unix)]
 pub(crate) fn on_interrupts() -> std::io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     static CAUGHT: AtomicBool = AtomicBool::new(false);
     if CAUGHT.swap(true, Ordering::Relaxed) {
         return Ok(());
     }
-    let ours = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !crate::signals::ignored(*signal));
-    let mut signals = signal_hook::iterator::Signals::new(ours)?;
+    let mut signals = signal_hook::iterator::Signals::new(crate::signals::terminating())?;
     std::thread::Builder::new().name("interrupts".into()).spawn(move || {
         for signal in signals.forever() {
             end_by(signal);

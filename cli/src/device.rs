@@ -84,8 +84,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
 #[cfg(unix)]
 fn stop_on_interrupts(stop: &Stop) -> anyhow::Result<()> {
     use anyhow::Context;
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !crate::signals::ignored(*signal)) {
+    for signal in crate::signals::terminating() {
         signal_hook::flag::register_conditional_default(signal, stop.flag().clone())
             .and_then(|_| signal_hook::flag::register(signal, stop.flag().clone()))
             .context("cannot catch interrupts")?;

@@ -6,6 +6,13 @@ pub(crate) fn ignored(signal: i32) -> bool {
     std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignored_in(&status, signal))
 }
 
+/// The signals that ask this program to end, without those that were ignored when it started.
+#[cfg(unix)]
+pub(crate) fn terminating() -> impl Iterator<Item = i32> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !ignored(*signal))
+}
+
 fn ignored_in(status: &str, signal: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);

@@ -8,7 +8,7 @@ use anyhow::Context;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGQUIT};
 use signal_hook::iterator::Signals;
 
 use crate::{cleanup, signals};
@@ -26,7 +26,8 @@ pub(crate) struct Supervisor {
 impl Supervisor {
     /// Starts to catch signals.
     pub(crate) fn start() -> anyhow::Result<Self> {
-        let ours = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| !signals::ignored(*signal));
+        let ours =
+            signals::terminating().chain([SIGQUIT].into_iter().filter(|signal| !signals::ignored(*signal)));
         let mut caught = Signals::new(ours).context("cannot catch signals")?;
         let running = Arc::new(Mutex::new(None));
         let shared = Arc::clone(&running);

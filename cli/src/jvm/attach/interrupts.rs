@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::{cleanup, signals};
@@ -23,8 +22,7 @@ impl Interrupts {
     /// If they cannot be caught.
     pub(super) fn catch() -> anyhow::Result<Self> {
         let this = Self { ends: Arc::default() };
-        let caught = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !signals::ignored(*signal));
-        let mut signals = Signals::new(caught).context("cannot catch signals")?;
+        let mut signals = Signals::new(signals::terminating()).context("cannot catch signals")?;
         let ends = Arc::clone(&this.ends);
         let wait = move || {
             for signal in signals.forever() {
