@@ -188,8 +188,8 @@ impl Agent {
         }
         let redefined = !class.redefined.is_null();
         match loaders.of(java, self.jvmti, class.loader) {
-            Loader::Jdk if is_chosen => return self.decided(name, self.live.jdk_class(class.bytes)),
-            Loader::Finds if is_of_jdk => return self.decided(name, self.live.jdk_class(class.bytes)),
+            Loader::Jdk if is_chosen => return self.decided(name, class, self.live.jdk_class(class.bytes)),
+            Loader::Finds if is_of_jdk => return self.decided(name, class, self.live.jdk_class(class.bytes)),
             Loader::Finds => {}
             Loader::Jdk | Loader::Blind => return None,
             Loader::Unasked => {
@@ -208,7 +208,7 @@ impl Agent {
         if let Some(path) = code_source::new_path(java, self.jvmti, class.domain) {
             self.live.search(path);
         }
-        self.decided(name, self.live.class(class.bytes, redefines))
+        self.decided(name, class, self.live.class(class.bytes, redefines))
     }
 
     /// Whether a class with this internal name is one of the JDK that is traced.
@@ -216,7 +216,10 @@ impl Agent {
         !self.jdk.is_empty() && std::str::from_utf8(name).is_ok_and(|name| self.jdk.has(name))
     }
 
-    fn decided(&self, name: &CStr, decision: Decision) -> Option<Vec<u8>> {
+    /// A loaded class that is left unchanged is given its own bytes. HotSpot then keeps them for the next time; without them it makes a class
+    /// file of the class's structures each time. In that, `ConstantPool::compare_entry_to` (constantPool.cpp; seen on Java 17, 21 and 25)
+    /// finds no constant equal to a NaN and adds it once more, so that the NaNs are doubled each time: the 15th took 6 s, and the 17th all memory.
+    fn decided(&self, name: &CStr, class: &Shown<'_>, decision: Decision) -> Option<Vec<u8>> {
         match decision {
             Decision::Rewritten { bytes, skipped } => {
                 skipped.iter().for_each(|(method, reason)| self.skips.add(method, reason));
@@ -224,7 +227,7 @@ impl Agent {
             }
             Decision::Left(left) => {
                 self.left(name, &left);
-                None
+                (!class.redefined.is_null()).then(|| class.bytes.to_vec())
             }
         }
     }

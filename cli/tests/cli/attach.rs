@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::engine;
-use super::java::{compile_files, java};
+use super::java::{compile_files, java, pack};
 use super::program::{Shown, command, run};
 use super::temp_dir::TempDir;
 
@@ -26,8 +26,12 @@ impl Program {
     fn start(directory: &TempDir) -> Self {
         let source = directory.file("Calls.java", CALLS);
         compile_files(&[&source], &directory.path().join("classes"));
+        Self::run(directory, &["-cp", "classes", "Calls"])
+    }
+
+    fn run(directory: &TempDir, words: &[&str]) -> Self {
         let mut java = java();
-        java.args(["-cp", "classes", "Calls"]).current_dir(directory.path());
+        java.args(words).current_dir(directory.path());
         let mut child = java.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
         let mut this = Self { child, stdin, stdout };
@@ -142,6 +146,42 @@ fn a_running_program_is_recorded_again_and_again_and_goes_on() {
     let named = fs::read_dir(directory.path().join("anrscope-out")).unwrap().count();
     assert_eq!(named, 4, "trace, recording and its two maps, named after the pid");
     program.call();
+}
+
+/// An agent that writes how long the class file is that the JVM has of `Nan`, in which there is nothing to trace, and of `Calls`.
+const SIZES: &str = "import java.io.*; import java.lang.instrument.*; import java.security.ProtectionDomain; public class Sizes { \
+    interface Nan { static double nan() { return Double.NaN; } } \
+    public static void main(String[] a) throws Exception { if (Nan.nan() > 0) { return; } Calls.main(a); } \
+    public static void premain(String file, Instrumentation all) { all.addTransformer(new ClassFileTransformer() { \
+        public byte[] transform(ClassLoader l, String name, Class<?> c, ProtectionDomain d, byte[] bytes) { \
+            if (c != null && (name.equals(\"Calls\") || name.equals(\"Sizes$Nan\"))) { \
+                try (Writer out = new FileWriter(file, true)) { out.write(name + ' ' + bytes.length + '\\n'); } \
+                catch (IOException e) { throw new UncheckedIOException(e); } } \
+            return null; } }, true); } }";
+
+#[test]
+fn the_class_files_that_the_jvm_keeps_do_not_grow() {
+    let directory = TempDir::new();
+    let sources = [directory.file("Calls.java", CALLS), directory.file("Sizes.java", SIZES)];
+    compile_files(&[&sources[0], &sources[1]], &directory.path().join("classes"));
+    let jar = directory.path().join("sizes.jar");
+    let manifest = "Premain-Class: Sizes\nCan-Retransform-Classes: true\n";
+    pack(&directory.path().join("classes"), &jar, manifest);
+    let words = ["-javaagent:sizes.jar=sizes", "-cp", "sizes.jar", "Sizes"];
+    let mut program = Program::run(&directory, &words);
+    program.call();
+    for _ in 0..4 {
+        let shown = attached(&directory, &mut program, &["-o", &directory.name("x.pftrace")]);
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+    }
+    let sizes = fs::read_to_string(directory.path().join("sizes")).unwrap();
+    let of = |name: &str| -> Vec<&str> { sizes.lines().filter(|line| line.starts_with(name)).collect() };
+    // A class without calls is not restored.
+    assert_eq!((of("Calls").len(), of("Sizes$Nan").len()), (8, 4), "{sizes}");
+    assert!(
+        ["Calls", "Sizes$Nan"].iter().all(|name| of(name).windows(2).all(|two| two[0] == two[1])),
+        "{sizes}"
+    );
 }
 
 #[test]
