@@ -116,6 +116,25 @@ impl Java {
         Some(call!(self, v1_2.GetObjectField(object, field)))
     }
 
+    /// The value of a static field with an object.
+    pub(crate) fn static_field(self, class: jclass, name: &CStr, descriptor: &CStr) -> Option<jobject> {
+        let field = call!(self, v1_2.GetStaticFieldID(class, name.as_ptr(), descriptor.as_ptr()));
+        if self.failed() || field.is_null() {
+            return None;
+        }
+        self.object(call!(self, v1_2.GetStaticObjectField(class, field)))
+    }
+
+    /// Makes a static boolean field true; returns whether there is such a field.
+    pub(crate) fn set_static_boolean(self, class: jclass, name: &CStr) -> bool {
+        let field = call!(self, v1_2.GetStaticFieldID(class, name.as_ptr(), c"Z".as_ptr()));
+        if self.failed() || field.is_null() {
+            return false;
+        }
+        call!(self, v1_2.SetStaticBooleanField(class, field, true));
+        !self.failed()
+    }
+
     /// The characters of a Java string.
     pub(crate) fn text(self, string: jobject) -> Option<String> {
         if string.is_null() {

@@ -18,6 +18,7 @@
 //! | `loaders` | which class loaders find them |
 //! | `loaded` | classes that are loaded already |
 //! | `running_loops` | methods that compute in a loop while classes are changed |
+//! | `unsafe_access` | `sun.misc.Unsafe` in a JVM that warns of it |
 //! | `threads` | threads of a JVM that runs already |
 //! | `agent` | its state, and what it does with a class |
 //! | `attached` | a program that runs already: start and stop |
@@ -58,6 +59,8 @@ mod running_loops;
 mod runtime_classes;
 #[cfg(target_os = "linux")]
 mod threads;
+#[cfg(target_os = "linux")]
+mod unsafe_access;
 
 pub use jdk::{JdkClasses, JdkError};
 #[cfg(target_os = "linux")]

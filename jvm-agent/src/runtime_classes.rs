@@ -9,9 +9,13 @@ use jni::sys::{jclass, jvalue};
 use trace_format::MapId;
 
 use crate::java::{Global, Java};
+use crate::unsafe_access;
 
 /// The name of the class that is called.
 pub(crate) const METHOD_BEAT: &CStr = c"dev/anrscope/MethodBeat";
+
+/// The property which says that `sun.misc.Unsafe` prints no warning.
+const ALLOWS_UNSAFE: &str = "anrscope.unsafe";
 
 /// The classes by their internal names, each before those that use it.
 pub const CLASSES: [(&CStr, &[u8]); 3] = [
@@ -50,8 +54,11 @@ pub(crate) fn start(java: Java, properties: &[(String, String)], map_id: MapId) 
     if !java.register(method_beat, &trace_runtime::method_beat_natives()) {
         return Err(because("the JVM does not take the native methods of dev.anrscope.MethodBeat"));
     }
-    let own = [("anrscope.lib", String::new()), ("anrscope.mapId", map_id.to_string())];
-    let own = own.map(|(name, value)| (name.to_owned(), value));
+    let owned = |name: &str, value: String| (name.to_owned(), value);
+    let mut own = vec![owned("anrscope.lib", String::new()), owned("anrscope.mapId", map_id.to_string())];
+    if properties.iter().all(|(name, _)| name != ALLOWS_UNSAFE) && unsafe_access::is_silent(java) {
+        own.push(owned(ALLOWS_UNSAFE, "true".to_owned()));
+    }
     let set = SystemProperties::set(java, own.iter().chain(properties));
     let set = set.ok_or(because("system properties cannot be set"))?;
     // This initialises the class, which reads the properties and starts the recorder. The program's class loader has to

