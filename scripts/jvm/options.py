@@ -168,7 +168,7 @@ CASES = {
     "-Xshare:off": Case(["-Xshare:off"]),
     "the JDK's own archive (-Xshare:on)": Case(["-Xshare:on"], only=has_archive),
     "AppCDS, -XX:ArchiveClassesAtExit before": Case(["-XX:SharedArchiveFile=app.jsa"], oldest=13, only=has_archive, prepare=archive_at_exit),
-    "AppCDS, -Xshare:dump before": Case(["-XX:SharedArchiveFile=app.jsa"], oldest=11, prepare=archive_of_list),
+    "AppCDS, -Xshare:dump before": Case(["-XX:SharedArchiveFile=app.jsa"], oldest=11, prepare=archive_of_list, only=lambda java: "-zero" not in java),
     "-XX:AOTCache": Case(["-XX:AOTCache=app.aot"], oldest=25, prepare=aot_cache),
     "JAVA_TOOL_OPTIONS=-XX:AOTCache": Case(environment={"JAVA_TOOL_OPTIONS": "-XX:AOTCache=app.aot"}, oldest=25, prepare=aot_cache),
     "JDK_JAVA_OPTIONS=-XX:AOTCache": Case(environment={"JDK_JAVA_OPTIONS": "-XX:AOTCache=app.aot"}, oldest=25, prepare=aot_cache),
