@@ -132,7 +132,7 @@ def many(java, classes, work, times, expected):
     # Java 21 and later warn about agents without this, and earlier ones do not know it before 9.
     options = ["-XX:NativeMemoryTracking=summary", "-XX:+EnableDynamicAgentLoading", "-XX:+IgnoreUnrecognizedVMOptions"]
     load = Load(java, classes, 2, *options)
-    control = Load(java, classes, 2, *options, "-javaagent:%s/retransform.jar=%s/instrumented.jar" % (work, work))
+    control = Load(java, classes, 1, *options, "-javaagent:%s/retransform.jar=%s/instrumented.jar" % (work, work))
     wait_for([load, control], WARM_UP // 4)
     every = max(times // 10, 1)
     for n in range(1, times + 1):
