@@ -10,9 +10,10 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 use instrumenter::live::Live;
-use jvm_agent::{Settings, Waits};
+use jvm_agent::Settings;
 use nix::sys::statvfs::{FsFlags, statvfs};
 
+use super::agent_settings;
 use super::java::Java;
 use super::launch::{self, Launch};
 use super::options::Recording;
@@ -63,7 +64,12 @@ impl WithAgent {
             bail!("{}: the path of a JVM's agent cannot contain =: choose another --keep", dir.display());
         }
         let map = dir.join(MAP_NAME);
-        let settings = Settings { leaves_sigquit, ..settings(map.clone(), recording, properties)? };
+        // The program may run in another directory.
+        let absolute = |file: &Path, _: &str| {
+            fs::canonicalize(file).with_context(|| format!("cannot find {}", file.display()))
+        };
+        let settings = agent_settings::settings(map.clone(), recording, properties, absolute)?;
+        let settings = Settings { leaves_sigquit, ..settings };
         let file = dir.join("runtime/agent.settings");
         fs::write(&file, settings.text()?).with_context(no_room)?;
         Ok(Self { library, settings: file, map })
@@ -107,26 +113,4 @@ impl WithAgent {
 
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
-}
-
-/// The agent's settings for a map at this path.
-///
-/// # Errors
-/// If a file cannot be found.
-fn settings(map: PathBuf, recording: &Recording, properties: Vec<Property>) -> anyhow::Result<Settings> {
-    let absolute =
-        |path: &PathBuf| fs::canonicalize(path).with_context(|| format!("cannot find {}", path.display()));
-    Ok(Settings {
-        map,
-        rules: recording.rules.as_ref().map(absolute).transpose()?,
-        waits: match (&recording.waits_catalogue, recording.no_waits) {
-            (Some(file), _) => Waits::File(absolute(file)?),
-            (None, true) => Waits::Off,
-            (None, false) => Waits::On,
-        },
-        jdk: recording.jdk_classes()?,
-        leaves_sigquit: false,
-        properties,
-        client: None,
-    })
 }

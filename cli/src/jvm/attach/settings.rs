@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use jvm_agent::{Settings, Waits};
+use jvm_agent::Settings;
 
 use super::client_lock;
+use crate::jvm::agent_settings;
 use crate::jvm::notices::size;
 use crate::jvm::options::Recording;
 use crate::jvm::properties::{self, Property};
@@ -40,25 +41,15 @@ pub(super) fn agree(
 ) -> anyhow::Result<Agreed> {
     let name = inside.to_str().context("the directory's name is not UTF-8")?;
     // The process may have another file system.
-    let copied = |file: &PathBuf, name: &str| -> anyhow::Result<PathBuf> {
+    let copied = |file: &Path, name: &str| -> anyhow::Result<PathBuf> {
         let to = dir.join(name);
         fs::copy(file, &to).with_context(|| format!("cannot copy {} to {}", file.display(), to.display()))?;
         Ok(inside.join(name))
     };
-    let mut settings = Settings {
-        map: inside.join(MAP_NAME),
-        rules: recording.rules.as_ref().map(|file| copied(file, "rules")).transpose()?,
-        waits: match (&recording.waits_catalogue, recording.no_waits) {
-            (Some(file), _) => Waits::File(copied(file, "waits")?),
-            (None, true) => Waits::Off,
-            (None, false) => Waits::On,
-        },
-        jdk: recording.jdk_classes()?,
-        leaves_sigquit: false,
-        properties: vec![("anrscope.dir".to_owned(), name.to_owned())],
-        client: Some(inside.join(client_lock::NAME)),
-    };
-    settings.properties.extend(properties::settings(recording, buffer, |_| false));
+    let mut properties = vec![("anrscope.dir".to_owned(), name.to_owned())];
+    properties.extend(properties::settings(recording, buffer, |_| false));
+    let settings = agent_settings::settings(inside.join(MAP_NAME), recording, properties, copied)?;
+    let mut settings = Settings { client: Some(inside.join(client_lock::NAME)), ..settings };
     let mut warnings = Vec::new();
     if let Some(earlier) = earlier {
         warnings = differences(recording, &settings.properties, &earlier.properties);
@@ -115,6 +106,8 @@ fn bytes(words: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use jvm_agent::Waits;
+
     use super::*;
     use crate::jvm::options::Resolution;
     use crate::scratch::Scratch;
