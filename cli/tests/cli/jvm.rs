@@ -2,122 +2,15 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use trace_format::{Event, Item, Recording};
 
 use super::engine;
-use super::java::{compile, compile_files, java, pack, sign};
+use super::jvm_programs::{Programs, WAYS, names, recorded, recording_in};
 use super::program::{Shown, command, run};
-use super::temp_dir::TempDir;
-
-/// The test programs, compiled and packed in several ways.
-///
-/// ```text
-/// classes/            Program, Greeter and a resource
-/// libs/program.jar    Program    libs/greeter.jar  Greeter
-/// app/app.jar         Program, with Class-Path "../my%20libs/greeter.jar resources/ missing.jar"
-/// ```
-struct Programs {
-    directory: TempDir,
-}
-
-impl Programs {
-    fn build() -> Self {
-        let directory = TempDir::new();
-        let at = |name: &str| directory.path().join(name);
-        for name in ["classes", "program", "greeter", "libs", "app/resources", "my libs", "tmp"] {
-            fs::create_dir_all(at(name)).unwrap();
-        }
-        compile(&["Greeter"], Path::new(""), &at("greeter"));
-        compile(&["Program"], &at("greeter"), &at("program"));
-        compile(&["Greeter", "Program"], Path::new(""), &at("classes"));
-        directory.file("classes/resource.txt", "out of the directory");
-        directory.file("app/resources/resource.txt", "out of the Class-Path");
-        pack(&at("program"), &at("libs/program.jar"), "");
-        pack(&at("greeter"), &at("libs/greeter.jar"), "");
-        // It leads back to the first: the JVM accepts a cycle.
-        pack(&at("greeter"), &at("my libs/greeter.jar"), "Class-Path: ../app/app.jar\n");
-        let manifest = "Main-Class: Program\nClass-Path: ../my%20libs/greeter.jar resources/ missing.jar\n";
-        pack(&at("program"), &at("app/app.jar"), manifest);
-        Self { directory }
-    }
-
-    fn name(&self, name: &str) -> String {
-        self.directory.name(name)
-    }
-
-    /// `anrscope jvm`, with temporary files in the test's directory.
-    fn traced(&self, options: &[&str]) -> Command {
-        let mut command = command();
-        command.env("TMPDIR", self.directory.path().join("tmp")).current_dir(self.directory.path());
-        command.arg("jvm").args(options).arg("--");
-        command
-    }
-
-    /// Runs with these options of anrscope and arguments of java.
-    fn shown(&self, options: &[&str], arguments: &[&str]) -> Shown {
-        Shown::from(self.traced(options).args(arguments).output().unwrap())
-    }
-
-    fn plain(&self) -> Command {
-        let mut command = java();
-        command.current_dir(self.directory.path());
-        command
-    }
-
-    /// Asserts that no temporary files are left.
-    #[track_caller]
-    fn assert_tidy(&self) {
-        let left: Vec<PathBuf> =
-            fs::read_dir(self.directory.path().join("tmp")).unwrap().map(|e| e.unwrap().path()).collect();
-        // The JVM's own counters.
-        let left: Vec<_> =
-            left.iter().filter(|path| !path.to_string_lossy().contains("hsperfdata")).collect();
-        assert!(left.is_empty(), "{left:?}");
-    }
-
-    /// Runs `arguments` with and without anrscope, and asserts that the results are equal.
-    #[track_caller]
-    fn assert_same(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Shown {
-        let plain =
-            Shown::from(self.plain().args(arguments).envs(variables.iter().copied()).output().unwrap());
-        for way in WAYS {
-            let mut traced = self.traced(&[&["--quiet"], way].concat());
-            let traced = traced.args(arguments).envs(variables.iter().copied()).output().unwrap();
-            assert_eq!(plain, Shown::from(traced), "{way:?} java {arguments:?}");
-            self.assert_tidy();
-        }
-        plain
-    }
-}
-
-fn recording_in(directory: &Path) -> PathBuf {
-    let mut found = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    found.find(|path| path.extension().is_some_and(|end| end == "anrscope")).expect("a recording")
-}
-
-/// Threads of the one recording in `directory` that have events: name and how many begins and ends.
-fn recorded(directory: &Path) -> Vec<(String, usize, usize)> {
-    let recording = Recording::open(fs::read(recording_in(directory)).unwrap()).unwrap();
-    let threads = recording.threads().iter().map(|thread| {
-        let (mut begins, mut ends) = (0, 0);
-        for item in recording.events(thread) {
-            match item.unwrap() {
-                Item::Event { event: Event::Enter(_), .. } => begins += 1,
-                Item::Event { event: Event::Exit(_), .. } => ends += 1,
-                _ => {}
-            }
-        }
-        (thread.name.clone().unwrap_or_default(), begins, ends)
-    });
-    threads.collect()
-}
-
-/// The agent, and the rewritten class path.
-const WAYS: [&[&str]; 2] = [&[], &["--rewrite"]];
 
 /// Environment variables and arguments of a launch.
 type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
@@ -287,25 +180,6 @@ fn the_current_directory_may_hold_everything_that_we_write() {
 }
 
 #[test]
-fn packages_of_the_jdk_are_traced_on_request() {
-    let programs = Programs::build();
-    let plain = Shown::from(programs.plain().args(["-cp", "classes", "Program"]).output().unwrap());
-    let keep = programs.name("keep");
-    for (own, expected) in [(&[][..], false), (&["--jdk", "java.io,java.util.concurrent"], true)] {
-        let shown = programs.shown(&[&["--keep", &keep], own].concat(), &["-cp", "classes", "Program"]);
-        assert_eq!((&shown.stdout, shown.code), (&plain.stdout, plain.code), "{shown:?}");
-        let map = fs::read_to_string(Path::new(&keep).join("methodMapping.txt")).unwrap();
-        assert_eq!(map.contains(",java.io.PrintStream println"), expected, "{own:?}");
-        assert!(!map.contains(",java.util.HashMap "), "{own:?}");
-    }
-    let refused = |names| programs.shown(&["--jdk", names], &["-cp", "classes", "Program"]);
-    refused("java.io,java.lang.String")
-        .failed(2, &["java.lang.String cannot be traced", "the recorder itself calls it"]);
-    refused("jdk.internal").failed(2, &["the JVM relies on it"]);
-    refused("java.io.*").failed(2, &["no name of a package or class"]);
-}
-
-#[test]
 fn standard_input_goes_to_the_program() {
     let programs = Programs::build();
     let mut command = programs.traced(&["--quiet"]);
@@ -390,14 +264,6 @@ fn a_signal_ends_the_program_and_its_trace_is_written() {
     programs.assert_tidy();
 }
 
-/// Names in a directory, sorted.
-fn names(directory: &Path) -> Vec<String> {
-    let mut names: Vec<_> =
-        fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
-
 #[test]
 fn the_recording_is_kept_beside_the_trace_and_read_without_options() {
     let programs = Programs::build();
@@ -461,83 +327,6 @@ fn the_summary_shows_where_the_time_went() {
     assert!(lines.len() <= 20, "{shown:?}");
     // All of it on stderr, and nothing if nothing is wanted.
     assert!(!shown.stdout.contains("anrscope"), "{shown:?}");
-}
-
-/// Class files below a directory.
-fn classes_below(directory: &Path) -> usize {
-    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    entries
-        .map(|path| match path.is_dir() {
-            true => classes_below(&path),
-            false => usize::from(path.extension().is_some_and(|end| end == "class")),
-        })
-        .sum()
-}
-
-#[test]
-fn kept_directories_below_the_class_path_are_never_instrumented_again() {
-    let programs = Programs::build();
-    let classes = programs.directory.path().join("classes");
-    let mut found = Vec::new();
-    // Each run sees what all before it have kept, and the last two their own.
-    for keep in ["kept-1", "kept-2", "a/kept-3", "kept-4", "kept-5", "kept-5", "kept-5"] {
-        let mut command = programs.traced(&["--rewrite", "--keep", keep]);
-        let shown =
-            Shown::from(command.current_dir(&classes).args(["-cp", ".", "Program"]).output().unwrap());
-        assert!(shown.stdout.contains("out of the directory"), "{shown:?}");
-        assert!(!shown.stderr.contains("warning"), "{shown:?}");
-        found.push(classes_below(&classes.join(keep).join("instrumented")));
-        assert!(!classes.join(keep).join("instrumented-2").exists());
-    }
-    assert_eq!(found, [3; 7], "Program, Greeter and the map's identity");
-    let kept: u64 = names(&classes.join("kept-5"))
-        .iter()
-        .map(|name| fs::metadata(classes.join("kept-5").join(name)).unwrap().len())
-        .sum();
-    assert!(kept < 1_000_000, "three recordings of a few events have {kept} bytes");
-}
-
-#[test]
-fn classes_from_outside_the_class_path_are_reported() {
-    let programs = Programs::build();
-    let plugin = programs.directory.path().join("plug ins");
-    fs::create_dir_all(&plugin).unwrap();
-    let plugin = plugin.join("greeter.jar");
-    fs::copy(programs.name("libs/greeter.jar"), &plugin).unwrap();
-    let loader = programs.directory.path().join("loader");
-    fs::create_dir_all(&loader).unwrap();
-    compile(&["Loader"], Path::new(""), &loader);
-    let plugin = plugin.canonicalize().unwrap().to_str().unwrap().to_owned();
-    let shown = programs.shown(&["--rewrite"], &["-cp", "loader", "Loader", &plugin]);
-    assert_eq!(shown.stdout, "hello plug-in\nnot signed\n", "{shown:?}");
-    let expected = format!(
-        "warning: 1 class ran untraced, loaded by the program from outside of the class path: {plugin} (1)"
-    );
-    assert!(shown.stderr.contains(&expected), "{shown:?}");
-    // On the class path the same jar is traced, and there is nothing to report.
-    let both = format!("loader:{plugin}");
-    let shown = programs.shown(&["--rewrite"], &["-cp", &both, "Loader", &plugin]);
-    assert!(!shown.stderr.contains("untraced"), "{shown:?}");
-    // The agent traces it wherever it comes from.
-    let keep = programs.name("kept");
-    let shown = programs.shown(&["--keep", &keep], &["-cp", "loader", "Loader", &plugin]);
-    assert!(!shown.stderr.contains("untraced"), "{shown:?}");
-    let map = fs::read_to_string(Path::new(&keep).join("methodMapping.txt")).unwrap();
-    assert!(map.contains(",Greeter greet ("), "{map}");
-    programs.assert_same(&[], &["-cp", "loader", "Loader", &plugin]);
-
-    // A signature that is lost.
-    let jar = programs.directory.path().join("signed.jar");
-    pack(&loader, &jar, "");
-    sign(&jar, programs.directory.path());
-    let plain = programs.plain().args(["-cp", "signed.jar", "Loader", &plugin]).output().unwrap();
-    assert!(Shown::from(plain).stdout.ends_with("\nsigned\n"));
-    let shown = programs.shown(&[], &["-cp", "signed.jar", "Loader", &plugin]);
-    assert!(shown.stdout.ends_with("\nsigned\n") && !shown.stderr.contains("dropped"), "{shown:?}");
-    let shown = programs.shown(&["--rewrite"], &["-cp", "signed.jar", "Loader", &plugin]);
-    assert!(shown.stdout.ends_with("not signed\n"), "{shown:?}");
-    let dropped = "signed.jar: META-INF/TEST.SF is a signature that the changes make invalid: dropped";
-    assert!(shown.stderr.contains(dropped), "{shown:?}");
 }
 
 #[test]
@@ -621,85 +410,4 @@ fn options_reach_the_recorder_and_the_instrumenter() {
         let options = [&["--rules", &bad], way].concat();
         programs.shown(&options, &["-cp", "classes", "Program"]).failed(1, &["bad.rules:1"]);
     }
-}
-
-#[test]
-fn the_agent_traces_modules_and_source_files() {
-    let programs = Programs::build();
-    let source = programs.directory.file(
-        "Hello.java",
-        "public class Hello { public static void main(String[] a) { System.out.println(greeting(a)); } \
-         static String greeting(String[] a) { return String.join(\" \", a).concat(\"!\"); } }",
-    );
-    let module = programs.directory.file("module-info.java", "module hello { }");
-    let packaged = programs
-        .directory
-        .file("module/hello/Hello.java", format!("package hello; {}", fs::read_to_string(&source).unwrap()));
-    compile_files(&[&module, &packaged], &programs.directory.path().join("modules/hello"));
-    for (arguments, class) in [
-        (&[source.as_str(), "hi", "you"][..], "Hello"),
-        (&["-p", "modules", "-m", "hello/hello.Hello", "hi", "you"], "hello.Hello"),
-    ] {
-        let plain = Shown::from(programs.plain().args(arguments).output().unwrap());
-        assert_eq!((plain.stdout.as_str(), plain.code), ("hi you!\n", Some(0)), "{plain:?}");
-        assert_eq!(programs.shown(&["--quiet"], arguments), plain);
-        let shown = programs.shown(&["--resolution", "exact"], arguments);
-        let trace = programs.directory.path().join("anrscope-out/Hello.pftrace");
-        assert!(shown.stderr.contains("Hello.pftrace\n"), "{shown:?}");
-        let query = format!("select count(*) as n from slice where name like '{class}.%'");
-        assert_eq!(engine::rows(&trace, &query)[0]["n"], 2, "{shown:?}");
-    }
-}
-
-#[test]
-fn a_jvm_that_the_program_starts_with_its_own_options_has_its_own_map() {
-    let programs = Programs::build();
-    let parent = programs.directory.file(
-        "parent/Parent.java",
-        "import java.lang.management.ManagementFactory; import java.util.*; \
-         public class Parent { public static void main(String[] a) throws Exception { \
-         List<String> line = new ArrayList<>(List.of(System.getProperty(\"java.home\") + \"/bin/java\")); \
-         line.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments()); \
-         line.addAll(List.of(\"-cp\", System.getProperty(\"java.class.path\"), \"Program\")); \
-         System.exit(new ProcessBuilder(line).inheritIO().start().waitFor()); } }",
-    );
-    compile_files(&[&parent], &programs.directory.path().join("classes"));
-    let out = programs.name("both.pftrace");
-    let options = ["--resolution", "exact", "--out", &out];
-    let shown = programs.shown(&options, &["-cp", "classes", "Parent"]);
-    assert!(shown.stdout.contains("hello main") && !shown.stderr.contains("warning"), "{shown:?}");
-    let rows = |query: &str| engine::rows(Path::new(&out), query)[0]["n"].clone();
-    assert_eq!(rows("select count(*) as n from slice where name like 'method %'"), 0);
-    assert_eq!(rows("select count(*) as n from slice where name = 'Parent.main'"), 1);
-    assert_eq!(rows("select count(*) as n from slice where name = 'Program.main'"), 1);
-    let of_both = "select count(distinct upid) as n from slice join thread_track on thread_track.id = track_id \
-                   join thread using (utid) where slice.name in ('Parent.main', 'Program.main')";
-    assert_eq!(rows(of_both), 2);
-    // Each beside its recording, from which the other commands take it.
-    let again = programs.name("again.pftrace");
-    run(["export", &programs.name("both-2.anrscope"), "-o", &again]).ok(&["slices on"]);
-    let query = "select count(*) as n from slice where name = 'Program.main'";
-    assert_eq!(engine::rows(Path::new(&again), query)[0]["n"], 1);
-    programs.assert_tidy();
-}
-
-#[test]
-fn archives_of_classes_are_left_out_where_they_can_be_and_refused_where_not() {
-    let programs = Programs::build();
-    let classes = programs.name("classes");
-    let file = programs.directory.file("words", "-XX:ArchiveClassesAtExit=app.jsa '-Dx=y z'");
-    let plain = Shown::from(programs.plain().args(["-cp", &classes, "Program", "a"]).output().unwrap());
-    for archive in ["-XX:ArchiveClassesAtExit=app.jsa".to_owned(), format!("@{file}")] {
-        let shown = programs.shown(&["--quiet"], &[&archive, "-cp", &classes, "Program", "a"]);
-        assert_eq!(plain, shown, "{archive}");
-    }
-    let mut refused = programs.traced(&[]);
-    let refused = refused.args(["-cp", &classes, "Program"]);
-    let refused = refused.env("JAVA_TOOL_OPTIONS", "-XX:ArchiveClassesAtExit=app.jsa").output().unwrap();
-    let says = String::from_utf8_lossy(&refused.stderr);
-    assert!(
-        !refused.status.success() && says.contains("JAVA_TOOL_OPTIONS has -XX:ArchiveClassesAtExit"),
-        "{says}"
-    );
-    assert!(says.contains("take it out for this run"), "{says}");
 }

@@ -20,6 +20,12 @@ mod java;
 #[cfg(target_os = "linux")]
 mod jvm;
 #[cfg(target_os = "linux")]
+mod jvm_agent;
+#[cfg(target_os = "linux")]
+mod jvm_programs;
+#[cfg(target_os = "linux")]
+mod jvm_rewrite;
+#[cfg(target_os = "linux")]
 mod maven;
 #[cfg(target_os = "linux")]
 mod merge;
