@@ -10,7 +10,7 @@ import java.util.jar.JarFile;
 
 /**
  * A Java agent that changes loaded classes to those of an instrumented jar and restores them, which is what {@code anrscope attach} does to a program, with
- * nothing of anrscope in the process: whatever grows here is the JVM's. scripts/jvm/attach.py runs it beside an attachment.
+ * nothing of anrscope in the process: what grows here is the JVM's. scripts/jvm/attach.py runs it beside an attachment.
  */
 public final class Retransform implements ClassFileTransformer {
     /** Classes in one stop, as in jvm-agent/src/loaded.rs. */
