@@ -110,7 +110,8 @@ def flight_recording(java, work, form):
 
 
 def has_jfr(java):
-    return needs_modules(java, "jdk.jfr")
+    # A JVM without a compiler has the module and not the option.
+    return "-zero" not in java and needs_modules(java, "jdk.jfr")
 
 
 def debugger(java, work, form):
