@@ -34,6 +34,9 @@ use crate::terminal::counted;
 /// How often the end is checked for.
 const POLL: Duration = Duration::from_millis(20);
 
+/// The option with which a JVM does not warn about agents that are loaded while it runs.
+const ALLOWS_AGENTS: &[u8] = b"-XX:+EnableDynamicAgentLoading";
+
 /// The version from which a JVM warns about agents that are loaded while it runs (JEP 451).
 const WARNS_FROM: u32 = 21;
 
@@ -139,9 +142,12 @@ impl Session {
 
     /// Whether the JVM prints a warning.
     fn warns(&self) -> bool {
-        let launcher = fs::read_link(format!("/proc/{}/exe", self.target.pid()));
+        let process = format!("/proc/{}", self.target.pid());
+        let launcher = fs::read_link(format!("{process}/exe"));
         let version = launcher.ok().and_then(|launcher| java::version_of(&self.target.path(&launcher)));
+        let words = fs::read(format!("{process}/cmdline")).unwrap_or_default();
         version.is_some_and(|version| version >= WARNS_FROM)
+            && !words.split(|byte| *byte == 0).any(|word| word == ALLOWS_AGENTS)
             && self.target.loaded(crate::embedded::LIBRARY_NAME).is_none()
     }
 
