@@ -13,6 +13,8 @@ mod place;
 mod session;
 #[cfg(target_os = "linux")]
 mod settings;
+#[cfg(target_os = "linux")]
+mod thread_dump;
 
 pub(crate) use options::Options;
 

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use exporter::Report;
 use exporter::profile::{Profile, share, time};
 use exporter::requests::Requests;
 use instrumenter::Summary;
@@ -42,7 +43,7 @@ impl Notices {
     }
 
     /// Prints a line, and those that continue it.
-    fn lines(self, lines: &[String]) {
+    pub(super) fn lines(self, lines: &[String]) {
         for (n, line) in lines.iter().enumerate() {
             if n == 0 { self.line(line) } else { self.raw(line) }
         }
@@ -184,6 +185,14 @@ impl Notices {
         self.lines(&profile.lines(THREADS));
     }
 
+    /// Prints what main hung in when the program was ended.
+    pub(super) fn hang(self, report: &Report) {
+        let mut lines = vec![report.headline()];
+        let rows = report.answer.lines();
+        lines.extend(rows.into_iter().map(|(label, text)| format!("  {label:<11} {text}")));
+        self.lines(&lines);
+    }
+
     /// Prints the commands that open and read the result.
     pub(super) fn next(self, trace: &Path, recordings: &[PathBuf]) {
         let open = format!("anrscope open {}", shell_word(trace));
@@ -206,7 +215,7 @@ pub(super) fn size(bytes: u64) -> String {
 }
 
 /// Quotes a path for a shell.
-fn shell_word(path: &Path) -> String {
+pub(super) fn shell_word(path: &Path) -> String {
     let text = path.to_string_lossy();
     let plain = |c: char| c.is_alphanumeric() || "/._-+=,@%".contains(c);
     if text.chars().all(plain) { text.into_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }

@@ -10,9 +10,10 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use exporter::FileSource;
+use exporter::answer::{CauseKind, Conclusion};
 use exporter::profile::Profile;
 use exporter::requests::{Requests, Watch};
+use exporter::{FileSource, Report};
 use nix::sys::statvfs::{FsFlags, statvfs};
 use trace_format::Header;
 
@@ -89,6 +90,16 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
     run.run(command, &way, &supervisor, notices)
 }
 
+/// Whether main hung until the end, and not as main of a server waits, for a connection or another thread.
+fn hung_until_the_end(report: &Report) -> bool {
+    let answer = &report.answer;
+    let waits_as_usual = matches!(answer.cause.kind, CauseKind::IoWait | CauseKind::ThreadWait);
+    !answer.cycle.is_empty()
+        || answer.conclusion != Conclusion::NoHang
+            && !waits_as_usual
+            && answer.span.is_none_or(|span| !span.ended)
+}
+
 /// How the program's classes come to be rewritten.
 #[derive(Debug)]
 enum Way {
@@ -120,6 +131,8 @@ struct Run {
 struct Ended {
     /// Whether the exit status was 0.
     well: bool,
+    /// Whether a signal has ended it. A JVM that it asks to end does so with such an exit code.
+    by_signal: bool,
     /// How long it ran.
     ran: Duration,
     /// Whether it loaded a traced class, if known.
@@ -173,13 +186,14 @@ impl Run {
         let began = Instant::now();
         let status = supervisor.run(&mut command)?;
         let (well, ran) = (status.success(), began.elapsed());
-        let code = ExitCode::from(exit_code(status));
+        let code = exit_code(status);
+        let (by_signal, code) = (code > 128, ExitCode::from(code));
         let ended = match way {
             Way::Agent(agent) => {
                 let methods = RunMaps::methods_in(&agent.map);
                 // Without a map the agent did not start: then the JVM, or the agent, has said why.
                 let traced = agent.map.exists().then_some(methods > 0);
-                Ended { well, ran, traced, methods }
+                Ended { well, by_signal, ran, traced, methods }
             }
             Way::Rewritten(rewritten) => {
                 let Some(methods) = rewritten.traced() else { return Ok(code) };
@@ -187,7 +201,7 @@ impl Run {
                 if let Some(loaded) = &loaded {
                     notices.loaded(loaded, &rewritten.prepared);
                 }
-                Ended { well, ran, traced: loaded.map(|loaded| loaded.traced), methods }
+                Ended { well, by_signal, ran, traced: loaded.map(|loaded| loaded.traced), methods }
             }
         };
         // The exit code stays the program's, even if its trace fails.
@@ -240,6 +254,12 @@ impl Run {
         if let Some(input) = inputs.first().filter(|_| !notices.quiet) {
             notices.untraced(input.recording, 0);
             notices.profile(&Profile::build(input.recording, input.map)?, ended.ran, self.buffer);
+            if ended.by_signal {
+                let report = Report::build(input.file, input.recording, input.map)?;
+                if hung_until_the_end(&report) {
+                    notices.hang(&report);
+                }
+            }
             if let Some(watch) = &self.watch {
                 notices.requests(&Requests::find(input.recording, input.map, watch)?);
             }

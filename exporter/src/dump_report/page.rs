@@ -43,6 +43,20 @@ impl Dump {
     }
 }
 
+impl Dump {
+    /// The lines of the page about deadlocks: for each, how many threads, and who waits for whom. Empty without deadlocks.
+    #[must_use]
+    pub fn deadlock_lines(&self) -> Vec<String> {
+        let (mut text, options) = (String::new(), PageOptions::default());
+        let mut page = Page { out: &mut text, dump: self, channels: Channels::of(self), options: &options };
+        for section in &self.sections {
+            // A text takes all of it.
+            let _ = page.deadlocks(&View::of(section));
+        }
+        text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    }
+}
+
 /// A process with its lookup tables.
 struct View<'a> {
     section: &'a Section,

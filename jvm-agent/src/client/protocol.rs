@@ -19,8 +19,11 @@ const LISTENS_WITHIN: Duration = Duration::from_secs(10);
 /// How long a command may take. Loading an agent runs it.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(300);
 
-/// The longest answer that is read, bytes.
+/// The longest answer to `load` that is read, bytes.
 const MAX_ANSWER: u64 = 1 << 20;
+
+/// The longest thread dump that is read, bytes: some 10,000 threads with long stacks.
+const MAX_DUMP: u64 = 64 << 20;
 
 fn socket(target: &Target) -> PathBuf {
     target.path(Path::new(&format!("/tmp/.java_pid{}", target.inner_pid())))
@@ -78,24 +81,39 @@ impl Drop for Request {
     }
 }
 
-/// Loads an agent.
-pub(super) fn load(target: &Target, library: &Path, options: &str) -> Result<(), AttachError> {
+/// The answer to a command with three arguments, of at most `most` bytes.
+fn answer(target: &Target, command: &str, arguments: [&[u8]; 3], most: u64) -> Result<Vec<u8>, AttachError> {
     let pid = target.pid();
     let failed = |error| AttachError::Connection(pid, error);
     // A socket's name is limited to 107 bytes, and those of namespaces are short.
     let mut stream = UnixStream::connect(socket(target)).map_err(failed)?;
     stream.set_read_timeout(Some(ANSWERS_WITHIN)).map_err(failed)?;
     let mut request = Vec::new();
-    for word in [b"1", &b"load"[..], library.as_os_str().as_bytes(), b"true", options.as_bytes()] {
+    for word in [b"1", command.as_bytes()].into_iter().chain(arguments) {
         request.extend_from_slice(word);
         request.push(0);
     }
     stream.write_all(&request).map_err(failed)?;
     let mut answer = Vec::new();
-    stream.take(MAX_ANSWER).read_to_end(&mut answer).map_err(failed)?;
-    if answer.is_empty() {
-        return Err(AttachError::NoAnswer(pid));
+    stream.take(most).read_to_end(&mut answer).map_err(failed)?;
+    if answer.is_empty() { Err(AttachError::NoAnswer(pid)) } else { Ok(answer) }
+}
+
+/// Asks for a thread dump. Without `-l`, for which HotSpot searches the whole heap for locks while the program stands; it finds deadlocks
+/// of them all the same (`thread_dump` in src/hotspot/share/services/attachListener.cpp).
+pub(super) fn thread_dump(target: &Target) -> Result<Vec<u8>, AttachError> {
+    let answer = answer(target, "threaddump", [b""; 3], MAX_DUMP)?;
+    match answer.strip_prefix(b"0\n") {
+        Some(text) => Ok(text.to_vec()),
+        None => Err(AttachError::Refused(target.pid(), String::from_utf8_lossy(&answer).trim().to_owned())),
     }
+}
+
+/// Loads an agent.
+pub(super) fn load(target: &Target, library: &Path, options: &str) -> Result<(), AttachError> {
+    let pid = target.pid();
+    let arguments = [library.as_os_str().as_bytes(), b"true", options.as_bytes()];
+    let answer = answer(target, "load", arguments, MAX_ANSWER)?;
     match parse(&String::from_utf8_lossy(&answer)) {
         Answer::Done => Ok(()),
         Answer::Agent(number) => Err(AttachError::Agent(pid, number)),

@@ -104,7 +104,7 @@ impl fmt::Display for AttachError {
                     "process {pid} has closed the connection, as one does that ends: is it still running?"
                 )
             }
-            Self::Refused(pid, text) => write!(f, "process {pid} does not load the agent: {text}"),
+            Self::Refused(pid, text) => write!(f, "process {pid} refuses: {text}"),
             Self::Agent(pid, number) => write!(f, "the agent in process {pid} answers {number}"),
         }
     }
@@ -204,6 +204,15 @@ impl Target {
     pub fn load(&self, library: &Path, options: &str) -> Result<(), AttachError> {
         protocol::listen(self, self.catches_quit)?;
         protocol::load(self, library, options)
+    }
+
+    /// What all threads do, as jstack prints it, with the deadlocks.
+    ///
+    /// # Errors
+    /// If the JVM does not listen or answer.
+    pub fn thread_dump(&self) -> Result<Vec<u8>, AttachError> {
+        protocol::listen(self, self.catches_quit)?;
+        protocol::thread_dump(self)
     }
 }
 

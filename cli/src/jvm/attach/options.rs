@@ -29,6 +29,9 @@ trace itself, but what it calls is. The first attachment chooses classes of the 
 this process. The agent stays in the process after the end, without changed classes, and its directory
 /tmp/anrscope-UID/PID-START until a later attachment finds the process gone.
 
+A program that hangs already begins no call. At the end the JVM is asked for a thread dump: if that shows a deadlock, or
+if no call was recorded, its answer is printed, and it is saved beside the trace.
+
 If anrscope attach is killed, the agent restores the classes. A second Ctrl-C ends it at once.
 
 Exit status:

@@ -20,9 +20,10 @@ use super::client_lock::ClientLock;
 use super::interrupts::Interrupts;
 use super::place::Place;
 use super::settings::{self, Agreed};
+use super::thread_dump::ThreadDump;
 use crate::export;
 use crate::jvm::java;
-use crate::jvm::notices::{Notices, size};
+use crate::jvm::notices::{Notices, shell_word, size};
 use crate::jvm::run_maps::RunMaps;
 use crate::jvm::saved::Beside;
 use crate::jvm::traced::{buffer_in, recordings_in};
@@ -78,6 +79,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         std::thread::sleep(POLL.min(time.map_or(POLL, |time| time.saturating_sub(changed.elapsed()))));
     }
     let ran = began.elapsed();
+    let threads = if session.target.is_alive() { Some(ThreadDump::take(&session.target)) } else { None };
     let stopped = if session.target.is_alive() { session.command("stop") } else { Ok(()) };
     match stopped {
         // The recording is complete in any case.
@@ -87,7 +89,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         _ => session.lock.has_ended(),
     }
     interrupts.recording_has_ended();
-    session.export(&out, &beside, Span { before, ran }, notices)?;
+    session.export(&out, &beside, Span { before, ran }, threads, notices)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -166,7 +168,14 @@ impl Session {
     }
 
     /// Exports and saves the recording, and prints the summary.
-    fn export(&self, out: &Path, beside: &Beside, span: Span, notices: Notices) -> anyhow::Result<()> {
+    fn export(
+        &self,
+        out: &Path,
+        beside: &Beside,
+        span: Span,
+        threads: Option<anyhow::Result<ThreadDump>>,
+        notices: Notices,
+    ) -> anyhow::Result<()> {
         let found = recordings_in(&self.dir)?;
         let (recording, _) = found.into_iter().next().with_context(|| {
             format!(
@@ -202,8 +211,26 @@ impl Session {
             notices.untraced(input.recording, span.before);
             let profile = Profile::since(input.recording, input.map, span.before)?;
             notices.profile(&profile, span.ran, self.buffer);
+            match threads {
+                Some(Ok(threads)) => notices.threads(&threads, profile.events == 0, out)?,
+                Some(Err(error)) => notices.line(format_args!("there is no thread dump: {error:#}")),
+                None => {}
+            }
         }
         notices.next(out, &recordings);
+        Ok(())
+    }
+}
+
+impl Notices {
+    /// Prints what hangs, and where all threads are.
+    fn threads(self, threads: &ThreadDump, is_empty: bool, trace: &Path) -> anyhow::Result<()> {
+        let lines = threads.lines(is_empty);
+        if !lines.is_empty() {
+            let file = threads.save(trace)?;
+            self.lines(&lines);
+            self.line(format_args!("all threads: anrscope dump {}", shell_word(&file)));
+        }
         Ok(())
     }
 }
