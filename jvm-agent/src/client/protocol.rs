@@ -105,7 +105,7 @@ pub(super) fn thread_dump(target: &Target) -> Result<Vec<u8>, AttachError> {
     let answer = answer(target, "threaddump", [b""; 3], MAX_DUMP)?;
     match answer.strip_prefix(b"0\n") {
         Some(text) => Ok(text.to_vec()),
-        None => Err(AttachError::Refused(target.pid(), String::from_utf8_lossy(&answer).trim().to_owned())),
+        None => Err(AttachError::NoDump(target.pid(), String::from_utf8_lossy(&answer).trim().to_owned())),
     }
 }
 

@@ -54,6 +54,8 @@ pub enum AttachError {
     NoAnswer(u32),
     /// The JVM could not load the agent, and said this.
     Refused(u32, String),
+    /// It answers a request for a thread dump so.
+    NoDump(u32, String),
     /// The agent could not do what it was asked for; its number.
     Agent(u32, i32),
 }
@@ -104,7 +106,8 @@ impl fmt::Display for AttachError {
                     "process {pid} has closed the connection, as one does that ends: is it still running?"
                 )
             }
-            Self::Refused(pid, text) => write!(f, "process {pid} refuses: {text}"),
+            Self::Refused(pid, text) => write!(f, "process {pid} does not load the agent: {text}"),
+            Self::NoDump(pid, text) => write!(f, "process {pid} gives no thread dump: {text}"),
             Self::Agent(pid, number) => write!(f, "the agent in process {pid} answers {number}"),
         }
     }

@@ -213,7 +213,7 @@ impl Session {
             notices.profile(&profile, span.ran, self.buffer);
             match threads {
                 Some(Ok(threads)) => notices.threads(&threads, profile.events == 0, out)?,
-                Some(Err(error)) => notices.line(format_args!("there is no thread dump: {error:#}")),
+                Some(Err(error)) => notices.line(format_args!("{error:#}")),
                 None => {}
             }
         }
