@@ -26,10 +26,10 @@ public final class MethodBeat {
     public static void o(int id) {}
 }
 """
-# Rounds until the compiler has settled, for each worker: about a minute of CPU time.
-WARM_UP = int(os.environ.get("ANRSCOPE_WARM_UP", "100"))
+# Rounds until the compiler has settled, for each worker, at the start and after attachments: at 100 rounds one takes twice the CPU time, and from 450 on it is even.
+WARM_UP = int(os.environ.get("ANRSCOPE_WARM_UP", "600"))
 # Rounds of a window, for each worker.
-WINDOW = int(os.environ.get("ANRSCOPE_WINDOW", "60"))
+WINDOW = int(os.environ.get("ANRSCOPE_WINDOW", "150"))
 # What may be left of the speed.
 SLOWER = 1.02
 
