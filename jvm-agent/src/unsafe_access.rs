@@ -1,7 +1,7 @@
 //! `sun.misc.Unsafe` in a JVM that warns of it (Java 24 and later, JEP 498) and was started without the option that allows it.
 //!
-//! The recorder writes coarse events by it. Without it, every call goes through JNI and is recorded with its own clock reading: 70 times
-//! as many events of the Closure Compiler, for which each called method is expensive.
+//! The recorder writes coarse events by it. Without it, every call goes through JNI and is recorded with its own clock reading: 4.1 million
+//! events in three seconds of the Closure Compiler, instead of 52,000.
 
 use std::ffi::CStr;
 
