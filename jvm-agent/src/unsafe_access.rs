@@ -9,8 +9,8 @@ use crate::java::Java;
 
 const OPTION: &CStr = c"Lsun/misc/Unsafe$MemoryAccessOption;";
 
-/// Whether memory can be accessed without a line on the program's stderr. The JVM warns once, of the first access; this one is taken as
-/// warned of, which is the field's meaning (jdk.unsupported/share/classes/sun/misc/Unsafe.java, `beforeMemoryAccess`).
+/// Whether memory can be accessed without a line on the program's stderr. The JVM warns once, of the first access,
+/// and keeps in a field that it has; this sets it (jdk.unsupported/share/classes/sun/misc/Unsafe.java, `beforeMemoryAccess`).
 ///
 /// Not where each access is reported or refused, nor before Java 24, which has no such field.
 pub(crate) fn is_silent(java: Java) -> bool {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use exporter::Report;
+use exporter::answer::Answer;
 use exporter::profile::{Profile, share, time};
 use exporter::requests::Requests;
 use instrumenter::Summary;
@@ -187,10 +188,7 @@ impl Notices {
 
     /// Prints what main hung in when the program was ended.
     pub(super) fn hang(self, report: &Report) {
-        let mut lines = vec![report.headline()];
-        let rows = report.answer.lines();
-        lines.extend(rows.into_iter().map(|(label, text)| format!("  {label:<11} {text}")));
-        self.lines(&lines);
+        self.lines(&answered(report.headline(), &report.answer));
     }
 
     /// Prints the commands that open and read the result.
@@ -204,6 +202,12 @@ impl Notices {
             self.line(format_args!("read it: anrscope report {}", names.join(" ")));
         }
     }
+}
+
+/// A title, and the answer's lines below it.
+pub(super) fn answered(title: String, answer: &Answer) -> Vec<String> {
+    let rows = answer.lines().into_iter().map(|(label, text)| format!("  {label:<11} {text}"));
+    std::iter::once(title).chain(rows).collect()
 }
 
 /// Formats bytes in the largest unit that fits.

