@@ -215,6 +215,12 @@ fn a_program_that_hangs_has_its_answer() {
         shown.ok(&["DEADLOCK of 2 threads", "\"main\"", "owned by \"other\"", "x.threads.txt\n"]);
         let page = run(["dump", &directory.name("x.threads.txt")]).ok(&[]);
         assert!(page.contains("DEADLOCK (high confidence)") && page.contains("Dead.both"), "{page}");
+        // Where the dump cannot be saved, the rest is as before.
+        let taken = directory.path().join("y.threads.txt");
+        fs::create_dir_all(&taken).unwrap();
+        let trace = directory.name("y.pftrace");
+        let shown = run(["attach", &program.child.id().to_string(), "--for", "0s", "-o", &trace]);
+        shown.ok(&["DEADLOCK of 2 threads", "warning: cannot write ", "y.threads.txt: ", "y.pftrace\n"]);
     }
     // One that waits for its input does not hang.
     let mut idle = Program::start(&directory);

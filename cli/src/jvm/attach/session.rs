@@ -212,7 +212,7 @@ impl Session {
             let profile = Profile::since(input.recording, input.map, span.before)?;
             notices.profile(&profile, span.ran, self.buffer);
             match threads {
-                Some(Ok(threads)) => notices.threads(&threads, profile.events == 0, out)?,
+                Some(Ok(threads)) => notices.threads(&threads, profile.events == 0, out),
                 Some(Err(error)) => notices.line(format_args!("{error:#}")),
                 None => {}
             }
@@ -224,14 +224,16 @@ impl Session {
 
 impl Notices {
     /// Prints what hangs, and where all threads are.
-    fn threads(self, threads: &ThreadDump, is_empty: bool, trace: &Path) -> anyhow::Result<()> {
+    fn threads(self, threads: &ThreadDump, is_empty: bool, trace: &Path) {
         let lines = threads.lines(is_empty);
-        if !lines.is_empty() {
-            let file = threads.save(trace)?;
-            self.lines(&lines);
-            self.line(format_args!("all threads: anrscope dump {}", shell_word(&file)));
+        if lines.is_empty() {
+            return;
         }
-        Ok(())
+        self.lines(&lines);
+        match threads.save(trace) {
+            Ok(file) => self.line(format_args!("all threads: anrscope dump {}", shell_word(&file))),
+            Err(error) => self.line(format_args!("warning: {error:#}")),
+        }
     }
 }
 
