@@ -1,3 +1,14 @@
+import com.google.common.base.CharMatcher;
+import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableListMultimap;
+import com.google.common.collect.Multimaps;
+import com.google.common.collect.Multiset;
+import com.google.common.collect.TreeMultiset;
+import com.google.gson.Gson;
+import com.google.gson.GsonBuilder;
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
 import com.google.javascript.jscomp.CompilationLevel;
 import com.google.javascript.jscomp.Compiler;
 import com.google.javascript.jscomp.CompilerOptions;
@@ -13,19 +24,22 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BinaryOperator;
 import java.util.zip.CRC32;
 
 /**
- * A program under load, which scripts/jvm/attach.py attaches to: each worker compiles the same JavaScript files with the Closure Compiler,
- * again and again. The line {@code count} prints how far the workers are and what CPU time they took for it; {@code round} has an agent
+ * A program under load, which scripts/jvm/attach.py attaches to: each worker does the same with the same JavaScript files, again and again. With
+ * {@code compile} it compiles them with the Closure Compiler, a large program for which the JVM's compilers take minutes to settle; with {@code words} it counts
+ * their words with Guava and writes and reads them as JSON with Gson, for which they take seconds. The line {@code count} prints how far the workers are and what CPU time they took for it; {@code round} has an agent
  * (Retransform.java) do its work; {@code end} ends it, and prints the checksum of each result, which does not depend on the number of rounds.
  */
 public final class AttachLoad {
     static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
     static volatile boolean ended;
 
-    /** Compiles all files in each round. */
+    /** Works on all files in each round. */
     static final class Worker extends Thread {
+        final BinaryOperator<String> work;
         final String[] names;
         final String[] codes;
         final long[] sums;
@@ -33,8 +47,9 @@ public final class AttachLoad {
         /** Rounds done, and the CPU time of this thread when the last one ended, ns. */
         volatile long[] done = {0, 0};
 
-        Worker(int number, String[] names, String[] codes) {
+        Worker(int number, BinaryOperator<String> work, String[] names, String[] codes) {
             super("worker-" + number);
+            this.work = work;
             this.names = names;
             this.codes = codes;
             this.sums = new long[codes.length];
@@ -50,7 +65,7 @@ public final class AttachLoad {
 
         void round(boolean first) {
             for (int n = 0; n < codes.length; n++) {
-                long sum = sum(compiled(names[n], codes[n]));
+                long sum = sum(work.apply(names[n], codes[n]));
                 if (first) {
                     sums[n] = sum;
                 } else if (sums[n] != sum) {
@@ -68,6 +83,22 @@ public final class AttachLoad {
         compiler.compile(List.of(SourceFile.fromCode("externs.js", "var module; var exports; function require(name) {}")),
             List.of(SourceFile.fromCode(name, code)), options);
         return compiler.toSource();
+    }
+
+    static String counted(String name, String code) {
+        CharMatcher ends = CharMatcher.inRange('a', 'z').or(CharMatcher.inRange('A', 'Z')).negate();
+        Multiset<String> counts = TreeMultiset.create(Splitter.on(ends).omitEmptyStrings().split(code));
+        ImmutableListMultimap<Integer, String> byLength = Multimaps.index(counts.elementSet(), String::length);
+        JsonObject all = new JsonObject();
+        all.addProperty("name", name);
+        byLength.asMap().forEach((length, words) -> {
+            JsonArray list = new JsonArray();
+            words.stream().filter(word -> counts.count(word) > 1).map(word -> word + counts.count(word)).forEach(list::add);
+            all.add(length.toString(), list);
+        });
+        Gson gson = new GsonBuilder().setPrettyPrinting().create();
+        String written = gson.toJson(all);
+        return JsonParser.parseString(written).equals(all) ? written : "other than what was written";
     }
 
     static long sum(String text) {
@@ -109,16 +140,17 @@ public final class AttachLoad {
 
     public static void main(String[] arguments) throws Exception {
         int workers = Integer.parseInt(arguments[0]);
-        String[] names = new String[arguments.length - 1];
+        BinaryOperator<String> work = arguments[1].equals("words") ? AttachLoad::counted : AttachLoad::compiled;
+        String[] names = new String[arguments.length - 2];
         String[] codes = new String[names.length];
         for (int n = 0; n < names.length; n++) {
-            Path path = Path.of(arguments[n + 1]);
+            Path path = Path.of(arguments[n + 2]);
             names[n] = path.getFileName().toString();
             codes[n] = Files.readString(path);
         }
         List<Worker> all = new ArrayList<>();
         for (int n = 0; n < workers; n++) {
-            all.add(new Worker(n, names, codes));
+            all.add(new Worker(n, work, names, codes));
         }
         all.forEach(Thread::start);
         Thread visitors = new Visitors();

@@ -3,11 +3,12 @@
 
 attach.py TIMES PAIRS JAVA...
 
-The program is scripts/jvm/AttachLoad.java: workers that compile JavaScript with the Closure Compiler, and threads that come and go. `anrscope attach` records it
+The program is scripts/jvm/AttachLoad.java, of which workers compile JavaScript with the Closure Compiler, and threads come and go. `anrscope attach` records it
 TIMES times for 300 ms. Beside it runs another process of the program, in which a Java agent (Retransform.java) changes the same classes and restores them, as often:
 what grows in both is the JVM's. That is done with each JAVA, with those after the first 0.2 TIMES.
 
-Then the speed, with the first of them. PAIRS times, three processes run in the same time: one is attached to five times, in one the Java agent changes and restores
+Then the speed, with the first of them, and with workers that count words, for which the JVM's compilers settle in seconds; for the Closure Compiler they need minutes,
+from the start as from an attachment on. PAIRS times, three processes run in the same time: one is attached to five times, in one the Java agent changes and restores
 the classes five times, one is left alone. All count their rounds, and the CPU time that these take, before and after, in the same windows of time. The quotient of the
 quotients is what the attachments have left behind, and what the Java agent has.
 """
@@ -28,10 +29,13 @@ public final class MethodBeat {
     public static void o(int id) {}
 }
 """
-# Rounds until the compiler has settled, for each worker, at the start and after attachments: at 100 rounds one takes twice the CPU time, and from 450 on it is even.
-WARM_UP = int(os.environ.get("ANRSCOPE_WARM_UP", "600"))
-# Rounds of a window, for each worker.
-WINDOW = int(os.environ.get("ANRSCOPE_WINDOW", "150"))
+# Rounds of `compile` before the first attachment, for each worker.
+FIRST = 150
+# Rounds of `words` until the JVM's compilers have settled, for each worker, at the start and after attachments: several times what they need.
+WARM_UP = int(os.environ.get("ANRSCOPE_WARM_UP", "15000"))
+# Rounds of a window, for each worker, and how many windows.
+WINDOW = int(os.environ.get("ANRSCOPE_WINDOW", "3000"))
+WINDOWS = 3
 # What may be left of the speed.
 SLOWER = 1.02
 
@@ -39,8 +43,8 @@ SLOWER = 1.02
 class Load:
     """The program."""
 
-    def __init__(self, java, classes, workers, *options):
-        command = [java, *HEAP, *options, "-cp", classes + ":" + COMPILER, "AttachLoad", str(workers), *FILES]
+    def __init__(self, java, classes, workers, work, *options):
+        command = [java, *HEAP, *options, "-cp", classes + ":" + COMPILER, "AttachLoad", str(workers), work, *FILES]
         self.workers = workers
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.pid = self.process.pid
@@ -83,12 +87,15 @@ def wait_for(loads, rounds):
         time.sleep(0.1)
 
 
-def window(loads):
-    """The CPU time of a round of each, in the same window, s."""
-    before = [load.count() for load in loads]
-    wait_for(loads, WINDOW)
-    after = [load.count() for load in loads]
-    return [(b[1] - a[1]) / (b[0] - a[0]) for a, b in zip(before, after)]
+def settled(loads):
+    """The CPU time of a round of each, once the compilers have settled, s: the median of windows of time that are the same for all."""
+    wait_for(loads, WARM_UP)
+    counts = [[load.count() for load in loads]]
+    for _ in range(WINDOWS):
+        wait_for(loads, WINDOW)
+        counts.append([load.count() for load in loads])
+    took = [[(b[1] - a[1]) / (b[0] - a[0]) for a, b in zip(*two)] for two in zip(counts, counts[1:])]
+    return [statistics.median(each) for each in zip(*took)]
 
 
 def attach(load, out):
@@ -137,9 +144,9 @@ def many(java, classes, work, times, expected):
     failures, samples, beside, slices, took = [], [], [], [], []
     # Java 21 and later warn about agents without this, and earlier ones do not know it before 9.
     options = ["-XX:NativeMemoryTracking=summary", "-XX:+EnableDynamicAgentLoading", "-XX:+IgnoreUnrecognizedVMOptions"]
-    load = Load(java, classes, 2, *options)
-    control = Load(java, classes, 1, *options, "-javaagent:%s/retransform.jar=%s/instrumented.jar" % (work, work))
-    wait_for([load, control], WARM_UP // 4)
+    load = Load(java, classes, 2, "compile", *options)
+    control = Load(java, classes, 1, "compile", *options, "-javaagent:%s/retransform.jar=%s/instrumented.jar" % (work, work))
+    wait_for([load, control], FIRST)
     every = max(times // 10, 1)
     for n in range(1, times + 1):
         out = "%s/%d.pftrace" % (work, n)
@@ -184,18 +191,16 @@ def many(java, classes, work, times, expected):
 
 def pair(java, classes, work, expected):
     """How much CPU time a round takes after five attachments, and after five changes by the Java agent, against before and against the process that is left alone."""
-    changed = Load(java, classes, 1, "-javaagent:%s/retransform.jar=%s/instrumented.jar" % (work, work))
-    loads = [Load(java, classes, 1), changed, Load(java, classes, 1)]
-    wait_for(loads, WARM_UP)
-    before = window(loads)
+    changed = Load(java, classes, 1, "words", "-javaagent:%s/retransform.jar=%s/instrumented.jar" % (work, work))
+    loads = [Load(java, classes, 1, "words"), changed, Load(java, classes, 1, "words")]
+    before = settled(loads)
     failures = []
     for n in range(5):
         with changed.retransformed():
             done = attach(loads[0], work + "/pair.pftrace")
         if done.returncode != 0:
             failures.append("an attachment ended with %d: %s" % (done.returncode, done.stderr))
-    wait_for(loads, WARM_UP)
-    after = window(loads)
+    after = settled(loads)
     for n, load in enumerate(loads):
         code, results, err = load.end()
         # Java 21 and later warn about the agent.
@@ -203,7 +208,7 @@ def pair(java, classes, work, expected):
             failures.append("the program ended with %s" % [code, results, err])
     slower = [a / b for a, b in zip(after, before)]
     ratios = [slower[0] / slower[2], slower[1] / slower[2], slower[0] / slower[1]]
-    times = ", ".join("%s %.1f and %.1f" % (name, b * 1e3, a * 1e3) for name, b, a in zip(("attached to", "Java agent", "left alone"), before, after))
+    times = ", ".join("%s %.4f and %.4f" % (name, b * 1e3, a * 1e3) for name, b, a in zip(("attached to", "Java agent", "left alone"), before, after))
     print("  CPU time of a round before and after, ms: %s: attached to %.3f, Java agent %.3f, one against the other %.3f" % (times, *ratios), flush=True)
     return failures, ratios
 
@@ -224,28 +229,33 @@ def compile_all(work):
     return classes
 
 
+def alone(java, classes, work):
+    """The results of so many workers by themselves."""
+    plain = Load(java, classes, 2, work)
+    wait_for([plain], 2)
+    code, results, err = plain.end()
+    if code != 0 or err or not any(" wrong 0" in line for line in results):
+        sys.exit("by itself the program ends with %s" % [code, results, err])
+    return lambda workers: [line for line in results if int(line.split()[1].split("-")[1]) < workers]
+
+
 def main():
     times, pairs, javas = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     work = tempfile.mkdtemp(prefix="anrscope-attach-")
     memory, ratios = [], []
     try:
         classes = compile_all(work)
-        plain = Load(javas[0], classes, 2)
-        wait_for([plain], 2)
-        code, results, err = plain.end()
-        if code != 0 or err or not any(" wrong 0" in line for line in results):
-            sys.exit("by itself the program ends with %s" % [code, results, err])
-        expected = lambda workers: [line for line in results if int(line.split()[1].split("-")[1]) < workers]
+        compiled, counted = alone(javas[0], classes, "compile"), alone(javas[0], classes, "words")
         failures = []
         for java in javas if times else []:
             count = times if java == javas[0] else times // 5
             print("Java " + version(java), flush=True)
-            failed, grown = many(java, classes, work, count, expected)
+            failed, grown = many(java, classes, work, count, compiled)
             failures += failed
             if grown:
                 memory.append("Java %s: metaspace %.1f MB after half of them, %.1f at the end, and %.1f and %.1f in a process whose classes a Java agent changes as often" % (version(java), *grown))
         for _ in range(pairs):
-            failed, found = pair(javas[0], classes, work, expected)
+            failed, found = pair(javas[0], classes, work, counted)
             failures += failed
             ratios.append(found)
         attached, agent, against = [statistics.median(each) for each in zip(*ratios)] if ratios else (1, 1, 1)
