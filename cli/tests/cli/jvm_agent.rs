@@ -112,6 +112,25 @@ fn a_program_that_hangs_until_it_is_ended_has_its_answer() {
 }
 
 #[test]
+fn the_advice_is_that_for_a_program_without_messages() {
+    let programs = Programs::build();
+    let source = programs.directory.file(
+        "rests/Rests.java",
+        "public class Rests { static void rest() throws Exception { Thread.sleep(100_000); } \
+         public static void main(String[] a) throws Exception { Thread ends = new Thread(() -> { \
+         try { Thread.sleep(6_000); } catch (InterruptedException e) { return; } System.exit(0); }); \
+         ends.setDaemon(true); ends.start(); rest(); } }",
+    );
+    compile_files(&[&source], &programs.directory.path().join("classes"));
+    let trace = programs.name("rests.pftrace");
+    programs.shown(&["-o", &trace], &["-cp", "classes", "Rests"]);
+    let page = run(["report", &programs.name("rests.anrscope")]).ok(&[]);
+    for text in ["THREAD.SLEEP", "Rests.rest", "Do not sleep for a fixed time: wait for the event itself."] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+}
+
+#[test]
 fn archives_of_classes_are_left_out_where_they_can_be_and_refused_where_not() {
     let programs = Programs::build();
     let classes = programs.name("classes");

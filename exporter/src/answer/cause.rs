@@ -74,7 +74,7 @@ impl Cause {
             evidence: evidence.into_iter().chain(facts.system_request()).collect(),
             root: super::root::of(facts, id).map(|site| site.name).or_else(|| facts.message.clone()),
             also: also(id),
-            next: id.next(),
+            next: if facts.on_jvm { id.next_on_jvm() } else { id.next() },
             component: facts.component(),
         }
     }

@@ -14,6 +14,7 @@ mod dumped_main;
 mod dumped_why;
 mod id;
 mod json;
+mod jvm_advice;
 mod kind;
 mod lines;
 pub(crate) mod native_summary;

@@ -134,6 +134,8 @@ pub(crate) struct Observed {
     pub(crate) subject: Option<Subject>,
     /// What the native stacks of the thread that hung show.
     pub(crate) native: Option<NativeSummary>,
+    /// Whether it is a program on a JVM, without Android and without messages.
+    pub(crate) on_jvm: bool,
     /// The finding about a thread that missed its heartbeat, if that is what the facts are about.
     pub(crate) missed_beat: Option<String>,
 }
@@ -260,7 +262,8 @@ impl Observed {
             _ => None,
         };
         let anr = dump.subject.is_some() || dump.anr_process().is_some();
-        let mut found = Self { hung: true, anr: others.is_none() && anr, others, ..Self::default() };
+        let on_jvm = dump.is_of_a_jvm();
+        let mut found = Self { hung: true, anr: others.is_none() && anr, others, on_jvm, ..Self::default() };
         found.set_dump(0, dump, None);
         found
     }

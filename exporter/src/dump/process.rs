@@ -6,7 +6,7 @@
 //! `ProcessErrorStateRecord.appNotResponding` (Android 7 to 16) puts the process that did not respond first
 //! into the list.
 
-use super::model::{Dump, Section, SectionKind};
+use super::model::{Dump, Section, SectionKind, Thread, ThreadForm};
 
 /// The process that did not respond.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -84,6 +84,13 @@ impl Dump {
             .find(|s| s.main().is_some_and(|main| main.attached))
             .or_else(|| sections().find(|s| s.main().is_some()))
             .or_else(|| sections().next())
+    }
+
+    /// Whether its threads are those of a program on a JVM.
+    pub(crate) fn is_of_a_jvm(&self) -> bool {
+        let of_hotspot =
+            |thread: &Thread| matches!(thread.form, ThreadForm::HotSpot | ThreadForm::HotSpotFile);
+        self.answer().is_some_and(|section| section.threads.iter().any(of_hotspot))
     }
 
     /// Where in the kernel the threads of this process wait.

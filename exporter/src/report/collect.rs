@@ -182,6 +182,7 @@ pub(super) fn build<S: Source + ?Sized>(
             noticed: missed.until,
             native: super::native::summary(&native, missed.tid, span, &name_of),
             missed_beat: Some(missed.words()),
+            on_jvm: observed.on_jvm,
             ..Observed::default()
         };
         beat_span = Some(Span {
@@ -333,8 +334,14 @@ fn observed<S: Source + ?Sized>(
     let captured = incidents.captures.last().map(|capture| capture.at);
     let at = detected.or(others.as_ref().map(|(at, _)| *at)).or(captured);
     let noticed = hang.map(|h| h.at).or(at).unwrap_or(end);
-    let mut facts =
-        Observed { noticed, since: noticed, anr: !incidents.anrs.is_empty(), others, ..Observed::default() };
+    let mut facts = Observed {
+        noticed,
+        since: noticed,
+        anr: !incidents.anrs.is_empty(),
+        others,
+        on_jvm: sections.process.is_off_android() && !walk.has_messages(),
+        ..Observed::default()
+    };
     if let Some(hang) = hang {
         hang.observe(&mut facts);
         facts.waits = wait_sums(recording, walk, hang);

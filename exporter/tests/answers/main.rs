@@ -16,9 +16,9 @@ mod truth;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use exporter::MethodMap;
 use exporter::dump::Dump;
 use exporter::report::CauseId;
+use exporter::{Answer, MethodMap};
 use scenario::Case;
 use serde_json::Value;
 use trace_format::Recording;
@@ -151,6 +151,18 @@ fn write(name: &str, text: &str) {
 /// A recording with the same facts of an ANR as the dump.
 fn recording_with(dump: &art::Art, elsewhere: bool) -> Recording<Vec<u8>> {
     Recording::open(recorded::with_dump(dump, elsewhere)).unwrap()
+}
+
+#[test]
+fn the_advice_is_that_of_the_system() {
+    for case in art_cases() {
+        let cause = Answer::from(&read(&case.name, &art::dump(&case.lines).text)).cause;
+        assert_eq!(cause.next, cause.id.next(), "{}", case.name);
+    }
+    for case in scenario::cases(JVM).0 {
+        let cause = Answer::from(&read(&case.name, &jvm::dump(&case.lines))).cause;
+        assert_eq!(cause.next, cause.id.next_on_jvm(), "{}", case.name);
+    }
 }
 
 #[test]

@@ -18,6 +18,14 @@ fn causes() -> String {
     out
 }
 
+fn on_a_jvm() -> String {
+    let mut out = String::from("| id | what to do |\n| --- | --- |\n");
+    for cause in CauseId::ALL.into_iter().filter(|cause| cause.next_on_jvm() != cause.next()) {
+        let _ = writeln!(out, "| `{}` | {} |", cause.word(), cause.next_on_jvm());
+    }
+    out
+}
+
 fn rules() -> String {
     let mut out = String::from("| | cause | confidence | when |\n| --- | --- | --- | --- |\n");
     for (n, rule) in RULES.iter().enumerate() {
@@ -31,11 +39,13 @@ fn page() -> String {
     format!(
         "# Why main did not come back\n\nThis page lists the causes that `anrscope report`, `dump`, groups, fleet rows and traces name, what to do \
          about each, and the rules that decide. `ANRSCOPE_WRITE_DOCS=1 cargo test -p anrscope-exporter --test answers` writes it.\n\n## The causes\n\n{}\n\
+         In a program on a JVM, which has no main thread that must respond to a user, the advice for these is:\n\n{}\n\
          ## The rules\n\nThe rules are rows of a table (`exporter/src/answer/rules.rs`), asked in this order. The first that holds is the cause; \
          those that hold after it are listed as *also possible*. Thread state and CPU time come before samples. No row concludes from \
          what is missing: if no rule holds, the cause is `unknown`, and the report says what to record. \
          [How often the answers are right](evidence/answers.md).\n\n{}",
         causes(),
+        on_a_jvm(),
         rules()
     )
 }

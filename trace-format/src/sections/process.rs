@@ -101,6 +101,12 @@ impl Process {
         })
     }
 
+    /// Whether it ran on another system than Android.
+    #[must_use]
+    pub fn is_off_android(&self) -> bool {
+        self.os.as_deref() == Some("linux") && self.sdk.is_none()
+    }
+
     /// Adds values from a later section where they are not known yet.
     pub fn complete(&mut self, later: Self) {
         macro_rules! take {
