@@ -192,7 +192,7 @@ impl Agent {
             Loader::Finds if is_of_jdk => return self.decided(name, class, self.live.jdk_class(class.bytes)),
             Loader::Finds => {}
             Loader::Jdk | Loader::Blind => return None,
-            Loader::Unasked => {
+            Loader::Unasked | Loader::Silent => {
                 if !redefined {
                     self.leave(loaders, name);
                 }
@@ -261,25 +261,21 @@ impl Agent {
             return None;
         }
         let loader = self.jvmti.loader(class).ok()?;
-        if self.finds(java, loaders, loader, name) {
+        let known = loaders.ask(java, self.jvmti, loader);
+        if self.changes(known, name) {
             self.keep_flags(class);
             if let Err(failed) = self.jvmti.retransform(&[class]) {
                 self.skips.add(name, &failed);
             }
         } else {
-            self.skips.add(name, &"its class loader does not find dev.anrscope.MethodBeat");
+            self.skips.add(name, &known.why_unchanged());
         }
         Some(())
     }
 
-    /// Whether a class of this loader is changed: the loader finds the recorder's class, or is one of the JDK whose class was chosen. Runs
-    /// Java code.
-    pub(crate) fn finds(&self, java: Java, loaders: &Loaders, loader: jobject, name: &str) -> bool {
-        let known = match loaders.of(java, self.jvmti, loader) {
-            Loader::Unasked => loaders.ask(java, self.jvmti, loader),
-            known => known,
-        };
-        known == Loader::Finds || known == Loader::Jdk && self.is_chosen(name.as_bytes())
+    /// Whether a class of such a loader is changed: the loader finds the recorder's class, or is one of the JDK whose class was chosen.
+    pub(crate) fn changes(&self, loader: Loader, name: &str) -> bool {
+        loader == Loader::Finds || loader == Loader::Jdk && self.is_chosen(name.as_bytes())
     }
 
     /// Notes that the class is changed after it was loaded.

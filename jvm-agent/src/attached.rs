@@ -14,14 +14,14 @@ use jni::sys::jclass;
 
 use crate::agent::{Agent, Mode};
 use crate::client_watch;
-use crate::java::Java;
+use crate::java::{Java, Vm};
 use crate::loaded::{self, State};
-use crate::loaders::is_of_jdk;
+use crate::loaders::{Loader, is_of_jdk};
 use crate::notices;
 use crate::running_loops;
 use crate::runtime_classes::Refused;
 use crate::settings::Settings;
-use crate::threads::{self, Vm};
+use crate::threads;
 
 /// The number of the last attachment. Held during a command, since the end of a client comes at any time.
 static ATTACHMENT: Mutex<u64> = Mutex::new(0);
@@ -180,7 +180,13 @@ pub(crate) fn change(agent: &Agent, java: Java) {
         let Ok(loader) = jvmti.loader(class) else { continue };
         let is_changed = (!loader.is_null() || agent.is_chosen(name.as_bytes()))
             && loaded::state(jvmti, class) != State::Fixed
-            && agent.finds(java, loaders, loader, &name);
+            && {
+                let known = loaders.ask_elsewhere(java, jvmti, loader);
+                if known == Loader::Silent {
+                    agent.skips.add(&name, &known.why_unchanged());
+                }
+                agent.changes(known, &name)
+            };
         java.forget(loader);
         if !is_changed {
             continue;

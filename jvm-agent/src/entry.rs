@@ -10,12 +10,11 @@ use jni::sys::{JNI_ERR, JNI_OK, JNIEnv, JavaVM, jclass, jint, jobject};
 use crate::agent::{Agent, Mode, Shown};
 use crate::attached::{self, Command};
 use crate::environment::Environment;
-use crate::java::Java;
+use crate::java::{Java, Vm};
 use crate::jvmti::{Callbacks, Env, event, jthread};
 use crate::notices;
 use crate::runtime_classes::Refused;
 use crate::settings::Settings;
-use crate::threads::Vm;
 
 static AGENT: OnceLock<Agent> = OnceLock::new();
 

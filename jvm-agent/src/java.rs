@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::ptr::null_mut;
 
-use jni::sys::{JNI_OK, JNIEnv, JNINativeMethod, jclass, jmethodID, jobject, jvalue};
+use jni::sys::{JNI_OK, JNIEnv, JNINativeMethod, JavaVM, jclass, jmethodID, jobject, jvalue};
 use trace_runtime::NativeMethod;
 
 /// The calling thread's JNI environment, for the duration of an event.
@@ -170,6 +170,17 @@ impl Java {
         call!(self, v1_2.DeleteLocalRef(object));
     }
 
+    /// The JVM.
+    pub(crate) fn vm(self) -> Option<Vm> {
+        let mut vm = null_mut();
+        (call!(self, v1_2.GetJavaVM(&raw mut vm)) == JNI_OK).then_some(Vm(vm))
+    }
+
+    /// Gives a global reference back, which is not used any more.
+    pub(crate) fn forget_global(self, object: Global) {
+        call!(self, v1_2.DeleteGlobalRef(object.0));
+    }
+
     /// A reference that lasts beyond the event.
     pub(crate) fn global(self, object: jobject) -> Option<Global> {
         let global = call!(self, v1_2.NewGlobalRef(object));
@@ -177,7 +188,7 @@ impl Java {
     }
 }
 
-/// A reference that is never given back.
+/// A reference that is valid until it is given back, which few are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Global(pub(crate) jobject);
 
@@ -185,3 +196,18 @@ pub(crate) struct Global(pub(crate) jobject);
 unsafe impl Send for Global {}
 // SAFETY: as above.
 unsafe impl Sync for Global {}
+
+/// The JVM of this process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Vm(pub(crate) *mut JavaVM);
+
+// SAFETY: a JVM's invocation interface may be used on every thread (JNI specification, "The Invocation API").
+unsafe impl Send for Vm {}
+
+impl Vm {
+    /// # Safety
+    /// `vm` must be the JVM that has called the agent.
+    pub(crate) unsafe fn new(vm: *mut JavaVM) -> Self {
+        Self(vm)
+    }
+}

@@ -9,14 +9,19 @@
 use std::collections::HashSet;
 use std::ffi::CStr;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use jni::sys::{jclass, jlong, jobject, jvalue};
 
 use crate::environment::{Environment, MethodId};
 use crate::java::{Global, Java};
+use crate::threads;
 
 /// The deepest chain of parents that is followed.
 const MAX_DEPTH: i32 = 100;
+
+/// How long a loader may take to answer. It loads one small class, or does not find it.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
 
 const LOAD_CLASS: [(&CStr, &CStr); 2] = [
     (c"loadClass", c"(Ljava/lang/String;Z)Ljava/lang/Class;"),
@@ -34,6 +39,8 @@ pub(crate) enum Loader {
     Blind,
     /// It has to be asked.
     Unasked,
+    /// It was asked, and has not answered yet: another thread has its lock, and may have it for ever.
+    Silent,
 }
 
 impl Loader {
@@ -43,11 +50,22 @@ impl Loader {
             Self::Blind => 2,
             Self::Unasked => 3,
             Self::Jdk => 4,
+            Self::Silent => 5,
+        }
+    }
+
+    /// Why its classes stay as they are.
+    pub(crate) fn why_unchanged(self) -> &'static str {
+        match self {
+            Self::Silent => "another thread holds the lock of its class loader",
+            _ => "its class loader does not find dev.anrscope.MethodBeat",
         }
     }
 
     fn of_tag(tag: jlong) -> Option<Self> {
-        [Self::Finds, Self::Blind, Self::Unasked, Self::Jdk].into_iter().find(|loader| loader.tag() == tag)
+        [Self::Finds, Self::Blind, Self::Unasked, Self::Jdk, Self::Silent]
+            .into_iter()
+            .find(|loader| loader.tag() == tag)
     }
 }
 
@@ -104,7 +122,7 @@ impl Loaders {
         for _ in 0..MAX_DEPTH {
             match Loader::of_tag(jvmti.tag(here)) {
                 Some(Loader::Finds | Loader::Jdk) => return true,
-                Some(Loader::Blind | Loader::Unasked) => return false,
+                Some(Loader::Blind | Loader::Unasked | Loader::Silent) => return false,
                 None => {}
             }
             let class = java.class_of(here);
@@ -137,12 +155,50 @@ impl Loaders {
         self.left.lock().unwrap_or_else(PoisonError::into_inner).remove(name)
     }
 
-    /// Asks a loader, if that was not done. Runs Java code.
+    /// What is known about a loader, which is asked if that was not done. Runs Java code on this thread, which must be one of the program's that would load the
+    /// class next.
     pub(crate) fn ask(&self, java: Java, jvmti: Environment, loader: jobject) -> Loader {
-        match Loader::of_tag(jvmti.tag(loader)) {
-            Some(known) if known != Loader::Unasked => return known,
-            _ => {}
+        match self.of(java, jvmti, loader) {
+            Loader::Unasked => self.question().put(java, jvmti, loader),
+            known => known,
         }
+    }
+
+    /// As [`ask`](Self::ask), but on a thread of its own and for a limited time: this thread is one that the JVM needs, such as the one that tools attach by, and
+    /// the loader's lock may be part of a deadlock.
+    pub(crate) fn ask_elsewhere(&self, java: Java, jvmti: Environment, loader: jobject) -> Loader {
+        let known = self.of(java, jvmti, loader);
+        let Some((vm, kept)) =
+            Some(()).filter(|()| known == Loader::Unasked).and_then(|()| java.vm().zip(java.global(loader)))
+        else {
+            return known;
+        };
+        jvmti.set_tag(loader, Loader::Silent.tag());
+        let question = self.question();
+        let answer = threads::within(vm, ANSWERS_WITHIN, move |java| {
+            // The answer counts also if it comes later.
+            let answer = question.put(java, jvmti, kept.0);
+            java.forget_global(kept);
+            answer
+        });
+        answer.unwrap_or(Loader::Silent)
+    }
+
+    fn question(&self) -> Question {
+        Question { class: self.class, method_beat: self.method_beat }
+    }
+}
+
+/// What is asked: whether it finds this class.
+#[derive(Clone, Copy)]
+struct Question {
+    class: Global,
+    method_beat: Global,
+}
+
+impl Question {
+    /// Asks a loader. Runs Java code.
+    fn put(self, java: Java, jvmti: Environment, loader: jobject) -> Loader {
         let found = java.string("dev.anrscope.MethodBeat").and_then(|name| {
             let descriptor = c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;";
             let arguments = [jvalue { l: name }, jvalue { z: false }, jvalue { l: loader }];
@@ -170,7 +226,7 @@ mod tests {
 
     #[test]
     fn tags_stand_for_loaders_and_none_for_a_new_one() {
-        for loader in [Loader::Jdk, Loader::Finds, Loader::Blind, Loader::Unasked] {
+        for loader in [Loader::Jdk, Loader::Finds, Loader::Blind, Loader::Unasked, Loader::Silent] {
             assert_eq!(Loader::of_tag(loader.tag()), Some(loader));
         }
         assert_eq!(Loader::of_tag(0), None);

@@ -3,10 +3,13 @@
 use std::ffi::c_void;
 use std::fs;
 use std::ptr::null_mut;
+use std::sync::mpsc;
+use std::thread::Builder;
+use std::time::Duration;
 
-use jni::sys::{JNI_OK, JavaVM, JavaVMAttachArgs};
+use jni::sys::{JNI_OK, JavaVMAttachArgs};
 
-use crate::java::Java;
+use crate::java::{Java, Vm};
 use crate::jvmti::VERSION_JNI_1_6;
 
 /// The kernel's id of the thread that runs `main`.
@@ -33,47 +36,46 @@ fn started(tid: u32) -> u64 {
     behind_name.split_whitespace().nth(19).and_then(|field| field.parse().ok()).unwrap_or(u64::MAX)
 }
 
-/// The JVM of this process.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Vm(*mut JavaVM);
-
-// SAFETY: a JVM's invocation interface may be used on every thread (JNI specification, "The Invocation API").
-unsafe impl Send for Vm {}
-
-impl Vm {
-    /// # Safety
-    /// `vm` must be the JVM that has called the agent.
-    pub(crate) unsafe fn new(vm: *mut JavaVM) -> Self {
-        Self(vm)
-    }
-}
-
 /// Runs `work` on a thread of its own that the JVM knows, and waits for it. `None` if there is no such thread, or it
 /// panicked.
 pub(crate) fn on_own_thread<R: Send>(vm: Vm, work: impl FnOnce(Java) -> R + Send) -> Option<R> {
-    std::thread::scope(|scope| {
-        let body = move || {
-            let Vm(vm) = { vm };
-            let mut env: *mut c_void = null_mut();
-            let mut arguments = JavaVMAttachArgs {
-                version: VERSION_JNI_1_6,
-                name: c"anrscope-agent".as_ptr().cast_mut(),
-                group: null_mut(),
-            };
-            // SAFETY: the JVM's own table; the function writes one pointer and reads the arguments.
-            let attached = unsafe {
-                ((**vm).v1_4.AttachCurrentThreadAsDaemon)(vm, &raw mut env, (&raw mut arguments).cast())
-            };
-            if attached != JNI_OK {
-                return None;
-            }
-            // SAFETY: the environment is this thread's until it detaches.
-            let result = unsafe { Java::new(env.cast()) }.map(work);
-            // SAFETY: the thread is attached, and uses nothing of the JVM after this.
-            unsafe { ((**vm).v1_2.DetachCurrentThread)(vm) };
-            result
-        };
-        let thread = std::thread::Builder::new().name("anrscope-agent".into()).spawn_scoped(scope, body);
-        thread.ok()?.join().ok().flatten()
-    })
+    std::thread::scope(|scope| own().spawn_scoped(scope, move || known(vm, work)).ok()?.join().ok().flatten())
+}
+
+/// The same, but `None` too if it takes longer than `limit`: then it goes on.
+pub(crate) fn within<R: Send + 'static>(
+    vm: Vm,
+    limit: Duration,
+    work: impl FnOnce(Java) -> R + Send + 'static,
+) -> Option<R> {
+    let (sender, receiver) = mpsc::channel();
+    let body = move || known(vm, work).into_iter().for_each(|result| drop(sender.send(result)));
+    own().spawn(body).ok()?;
+    receiver.recv_timeout(limit).ok()
+}
+
+fn own() -> Builder {
+    Builder::new().name("anrscope-agent".into())
+}
+
+/// Runs `work` on this thread, which the JVM knows meanwhile.
+fn known<R>(vm: Vm, work: impl FnOnce(Java) -> R) -> Option<R> {
+    let Vm(vm) = vm;
+    let mut env: *mut c_void = null_mut();
+    let mut arguments = JavaVMAttachArgs {
+        version: VERSION_JNI_1_6,
+        name: c"anrscope-agent".as_ptr().cast_mut(),
+        group: null_mut(),
+    };
+    // SAFETY: the JVM's own table; the function writes one pointer and reads the arguments.
+    let attached =
+        unsafe { ((**vm).v1_4.AttachCurrentThreadAsDaemon)(vm, &raw mut env, (&raw mut arguments).cast()) };
+    if attached != JNI_OK {
+        return None;
+    }
+    // SAFETY: the environment is this thread's until it detaches.
+    let result = unsafe { Java::new(env.cast()) }.map(work);
+    // SAFETY: the thread is attached, and uses nothing of the JVM after this.
+    unsafe { ((**vm).v1_2.DetachCurrentThread)(vm) };
+    result
 }

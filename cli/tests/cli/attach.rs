@@ -231,6 +231,39 @@ fn a_program_that_hangs_has_its_answer() {
     shown.ok(&["no call began while it was recorded; main, as a thread dump", "Calls.main"]);
 }
 
+/// A class loader that does not ask its parents for everything, and whose lock another thread holds for ever.
+const LOCKED: &str = "import java.net.*; import java.util.concurrent.*; public class Locked { \
+    static final class Own extends URLClassLoader { Own(URL url) { super(new URL[] {url}, Locked.class.getClassLoader()); } \
+        @Override protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException { \
+        if (!name.equals(\"Inner\")) { return super.loadClass(name, resolve); } \
+        Class<?> here = findLoadedClass(name); return here != null ? here : findClass(name); } } \
+    public static void main(String[] a) throws Exception { \
+        Own own = new Own(new java.io.File(\"inner/\").toURI().toURL()); \
+        Runnable inner = (Runnable) own.loadClass(\"Inner\").getDeclaredConstructor().newInstance(); \
+        CountDownLatch held = new CountDownLatch(1); Thread owner = new Thread(() -> { synchronized (own) { held.countDown(); \
+        try { Thread.sleep(600_000); } catch (InterruptedException e) { return; } } }); owner.setDaemon(true); owner.start(); held.await(); \
+        inner.run(); System.out.println(90); while (true) { call(inner); } } \
+    static void call(Runnable inner) throws Exception { inner.run(); Thread.sleep(1); } }";
+
+#[test]
+fn a_class_loader_that_is_locked_holds_nothing_up() {
+    let directory = TempDir::new();
+    let source = directory.file("Locked.java", LOCKED);
+    compile_files(&[&source], &directory.path().join("classes"));
+    let inner = "public class Inner implements Runnable { public void run() { } }";
+    compile_files(&[&directory.file("Inner.java", inner)], &directory.path().join("inner"));
+    let program =
+        Program::run_by(java(), &directory, &["-XX:+EnableDynamicAgentLoading", "-cp", "classes", "Locked"]);
+    let pid = program.child.id().to_string();
+    // The thread by which tools attach is free afterwards, so that the next ones succeed.
+    for name in ["one.pftrace", "two.pftrace"] {
+        let shown = run(["attach", &pid, "--for", "300ms", "-o", &directory.name(name)]);
+        shown.ok(&["Inner runs untraced: another thread holds the lock of its class loader", name]);
+        let query = "select count(*) as n from slice where name = 'Locked.call'";
+        assert!(engine::rows(Path::new(&directory.name(name)), query)[0]["n"].as_u64().unwrap() > 10);
+    }
+}
+
 /// Java 24 and later print a warning of the first use of sun.misc.Unsafe, which coarse events are written by.
 #[test]
 fn a_jvm_that_warns_of_unsafe_records_coarse_events_and_prints_nothing() {
