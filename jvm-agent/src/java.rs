@@ -199,7 +199,7 @@ unsafe impl Sync for Global {}
 
 /// The JVM of this process.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Vm(pub(crate) *mut JavaVM);
+pub(crate) struct Vm(*mut JavaVM);
 
 // SAFETY: a JVM's invocation interface may be used on every thread (JNI specification, "The Invocation API").
 unsafe impl Send for Vm {}
@@ -209,5 +209,10 @@ impl Vm {
     /// `vm` must be the JVM that has called the agent.
     pub(crate) unsafe fn new(vm: *mut JavaVM) -> Self {
         Self(vm)
+    }
+
+    /// Its table of functions, which is valid until the JVM ends.
+    pub(crate) fn table(self) -> *mut JavaVM {
+        self.0
     }
 }

@@ -168,11 +168,10 @@ impl Loaders {
     /// the loader's lock may be part of a deadlock.
     pub(crate) fn ask_elsewhere(&self, java: Java, jvmti: Environment, loader: jobject) -> Loader {
         let known = self.of(java, jvmti, loader);
-        let Some((vm, kept)) =
-            Some(()).filter(|()| known == Loader::Unasked).and_then(|()| java.vm().zip(java.global(loader)))
-        else {
+        if known != Loader::Unasked {
             return known;
-        };
+        }
+        let Some((vm, kept)) = java.vm().zip(java.global(loader)) else { return known };
         jvmti.set_tag(loader, Loader::Silent.tag());
         let question = self.question();
         let answer = threads::within(vm, ANSWERS_WITHIN, move |java| {

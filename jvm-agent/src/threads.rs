@@ -39,28 +39,31 @@ fn started(tid: u32) -> u64 {
 /// Runs `work` on a thread of its own that the JVM knows, and waits for it. `None` if there is no such thread, or it
 /// panicked.
 pub(crate) fn on_own_thread<R: Send>(vm: Vm, work: impl FnOnce(Java) -> R + Send) -> Option<R> {
-    std::thread::scope(|scope| own().spawn_scoped(scope, move || known(vm, work)).ok()?.join().ok().flatten())
+    std::thread::scope(|scope| {
+        named().spawn_scoped(scope, move || attached(vm, work)).ok()?.join().ok().flatten()
+    })
 }
 
-/// The same, but `None` too if it takes longer than `limit`: then it goes on.
+/// Runs `work` on a thread of its own that the JVM knows, and waits no longer than `limit`. `None` if it takes longer, and then
+/// `work` goes on; or if there is no such thread, or it panicked.
 pub(crate) fn within<R: Send + 'static>(
     vm: Vm,
     limit: Duration,
     work: impl FnOnce(Java) -> R + Send + 'static,
 ) -> Option<R> {
     let (sender, receiver) = mpsc::channel();
-    let body = move || known(vm, work).into_iter().for_each(|result| drop(sender.send(result)));
-    own().spawn(body).ok()?;
+    let body = move || attached(vm, work).into_iter().for_each(|result| drop(sender.send(result)));
+    named().spawn(body).ok()?;
     receiver.recv_timeout(limit).ok()
 }
 
-fn own() -> Builder {
+fn named() -> Builder {
     Builder::new().name("anrscope-agent".into())
 }
 
-/// Runs `work` on this thread, which the JVM knows meanwhile.
-fn known<R>(vm: Vm, work: impl FnOnce(Java) -> R) -> Option<R> {
-    let Vm(vm) = vm;
+/// Attaches this thread to the JVM as a daemon, runs `work` on it, and detaches it.
+fn attached<R>(vm: Vm, work: impl FnOnce(Java) -> R) -> Option<R> {
+    let vm = vm.table();
     let mut env: *mut c_void = null_mut();
     let mut arguments = JavaVMAttachArgs {
         version: VERSION_JNI_1_6,
@@ -68,9 +71,9 @@ fn known<R>(vm: Vm, work: impl FnOnce(Java) -> R) -> Option<R> {
         group: null_mut(),
     };
     // SAFETY: the JVM's own table; the function writes one pointer and reads the arguments.
-    let attached =
+    let status =
         unsafe { ((**vm).v1_4.AttachCurrentThreadAsDaemon)(vm, &raw mut env, (&raw mut arguments).cast()) };
-    if attached != JNI_OK {
+    if status != JNI_OK {
         return None;
     }
     // SAFETY: the environment is this thread's until it detaches.

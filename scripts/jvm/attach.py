@@ -3,7 +3,7 @@
 
 attach.py TIMES PAIRS JAVA...
 
-The program is scripts/jvm/AttachLoad.java, of which workers compile JavaScript with the Closure Compiler, and threads come and go. `anrscope attach` records it
+The program is scripts/jvm/AttachLoad.java: its workers compile JavaScript with the Closure Compiler, while other threads come and go. `anrscope attach` records it
 TIMES times for 300 ms. Beside it runs another process of the program, in which a Java agent (Retransform.java) changes the same classes and restores them, as often:
 what grows in both is the JVM's. That is done with each JAVA, with those after the first 0.2 TIMES.
 
@@ -145,7 +145,7 @@ def many(java, classes, work, times, expected):
     # Java 21 and later warn about agents without this, and earlier ones do not know it before 9.
     options = ["-XX:NativeMemoryTracking=summary", "-XX:+EnableDynamicAgentLoading", "-XX:+IgnoreUnrecognizedVMOptions"]
     load = Load(java, classes, 2, "compile", *options)
-    control = Load(java, classes, 1, "compile", *options, "-javaagent:%s/retransform.jar=%s/instrumented.jar" % (work, work))
+    control = Load(java, classes, 1, "compile", *options, java_agent(work))
     wait_for([load, control], FIRST)
     every = max(times // 10, 1)
     for n in range(1, times + 1):
@@ -191,7 +191,7 @@ def many(java, classes, work, times, expected):
 
 def pair(java, classes, work, expected):
     """How much CPU time a round takes after five attachments, and after five changes by the Java agent, against before and against the process that is left alone."""
-    changed = Load(java, classes, 1, "words", "-javaagent:%s/retransform.jar=%s/instrumented.jar" % (work, work))
+    changed = Load(java, classes, 1, "words", java_agent(work))
     loads = [Load(java, classes, 1, "words"), changed, Load(java, classes, 1, "words")]
     before = settled(loads)
     failures = []
@@ -213,6 +213,11 @@ def pair(java, classes, work, expected):
     return failures, ratios
 
 
+def java_agent(work):
+    """The option for the other agent, which compile_all makes."""
+    return "-javaagent:%s/retransform.jar=%s/instrumented.jar" % (work, work)
+
+
 def compile_all(work):
     """The program, and the other agent with what it needs."""
     classes, beside = work + "/classes", work + "/beside"
@@ -230,7 +235,7 @@ def compile_all(work):
 
 
 def alone(java, classes, work):
-    """The results of so many workers by themselves."""
+    """A function from a number of workers to the results that they have without any agent."""
     plain = Load(java, classes, 2, work)
     wait_for([plain], 2)
     code, results, err = plain.end()

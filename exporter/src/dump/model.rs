@@ -103,6 +103,18 @@ pub enum ThreadForm {
     Stack,
 }
 
+impl ThreadForm {
+    /// Whether HotSpot itself wrote it, about a program on a JVM.
+    pub(crate) fn is_of_hotspot(self) -> bool {
+        matches!(self, Self::HotSpot | Self::HotSpotFile)
+    }
+
+    /// Whether it has the lines of HotSpot's dumps, as also Android Studio writes them about an app.
+    pub(crate) fn is_like_hotspots(self) -> bool {
+        self.is_of_hotspot() || self == Self::AndroidStudio
+    }
+}
+
 /// One thread.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Thread {
@@ -236,10 +248,7 @@ impl Section {
     #[must_use]
     pub fn main(&self) -> Option<&Thread> {
         let by = |test: &dyn Fn(&Thread) -> bool| self.threads.iter().find(|thread| test(thread));
-        let of_jvm = |t: &Thread| {
-            matches!(t.form, ThreadForm::HotSpot | ThreadForm::HotSpotFile | ThreadForm::AndroidStudio)
-        };
-        if self.threads.first().is_some_and(of_jvm) {
+        if self.threads.first().is_some_and(|thread| thread.form.is_like_hotspots()) {
             return by(&|t| t.name.as_deref() == Some("main"));
         }
         if let Some(first) = self.threads.first().filter(|first| first.form == ThreadForm::Stack) {

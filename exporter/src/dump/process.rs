@@ -6,7 +6,7 @@
 //! `ProcessErrorStateRecord.appNotResponding` (Android 7 to 16) puts the process that did not respond first
 //! into the list.
 
-use super::model::{Dump, Section, SectionKind, Thread, ThreadForm};
+use super::model::{Dump, Section, SectionKind};
 
 /// The process that did not respond.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -88,9 +88,7 @@ impl Dump {
 
     /// Whether its threads are those of a program on a JVM.
     pub(crate) fn is_of_a_jvm(&self) -> bool {
-        let of_hotspot =
-            |thread: &Thread| matches!(thread.form, ThreadForm::HotSpot | ThreadForm::HotSpotFile);
-        self.answer().is_some_and(|section| section.threads.iter().any(of_hotspot))
+        self.answer().is_some_and(|section| section.threads.iter().any(|thread| thread.form.is_of_hotspot()))
     }
 
     /// Where in the kernel the threads of this process wait.

@@ -104,7 +104,7 @@ pub(crate) fn in_words(thread: &Thread, channel: Option<&str>) -> String {
 /// Whether the innermost frame is a native method.
 fn in_native_method(thread: &Thread) -> bool {
     matches!(thread.frames.first(), Some(Frame::Java(java)) if java.place == Place::Native)
-        && matches!(thread.form, ThreadForm::HotSpot | ThreadForm::HotSpotFile)
+        && thread.form.is_of_hotspot()
 }
 
 /// The state as written in the dump.

@@ -101,7 +101,7 @@ impl Process {
         })
     }
 
-    /// Whether it ran on another system than Android.
+    /// Whether it ran on another system than Android. `false` if the system is not known.
     #[must_use]
     pub fn is_off_android(&self) -> bool {
         self.os.as_deref() == Some("linux") && self.sdk.is_none()

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::deadlock::Wait;
 use crate::dump::lock_line::LockKind;
-use crate::dump::model::{Section, Thread, ThreadForm};
+use crate::dump::model::{Section, ThreadForm};
 
 /// Numbers the threads that have no number, and puts the owners into the lock lines.
 pub(in crate::dump) fn resolve(section: &mut Section, waits: &[Wait], named: &[Wait]) {
@@ -28,7 +28,7 @@ pub(in crate::dump) fn resolve(section: &mut Section, waits: &[Wait], named: &[W
         }
     }
     let owners = owners(section);
-    for thread in section.threads.iter_mut().filter(|thread| is_of_jvm(thread)) {
+    for thread in section.threads.iter_mut().filter(|thread| thread.form.is_like_hotspots()) {
         let (Some(tid), form) = (thread.tid, thread.form) else { continue };
         for lock in thread.locks.iter_mut().filter(|lock| lock.owner.is_none()) {
             let Some(address) = lock.address else { continue };
@@ -50,14 +50,12 @@ pub(in crate::dump) fn resolve(section: &mut Section, waits: &[Wait], named: &[W
     }
 }
 
-fn is_of_jvm(thread: &Thread) -> bool {
-    matches!(thread.form, ThreadForm::HotSpot | ThreadForm::HotSpotFile | ThreadForm::AndroidStudio)
-}
-
 /// JDK 7 and Android have no number in the first line, or no unique one, but the graph needs it.
 fn number(section: &mut Section) {
     let mut next = section.threads.iter().filter_map(|thread| thread.tid).max().unwrap_or(0);
-    for thread in section.threads.iter_mut().filter(|thread| is_of_jvm(thread) && thread.attached) {
+    for thread in
+        section.threads.iter_mut().filter(|thread| thread.form.is_like_hotspots() && thread.attached)
+    {
         if thread.tid.is_none() {
             next = next.saturating_add(1);
             thread.tid = Some(next);

@@ -5,7 +5,7 @@ use crate::dump::facts::{self, FactValue};
 use crate::dump::frame::{self, Frame};
 use crate::dump::jvm::deadlock::{self, Deadlocks, Wait};
 use crate::dump::jvm::{self, first_line, owners};
-use crate::dump::model::{Section, Thread, ThreadForm};
+use crate::dump::model::{Section, ThreadForm};
 use crate::dump::{limits, lock_line, section};
 
 /// State of a JVM's dump besides its threads.
@@ -112,7 +112,9 @@ impl Reader {
     }
 
     fn of_jvm_thread(&mut self, text: &str) -> bool {
-        let Some(thread) = self.thread.as_mut().filter(|thread| is_of_jvm(thread)) else { return false };
+        let Some(thread) = self.thread.as_mut().filter(|thread| thread.form.is_like_hotspots()) else {
+            return false;
+        };
         if let Some(state) = jvm::state(text) {
             thread.state = Some(state.to_owned());
             thread.lines.1 = self.number;
@@ -168,15 +170,14 @@ impl Reader {
         let waits = jvm.deadlocks.take().unwrap_or_default().waits;
         let named = std::mem::take(&mut jvm.named);
         jvm.owned = false;
-        if let Some(section) =
-            self.dump.sections.last_mut().filter(|s| s.threads.first().is_some_and(is_of_jvm))
+        if let Some(section) = self
+            .dump
+            .sections
+            .last_mut()
+            .filter(|s| s.threads.first().is_some_and(|thread| thread.form.is_like_hotspots()))
         {
             owners::resolve(section, &waits, &named);
         }
         std::mem::take(&mut self.jvm.complete)
     }
-}
-
-fn is_of_jvm(thread: &Thread) -> bool {
-    matches!(thread.form, ThreadForm::HotSpot | ThreadForm::HotSpotFile | ThreadForm::AndroidStudio)
 }
