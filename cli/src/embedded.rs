@@ -20,10 +20,6 @@ const CLASSES: &[(&str, &[u8])] = &[
         include_bytes!("../../android/method-beat/classes/dev/anrscope/MethodBeat$Name.class"),
     ),
     (
-        "dev/anrscope/MethodBeat$ReadWriteLocks.class",
-        include_bytes!("../../android/method-beat/classes/dev/anrscope/MethodBeat$ReadWriteLocks.class"),
-    ),
-    (
         "com/tencent/matrix/trace/core/AppMethodBeat.class",
         include_bytes!("../../android/method-beat/classes/com/tencent/matrix/trace/core/AppMethodBeat.class"),
     ),

@@ -10,9 +10,9 @@ use crate::hierarchy::Hierarchy;
 use crate::options::Exits;
 use crate::splice::context::{Context, Target};
 use crate::splice::emit::PushId;
+use crate::splice::guard::GuardPool;
 use crate::splice::method::{self, Done, Scratch};
 use crate::splice::report::Inserted;
-use crate::splice::stack_map;
 use crate::splice::waits::ClassWaits;
 use crate::waits::tasks::Tasks;
 use crate::waits::{Catalogue, Waits};
@@ -213,9 +213,9 @@ fn rewrite_with(
 }
 
 /// Rewrites a method, without its waits if they cannot be recorded; then returns the reason too.
-fn rewrite_method(
-    context: Context<'_, '_>,
-    method: &Method<'_>,
+fn rewrite_method<'c>(
+    context: Context<'c, '_>,
+    method: &Method<'c>,
     id: u32,
     scratch: &mut Scratch,
     body: &mut Vec<u8>,
@@ -250,20 +250,21 @@ fn target(
 ) -> Result<(Target, u16), SkipReason> {
     const THROWABLE: &[u8] = b"java/lang/Throwable";
     const FRAMES: &[u8] = b"StackMapTable";
-    let wanted: [&[u8]; 6] = [b"i", b"o", b"(I)V", call_class, THROWABLE, FRAMES];
+    const ERROR: &[u8] = b"java/lang/VirtualMachineError";
+    let wanted: [&[u8]; 9] = [b"i", b"o", b"(I)V", call_class, THROWABLE, FRAMES, ERROR, b"lost", b"I"];
     let found = class.pool.find_texts(wanted);
-    let mut texts = [0; 6];
+    let mut texts = [0; 9];
     for ((slot, text), found) in texts.iter_mut().zip(wanted).zip(found) {
         *slot = match found {
             Some(index) => index,
             None => pool.utf8(text)?,
         };
     }
-    let [i, o, descriptor, call_class, throwable, stack_map_name] = texts;
+    let [i, o, descriptor, call_class, throwable, stack_map_name, error, lost, int] = texts;
     let call_class = pool.class(call_class)?;
     let enter = pool.method(call_class, i, descriptor)?;
     let exit = pool.method(call_class, o, descriptor)?;
     let throwable = pool.class(throwable)?;
-    let handler_types = stack_map::handler_types(throwable);
-    Ok((Target { enter, exit, handler_types, throwable, stack_map_name, exits }, call_class))
+    let guard = GuardPool { lost: pool.field(call_class, lost, int)?, error: pool.class(error)? };
+    Ok((Target { enter, exit, throwable, stack_map_name, exits, guard }, call_class))
 }

@@ -18,14 +18,10 @@ pub(crate) const METHOD_BEAT: &CStr = c"dev/anrscope/MethodBeat";
 const ALLOWS_UNSAFE: &str = "anrscope.unsafe";
 
 /// The classes by their internal names, each before those that use it.
-pub const CLASSES: [(&CStr, &[u8]); 3] = [
+pub const CLASSES: [(&CStr, &[u8]); 2] = [
     (
         c"dev/anrscope/MethodBeat$Name",
         include_bytes!("../../android/method-beat/classes/dev/anrscope/MethodBeat$Name.class"),
-    ),
-    (
-        c"dev/anrscope/MethodBeat$ReadWriteLocks",
-        include_bytes!("../../android/method-beat/classes/dev/anrscope/MethodBeat$ReadWriteLocks.class"),
     ),
     (METHOD_BEAT, include_bytes!("../../android/method-beat/classes/dev/anrscope/MethodBeat.class")),
 ];

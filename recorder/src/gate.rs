@@ -43,6 +43,8 @@ pub(crate) const CLOSED: u64 = 1 << 63;
 pub(crate) const MIGRATE: u32 = 1;
 /// The owner's block may be given to another thread: the owner must ask for it before it writes.
 pub(crate) const CLAIM: u32 = 2;
+/// The end of a call or wait was lost, perhaps the owner's: the owner records it before it writes.
+pub(crate) const LOST_END: u32 = 4;
 
 /// The gate of one thread. Never freed while the thread lives: Java and other threads have its address.
 #[derive(Debug)]
@@ -50,7 +52,7 @@ pub(crate) const CLAIM: u32 = 2;
 pub(crate) struct Gate {
     pub(crate) since: AtomicU64,
     pub(crate) t0: AtomicU64,
-    /// Requests to the owner, to be met before it writes: [`MIGRATE`], [`CLAIM`].
+    /// Requests to the owner, to be met before it writes: [`MIGRATE`], [`CLAIM`], [`LOST_END`].
     pub(crate) asked: AtomicU32,
     /// The ticker is inside.
     pub(crate) ticking: AtomicBool,

@@ -196,9 +196,14 @@ impl Recorder {
 
     /// Asks every writer to migrate its block to the file, which the storage knows.
     pub(crate) fn request_migration(&self) {
-        coarse::MAIN_GATE.ask(gate::MIGRATE);
         self.service_gate.ask(gate::MIGRATE);
-        self.pool.gates(|of_thread| of_thread.ask(gate::MIGRATE));
+        self.ask_all(gate::MIGRATE);
+    }
+
+    /// Requests `what` of every thread of the program.
+    pub(crate) fn ask_all(&self, what: u32) {
+        coarse::MAIN_GATE.ask(what);
+        self.pool.gates(|of_thread| of_thread.ask(what));
     }
 
     /// When recording began, CLOCK_BOOTTIME ns.

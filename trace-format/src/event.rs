@@ -58,6 +58,8 @@ pub mod types {
     pub const FOLDED: u8 = 0x0D;
     /// A step of concurrent work; see [`super::Concurrency`].
     pub const CONCURRENCY: u8 = 0x0E;
+    /// The end of a call or wait was lost, on this thread or another; see [`super::LostEnd`].
+    pub const LOST_END: u8 = 0x0F;
     /// First of the frame stages; see [`super::Stage`].
     pub const STAGE_FIRST: u8 = 0x10;
     /// Last of the frame stages.
@@ -137,6 +139,8 @@ pub enum Event {
     Folded(Folded),
     /// A step of concurrent work.
     Concurrency(Concurrency),
+    /// The end of a call or wait was lost.
+    LostEnd(LostEnd),
     /// The three clocks.
     Clock(Clocks),
     /// SIGQUIT.
@@ -317,6 +321,7 @@ impl Event {
                 typed(false, types::FOLDED, &words[..2 + named])
             }
             Self::Concurrency(step) => typed(false, types::CONCURRENCY, &step.to_words()),
+            Self::LostEnd(end) => typed(false, types::LOST_END, &[u64::from(end.number())]),
             Self::Clock(c) => typed(false, types::CLOCK, &[c.boottime, c.monotonic, c.realtime]),
             Self::Sigquit(s) => typed(
                 false,
@@ -415,6 +420,7 @@ impl Event {
             (types::CONCURRENCY, false) => {
                 Self::Concurrency(Concurrency::from_words(*payload.first_chunk()?))
             }
+            (types::LOST_END, false) => Self::LostEnd(LostEnd::of(lower(p(0)?))),
             (types::CLOCK, false) => {
                 Self::Clock(Clocks { boottime: p(0)?, monotonic: p(1)?, realtime: p(2)? })
             }

@@ -49,7 +49,7 @@ pub use unit::UnitKind;
 pub(crate) use frames::FrameFacts;
 pub(crate) use recorder::{Switch, estimate, first_event, percent};
 pub(crate) use restored::{Restored, Step, name_before};
-pub(crate) use stack::{Open, OpenStack, typed};
+pub(crate) use stack::{Open, OpenStack, still_open, typed};
 pub(crate) use subject::{Subjects, known_form};
 pub(crate) use survey::{LockWait, Survey, last_moment};
 pub(crate) use unit::{Loops, begins, is_message};

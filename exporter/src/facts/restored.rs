@@ -12,14 +12,14 @@
 
 use std::collections::VecDeque;
 
-use trace_format::event::{OpenCalls, types};
+use trace_format::event::{LostEnd, OpenCalls, types};
 use trace_format::{Event, Events, Fault, Item, ReadError, Recording, Source, Thread, ids};
 
 mod switched_off;
 
 use self::switched_off::SwitchedOff;
 use super::recorder::Switch;
-use super::stack::{OpenStack, typed};
+use super::stack::{OpenStack, still_open, typed};
 use super::unit::{begins, ends};
 
 /// Maximum number of calls restored at one gap. No thread nests this deep, but a hostile recording may.
@@ -129,6 +129,7 @@ impl<S: Source + ?Sized> Restored<'_, S> {
             return Some(step);
         }
         match self.events.next()? {
+            Ok(Item::Event { time, event: Event::LostEnd(end) }) => Some(self.lost_end(time, end)),
             Ok(Item::Event { time, event }) => Some(Ok(Step::Event { time, event })),
             Ok(Item::Lost { words }) => Some(self.lost(Step::Lost { words })),
             Ok(Item::Fault(fault)) => Some(self.lost(Step::Fault(fault))),
@@ -151,30 +152,52 @@ impl<S: Source + ?Sized> Restored<'_, S> {
         step.map(Ok)
     }
 
+    /// Handles an end that was lost: what may have ended is closed here.
+    #[cold]
+    #[inline(never)]
+    fn lost_end(&mut self, time: u64, end: LostEnd) -> Result<Step, ReadError> {
+        self.find_open()?;
+        let kept = still_open(self.open.iter().copied(), end);
+        let gone = self.open.drain(kept..).rev();
+        self.steps.extend(gone.map(|key| Step::Ended { time, key }));
+        self.interrupted = true;
+        self.mark = self.events.clone();
+        Ok(Step::Event { time, event: Event::LostEnd(end) })
+    }
+
     /// Handles a gap: finds what was open.
     #[cold]
     #[inline(never)]
     fn lost(&mut self, step: Step) -> Result<Step, ReadError> {
         if !self.missing {
-            let mut stack = self.stack.take().unwrap_or_else(OpenStack::new);
-            stack.clear();
-            for key in &self.open {
-                stack.push(*key, 0);
-            }
-            for item in self.mark.clone() {
-                let Item::Event { time, event } = item? else { break };
-                self.now = time;
-                if let Some(key) = begins(&event) {
-                    stack.push(key, 0);
-                } else if let Some(depth) = ends(&event).and_then(|key| stack.find(key)) {
-                    stack.truncate(depth);
-                }
-            }
-            self.open = stack.frames().iter().take(MAX_BEFORE).map(|open| open.key).collect();
-            self.stack = Some(stack);
+            self.find_open()?;
         }
         (self.interrupted, self.missing) = (true, true);
         Ok(step)
+    }
+
+    /// Finds what is open after the run of words since the mark.
+    fn find_open(&mut self) -> Result<(), ReadError> {
+        let mut stack = self.stack.take().unwrap_or_else(OpenStack::new);
+        stack.clear();
+        for key in &self.open {
+            stack.push(*key, 0);
+        }
+        for item in self.mark.clone() {
+            let Item::Event { time, event } = item? else { break };
+            if matches!(event, Event::LostEnd(_)) {
+                break;
+            }
+            self.now = time;
+            if let Some(key) = begins(&event) {
+                stack.push(key, 0);
+            } else if let Some(depth) = ends(&event).and_then(|key| stack.find(key)) {
+                stack.truncate(depth);
+            }
+        }
+        self.open = stack.frames().iter().take(MAX_BEFORE).map(|open| open.key).collect();
+        self.stack = Some(stack);
+        Ok(())
     }
 
     /// Reads ahead to the next gap, to find what was open here.
@@ -187,6 +210,10 @@ impl<S: Source + ?Sized> Restored<'_, S> {
         for item in self.events.clone() {
             let Item::Event { time, event } = item? else { break };
             first.get_or_insert(time);
+            // The exits after it may be those of calls that have ended.
+            if matches!(event, Event::LostEnd(_)) {
+                break;
+            }
             ahead.event(&event);
         }
         if let Some(time) = first {

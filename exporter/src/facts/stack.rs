@@ -1,6 +1,7 @@
 //! The open calls of a thread. Exits find their enter by id.
 
-use trace_format::{event, ids};
+use trace_format::event::{self, LostEnd};
+use trace_format::ids;
 
 /// Maximum number of frames remembered for pairing. No thread nests this deep, but a hostile recording may.
 const MAX_OPEN: usize = 1 << 20;
@@ -19,6 +20,20 @@ pub(crate) struct Open {
 /// The key of a typed event: its type, without its payload.
 pub(crate) const fn typed(ty: u8) -> u32 {
     event::typed_id(ty, 0)
+}
+
+/// Returns how many of the open items, outermost first, are certain to be open after an end was lost. See [`LostEnd`].
+pub(crate) fn still_open(
+    keys: impl DoubleEndedIterator<Item = u32> + ExactSizeIterator,
+    end: LostEnd,
+) -> usize {
+    let (count, mut keys) = (keys.len(), keys);
+    match end {
+        LostEnd::Any => 0,
+        LostEnd::Exit(id) => keys.position(|key| key == id).unwrap_or(count),
+        // Traced methods may run inside of another thread's wait, which goes on.
+        LostEnd::Wait => keys.rposition(|key| key != typed(event::types::WAIT)).map_or(0, |at| at + 1),
+    }
 }
 
 /// A stack that finds the innermost frame with a key, without walking if no open frame has it.

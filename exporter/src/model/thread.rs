@@ -370,7 +370,7 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
             }
             Event::Folded(folded) => self.folded(at, &folded),
             // What is open is already known.
-            Event::Time(_) | Event::OpenCalls(_) => Ok(()),
+            Event::Time(_) | Event::OpenCalls(_) | Event::LostEnd(_) => Ok(()),
             _ => {
                 self.tally.skipped += 1;
                 Ok(())

@@ -5,7 +5,7 @@ use trace_format::{Event, Events, Item, ReadError, Source};
 
 use super::tree::{CallTree, ROOT};
 use super::wait_key;
-use crate::facts::{OpenStack, typed};
+use crate::facts::{OpenStack, still_open, typed};
 
 /// The key of a call of which only the depth is known. No method has this id.
 pub(super) const UNKNOWN: u32 = 0;
@@ -112,6 +112,13 @@ pub(super) fn walk<S: Source + ?Sized>(
                     list(&open, stack, &mut nodes, &mut found.tree);
                     found.at = nodes.last().copied().unwrap_or(ROOT);
                 }
+                continue;
+            }
+            Event::LostEnd(end) => {
+                let depth = still_open(stack.frames().iter().map(|open| open.key), end);
+                stack.truncate(depth);
+                nodes.truncate(depth);
+                found.at = nodes.last().copied().unwrap_or(ROOT);
                 continue;
             }
             Event::Folded(folded) if time >= from => {

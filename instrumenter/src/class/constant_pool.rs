@@ -157,6 +157,23 @@ impl<'a> ConstantPool<'a> {
         self.class_name(class)
     }
 
+    /// Returns the type that `ldc` of the constant at `index` pushes, as a descriptor.
+    pub(crate) fn constant_type(&self, index: u16) -> Result<&'a [u8], Malformed> {
+        let broken = || self.malformed(index, "a constant that can be loaded was expected");
+        Ok(match self.entry(index).ok_or_else(broken)?.0 {
+            tag::INTEGER => b"I",
+            tag::FLOAT => b"F",
+            tag::LONG => b"J",
+            tag::DOUBLE => b"D",
+            tag::STRING => b"Ljava/lang/String;",
+            tag::CLASS => b"Ljava/lang/Class;",
+            tag::METHOD_TYPE => b"Ljava/lang/invoke/MethodType;",
+            tag::METHOD_HANDLE => b"Ljava/lang/invoke/MethodHandle;",
+            tag::DYNAMIC => self.member(index)?.1,
+            _ => return Err(broken()),
+        })
+    }
+
     /// Returns whether loading the constant at `index` runs no code: it is not dynamic, and not a method handle or
     /// type.
     pub(crate) fn is_plain(&self, index: u16) -> bool {
@@ -245,5 +262,11 @@ impl Appended {
         let name_and_type =
             self.take(tag::NAME_AND_TYPE, &[&name.to_be_bytes(), &descriptor.to_be_bytes()])?;
         self.take(tag::METHODREF, &[&class.to_be_bytes(), &name_and_type.to_be_bytes()])
+    }
+
+    pub(crate) fn field(&mut self, class: u16, name: u16, descriptor: u16) -> Result<u16, SkipReason> {
+        let name_and_type =
+            self.take(tag::NAME_AND_TYPE, &[&name.to_be_bytes(), &descriptor.to_be_bytes()])?;
+        self.take(tag::FIELDREF, &[&class.to_be_bytes(), &name_and_type.to_be_bytes()])
     }
 }

@@ -1,21 +1,21 @@
 //! Writes a `Code` attribute (JVMS 4.7.3) with new code and the moved attributes of the old one.
 
+use std::collections::BTreeMap;
+
 use super::context::Context;
 use super::exception_table::Table;
-use super::frames;
+use super::frames::{self, Frame};
 use super::layout::Layout;
 use super::lock::Lock;
 use super::stack_map::{self, NewFrame};
-use super::stubs::{Placed, Target as StubTarget};
 use super::{debug_tables, steps, type_annotations, waits};
-use crate::class::class_file::Method;
 use crate::class::code::Code;
 use crate::class::cursor::Cursor;
 use crate::error::SkipReason;
 
 /// The first class file version that requires a frame at each handler. Version 50 falls back to the old verifier if a
 /// frame is missing; with one it need not.
-const FRAMES_SINCE: u16 = 50;
+pub(super) const FRAMES_SINCE: u16 = 50;
 
 /// The new code, and the positions in it.
 pub(crate) struct NewCode<'a> {
@@ -23,17 +23,17 @@ pub(crate) struct NewCode<'a> {
     pub(crate) layout: &'a Layout,
     /// Whether it contains calls around waits.
     pub(crate) waits: bool,
-    /// The stubs after the old code.
-    pub(crate) placed: &'a [Placed],
-    /// The position of the exit handler, if any.
-    pub(crate) handler: Option<u32>,
     /// Whether there are steps.
     pub(crate) steps: bool,
-    /// How many local variables the code around waits and steps needs.
+    /// How many local variables the inserted code needs, besides the lock's.
     pub(crate) locals: u16,
     /// The lock of a synchronized method.
     pub(crate) lock: Option<Lock>,
     pub(crate) table: &'a Table,
+    /// The old frames by position, if all have to be written in full.
+    pub(crate) old_frames: Option<&'a BTreeMap<u32, Frame>>,
+    /// The frames of the inserted code, by new position.
+    pub(crate) frames: Vec<(u32, Frame)>,
 }
 
 fn u2(value: usize, full: SkipReason) -> Result<[u8; 2], SkipReason> {
@@ -43,7 +43,6 @@ fn u2(value: usize, full: SkipReason) -> Result<[u8; 2], SkipReason> {
 /// Appends the whole `Code` attribute.
 pub(crate) fn append(
     context: &mut Context<'_, '_>,
-    method: &Method<'_>,
     code: &Code<'_>,
     new: &NewCode<'_>,
     out: &mut Vec<u8>,
@@ -52,11 +51,11 @@ pub(crate) fn append(
         return Err(SkipReason::CodeTooLarge);
     }
     let start = open_attribute(code.name_index, out);
-    // The id is pushed on top of the stack; in the handler, on top of the throwable.
+    // The calls come where the stack is empty, but for values that a return leaves below its own.
     let (more_stack, least) = match (new.steps, new.waits) {
         (true, _) => (steps::EXTRA_STACK, 1 + steps::EXTRA_STACK),
-        (false, true) => (waits::EXTRA_STACK, 3),
-        (false, false) => (1, 2),
+        (false, true) => (waits::EXTRA_STACK, waits::EXTRA_STACK),
+        (false, false) => (1, 1),
     };
     let max_stack = code.max_stack.checked_add(more_stack).ok_or(SkipReason::StackTooDeep)?;
     out.extend_from_slice(&max_stack.max(least).to_be_bytes());
@@ -71,7 +70,7 @@ pub(crate) fn append(
             out.extend_from_slice(&field.to_be_bytes());
         }
     }
-    attributes(context, method, code, new, out)?;
+    attributes(context, code, new, out)?;
     close_attribute(out, start);
     Ok(())
 }
@@ -79,7 +78,6 @@ pub(crate) fn append(
 /// Appends the attributes of the `Code` attribute that are kept, moved.
 fn attributes(
     context: &mut Context<'_, '_>,
-    method: &Method<'_>,
     code: &Code<'_>,
     new: &NewCode<'_>,
     out: &mut Vec<u8>,
@@ -97,7 +95,7 @@ fn attributes(
             }
             b"StackMapTable" => {
                 has_frames = true;
-                stack_map_table(context, method, Some(contents), new, out)?;
+                stack_map_table(Some(contents), new, out)?;
             }
             b"LineNumberTable" => debug_tables::lines(contents, layout, out)?,
             b"LocalVariableTable" | b"LocalVariableTypeTable" => {
@@ -115,10 +113,9 @@ fn attributes(
         count += 1;
         close_attribute(out, start);
     }
-    let wanted = new.handler.is_some() || !new.placed.is_empty();
-    if wanted && !has_frames && class.major >= FRAMES_SINCE {
+    if !new.frames.is_empty() && !has_frames && class.major >= FRAMES_SINCE {
         let start = open_attribute(context.target.stack_map_name, out);
-        stack_map_table(context, method, None, new, out)?;
+        stack_map_table(None, new, out)?;
         count += 1;
         close_attribute(out, start);
     }
@@ -129,73 +126,48 @@ fn attributes(
     Ok(())
 }
 
-/// Appends a `StackMapTable`: the old frames, those of the stubs, and that of the exit handler.
-fn stack_map_table(
-    context: &mut Context<'_, '_>,
-    method: &Method<'_>,
-    old: Option<Cursor<'_>>,
-    new: &NewCode<'_>,
-    out: &mut Vec<u8>,
-) -> Result<(), SkipReason> {
+/// Appends a `StackMapTable`: the old frames, and those of the inserted code.
+fn stack_map_table(old: Option<Cursor<'_>>, new: &NewCode<'_>, out: &mut Vec<u8>) -> Result<(), SkipReason> {
     let layout = new.layout;
-    if new.placed.is_empty() && new.lock.is_none() {
-        let handler = new.handler.map(|at| NewFrame { at, types: &context.target.handler_types });
-        return stack_map::relocate(old, layout, handler.as_slice(), out);
-    }
-    // Full frames are needed for all positions if there is an additional local, else only for handlers that have
-    // stubs.
-    let first = frames::first_locals(context.class, method, context.pool)?;
-    let mut handlers: Vec<u32> = new.placed.iter().filter_map(handler_of).collect();
-    handlers.dedup();
-    let wanted = if new.lock.is_some() { None } else { Some(handlers.as_slice()) };
-    let table = old.unwrap_or_else(|| Cursor::new(&[0, 0]));
-    let expanded = frames::read(first, table, wanted)?;
-    let extra = new.lock.map(|lock| (lock.local, lock.object));
-    let exit_frame =
-        frames::Frame { locals: Vec::new(), stack: vec![frames::object(context.target.throwable)] };
-    let mut types = Vec::new();
-    let mut places = Vec::new();
-    let mut add = |at: u32, frame: &frames::Frame| -> Result<(), SkipReason> {
-        let start = types.len();
-        frames::types(frame, layout, extra, &mut types)?;
-        if types.len() > frames::MAX_BYTES {
+    let mut all: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
+    let mut bytes = 0;
+    let mut add = |at: u32, frame: &Frame| -> Result<(), SkipReason> {
+        let mut types = Vec::new();
+        frames::types(frame, layout, &mut types)?;
+        bytes += types.len();
+        if bytes > frames::MAX_BYTES {
             return Err(SkipReason::TableFull);
         }
-        places.push((at, start..types.len()));
+        all.insert(at, types);
         Ok(())
     };
-    if new.lock.is_some() {
-        for (&pc, frame) in &expanded {
-            add(layout.before(pc)?, frame)?;
+    let start = layout.before(0)?;
+    let Some(old_frames) = new.old_frames else {
+        // Without guards inside of the method, old frames lie between those of its start and those of its end.
+        for (at, frame) in new.frames.iter().filter(|(at, _)| *at > start) {
+            add(*at, frame)?;
+        }
+        let of_start = new.frames.iter().filter(|(at, _)| *at <= start);
+        let of_start = of_start.map(|(at, frame)| (*at, frame.stack.first().copied()));
+        let ends: Vec<NewFrame<'_>> = all.iter().map(|(&at, types)| NewFrame { at, types }).collect();
+        return stack_map::relocate(old, layout, of_start, &ends, out);
+    };
+    for (at, frame) in &new.frames {
+        add(*at, frame)?;
+    }
+    // Where the code goes on after a guard, the method may have a frame of its own, which holds there, too.
+    for (&pc, frame) in old_frames {
+        match new.lock {
+            Some(lock) => {
+                let mut frame = frame.clone();
+                frames::set_local(&mut frame.locals, lock.local, frames::object(lock.object))?;
+                add(layout.before(pc)?, &frame)?;
+            }
+            None => add(layout.before(pc)?, frame)?,
         }
     }
-    for placed in new.placed {
-        let frame = match handler_of(placed) {
-            Some(pc) => expanded.get(&pc).ok_or(SkipReason::HandlerWithoutFrame)?,
-            None => &exit_frame,
-        };
-        add(placed.at, frame)?;
-    }
-    if let Some(at) = new.handler {
-        add(at, &exit_frame)?;
-    }
-    let frames: Vec<NewFrame<'_>> = places
-        .into_iter()
-        .map(|(at, place)| NewFrame { at, types: types.get(place).unwrap_or_default() })
-        .collect();
-    if new.lock.is_some() {
-        stack_map::full(&frames, out)
-    } else {
-        stack_map::relocate(old, layout, &frames, out)
-    }
-}
-
-/// Returns the old position of the handler that a stub leads to, if it is one of the method's own.
-fn handler_of(placed: &Placed) -> Option<u32> {
-    match placed.stub.target {
-        StubTarget::Handler(pc) => Some(u32::from(pc)),
-        StubTarget::Exit => None,
-    }
+    let all: Vec<NewFrame<'_>> = all.iter().map(|(&at, types)| NewFrame { at, types }).collect();
+    stack_map::full(&all, out)
 }
 
 /// Starts an attribute of this name, whose length [`close_attribute`] writes. Returns its start.

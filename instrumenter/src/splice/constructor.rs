@@ -6,6 +6,7 @@
 //! variable, is it the uninitialized object or not? One visit per instruction is enough, because verified code has
 //! the same answer on every path to it.
 
+use super::flow::shuffle;
 use super::layout::Prelude;
 use super::stack_map;
 use crate::class::class_file::ClassFile;
@@ -175,7 +176,7 @@ fn step(
                 wide => state.push_words(if wide % 2 == 0 { 2 } else { 1 }),
             }
         }
-        POP..=SWAP => shuffle(state, opcode)?,
+        POP..=SWAP => shuffle(&mut state.stack, opcode)?,
         GETSTATIC..=PUTFIELD => {
             let (_, descriptor) = class.pool.member(op::u2_at(code, pc + 1)?)?;
             let size = words_of(descriptor.first());
@@ -250,26 +251,6 @@ fn store(state: &mut State, kind: u8, local: u16) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// Applies pop, pop2, the six dups or swap.
-fn shuffle(state: &mut State, opcode: u8) -> Result<(), Malformed> {
-    let (copied, below) = match opcode - POP {
-        0 => return state.pop_words(1),
-        1 => return state.pop_words(2),
-        dup @ 2..=4 => (1, usize::from(dup - 2)),
-        dup @ 5..=7 => (2, usize::from(dup - 5)),
-        _ => {
-            let (top, second) = (state.pop()?, state.pop()?);
-            state.stack.extend([top, second]);
-            return Ok(());
-        }
-    };
-    let empty = Malformed { offset: 0, what: "too little on the stack to duplicate" };
-    let at = state.stack.len().checked_sub(copied + below).ok_or(empty)?;
-    let words = state.stack.get(at + below..).unwrap_or_default().to_vec();
-    state.stack.splice(at..at, words);
-    Ok(())
-}
-
 /// Returns the stack words that `opcode` pops and pushes. Covers the opcodes with a fixed effect that cannot pass the
 /// uninitialized object on.
 fn effect(opcode: u8) -> (usize, usize) {
@@ -308,7 +289,7 @@ mod tests {
     fn the_object_is_followed_through_stack_instructions() {
         let shuffled = |opcode: u8, stack: &[bool]| {
             let mut state = State { stack: stack.to_vec(), locals: Vec::new() };
-            shuffle(&mut state, opcode).map(|()| state.stack)
+            shuffle(&mut state.stack, opcode).map(|()| state.stack)
         };
         let (this, other) = (true, false);
         assert_eq!(shuffled(89, &[this]), Ok(vec![this, this]));

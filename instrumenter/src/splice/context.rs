@@ -1,5 +1,6 @@
 //! The class and constants that the methods of a class share.
 
+use super::guard::GuardPool;
 use super::waits::ClassWaits;
 use crate::class::class_file::ClassFile;
 use crate::class::constant_pool::Appended;
@@ -11,13 +12,12 @@ pub(crate) struct Target {
     pub(crate) enter: u16,
     /// Index of `o`.
     pub(crate) exit: u16,
-    /// Types of the exit handler's frame.
-    pub(crate) handler_types: [u8; 7],
     /// Index of the class `java/lang/Throwable`.
     pub(crate) throwable: u16,
     /// Index of the text `StackMapTable`.
     pub(crate) stack_map_name: u16,
     pub(crate) exits: Exits,
+    pub(crate) guard: GuardPool,
 }
 
 /// The class that contains a method.

@@ -1,5 +1,7 @@
-//! The exception table: the old rows moved, with rows for waits between them and the exit handler's at the end.
+//! The exception table: the rows of guards, the old rows moved, with rows for waits between them, and the exit handler's
+//! at the end.
 
+use super::guard::Row;
 use super::layout::{Layout, Prelude};
 use super::stubs::{self, Placed, Stub, Target};
 use super::waits::Found;
@@ -13,8 +15,10 @@ pub(crate) struct ExitHandler {
     pub(crate) at: u32,
     /// Bytes at the end of the enter code that run with the method's lock.
     pub(crate) after_enter: u32,
-    /// Bytes at the start of the exit code, and of the handler, that release the lock.
+    /// Bytes at the start of the exit code before a return, up to where the lock is released.
     pub(crate) release: u32,
+    /// Bytes at the start of the handler, up to where the lock is released; 0 without a lock.
+    pub(crate) own_release: u32,
 }
 
 /// The code around the waits of a method.
@@ -50,37 +54,41 @@ impl Table {
         Ok(())
     }
 
-    /// Builds the table of `code` at its new positions.
+    /// Builds the table of `code` at its new positions. `error` is the class that the handlers of `guards` take.
     pub(crate) fn new(
+        (guards, error): (&[Row], u16),
         code: &Code<'_>,
         layout: &Layout,
         prelude: Option<&Prelude>,
-        waited: Option<&Waited<'_>>,
+        waited: &Waited<'_>,
         exit: Option<ExitHandler>,
     ) -> Result<Self, SkipReason> {
-        let mut table = Self { rows: Vec::with_capacity(code.handlers.len() + 2), moved: Vec::new() };
-        if let Some(waited) = waited {
-            table.add_throws(code, layout, waited)?;
+        let rows = Vec::with_capacity(guards.len() + code.handlers.len() + 2);
+        let mut table = Self { rows, moved: Vec::new() };
+        for guard in guards {
+            table.add_guard(*guard, error)?;
         }
+        table.add_throws(code, layout, waited)?;
         for row in &code.handlers {
             if row.start >= row.end || usize::from(row.handler) >= code.bytes.len() {
                 let broken = Malformed { offset: code.bytes.len(), what: "a broken exception table row" };
                 return Err(broken.into());
             }
-            if let Some(waited) = waited {
-                table.add_waits(row, layout, waited)?;
-            }
+            table.add_waits(row, layout, waited)?;
             table.moved.push(table.rows.len() as u16);
             let (start, end) = (layout.range(u32::from(row.start))?, layout.range(u32::from(row.end))?);
             table.push(start, end, layout.before(u32::from(row.handler))?, row.catch_type)?;
         }
-        if let Some(waited) = waited {
-            table.add_uncaught(layout, waited)?;
-        }
+        table.add_uncaught(layout, waited)?;
         if let Some(exit) = exit {
             table.add_exits(code, layout, prelude, exit)?;
         }
         Ok(table)
+    }
+
+    /// Adds the row of a guard whose calls no other row covers, or none before the last.
+    pub(crate) fn add_guard(&mut self, guard: Row, error: u16) -> Result<(), SkipReason> {
+        self.push(guard.start, guard.end, guard.handler, error)
     }
 
     /// Adds rows from the throw at the end of each stub to its handler. They come first, because other rows that
@@ -95,7 +103,10 @@ impl Table {
             let Target::Handler(handler) = placed.stub.target else { continue };
             for row in code.handlers.iter().filter(|row| row.handler == handler) {
                 let to = layout.before(u32::from(handler))?;
-                self.push(placed.end - 1, placed.end, to, row.catch_type)?;
+                // Each `athrow` is the last instruction before one of these positions.
+                for end in [placed.guarded.handler, placed.end] {
+                    self.push(end - 1, end, to, row.catch_type)?;
+                }
             }
         }
         Ok(())
@@ -103,7 +114,6 @@ impl Table {
 
     /// Adds the rows that must precede `row`: for the waiting calls in it, which go to a stub, and for the stubs of
     /// handlers in it.
-    /// front of handlers that lie in it.
     fn add_waits(&mut self, row: &Handler, layout: &Layout, waited: &Waited<'_>) -> Result<(), SkipReason> {
         for (mark, kind) in waited.found.marks.iter().zip(&waited.found.kinds) {
             let Some(kind) = kind.filter(|_| stubs::covers(row, mark.pc)) else { continue };
@@ -162,9 +172,9 @@ impl Table {
             start.get_or_insert(layout.end());
         }
         self.close(&mut start, exit.at, exit.at)?;
-        if exit.release > 0 {
+        if exit.own_release > 0 {
             // Like compilers do: until the monitor is released, the handler covers itself.
-            self.push(exit.at, exit.at + exit.release, exit.at, 0)?;
+            self.push(exit.at, exit.at + exit.own_release, exit.at, 0)?;
         }
         Ok(())
     }

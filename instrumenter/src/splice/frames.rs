@@ -1,8 +1,8 @@
 //! Full frames: the types of the locals and the stack at each position.
 //!
-//! Calls around the body need no frames, and the body's frames are moved unchanged. Frame types are needed in two
-//! cases: for code before one of the method's handlers, whose frame is that handler's, and for an additional local
-//! variable, which every frame has to contain.
+//! Where only the start and the end of a method change, its own frames are moved unchanged. A guard inside of the method has
+//! frames of its own between them, and a lock an additional local variable that every frame has to contain: then all frames
+//! are written in full.
 
 use std::collections::BTreeMap;
 
@@ -74,15 +74,11 @@ pub(crate) fn first_locals(
     Ok(locals)
 }
 
-/// Returns the frames of a `StackMapTable` by old position: those of `wanted`, or all. `wanted` is sorted.
-pub(crate) fn read(
-    first: Vec<Type>,
-    table: Cursor<'_>,
-    wanted: Option<&[u32]>,
-) -> Result<BTreeMap<u32, Frame>, SkipReason> {
+/// Returns the frames of a `StackMapTable` by old position.
+pub(crate) fn read(first: Vec<Type>, table: Cursor<'_>) -> Result<BTreeMap<u32, Frame>, SkipReason> {
     let mut reader = Reader { frame: Frame { locals: first, stack: Vec::new() }, ..Reader::default() };
-    stack_map::walk(table, &mut |event| reader.take(event, wanted))?;
-    reader.finish(wanted)?;
+    stack_map::walk(table, &mut |event| reader.take(event))?;
+    reader.finish()?;
     Ok(reader.frames)
 }
 
@@ -100,10 +96,10 @@ struct Reader {
 }
 
 impl Reader {
-    fn take(&mut self, event: Event, wanted: Option<&[u32]>) -> Result<(), SkipReason> {
+    fn take(&mut self, event: Event) -> Result<(), SkipReason> {
         match event {
             Event::Frame { pc, kind } => {
-                self.finish(wanted)?;
+                self.finish()?;
                 self.pc = Some(pc);
                 self.frame.stack.clear();
                 self.counts = 0;
@@ -134,50 +130,35 @@ impl Reader {
     }
 
     /// Keeps the frame that has just ended.
-    fn finish(&mut self, wanted: Option<&[u32]>) -> Result<(), SkipReason> {
+    fn finish(&mut self) -> Result<(), SkipReason> {
         let Some(pc) = self.pc.take() else { return Ok(()) };
-        if wanted.is_none_or(|wanted| wanted.binary_search(&pc).is_ok()) {
-            self.bytes += 3 * (self.frame.locals.len() + self.frame.stack.len());
-            if self.bytes > MAX_BYTES {
-                return Err(SkipReason::TableFull);
-            }
-            self.frames.insert(pc, self.frame.clone());
+        self.bytes += 3 * (self.frame.locals.len() + self.frame.stack.len());
+        if self.bytes > MAX_BYTES {
+            return Err(SkipReason::TableFull);
         }
+        self.frames.insert(pc, self.frame.clone());
         Ok(())
     }
 }
 
-/// Appends the types of `frame` in the form of a full frame: locals and stack, each after their count. `extra` is an
-/// additional local at an index after all others.
-pub(crate) fn types(
-    frame: &Frame,
-    layout: &Layout,
-    extra: Option<(u16, u16)>,
-    out: &mut Vec<u8>,
-) -> Result<(), SkipReason> {
-    let start = out.len();
-    out.extend_from_slice(&[0; 2]);
-    let mut count = frame.locals.len();
-    push_types(&frame.locals, layout, out)?;
-    if let Some((index, class)) = extra {
-        let used: usize =
-            frame.locals.iter().map(|&(tag, _)| if matches!(tag, DOUBLE | LONG) { 2 } else { 1 }).sum();
-        let broken = Malformed { offset: 0, what: "a frame has more locals than the method" };
-        let unset = usize::from(index).checked_sub(used).ok_or(broken)?;
-        if unset > MAX_BYTES {
-            return Err(SkipReason::TableFull);
-        }
-        out.resize(out.len() + unset, TOP);
-        push_types(&[(stack_map::OBJECT, class)], layout, out)?;
-        count += unset + 1;
+/// Sets a local variable in the types of a frame's locals, behind all that they state. Variables between are unset.
+pub(crate) fn set_local(locals: &mut Vec<Type>, index: u16, kind: Type) -> Result<(), SkipReason> {
+    let used: usize = locals.iter().map(|&(tag, _)| if matches!(tag, DOUBLE | LONG) { 2 } else { 1 }).sum();
+    let broken = Malformed { offset: 0, what: "a frame has more locals than the method" };
+    let unset = usize::from(index).checked_sub(used).ok_or(broken)?;
+    locals.resize(locals.len() + unset, (TOP, 0));
+    locals.push(kind);
+    Ok(())
+}
+
+/// Appends the types of `frame` in the form of a full frame: locals and stack, each after their count.
+pub(crate) fn types(frame: &Frame, layout: &Layout, out: &mut Vec<u8>) -> Result<(), SkipReason> {
+    for types in [&frame.locals, &frame.stack] {
+        let count = u16::try_from(types.len()).map_err(|_| SkipReason::TableFull)?;
+        out.extend_from_slice(&count.to_be_bytes());
+        push_types(types, layout, out)?;
     }
-    let count = u16::try_from(count).map_err(|_| SkipReason::TableFull)?;
-    if let Some(slot) = out.get_mut(start..start + 2) {
-        slot.copy_from_slice(&count.to_be_bytes());
-    }
-    let stack = u16::try_from(frame.stack.len()).map_err(|_| SkipReason::TableFull)?;
-    out.extend_from_slice(&stack.to_be_bytes());
-    push_types(&frame.stack, layout, out)
+    Ok(())
 }
 
 fn push_types(types: &[Type], layout: &Layout, out: &mut Vec<u8>) -> Result<(), SkipReason> {
@@ -212,7 +193,7 @@ mod tests {
         ]
         .concat();
         let this = (7, 2);
-        let frames = read(vec![this], Cursor::new(&table), None).unwrap();
+        let frames = read(vec![this], Cursor::new(&table)).unwrap();
         let frame = |locals: &[Type], stack: &[Type]| Frame { locals: locals.into(), stack: stack.into() };
         let expected = [
             (1, frame(&[this, (1, 0)], &[])),
@@ -223,25 +204,24 @@ mod tests {
             (6, frame(&[(4, 0), (2, 0), (1, 0), (3, 0)], &[])),
         ];
         assert_eq!(frames.into_iter().collect::<Vec<_>>(), expected);
-        let some = read(vec![this], Cursor::new(&table), Some(&[2, 5])).unwrap();
-        assert_eq!(some.into_keys().collect::<Vec<_>>(), [2, 5]);
-        assert!(read(vec![], Cursor::new(&[0, 1, 248, 0, 0]), None).is_err());
+        assert!(read(vec![], Cursor::new(&[0, 1, 248, 0, 0])).is_err());
     }
 
     #[test]
     fn an_additional_local_follows_unset_ones() {
-        let frame = Frame { locals: vec![(4, 0), (7, 5)], stack: vec![(1, 0)] };
+        let mut frame = Frame { locals: vec![(4, 0), (7, 5)], stack: vec![(1, 0)] };
+        assert!(set_local(&mut frame.locals.clone(), 2, object(6)).is_err());
+        set_local(&mut frame.locals, 5, object(6)).unwrap();
         let mut out = Vec::new();
-        types(&frame, &Layout::default(), Some((5, 6)), &mut out).unwrap();
+        types(&frame, &Layout::default(), &mut out).unwrap();
         // long (two words), object, two unset, the additional local; the stack.
         assert_eq!(out, [0, 5, 4, 7, 0, 5, 0, 0, 7, 0, 6, 0, 1, 1]);
-        assert!(types(&frame, &Layout::default(), Some((2, 6)), &mut out).is_err());
     }
 
     #[test]
     fn full_frames_are_bounded() {
         let first = vec![(1, 0); 30_000];
         let table = [&[0xFF, 0xFF][..], &[0; 0xFFFF]].concat();
-        assert_eq!(read(first, Cursor::new(&table), None), Err(SkipReason::TableFull));
+        assert_eq!(read(first, Cursor::new(&table)), Err(SkipReason::TableFull));
     }
 }

@@ -18,11 +18,13 @@
 
 use trace_format::event::WaitKind;
 
+use super::flow::{State, Value};
+use super::guard::{Guard, GuardPool, Lost};
 use super::local;
 use super::waits::WaitCalls;
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::constant_pool::Appended;
-use crate::class::opcodes::{ALOAD, ALOAD_0, ASTORE, DUP, LDC_W, MONITORENTER, MONITOREXIT};
+use crate::class::opcodes::{ALOAD, ALOAD_0, ASTORE, LDC_W, MONITORENTER, MONITOREXIT};
 use crate::error::SkipReason;
 use crate::waits::Waits;
 use crate::waits::call_kind::CallKind;
@@ -77,8 +79,20 @@ impl Lock {
         local::access(opcode, self.local, out);
     }
 
-    /// Appends the code after the enter call. Returns how many bytes at its end run with the lock.
-    pub(crate) fn take(&self, out: &mut Vec<u8>) -> u32 {
+    /// Adds the variable to a state of the method's own.
+    pub(crate) fn add_to(&self, state: &mut State<'_>) {
+        state.set_local(self.local, Value::Class(self.object));
+    }
+
+    /// Appends the code after the enter call, at whose start the method is in the state `first`. Returns its guards, and how
+    /// many bytes at its end run with the lock.
+    pub(crate) fn take(
+        &self,
+        guard: GuardPool,
+        first: &State<'_>,
+        pool: &mut Appended,
+        out: &mut Vec<u8>,
+    ) -> Result<(Vec<Guard>, u32), SkipReason> {
         match self.class {
             Some(class) => {
                 out.push(LDC_W);
@@ -86,32 +100,46 @@ impl Lock {
             }
             None => out.push(ALOAD_0),
         }
-        out.push(DUP);
         self.local(ASTORE, out);
-        self.calls.begin(CallKind::Wait(WaitKind::Monitor), out);
-        self.local(ALOAD, out);
-        if self.rewritten {
-            out.push(MONITORENTER);
-            let taken = out.len();
-            self.local(ALOAD, out);
-            self.calls.end(CallKind::Wait(WaitKind::Monitor), out);
-            return (out.len() - taken) as u32;
+        let mut state = first.clone();
+        self.add_to(&mut state);
+        let locals = state.frame_locals(pool)?;
+        let kind = CallKind::Wait(WaitKind::Monitor);
+        let begin = |out: &mut Vec<u8>| self.calls.begin(kind, |out| self.local(ALOAD, out), out);
+        let end = |out: &mut Vec<u8>| self.calls.end(kind.number(), |out| self.local(ALOAD, out), out);
+        if !self.rewritten {
+            let both = guard.guard(locals, Lost::WaitEnd, out, |out| {
+                begin(out);
+                end(out);
+                Ok(())
+            })?;
+            return Ok((vec![both], 0));
         }
-        self.calls.end(CallKind::Wait(WaitKind::Monitor), out);
-        0
+        let before = guard.guard(locals.clone(), Lost::Nothing, out, |out| {
+            begin(out);
+            Ok(())
+        })?;
+        self.local(ALOAD, out);
+        out.push(MONITORENTER);
+        let taken = out.len();
+        let after = guard.guard(locals, Lost::WaitEnd, out, |out| {
+            end(out);
+            Ok(())
+        })?;
+        Ok((vec![before, after], (out.len() - taken) as u32))
     }
 
-    /// Appends the code before the exit call. Returns how many bytes at its start may release the lock and must be
-    /// covered by the handler.
-    pub(crate) fn leave(&self, out: &mut Vec<u8>) -> u32 {
-        let start = out.len();
+    /// Appends the release of the lock, if it is not the method's flag that releases it.
+    pub(crate) fn release(&self, out: &mut Vec<u8>) {
         if self.rewritten {
             self.local(ALOAD, out);
             out.push(MONITOREXIT);
         }
-        let released = out.len();
+    }
+
+    /// Appends the call that records the release.
+    pub(crate) fn released(&self, out: &mut Vec<u8>) {
         self.local(ALOAD, out);
         self.calls.release(out);
-        (released - start) as u32
     }
 }

@@ -1,29 +1,43 @@
 //! Rewrites the `Code` attribute of one method.
 //!
 //! ```text
-//!     enter call            i(id)
+//!     enter call                            i(id)      guarded
 //! a:  the old code
-//! r:  exit call; xRETURN    o(id)      before every return
-//! s:  stubs                 we(..)     if there are waits: see stubs
-//! e:  exit call; athrow     o(id)      handler of [a, r) and of every such stretch up to e
+//! r:  store; exit call; load; xRETURN       o(id)      before every return
+//! s:  stubs                                 we(..)     if there are waits: see stubs
+//! e:  store; exit call; load; athrow        o(id)      handler of [a, r) and of every such stretch up to e
+//! h:  pop; lost = id; load; athrow                     an error of the exit call at e
+//!     pop; lost = id; load; xRETURN                    an error of an exit call before a return
 //! ```
 //!
 //! The returns and their exit calls are outside the handler's ranges, so that no exit counts twice. The handler is
 //! the last row of the exception table: the method's own handlers come first, and only exceptions that leave the
 //! method reach it.
+//!
+//! An error of an inserted call is dropped ([`super::guard`]), and what the method returns or throws is in a local variable
+//! meanwhile. With [`Exits::Normal`] the method has no handler, and its calls of `i` and `o` have none either: the build is for
+//! ART, which inlines no method that has a handler. `MethodBeat` argues why these two do not throw.
+
+use std::collections::BTreeMap;
 
 use super::code_attribute::{self, NewCode};
 use super::context::{Context, Target};
 use super::emit::{self, PushId};
 use super::exception_table::{ExitHandler, Table, Waited};
+use super::flow::{self, State, Value};
+use super::frames::{self, Frame};
+use super::guard::{Guard, Lost, Row};
 use super::layout::{Insertions, Layout, Prelude};
 use super::lock::Lock;
+use super::site::{Call, Site};
 use super::task::Task;
-use super::waits::{self, Found, InMethod};
-use super::{constructor, report, stubs};
-use crate::class::class_file::Method;
+use super::waits::{self, Calls, Found, InMethod};
+use super::{constructor, local, report, stubs};
+use crate::class::class_file::{ClassFile, Method};
 use crate::class::code::Code;
-use crate::class::opcodes::{self, ATHROW, GOTO};
+use crate::class::constant_pool::Appended;
+use crate::class::descriptor::Types;
+use crate::class::opcodes::{self, ALOAD, ASTORE, ATHROW, GOTO, ILOAD, IRETURN, ISTORE};
 use crate::error::SkipReason;
 use crate::options::Exits;
 use crate::waits::scan::is_locked;
@@ -51,10 +65,10 @@ pub(crate) struct Done {
 }
 
 /// Appends the rewritten `Code` attribute of `method` to `out`. After an error, discard what was appended.
-pub(crate) fn rewrite(
-    context: Context<'_, '_>,
-    method: &Method<'_>,
-    code: &Code<'_>,
+pub(crate) fn rewrite<'c>(
+    context: Context<'c, '_>,
+    method: &Method<'c>,
+    code: &Code<'c>,
     push: PushId,
     scratch: &mut Scratch,
     out: &mut Vec<u8>,
@@ -68,36 +82,79 @@ pub(crate) fn rewrite(
     rewrite_code(context, method, code, push, scratch, out).map_err(in_file)
 }
 
-/// The waits of a method, and the stubs and lock for them.
+/// The waits of a method, and the stubs, lock and task for them.
+#[derive(Default)]
 struct MethodWaits {
     found: Found,
     stubs: Vec<stubs::Stub>,
     lock: Option<Lock>,
     task: Option<Task>,
+    calls: Option<Calls>,
 }
 
-fn waits_of(
-    context: &mut Context<'_, '_>,
-    method: &Method<'_>,
-    code: &Code<'_>,
+/// The method that is rewritten.
+struct Rewritten<'m, 'a> {
+    class: &'a ClassFile<'a>,
+    target: &'m Target,
+    method: &'m Method<'a>,
+    code: &'m Code<'a>,
     push: PushId,
-    prelude: Option<&Prelude>,
-) -> Result<Option<MethodWaits>, SkipReason> {
-    let Context { class, number, pool, waits: Some(of_class), .. } = context else { return Ok(None) };
-    let locals = code.max_locals.checked_add(u16::from(is_locked(class, method)));
+    /// The first local variable that neither the method nor its lock uses.
+    free: u16,
+    prelude: Option<Prelude>,
+}
+
+impl<'a> Rewritten<'_, 'a> {
+    /// True if the calls of `i` and `o` are guarded.
+    fn is_guarded(&self) -> bool {
+        self.target.exits == Exits::All
+    }
+
+    /// Returns the start of a constructor's body as sites: after each super call.
+    fn starts(&self, enter: &[u8]) -> Vec<Site<'a>> {
+        let Some(prelude) = self.prelude.as_ref().filter(|_| self.is_guarded()) else { return Vec::new() };
+        let instructions = opcodes::instructions(self.code.bytes).filter_map(Result::ok);
+        let is_super = |pc: u32, next: u32| prelude.contains(pc) && prelude.bodies.contains(&next);
+        let calls = instructions.filter(|call| is_super(call.pc, call.next()));
+        let start = |call| {
+            let mut site = Site::new(call);
+            site.after.push(Call::Code(enter.to_vec()));
+            site
+        };
+        calls.map(start).collect()
+    }
+
+    /// Returns the old frames, with all their types.
+    fn old_frames(&self, pool: &mut Appended) -> Result<BTreeMap<u32, Frame>, SkipReason> {
+        for &(name, table) in &self.code.attributes {
+            if self.class.pool.is_text(name, b"StackMapTable") {
+                return frames::read(frames::first_locals(self.class, self.method, pool)?, table);
+            }
+        }
+        Ok(BTreeMap::new())
+    }
+}
+
+fn waits_of<'a>(
+    context: &mut Context<'a, '_>,
+    rewritten: &Rewritten<'_, 'a>,
+) -> Result<(Vec<Site<'a>>, MethodWaits), SkipReason> {
+    let Rewritten { method, code, push, free, .. } = *rewritten;
+    let Context { class, number, pool, waits: Some(of_class), target } = context else {
+        return Ok((Vec::new(), MethodWaits::default()));
+    };
     let in_method = InMethod {
         code: code.bytes,
         number: *number,
         id: push,
         lines: &code.lines(class),
-        free: locals.ok_or(SkipReason::TooManyLocals)?,
-        prelude,
+        prelude: rewritten.prelude.as_ref(),
     };
-    let found = waits::find(class, &in_method, of_class, pool)?;
+    let sites = waits::find(class, &in_method, of_class, pool)?;
     let task = match of_class.tasks.code_of(*number) {
         Some(kind) => {
             let does = of_class.does(class, code.bytes);
-            Some(Task::new(kind, does, push, of_class.step_calls(pool)?, pool)?)
+            Some(Task::new(kind, does, push, free, of_class.step_calls(pool)?, pool)?)
         }
         None => None,
     };
@@ -109,137 +166,401 @@ fn waits_of(
         }
         false => None,
     };
-    if found.marks.is_empty() && lock.is_none() && task.is_none() {
-        return Ok(None);
-    }
-    let stubs = stubs::needed(code, &found)?;
-    Ok(Some(MethodWaits { found, stubs, lock, task }))
+    let calls = match sites.is_empty() {
+        true => None,
+        false => Some(Calls {
+            waits: of_class.calls(pool)?,
+            steps: of_class.step_calls(pool)?,
+            guard: target.guard,
+        }),
+    };
+    Ok((sites, MethodWaits { lock, task, calls, ..MethodWaits::default() }))
 }
 
 /// The enter and exit code of a method; [`Scratch`] holds the bytes.
+#[derive(Default)]
 struct Ends {
     /// Length of the call of `i`.
     enter_call: u32,
     /// Bytes at the end of the enter code that run with the lock.
     after_enter: u32,
-    /// Bytes at the start of the exit code that may release the lock.
+    /// The guards of the enter code.
+    guards: Vec<Guard>,
+    /// Bytes at the start of the exit code up to where the lock is released; 0 without a lock.
     release: u32,
-    /// The number of them before the call of `o`.
-    before_exit_call: usize,
+    /// The place of the calls in the exit code, if they are guarded.
+    exit_calls: Option<core::ops::Range<u32>>,
+    /// The load of the result before a return.
+    load: Vec<u8>,
+}
+
+/// Appends the store or load of what a method returns, in `variable`.
+fn move_result(value: Option<&Value<'_>>, base: u8, variable: u16, out: &mut Vec<u8>) {
+    if let Some(value) = value {
+        local::access(base + value.kind(), variable, out);
+    }
 }
 
 impl Ends {
     fn write(
-        target: &Target,
-        push: PushId,
-        lock: Option<Lock>,
-        task: Option<&Task>,
+        rewritten: &Rewritten<'_, '_>,
+        waits: &MethodWaits,
+        needs_types: bool,
+        pool: &mut Appended,
         enter: &mut Vec<u8>,
         exit: &mut Vec<u8>,
-    ) -> Self {
+    ) -> Result<Self, SkipReason> {
         enter.clear();
         exit.clear();
-        push.call(target.enter, enter);
-        if let Some(task) = task {
-            enter.extend_from_slice(&task.started);
+        let Rewritten { class, target, method, push, free, .. } = *rewritten;
+        let (guard, lock, task) = (target.guard, waits.lock.as_ref(), waits.task.as_ref());
+        let mut ends = Self::default();
+        let first = State::first(class, method)?;
+        let locals = if needs_types { first.frame_locals(pool)? } else { Vec::new() };
+        let started = |out: &mut Vec<u8>| out.extend_from_slice(task.map_or(&[], |task| &task.started));
+        if rewritten.is_guarded() && rewritten.prelude.is_none() {
+            ends.guards.push(guard.guard(locals, Lost::Nothing, enter, |out| {
+                push.call(target.enter, out);
+                started(out);
+                Ok(())
+            })?);
+        } else {
+            push.call(target.enter, enter);
+            if task.is_some() && !rewritten.is_guarded() {
+                ends.guards.push(guard.guard(locals, Lost::Nothing, enter, |out| {
+                    started(out);
+                    Ok(())
+                })?);
+            } else {
+                started(enter);
+            }
         }
-        let enter_call = enter.len() as u32;
-        let after_enter = lock.map_or(0, |lock| lock.take(enter));
-        let release = lock.map_or(0, |lock| lock.leave(exit));
-        let before_exit_call = exit.len();
-        if let Some(task) = task {
-            exit.extend_from_slice(&task.finished);
+        ends.enter_call = enter.len() as u32;
+        if let Some(lock) = lock {
+            let (guards, after_enter) = lock.take(guard, &first, pool, enter)?;
+            ends.guards.extend(guards);
+            ends.after_enter = after_enter;
         }
-        push.call(target.exit, exit);
-        Self { enter_call, after_enter, release, before_exit_call }
+
+        let result = result_of(method)?;
+        let is_guarded = rewritten.is_guarded() || lock.is_some() || task.is_some();
+        if is_guarded {
+            move_result(result.as_ref(), ISTORE, free, exit);
+            move_result(result.as_ref(), ILOAD, free, &mut ends.load);
+        }
+        if let Some(lock) = lock {
+            lock.release(exit);
+            ends.release = exit.len() as u32;
+        }
+        let start = exit.len() as u32;
+        exit_calls(rewritten, waits, true, exit);
+        ends.exit_calls = is_guarded.then_some(start..exit.len() as u32);
+        exit.extend_from_slice(&ends.load);
+        Ok(ends)
     }
 }
 
-fn rewrite_code(
-    mut context: Context<'_, '_>,
-    method: &Method<'_>,
-    code: &Code<'_>,
+/// Returns what a method returns.
+fn result_of<'a>(method: &Method<'a>) -> Result<Option<Value<'a>>, SkipReason> {
+    let mut types = Types::try_from(method.descriptor)?;
+    while types.next()?.is_some() {}
+    Ok(Value::of(types.result()))
+}
+
+/// Appends the calls at an exit: the lock was released, the task has finished, and the method exits.
+fn exit_calls(rewritten: &Rewritten<'_, '_>, waits: &MethodWaits, exits: bool, out: &mut Vec<u8>) {
+    if let Some(lock) = &waits.lock {
+        lock.released(out);
+    }
+    if let Some(task) = &waits.task {
+        out.extend_from_slice(&task.finished);
+    }
+    if exits {
+        rewritten.push.call(rewritten.target.exit, out);
+    }
+}
+
+/// The code after the old code.
+#[derive(Default)]
+struct Tail {
+    /// The stubs.
+    placed: Vec<stubs::Placed>,
+    /// The exit handler, and the guard of its calls.
+    exit: Option<(ExitHandler, Row)>,
+    /// Where an error of an exit call before a return goes.
+    lost_exit: Option<u32>,
+}
+
+impl Tail {
+    fn write(rewritten: &Rewritten<'_, '_>, waits: &MethodWaits, ends: &Ends, code: &mut Vec<u8>) -> Self {
+        let Rewritten { target, push, free, .. } = *rewritten;
+        let mut tail = Self::default();
+        if let Some(calls) = waits.calls {
+            tail.placed = stubs::emit(&waits.stubs, calls.waits, calls.guard, free, code);
+        }
+        let throw = |code: &mut Vec<u8>| {
+            local::access(ALOAD, free, code);
+            code.push(ATHROW);
+        };
+        if ends.exit_calls.is_some() {
+            let at = code.len() as u32;
+            local::access(ASTORE, free, code);
+            let mut own_release = 0;
+            if let Some(lock) = &waits.lock {
+                lock.release(code);
+                own_release = code.len() as u32 - at;
+            }
+            let start = code.len() as u32;
+            exit_calls(rewritten, waits, rewritten.is_guarded(), code);
+            let end = code.len() as u32;
+            throw(code);
+            let handler = code.len() as u32;
+            target.guard.drop_error(Lost::Exit(push), code);
+            throw(code);
+            let exit = ExitHandler { at, after_enter: ends.after_enter, release: ends.release, own_release };
+            tail.exit = Some((exit, Row { start, end, handler }));
+        }
+        tail
+    }
+
+    /// Appends where an error of an exit call before a return goes.
+    fn write_lost_exit(&mut self, rewritten: &Rewritten<'_, '_>, ends: &Ends, code: &mut Vec<u8>) {
+        self.lost_exit = Some(code.len() as u32);
+        rewritten.target.guard.drop_error(Lost::Exit(rewritten.push), code);
+        code.extend_from_slice(&ends.load);
+        let of_kind = result_of(rewritten.method).ok().flatten().map_or(5, |value| value.kind());
+        code.push(IRETURN + of_kind);
+    }
+}
+
+fn rewrite_code<'c>(
+    mut context: Context<'c, '_>,
+    method: &Method<'c>,
+    code: &Code<'c>,
     push: PushId,
     scratch: &mut Scratch,
     out: &mut Vec<u8>,
 ) -> Result<Done, SkipReason> {
     let (class, target) = (context.class, context.target);
     let prelude = if method.is_constructor() { Some(constructor::prelude(class, code)?) } else { None };
-    let waits = waits_of(&mut context, method, code, push, prelude.as_ref())?;
-    let lock = waits.as_ref().and_then(|waits| waits.lock);
-    let found = waits.as_ref().map(|waits| &waits.found);
+    let is_locked = context.waits.is_some() && is_locked(class, method);
+    let free = code.max_locals.checked_add(u16::from(is_locked)).ok_or(SkipReason::TooManyLocals)?;
+    let rewritten = Rewritten { class, target, method, code, push, free, prelude };
+    let (mut sites, mut waits) = waits_of(&mut context, &rewritten)?;
 
     let Scratch { layout, widened, code: new_code, enter, exit, report } = scratch;
-    let ends =
-        Ends::write(target, push, lock, waits.as_ref().and_then(|waits| waits.task.as_ref()), enter, exit);
-    let exit_call = exit.get(ends.before_exit_call..).unwrap_or_default();
+    let has_start = rewritten.prelude.is_some() && rewritten.is_guarded();
+    let needs_types = waits.lock.is_some() || waits.task.is_some() || has_start || !sites.is_empty();
+    let ends = Ends::write(&rewritten, &waits, needs_types, context.pool, enter, exit)?;
+    sites.extend(rewritten.starts(enter));
+    sites.sort_by_key(|site| site.instruction.pc);
+    let old_frames = if needs_types { Some(rewritten.old_frames(context.pool)?) } else { None };
+    if let Some(old) = &old_frames
+        && !sites.is_empty()
+    {
+        waits.found = sites_code(&rewritten, &sites, old, &waits, &mut context)?;
+        waits.stubs = stubs::needed(code, &waits.found)?;
+    }
+    let found = &waits.found;
+
+    let mut exit_call = Vec::new();
+    push.call(target.exit, &mut exit_call);
+    let bodies = rewritten.prelude.as_ref().map_or(&[0][..], |prelude| &prelude.bodies);
     let insertions = Insertions {
-        enters: prelude.as_ref().map_or(&[0][..], |prelude| &prelude.bodies),
+        enters: if has_start { &[] } else { bodies },
         enter,
         exit,
-        throw: if target.exits == Exits::Normal { exit_call } else { &[] },
-        prelude: prelude.as_ref(),
-        marks: found.map_or(&[], |found| &found.marks),
-        mark_code: found.map_or(&[], |found| &found.code),
+        throw: if target.exits == Exits::Normal { &exit_call } else { &[] },
+        prelude: rewritten.prelude.as_ref(),
+        marks: &found.marks,
+        mark_code: &found.code,
         widened: &[],
     };
     lay_out(code.bytes, insertions, layout, widened, new_code)?;
     if let Some(report) = report {
         report::insertions(code.bytes, layout, &insertions, found, report);
-        if let Some(lock) = lock {
+        if let Some(lock) = waits.lock {
             report::lock(lock.rewritten, ends.enter_call, report);
         }
     }
 
-    let placed = match (&waits, context.waits.as_deref_mut()) {
-        (Some(waits), Some(of_class)) if !waits.stubs.is_empty() => {
-            let calls = of_class.calls(context.pool)?;
-            stubs::emit(&waits.stubs, calls, new_code)
-        }
-        _ => Vec::new(),
-    };
-    // The code of the exit handler before it throws; without a handler, the lock still has to be released.
-    let before_throw = match (target.exits, lock) {
-        (Exits::All, _) => Some(&exit[..]),
-        (_, Some(_)) => exit.get(..ends.before_exit_call),
-        _ => None,
-    };
-    let exit_at = before_throw.map(|before_throw| {
-        let at = new_code.len() as u32;
-        new_code.extend_from_slice(before_throw);
-        new_code.push(ATHROW);
-        at
-    });
-    let handler = exit_at.map(|at| ExitHandler { at, after_enter: ends.after_enter, release: ends.release });
-    let waited = found.map(|found| Waited { found, stubs: &placed });
-    let table = Table::new(code, layout, prelude.as_ref(), waited.as_ref(), handler)?;
+    let mut tail = Tail::write(&rewritten, &waits, &ends, new_code);
+    let mut guards = Guards { rows: Vec::new(), frames: Vec::new() };
+    guards.add_inside(&rewritten, &ends, found, layout)?;
+    guards.rows.extend(tail.placed.iter().map(|placed| placed.guarded));
+    let waited = Waited { found, stubs: &tail.placed };
+    let handler = tail.exit.map(|(handler, _)| handler);
+    let mut table = Table::new(
+        (&guards.rows, target.guard.error),
+        code,
+        layout,
+        rewritten.prelude.as_ref(),
+        &waited,
+        handler,
+    )?;
     // A body that cannot throw, such as a single return, needs no handler.
-    let handler = exit_at.filter(|&at| table.rows.iter().any(|row| u32::from(row.handler) == at));
-    if exit_at.is_some() && handler.is_none() && placed.is_empty() {
-        let end = layout.end() as usize;
-        new_code.truncate(end);
+    let is_used = |handler: &ExitHandler| table.rows.iter().any(|row| u32::from(row.handler) == handler.at);
+    if let Some((exit, guarded)) = tail.exit {
+        if is_used(&exit) {
+            table.add_guard(guarded, target.guard.error)?;
+        } else {
+            new_code.truncate(exit.at as usize);
+            tail.exit = None;
+        }
+    }
+    if let Some(calls) = &ends.exit_calls {
+        let start = new_code.len() as u32;
+        let mut has_return = false;
+        for instruction in opcodes::instructions(code.bytes).filter_map(Result::ok) {
+            if opcodes::is_return(instruction.opcode) {
+                let at = layout.before(instruction.pc)?;
+                let row = Row { start: at + calls.start, end: at + calls.end, handler: start };
+                table.add_guard(row, target.guard.error)?;
+                has_return = true;
+            }
+        }
+        if has_return {
+            tail.write_lost_exit(&rewritten, &ends, new_code);
+        }
     }
     if let Some(report) = report {
-        report::after_code(&placed, handler, report);
+        report::after_code(&tail.placed, tail.exit.map(|(exit, _)| exit.at), report);
     }
-
-    let waits = waits.as_ref();
-    let steps = waits.is_some_and(|waits| waits.found.has_steps || waits.task.is_some());
-    let locals = waits.map_or(0, |waits| waits.found.locals);
-    let waits = waits.is_some();
+    let locals = found.locals.max(rewritten.spare_locals(&ends)?);
+    guards.add_after(&rewritten, &waits, &tail, old_frames.as_ref(), context.pool)?;
     let new = NewCode {
         bytes: new_code,
         layout,
-        waits,
-        steps,
+        waits: !found.marks.is_empty() || waits.lock.is_some(),
+        steps: found.has_steps || waits.task.is_some(),
         locals,
-        placed: &placed,
-        handler,
-        lock,
+        lock: waits.lock,
         table: &table,
+        old_frames: old_frames.as_ref(),
+        frames: guards.frames,
     };
-    code_attribute::append(&mut context, method, code, &new, out)?;
-    Ok(Done { unsynchronized: lock.is_some_and(|lock| lock.rewritten) })
+    code_attribute::append(&mut context, code, &new, out)?;
+    Ok(Done { unsynchronized: waits.lock.is_some_and(|lock| lock.rewritten) })
+}
+
+/// Writes the code around the sites.
+fn sites_code<'a>(
+    rewritten: &Rewritten<'_, 'a>,
+    sites: &[Site<'a>],
+    old: &BTreeMap<u32, Frame>,
+    waits: &MethodWaits,
+    context: &mut Context<'a, '_>,
+) -> Result<Found, SkipReason> {
+    let wanted = |pc: u32| sites.binary_search_by_key(&pc, |site| site.instruction.pc).is_ok();
+    let mut around = flow::around(rewritten.class, rewritten.method, rewritten.code, old, &wanted)?;
+    if let Some(lock) = &waits.lock {
+        for around in around.values_mut() {
+            lock.add_to(&mut around.before);
+            lock.add_to(&mut around.after);
+        }
+    }
+    // The starts of constructors alone use neither.
+    let none = || waits::no_calls(context.target.guard);
+    let calls = waits.calls.unwrap_or_else(none);
+    Found::write(sites, &around, rewritten.free, calls, context.pool)
+}
+
+impl Rewritten<'_, '_> {
+    /// Returns how many local variables the ends of the method need.
+    fn spare_locals(&self, ends: &Ends) -> Result<u16, SkipReason> {
+        if ends.exit_calls.is_none() {
+            return Ok(0);
+        }
+        Ok(result_of(self.method)?.map_or(1, |value| value.words()))
+    }
+}
+
+/// The rows and frames of all guards of a method.
+struct Guards {
+    rows: Vec<Row>,
+    /// By new position.
+    frames: Vec<(u32, Frame)>,
+}
+
+impl Guards {
+    fn add(&mut self, guard: &Guard, base: u32, rewritten: &Rewritten<'_, '_>) {
+        let (row, frames) = guard.placed(base, rewritten.target.guard);
+        self.rows.push(row);
+        self.frames.extend(frames);
+    }
+
+    /// Adds the guards inside of the old code.
+    fn add_inside(
+        &mut self,
+        rewritten: &Rewritten<'_, '_>,
+        ends: &Ends,
+        found: &Found,
+        layout: &Layout,
+    ) -> Result<(), SkipReason> {
+        // Constructors have theirs at a mark; others begin with the enter code.
+        ends.guards.iter().for_each(|guard| self.add(guard, 0, rewritten));
+        for (mark, guard) in &found.guards {
+            let Some(mark) = found.marks.get(*mark) else { continue };
+            let at = layout.instruction(mark.pc)?;
+            // Positions in the code of all marks: this one's was placed around the instruction.
+            let base = match guard.resume <= mark.before.end {
+                true => at - mark.before.end as u32,
+                false => (at + (mark.next - mark.pc)).wrapping_sub(mark.after.start as u32),
+            };
+            self.add(guard, base, rewritten);
+        }
+        Ok(())
+    }
+
+    /// Adds the frames of the code after the old code.
+    fn add_after(
+        &mut self,
+        rewritten: &Rewritten<'_, '_>,
+        waits: &MethodWaits,
+        tail: &Tail,
+        old: Option<&BTreeMap<u32, Frame>>,
+        pool: &mut Appended,
+    ) -> Result<(), SkipReason> {
+        let Rewritten { target, free, .. } = *rewritten;
+        let thrown = frames::object(target.throwable);
+        let mut own = Vec::new();
+        if let Some(lock) = &waits.lock {
+            frames::set_local(&mut own, lock.local, frames::object(lock.object))?;
+        }
+        for placed in &tail.placed {
+            let (mut locals, caught) = match placed.stub.handler() {
+                Some(pc) if rewritten.class.major >= code_attribute::FRAMES_SINCE => {
+                    let frame = old.and_then(|old| old.get(&pc));
+                    let frame = frame.ok_or(SkipReason::HandlerWithoutFrame)?;
+                    let mut locals = frame.locals.clone();
+                    if let Some(lock) = &waits.lock {
+                        frames::set_local(&mut locals, lock.local, frames::object(lock.object))?;
+                    }
+                    (locals, frame.stack.first().copied().unwrap_or(thrown))
+                }
+                _ => (own.clone(), thrown),
+            };
+            self.frames.push((placed.at, Frame { locals: locals.clone(), stack: vec![caught] }));
+            frames::set_local(&mut locals, free, caught)?;
+            self.frames.push((placed.guarded.handler, target.guard.handler_frame(locals)));
+        }
+        if let Some((exit, guarded)) = tail.exit {
+            self.frames.push((exit.at, Frame { locals: own, stack: vec![thrown] }));
+            let mut locals = Vec::new();
+            frames::set_local(&mut locals, free, thrown)?;
+            self.frames.push((guarded.handler, target.guard.handler_frame(locals)));
+        }
+        if let Some(at) = tail.lost_exit {
+            let mut locals = Vec::new();
+            if let Some(result) = result_of(rewritten.method)?
+                && let Some(result) = result.verification_type(pool)?
+            {
+                frames::set_local(&mut locals, free, result)?;
+            }
+            self.frames.push((at, target.guard.handler_frame(locals)));
+        }
+        Ok(())
+    }
 }
 
 /// Writes the old code with the inserted code and adjusted jumps to `new_code`.

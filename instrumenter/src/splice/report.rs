@@ -47,15 +47,14 @@ pub(crate) fn insertions(
     code: &[u8],
     layout: &Layout,
     insertions: &Insertions<'_>,
-    found: Option<&Found>,
+    found: &Found,
     out: &mut Vec<Inserted>,
 ) {
     out.clear();
     let mut add = |purpose, pc: u32, new: Option<u32>| {
         out.extend(new.map(|new| Inserted { purpose, old: Some(pc), new }));
     };
-    let kinds = found.map_or(&[][..], |found| &found.kinds);
-    let mut marks = insertions.marks.iter().zip(kinds).peekable();
+    let mut marks = insertions.marks.iter().zip(&found.kinds).peekable();
     for instruction in opcodes::instructions(code).map_while(Result::ok) {
         let pc = instruction.pc;
         let before = layout.before(pc).ok();
@@ -71,6 +70,11 @@ pub(crate) fn insertions(
             match kind {
                 Some(kind) => add(Purpose::Wait(*kind), pc, before),
                 None if instruction.opcode == MONITOREXIT => add(Purpose::Release, pc, before),
+                // A constructor is entered after its super call.
+                None if insertions.prelude.is_some_and(|prelude| prelude.contains(pc)) => {
+                    let after = layout.instruction(pc).ok();
+                    add(Purpose::Enter, instruction.next(), after.map(|at| at + instruction.length));
+                }
                 None => {}
             }
         }

@@ -1,4 +1,4 @@
-//! `StackMapTable`: frames are moved, never computed.
+//! `StackMapTable`: the frames of the old code are moved, and others are added.
 //!
 //! The calls leave locals and stack unchanged, so every old frame stays valid at its new position. Only the distances
 //! between frames grow, and short forms have no room for distances above 63:
@@ -8,6 +8,7 @@
 //! same_locals_1_stack 64..=127   -> same_locals_1_stack_item_frame_extended 247
 //! ```
 
+use super::frames::Type;
 use super::layout::Layout;
 use crate::class::cursor::Cursor;
 use crate::error::{Malformed, SkipReason};
@@ -105,13 +106,6 @@ pub(crate) struct NewFrame<'a> {
     pub(crate) types: &'a [u8],
 }
 
-/// Returns the types of the catch-any handler's frame: no locals, which is compatible with every state, and on the
-/// stack the throwable, whose class has this constant pool index.
-pub(crate) fn handler_types(throwable: u16) -> [u8; 7] {
-    let [high, low] = throwable.to_be_bytes();
-    [0, 0, 0, 1, OBJECT, high, low]
-}
-
 fn push_full(out: &mut Vec<u8>, delta: u16, types: &[u8]) {
     out.push(FULL);
     out.extend_from_slice(&delta.to_be_bytes());
@@ -130,11 +124,31 @@ pub(crate) fn full(frames: &[NewFrame<'_>], out: &mut Vec<u8>) -> Result<(), Ski
     Ok(())
 }
 
-/// Appends the content of a `StackMapTable`: the moved frames of `old`, then the `new` ones, which follow them sorted
-/// by position.
+/// Appends a frame with the locals of the one before it, or of the method's start, and this on the stack.
+fn push_same(delta: u16, on_stack: Option<Type>, out: &mut Vec<u8>) {
+    let (short, extended) = match on_stack {
+        None => (0, SAME_EXTENDED),
+        Some(_) => (SAME_LOCALS_1, SAME_LOCALS_1_EXTENDED),
+    };
+    match u8::try_from(delta).ok().filter(|&delta| delta < SAME_LOCALS_1) {
+        Some(delta) => out.push(short + delta),
+        None => {
+            out.push(extended);
+            out.extend_from_slice(&delta.to_be_bytes());
+        }
+    }
+    if let Some((tag, class)) = on_stack {
+        out.push(tag);
+        out.extend_from_slice(&class.to_be_bytes());
+    }
+}
+
+/// Appends the content of a `StackMapTable`: frames of the `start`, sorted, which have the locals of the method's start and an
+/// object on the stack or nothing; the moved frames of `old`; then the `new` ones, which follow them sorted by position.
 pub(crate) fn relocate(
     old: Option<Cursor<'_>>,
     layout: &Layout,
+    start: impl Iterator<Item = (u32, Option<Type>)>,
     new: &[NewFrame<'_>],
     out: &mut Vec<u8>,
 ) -> Result<(), SkipReason> {
@@ -142,8 +156,24 @@ pub(crate) fn relocate(
     out.extend_from_slice(&[0, 0]);
     let mut previous = None;
     let mut count = 0_u16;
+    let first_old = match old {
+        Some(mut old) => {
+            if old.u2()? > 0 {
+                Some(layout.before(frame_head(&mut old)?.1)?)
+            } else {
+                None
+            }
+        }
+        None => None,
+    };
+    // A method that jumps to its start has a frame there already.
+    for (at, on_stack) in start.filter(|(at, _)| Some(*at) != first_old) {
+        push_same(delta(previous, at)?, on_stack, out);
+        previous = Some(at);
+        count += 1;
+    }
     if let Some(old) = old {
-        count = walk(old, &mut |event| {
+        count += walk(old, &mut |event| {
             match event {
                 Event::Frame { pc, kind } => {
                     let at = layout.before(pc)?;
@@ -224,7 +254,7 @@ mod tests {
 
     fn relocated(table: &[u8], layout: &Layout) -> Result<Vec<u8>, SkipReason> {
         let mut out = Vec::new();
-        relocate(Some(Cursor::new(table)), layout, &[], &mut out).map(|()| out)
+        relocate(Some(Cursor::new(table)), layout, std::iter::empty(), &[], &mut out).map(|()| out)
     }
 
     #[test]
@@ -259,14 +289,15 @@ mod tests {
     fn the_handler_frame_comes_last() {
         let mut out = Vec::new();
         let layout = layout(9, 5);
-        let types = handler_types(0x0203);
+        let types = [0, 0, 0, 1, OBJECT, 2, 3];
         let handler = [NewFrame { at: layout.end(), types: &types }];
-        relocate(Some(Cursor::new(&[0, 1, 2])), &layout, &handler, &mut out).unwrap();
+        let none = std::iter::empty;
+        relocate(Some(Cursor::new(&[0, 1, 2])), &layout, none(), &handler, &mut out).unwrap();
         let delta = (layout.end() - 7 - 1) as u8;
         assert_eq!(out, [0, 2, 7, 255, 0, delta, 0, 0, 0, 1, 7, 2, 3]);
 
         out.clear();
-        relocate(None, &layout, &handler, &mut out).unwrap();
+        relocate(None, &layout, none(), &handler, &mut out).unwrap();
         assert_eq!(out, [0, 1, 255, 0, layout.end() as u8, 0, 0, 0, 1, 7, 2, 3]);
     }
 

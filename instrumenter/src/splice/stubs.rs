@@ -4,20 +4,24 @@
 //! the stub, and from the stub to the handler:
 //!
 //! ```text
-//!   stub:  we(kind, null)        the frame here is the one of the handler
-//!          athrow                caught by the handler
+//!   stub:  store e               the frame here is the one of the handler
+//!          we(kind, null)        guarded: see below
+//!          load e; athrow        caught by the handler
+//!   h:     pop; lost = ..        the error of `we` is dropped
+//!          load e; athrow        caught by the handler
 //! ```
 //!
 //! A last stub is for exceptions that none of the method's handlers takes. So a wait ends before any code of the
-//! program runs again. The rows that cover the handler's first instruction cover the stub too, so that a monitor held
-//! there is released if the call in the stub throws.
+//! program runs again.
 //!
 //! The stub throws instead of jumping, because HotSpot's C1 compiler rejects methods in which a handler is reached in
 //! both ways.
 
+use super::guard::{GuardPool, Lost, Row};
+use super::local;
 use super::waits::{Found, WaitCalls};
 use crate::class::code::{Code, Handler};
-use crate::class::opcodes::ATHROW;
+use crate::class::opcodes::{ACONST_NULL, ALOAD, ASTORE, ATHROW};
 use crate::error::SkipReason;
 use crate::waits::call_kind::CallKind;
 
@@ -32,6 +36,16 @@ pub(crate) struct Stub {
     pub(crate) kind: CallKind,
 }
 
+impl Stub {
+    /// Returns the old position of the handler that it leads to, if it is one of the method's own.
+    pub(crate) fn handler(&self) -> Option<u32> {
+        match self.target {
+            Target::Handler(pc) => Some(u32::from(pc)),
+            Target::Exit => None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
     Handler(u16),
@@ -43,7 +57,9 @@ pub(crate) enum Target {
 pub(crate) struct Placed {
     pub(crate) stub: Stub,
     pub(crate) at: u32,
-    /// Where it ends, with an `athrow`.
+    /// The guard of its call.
+    pub(crate) guarded: Row,
+    /// Where it ends, with an `athrow`. Another is in front of the guard's handler.
     pub(crate) end: u32,
 }
 
@@ -74,14 +90,30 @@ pub(crate) fn covers(row: &Handler, pc: u32) -> bool {
     (u32::from(row.start)..u32::from(row.end)).contains(&pc)
 }
 
-/// Appends the stubs to the code. The exit handler, if any, follows them.
-pub(crate) fn emit(stubs: &[Stub], calls: WaitCalls, out: &mut Vec<u8>) -> Vec<Placed> {
+/// Appends the stubs to the code. `thrown` is a free local variable.
+pub(crate) fn emit(
+    stubs: &[Stub],
+    calls: WaitCalls,
+    guard: GuardPool,
+    thrown: u16,
+    out: &mut Vec<u8>,
+) -> Vec<Placed> {
     let mut placed = Vec::with_capacity(stubs.len());
     for &stub in stubs {
         let at = out.len() as u32;
-        calls.end_any(stub.kind.number_thrown(), out);
-        out.push(ATHROW);
-        placed.push(Placed { stub, at, end: out.len() as u32 });
+        let throw = |out: &mut Vec<u8>| {
+            local::access(ALOAD, thrown, out);
+            out.push(ATHROW);
+        };
+        local::access(ASTORE, thrown, out);
+        let start = out.len() as u32;
+        calls.end(stub.kind.number_thrown(), |out| out.push(ACONST_NULL), out);
+        let end = out.len() as u32;
+        throw(out);
+        let handler = out.len() as u32;
+        guard.drop_error(Lost::WaitEnd, out);
+        throw(out);
+        placed.push(Placed { stub, at, guarded: Row { start, end, handler }, end: out.len() as u32 });
     }
     placed
 }

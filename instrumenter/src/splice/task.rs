@@ -3,9 +3,10 @@
 use trace_format::event::ConcurrencyStep;
 
 use super::emit::PushId;
+use super::local;
 use super::steps::{StepCalls, call_step};
 use crate::class::constant_pool::Appended;
-use crate::class::opcodes::{ACONST_NULL, ALOAD_0, DUP, INVOKEVIRTUAL, SWAP};
+use crate::class::opcodes::{ACONST_NULL, ALOAD, ALOAD_0, DUP, INVOKEVIRTUAL};
 use crate::error::SkipReason;
 use crate::waits::tasks::TaskCode;
 
@@ -20,7 +21,7 @@ pub(crate) const COMPLETION: [&str; 3] = [
 pub(crate) struct Task {
     pub(crate) started: Vec<u8>,
     /// Without the object, which a handler of exceptions cannot know: a thread ends its tasks in reverse order. Of a
-    /// coroutine, with the result or exception that is on top of the stack.
+    /// coroutine, with the result or exception, which is in the variable `result`.
     pub(crate) finished: Vec<u8>,
 }
 
@@ -30,6 +31,7 @@ impl Task {
         code: TaskCode,
         does: u16,
         id: PushId,
+        result: u16,
         calls: StepCalls,
         pool: &mut Appended,
     ) -> Result<Self, SkipReason> {
@@ -41,7 +43,9 @@ impl Task {
                 let class = pool.class_named(class)?;
                 let [name, descriptor] = [pool.utf8(name)?, pool.utf8(descriptor)?];
                 let [high, low] = pool.method(class, name, descriptor)?.to_be_bytes();
-                (vec![ALOAD_0, DUP, INVOKEVIRTUAL, high, low], vec![DUP, ACONST_NULL, SWAP])
+                let mut finished = vec![ACONST_NULL];
+                local::access(ALOAD, result, &mut finished);
+                (vec![ALOAD_0, DUP, INVOKEVIRTUAL, high, low], finished)
             }
         };
         let mut task = Self { started, finished };

@@ -49,6 +49,11 @@ impl CallKind {
         }
     }
 
+    /// True for a call that takes what the app has to give back, and overflows the stack where there is too little room for that.
+    pub(crate) fn acquires(self) -> bool {
+        matches!(self, Self::Lock | Self::Permit)
+    }
+
     /// Whether the calling thread has the object's lock afterwards, so that the end of the wait needs the object.
     pub(crate) fn takes_lock(self) -> bool {
         match self {

@@ -4,7 +4,7 @@
 //! The hot path maintains nothing. When a block is full, its words are scanned once, a thousand of them in a
 //! microsecond or two, and the calls that they leave open are recorded at the start of the next block.
 
-use trace_format::event::{self, OpenCalls};
+use trace_format::event::{self, LostEnd, OpenCalls, types};
 use trace_format::layout::BLOCK_WORDS;
 use trace_format::{Event, ids, word};
 
@@ -48,7 +48,11 @@ impl OpenCallStack {
             let word = block.load_word(at);
             let id = word::id(word);
             if !ids::is_method(id) {
-                at += 1 + event::payload_len(id);
+                let payload = event::payload_len(id);
+                if id == event::typed_id(types::LOST_END, 1) && at + payload < head {
+                    self.lose(LostEnd::of(block.load_word(at + 1) as u32));
+                }
+                at += 1 + payload;
                 continue;
             }
             at += 1;
@@ -79,6 +83,18 @@ impl OpenCallStack {
             self.depth = innermost;
         } else if let Some(depth) = self.ids[..self.depth].iter().rposition(|open| *open == id) {
             self.depth = depth;
+        }
+    }
+
+    /// An end was lost: of the calls that may have ended, none is listed.
+    fn lose(&mut self, end: LostEnd) {
+        let known = self.depth.min(MAX_KNOWN_CALLS);
+        match end {
+            LostEnd::Wait => {}
+            LostEnd::Any => self.depth = 0,
+            LostEnd::Exit(id) => {
+                self.depth = self.ids[..known].iter().position(|open| *open == id).unwrap_or(known);
+            }
         }
     }
 

@@ -29,7 +29,7 @@ use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use crate::gate::{CLAIM, Gate, MIGRATE};
+use crate::gate::{CLAIM, Gate, LOST_END, MIGRATE};
 use crate::memory::stale::Stale;
 use crate::sync::{Mutex, MutexGuard};
 
@@ -194,7 +194,7 @@ impl Pool {
         let ended = state.endings;
         let owner = &mut state.owners[place as usize];
         owner.gate.close();
-        owner.gate.answer(MIGRATE | CLAIM);
+        owner.gate.answer(MIGRATE | CLAIM | LOST_END);
         owner.lost = None;
         owner.silent_since = 0;
         owner.ended = ended;

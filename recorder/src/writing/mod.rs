@@ -5,6 +5,7 @@
 //! | `events` | the calls that record an event |
 //! | `thread` | the calling thread's writer |
 //! | `seats` | the memory of threads' writers |
+//! | `losses` | ends that could not be recorded |
 //! | `short_calls` | a sample of the calls that are not recorded |
 //! | `switches` | methods that are switched off |
 //! | `overhead` | what recording costs while it runs, and methods that are switched off for it |
@@ -14,6 +15,7 @@
 
 pub(crate) mod cost;
 pub mod events;
+pub mod losses;
 pub mod overhead;
 pub(crate) mod room;
 mod seats;

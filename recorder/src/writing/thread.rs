@@ -7,6 +7,7 @@ use std::sync::atomic::{Ordering, fence};
 use trace_format::event::{Concurrency, Encoded, Event, typed_id, types};
 use trace_format::layout::{ClockMode, RegionKind, THREAD_LEN, THREAD_NAME_LEN, thread as entry};
 
+use crate::gate::LOST_END;
 use crate::memory::stale::Stale;
 use crate::memory::writer::Writer;
 use crate::recorder::Recorder;
@@ -14,6 +15,7 @@ use crate::recorder::blocks::{PoolBlocks, RingBlocks};
 use crate::time::coarse::{self, TIME};
 use crate::time::time_word::{CLOSED, Pace, READ_CLOCK};
 use crate::time::{self, clock, fold};
+use crate::writing::losses;
 use crate::writing::overhead;
 use crate::writing::seats;
 use crate::writing::short_calls::ShortCalls;
@@ -31,6 +33,8 @@ pub struct ThreadWriter {
     place: u32,
     tid: u32,
     short_calls: ShortCalls,
+    /// How many of the [`losses`] it has recorded.
+    losses: u64,
 }
 
 #[derive(Debug)]
@@ -195,6 +199,13 @@ impl ThreadWriter {
             self.recorder.count_losses(0, 1);
             return Some(now);
         }
+        if self.writer.gate().is_asked_to(LOST_END) {
+            self.record_losses(now, mode);
+        }
+        self.put_in_block(event, now, mode)
+    }
+
+    fn put_in_block(&mut self, event: &Encoded, now: u64, mode: ClockMode) -> Option<u64> {
         let limit = self.limit();
         match &mut self.blocks {
             Blocks::Main(blocks) => Some(self.writer.put(blocks, event, now, mode, limit)),
@@ -203,6 +214,18 @@ impl ThreadWriter {
                 self.recorder.count_losses(0, 1);
                 None
             }
+        }
+    }
+
+    /// Records ends that were lost on any thread since this was last done.
+    #[cold]
+    #[inline(never)]
+    fn record_losses(&mut self, now: u64, mode: ClockMode) {
+        // A loss that comes after this asks again.
+        self.writer.gate().answer(LOST_END);
+        let seen = std::mem::replace(&mut self.losses, losses::count());
+        for end in losses::since(seen) {
+            self.put_in_block(&Event::LostEnd(end).encode(), now, mode);
         }
     }
 
@@ -345,6 +368,7 @@ impl ThreadWriter {
                 place: NO_PLACE,
                 tid,
                 short_calls: ShortCalls::new(tid),
+                losses: losses::count(),
             }
         });
         // SAFETY: the seat is this thread's alone.

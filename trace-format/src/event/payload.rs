@@ -180,6 +180,44 @@ impl InputEvents {
     }
 }
 
+/// An end that could not be recorded, because the stack had overflowed or there was no memory.
+///
+/// The thread that has lost it is unknown, so every thread records the loss before its next event. A reader closes what may have
+/// ended: the outermost call of that method and all inside it. Callers further out are certain, because ends are lost from the
+/// innermost call on. For example, `main > parse > value > parse` with a lost exit of `value` leaves `main > parse`. Where no
+/// such call is open, the loss is another thread's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LostEnd {
+    /// The end of the wait that is innermost.
+    Wait,
+    /// The exit of the method with this id.
+    Exit(u32),
+    /// Several ends, not all of them known: any open call or wait may have ended.
+    Any,
+}
+
+impl LostEnd {
+    /// The number in the payload: a method's id, 0 for a wait.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        match self {
+            Self::Wait => 0,
+            Self::Exit(id) => id,
+            Self::Any => u32::MAX,
+        }
+    }
+
+    /// The loss with this [`number`](Self::number).
+    #[must_use]
+    pub const fn of(number: u32) -> Self {
+        match number {
+            0 => Self::Wait,
+            u32::MAX => Self::Any,
+            id => Self::Exit(id),
+        }
+    }
+}
+
 /// Calls of a thread that were open when its block began, for a reader of this block alone. A stack of more
 /// calls than fit into one event takes several events, one after another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

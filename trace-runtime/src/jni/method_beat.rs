@@ -24,6 +24,7 @@ use crate::resolution::{Resolution, hundredths};
 use crate::start::{Config, start};
 use crate::system_log;
 use crate::time::coarse;
+use crate::writing::losses;
 use crate::writing::overhead;
 use crate::writing::thread::ThreadWriter;
 
@@ -61,6 +62,12 @@ extern "system" fn Java_dev_anrscope_MethodBeat_exit(
         return thread.method_for_java(id as u32, false, behind as u64) as jlong;
     }
     0
+}
+
+/// Notes that the exit of a method was lost, or, if `what` is negative, the end of a wait.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dev_anrscope_MethodBeat_lost(_: EnvUnowned<'_>, _: JClass<'_>, what: jint) {
+    disarm_on_panic(|| losses::note(what));
 }
 
 /// The Java thread under which HotSpot's launcher ends the JVM, on the kernel's thread that has run `main`
@@ -391,7 +398,7 @@ pub struct NativeMethod {
 
 /// The native methods of `dev.anrscope.MethodBeat`, for a JVM that did not load this library through `System.load`.
 #[must_use]
-pub fn method_beat_natives() -> [NativeMethod; 20] {
+pub fn method_beat_natives() -> [NativeMethod; 21] {
     let native = |name, descriptor, function| NativeMethod { name, descriptor, function };
     [
         native(c"start", c"(Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;JJLjava/lang/String;ZZ)J", Java_dev_anrscope_MethodBeat_start as *const ()),
@@ -413,6 +420,7 @@ pub fn method_beat_natives() -> [NativeMethod; 20] {
         native(c"gaveUp", c"(I)V", Java_dev_anrscope_MethodBeat_gaveUp as *const ()),
         native(c"uid", c"(J)I", Java_dev_anrscope_MethodBeat_uid as *const ()),
         native(c"step", c"(JJJJJ)J", Java_dev_anrscope_MethodBeat_step as *const ()),
+        native(c"lost", c"(I)V", Java_dev_anrscope_MethodBeat_lost as *const ()),
         native(c"askForDump", c"()Z", Java_dev_anrscope_MethodBeat_askForDump as *const ()),
     ]
 }

@@ -35,6 +35,21 @@ import sun.misc.Unsafe;
  *
  * <p>Nothing in here calls code that could be instrumented, so no event is recorded inside another.
  *
+ * <h2>Why nothing in here throws</h2>
+ * An inserted call may lose an event, but the app must not see an error that the original cannot throw there. Two errors can
+ * come up: the stack overflows, or there is no memory.
+ *
+ * <ul>
+ *   <li>Memory is allocated in the initialisation, for a thread's first event, and for a class's name. Each of these catches
+ *       the error. A thread whose state cannot be made stays unrecorded, and is not tried again ({@link #FAILED}).
+ *   <li>In class files each call has a handler for {@link VirtualMachineError}, which stores in {@link #lost} what a reader
+ *       would miss.
+ *   <li>In dex files, and in class files that record only normal exits, {@link #i} and {@link #o} have no handler, because ART
+ *       inlines no method that has one. There, {@code i} overflows only where the method itself would a few frames deeper, and
+ *       before any of its code runs. {@code o} needs no more of the stack than {@code i} has had: both call one method that
+ *       is not inlined ({@link #begin}, {@link #end}), and both of these catch what overflows below them.
+ * </ul>
+ *
  * <p>Virtual threads are not recorded: they move between carrier threads, and the recording of a carrier would mix the
  * calls of many. The recording notes it.
  *
@@ -75,7 +90,7 @@ public final class MethodBeat {
      * of its gate; its values of {@link #behind}, {@link #floor} and {@link #left}; its {@link #TID}; its number in the
      * recording; and its {@link #waiting}.
      */
-    private static final ThreadLocal<long[]> WRITER = new ThreadLocal<long[]>();
+    private static final ThreadLocal<long[]> WRITER;
 
     private static final int BEHIND = 2;
 
@@ -90,18 +105,53 @@ public final class MethodBeat {
     private static final int WAITING = 7;
 
     /** State of a thread that is not recorded. */
-    private static final long[] UNRECORDED = new long[8];
+    private static final long[] UNRECORDED;
 
     /**
      * Cache of {@link #WRITER} by thread id, which is never reused: a lookup takes a third of the thread-local's time.
      * Two threads whose ids have the same lower bits evict each other and use the thread-local.
      */
-    private static final long[][] STATES = new long[1024][];
+    private static final long[][] STATES;
+
+    /** Identities of threads for whose state there was no memory: they stay unrecorded. */
+    private static final int[] FAILED;
+
+    /** Known classes; see {@link #className}. */
+    private static final Name[] NAMES;
 
     private static final Thread MAIN = Thread.currentThread();
 
     /** The address of main's native writer; 0 if nothing is recorded. */
-    private static final long MAIN_WRITER = load();
+    private static final long MAIN_WRITER;
+
+    static {
+        long[] unrecorded = null;
+        long[][] states = null;
+        int[] failed = null;
+        Name[] names = null;
+        AtomicLongArray parts = null;
+        ThreadLocal<long[]> writer = null;
+        long main = 0;
+        // An error in here would make each inserted call fail from then on.
+        try {
+            unrecorded = new long[8];
+            states = new long[1024][];
+            failed = new int[256];
+            names = new Name[1024];
+            parts = new AtomicLongArray(1024);
+            writer = new ThreadLocal<long[]>();
+            main = load();
+        } catch (Throwable untraced) {
+            main = 0;
+        }
+        UNRECORDED = unrecorded;
+        STATES = states;
+        FAILED = failed;
+        NAMES = names;
+        PARTS = parts;
+        WRITER = writer;
+        MAIN_WRITER = main;
+    }
 
     /** A constant from here on, so that a JIT compiler removes the calls where it is false. */
     private static final boolean ON = MAIN_WRITER != 0;
@@ -148,6 +198,9 @@ public final class MethodBeat {
 
     private static final int PERMIT = 10;
 
+    /** How many calls deep a release may be. */
+    private static final int ROOM = 4;
+
     /** Kinds that it has. */
     private static final int OBJECT_WAIT = 2;
 
@@ -162,7 +215,36 @@ public final class MethodBeat {
      * What belongs to which lock: identity of a condition, or of a read or write lock, and that of its lock, by the lower
      * bits of the first. Two with the same bits evict each other.
      */
-    private static final AtomicLongArray PARTS = new AtomicLongArray(1024);
+    private static final AtomicLongArray PARTS;
+
+    /**
+     * Offsets of the state of the JDK's read-write locks, which their read locks do not show; null if they are unknown. Their order is that of {@link #STATE} and those that follow it. The fields are those of {@code
+     * AbstractQueuedSynchronizer} and {@code ReentrantReadWriteLock} in OpenJDK 8 to 25. Not on Android, where they are
+     * hidden from apps: there taking such a lock is always recorded as a wait.
+     */
+    private static final long[] LOCK_FIELDS = lockFields();
+
+    private static final int STATE = 0;
+
+    private static final int HEAD = 1;
+
+    private static final int TAIL = 2;
+
+    private static final int SYNC_OF_READ = 3;
+
+    private static final int SYNC_OF_WRITE = 4;
+
+    /** Bits of a read-write lock's state that count how often the write lock is taken; those above count readers. */
+    private static final int WRITERS = 0xFFFF;
+
+    /**
+     * What was lost last and is not recorded yet: 0 for nothing, the id of a method whose exit was lost, or {@link
+     * #WAIT_END}. Handlers of instrumented code store here, because they can make no call: the stack may have overflowed.
+     */
+    public static volatile int lost;
+
+    /** The end of a wait was lost. */
+    private static final int WAIT_END = -1;
 
     /** The class of virtual threads; null if the JVM has none. */
     private static final Class<?> VIRTUAL = virtual();
@@ -202,33 +284,49 @@ public final class MethodBeat {
      * more CPU time than the calls.
      */
     private static void begin(int id) {
-        if (Thread.currentThread() != MAIN) {
-            enterOther(id);
-            return;
-        }
-        long at = behind;
-        if (U != null && (at & IN_BLOCK) != 0) {
-            long since = U.getLong(GATE);
-            if (since >= 0) {
-                U.putLong(at, 0);
-                U.putLong(at - 8, Long.MIN_VALUE | (long) id << 43 | since);
-                behind = at + 8;
+        try {
+            if (lost != 0) {
+                noteLoss();
+            }
+            if (Thread.currentThread() != MAIN) {
+                enterOther(id);
                 return;
             }
+            long at = behind;
+            if (U != null && (at & IN_BLOCK) != 0) {
+                long since = U.getLong(GATE);
+                if (since >= 0) {
+                    U.putLong(at, 0);
+                    U.putLong(at - 8, Long.MIN_VALUE | (long) id << 43 | since);
+                    behind = at + 8;
+                    return;
+                }
+            }
+            behind = floor = enter(MAIN_WRITER, id, at);
+        } catch (VirtualMachineError unrecorded) {
+            // The method is entered all the same. A reader finds its exit without an enter.
         }
-        behind = floor = enter(MAIN_WRITER, id, at);
     }
 
     /** See {@link #begin}. */
     private static void end(int id) {
-        if (Thread.currentThread() != MAIN) {
-            exitOther(id);
-            return;
+        try {
+            if (lost != 0) {
+                noteLoss();
+            }
+            if (Thread.currentThread() != MAIN) {
+                exitOther(id);
+            } else if (--left < 0) {
+                timed(id);
+            } else {
+                exitMain(id);
+            }
+        } catch (VirtualMachineError unrecorded) {
+            lost = id;
         }
-        if (--left < 0) {
-            timed(id);
-            return;
-        }
+    }
+
+    private static void exitMain(int id) {
         long at = behind;
         if (U != null) {
             long since = U.getLong(GATE);
@@ -305,6 +403,15 @@ public final class MethodBeat {
         state[BEHIND] = state[FLOOR] = exit(state[0], id, at);
     }
 
+    /** Records what was lost, on each thread at its next event: which one has lost it is not known. */
+    private static void noteLoss() {
+        int what = lost;
+        lost(what);
+        if (lost == what) {
+            lost = 0;
+        }
+    }
+
     /**
      * A method exits that has just been switched off. If its enter is the last word, the call ends here; otherwise its
      * end is unknown.
@@ -334,16 +441,20 @@ public final class MethodBeat {
         } else {
             state[LEFT] = Integer.MAX_VALUE;
         }
-        // The duration of reading the clock is measured and subtracted.
-        long before = System.nanoTime();
-        long begin = System.nanoTime();
-        o(id);
-        long end = System.nanoTime();
-        int next = sampled(main ? MAIN_WRITER : state[0], id, end - begin - (begin - before));
-        if (main) {
-            left = next;
-        } else {
-            state[LEFT] = next;
+        int next = FIRST_TIMED;
+        try {
+            // The duration of reading the clock is measured and subtracted.
+            long before = System.nanoTime();
+            long begin = System.nanoTime();
+            o(id);
+            long end = System.nanoTime();
+            next = sampled(main ? MAIN_WRITER : state[0], id, end - begin - (begin - before));
+        } finally {
+            if (main) {
+                left = next;
+            } else {
+                state[LEFT] = next;
+            }
         }
     }
 
@@ -367,26 +478,46 @@ public final class MethodBeat {
             reportVirtualThreads();
             return UNRECORDED;
         }
-        long[] state = WRITER.get();
-        if (state == null) {
-            long writer = join(thread.getName());
-            long gate = writer == 0 || U == null ? 0 : U.getLong(writer);
-            state = new long[] {writer, gate, 0, 0, FIRST_TIMED, tid, writer == 0 ? 0 : uid(writer), 0};
-            WRITER.set(state);
+        int identity = System.identityHashCode(thread);
+        if (FAILED[identity & FAILED.length - 1] == identity) {
+            return UNRECORDED;
         }
-        if (TID != 0) {
-            STATES[(int) tid & STATES.length - 1] = state;
+        try {
+            long[] state = WRITER.get();
+            if (state == null) {
+                state = new long[8];
+                WRITER.set(state);
+            }
+            if (state[OWNER] == 0) {
+                long writer = join(thread.getName());
+                state[1] = writer == 0 || U == null ? 0 : U.getLong(writer);
+                state[LEFT] = FIRST_TIMED;
+                state[UID] = writer == 0 ? 0 : uid(writer);
+                state[0] = writer;
+                // Last: where one of these calls overflows the stack, the next event tries again.
+                state[OWNER] = tid;
+            }
+            if (TID != 0) {
+                STATES[(int) tid & STATES.length - 1] = state;
+            }
+            return state;
+        } catch (OutOfMemoryError without) {
+            FAILED[identity & FAILED.length - 1] = identity;
+            return UNRECORDED;
         }
-        return state;
     }
 
     /** An activity's window gains or loses focus: exactly once per change, regardless of what the activity overrides. */
     public static void at(android.app.Activity activity, boolean hasFocus) {
         if (ON) {
-            focus(
-                    activity == null ? null : ((Object) activity).getClass().getName(),
-                    System.identityHashCode(activity),
-                    hasFocus);
+            try {
+                focus(
+                        activity == null ? null : ((Object) activity).getClass().getName(),
+                        System.identityHashCode(activity),
+                        hasFocus);
+            } catch (VirtualMachineError unrecorded) {
+                // The call stands where the method is entered, or behind a call that needed more of the stack.
+            }
         }
     }
 
@@ -401,17 +532,37 @@ public final class MethodBeat {
         if (!ON) {
             return;
         }
+        if (kind == LOCK || kind == PERMIT) {
+            leaveRoom(ROOM);
+        }
+        try {
+            beginWait(kind, on);
+        } catch (VirtualMachineError unrecorded) {
+            // The call waits all the same.
+        }
+    }
+
+    /**
+     * Overflows the stack if there is too little room to give back what is acquired next. JIT compilers may put the
+     * acquisition into the instrumented method and not the release; without this, the app would acquire what it then
+     * cannot give back. Here the app has nothing yet: the overflow is the one that the acquisition itself may have.
+     */
+    private static void leaveRoom(int calls) {
+        if (calls > 0) {
+            leaveRoom(calls - 1);
+        }
+    }
+
+    private static void beginWait(int kind, Object on) {
         boolean main = Thread.currentThread() == MAIN;
         long[] state = main ? null : state();
         if (!main && state[0] == 0) {
             return;
         }
-        if (mayBeReady(kind)) {
-            boolean waits = !isReady(kind, on);
-            pushWaiting(state, waits);
-            if (!waits) {
-                return;
-            }
+        boolean mayBeReady = mayBeReady(kind);
+        if (mayBeReady && isReady(kind, on)) {
+            pushWaiting(state, false);
+            return;
         }
         int id = System.identityHashCode(on);
         int name = on == null ? 0 : className(on.getClass());
@@ -421,6 +572,9 @@ public final class MethodBeat {
             behind = floor = waitBegin(MAIN_WRITER, behind, recorded, lock, name);
         } else {
             state[BEHIND] = state[FLOOR] = waitBegin(state[0], state[BEHIND], recorded, lock, name);
+        }
+        if (mayBeReady) {
+            pushWaiting(state, true);
         }
         if (kind == OBJECT_WAIT) {
             gaveUp(id);
@@ -551,7 +705,7 @@ public final class MethodBeat {
         if (kind == LOCK) {
             if (type != ReentrantLock.class) {
                 return (type == ReentrantReadWriteLock.ReadLock.class || type == ReentrantReadWriteLock.WriteLock.class)
-                        && ReadWriteLocks.isFree(on, type == ReentrantReadWriteLock.ReadLock.class);
+                        && isFree(on, type == ReentrantReadWriteLock.ReadLock.class);
             }
             ReentrantLock lock = (ReentrantLock) on;
             // Behind others in a fair lock's queue it is a wait.
@@ -708,9 +862,6 @@ public final class MethodBeat {
 
     /** A class whose name has an id. Does not keep the class alive. */
     private static final class Name extends WeakReference<Class<?>> {
-        /** Known classes; see {@link #className}. */
-        static final Name[] KNOWN = new Name[1024];
-
         final int id;
 
         Name(Class<?> of, int id) {
@@ -719,76 +870,55 @@ public final class MethodBeat {
         }
     }
 
-    /**
-     * The state of the JDK's read-write locks, which their read locks do not show. The fields are those of {@code
-     * AbstractQueuedSynchronizer} and {@code ReentrantReadWriteLock} in OpenJDK 8 to 25. Not on Android, where they are hidden from
-     * apps: there taking such a lock is always recorded as a wait.
-     */
-    private static final class ReadWriteLocks {
-        /** Bits of the state that count how often the write lock is taken; those above count readers. */
-        private static final int WRITERS = 0xFFFF;
-
-        /** Offsets; the first one is 0 if they are unknown. */
-        private static final long[] AT = offsets();
-
-        private static final int STATE = 0;
-
-        private static final int HEAD = 1;
-
-        private static final int TAIL = 2;
-
-        private static final int SYNC_OF_READ = 3;
-
-        private static final int SYNC_OF_WRITE = 4;
-
-        private ReadWriteLocks() {}
-
-        private static long[] offsets() {
-            try {
-                if (U != null && !android()) {
-                    return new long[] {
-                        offset(AbstractQueuedSynchronizer.class, "state"),
-                        offset(AbstractQueuedSynchronizer.class, "head"),
-                        offset(AbstractQueuedSynchronizer.class, "tail"),
-                        offset(ReentrantReadWriteLock.ReadLock.class, "sync"),
-                        offset(ReentrantReadWriteLock.WriteLock.class, "sync")
-                    };
-                }
-            } catch (Throwable unknown) {
-                // Then each lock is a wait.
+    private static long[] lockFields() {
+        try {
+            if (U != null && !android()) {
+                return new long[] {
+                    offset(AbstractQueuedSynchronizer.class, "state"),
+                    offset(AbstractQueuedSynchronizer.class, "head"),
+                    offset(AbstractQueuedSynchronizer.class, "tail"),
+                    offset(ReentrantReadWriteLock.ReadLock.class, "sync"),
+                    offset(ReentrantReadWriteLock.WriteLock.class, "sync")
+                };
             }
-            return new long[5];
+        } catch (Throwable unknown) {
+            // Then each lock is a wait.
         }
-
-        private static long offset(Class<?> of, String field) throws NoSuchFieldException {
-            return U.objectFieldOffset(of.getDeclaredField(field));
-        }
-
-        /** Whether taking the lock is no wait. Behind others in the lock's queue it may be one. */
-        static boolean isFree(Object lock, boolean reads) {
-            if (AT[STATE] == 0) {
-                return false;
-            }
-            Object sync = U.getObject(lock, AT[reads ? SYNC_OF_READ : SYNC_OF_WRITE]);
-            int state = U.getIntVolatile(sync, AT[STATE]);
-            if (reads ? (state & WRITERS) != 0 : state != 0) {
-                return !reads && ((ReentrantReadWriteLock.WriteLock) lock).isHeldByCurrentThread();
-            }
-            return U.getObjectVolatile(sync, AT[HEAD]) == U.getObjectVolatile(sync, AT[TAIL]);
-        }
+        return null;
     }
 
-    /** The id of a class's name. Known names need no lock and no allocation. */
+    private static long offset(Class<?> of, String field) throws NoSuchFieldException {
+        return U.objectFieldOffset(of.getDeclaredField(field));
+    }
+
+    /** Whether taking a lock of a read-write lock is no wait. Behind others in the lock's queue it may be one. */
+    private static boolean isFree(Object lock, boolean reads) {
+        if (LOCK_FIELDS == null) {
+            return false;
+        }
+        Object sync = U.getObject(lock, LOCK_FIELDS[reads ? SYNC_OF_READ : SYNC_OF_WRITE]);
+        int state = U.getIntVolatile(sync, LOCK_FIELDS[STATE]);
+        if (reads ? (state & WRITERS) != 0 : state != 0) {
+            return !reads && ((ReentrantReadWriteLock.WriteLock) lock).isHeldByCurrentThread();
+        }
+        return U.getObjectVolatile(sync, LOCK_FIELDS[HEAD]) == U.getObjectVolatile(sync, LOCK_FIELDS[TAIL]);
+    }
+
+    /** The id of a class's name; 0, no name, without memory. Known names need no lock and no allocation. */
     private static int className(Class<?> of) {
-        int at = System.identityHashCode(of) & Name.KNOWN.length - 1;
-        Name known = Name.KNOWN[at];
+        int at = System.identityHashCode(of) & NAMES.length - 1;
+        Name known = NAMES[at];
         if (known != null && known.get() == of) {
             return known.id;
         }
-        int id = text(of.getName());
-        // All fields are final: another thread sees a complete object or null.
-        Name.KNOWN[at] = new Name(of, id);
-        return id;
+        try {
+            int id = text(of.getName());
+            // All fields are final: another thread sees a complete object or null.
+            NAMES[at] = new Name(of, id);
+            return id;
+        } catch (OutOfMemoryError unnamed) {
+            return 0;
+        }
     }
 
     /**
@@ -965,4 +1095,6 @@ public final class MethodBeat {
     private static native long step(long writer, long behind, long head, long objects, long classes);
 
     private static native boolean askForDump();
+
+    private static native void lost(int what);
 }
