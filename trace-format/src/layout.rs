@@ -23,7 +23,8 @@
 //! * 1.3: the events PADDING, OPEN_CALLS, FOLDED and STANDSTILL, the section of overhead; threads that live and have no block.
 //! * 1.4: the region of native stacks; the sections of native modules, stacks and frames.
 //! * 1.5: the event CONCURRENCY.
-//! * 1.6: which callback a message is for; steps of coroutines; the sections of system state and of components.
+//! * 1.6: which callback a message is for; steps of coroutines; the sections of system state and of components; the event
+//!   LOST_END.
 //!
 //! # Header
 //! ```text

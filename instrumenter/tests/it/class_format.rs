@@ -91,8 +91,9 @@ fn preview_classes_run() {
 
 #[test]
 fn a_method_that_just_fits_is_traced_and_one_byte_more_is_not() {
-    // Enter call 5, exit call 5, handler 6 bytes; a nop cannot throw, but any stretch has a handler.
-    let room = 0xFFFF - 5 - 5 - 6;
+    // Enter call 5 and its guard 4, exit call 5 and its guard 7, handler 10 and its guard 9 bytes; a nop cannot throw, but any
+    // stretch has a handler.
+    let room = 0xFFFF - 9 - 12 - 19;
     let of_length = |length: usize| {
         let mut code = vec![0; length - 1];
         code.push(177);
@@ -115,9 +116,9 @@ fn a_full_constant_pool_is_reported_and_a_nearly_full_one_is_used() {
         let bytes = class.finish();
         rewrite_class(&bytes, &[7], CALL_CLASS, Exits::All)
     };
-    // Names and classes of the calls, the throwable and the table: at most 13 entries, and the count is the last
-    // index plus one.
-    let nearly = with_entries(65_535 - 14).unwrap();
+    // Names and classes of the calls, the throwable, the error, the field and the table: at most 19 entries, and the count is
+    // the last index plus one.
+    let nearly = with_entries(65_535 - 20).unwrap();
     assert_eq!(runs("nearly_full", &nearly.bytes.unwrap(), &[]).enters, 1);
     assert_eq!(with_entries(65_534), Err(SkipReason::ConstantPoolFull));
 }
@@ -129,7 +130,7 @@ fn the_largest_stack_and_the_last_local_are_handled() {
     assert_eq!(deep(0xFFFF), Err(SkipReason::StackTooDeep));
     // A lock needs an additional local: without room for it the method is traced without its waits.
     let mut class = Assembler::new("Odd");
-    class.method(0x29, "sync", "()V", &Body { max_locals: 0xFFFF, ..body(&[177]) });
+    class.method(0x29, "sync", "()V", &Body { max_locals: 0xFFFE, ..body(&[177]) });
     let bytes = class.finish();
     let waits = Catalogue::default();
     let rewritten = rewrite_class_with_waits(&bytes, &[7], CALL_CLASS, Exits::All, &waits).unwrap();

@@ -45,3 +45,26 @@ pub(crate) fn since(seen: u64) -> impl Iterator<Item = LostEnd> {
     let is_new = move |&place: &u64| (first..place).all(|before| number(before) != number(place));
     unknown.into_iter().chain((first..count).filter(is_new).map(move |place| LostEnd::of(number(place))))
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_loss_is_told_once_and_too_many_are_told_as_any() {
+        let store = |numbers: &[u32]| {
+            for number in numbers {
+                LATEST[COUNT.load(Ordering::Relaxed) as usize % KEPT].store(*number, Ordering::Relaxed);
+                COUNT.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        let begun = count();
+        store(&[7, 8, 7, 0]);
+        let told: Vec<_> = since(begun).collect();
+        assert_eq!(told, [LostEnd::Exit(7), LostEnd::Exit(8), LostEnd::Wait]);
+        assert_eq!(since(count()).count(), 0);
+        store(&[9; KEPT]);
+        assert_eq!(since(begun).collect::<Vec<_>>(), [LostEnd::Any, LostEnd::Exit(9)]);
+        assert_eq!(since(begun + 4).collect::<Vec<_>>(), [LostEnd::Exit(9)]);
+    }
+}

@@ -54,6 +54,8 @@ fn any_event() -> impl Strategy<Value = Event> {
                 deadline: w[12],
             })
         }),
+        prop_oneof![Just(LostEnd::Wait), Just(LostEnd::Any), (1..=ids::METHOD_LAST).prop_map(LostEnd::Exit)]
+            .prop_map(Event::LostEnd),
         any::<[u64; 3]>().prop_map(|[intended, oldest, newest]| {
             Event::InputEvents(InputEvents { intended, oldest, newest })
         }),

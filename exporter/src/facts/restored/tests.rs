@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use proptest::prelude::*;
-use trace_format::event::Message;
+use trace_format::event::{Message, TextId, Wait, WaitKind};
 use trace_format::synth::{RecordingBuilder, ThreadBuilder};
 
 use super::*;
@@ -280,4 +280,68 @@ fn memory_does_not_grow_with_what_a_file_promises() {
         }
     });
     assert_eq!(read(&bytes.build()).len(), MAX_BEFORE + 36);
+}
+
+/// Reads main's steps as starts (`+7`), ends (`-7`) and added ends (`~7`).
+fn steps(make: impl FnOnce(&mut ThreadBuilder)) -> String {
+    let bytes = RecordingBuilder::new(1, "p").main("main", make).build();
+    let recording = Recording::open(&bytes).unwrap();
+    let main = recording.threads().first().unwrap();
+    let mut text = Vec::new();
+    for step in restored(&recording, main, &[]) {
+        match step.unwrap() {
+            Step::Event { event: Event::Enter(id), .. } => text.push(format!("+{id}")),
+            Step::Event { event: Event::Exit(id), .. } => text.push(format!("-{id}")),
+            Step::Event { event: Event::WaitBegin(_), .. } => text.push("+w".to_owned()),
+            Step::Event { event: Event::LostEnd(_), .. } => text.push("lost".to_owned()),
+            Step::Ended { key, .. } if key == typed(types::WAIT) => text.push("~w".to_owned()),
+            Step::Ended { key, .. } => text.push(format!("~{key}")),
+            _ => {}
+        }
+    }
+    text.join(" ")
+}
+
+#[test]
+fn a_lost_exit_closes_the_calls_that_may_have_ended() {
+    // Two methods recurse to the end of the stack; the exits of the inner ones are lost.
+    let recursion = |t: &mut ThreadBuilder| {
+        [1, 2, 3, 2, 3].into_iter().for_each(|id| {
+            t.enter(1_000, id);
+        });
+    };
+    let text = steps(|t| {
+        recursion(t);
+        t.event(2_000, Event::LostEnd(LostEnd::Exit(3)));
+        t.exit(2_000, 2);
+        t.enter(3_000, 4);
+    });
+    assert_eq!(text, "+1 +2 +3 +2 +3 lost ~3 ~2 ~3 -2 +4");
+    // A later loss starts from what is left.
+    let text = steps(|t| {
+        recursion(t);
+        t.event(2_000, Event::LostEnd(LostEnd::Exit(3)));
+        t.enter(3_000, 3);
+        t.event(4_000, Event::LostEnd(LostEnd::Exit(2)));
+        t.event(5_000, Event::LostEnd(LostEnd::Any));
+    });
+    assert_eq!(text, "+1 +2 +3 +2 +3 lost ~3 ~2 ~3 +3 lost ~3 ~2 lost ~1");
+    // Another thread's.
+    let text = steps(|t| {
+        recursion(t);
+        t.event(2_000, Event::LostEnd(LostEnd::Exit(9)));
+    });
+    assert_eq!(text, "+1 +2 +3 +2 +3 lost");
+}
+
+#[test]
+fn a_lost_end_of_a_wait_closes_the_innermost_waits_only() {
+    let wait = Event::WaitBegin(Wait { kind: WaitKind::Park, owner: 0, lock: 1, class: TextId(0) });
+    let text = steps(|t| {
+        t.enter(1_000, 1).event(1_000, wait);
+        t.event(2_000, Event::LostEnd(LostEnd::Wait));
+        t.event(3_000, wait).enter(3_000, 2);
+        t.event(4_000, Event::LostEnd(LostEnd::Wait));
+    });
+    assert_eq!(text, "+1 +w lost ~w +w +2 lost");
 }
