@@ -67,8 +67,8 @@
 //! | the observer of [`capture_trace_text`] | called on `anrscope-text` |
 //!
 //! Threads that the leader starts after SIGQUIT was unblocked in it inherit that mask. They may then run the handler
-//! too, which is harmless. The library's own threads block every signal but the synchronous faults from their first
-//! instruction on. The library that holds this crate must not be unloaded once [`install`] has installed a handler.
+//! too, which is harmless. The library's own threads block every signal but the synchronous faults and the real-time signals from
+//! their first instruction on. The library that holds this crate must not be unloaded once [`install`] has installed a handler.
 //!
 //! # The timer
 //!

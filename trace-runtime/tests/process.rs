@@ -26,8 +26,8 @@ use trace_format::{Item, Recording, Thread};
 use trace_runtime::{Config, Destination, Limits};
 
 use sigquit::{
-    displaced, dump_texts, frozen, handler_removed, judged, own_dump, seen_passively, source_that_panics,
-    storm,
+    displaced, dump_texts, frozen, handler_removed, judged, open_signals, own_dump, seen_passively,
+    source_that_panics, storm,
 };
 
 const ROLE: &str = "ANRSCOPE_TEST_ROLE";
@@ -69,6 +69,7 @@ fn main() {
         ("a_handler_installed_later_is_named_by_its_library", displaced),
         ("the_app_lives_and_dumps_after_other_code_removed_the_handler", handler_removed),
         ("each_dump_is_recorded_byte_for_byte", dump_texts),
+        ("no_thread_of_the_library_blocks_a_real_time_signal", open_signals),
     ];
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let mut ran = 0;

@@ -20,6 +20,10 @@ use trace_runtime::{Config, Destination, Limits, ProcessInError, Target, TraceTe
 
 use super::{line, only_recording, spawn};
 
+unsafe extern "C" {
+    fn anrscope_watch(limit_ms: u32) -> libc::c_int;
+}
+
 /// How many SIGQUITs the catcher has taken.
 static CAUGHT: AtomicU32 = AtomicU32::new(0);
 
@@ -195,6 +199,18 @@ pub(super) fn child(role: &str, mut config: Config) {
                 // The hook is placed again after the text was passed on.
                 thread::sleep(Duration::from_millis(500));
             }
+        }
+        "open-signals" => {
+            simulate_art(|_| {});
+            begin(&config);
+            let source = TraceTextSource { target: Target::program(), writer: Writer::SignalCatcher };
+            trace_runtime::capture_trace_text(source);
+            // SAFETY: as declared in include/anrscope.h; any thread may call it.
+            assert_eq!(unsafe { anrscope_watch(600_000) }, 1);
+            let source = || -> Vec<ProcessInError> { say_and_wait("asked") };
+            trace_runtime::set_error_state_source(Some(Box::new(source)));
+            in_a_message();
+            say_and_wait("ready");
         }
         other => panic!("no role {other}"),
     }
@@ -400,4 +416,44 @@ pub(super) fn dump_texts(directory: &Path) {
     assert_eq!(found, [(signals[0], &b"dump 1\n"[..]), (signals[1], &b"dump 2\n"[..])]);
     assert_eq!(output, b"dump 1\ndump 2\n");
     assert_eq!(notices(&recording), [] as [String; 0]);
+}
+
+pub(super) fn open_signals(directory: &Path) {
+    const ALL: [&str; 7] = [
+        "anrscope-polls",
+        "anrscope-signal",
+        "anrscope-stacks",
+        "anrscope-text",
+        "anrscope-ticker",
+        "anrscope-timer",
+        "anrscope-worker",
+    ];
+    let mut child = spawn("open-signals", directory);
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    assert_eq!(line(&mut output), "ready");
+    send_sigquit(&child);
+    assert_eq!(line(&mut output), "asked");
+    // Each of the library's threads with the signals that it blocks: signal n is bit n - 1.
+    let threads = || {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
+        let mut threads: Vec<(String, u64)> = tasks
+            .filter_map(|task| std::fs::read_to_string(task.unwrap().path().join("status")).ok())
+            .map(|status| {
+                let field = |name| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim();
+                (field("Name:").to_owned(), u64::from_str_radix(field("SigBlk:"), 16).unwrap())
+            })
+            .filter(|(name, _)| name.starts_with("anrscope-"))
+            .collect();
+        threads.sort();
+        threads
+    };
+    wait_until("all threads", || threads().iter().map(|(name, _)| name.as_str()).eq(ALL));
+    let that = |is: fn(u64) -> bool| -> Vec<String> {
+        threads().into_iter().filter(|(_, blocked)| is(*blocked)).map(|(name, _)| name).collect()
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(that(|blocked| blocked >> 31 != 0), none, "block signals from 32 on");
+    assert_eq!(that(|blocked| blocked & 1 << (libc::SIGQUIT - 1) == 0), none, "take SIGQUIT");
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
