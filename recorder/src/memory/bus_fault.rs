@@ -7,13 +7,28 @@
 //!
 //! Every other SIGBUS is the app's, and its crash report must be as without the library. The handler checks
 //! the address first, and forwards what is outside of the mapping to the previous handler, with the same
-//! siginfo and context, under the mask that the previous handler asked for. Without a previous handler the default
+//! siginfo and context. It is installed with the previous handler's flags and mask, so that one finds the
+//! state and the stack that it asked for. Without a previous handler the default
 //! action is restored and the instruction is repeated: the system then sees the fault itself. A handler that
 //! is installed later comes before this one, and forwards or not, as it would without the library. On Android
 //! `sigaction` is libsigchain's, which keeps ART's own handlers in front of all others (AOSP
 //! `art/sigchainlib/sigchain.cc`), and debuggerd's is the previous one, installed by the linker (AOSP
-//! `bionic/linker/linker_debuggerd_android.cpp`). HotSpot's handler is not replaced: it throws InternalError
-//! out of a store by Java, and ends the process at any other.
+//! `bionic/linker/linker_debuggerd_android.cpp`).
+//!
+//! HotSpot's handler answers a fault by Java with an InternalError, and any other with a crash report. It needs
+//! only what it is passed: for example, a program that reads a file which it has mapped and cut short gets the
+//! same error, whether the kernel calls HotSpot's handler or this one does. This handler comes before HotSpot's
+//! and not after, since HotSpot passes on only what it does not know, and a store by Java it knows. So
+//! stores to the recording by `MethodBeat`, compiled or interpreted, are repaired as those by this library are. Two
+//! programs are different. If HotSpot [watches] its handlers, as with `-Xcheck:jni`, it is left alone, and a
+//! recording that is cut short ends the JVM. If `libjsig` was preloaded, whose purpose is that HotSpot's come
+//! first, a store by Java may throw InternalError.
+//!
+//! The handler stays when `anrscope attach` has detached. So do the mapping and the threads that write to it:
+//! calls that are under way still record their ends, and the recorder notes that the process lives. Without the
+//! handler, cutting what an ended attachment has left could end the program.
+//!
+//! [watches]: super::hotspot::watches_handlers
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
@@ -21,6 +36,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use libc::{c_int, c_void, sigaction, siginfo_t};
+
+use super::hotspot;
 
 /// The mapping; its end is 0 before there is one.
 static FIRST: AtomicUsize = AtomicUsize::new(0);
@@ -46,34 +63,40 @@ pub(crate) fn guard(base: NonNull<u8>, length: usize) {
     // a function of this library, which is never unloaded, and may run from here on.
     unsafe {
         let previous = Box::leak(Box::new(MaybeUninit::<sigaction>::zeroed().assume_init()));
-        if libc::sigaction(libc::SIGBUS, std::ptr::null(), previous) != 0 {
-            return;
-        }
-        if is_hotspots(previous.sa_sigaction) {
+        if libc::sigaction(libc::SIGBUS, std::ptr::null(), previous) != 0 || is_watched(previous) {
             return;
         }
         PREVIOUS.store(previous, Ordering::Release);
-        let mut own = MaybeUninit::<sigaction>::zeroed().assume_init();
+        let mut own = *previous;
+        if [libc::SIG_DFL, libc::SIG_IGN].contains(&own.sa_sigaction) {
+            own = MaybeUninit::zeroed().assume_init();
+            own.sa_flags = libc::SA_ONSTACK | libc::SA_RESTART;
+        }
         own.sa_sigaction = handle as *const () as usize;
-        own.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+        // A handler for one signal alone would lose its place to a fault of the recording's.
+        own.sa_flags = own.sa_flags & !libc::SA_RESETHAND | libc::SA_SIGINFO;
         libc::sigaction(libc::SIGBUS, &own, std::ptr::null_mut());
     }
 }
 
-/// Whether a handler is HotSpot's, which checks with -Xcheck:jni that its handlers are installed, and warns
-/// about another one.
-fn is_hotspots(handler: usize) -> bool {
+/// True if a JVM would report that its handler was replaced.
+fn is_watched(action: &sigaction) -> bool {
     if cfg!(target_os = "android") {
         return false;
     }
     let mut found = MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: dladdr writes to the place given, and only compares the address (man 3 dladdr). The name it gives is that of a
-    // library that stays loaded: HotSpot cannot be unloaded.
-    unsafe {
-        libc::dladdr(handler as *const c_void, found.as_mut_ptr()) != 0
-            && !found.assume_init().dli_fname.is_null()
-            && CStr::from_ptr(found.assume_init().dli_fname).to_bytes().ends_with(b"/libjvm.so")
-    }
+    // library that stays loaded while its handler is installed.
+    let library = unsafe {
+        if libc::dladdr(action.sa_sigaction as *const c_void, found.as_mut_ptr()) == 0
+            || found.assume_init().dli_fname.is_null()
+        {
+            return false;
+        }
+        CStr::from_ptr(found.assume_init().dli_fname)
+    };
+    // One that does not say what it does is left alone.
+    library.to_bytes().ends_with(b"/libjvm.so") && hotspot::watches_handlers(library).unwrap_or(true)
 }
 
 /// Maps memory in place of the page at `address`, if that is in the mapping; returns whether it did.
@@ -137,8 +160,6 @@ unsafe fn forward(signal: c_int, info: *mut siginfo_t, context: *mut c_void, at_
             }
             return;
         }
-        let mut before = MaybeUninit::zeroed().assume_init();
-        libc::pthread_sigmask(libc::SIG_BLOCK, &previous.sa_mask, &mut before);
         if previous.sa_flags & libc::SA_SIGINFO != 0 {
             let call: extern "C" fn(c_int, *mut siginfo_t, *mut c_void) =
                 std::mem::transmute(previous.sa_sigaction);
@@ -147,7 +168,6 @@ unsafe fn forward(signal: c_int, info: *mut siginfo_t, context: *mut c_void, at_
             let call: extern "C" fn(c_int) = std::mem::transmute(previous.sa_sigaction);
             call(signal);
         }
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
     }
 }
 

@@ -3,7 +3,7 @@
 //! | module | what |
 //! | --- | --- |
 //! | `mapping` | the mapped part of the recording |
-//! | `bus_fault` | its pages, when the file or its device is gone |
+//! | `bus_fault`, `hotspot` | its pages, when the file or its device is gone; what a JVM then allows |
 //! | `block` | one block of words, its writer's side and its reader's |
 //! | `ring`, `mark` | main's blocks, taken in turn; marks in what main wrote |
 //! | `pool` | the blocks that all other threads share |
@@ -15,6 +15,7 @@
 
 pub(crate) mod block;
 pub(crate) mod bus_fault;
+mod hotspot;
 pub(crate) mod mapping;
 pub mod mark;
 pub(crate) mod open_calls;
