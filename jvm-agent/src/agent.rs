@@ -26,7 +26,7 @@ use crate::runtime_classes::{self, Refused};
 use crate::settings::{Settings, Waits};
 
 /// Tag of a class that was changed after it was loaded: its methods keep their modifiers.
-const KEEPS_FLAGS: jlong = 1;
+pub(crate) const KEEPS_FLAGS: jlong = 1;
 
 /// What the agent does with classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,6 +186,7 @@ impl Agent {
         if is_of_jdk && !is_chosen {
             return None;
         }
+        java.reserve(16);
         let redefined = !class.redefined.is_null();
         match loaders.of(java, self.jvmti, class.loader) {
             Loader::Jdk if is_chosen => return self.decided(name, class, self.live.jdk_class(class.bytes)),
@@ -200,7 +201,7 @@ impl Agent {
             }
         }
         let redefines =
-            match mode == Mode::Attached || redefined && self.jvmti.tag(class.redefined) == KEEPS_FLAGS {
+            match mode == Mode::Attached || redefined && self.jvmti.tag(class.redefined) & KEEPS_FLAGS != 0 {
                 true => Redefines::Yes,
                 // As it was when the class was loaded.
                 false => Redefines::No,
@@ -255,6 +256,7 @@ impl Agent {
     /// A class was linked, and has not run yet. Runs Java code.
     pub(crate) fn prepared(&self, java: Java, class: jclass) -> Option<()> {
         let loaders = self.loaders.get()?;
+        java.reserve(16);
         let signature = self.jvmti.signature(class).ok()?;
         let name = signature.strip_prefix('L')?.strip_suffix(';')?;
         if !loaders.take(&std::ffi::CString::new(name).ok()?) {

@@ -16,7 +16,7 @@ use crate::agent::{Agent, Mode};
 use crate::client_watch;
 use crate::java::{Java, Vm};
 use crate::loaded::{self, State};
-use crate::loaders::{Loader, is_of_jdk};
+use crate::loaders::{Asker, Loader, Loaders, is_of_jdk};
 use crate::notices;
 use crate::running_loops;
 use crate::runtime_classes::Refused;
@@ -157,80 +157,76 @@ fn on_own_thread(vm: Vm, work: impl FnOnce(Java) -> Result<(), String> + Send) -
     threads::on_own_thread(vm, work).unwrap_or_else(|| Err("the agent had a fault".to_owned()))
 }
 
-/// Local references to all loaded classes. HotSpot has room for no more than 65,535 (`MaxJNILocalCapacity`) with
-/// -Xcheck:jni, and for any number without.
-const MOST_REFERENCES: i32 = 65_000;
-
 /// Changes the classes that are loaded already; before the program's first class, those are the JDK's that were chosen, and those of an archive.
 pub(crate) fn change(agent: &Agent, java: Java) {
     let (jvmti, Some(loaders)) = (agent.jvmti, agent.loaders()) else { return };
-    java.reserve(MOST_REFERENCES);
+    let _frame = java.frame(16);
     let computing = match agent.mode() {
         Mode::Attached => running_loops::found(jvmti, java),
         // The program has not begun.
         _ => Vec::new(),
     };
-    let Ok(classes) = jvmti.loaded_classes() else { return };
-    let mut linked = Vec::new();
-    for class in classes {
-        let Some(name) = name(agent, class) else { continue };
-        if is_of_jdk(name.as_bytes()) && !agent.is_chosen(name.as_bytes()) {
-            continue;
-        }
-        let Ok(loader) = jvmti.loader(class) else { continue };
-        let is_changed = (!loader.is_null() || agent.is_chosen(name.as_bytes()))
-            && loaded::state(jvmti, class) != State::Fixed
-            && {
-                let known = loaders.ask_elsewhere(java, jvmti, loader);
-                if known == Loader::Silent {
-                    agent.skips.add(&name, &known.why_unchanged());
-                }
-                agent.changes(known, &name)
-            };
-        java.forget(loader);
-        if !is_changed {
-            continue;
-        }
-        if let Some((_, method)) = computing.iter().find(|(other, _)| java.is_same(*other, class)) {
-            let why = format!("its method {method} runs a loop that the JVM would not compile again");
-            agent.skips.add(&name, &why);
-            continue;
-        }
-        agent.keep_flags(class);
-        if loaded::state(jvmti, class) == State::Loaded {
-            // Its turn comes when it is linked, unless that has just happened.
-            let Ok(name) = CString::new(name) else { continue };
-            agent.leave(loaders, &name);
-            if loaded::state(jvmti, class) != State::Linked || !loaders.take(&name) {
-                continue;
-            }
-        }
-        linked.push(class);
-    }
-    loaded::retransform(jvmti, &linked, &mut |class, failed| {
+    let mut asker = Asker::default();
+    let wanted = |class| {
+        let is_chosen = |name: &str| !is_of_jdk(name.as_bytes()) || agent.is_chosen(name.as_bytes());
+        name(agent, class).is_some_and(|name| is_chosen(&name)) && loaded::state(jvmti, class) != State::Fixed
+    };
+    let takes = |class| takes(agent, java, loaders, &mut asker, &computing, class);
+    let done = loaded::retransform(java, jvmti, wanted, takes, &mut |class, failed| {
         agent.skips.add(&name(agent, class).unwrap_or_default(), &failed);
     });
+    if let Err(failed) = done {
+        agent.skips.add("a part of the classes that are loaded already", &failed);
+    }
+}
+
+/// True if this class is to be changed now, and not later or never.
+fn takes(
+    agent: &Agent,
+    java: Java,
+    loaders: &Loaders,
+    asker: &mut Asker,
+    computing: &[(jclass, String)],
+    class: jclass,
+) -> bool {
+    let jvmti = agent.jvmti;
+    let _frame = java.frame(16);
+    let (Some(name), Ok(loader)) = (name(agent, class), jvmti.loader(class)) else { return false };
+    let known = loaders.ask_elsewhere(java, jvmti, asker, loader);
+    if known == Loader::Silent {
+        agent.skips.add(&name, &known.why_unchanged());
+    }
+    if !agent.changes(known, &name) {
+        return false;
+    }
+    if let Some((_, method)) = computing.iter().find(|(other, _)| java.is_same(*other, class)) {
+        let why = format!("its method {method} runs a loop that the JVM would not compile again");
+        agent.skips.add(&name, &why);
+        return false;
+    }
+    agent.keep_flags(class);
+    if loaded::state(jvmti, class) == State::Linked {
+        return true;
+    }
+    // Its turn comes when it is linked, unless that has just happened.
+    let Ok(name) = CString::new(name) else { return false };
+    agent.leave(loaders, &name);
+    loaded::state(jvmti, class) == State::Linked && loaders.take(&name)
 }
 
 /// Restores the classes that were changed.
 fn restore(agent: &Agent, java: Java) {
-    java.reserve(MOST_REFERENCES);
-    let Ok(classes) = agent.jvmti.loaded_classes() else { return };
-    let is_changed = |class: &jclass| {
-        let has_loader = || {
-            agent.jvmti.loader(*class).is_ok_and(|loader| {
-                java.forget(loader);
-                !loader.is_null()
-            })
-        };
-        (!agent.jdk.is_empty() || has_loader())
-            && loaded::state(agent.jvmti, *class) == State::Linked
-            && name(agent, *class).is_some_and(|name| agent.live.has(&name))
+    let jvmti = agent.jvmti;
+    let wanted = |class| {
+        loaded::state(jvmti, class) == State::Linked
+            && name(agent, class).is_some_and(|name| agent.live.has(&name))
     };
-    let changed: Vec<jclass> = classes.into_iter().filter(is_changed).collect();
-    loaded::retransform(agent.jvmti, &changed, &mut |class, failed| {
+    let done = loaded::retransform(java, jvmti, wanted, |_| true, &mut |class, failed| {
         agent.skips.add(&format!("{} stays changed, and", name(agent, class).unwrap_or_default()), &failed);
     });
+    if let Err(failed) = done {
+        notices::warn(&format!("some classes stay changed until the program ends: {failed}"));
+    }
 }
 
 /// The internal name of a class; `None` for an array or a primitive type.

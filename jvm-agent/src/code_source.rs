@@ -22,7 +22,7 @@ pub(crate) fn new_path(java: Java, jvmti: Environment, domain: jobject) -> Optio
         return None;
     }
     // One for each object and its class.
-    java.reserve(16);
+    let _frame = java.frame(16);
     let source =
         java.field(domain, c"codesource", c"Ljava/security/CodeSource;").filter(|it| !it.is_null())?;
     if jvmti.tag(source) == SEEN {

@@ -37,7 +37,7 @@ unsafe impl Send for Environment {}
 unsafe impl Sync for Environment {}
 
 /// A method's identity, which is valid as long as its class is loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct MethodId(pub(crate) jmethodID);
 
 // SAFETY: JNI: "method IDs" are no references to objects; any thread may use them.
@@ -58,7 +58,7 @@ pub(crate) struct Running {
 const MOST_FRAMES: jint = 1024;
 
 impl Environment {
-    /// The threads that run Java code now. Stops all of them for a moment.
+    /// The threads that run Java code now. Stops all of them for a moment. Creates a local reference for every thread.
     pub(crate) fn running(&self) -> Result<Vec<Running>, Failed> {
         let (mut first, mut count) = (null_mut(), 0);
         // SAFETY: the function writes a pointer and a number.
@@ -213,7 +213,8 @@ impl Environment {
         Ok(self.taken(text))
     }
 
-    /// The tag of an object, 0 without one. Tags of other agents are not seen.
+    /// The tag of an object, 0 without one. Tags of other agents are not seen. Loaders, code sources, classes and threads have
+    /// tags; the modules that set them know what they mean.
     pub(crate) fn tag(&self, object: jobject) -> jlong {
         let mut tag = 0;
         // SAFETY: the caller has the object from the JVM; the function writes one number.
@@ -250,12 +251,41 @@ impl Environment {
         let result =
             unsafe { (self.functions().get_loaded_classes)(self.0, &raw mut count, &raw mut classes) };
         checked("GetLoadedClasses", result)?;
-        let count = usize::try_from(count).unwrap_or(0);
-        // SAFETY: the JVM has filled that many references, which are ours until they are given back.
-        let all = unsafe { std::slice::from_raw_parts(classes, count) }.to_vec();
-        // SAFETY: the JVM has allocated them.
-        unsafe { (self.functions().deallocate)(self.0, classes.cast()) };
-        Ok(all)
+        // SAFETY: as the function has answered.
+        Ok(unsafe { self.references(classes, count) })
+    }
+
+    /// The objects that have one of these tags, as local references.
+    pub(crate) fn tagged(&self, tags: &[jlong]) -> Result<Vec<jobject>, Failed> {
+        let (mut count, mut objects) = (0, null_mut());
+        // SAFETY: the function reads the given number of tags, and writes a number and a pointer; it writes no tags to null.
+        checked("GetObjectsWithTags", unsafe {
+            (self.functions().get_objects_with_tags)(
+                self.0,
+                tags.len() as jint,
+                tags.as_ptr(),
+                &raw mut count,
+                &raw mut objects,
+                null_mut(),
+            )
+        })?;
+        // SAFETY: as the function has answered.
+        Ok(unsafe { self.references(objects, count) })
+    }
+
+    /// References in memory of the JVM, which is given back.
+    ///
+    /// # Safety
+    /// The JVM must have allocated `first` and filled `count` references, or it must be null.
+    unsafe fn references(&self, first: *mut jobject, count: jint) -> Vec<jobject> {
+        if first.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: the caller's promise; the memory is ours until it is given back.
+        let all = unsafe { std::slice::from_raw_parts(first, usize::try_from(count).unwrap_or(0)) }.to_vec();
+        // SAFETY: the JVM has allocated it.
+        unsafe { (self.functions().deallocate)(self.0, first.cast()) };
+        all
     }
 
     /// Has the JVM ask for the bytes of these classes again, and replace their methods.

@@ -10,6 +10,10 @@ use trace_runtime::NativeMethod;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Java(*mut JNIEnv);
 
+/// -Xcheck:jni of HotSpot counts on 32 references, and ignores an announcement of fewer (jniCheck.cpp): it then forgets the
+/// references of the frames around, which it counts all the same.
+const LEAST_ROOM: i32 = 33;
+
 /// Calls a function of the JNI table that exists since JNI 1.2.
 macro_rules! call {
     ($java:expr, $version:ident . $function:ident ( $($argument:expr),* )) => {
@@ -77,7 +81,8 @@ impl Java {
         (!self.failed() && !method.is_null()).then_some(method)
     }
 
-    fn static_method(self, class: jclass, name: &CStr, descriptor: &CStr) -> Option<jmethodID> {
+    /// A static method of a class.
+    pub(crate) fn static_method(self, class: jclass, name: &CStr, descriptor: &CStr) -> Option<jmethodID> {
         let method = call!(self, v1_2.GetStaticMethodID(class, name.as_ptr(), descriptor.as_ptr()));
         (!self.failed() && !method.is_null()).then_some(method)
     }
@@ -91,6 +96,16 @@ impl Java {
         arguments: &[jvalue],
     ) -> Option<jobject> {
         let method = self.static_method(class, name, descriptor)?;
+        self.call_static_method(class, method, arguments)
+    }
+
+    /// Calls a static method of this class that returns an object.
+    pub(crate) fn call_static_method(
+        self,
+        class: jclass,
+        method: jmethodID,
+        arguments: &[jvalue],
+    ) -> Option<jobject> {
         self.object(call!(self, v1_2.CallStaticObjectMethodA(class, method, arguments.as_ptr())))
     }
 
@@ -158,16 +173,21 @@ impl Java {
         call!(self, v1_2.IsSameObject(one, other))
     }
 
-    /// Makes room for this many local references, more than the 16 that every event has. A failure is no fault: the JVM may
-    /// have room all the same.
+    /// Makes room for this many local references in addition to those that there are. A failure is no fault: the JVM may have
+    /// room all the same.
+    ///
+    /// Each event that uses JNI begins with it. Under -Xcheck:jni, HotSpot counts the references of the frames around the event
+    /// as well, and would report them at the event's first call.
     pub(crate) fn reserve(self, references: i32) {
-        call!(self, v1_2.EnsureLocalCapacity(references));
+        call!(self, v1_2.EnsureLocalCapacity(references.max(LEAST_ROOM)));
         self.failed();
     }
 
-    /// Gives a local reference back.
-    pub(crate) fn forget(self, object: jobject) {
-        call!(self, v1_2.DeleteLocalRef(object));
+    /// Begins a frame with room for this many local references, all of which are given back when the result is dropped.
+    pub(crate) fn frame(self, references: i32) -> Frame {
+        let is_pushed = call!(self, v1_2.PushLocalFrame(references.max(LEAST_ROOM))) == JNI_OK;
+        self.failed();
+        Frame { java: self, is_pushed }
     }
 
     /// The JVM.
@@ -185,6 +205,23 @@ impl Java {
     pub(crate) fn global(self, object: jobject) -> Option<Global> {
         let global = call!(self, v1_2.NewGlobalRef(object));
         (!global.is_null()).then_some(Global(global))
+    }
+}
+
+/// A frame of local references: see [`Java::frame`].
+#[must_use = "the references are given back when it is dropped"]
+#[derive(Debug)]
+pub(crate) struct Frame {
+    java: Java,
+    /// False if the JVM was out of memory. Then the references last as long as those around the frame.
+    is_pushed: bool,
+}
+
+impl Drop for Frame {
+    fn drop(&mut self) {
+        if self.is_pushed {
+            call!(self.java, v1_2.PopLocalFrame(null_mut()));
+        }
     }
 }
 

@@ -86,7 +86,17 @@ pub(crate) struct Functions {
     pub(crate) get_tag: unsafe extern "system" fn(*mut Env, jobject, *mut jlong) -> jint,
     /// Slot 107.
     pub(crate) set_tag: unsafe extern "system" fn(*mut Env, jobject, jlong) -> jint,
-    slots_108_to_121: [Unused; 14],
+    slots_108_to_113: [Unused; 6],
+    /// Slot 114.
+    pub(crate) get_objects_with_tags: unsafe extern "system" fn(
+        *mut Env,
+        jint,
+        *const jlong,
+        *mut jint,
+        *mut *mut jobject,
+        *mut *mut jlong,
+    ) -> jint,
+    slots_115_to_121: [Unused; 7],
     /// Slot 122.
     pub(crate) set_event_callbacks: unsafe extern "system" fn(*mut Env, *const Callbacks, jint) -> jint,
     slots_123_to_130: [Unused; 8],
@@ -119,6 +129,7 @@ const _: () = {
     assert!(core::mem::offset_of!(Functions, get_method_name) == slot(64));
     assert!(core::mem::offset_of!(Functions, get_all_stack_traces) == slot(100));
     assert!(core::mem::offset_of!(Functions, get_tag) == slot(106));
+    assert!(core::mem::offset_of!(Functions, get_objects_with_tags) == slot(114));
     assert!(core::mem::offset_of!(Functions, set_event_callbacks) == slot(122));
     assert!(core::mem::offset_of!(Functions, get_system_property) == slot(131));
     assert!(core::mem::offset_of!(Functions, get_potential_capabilities) == slot(140));

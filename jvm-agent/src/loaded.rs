@@ -1,15 +1,27 @@
 //! Classes that are loaded already: which of them can be changed, and in which portions.
 
-use jni::sys::jclass;
+use jni::sys::{jclass, jlong};
 
+use crate::agent::KEEPS_FLAGS;
 use crate::environment::{Environment, Failed};
+use crate::java::Java;
 use crate::jvmti::class_status;
 
-/// How many classes are changed in one stop of the program.
+/// How many classes are changed in one stop of the program, at least.
 ///
 /// A stop grows with the number of classes, and each stop has a cost of its own: for 564 classes of Groovy, one call stopped
 /// the program for 130 ms, and nine calls of 64 classes for 84 ms at most, in less time altogether.
 const BATCH: usize = 64;
+
+/// How many stops there are at most, or nearly so. Each visits all loaded classes, so that the time would otherwise grow with
+/// the square of their number: 20,000 classes took seven times as long as 5,000.
+const STOPS: usize = 128;
+
+/// How many classes have local references at a time.
+const PORTION: usize = 1024;
+
+/// The number of a class's portion is in its tag for a while, above [`KEEPS_FLAGS`] and above the tags of other objects.
+const PORTION_SHIFT: u32 = 8;
 
 /// What can be done with a loaded class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +44,44 @@ pub(crate) fn state(jvmti: Environment, class: jclass) -> State {
     if status & class_status::PREPARED != 0 { State::Linked } else { State::Loaded }
 }
 
-/// Retransforms classes in portions. One class that fails fails its whole portion, so that is halved. Calls `failed` for
-/// each class that the JVM refuses.
-pub(crate) fn retransform(jvmti: Environment, classes: &[jclass], failed: &mut dyn FnMut(jclass, Failed)) {
-    for batch in classes.chunks(BATCH) {
-        halving(batch, &mut |part| jvmti.retransform(part), failed);
+/// Retransforms the loaded classes that `wanted` and then `takes` accept. `wanted` must not use JNI. Calls `failed` for each
+/// class that the JVM refuses.
+///
+/// JVM TI returns references to all classes at once. A large program has more than 65,536, the most that HotSpot lets a thread
+/// announce to -Xcheck:jni, which also counts them at each call of JNI. So the classes are only tagged with the number of their
+/// portion, which is no call of JNI, and all references are given back before `takes` sees the first class.
+///
+/// # Errors
+/// If the JVM does not name its classes, or not all of them.
+pub(crate) fn retransform(
+    java: Java,
+    jvmti: Environment,
+    wanted: impl Fn(jclass) -> bool,
+    mut takes: impl FnMut(jclass) -> bool,
+    failed: &mut dyn FnMut(jclass, Failed),
+) -> Result<(), Failed> {
+    let frame = java.frame(16);
+    let loaded = jvmti.loaded_classes()?;
+    let batch = (loaded.len() / STOPS).clamp(BATCH, PORTION);
+    let chosen: Vec<jclass> = loaded.into_iter().filter(|class| wanted(*class)).collect();
+    let mut portions: Vec<jlong> = Vec::new();
+    for (number, classes) in (1..).zip(chosen.chunks(PORTION)) {
+        let portion = number << PORTION_SHIFT;
+        classes.iter().for_each(|class| jvmti.set_tag(*class, jvmti.tag(*class) | portion));
+        portions.push(portion);
     }
+    drop(frame);
+    for portion in portions {
+        let _frame = java.frame(PORTION as i32 + 16);
+        let mut classes = jvmti.tagged(&[portion, portion | KEEPS_FLAGS])?;
+        classes.iter().for_each(|class| jvmti.set_tag(*class, jvmti.tag(*class) & KEEPS_FLAGS));
+        classes.retain(|class| takes(*class));
+        // One class that fails fails its whole batch, so that is halved.
+        for batch in classes.chunks(batch) {
+            halving(batch, &mut |part| jvmti.retransform(part), failed);
+        }
+    }
+    Ok(())
 }
 
 fn halving<C: Copy, E>(

@@ -6,16 +6,17 @@
 //! must not happen while a class is being defined: the loader's classes are left alone until the first of them is linked,
 //! and are retransformed then, before they run.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::ffi::CStr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use jni::sys::{jclass, jlong, jobject, jvalue};
+use jni::sys::{jlong, jobject, jvalue};
 
 use crate::environment::{Environment, MethodId};
 use crate::java::{Global, Java};
-use crate::threads;
+use crate::threads::Helper;
 
 /// The deepest chain of parents that is followed.
 const MAX_DEPTH: i32 = 100;
@@ -74,8 +75,7 @@ impl Loader {
 pub(crate) struct Loaders {
     /// The methods `loadClass` of `java.lang.ClassLoader`.
     by_default: [MethodId; 2],
-    class: Global,
-    method_beat: Global,
+    question: Question,
     /// Names of classes that were left alone because their loader had not been asked.
     left: Mutex<HashSet<Box<CStr>>>,
 }
@@ -97,11 +97,11 @@ impl Loaders {
         }
         // `start` has found the class through it.
         jvmti.set_tag(app, Loader::Finds.tag());
-        let class = java.global(java.class(c"java/lang/Class")?)?;
-        Some(Self { by_default, class, method_beat, left: Mutex::default() })
+        let question = Question::new(java, method_beat)?;
+        Some(Self { by_default, question, left: Mutex::default() })
     }
 
-    /// What is known about the loader of a class that is being defined. Runs no Java code.
+    /// What is known about a loader. Runs no Java code.
     pub(crate) fn of(&self, java: Java, jvmti: Environment, loader: jobject) -> Loader {
         if loader.is_null() {
             return Loader::Jdk;
@@ -118,7 +118,7 @@ impl Loaders {
     fn asks_its_parents(&self, java: Java, jvmti: Environment, loader: jobject) -> bool {
         let mut here = loader;
         // The class and the parent of each.
-        java.reserve(2 * MAX_DEPTH + 16);
+        let _frame = java.frame(2 * MAX_DEPTH + 16);
         for _ in 0..MAX_DEPTH {
             match Loader::of_tag(jvmti.tag(here)) {
                 Some(Loader::Finds | Loader::Jdk) => return true,
@@ -155,55 +155,83 @@ impl Loaders {
         self.left.lock().unwrap_or_else(PoisonError::into_inner).remove(name)
     }
 
-    /// What is known about a loader, which is asked if that was not done. Runs Java code on this thread, which must be one of the program's that would load the
-    /// class next.
+    /// What is known about a loader, which is asked if it has not answered yet. Runs Java code on this thread, which must be
+    /// one of the program's that would load the class next. In the course of another question nothing is asked.
     pub(crate) fn ask(&self, java: Java, jvmti: Environment, loader: jobject) -> Loader {
+        thread_local! {
+            static IS_ASKING: Cell<bool> = const { Cell::new(false) };
+        }
         match self.of(java, jvmti, loader) {
-            Loader::Unasked => self.question().put(java, jvmti, loader),
+            // A silent one answers here: it loads a class on this thread, so nobody else's lock stops it.
+            Loader::Unasked | Loader::Silent if !IS_ASKING.replace(true) => {
+                let answer = self.question.put(java, jvmti, loader);
+                IS_ASKING.set(false);
+                answer
+            }
             known => known,
         }
     }
 
-    /// As [`ask`](Self::ask), but on a thread of its own and for a limited time: this thread is one that the JVM needs, such as the one that tools attach by, and
-    /// the loader's lock may be part of a deadlock.
-    pub(crate) fn ask_elsewhere(&self, java: Java, jvmti: Environment, loader: jobject) -> Loader {
+    /// As [`ask`](Self::ask), but on the thread of `asker` and for a limited time: this thread is one that the JVM needs, such
+    /// as the one that tools attach by, and the loader's lock may be part of a deadlock.
+    pub(crate) fn ask_elsewhere(
+        &self,
+        java: Java,
+        jvmti: Environment,
+        asker: &mut Asker,
+        loader: jobject,
+    ) -> Loader {
         let known = self.of(java, jvmti, loader);
         if known != Loader::Unasked {
             return known;
         }
         let Some((vm, kept)) = java.vm().zip(java.global(loader)) else { return known };
         jvmti.set_tag(loader, Loader::Silent.tag());
-        let question = self.question();
-        let answer = threads::within(vm, ANSWERS_WITHIN, move |java| {
-            // The answer counts also if it comes later.
-            let answer = question.put(java, jvmti, kept.0);
-            java.forget_global(kept);
-            answer
+        let question = self.question;
+        let helper = asker.0.take().or_else(|| {
+            Helper::start(vm, move |java, loader: Global| {
+                // The answer counts also if it comes later.
+                let answer = question.put(java, jvmti, loader.0);
+                java.forget_global(loader);
+                answer
+            })
         });
-        answer.unwrap_or(Loader::Silent)
-    }
-
-    fn question(&self) -> Question {
-        Question { class: self.class, method_beat: self.method_beat }
+        let Some((helper, answer)) = helper.and_then(|helper| helper.within(ANSWERS_WITHIN, kept)) else {
+            return Loader::Silent;
+        };
+        asker.0 = Some(helper);
+        answer
     }
 }
 
-/// What is asked: whether it finds this class.
-#[derive(Clone, Copy)]
+/// A thread that asks one loader after the other. One that is not answered in time is left to itself, and the next question
+/// has another one.
+#[derive(Default)]
+pub(crate) struct Asker(Option<Helper<Global, Loader>>);
+
+/// What a loader is asked: whether it finds `method_beat`.
+#[derive(Clone, Copy, Debug)]
 struct Question {
     class: Global,
+    for_name: MethodId,
+    name: Global,
     method_beat: Global,
 }
 
 impl Question {
+    fn new(java: Java, method_beat: Global) -> Option<Self> {
+        let class = java.global(java.class(c"java/lang/Class")?)?;
+        let descriptor = c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;";
+        let for_name = MethodId(java.static_method(class.0, c"forName", descriptor)?);
+        let name = java.global(java.string("dev.anrscope.MethodBeat")?)?;
+        Some(Self { class, for_name, name, method_beat })
+    }
+
     /// Asks a loader. Runs Java code.
     fn put(self, java: Java, jvmti: Environment, loader: jobject) -> Loader {
-        let found = java.string("dev.anrscope.MethodBeat").and_then(|name| {
-            let descriptor = c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;";
-            let arguments = [jvalue { l: name }, jvalue { z: false }, jvalue { l: loader }];
-            let class: jclass = self.class.0;
-            java.call_static(class, c"forName", descriptor, &arguments)
-        });
+        let _frame = java.frame(16);
+        let arguments = [jvalue { l: self.name.0 }, jvalue { z: false }, jvalue { l: loader }];
+        let found = java.call_static_method(self.class.0, self.for_name.0, &arguments);
         let finds = found.is_some_and(|found| java.is_same(found, self.method_beat.0));
         let known = if finds { Loader::Finds } else { Loader::Blind };
         jvmti.set_tag(loader, known.tag());

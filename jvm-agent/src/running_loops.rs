@@ -5,11 +5,13 @@
 //! arithmetic: 16 times slower). Most methods return soon, or spend their time in callees, which are compiled. One that
 //! computes for long is recognised by samples of the stacks, and its class is left as it is.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use jni::sys::jclass;
+use jni::sys::{jclass, jlong};
 
-use crate::environment::{Environment, MethodId, Running};
+use crate::environment::{Environment, Failed, MethodId};
 use crate::java::Java;
 
 /// How many times the stacks are sampled, and the time between two.
@@ -19,22 +21,40 @@ const INTERVAL: Duration = Duration::from_millis(10);
 /// How many calls the loop may be in: short ones, which the compiler has inlined.
 const SHORT_CALLS: usize = 2;
 
-/// The methods in which threads compute, each with its class; empty if the stacks cannot be sampled.
+/// The methods in which threads compute, each with its class as a local reference; empty if the stacks cannot be sampled.
 pub(crate) fn found(jvmti: Environment, java: Java) -> Vec<(jclass, String)> {
-    let Ok(first) = jvmti.running() else { return Vec::new() };
-    let mut threads: Vec<(Running, Vec<Vec<MethodId>>)> =
-        first.into_iter().map(|running| (running, Vec::new())).collect();
+    let Ok(first) = sample(jvmti, java) else { return Vec::new() };
+    let mut threads: HashMap<jlong, (Stack, Vec<Stack>)> =
+        first.into_iter().map(|(thread, stack)| (thread, (stack, Vec::new()))).collect();
     for _ in 1..SAMPLES {
         std::thread::sleep(INTERVAL);
-        let Ok(now) = jvmti.running() else { return Vec::new() };
-        threads.retain_mut(|(thread, later)| {
-            let same = now.iter().find(|other| java.is_same(other.thread, thread.thread));
-            same.map(|same| later.push(same.methods.clone())).is_some()
-        });
+        let Ok(mut now) = sample(jvmti, java) else { return Vec::new() };
+        threads.retain(|thread, (_, later)| now.remove(thread).map(|stack| later.push(stack)).is_some());
     }
-    let method = |(thread, later): (Running, Vec<Vec<MethodId>>)| loop_in(&thread.methods, &later);
-    let methods = threads.into_iter().filter_map(method);
-    methods.filter_map(|method| Some((jvmti.class_of(method).ok()?, jvmti.name_of(method).ok()?))).collect()
+    let methods: HashSet<MethodId> =
+        threads.into_values().filter_map(|(first, later)| loop_in(&first, &later)).collect();
+    java.reserve(i32::try_from(methods.len()).unwrap_or(i32::MAX));
+    let method = |method| Some((jvmti.class_of(method).ok()?, jvmti.name_of(method).ok()?));
+    methods.into_iter().filter_map(method).collect()
+}
+
+/// The calls that a thread is in, outermost first.
+type Stack = Vec<MethodId>;
+
+/// The stacks of the threads that run Java code, by the number of the thread, which is the tag of its object. It is negative,
+/// so that it is no class's tag.
+fn sample(jvmti: Environment, java: Java) -> Result<HashMap<jlong, Stack>, Failed> {
+    static LAST: AtomicI64 = AtomicI64::new(0);
+    let _frame = java.frame(16);
+    let number = |thread| match jvmti.tag(thread) {
+        0 => {
+            let number = LAST.fetch_sub(1, Ordering::Relaxed) - 1;
+            jvmti.set_tag(thread, number);
+            number
+        }
+        number => number,
+    };
+    Ok(jvmti.running()?.into_iter().map(|running| (number(running.thread), running.methods)).collect())
 }
 
 /// The innermost call that all stacks of a thread have in common, if all are in it or in short calls of it. A stack has the

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::fs;
 use std::ptr::null_mut;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -44,17 +44,31 @@ pub(crate) fn on_own_thread<R: Send>(vm: Vm, work: impl FnOnce(Java) -> R + Send
     })
 }
 
-/// Runs `work` on a thread of its own that the JVM knows, and waits no longer than `limit`. `None` if it takes longer, and then
-/// `work` goes on; or if there is no such thread, or it panicked.
-pub(crate) fn within<R: Send + 'static>(
-    vm: Vm,
-    limit: Duration,
-    work: impl FnOnce(Java) -> R + Send + 'static,
-) -> Option<R> {
-    let (sender, receiver) = mpsc::channel();
-    let body = move || attached(vm, work).into_iter().for_each(|result| drop(sender.send(result)));
-    named().spawn(body).ok()?;
-    receiver.recv_timeout(limit).ok()
+/// A thread that the JVM knows, which does one job after the other.
+#[derive(Debug)]
+pub(crate) struct Helper<J, R> {
+    jobs: Sender<J>,
+    results: Receiver<R>,
+}
+
+impl<J: Send + 'static, R: Send + 'static> Helper<J, R> {
+    /// Starts the thread, which calls `work` for each job. It ends when the helper is dropped, after the job that it is at.
+    /// `None` if there is no such thread.
+    pub(crate) fn start(vm: Vm, work: impl Fn(Java, J) -> R + Send + 'static) -> Option<Self> {
+        let (jobs, to_do) = mpsc::channel();
+        let (done, results) = mpsc::channel();
+        let body = move |java| to_do.into_iter().try_for_each(|job| done.send(work(java, job)));
+        named().spawn(move || attached(vm, body)).ok()?;
+        Some(Self { jobs, results })
+    }
+
+    /// Has it do a job, and waits no longer than `limit` for the result. `None` if it takes longer, and then it goes on by
+    /// itself; or if it panicked.
+    pub(crate) fn within(self, limit: Duration, job: J) -> Option<(Self, R)> {
+        self.jobs.send(job).ok()?;
+        let result = self.results.recv_timeout(limit).ok()?;
+        Some((self, result))
+    }
 }
 
 fn named() -> Builder {

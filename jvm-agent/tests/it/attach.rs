@@ -140,6 +140,24 @@ fn classes_of_the_jdk_that_were_loaded_before_are_recorded_while_attached() {
     assert!((0..=5 * 8).contains(&balance(&directory)["main"]), "{calls:?}");
 }
 
+/// The JVM prints a warning on stdout if there are more local references than were announced.
+#[test]
+fn classes_of_thousands_of_loaders_are_changed_and_restored_with_few_references() {
+    const LOADERS: usize = 5000;
+    let directory = directory("attach_many");
+    let mut server = Server::start(&directory, &["-Xcheck:jni"]);
+    assert_eq!(server.ask(&format!("define {LOADERS}")), "defined");
+    for _ in 0..2 {
+        server.command("start").unwrap();
+        assert_eq!(server.ask("run"), "run");
+        server.command("stop").unwrap();
+        assert_eq!(server.ask("run"), "run");
+    }
+    server.end();
+    let calls = calls(&directory);
+    assert_eq!(calls["main"]["plain.ManyLoaders$Each.of"], 2 * LOADERS);
+}
+
 /// The calls of main, `(` for a start and `)` for an end.
 fn main_calls(directory: &Path) -> String {
     let recording = recording(directory);

@@ -2,9 +2,12 @@ package plain;
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.util.List;
 
 /** Answers each line of its input on one of two threads, until the input ends. */
 public class Server {
+    static List<Runnable> many;
+
     public static void main(String[] arguments) throws Exception {
         System.out.println("ready");
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
@@ -19,6 +22,12 @@ public class Server {
                 thread.setDaemon(true);
                 thread.start();
                 answer(line);
+            } else if (line.startsWith("define ")) {
+                many = ManyLoaders.define(Integer.parseInt(line.substring("define ".length())));
+                System.out.println("defined");
+            } else if (line.equals("run")) {
+                many.forEach(Runnable::run);
+                System.out.println("run");
             } else if (line.equals("hold")) {
                 hold(in);
             } else {
