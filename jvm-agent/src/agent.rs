@@ -173,7 +173,7 @@ impl Agent {
         self.jvmti.notify(event::CLASS_FILE_LOAD_HOOK, on).is_ok()
     }
 
-    /// The new bytes of a class; `None` leaves it alone. Runs no Java code.
+    /// The new bytes of a class; `None` leaves it alone. Runs no Java code but that of a loader that has to be asked.
     pub(crate) fn class(&self, java: Java, class: &Shown<'_>) -> Option<Vec<u8>> {
         let loaders = self.loaders.get()?;
         // A class without a name is hidden, or defined by an old internal way; its class file names none either.
@@ -188,7 +188,19 @@ impl Agent {
         }
         java.reserve(16);
         let redefined = !class.redefined.is_null();
-        match loaders.of(java, self.jvmti, class.loader) {
+        let loader = match loaders.of(java, self.jvmti, class.loader) {
+            // Another agent has it retransformed, and it was left as it is when it was loaded.
+            known @ (Loader::Unasked | Loader::Silent) if redefined => known,
+            Loader::Unasked | Loader::Silent => {
+                let answer = loaders.ask(java, self.jvmti, class.loader);
+                if answer == Loader::Blind {
+                    self.skips.add(&name.to_string_lossy(), &answer.why_unchanged());
+                }
+                answer
+            }
+            known => known,
+        };
+        match loader {
             Loader::Jdk if is_chosen => return self.decided(name, class, self.live.jdk_class(class.bytes)),
             Loader::Finds if is_of_jdk => return self.decided(name, class, self.live.jdk_class(class.bytes)),
             Loader::Finds => {}

@@ -2,9 +2,20 @@
 //!
 //! A loader that asks its parents first, up to the boot loader, finds it. `java.lang.ClassLoader` does so, and loaders that
 //! do not override `loadClass`. Others may not: those of OSGi give only some packages to their parents. A class with calls
-//! that its loader cannot resolve would fail at its first call, so such a loader is asked first. That runs Java code, which
-//! must not happen while a class is being defined: the loader's classes are left alone until the first of them is linked,
-//! and are retransformed then, before they run.
+//! that its loader cannot resolve would fail at its first call, so each such loader is asked before the first of its classes
+//! is changed.
+//!
+//! We ask every loader, and not one of each class of loaders, because two loaders of one class may answer differently: two
+//! bundles of OSGi with different imports, for example. The answer of the loader itself is certain. With a yes the JVM has
+//! recorded that this loader has found the class (JVMS 5.3), and resolves the inserted calls without asking again. So the
+//! question takes no time that the first call would not take.
+//!
+//! The question runs Java code while a class is being defined, on the thread that defines it. This is safe because the JVM
+//! does the same a moment later: it asks the same loader for the superclass, on the same thread, with the same locks held
+//! (JVMS 5.3.5). For a loader's first class that is a question for `java.lang.Object` at least, which goes to the boot loader
+//! as ours does. A class that is defined in the course of a question is left alone until it is linked, and is retransformed
+//! then, before it runs: so no question leads to another one. We do not leave every class to that moment, because a
+//! retransformation visits all classes of the JVM. After 8,000 loaders it took 14 ms, and each further loader had one.
 
 use std::cell::Cell;
 use std::collections::HashSet;

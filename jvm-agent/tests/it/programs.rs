@@ -45,8 +45,17 @@ fn classes_of_all_loaders_are_traced_but_for_those_that_do_not_find_the_recorder
     compile("plain", &classes, &[]);
     compile("plug", &plug, &[]);
     let (shown, calls) = same(&directory, &["-cp", text(&classes), "plain.Loaders", text(&plug)]);
-    assert_eq!(shown.stdout.lines().count(), 4, "{shown:?}");
-    for how in ["by its parents", "without a parent", "own classes first", "closed"] {
+    assert_eq!(shown.stdout.lines().count(), 7, "{shown:?}");
+    // Loaders of one class may answer differently.
+    for how in [
+        "by its parents",
+        "without a parent",
+        "own classes first",
+        "own classes first, eager",
+        "open",
+        "closed",
+        "open again",
+    ] {
         let of_thread = &calls[how];
         assert_eq!(of_thread["plain.Loaders.call"], 1, "{how}: {of_thread:?}");
         let traced = usize::from(how != "closed");
@@ -57,6 +66,23 @@ fn classes_of_all_loaders_are_traced_but_for_those_that_do_not_find_the_recorder
     // One id for a method, whichever loader has defined its class.
     let names = names(&directory.join("methodMapping.txt"));
     assert_eq!(names.values().filter(|name| *name == "plug.Work.main").count(), 1);
+}
+
+/// A class that is changed later than that takes a retransformation, which visits all classes.
+#[test]
+fn classes_of_thousands_of_loaders_are_changed_while_they_are_defined() {
+    const LOADERS: usize = 5000;
+    let directory = directory("many_loaders");
+    let classes = directory.join("classes");
+    compile("plain", &classes, &[]);
+    let log = directory.join("redefined");
+    let options = ["-Xcheck:jni".to_owned(), format!("-Xlog:redefine+class*=info:file={}", text(&log))];
+    let [check, redefined] = options.each_ref().map(String::as_str);
+    let arguments = [check, redefined, "-cp", text(&classes), "plain.ManyLoaders", "5000"];
+    let (shown, calls) = same(&directory, &arguments);
+    assert_eq!(shown.stdout, "12502500\n", "the warnings of -Xcheck:jni are on stdout");
+    assert_eq!(calls["main"]["plain.ManyLoaders$Each.of"], LOADERS);
+    assert_eq!(fs::read_to_string(&log).unwrap(), "");
 }
 
 #[test]

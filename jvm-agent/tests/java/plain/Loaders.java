@@ -9,7 +9,7 @@ import java.nio.file.Path;
 /** Runs the class plug.Work by loaders of several kinds; the argument is the directory of its class files. */
 public class Loaders {
     /** Looks into its directory first. */
-    static final class OwnFirst extends ClassLoader {
+    static class OwnFirst extends ClassLoader {
         private final Path directory;
 
         OwnFirst(Path directory) {
@@ -33,18 +33,35 @@ public class Loaders {
         }
     }
 
-    /** Gives its parents the JDK's classes only, as loaders of OSGi do. */
+    /** Defines a class of its own when it is asked for one that is not. */
+    static final class Eager extends OwnFirst {
+        Eager(Path directory) {
+            super(directory);
+        }
+
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            if (!name.startsWith("plug.") && !name.startsWith("java.")) {
+                super.loadClass("plug.Work$Base", false);
+            }
+            return super.loadClass(name, resolve);
+        }
+    }
+
+    /** Gives its parents the JDK's classes and those of some packages only, as loaders of OSGi do. */
     static final class Closed extends ClassLoader {
         private final Path directory;
+        private final String imported;
 
-        Closed(Path directory) {
+        Closed(Path directory, String imported) {
             super(null);
             this.directory = directory;
+            this.imported = imported;
         }
 
         @Override
         public Class<?> loadClass(String name) throws ClassNotFoundException {
-            if (name.startsWith("java.")) {
+            if (name.startsWith("java.") || name.startsWith(imported)) {
                 return super.loadClass(name);
             }
             if (!name.startsWith("plug.")) {
@@ -73,7 +90,10 @@ public class Loaders {
         run(new URLClassLoader("parents first", urls, Loaders.class.getClassLoader()), "by its parents");
         run(new URLClassLoader("no parent", urls, null), "without a parent");
         run(new OwnFirst(directory), "own classes first");
-        run(new Closed(directory), "closed");
+        run(new Eager(directory), "own classes first, eager");
+        run(new Closed(directory, "dev."), "open");
+        run(new Closed(directory, "com."), "closed");
+        run(new Closed(directory, "dev."), "open again");
     }
 
     private static void run(ClassLoader loader, String how) throws Exception {
