@@ -14,7 +14,8 @@ use crate::jvmti::class_status;
 const BATCH: usize = 64;
 
 /// How many stops there are at most, or nearly so. Each visits all loaded classes, so that the time would otherwise grow with
-/// the square of their number: 20,000 classes took seven times as long as 5,000.
+/// the square of their number: 20,000 classes took seven times as long as 5,000. On Java 8 and 11 it does so all the same, since
+/// these visit all classes for each one that is changed.
 const STOPS: usize = 128;
 
 /// How many classes have local references at a time.
