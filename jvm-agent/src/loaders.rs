@@ -173,7 +173,7 @@ impl Loaders {
             static IS_ASKING: Cell<bool> = const { Cell::new(false) };
         }
         match self.of(java, jvmti, loader) {
-            // A silent one answers here: it loads a class on this thread, so nobody else's lock stops it.
+            // A silent one answers here: it loads a class on this thread, so no lock of another thread stops it.
             Loader::Unasked | Loader::Silent if !IS_ASKING.replace(true) => {
                 let answer = self.question.put(java, jvmti, loader);
                 IS_ASKING.set(false);
