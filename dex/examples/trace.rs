@@ -12,7 +12,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use dex::code::trace::{Argument, Around, Exits, Shape, StaticCall, Traced};
+use dex::code::trace::{Argument, Around, Exits, Shape, StaticCall, Traced, Waits};
 use dex::code::{Body, Operand, facts};
 use dex::{Dex, MethodCode};
 
@@ -73,6 +73,7 @@ fn trace(bytes: &[u8], around: bool, totals: &mut Totals) -> Result<Vec<u8>, Box
     let read = Instant::now();
     let calls = dex.find_or_add_calls(METHOD_BEAT);
     let on = add_call_on(&mut dex);
+    let error = dex.find_or_add_type("Ljava/lang/VirtualMachineError;");
     let this = dex.strings.iter().position(|string| &string[..] == b"this").map(|index| index as u32);
     let mut id = 0;
     let mut classes = std::mem::take(&mut dex.classes);
@@ -87,11 +88,8 @@ fn trace(bytes: &[u8], around: bool, totals: &mut Totals) -> Result<Vec<u8>, Box
             totals.candidates += 1;
             id += 1;
             let mut body = Body::read(code).map_err(|error| format!("{error:?}"))?;
-            if around {
-                let sites = sites(&body, &dex, on);
-                totals.sites += body.around_calls(&shape, &sites).unwrap_or(0);
-            }
-            match body.trace(&shape, id, calls, Exits::All) {
+            let waits = Waits { sites: sites(&body, &dex, on), task: None, error };
+            match body.trace(&shape, id, calls, Exits::All, Some(&waits).filter(|_| around)) {
                 Ok(traced) => {
                     count(totals, &shape, traced);
                     method.code = Some(MethodCode::Edited(Box::new(body)));
@@ -111,6 +109,7 @@ fn trace(bytes: &[u8], around: bool, totals: &mut Totals) -> Result<Vec<u8>, Box
 
 fn count(totals: &mut Totals, shape: &Shape, traced: Traced) {
     totals.traced += 1;
+    totals.sites += traced.sites;
     *totals.grown.entry(traced.grown).or_default() += 1;
     totals.handlers += usize::from(traced.has_handler);
     totals.after_super += usize::from(traced.after_super);

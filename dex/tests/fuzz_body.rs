@@ -1,6 +1,6 @@
 //! What a fuzz target does with bytes, and a test that it does so with the repository's own files.
 
-use dex::code::trace::Exits;
+use dex::code::trace::{Argument, Around, Exits, StaticCall, Waits};
 use dex::code::{Body, facts};
 use dex::{Dex, MethodCode};
 
@@ -30,6 +30,11 @@ pub fn dex(bytes: &[u8]) {
 
 fn trace_all(dex: &mut Dex<'_>) {
     let calls = dex.find_or_add_calls("Ldev/anrscope/MethodBeat;");
+    let [class, void, int, error] =
+        ["Ldev/anrscope/MethodBeat;", "V", "I", "Ljava/lang/VirtualMachineError;"]
+            .map(|descriptor| dex.find_or_add_type(descriptor));
+    let proto = dex.find_or_add_proto(void, &[int]);
+    let lost = dex.find_or_add_method(class, "wr", proto);
     let mut classes = std::mem::take(&mut dex.classes);
     let methods = classes
         .iter_mut()
@@ -39,7 +44,19 @@ fn trace_all(dex: &mut Dex<'_>) {
         let Ok(_) = facts(code) else { continue };
         let Ok(mut body) = Body::read(code) else { continue };
         let Some(shape) = dex.shape(method, None) else { continue };
-        if body.trace(&shape, 0x1_2345, calls, Exits::All).is_ok() {
+        let call = StaticCall { method: lost, arguments: vec![Argument::Number(1)] };
+        let around = |at| Around {
+            at,
+            before: vec![call.clone()],
+            behind: vec![call.clone()],
+            thrown: Some(call.clone()),
+        };
+        // Around each instruction that throws.
+        let throws = |at: &u32| body.instructions()[*at as usize].opcode().can_throw;
+        let sites = (0..body.instructions().len() as u32).filter(throws).map(around).collect();
+        let waits = Waits { sites, task: None, error };
+        let waited = body.clone().trace(&shape, 0x1_2345, calls, Exits::All, Some(&waits)).is_ok();
+        if body.trace(&shape, 0x1_2345, calls, Exits::All, Some(&waits).filter(|_| waited)).is_ok() {
             method.code = Some(MethodCode::Edited(Box::new(body)));
         }
     }

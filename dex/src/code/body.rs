@@ -136,6 +136,55 @@ impl Body {
         (position < range.end).then_some(range.handler)
     }
 
+    /// Gives single instructions other handlers. `places` has their positions, ascending, each with what `own` needs to know; `own`
+    /// returns the list of catch clauses for the one that the instruction has had. What is left of a range goes if it cannot throw.
+    pub(crate) fn change_handlers<T: Copy>(
+        &mut self,
+        places: &[(u32, T)],
+        mut own: impl FnMut(&mut Self, T, Option<usize>) -> usize,
+    ) {
+        let old = std::mem::take(&mut self.tries);
+        let mut tries = Vec::with_capacity(old.len() + 2 * places.len());
+        let mut places = places.iter().copied().peekable();
+        // Each with whether it stays in any case.
+        let mut single = |(at, known): (u32, T), handler| {
+            (Range { start: at, end: at + 1, handler: own(self, known, handler) }, true)
+        };
+        for range in old {
+            while let Some(place) = places.next_if(|(at, _)| *at < range.start) {
+                tries.push(single(place, None));
+            }
+            let mut from = range.start;
+            while let Some(place) = places.next_if(|(at, _)| *at < range.end) {
+                tries.push((Range { start: from, end: place.0, ..range }, false));
+                tries.push(single(place, Some(range.handler)));
+                from = place.0 + 1;
+            }
+            tries.push((Range { start: from, ..range }, from == range.start));
+        }
+        tries.extend(places.map(|place| single(place, None)));
+        let throws = |range: &Range| {
+            let covered = self.instructions.get(range.start as usize..range.end as usize);
+            covered.is_some_and(|covered| covered.iter().any(|one| one.opcode().can_throw))
+        };
+        tries.retain(|(range, stays)| *stays || throws(range));
+        self.tries = tries.into_iter().map(|(range, _)| range).collect();
+    }
+
+    /// Removes lists of catch clauses that no range refers to.
+    pub(crate) fn drop_unused_handlers(&mut self) {
+        let mut kept = Vec::new();
+        let mut places = vec![None; self.handlers.len()];
+        for range in &mut self.tries {
+            let Some(place) = places.get_mut(range.handler) else { continue };
+            range.handler = *place.get_or_insert_with(|| {
+                kept.extend(self.handlers.get_mut(range.handler).map(std::mem::take));
+                kept.len() - 1
+            });
+        }
+        self.handlers = kept;
+    }
+
     /// Calls `visit` with each position that control can reach from the instruction at `position` without an exception.
     pub(crate) fn successors(&self, position: u32, visit: &mut dyn FnMut(u32)) {
         use super::instruction::Operand;

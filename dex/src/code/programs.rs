@@ -343,11 +343,24 @@ pub(crate) enum Action {
     Stopped,
 }
 
-/// Calls of these methods neither throw nor count.
+/// Calls of these methods do not count, and throw only in [`run_failing`].
 pub(crate) const QUIET: core::ops::Range<u32> = 100..110;
+
+/// What the quiet calls throw, and the type index of its class.
+pub(crate) const ERROR: u32 = 0x7E44;
 
 /// Runs code: calls return and throw what their number among the calls decides.
 pub(crate) fn run(code: &Code<'_>, arguments: &[u32], seed: u32) -> Vec<Action> {
+    run_failing(code, arguments, seed, &|_| false)
+}
+
+/// Runs code in which the quiet calls of some methods throw [`ERROR`].
+pub(crate) fn run_failing(
+    code: &Code<'_>,
+    arguments: &[u32],
+    seed: u32,
+    fails: &dyn Fn(u32) -> bool,
+) -> Vec<Action> {
     let units = &code.units[..];
     let mut registers = vec![0xDEAD_u32; usize::from(code.registers)];
     let first = registers.len() - usize::from(code.ins);
@@ -439,7 +452,9 @@ pub(crate) fn run(code: &Code<'_>, arguments: &[u32], seed: u32) -> Vec<Action> 
                     instruction.registers().map(|register| registers[register as usize]).collect();
                 actions.push(Action::Call(index, list));
                 assert!(instruction.count <= code.outs as u8, "outs");
-                if !QUIET.contains(&index) {
+                if QUIET.contains(&index) {
+                    thrown = fails(index).then_some(ERROR);
+                } else {
                     calls += 1;
                     result = calls.wrapping_mul(0x9E37_79B1).wrapping_add(seed).rotate_left(7) >> 20;
                     thrown = Some(result).filter(|result| result % 4 == 0);
@@ -452,7 +467,8 @@ pub(crate) fn run(code: &Code<'_>, arguments: &[u32], seed: u32) -> Vec<Action> 
                 |range: &&super::Try| range.start <= pc && pc < range.start + u32::from(range.length);
             let handler = code.tries.iter().find(covers).and_then(|range| {
                 let handler = &code.handlers[range.handler];
-                let typed = handler.typed.iter().find(|(kind, _)| *kind == value % 4).map(|(_, at)| *at);
+                let class = if value == ERROR { ERROR } else { value % 4 };
+                let typed = handler.typed.iter().find(|(kind, _)| *kind == class).map(|(_, at)| *at);
                 typed.or(handler.catch_all)
             });
             let Some(handler) = handler else {

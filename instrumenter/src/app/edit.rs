@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use dex::code::trace::{Calls, Exits, Shape};
+use dex::code::trace::{Calls, Exits, Shape, Waits};
 use dex::code::{Body, Code};
 use dex::{Class, ClassMethod, Dex, MethodCode, WriteError};
 use rayon::prelude::*;
 
 use super::names;
-use super::waits::{DexWaits, InClass, Lambdas, Listed, MethodWaits};
+use super::waits::{DexWaits, InClass, Lambdas, Listed};
 use crate::error::SkipReason;
 use crate::options;
 
@@ -176,7 +176,7 @@ impl Editor<'_> {
         method: &ClassMethod<'_>,
         code: &Code<'_>,
         id: u32,
-        waits: &dyn Fn(&Body) -> Option<MethodWaits>,
+        waits: &dyn Fn(&Body) -> Option<Waits>,
     ) -> (Result<(Box<Body>, (u32, u32)), SkipReason>, Option<SkipReason>) {
         let broken = |what: String| SkipReason::BrokenDex(what);
         let Some(shape) = self.dex.shape(method, self.this) else {
@@ -199,13 +199,9 @@ impl Editor<'_> {
         mut body: Body,
         shape: &Shape,
         id: u32,
-        waits: Option<&MethodWaits>,
+        waits: Option<&Waits>,
     ) -> Result<(Box<Body>, (u32, u32)), SkipReason> {
-        if let Some(waits) = waits {
-            body.around_calls(shape, &waits.sites)?;
-        }
-        let task = waits.and_then(|waits| waits.task.as_ref());
-        let traced = body.trace_task(shape, id, self.calls, self.exits, task)?;
+        let traced = body.trace(shape, id, self.calls, self.exits, waits)?;
         Ok((Box::new(body), traced.units))
     }
 }

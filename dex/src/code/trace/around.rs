@@ -14,11 +14,11 @@
 //!
 //! The arguments go to new registers at the end, so nothing that the method or its handlers read changes. So unlike the calls for
 //! the entry and the exits, these stand in the method's try ranges: what holds a lock must be covered by the handler that
-//! releases it.
+//! releases it. What `f`, `g` and `h` throw reaches none of these handlers: see `lost.rs`.
 
 use std::collections::BTreeMap;
 
-use super::{Kind, Shape, Untraceable, constructor, emit, exits, grow, locks};
+use super::{Kind, Shape, Untraceable, constructor, emit, grow, locks};
 use crate::code::body::{Body, Catch, Range};
 use crate::code::insert::{Cover, Insertion};
 use crate::code::instruction::{Instruction, Label, Operand};
@@ -74,16 +74,12 @@ const SCRATCH: u16 = MAX_ARGUMENTS + 4;
 
 impl Body {
     /// Inserts calls around instructions, which ascend. Sites before a constructor's call of another are left out, because there may be
-    /// no enter yet. To trace the method too, call [`Body::trace`] afterwards.
-    ///
-    /// Returns how many sites were done. One that is left out holds a lock, and the handler that releases it needs what the result
-    /// overwrites.
+    /// no enter yet. Returns how many sites were done.
     ///
     /// # Errors
     ///
-    /// If there are too many registers or catch clauses. The body is then unfinished and must be dropped.
-    pub fn around_calls(&mut self, shape: &Shape, sites: &[Around]) -> Result<usize, Untraceable> {
-        exits::check_handlers(self)?;
+    /// If there are too many registers. The body is then unfinished and must be dropped.
+    pub(super) fn around_calls(&mut self, shape: &Shape, sites: &[Around]) -> Result<usize, Untraceable> {
         let prelude = if shape.is_constructor { constructor::prelude(self) } else { None };
         let is_before =
             |at: u32| prelude.as_ref().is_some_and(|prelude| prelude.before.get(at as usize) == Some(&true));
@@ -194,33 +190,14 @@ impl Body {
     fn add_throws(&mut self, sites: &[(u32, &StaticCall)], scratch: &Scratch) {
         // Sites with the same handlers and call share a stub.
         let mut stubs: BTreeMap<(Option<usize>, &StaticCall), (Label, usize)> = BTreeMap::new();
-        let old = std::mem::take(&mut self.tries);
-        let mut sites = sites.iter().peekable();
-        let mut tries = Vec::with_capacity(old.len() + 2 * sites.len());
-        let mut add = |body: &mut Self, at: u32, call, handler: Option<usize>| {
+        self.change_handlers(sites, |body, call, handler| {
             let (_, own) = *stubs.entry((handler, call)).or_insert_with(|| {
                 let label = body.add_label(u32::MAX);
                 body.handlers.push(Catch { typed: Vec::new(), all: Some(label) });
                 (label, body.handlers.len() - 1)
             });
-            Range { start: at, end: at + 1, handler: own }
-        };
-        for range in old {
-            while let Some((at, call)) = sites.next_if(|(at, _)| *at < range.start) {
-                tries.push(add(self, *at, *call, None));
-            }
-            let mut from = range.start;
-            while let Some((at, call)) = sites.next_if(|(at, _)| *at < range.end) {
-                tries.push(Range { start: from, end: *at, ..range });
-                tries.push(add(self, *at, *call, Some(range.handler)));
-                from = at + 1;
-            }
-            tries.push(Range { start: from, ..range });
-        }
-        for (at, call) in sites {
-            tries.push(add(self, *at, *call, None));
-        }
-        tries.retain(|range| range.start < range.end);
+            own
+        });
         for ((handler, call), (label, _)) in stubs {
             let at = self.instructions.len() as u32;
             if let Some(place) = self.labels.get_mut(label as usize) {
@@ -230,10 +207,10 @@ impl Body {
             put(call, scratch.first + 1, &BTreeMap::new(), scratch.first, &mut self.instructions);
             self.instructions.push(Instruction::new(THROW, &[scratch.first], Operand::None));
             if let Some(handler) = handler {
-                tries.push(Range { start: at + 1, end: self.instructions.len() as u32, handler });
+                let end = self.instructions.len() as u32;
+                self.tries.push(Range { start: at + 1, end, handler });
             }
         }
-        self.tries = tries;
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is recorded where a method is entered and left.
 //!
 //! ```text
-//!     i(id); c(this, null, started, id)           a task's code; a coroutine's second object is this.getCompletion()
+//!     i(id); c(this, null, started, id)           a task's code; a coroutine's second object is this.getCompletion(), null if that throws
 //!     c(null, null, finished, id); o(id)          a coroutine's second object is what it returns or throws
 //! ```
 
@@ -60,6 +60,8 @@ impl Ends<'_> {
             TaskCode::Object => code.extend([emit::move_to(0, this, Kind::Object), emit::load(1, 0)]),
             TaskCode::Coroutine { completion } => code.extend([
                 emit::move_to(0, this, Kind::Object),
+                // The value if the call throws.
+                emit::load(1, 0),
                 Instruction::new(INVOKE_VIRTUAL, &[0], Operand::Index(completion)),
                 Instruction::new(MOVE_RESULT_OBJECT, &[1], Operand::None),
             ]),

@@ -11,8 +11,9 @@
 //! The old code keeps its registers: a method that needs more gets them above its parameters' old places, and the parameters, which
 //! arrive in the last registers, are moved down at the start. So no operand becomes too large for its instruction.
 //!
-//! No inserted call stands in a try range. A handler of the method could read a register that the call needs, and an exit that
-//! is in the range of our own handler would be recorded twice if the call threw.
+//! The calls of `i` and `o` stand in no try range. A handler of the method could read a register that they need, and Android inlines
+//! no method with a handler. They do not throw where it would matter: `i` runs before the method's own code and makes sure
+//! that `o` has stack. Every other inserted call has a handler of its own, which `lost.rs` describes.
 
 mod around;
 mod constructor;
@@ -22,6 +23,7 @@ mod ends;
 mod exits;
 mod grow;
 mod locks;
+mod lost;
 mod start;
 
 #[cfg(test)]
@@ -89,6 +91,17 @@ pub struct Calls {
     pub exit: u32,
 }
 
+/// What a method records besides its enter and exits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// The instructions to insert calls around, ascending.
+    pub sites: Vec<Around>,
+    /// The task whose code the method is. A constructor is no task's code.
+    pub task: Option<Task>,
+    /// Type index of the class of what these calls may throw, `java.lang.VirtualMachineError`: it is caught and dropped.
+    pub error: u32,
+}
+
 /// Which exits of a method call `o`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Exits {
@@ -107,8 +120,11 @@ pub struct Traced {
     pub grown: u16,
     /// Whether it is a constructor that is entered behind its call of another constructor.
     pub after_super: bool,
-    /// Whether it got a handler.
+    /// True if it got a handler for its exits.
     pub has_handler: bool,
+    /// The number of [`Waits::sites`] that have their calls. A site is left out if it holds a lock, and the handler that releases
+    /// the lock needs what the result overwrites; or if it stands before a constructor's call of another.
+    pub sites: usize,
     /// Its length in units, before and afterwards.
     pub units: (u32, u32),
 }
@@ -144,7 +160,7 @@ impl From<Limit> for Untraceable {
 }
 
 impl Body {
-    /// Inserts calls of `i` and `o` with the number `id`.
+    /// Inserts calls of `i` and `o` with the number `id`, and those of `waits`.
     ///
     /// Constructors are entered behind their call of another constructor, or at the start if there is no such call. Code that
     /// methods share needs a body for each.
@@ -158,23 +174,9 @@ impl Body {
         id: u32,
         calls: Calls,
         exits: Exits,
+        waits: Option<&Waits>,
     ) -> Result<Traced, Untraceable> {
-        self.trace_task(shape, id, calls, exits, None)
-    }
-
-    /// Like [`Self::trace`], and also records that the code of a task starts and ends. A constructor is no task's code.
-    ///
-    /// # Errors
-    ///
-    /// As of [`Self::trace`].
-    pub fn trace_task(
-        &mut self,
-        shape: &Shape,
-        id: u32,
-        calls: Calls,
-        exits: Exits,
-        task: Option<&Task>,
-    ) -> Result<Traced, Untraceable> {
+        let task = waits.and_then(|waits| waits.task.as_ref());
         let ends = Ends { id, calls, task: task.filter(|_| !shape.is_constructor) };
         let words = shape.kinds().map(|kind| if kind == Kind::Wide { 2 } else { 1 }).sum::<usize>();
         if words != usize::from(self.ins) {
@@ -185,6 +187,8 @@ impl Body {
         if before > MAX_UNITS {
             return Err(Untraceable::Huge);
         }
+        let sites = waits.map_or(Ok(0), |waits| self.around_calls(shape, &waits.sites))?;
+        exits::check_handlers(self)?;
         self.add_lines(shape);
         let prelude = if shape.is_constructor { constructor::prelude(self) } else { None };
         let handler = match exits {
@@ -193,6 +197,10 @@ impl Body {
         };
         let grown = start::insert(self, shape, &ends, exits, prelude.as_ref(), handler.is_some())?;
         exits::append(self, &ends, handler);
+        if let Some(waits) = waits {
+            self.lose_events(waits.error, calls)?;
+        }
+        self.drop_unused_handlers();
         self.outs = self.outs.max(ends.width());
         let after = self.length()?;
         if after > MAX_UNITS {
@@ -203,6 +211,7 @@ impl Body {
             grown,
             after_super: prelude.is_some(),
             has_handler: handler.is_some(),
+            sites,
             units: (before, after),
         })
     }

@@ -6,8 +6,11 @@ use proptest::prelude::*;
 
 use super::{
     Argument, Around, Calls, Exits, Kind, Parameter, Shape, StaticCall, Task, TaskCode, Traced, Untraceable,
+    Waits,
 };
-use crate::code::programs::{Action, Choices, Program, SUPER, identity, program, run};
+use crate::code::programs::{
+    Action, Choices, ERROR, Program, QUIET, SUPER, identity, program, run, run_failing,
+};
 use crate::code::{Body, Code, Handler, Try};
 
 const CALLS: Calls = Calls { enter: 100, exit: 101 };
@@ -32,6 +35,11 @@ fn without_ours(actions: &[Action]) -> Vec<Action> {
     actions.iter().filter(|action| !is_call(action, 100) && !is_call(action, 101)).cloned().collect()
 }
 
+fn own(actions: &[Action]) -> Vec<Action> {
+    let is_ours = |action: &Action| matches!(action, Action::Call(method, _) if QUIET.contains(method));
+    actions.iter().filter(|action| !is_ours(action)).cloned().collect()
+}
+
 /// Compares runs, one of which may have been stopped earlier.
 fn same(one: &[Action], other: &[Action]) -> bool {
     let (a, b): (Vec<_>, Vec<_>) = (one.iter().collect(), other.iter().collect());
@@ -43,7 +51,7 @@ fn same(one: &[Action], other: &[Action]) -> bool {
     a[..common] == b[..common]
 }
 
-/// Our calls stand in no try range, and ranges ascend.
+/// The calls of `i` and `o` stand in no try range, what the others throw is lost, and ranges ascend.
 fn check_structure(code: &Code<'_>) {
     let mut reached = 0;
     for range in &code.tries {
@@ -52,8 +60,17 @@ fn check_structure(code: &Code<'_>) {
     }
     let body = Body::read(code).unwrap();
     for (position, instruction) in (0..).zip(body.instructions()) {
-        if matches!(instruction.operand, crate::code::Operand::Index(100 | 101)) && instruction.op == 0x71 {
-            assert!(body.catch_at(position).is_none(), "an inserted call in a range");
+        let crate::code::Operand::Index(method) = instruction.operand else { continue };
+        let is_call = matches!(instruction.op, 0x6e | 0x71 | 0x77) && QUIET.contains(&method);
+        let catch = body.catch_at(position);
+        if is_call && method < 102 {
+            assert!(catch.is_none(), "a call of i or o in a range");
+        } else if is_call {
+            let next = &body.instructions()[position as usize + 1];
+            let moves = super::around::is_move_result(next.op);
+            let (class, label) = catch.expect("a range").typed[0];
+            let after = position + if moves { 2 } else { 1 };
+            assert_eq!((class, body.position(label)), (ERROR, after), "a call that throws");
         }
     }
     assert!(super::locks::held(&body).is_some(), "locks that depend on the path");
@@ -62,7 +79,7 @@ fn check_structure(code: &Code<'_>) {
 fn trace(program: &Program, exits: Exits) -> Result<(Code<'static>, Code<'static>, Traced), Untraceable> {
     let old = program.body.encoded(&identity()).unwrap();
     let mut body = Body::read(&old).unwrap();
-    let traced = body.trace(&shape(program), ID, CALLS, exits)?;
+    let traced = body.trace(&shape(program), ID, CALLS, exits, None)?;
     let new = body.encoded(&identity()).unwrap();
     check_structure(&new);
     Ok((old, new, traced))
@@ -138,7 +155,7 @@ fn units(list: &[u16]) -> Cow<'static, [u8]> {
 
 fn traced(code: &Code<'_>, shape: &Shape, exits: Exits) -> Code<'static> {
     let mut body = Body::read(code).unwrap();
-    body.trace(shape, 3, CALLS, exits).unwrap();
+    body.trace(shape, 3, CALLS, exits, None).unwrap();
     body.encoded(&identity()).unwrap()
 }
 
@@ -178,7 +195,10 @@ fn parameters_are_moved_to_where_the_code_has_them() {
     assert_eq!(new.units, units(&expected));
     assert_eq!((new.registers, new.ins, new.tries.len()), (4, 3, 0));
     let wrong = Shape { is_static: true, ..shape };
-    assert_eq!(Body::read(&code).unwrap().trace(&wrong, 1, CALLS, Exits::All), Err(Untraceable::Parameters));
+    assert_eq!(
+        Body::read(&code).unwrap().trace(&wrong, 1, CALLS, Exits::All, None),
+        Err(Untraceable::Parameters)
+    );
 }
 
 #[test]
@@ -205,7 +225,7 @@ fn a_long_method_is_left_alone() {
         let mut list = vec![0; length - 1];
         list.push(0x000E);
         let code = Code { registers: 1, units: units(&list), ..Code::default() };
-        Body::read(&code).unwrap().trace(&fixed(), 3, CALLS, Exits::All)
+        Body::read(&code).unwrap().trace(&fixed(), 3, CALLS, Exits::All, None)
     };
     assert_eq!(method(9_992).unwrap().units, (9_992, 10_000));
     assert_eq!(method(9_993), Err(Untraceable::Huge));
@@ -217,7 +237,7 @@ fn a_lock_without_its_handler_is_left_alone() {
     // monitor-enter v0; invoke-static {} 7; monitor-exit v0; return-void
     let list = [0x001D, 0x0071, 7, 0, 0x001E, 0x000E];
     let code = Code { registers: 2, units: units(&list), ..Code::default() };
-    let trace = |code: &Code<'_>, exits| Body::read(code).unwrap().trace(&fixed(), 3, CALLS, exits);
+    let trace = |code: &Code<'_>, exits| Body::read(code).unwrap().trace(&fixed(), 3, CALLS, exits, None);
     assert_eq!(trace(&code, Exits::All), Err(Untraceable::Locks));
     assert!(trace(&code, Exits::Normal).is_ok());
     let list = [0x001D, 0x0071, 7, 0, 0x001E, 0x000E, 0x010D, 0x001E, 0x0127];
@@ -282,7 +302,8 @@ proptest! {
         let old = program.body.encoded(&identity()).unwrap();
         let mut body = Body::read(&old).unwrap();
         let exits = if all_exits { Exits::All } else { Exits::Normal };
-        if body.trace_task(&shape, ID, CALLS, exits, Some(&task)).is_err() {
+        let waits = Waits { task: Some(task), error: ERROR, ..Waits::default() };
+        if body.trace(&shape, ID, CALLS, exits, Some(&waits)).is_err() {
             return Err(TestCaseError::reject("not traced"));
         }
         let new = body.encoded(&identity()).unwrap();
@@ -290,13 +311,13 @@ proptest! {
         prop_assert_eq!(Body::read(&new).unwrap().encoded(&identity()).unwrap(), new.clone());
         let arguments = &arguments[..usize::from(old.ins)];
         let (before, after) = (run(&old, arguments, seed), run(&new, arguments, seed));
-        let own: Vec<Action> =
-            after.iter().filter(|action| !matches!(action, Action::Call(100..110, _))).cloned().collect();
+        let failing = run_failing(&new, arguments, seed, &|method| method > 101);
         if code == (TaskCode::Coroutine { completion: 108 }) {
             // What the additional call returns changes what later ones return.
             prop_assert!(is_call(&after[1], 108));
         } else {
-            prop_assert!(same(&before, &own), "{before:?}\n{after:?}");
+            prop_assert!(same(&before, &own(&after)), "{before:?}\n{after:?}");
+            prop_assert!(same(&before, &own(&failing)), "{before:?}\n{failing:?}");
         }
         let object = if code == TaskCode::Lambda { 0 } else { arguments[0] };
         let started = after.iter().position(|action| is_call(action, 105)).unwrap();
@@ -324,11 +345,13 @@ fn a_coroutine_is_recorded_with_its_completion_and_its_result() {
     let shape = Shape { parameters: vec![object], ..Shape::default() };
     let task = Task { code: TaskCode::Coroutine { completion: 9 }, call: 8, started: 1, finished: 2 };
     let mut body = Body::read(&code).unwrap();
-    body.trace_task(&shape, 3, CALLS, Exits::All, Some(&task)).unwrap();
+    let waits = Waits { task: Some(task), error: ERROR, ..Waits::default() };
+    body.trace(&shape, 3, CALLS, Exits::All, Some(&waits)).unwrap();
     let new = body.encoded(&identity()).unwrap();
     let expected = [
         0x3012, 0x1071, 100, 0, // i(3)
-        0x4007, 0x106E, 9, 0, 0x010C, 0x1212, 0x3312, 0x4071, 8, 0x3210, // c(this, completion, 1, 3)
+        0x4007, 0x0112, 0x106E, 9, 0, 0x010C, 0x1212, 0x3312, 0x4071, 8,
+        0x3210, // c(this, completion, 1, 3)
         0x4007, 0x5107, // the parameters' places
         0x106E, 7, 0, 0x000C, // the call
         0x0112, 0x0207, 0x2312, 0x3412, 0x4071, 8,
@@ -339,6 +362,13 @@ fn a_coroutine_is_recorded_with_its_completion_and_its_result() {
     ];
     assert_eq!(new.units, units(&expected));
     assert_eq!((new.registers, new.ins, new.outs), (6, 2, 4));
+    // What getCompletion and c throw is lost; where the method ends by an exception, o follows.
+    let clauses = new.handlers.iter().map(|handler| (handler.typed.clone(), handler.catch_all));
+    let lost = |to| (vec![(ERROR, to)], None);
+    let expected = [lost(10), lost(15), (vec![], Some(33)), lost(28), lost(41)];
+    assert_eq!(clauses.collect::<Vec<_>>(), expected);
+    let starts: Vec<_> = new.tries.iter().map(|range| (range.start, range.length)).collect();
+    assert_eq!(starts, [(6, 3), (12, 3), (17, 3), (25, 3), (38, 3)]);
 }
 
 #[test]
@@ -426,33 +456,35 @@ proptest! {
         is_constructor: bool,
         seed: u32,
         arguments: [u32; 10],
+        all_exits: bool,
+        failing: u32,
     ) {
         let program = program(&mut Choices(choices.iter()), is_constructor);
         let old = program.body.encoded(&identity()).unwrap();
         let mut body = Body::read(&old).unwrap();
-        let sites = sites(&body);
-        body.around_calls(&shape(&program), &sites).unwrap();
+        let waits = Waits { sites: sites(&body), task: None, error: ERROR };
+        let exits = if all_exits { Exits::All } else { Exits::Normal };
+        if body.trace(&shape(&program), ID, CALLS, exits, Some(&waits)).is_err() {
+            return Err(TestCaseError::reject("not traced"));
+        }
         let new = body.encoded(&identity()).unwrap();
-        let read = Body::read(&new).unwrap();
-        prop_assert_eq!(read.encoded(&identity()).unwrap(), new.clone());
+        check_structure(&new);
+        prop_assert_eq!(Body::read(&new).unwrap().encoded(&identity()).unwrap(), new.clone());
         let arguments = &arguments[..usize::from(old.ins)];
         let (before, after) = (run(&old, arguments, seed), run(&new, arguments, seed));
-        check_around(&after);
-        let is_ours = |action: &&Action| matches!(action, Action::Call(100..110, _));
-        let own: Vec<Action> = after.iter().filter(|action| !is_ours(action)).cloned().collect();
-        prop_assert!(same(&before, &own), "{before:?}\n{after:?}");
-        // And traced: the calls lie between the enter and the exit.
-        if body.trace(&shape(&program), ID, CALLS, Exits::All).is_ok() {
-            let traced = body.encoded(&identity()).unwrap();
-            check_structure(&traced);
-            let all = run(&traced, arguments, seed);
-            prop_assert!(same(&after, &without_ours(&all)), "{after:?}\n{all:?}");
-            let ours = all.iter().position(|action| matches!(action, Action::Call(102..110, _)));
-            let enter = all.iter().position(|action| is_call(action, 100));
-            prop_assert!(ours.is_none() || enter < ours);
-            let exit = all.iter().position(|action| is_call(action, 101));
-            prop_assert!(exit.is_none_or(|exit| exit == all.len() - 2));
+        check_around(&without_ours(&after));
+        prop_assert!(same(&before, &own(&after)), "{before:?}\n{after:?}");
+        // Calls that throw lose their events, and nothing else happens.
+        for fails in [0x3FC, failing] {
+            let lost = run_failing(&new, arguments, seed, &|method| method > 101 && fails >> (method - 100) & 1 == 1);
+            prop_assert!(same(&before, &own(&lost)), "{before:?}\n{lost:?}");
         }
+        // The calls lie between the enter and the exit.
+        let ours = after.iter().position(|action| matches!(action, Action::Call(102..110, _)));
+        let enter = after.iter().position(|action| is_call(action, 100));
+        prop_assert!(ours.is_none() || enter < ours);
+        let exit = after.iter().position(|action| is_call(action, 101));
+        prop_assert!(!all_exits || exit.is_none_or(|exit| exit == after.len() - 2));
     }
 }
 
@@ -487,7 +519,7 @@ fn a_call_is_recorded_with_objects_and_result() {
 }
 
 #[test]
-fn the_code_behind_a_lock_has_a_handler_that_releases_it() {
+fn what_the_call_behind_a_lock_throws_is_lost() {
     // monitor-enter v1; const/4 v0, 1; monitor-exit v1; return-void: nothing in between can throw
     let list = [0x011D, 0x1012, 0x011E, 0x000E];
     let code = Code { registers: 2, ins: 1, units: units(&list), ..Code::default() };
@@ -496,22 +528,31 @@ fn the_code_behind_a_lock_has_a_handler_that_releases_it() {
         is_static: true,
         ..Shape::default()
     };
-    let site = Around {
-        at: 0,
-        behind: vec![StaticCall { method: 9, arguments: vec![Argument::Object(1)] }],
-        ..Around::default()
-    };
+    let call = StaticCall { method: 9, arguments: vec![Argument::Object(1)] };
+    let site = Around { at: 0, behind: vec![call.clone()], ..Around::default() };
+    let waits = |sites| Waits { sites, task: None, error: ERROR };
     let mut body = Body::read(&code).unwrap();
-    assert_eq!(body.around_calls(&shape, &[site]), Ok(1));
+    let traced = body.trace(&shape, 3, CALLS, Exits::Normal, Some(&waits(vec![site]))).unwrap();
+    assert_eq!((traced.sites, traced.has_handler), (1, false));
     let new = body.encoded(&identity()).unwrap();
     let expected = [
+        0x3012, 0x1071, 100, 0, // i(3)
         0xA107, 0x011D, 0x1307, 0x1071, 9, 3, // the parameter's place; the lock; g(object)
-        0x1012, 0x011E, 0x000E, // the old code
-        0x020D, 0x011E, 0x0227, // where g throws
+        0x1012, 0x011E, 0x0428, // the old code
+        0x020D, 0x011E, 0x0227, // what Android's verifier wants where a lock is held
+        0x3012, 0x1071, 101, 0, 0x000E, // o(3)
     ];
     assert_eq!(new.units, units(&expected));
-    assert_eq!(new.tries, [Try { start: 2, length: 4, handler: 0 }]);
-    assert_eq!(new.handlers, [Handler { typed: Vec::new(), catch_all: Some(9) }]);
-    body.trace(&shape, ID, CALLS, Exits::All).unwrap();
-    check_structure(&body.encoded(&identity()).unwrap());
+    assert_eq!(new.tries, [Try { start: 7, length: 3, handler: 0 }]);
+    assert_eq!(new.handlers, [Handler { typed: vec![(ERROR, 10)], catch_all: Some(13) }]);
+    check_structure(&new);
+    // A call that the method makes with the lock, without a handler for everything.
+    let list = [0x011D, 0x0071, 7, 0, 0x011E, 0x000E];
+    let code = Code { units: units(&list), ..code };
+    let site = Around { at: 1, before: vec![call], ..Around::default() };
+    let traced = |sites| {
+        Body::read(&code).unwrap().trace(&shape, 3, CALLS, Exits::Normal, Some(&waits(sites))).map(|_| ())
+    };
+    assert_eq!(traced(vec![site]), Err(Untraceable::Locks));
+    assert_eq!(traced(vec![]), Ok(()));
 }

@@ -23,7 +23,7 @@ pub(crate) use self::tasks::code_in;
 use std::collections::HashMap;
 
 use dex::code::Body;
-use dex::code::trace::{Around, Task};
+use dex::code::trace;
 use dex::{Class, Dex};
 
 use self::known::Known;
@@ -32,6 +32,9 @@ use crate::class_facts::ClassFacts;
 use crate::hierarchy::Hierarchy;
 use crate::splice::task::COMPLETION;
 use crate::waits::{Catalogue, Waits};
+
+/// The class of all that the inserted calls can throw.
+const ERROR: &str = "Ljava/lang/VirtualMachineError;";
 
 /// What is listed, in original names.
 pub(crate) struct Listed<'a> {
@@ -95,7 +98,7 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// Method indices of `wb`, `we`, `wr`, `c` and `wt`, and of `getCompletion` of coroutines.
+/// Method indices of `wb`, `we`, `wr`, `c` and `wt`, and of `getCompletion` of coroutines; and the type index of what they throw.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WaitCalls {
     begin: u32,
@@ -104,6 +107,7 @@ pub(crate) struct WaitCalls {
     step: u32,
     tried: u32,
     completion: Option<u32>,
+    error: u32,
 }
 
 impl WaitCalls {
@@ -112,6 +116,7 @@ impl WaitCalls {
         let class = dex.find_or_add_type(class);
         let [void, int, boolean, object] =
             ["V", "I", "Z", "Ljava/lang/Object;"].map(|descriptor| dex.find_or_add_type(descriptor));
+        let error = dex.find_or_add_type(ERROR);
         let mut method = |name: &str, parameters: &[u32]| {
             let proto = dex.find_or_add_proto(void, parameters);
             dex.find_or_add_method(class, name, proto)
@@ -123,6 +128,7 @@ impl WaitCalls {
             step: method("c", &[object, object, int, int]),
             tried: method("wt", &[boolean, object]),
             completion,
+            error,
         }
     }
 }
@@ -134,12 +140,6 @@ pub(crate) struct DexWaits<'a> {
     lambdas: &'a Lambdas,
     /// By method index; methods that were added are not in it.
     known: Vec<Option<Known>>,
-}
-
-/// What is recorded in a method besides its enter and exits.
-pub(crate) struct MethodWaits {
-    pub(crate) sites: Vec<Around>,
-    pub(crate) task: Option<Task>,
 }
 
 impl<'a> DexWaits<'a> {
@@ -162,10 +162,11 @@ impl<'a> DexWaits<'a> {
     }
 
     /// Returns what is recorded in the method at `index` of a class.
-    pub(crate) fn of_method(&self, in_class: &InClass<'_>, index: usize, body: &Body) -> MethodWaits {
-        MethodWaits {
+    pub(crate) fn of_method(&self, in_class: &InClass<'_>, index: usize, body: &Body) -> trace::Waits {
+        trace::Waits {
             sites: sites::find(self, in_class, index, body),
             task: tasks::of_method(self, in_class, index),
+            error: self.calls.error,
         }
     }
 }
