@@ -1,12 +1,17 @@
 """Checks traced methods in what dexdump lists: apart from the rewriter, and from its verifier, which knows types only.
 
-In a method that calls `i`, each `return` must stand directly behind a call of `o`, and each other call that comes after `i` must be in a try
-range that catches everything: else an end of the method could be missing in the recording. The second is not asked of a constructor that branches or
+In a method that calls `i`, each `return` must stand directly behind a call of `o`, and each call of the method's own that comes after `i` must be in a
+try range that catches everything: else an end of the method could be missing in the recording. The second is not asked of a constructor that branches or
 catches before `i`, that is, before its call of super: what stands behind `i` may then run before it.
+
+The other inserted calls must lose what they throw: each is a range of its own, whose first clause takes a VirtualMachineError to
+its end, or behind the move of a result.
 """
 import collections, re
 
 ENTER, EXIT = b"Ldev/anrscope/MethodBeat;.i:(I)V", b"Ldev/anrscope/MethodBeat;.o:(I)V"
+OTHERS = re.compile(rb"Ldev/anrscope/MethodBeat;\.(?:wb|we|wr|wt|c):")
+ERROR = re.compile(rb"^\s+Ljava/lang/VirtualMachineError; -> 0x([0-9a-f]+)")
 INSTRUCTION = re.compile(rb"\|([0-9a-f]{4,}): (\S+)")
 NAME = re.compile(rb"^\s+name\s+: '(.*)'")
 RANGE = re.compile(rb"^\s+0x([0-9a-f]+) - 0x([0-9a-f]+)$")
@@ -23,7 +28,9 @@ class Listing:
     def _start(self):
         # Where `i` is called, and whether the code up to there is one straight line.
         self.enter, self.straight = None, True
-        self.after_exit, self.invokes, self.ranges, self.caught = False, [], [], []
+        self.after_exit, self.invokes, self.inserted, self.ranges, self.caught = False, [], [], [], []
+        # The starts of ranges that lose a VirtualMachineError, and whether the next line is a range's first clause.
+        self.lost, self.first = set(), False
 
     def line(self, line):
         instruction = INSTRUCTION.search(line)
@@ -33,10 +40,14 @@ class Listing:
             self.end()
         elif self.enter is not None:
             found = RANGE.match(line)
+            error = ERROR.match(line) if self.first else None
             if found:
                 self.ranges.append((int(found[1], 16), int(found[2], 16)))
+            elif error and int(error[1], 16) - self.ranges[-1][1] in (0, 1):
+                self.lost.add(self.ranges[-1][0])
             elif b"<any> ->" in line:
                 self.caught.append(self.ranges[-1])
+            self.first = found is not None
 
     def _instruction(self, at, name, line):
         if ENTER in line:
@@ -46,6 +57,8 @@ class Listing:
             self.straight &= not name.startswith(BRANCHES)
         elif name.startswith(b"return") and not self.after_exit:
             self.wrong["a return without o"] += 1
+        elif OTHERS.search(line):
+            self.inserted.append(at)
         elif name.startswith(b"invoke") and EXIT not in line:
             self.invokes.append(at)
         self.after_exit = EXIT in line
@@ -53,6 +66,7 @@ class Listing:
     def end(self):
         """The last line of a method was read."""
         if self.straight and not any(start < self.enter for start, _ in self.ranges):
-            uncovered = [at for at in self.invokes if not any(start <= at < end for start, end in self.caught)]
+            uncovered = [at for at in self.invokes if at not in self.lost and not any(start <= at < end for start, end in self.caught)]
             self.wrong["a call that no handler covers"] += len(uncovered)
+        self.wrong["an inserted call that can throw"] += sum(at not in self.lost for at in self.inserted)
         self._start()

@@ -10,6 +10,9 @@ is one. The environment names the programs: ANRSCOPE_PROGRAM and ANRSCOPE_DEX_VE
 The tools: dex-verify (written apart from the rewriter), dexdump, baksmali and smali, D8 (reads dex files and merges them; R8 refuses dex files),
 and enjarify, whose classes a JVM links with -Xverify:all. dexdump's listing must also show each call of `o` (listing.py).
 
+The first two are asked again about the output with --waits, where each other inserted call must lose what it throws, and dex-verify about that
+with --exits normal, where no method without waits may have gained a try block.
+
 As a control, the file of --control is damaged after tracing (damage.py), and the tools must complain.
 """
 import argparse, collections, json, os, re, shutil, struct, subprocess, sys, tempfile, time, zipfile
@@ -21,7 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 JAVA = ["java", "-XX:+UseSerialGC", "-Xmx6g", "-Xss8m"]
 # The API level that D8 needs to read a dex version.
 API = {35: 21, 37: 24, 38: 26, 39: 28, 40: 30, 41: 35}
-COLUMNS = ["input", "dex MB", "classes", "methods", "traced", "left", "dex-verify", "dexdump", "smali", "D8", "enjarify", "JVM", "linked", "s"]
+COLUMNS = ["input", "dex MB", "classes", "methods", "traced", "left", "waits", "dex-verify", "dexdump", "smali", "D8", "enjarify", "JVM", "linked", "s"]
 
 
 def run(command, **options):
@@ -140,24 +143,28 @@ class Checks:
         return int(numbers[1]), int(numbers[2]) + len(errors) - len(worse), collections.Counter("%s: %s" % error for error in worse)
 
     def verifier(self, before, after):
+        """Returns the complaints, how many inserted calls lose what they throw and how many are of i and o, and how many methods gained a try block."""
         done = run([os.environ["ANRSCOPE_DEX_VERIFY"], "--compare", before, after])
         lines = done.stdout.splitlines()
+        summary = re.search(r"(?m)^after: .*, (\d+) inserted calls covered, \d+ not, (\d+) of i and o", done.stdout)
+        gained = re.search(r"(?m)^(\d+) methods without waits gained a try block", done.stdout)
+        numbers = [int(number) for number in (summary.groups() if summary else (0, 0)) + ((gained[1],) if gained else (0,))]
         if done.returncode == 0:
-            return collections.Counter()
-        found = [line for line in lines if not re.match(r"before: |after: |\d+ new findings", line)]
-        return collections.Counter(found or ["status %d" % done.returncode])
+            return collections.Counter(), numbers
+        found = [line for line in lines if not re.match(r"before: |after: |\d+ (new findings|methods without)", line)]
+        return collections.Counter(found or ["status %d" % done.returncode]), numbers
 
 
-def trace(path, options, traced):
+def trace(path, options, traced, *more):
     return subprocess.run([os.environ["ANRSCOPE_PROGRAM"], "apk", path, "--out", traced, "--unsigned", "--runtime", options.runtime, "--short", "0", "--level", "1",
-                           "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                           "--json", *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def ask(name, path, traced, summary, options, work):
     """Asks all tools. Returns the dex files before, the complaints of each tool, and how many classes link in both forms and in neither."""
     checks = Checks(options, work)
     before, after = Dexes(path, os.path.join(work, "before"), False), Dexes(traced, os.path.join(work, "after"), True)
-    new = {"dex-verify": checks.verifier(path, traced)}
+    new = {"dex-verify": checks.verifier(path, traced)[0]}
     for tool in "dexdump", "smali", "D8":
         if tool in options.without:
             continue
@@ -175,6 +182,22 @@ def ask(name, path, traced, summary, options, work):
     return before, new, linked, alike
 
 
+def with_waits(path, before, options, work):
+    """Returns the complaints of dex-verify and of dexdump about the output with --waits, how many inserted calls lose what they throw, and how many are of i and o."""
+    checks = Checks(options, work)
+    waits, normal = os.path.join(work, "waits.apk"), os.path.join(work, "normal.apk")
+    for traced, more in (waits, []), (normal, ["--exits", "normal"]):
+        done = trace(path, options, traced, "--waits", *more)
+        if done.returncode:
+            return collections.Counter([done.stderr.strip()]), collections.Counter(), 0, 0
+    complaints, (covered, ends, _) = checks.verifier(path, waits)
+    more, (_, _, gained) = checks.verifier(path, normal)
+    if gained:
+        more["%d methods without waits have handlers with --exits normal" % gained] += 1
+    dumped = checks.dexdump(Dexes(waits, os.path.join(work, "waits"), True))
+    return complaints + more, dumped - checks.dexdump(before) if dumped else dumped, covered, ends
+
+
 def check(name, path, options, work):
     began = time.time()
     traced = os.path.join(work, "traced.apk")
@@ -184,12 +207,15 @@ def check(name, path, options, work):
         return None, 1
     summary = json.loads(done.stdout)
     before, new, linked, alike = ask(name, path, traced, summary, options, work)
+    verifier, dexdump, covered, ends = with_waits(path, before, options, work)
+    new["dex-verify"] += verifier
+    new["dexdump"] += dexdump
     for tool, complaints in new.items():
         for line, count in list(complaints.items())[:options.shown]:
             print("    %s: %s: %s%s" % (name, tool, line, " (%d times)" % count if count > 1 else ""))
     complaints = sum(sum(found.values()) for found in new.values())
     row = {"input": name, "dex MB": "%.1f" % (before.bytes / 1e6), "classes": before.classes, "methods": summary["methods"], "traced": summary["traced"],
-           "left": len(summary["skipped"]), "linked": "%d, %d alike not" % (linked, alike), "s": int(time.time() - began)}
+           "left": len(summary["skipped"]), "waits": "%d, %d" % (covered, ends), "linked": "%d, %d alike not" % (linked, alike), "s": int(time.time() - began)}
     row.update({tool: "not asked" for tool in ("smali", "D8", "enjarify", "JVM")})
     row.update({tool: sum(found.values()) for tool, found in new.items()})
     return row, complaints
@@ -259,14 +285,16 @@ def main():
             print("| " + " | ".join(str(row[column]) for column in COLUMNS) + " |", flush=True)
             totals.update({key: row[key] for key in ("classes", "methods", "traced", "left")})
             totals["MB"] += float(row["dex MB"])
+            totals["covered"] += int(row["waits"].split(",")[0])
+            totals["ends"] += int(row["waits"].split(",")[1])
             totals["linked"] += int(row["linked"].split(",")[0])
     asked = "dex-verify, dexdump%s%s%s" % tuple("" if tool in options.without else text for tool, text in
                                                 (("smali", ", baksmali and smali"), ("D8", ", D8"), ("enjarify", ", enjarify and the JVM")))
     if missed:
         print("%d times a tool had no complaint about a damaged file" % missed)
     print("%d dex classes (%.0f MB) of %d inputs, %d of %d methods traced, %d left as they were: %d complaints of %s "
-          "that the input does not get; %d classes link with -Xverify:all in both forms; %d kinds of damage, %s"
-          % (totals["classes"], totals["MB"], len(options.inputs), totals["traced"], totals["methods"], totals["left"], complaints, asked, totals["linked"], len(damage.KINDS),
+          "that the input does not get; with --waits, %d inserted calls lose what they throw, all but %d of i and o; %d classes link with -Xverify:all in both forms; %d kinds of damage, %s"
+          % (totals["classes"], totals["MB"], len(options.inputs), totals["traced"], totals["methods"], totals["left"], complaints, asked, totals["covered"], totals["ends"], totals["linked"], len(damage.KINDS),
              "each seen" if not missed else "NOT ALL SEEN"))
     print("classes %d" % totals["classes"], file=sys.stderr)
     sys.exit(1 if complaints or missed else 0)

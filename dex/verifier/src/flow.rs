@@ -2,6 +2,19 @@
 //!
 //! As ART's `CodeFlowVerifyMethod`, a state is kept only where control can arrive from elsewhere; between such places it
 //! is carried along. A handler gets the states *before* each instruction of its range that may throw.
+//!
+//! The order in which the states are taken is ART's too, because its check of locks depends on it. For example, where one path makes
+//! a register an alias of a lock that is held, and the other path does not, the code behind may have been checked with the
+//! alias before the paths meet. If that code takes the register's lock, its states no longer fit:
+//!
+//! ```text
+//!     monitor-enter v2
+//!     if-nez v4, b
+//!     move-object v5, v2
+//!     goto c                  c is next, and b has to wait
+//! b:  move-object v5, v4
+//! c:  monitor-enter v5        first as an alias of v2, then not
+//! ```
 
 use std::collections::BTreeSet;
 
@@ -81,6 +94,8 @@ pub(crate) struct Flow<'m, 'a> {
     /// States by position in `structure.targets`.
     lines: Vec<Option<Line>>,
     pending: BTreeSet<u32>,
+    /// Where the search for the next pending pc begins: behind the instruction that was checked last, or at its target.
+    from: u32,
     pub(crate) findings: Vec<Finding>,
     work: u64,
 }
@@ -103,6 +118,7 @@ impl<'m, 'a> Flow<'m, 'a> {
             previous: [None; 2],
             lines: vec![None; structure.targets.len()],
             pending: BTreeSet::new(),
+            from: 0,
             findings: Vec::new(),
             work: BASE_WORK.saturating_add(cost.saturating_mul(VISITS)),
         }
@@ -115,7 +131,7 @@ impl<'m, 'a> Flow<'m, 'a> {
         }
         self.set_parameters()?;
         self.flow_to(0)?;
-        while let Some(pc) = self.pending.pop_first() {
+        while let Some(pc) = self.next_pending() {
             let Some(line) = self.position(pc).and_then(|position| self.lines.get(position)?.clone()) else {
                 continue;
             };
@@ -125,6 +141,17 @@ impl<'m, 'a> Flow<'m, 'a> {
             while self.step()? {}
         }
         Ok(())
+    }
+
+    /// Takes the first pending pc from where the last instruction leads, or the first one of all.
+    fn next_pending(&mut self) -> Option<u32> {
+        let pc = self.pending.range(self.from..).next().or_else(|| {
+            self.from = 0;
+            self.pending.first()
+        });
+        let pc = *pc?;
+        self.pending.remove(&pc);
+        Some(pc)
     }
 
     fn position(&self, pc: u32) -> Option<usize> {
@@ -185,9 +212,13 @@ impl<'m, 'a> Flow<'m, 'a> {
             _ => {}
         }
         if !insn.effect.continues() {
+            if insn.effect == Effect::Goto {
+                self.from = i64::from(pc).saturating_add(insn.literal) as u32;
+            }
             return Ok(false);
         }
         let next = pc + insn.units;
+        self.from = next;
         match Instruction::decode(&self.code.units, next as usize) {
             None => return Err(self.fault("control runs off the end of the code", "").into()),
             Some(next) if next.is_payload() => {

@@ -7,6 +7,7 @@
 //!   bytes -> file (tables) -> types, members (hierarchy, declarations)
 //!            for each method: code (code item) -> structure (operands, targets, tries)
 //!                                              -> flow (states, merges) -> execute, access, invoke (one instruction)
+//!                                              -> inserted (calls of the recorder)
 //!   -> Report -> new_since (findings that a rewrite added)
 //!   mutation: damages right code in many places and counts how much of that is noticed
 //! ```
@@ -25,6 +26,7 @@ mod error;
 mod execute;
 mod file;
 mod flow;
+mod inserted;
 mod instruction;
 mod invoke;
 mod line;
@@ -38,6 +40,7 @@ mod value;
 mod verify;
 
 pub use error::ReadError;
+pub use inserted::Inserted;
 pub use mutation::{Share, self_check};
 pub use report::{Finding, MethodName, MethodReport, Report, Severity};
 pub use verify::{verify, verify_app};

@@ -37,6 +37,8 @@ fn run() -> Result<bool> {
             }
             writeln!(out, "before: {before}")?;
             writeln!(out, "after: {after}")?;
+            let gained = after.gained_tries(&before).len();
+            writeln!(out, "{gained} methods without waits gained a try block")?;
             writeln!(out, "{} new findings", new.len())?;
             Ok(new.is_empty())
         }
@@ -59,8 +61,17 @@ fn run() -> Result<bool> {
             for (method, finding) in report.all() {
                 writeln!(out, "{method}: {finding}")?;
             }
+            let warnings = report.lock_warnings();
+            for warning in &warnings {
+                writeln!(out, "{warning}")?;
+            }
+            if !warnings.is_empty() {
+                writeln!(out, "Common causes for lock verification issues are non-optimized dex code")?;
+                writeln!(out, "and incorrect proguard optimizations.")?;
+            }
             writeln!(out, "{report}")?;
-            Ok(report.count(Severity::Error) == 0)
+            let refused = [Severity::Error, Severity::Lock, Severity::Inserted];
+            Ok(refused.iter().all(|severity| report.count(*severity) == 0))
         }
     }
 }

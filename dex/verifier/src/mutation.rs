@@ -60,13 +60,13 @@ fn damage_method(
     if work.method.code == 0 {
         return counts;
     }
-    let before = serious(&check_code(context, work, &code));
+    let before = serious(&check_code(context, work, &code).findings);
     let mut position = offset;
     let mut pc = 0;
     while let Some(insn) = Instruction::decode(&code.units, pc as usize) {
         if !insn.is_payload() && position.is_multiple_of(step.max(1)) {
             for (kind, damaged) in damages(context, &code, pc, &insn) {
-                let after = serious(&check_code(context, work, &damaged));
+                let after = serious(&check_code(context, work, &damaged).findings);
                 let count: &mut (u64, u64) = counts.entry(kind).or_default();
                 count.0 += 1;
                 count.1 += u64::from(!after.is_subset(&before));

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use crate::inserted::Inserted;
+
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -12,6 +14,8 @@ pub enum Severity {
     Soft,
     /// ART's "failed lock verification and will run slower": the method is interpreted, never compiled.
     Lock,
+    /// A call that tracing has inserted can throw into the app. No rule of ART.
+    Inserted,
     /// The method was too expensive to check to the end.
     NotVerified,
 }
@@ -22,6 +26,7 @@ impl fmt::Display for Severity {
             Self::Error => "error",
             Self::Soft => "soft",
             Self::Lock => "lock",
+            Self::Inserted => "inserted call",
             Self::NotVerified => "not verified",
         })
     }
@@ -87,6 +92,10 @@ pub struct Report {
     pub classes: usize,
     /// Number of methods with code.
     pub methods: usize,
+    /// The calls that tracing has inserted.
+    pub inserted: Inserted,
+    /// Methods outside of the library that have try ranges, and no covered call that would explain them. In the file's order.
+    pub with_tries: Vec<MethodName>,
     /// Methods with findings, in the file's order.
     pub findings: Vec<MethodReport>,
 }
@@ -104,10 +113,29 @@ impl Report {
             .flat_map(|report| report.findings.iter().map(move |finding| (&report.method, finding)))
     }
 
+    /// Returns the methods that have try ranges and had none in `before`, without those that have covered calls. Android inlines
+    /// no method with a try range.
+    pub fn gained_tries<'r>(&'r self, before: &Self) -> Vec<&'r MethodName> {
+        let known: BTreeSet<&MethodName> = before.with_tries.iter().collect();
+        self.with_tries.iter().filter(|method| !known.contains(method)).collect()
+    }
+
+    /// Returns ART's warnings about lock verification, a line for each class.
+    pub fn lock_warnings(&self) -> Vec<String> {
+        let with_locks = self.all().filter(|(_, finding)| finding.severity == Severity::Lock);
+        let classes: BTreeSet<&str> = with_locks.map(|(method, _)| method.class.as_str()).collect();
+        let readable = |class: &str| class.trim_start_matches('L').trim_end_matches(';').replace('/', ".");
+        let warning =
+            |class| format!("Class {} failed lock verification and will run slower.", readable(class));
+        classes.into_iter().map(warning).collect()
+    }
+
     /// Adds the findings of another file of the same app.
     pub fn append(&mut self, other: Self) {
         self.classes += other.classes;
         self.methods += other.methods;
+        self.inserted.add(other.inserted);
+        self.with_tries.extend(other.with_tries);
         self.findings.extend(other.findings);
     }
 
@@ -129,14 +157,17 @@ impl Report {
 impl fmt::Display for Report {
     /// Writes the summary line.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [errors, soft, locks, unverified] =
-            [Severity::Error, Severity::Soft, Severity::Lock, Severity::NotVerified]
+        let [errors, soft, locks, bare, unverified] =
+            [Severity::Error, Severity::Soft, Severity::Lock, Severity::Inserted, Severity::NotVerified]
                 .map(|severity| self.count(severity));
-        let Self { classes, methods, .. } = self;
+        let Self { classes, methods, inserted: Inserted { ends, covered }, .. } = self;
         write!(
             out,
             "{classes} classes, {methods} methods, {errors} errors, {soft} soft, {locks} lock warnings"
         )?;
+        if ends + covered + bare as u64 > 0 {
+            write!(out, ", {covered} inserted calls covered, {bare} not, {ends} of i and o")?;
+        }
         if unverified > 0 {
             write!(out, ", {unverified} not verified")?;
         }
@@ -155,7 +186,8 @@ mod tests {
             .iter()
             .map(|&(severity, pc, rule)| Finding { severity, pc: Some(pc), rule, detail: pc.to_string() })
             .collect();
-        Report { classes: 1, methods: 1, findings: vec![MethodReport { method, findings }] }
+        let findings = vec![MethodReport { method, findings }];
+        Report { classes: 1, methods: 1, findings, ..Report::default() }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::code::{self, Code};
 use crate::error::ReadError;
 use crate::file::{Class, Declared, DexFile};
 use crate::flow::{Context, Flow, Method, Stop};
+use crate::inserted::{self, Inserted};
 use crate::members::Members;
 use crate::report::{Finding, MethodName, MethodReport, Report, Severity};
 use crate::structure::{Fault, Structure};
@@ -15,6 +16,9 @@ use crate::types::{Hierarchy, Types};
 /// Files whose methods share code can exceed it; what follows is reported as not verified.
 const BASE_COST: u64 = 1 << 28;
 const COST_PER_BYTE: u64 = 64;
+
+/// Where the classes are that an app gets.
+const LIBRARY: &str = "Ldev/anrscope/";
 
 const ACC_STATIC: u32 = 0x8;
 const ACC_SYNCHRONIZED: u32 = 0x20;
@@ -39,12 +43,26 @@ pub fn verify_app(dexes: &[&[u8]]) -> Result<Report, ReadError> {
     let mut report = Report::default();
     for context in contexts(dexes)? {
         let work = methods(&context);
-        let findings = work.par_iter().with_min_len(64).filter_map(|work| check(&context, work)).collect();
-        report.append(Report {
+        let checked: Vec<_> = work.par_iter().with_min_len(64).map(|work| check(&context, work)).collect();
+        let mut one = Report {
             classes: context.file.classes.len(),
             methods: work.iter().filter(|work| work.method.code != 0).count(),
-            findings,
-        });
+            ..Report::default()
+        };
+        for (Checked { findings, inserted, has_tries }, work) in checked.into_iter().zip(&work) {
+            one.inserted.add(inserted);
+            if findings.is_empty() && !has_tries {
+                continue;
+            }
+            let Some(method) = name(&context, work) else { continue };
+            if has_tries && inserted.covered == 0 && !method.class.starts_with(LIBRARY) {
+                one.with_tries.push(method.clone());
+            }
+            if !findings.is_empty() {
+                one.findings.push(MethodReport { method, findings });
+            }
+        }
+        report.append(one);
     }
     Ok(report)
 }
@@ -103,29 +121,38 @@ pub(crate) fn methods<'c>(context: &'c Context<'_>) -> Vec<Work<'c>> {
     work
 }
 
-fn check(context: &Context<'_>, work: &Work<'_>) -> Option<MethodReport> {
-    let findings = check_method(context, work);
-    if findings.is_empty() {
-        return None;
-    }
+fn name(context: &Context<'_>, work: &Work<'_>) -> Option<MethodName> {
     let file = &context.file;
     let member = file.methods.get(work.method.index as usize)?;
-    let method = MethodName {
+    Some(MethodName {
         class: String::from_utf8_lossy(file.descriptor(work.class.kind)?).into_owned(),
         name: file.text(member.name),
         descriptor: file.proto_of(*member).map(|proto| file.proto_text(proto)).unwrap_or_default(),
-    };
-    Some(MethodReport { method, findings })
+    })
 }
 
-fn check_method(context: &Context<'_>, work: &Work<'_>) -> Vec<Finding> {
-    let whole = |severity, rule| Finding { severity, pc: None, rule, detail: String::new() };
-    let error = |rule| vec![whole(Severity::Error, rule)];
+/// What was found in a method.
+#[derive(Default)]
+pub(crate) struct Checked {
+    pub(crate) findings: Vec<Finding>,
+    inserted: Inserted,
+    has_tries: bool,
+}
+
+impl Checked {
+    fn whole(severity: Severity, rule: &'static str) -> Self {
+        let finding = Finding { severity, pc: None, rule, detail: String::new() };
+        Self { findings: vec![finding], ..Self::default() }
+    }
+}
+
+fn check(context: &Context<'_>, work: &Work<'_>) -> Checked {
+    let error = |rule| Checked::whole(Severity::Error, rule);
     let declared = work.method;
     let without_code = declared.access & (ACC_NATIVE | ACC_ABSTRACT) != 0;
     if declared.code == 0 {
         return if without_code {
-            Vec::new()
+            Checked::default()
         } else {
             error("a method that is neither abstract nor native has no code")
         };
@@ -134,7 +161,7 @@ fn check_method(context: &Context<'_>, work: &Work<'_>) -> Vec<Finding> {
         return error("an abstract or native method has code");
     }
     if !work.affordable {
-        return vec![whole(Severity::NotVerified, "the methods of the file have too much code")];
+        return Checked::whole(Severity::NotVerified, "the methods of the file have too much code");
     }
     if declared.access & ACC_STATIC != 0 && !work.is_direct {
         return error("a static method is listed among the virtual ones");
@@ -150,12 +177,12 @@ fn error_at(fault: Fault) -> Finding {
 }
 
 /// Checks `code` as the code of a method.
-pub(crate) fn check_code(context: &Context<'_>, work: &Work<'_>, code: &Code) -> Vec<Finding> {
+pub(crate) fn check_code(context: &Context<'_>, work: &Work<'_>, code: &Code) -> Checked {
     let declared = work.method;
     let whole = |severity, rule| Finding { severity, pc: None, rule, detail: String::new() };
     let structure = match Structure::check(&context.file, code) {
         Ok(structure) => structure,
-        Err(fault) => return vec![error_at(fault)],
+        Err(fault) => return Checked { findings: vec![error_at(fault)], ..Checked::default() },
     };
     let is_static = declared.access & ACC_STATIC != 0;
     let name = context.file.methods.get(declared.index as usize).map(|method| method.name);
@@ -169,6 +196,8 @@ pub(crate) fn check_code(context: &Context<'_>, work: &Work<'_>, code: &Code) ->
     let mut flow = Flow::new(context, code, &structure, method);
     let stopped = flow.run();
     let mut findings = std::mem::take(&mut flow.findings);
+    let (inserted, bare) = inserted::check(&context.file, code, &structure);
+    findings.extend(bare);
     if declared.access & ACC_SYNCHRONIZED != 0 {
         // ART 5 refuses the whole file for it; d8 writes monitor instructions instead.
         findings.push(whole(Severity::Soft, "ACC_SYNCHRONIZED on a method with code"));
@@ -192,5 +221,5 @@ pub(crate) fn check_code(context: &Context<'_>, work: &Work<'_>, code: &Code) ->
             findings.push(whole(Severity::NotVerified, "the method takes too much work"))
         }
     }
-    findings
+    Checked { findings, inserted, has_tries: !code.tries.is_empty() }
 }

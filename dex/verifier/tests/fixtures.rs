@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dex_verifier::{Report, verify, verify_app};
+use dex_verifier::{Inserted, Report, Severity, verify, verify_app};
 
 /// Finding texts by method: `name(I)V`.
 type Expected = BTreeMap<String, BTreeSet<String>>;
@@ -59,6 +59,31 @@ fixtures! {
     wrong_locks_are_found: "locks",
     wrong_uses_of_method_handles_are_found: "handles",
     wrong_classes_fields_arrays_and_calls_are_found: "references",
+}
+
+/// The findings of a file: method, severity and detail.
+fn found(report: &Report) -> Vec<(&str, Severity, &str)> {
+    report.all().map(|(method, finding)| (&*method.name, finding.severity, &*finding.detail)).collect()
+}
+
+#[test]
+fn two_locks_that_may_be_one_fail_lock_verification() {
+    let report = verify(include_bytes!("data/nested-locks.dex")).expect("the tables are whole");
+    let failed: BTreeSet<_> =
+        found(&report).into_iter().map(|(method, severity, _)| (method, severity)).collect();
+    assert_eq!(failed, BTreeSet::from([("together", Severity::Lock)]));
+    let warnings = report.lock_warnings();
+    assert_eq!(warnings, ["Class NestedLocks failed lock verification and will run slower."]);
+}
+
+#[test]
+fn inserted_calls_that_can_throw_are_found() {
+    let report = verify(include_bytes!("data/inserted.dex")).expect("the tables are whole");
+    let inserted = |name, call| (name, Severity::Inserted, call);
+    let expected =
+        [inserted("bare", "we"), inserted("caughtByTheApp", "wr"), inserted("continuesElsewhere", "wt")];
+    assert_eq!(found(&report), expected);
+    assert_eq!(report.inserted, Inserted { ends: 2, covered: 1 });
 }
 
 #[test]

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use dex_verifier::{Report, self_check, verify};
+use dex_verifier::{self_check, verify};
 
 const VALID: &[u8] = include_bytes!("data/valid.dex");
 
 #[test]
 fn what_d8_writes_has_no_findings() {
-    assert_eq!(verify(VALID), Ok(Report { classes: 1, methods: 9, findings: Vec::new() }));
+    let report = verify(VALID).expect("the tables are whole");
+    assert_eq!((report.classes, report.methods, report.findings), (1, 9, vec![]));
 }
 
 #[test]

@@ -23,13 +23,25 @@
 
 .method public static unusedConflictIsCopied(I)V
     .registers 3
+    const/4 v0, 0x1
+    if-eqz p0, :end
+    const-string v0, "x"
+    :end
+    move v1, v0
+    move-object v1, v0
+    return-void
+.end method
+
+# The code behind the goto is checked before the paths meet, as by ART.
+# expect error: a register holds the wrong type
+.method public static conflictIsCopiedBeforePathsMeet(I)V
+    .registers 3
     if-eqz p0, :other
     const/4 v0, 0x1
     goto :end
     :other
     const-string v0, "x"
     :end
-    move v1, v0
     move-object v1, v0
     return-void
 .end method
