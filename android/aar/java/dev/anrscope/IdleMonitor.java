@@ -42,7 +42,6 @@ final class IdleMonitor {
     }
 
     /** Turns reporting on or off. On main. */
-    @SuppressWarnings("unchecked")
     static boolean start() {
         if (queue != null) {
             return true;
@@ -53,11 +52,7 @@ final class IdleMonitor {
             list.setAccessible(true);
             Object lock = lock(main);
             synchronized (main) {
-                synchronized (lock == null ? main : lock) {
-                    ArrayList<IdleHandler> handlers = (ArrayList<IdleHandler>) list.get(main);
-                    swap(main, list, handlers, new Watched(), lock == null && Build.VERSION.SDK_INT >= 37);
-                    before = handlers;
-                }
+                exchange(main, list, lock, true);
             }
             field = list;
             queue = main;
@@ -68,7 +63,6 @@ final class IdleMonitor {
     }
 
     /** On main, outside idle handlers: restores the original list with the current handlers. */
-    @SuppressWarnings("unchecked")
     static void stop() {
         if (queue == null) {
             return;
@@ -76,15 +70,7 @@ final class IdleMonitor {
         try {
             Object lock = lock(queue);
             synchronized (queue) {
-                synchronized (lock == null ? queue : lock) {
-                    boolean unguarded = lock == null && Build.VERSION.SDK_INT >= 37;
-                    if (unguarded) {
-                        // Another thread may be using it: it is only read.
-                        before = new ArrayList<IdleHandler>();
-                    }
-                    before.clear();
-                    swap(queue, field, (ArrayList<IdleHandler>) field.get(queue), before, unguarded);
-                }
+                exchange(queue, field, lock, false);
             }
         } catch (Throwable denied) {
             // The wrappers stay; their reports are dropped.
@@ -105,6 +91,41 @@ final class IdleMonitor {
         } catch (Throwable absent) {
             return null;
         }
+    }
+
+    /**
+     * Exchanges the watched list and the original one. The caller has the queue's monitor; {@code lock} is taken here,
+     * unless it is null.
+     *
+     * <p>Two locks in one method, where the inner one may be the same object as the outer one, fail Android's lock
+     * verification: the class "will run slower", and each start of an app says so.
+     */
+    private static void exchange(MessageQueue of, Field list, Object lock, boolean watch)
+            throws IllegalAccessException {
+        if (lock == null) {
+            exchange(of, list, watch, Build.VERSION.SDK_INT >= 37);
+            return;
+        }
+        synchronized (lock) {
+            exchange(of, list, watch, false);
+        }
+    }
+
+    @SuppressWarnings("unchecked")
+    private static void exchange(MessageQueue of, Field list, boolean watch, boolean unguarded)
+            throws IllegalAccessException {
+        ArrayList<IdleHandler> handlers = (ArrayList<IdleHandler>) list.get(of);
+        if (watch) {
+            swap(of, list, handlers, new Watched(), unguarded);
+            before = handlers;
+            return;
+        }
+        if (unguarded) {
+            // Another thread may be using it: it is only read.
+            before = new ArrayList<IdleHandler>();
+        }
+        before.clear();
+        swap(of, list, handlers, before, unguarded);
     }
 
     /**
