@@ -156,8 +156,8 @@ class Checks:
 
 
 def trace(path, options, traced, *more):
-    return subprocess.run([os.environ["ANRSCOPE_PROGRAM"], "apk", path, "--out", traced, "--unsigned", "--runtime", options.runtime, "--short", "0", "--level", "1",
-                           "--json", *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.run([os.environ["ANRSCOPE_PROGRAM"], "apk", "--out", traced, "--unsigned", "--runtime", options.runtime, "--short", "0", "--level", "1",
+                           "--json", *more, "--", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def ask(name, path, traced, summary, options, work):

@@ -133,6 +133,22 @@ class Recordings(Files):
         causes = {row.cause for row in groups}
         self.assertIn(self.recording("1.2").answer["cause"]["kind"], causes)
 
+    def test_a_path_that_begins_with_a_hyphen_is_no_option(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            shutil.copy(self.directory / "1.1.anrscope", Path(work, "-q.anrscope"))
+            shutil.copy(DATA / "recording-1.1.map", Path(work, "-q.map"))
+            shutil.copy(DATA / "dump/art14-deadlock.txt", Path(work, "-q"))
+            # Windows does not remove a working directory, so it is left first.
+            before = os.getcwd()
+            os.chdir(work)
+            try:
+                self.assertGreater(len(anrscope.read("-q.anrscope", method_map="-q.map").slices), 0)
+                self.assertEqual(anrscope.group("-q.anrscope")[0].recordings, 1)
+                self.assertEqual(anrscope.dump("-q").deadlocks, [[1, 12]])
+                self.assertEqual(len(anrscope.group_dumps("-q")), 1)
+            finally:
+                os.chdir(before)
+
 
 class Dumps(unittest.TestCase):
     """``dump``, ``group_dumps``."""

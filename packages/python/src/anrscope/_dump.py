@@ -207,7 +207,7 @@ def dump(
     if (text is None) == (not paths):
         raise TypeError("dump() takes files or a text")
     words = list(paths) if paths else ["-"]
-    return Dump(run_json("dump", "--json", *words, *options(mapping=mapping), input=text))
+    return Dump(run_json("dump", "--json", *options(mapping=mapping), "--", *words, input=text))
 
 
 def group_dumps(*paths: PathLike, mapping: Optional[PathLike] = None) -> Table[DumpGroup]:
@@ -216,7 +216,7 @@ def group_dumps(*paths: PathLike, mapping: Optional[PathLike] = None) -> Table[D
     Raises:
         AnrscopeError: if one cannot be read.
     """
-    document = run_json("dump", "--group", "--json", *paths, *options(mapping=mapping))
+    document = run_json("dump", "--group", "--json", *options(mapping=mapping), "--", *paths)
     return Table(
         DumpGroup,
         (

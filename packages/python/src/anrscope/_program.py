@@ -117,12 +117,12 @@ def run_json(*arguments: PathLike, input: Union[str, bytes, None] = None) -> Any
 
 
 def options(**given: Optional[PathLike]) -> list[str]:
-    """``method_map="a.txt"`` as ``["--method-map", "a.txt"]``; what is ``None`` is left out."""
+    """``method_map="a.txt"`` as ``["--method-map=a.txt"]``; what is ``None`` is left out.
+
+    In one word, so that the name of a file may begin with ``-``. Paths follow ``--`` for the same reason.
+    """
     return [
-        word
-        for name, value in given.items()
-        if value is not None
-        for word in ("--" + name.replace("_", "-"), os.fspath(value))
+        f"--{name.replace('_', '-')}={os.fspath(value)}" for name, value in given.items() if value is not None
     ]
 
 

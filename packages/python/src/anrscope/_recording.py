@@ -116,7 +116,7 @@ class Recording:
         self.path = os.fspath(path)
         self._options = options(method_map=method_map, mapping=mapping)
         #: The report as a JSON value; the file ``docs/report-schema.json`` of the project describes it.
-        self.report: dict[str, Any] = run_json("report", "--json", self.path, *self._options)["reports"][0]
+        self.report: dict[str, Any] = run_json("report", "--json", *self._options, "--", self.path)["reports"][0]
 
     def __repr__(self) -> str:
         return f"<recording of {self.process} (pid {self.pid}): {self.report['answers']['how_long']}>"
@@ -156,7 +156,7 @@ class Recording:
         """All slices of all threads, main's first, by start; a slice follows the one around it."""
         with scratch() as directory:
             trace = directory / "trace.json"
-            run("export", "--quiet", self.path, "-o", trace, *self._options)
+            run("export", "--quiet", "-o", trace, *self._options, "--", self.path)
             with open(trace, encoding="utf-8") as file:
                 # Times in microseconds have more digits than a float keeps.
                 events = json.load(file, parse_float=Decimal)["traceEvents"]
@@ -251,7 +251,8 @@ def group(
     Raises:
         AnrscopeError: if none can be read.
     """
-    document = run_json("report", "--group", "--json", "--quiet", *paths, *options(method_map=method_map, mapping=mapping))
+    given = options(method_map=method_map, mapping=mapping)
+    document = run_json("report", "--group", "--json", "--quiet", *given, "--", *paths)
     return Table(
         Group,
         (
@@ -283,7 +284,8 @@ def fleet(
         raise ImportError("fleet() needs pyarrow: pip install anrscope[arrow]") from error
     with scratch() as directory:
         file = directory / "fleet.parquet"
-        run("report", "--group", "--quiet", "--parquet", file, *paths, *options(method_map=method_map, mapping=mapping))
+        given = options(method_map=method_map, mapping=mapping)
+        run("report", "--group", "--quiet", "--parquet", file, *given, "--", *paths)
         return pyarrow.parquet.read_table(file)
 
 
