@@ -377,11 +377,11 @@ fn lint(files: &[PathBuf]) -> Vec<Value> {
 #[test]
 fn workflows_have_no_findings_of_actionlint() {
     let files = workflows();
-    assert_eq!(files.len(), 2);
+    assert_eq!(files.len(), 3);
     assert_eq!(lint(&files), [] as [Value; 0]);
     // A job that needs one that is not there: the linter does look.
     let directory = TempDir::new();
-    let broken = fs::read_to_string(&files[1]).unwrap().replace("needs: build", "needs: biuld");
+    let broken = fs::read_to_string(&files[2]).unwrap().replace("needs: build", "needs: biuld");
     let found = lint(&[directory.file("release.yml", broken).into()]);
     assert!(found.iter().any(|finding| finding["message"].as_str().unwrap().contains("biuld")), "{found:?}");
 }
@@ -398,6 +398,10 @@ fn workflows_pin_actions_and_have_few_rights() {
             let commit = action.split_once('@').unwrap().1;
             assert!(commit.len() == 40 && commit.bytes().all(|b| b.is_ascii_hexdigit()), "{name}: {line}");
             assert_eq!(version.split('.').count(), 3, "{name}: {line}");
+        }
+        for image in text.lines().filter_map(|line| line.trim_start().strip_prefix("container: ")) {
+            let digest = image.split_once("@sha256:").map_or("", |(_, digest)| digest);
+            assert!(digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit()), "{name}: {image}");
         }
         assert!(
             text.contains("\npermissions: {}\n") || text.contains("\npermissions:\n  contents: read\n\n"),
