@@ -89,7 +89,7 @@ impl JarOnDisk {
         let (mut file, _) = regular::open(&self.path).ok()?;
         file.seek(SeekFrom::Start(data.start as u64)).ok()?;
         file.read_exact(&mut bytes).ok()?;
-        Some(Inflater::default().contents(*method, *crc, *size, &bytes).ok()?.into_owned())
+        Some(Inflater::default().contents(*method, *crc, *size, &bytes, MAX_CLASS).ok()?.into_owned())
     }
 }
 

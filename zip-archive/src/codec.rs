@@ -63,24 +63,29 @@ impl Inflater {
         if entry.size > limit {
             return Err(Unreadable::TooLarge { limit });
         }
-        self.contents(entry.method, entry.crc, entry.size, entry.data_in(bytes))
+        self.contents(entry.method, entry.crc, entry.size, entry.data_in(bytes), limit)
     }
 
-    /// Returns the contents of `data`, with the method, checksum and size that the directory gives it.
+    /// Returns the contents of `data`, with the method, checksum and size that the directory gives it. At most `limit` bytes
+    /// are inflated. Stored contents are the archive's own bytes, which take no more memory, so they have no limit here.
     ///
     /// # Errors
     ///
-    /// An unknown method, damaged data, or a wrong size or checksum.
+    /// An unknown method, a size above the limit, damaged data, or a wrong size or checksum.
     pub fn contents<'a>(
         &mut self,
         method: u16,
         crc: u32,
         size: u64,
         data: &'a [u8],
+        limit: u64,
     ) -> Result<Cow<'a, [u8]>, Unreadable> {
         let contents = match method {
             STORED => Cow::Borrowed(data),
             DEFLATED => {
+                if size > limit {
+                    return Err(Unreadable::TooLarge { limit });
+                }
                 // The size is only the archive's claim, so a hostile one cannot allocate all memory.
                 if size > MAX_RATIO * data.len() as u64 {
                     return Err(Unreadable::Ratio);

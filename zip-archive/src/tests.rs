@@ -76,13 +76,22 @@ fn more_entries_than_16_bits_count_need_and_get_a_zip64_end_record() {
 
 #[test]
 fn a_size_that_data_cannot_inflate_to_is_not_allocated() {
-    let contents = |size, data| Inflater::default().contents(DEFLATED, 0, size, data);
+    let contents = |size, data| Inflater::default().contents(DEFLATED, 0, size, data, u64::MAX);
     assert_eq!(contents(u64::MAX, [0; 4].as_slice()), Err(Unreadable::Ratio));
     assert_eq!(contents(4 * 1032 + 1, &[0; 4]), Err(Unreadable::Ratio));
     assert_eq!(contents(10, &[0xff; 4]), Err(Unreadable::Deflate));
     assert_eq!(contents(1, &[1, 0, 0, 0xff, 0xff]), Err(Unreadable::Size));
-    assert_eq!(Inflater::default().contents(STORED, 1, 1, b"x"), Err(Unreadable::Checksum));
-    assert_eq!(Inflater::default().contents(12, 0, 1, b"x"), Err(Unreadable::Method(12)));
+    assert_eq!(Inflater::default().contents(STORED, 1, 1, b"x", 0), Err(Unreadable::Checksum));
+    assert_eq!(Inflater::default().contents(12, 0, 1, b"x", u64::MAX), Err(Unreadable::Method(12)));
+}
+
+#[test]
+fn a_size_above_the_limit_is_refused_before_it_is_inflated() {
+    // Inflating would find the damage first.
+    let damaged = [0xff; 4];
+    let contents = |limit| Inflater::default().contents(DEFLATED, 0, 11, &damaged, limit);
+    assert_eq!(contents(11), Err(Unreadable::Deflate));
+    assert_eq!(contents(10), Err(Unreadable::TooLarge { limit: 10 }));
 }
 
 #[test]

@@ -88,16 +88,17 @@ impl<'a> Entry<'a> {
         self.data = Data::New { contents: contents.into(), deflate };
     }
 
-    /// Returns the contents.
+    /// Returns the contents, inflating at most `limit` bytes: the caller says how much memory a foreign archive may take. Stored
+    /// contents are the archive's own bytes.
     ///
     /// # Errors
-    /// Data that cannot be inflated, and a checksum or size that is wrong.
-    pub fn contents(&self) -> Result<Cow<'_, [u8]>, Unreadable> {
+    /// Data that cannot be inflated or has more bytes, and a checksum or size that is wrong.
+    pub fn contents(&self, limit: u64) -> Result<Cow<'_, [u8]>, Unreadable> {
         match &self.data {
             Data::New { contents, .. } => Ok(contents.as_ref().into()),
             // Android's libziparchive does not look at the flag of encryption, so an obfuscator may set it.
             Data::Copied { method, crc, size, bytes } => {
-                Inflater::default().contents(*method, *crc, u64::from(*size), bytes)
+                Inflater::default().contents(*method, *crc, u64::from(*size), bytes, limit)
             }
         }
     }

@@ -29,6 +29,10 @@ pub(crate) use write::lay_out_all;
 pub use write::{Error, Options, lay_out};
 pub use zip_archive::{DEFLATED, Malformed, STORED, Unreadable};
 
+/// The most bytes to which entries of one package are inflated: those that are edited together, those that must be stored
+/// together, and each that is digested. A megabyte of deflated zeros inflates to 1 GiB, which no app's code or libraries have.
+pub const MAX_INFLATED: u64 = 1 << 30;
+
 /// The multiple at which a stored entry of this name starts, in bytes.
 pub(crate) fn multiple(name: &[u8]) -> usize {
     if is_library(name) { 16_384 } else { 4 }

@@ -11,7 +11,7 @@ use zip_archive::{
 };
 
 use super::entry::{display, is_of_signature};
-use super::{DEFLATED, Data, Entry, RESOURCES, STORED, Unreadable, is_library, multiple};
+use super::{DEFLATED, Data, Entry, MAX_INFLATED, RESOURCES, STORED, Unreadable, is_library, multiple};
 
 /// The extra field that aligns an entry: two bytes with the multiple, then zeros (apksig, `ApkSigner`).
 const ALIGNMENT: u16 = 0xD935;
@@ -59,6 +59,12 @@ pub enum Error {
         "the comment of the archive contains an end record, so that readers disagree about where the archive ends"
     )]
     Comment,
+    /// Deflated entries that must be stored, and are too large together.
+    #[error(
+        "its libraries and resources, which must be stored, inflate to more than {} MiB: build the APK with them stored",
+        MAX_INFLATED >> 20
+    )]
+    Inflated,
     /// A limit of zip files without 64-bit sizes.
     #[error("{0}, which needs a 64-bit zip file that Android does not read")]
     TooLarge(&'static str),
@@ -86,6 +92,10 @@ pub fn lay_out(entries: &[Entry<'_>], options: &Options<'_>) -> Result<Vec<u8>, 
 /// As [`lay_out`], with the files of a signature.
 pub(crate) fn lay_out_all<'a>(entries: &[&'a Entry<'a>], options: &Options<'_>) -> Result<Vec<u8>, Error> {
     check_names(entries)?;
+    let inflated = entries.iter().filter(|entry| must_store(entry, options) && entry.is_deflated());
+    if inflated.map(|entry| u64::from(entry.size())).sum::<u64>() > MAX_INFLATED {
+        return Err(Error::Inflated);
+    }
     // Deflating dexes takes nearly all of the time.
     let prepare = |deflater: &mut Deflater, entry: &&'a Entry<'a>| prepare(entry, deflater, options);
     let ready = entries.par_iter().map_init(|| Deflater::new(options.level), prepare);
@@ -148,20 +158,24 @@ fn check_names(entries: &[&Entry<'_>]) -> Result<(), Error> {
     Ok(())
 }
 
+fn must_store(entry: &Entry<'_>, options: &Options<'_>) -> bool {
+    let name = entry.name.as_ref();
+    options.store_libraries && is_library(name) || options.store_resources && name == RESOURCES
+}
+
 fn prepare<'a>(
     entry: &'a Entry<'a>,
     deflater: &mut Deflater,
     options: &Options<'_>,
 ) -> Result<Ready<'a>, Error> {
-    let name = entry.name.as_ref();
-    let store = options.store_libraries && is_library(name) || options.store_resources && name == RESOURCES;
+    let store = must_store(entry, options);
     let (method, needed, crc, bytes, size) = match &entry.data {
         Data::Copied { method, crc, size, bytes } if !store || *method == STORED => {
             (*method, entry.needed, *crc, bytes.as_ref().into(), *size)
         }
         data => {
-            let failed = |reason| Error::Entry { name: display(name), reason };
-            let contents = entry.contents().map_err(failed)?;
+            let failed = |reason| Error::Entry { name: entry.display_name(), reason };
+            let contents = entry.contents(MAX_INFLATED).map_err(failed)?;
             let (crc, size) = (crc32(&contents), offset(contents.len())?);
             let compress = !store && matches!(data, Data::New { deflate: true, .. });
             let deflated = if compress { deflater.deflate(&contents) } else { None };

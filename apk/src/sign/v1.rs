@@ -13,7 +13,7 @@ use super::der::{CONTEXT_0, INTEGER, NULL, OCTET_STRING, OID, Reader, SEQUENCE, 
 use super::digest::sha256;
 use super::pem::base64;
 use super::{Error, Identity};
-use crate::layout::Entry;
+use crate::layout::{Entry, MAX_INFLATED};
 
 /// A line of a manifest has at most this many bytes, without its line break.
 const LINE: usize = 70;
@@ -50,8 +50,8 @@ pub(crate) fn sign<'a>(entries: &[&Entry<'_>], identity: &Identity) -> Result<Ve
             if name.is_empty() || name.iter().any(|byte| b"\r\n\0".contains(byte)) {
                 return Err(failed("its name is empty or has a line break".to_owned()));
             }
-            let section =
-                section(name, &sha256(&entry.contents().map_err(|error| failed(error.to_string()))?));
+            let contents = entry.contents(MAX_INFLATED).map_err(|error| failed(error.to_string()))?;
+            let section = section(name, &sha256(&contents));
             Ok((name, sha256(&section), section))
         })
         .collect();

@@ -12,7 +12,7 @@ use crate::layout;
 use crate::layout::sections::Sections;
 
 /// The largest JAR signature file that is read, in bytes.
-const MAX_PKCS7: u32 = 1 << 20;
+const MAX_PKCS7: u64 = 1 << 20;
 /// More signers than Android accepts in an APK (10).
 const MAX_SIGNERS: usize = 10;
 
@@ -130,10 +130,10 @@ pub fn find_signers(apk: &[u8]) -> Result<Vec<FoundSigner>, Error> {
             && [b".RSA".as_slice(), b".DSA", b".EC"]
                 .iter()
                 .any(|end| entry.name.to_ascii_uppercase().ends_with(end));
-        if !is_pkcs7 || entry.size() > MAX_PKCS7 {
+        if !is_pkcs7 {
             continue;
         }
-        let contents = entry.contents();
+        let contents = entry.contents(MAX_PKCS7);
         if let Some(certificate) = contents.as_deref().ok().and_then(v1::signer_certificate) {
             found.push(FoundSigner { scheme: Scheme::V1, certificate_digest: digest::sha256(certificate) });
         }

@@ -2,15 +2,12 @@
 
 use std::path::PathBuf;
 
-use apk::layout::{self, Entry};
+use apk::layout::{self, Entry, MAX_INFLATED};
 use rayon::ThreadPool;
 
 use super::error::Error;
 use crate::options::Input;
 use crate::read_file::read_file;
-
-/// The largest APK in a set that is read, in bytes: a zip file without 64-bit sizes.
-const MAX_APK: u32 = u32::MAX - 1;
 
 /// An input with its bytes.
 pub(crate) struct File {
@@ -46,6 +43,8 @@ impl File {
         let has = |name: &str| entries.iter().any(|entry| entry.name == name.as_bytes());
         let is_apk = |entry: &Entry<'_>| entry.name.ends_with(b".apk");
         let mut set = Vec::new();
+        // bundletool stores the APKs of a set: only other tools deflate them.
+        let mut left = MAX_INFLATED;
         if !has("AndroidManifest.xml") && !has("classes.dex") && !has("BundleConfig.pb") {
             for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| is_apk(entry)) {
                 let wrong = |reason: String| Error::Entry {
@@ -53,10 +52,10 @@ impl File {
                     entry: entry.display_name(),
                     reason,
                 };
-                if entry.size() > MAX_APK {
-                    return Err(wrong("it has more than 4 GiB".to_owned()));
+                let bytes = entry.contents(left).map_err(|error| wrong(error.to_string()))?.into_owned();
+                if entry.is_deflated() {
+                    left = left.saturating_sub(u64::from(entry.size()));
                 }
-                let bytes = entry.contents().map_err(|error| wrong(error.to_string()))?.into_owned();
                 set.push(Inner { entry: at, name: entry.display_name(), bytes });
             }
             if set.is_empty() {

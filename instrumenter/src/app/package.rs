@@ -3,15 +3,17 @@
 //! An APK is one module; an App Bundle has a directory for each.
 
 use apk::bundle;
-use apk::layout::{self, Entry};
-use apk::manifest::Manifest;
+use apk::layout::{self, Entry, MAX_INFLATED, Unreadable};
+use apk::manifest::{self, Manifest};
 use apk::sign::{FoundSigner, find_signers};
 use rayon::prelude::*;
 
 use super::error::Error;
 
 /// The largest dex file that is read, in bytes: more than 65,536 methods have code for.
-const MAX_DEX: u32 = 256 << 20;
+const MAX_DEX: u64 = 256 << 20;
+/// The largest `mapping.txt` or `native.pb` of a bundle that is read, in bytes.
+const MAX_TEXT: u64 = 512 << 20;
 /// The manifest of an APK.
 const MANIFEST: &str = "AndroidManifest.xml";
 /// The manifest of a module in an App Bundle.
@@ -86,8 +88,9 @@ impl<'a> Package<'a> {
             Kind::Apk => vec![String::new()],
             Kind::Bundle => package.module_prefixes(),
         };
+        let mut left = MAX_INFLATED;
         package.modules =
-            prefixes.into_iter().map(|prefix| package.module(prefix)).collect::<Result<_, _>>()?;
+            prefixes.into_iter().map(|prefix| package.module(prefix, &mut left)).collect::<Result<_, _>>()?;
         Ok(package)
     }
 
@@ -98,14 +101,16 @@ impl<'a> Package<'a> {
         prefixes.filter(|prefix| prefix.ends_with('/')).map(str::to_owned).collect()
     }
 
-    fn module(&self, prefix: String) -> Result<Module, Error> {
+    /// Reads a module. Its manifest and dex files have at most `left` bytes, which is reduced by theirs.
+    fn module(&self, prefix: String, left: &mut u64) -> Result<Module, Error> {
         let manifest_name = match self.kind {
             Kind::Apk => MANIFEST.to_owned(),
             Kind::Bundle => format!("{prefix}{BUNDLE_MANIFEST}"),
         };
         let manifest = match self.find(&manifest_name) {
             Some(at) => {
-                let bytes = self.contents(at)?;
+                self.take(at, manifest::MAX_SIZE as u64, left)?;
+                let bytes = self.contents(at, manifest::MAX_SIZE as u64)?;
                 let manifest =
                     Manifest::read(&bytes).map_err(|broken| self.entry_error(at, broken.to_string()))?;
                 Some((at, manifest))
@@ -116,13 +121,9 @@ impl<'a> Package<'a> {
         // ART stops at the first number that is missing.
         let numbered = (0..).map_while(|index| self.find(&module.dex_name(index)));
         let found: Vec<usize> = numbered.collect();
-        let dexes = found.into_par_iter().map(|entry| {
-            let size = self.entries.get(entry).map_or(0, Entry::size);
-            if size > MAX_DEX {
-                return Err(self.entry_error(entry, "it has more than 256 MiB".to_owned()));
-            }
-            Ok(DexFile { entry, bytes: self.contents(entry)? })
-        });
+        found.iter().try_for_each(|&entry| self.take(entry, MAX_DEX, left))?;
+        let dexes = found.into_par_iter();
+        let dexes = dexes.map(|entry| Ok(DexFile { entry, bytes: self.contents(entry, MAX_DEX)? }));
         module.dexes = dexes.collect::<Result<_, Error>>()?;
         Ok(module)
     }
@@ -132,8 +133,22 @@ impl<'a> Package<'a> {
         self.entries.iter().position(|entry| entry.name == name.as_bytes())
     }
 
-    fn contents(&self, at: usize) -> Result<Vec<u8>, Error> {
-        let contents = self.entries.get(at).map(Entry::contents);
+    /// Takes an entry's size from `left`, before anything is inflated. The entry has at most `limit` bytes.
+    fn take(&self, at: usize, limit: u64, left: &mut u64) -> Result<(), Error> {
+        let size = self.entries.get(at).map_or(0, |entry| u64::from(entry.size()));
+        if size > limit {
+            return Err(self.entry_error(at, Unreadable::TooLarge { limit }.to_string()));
+        }
+        let rest = left.checked_sub(size).ok_or_else(|| {
+            let all = MAX_INFLATED >> 20;
+            self.entry_error(at, format!("with it, manifests and dex files have more than {all} MiB"))
+        });
+        *left = rest?;
+        Ok(())
+    }
+
+    fn contents(&self, at: usize, limit: u64) -> Result<Vec<u8>, Error> {
+        let contents = self.entries.get(at).map(|entry| entry.contents(limit));
         match contents {
             Some(Ok(contents)) => Ok(contents.into_owned()),
             Some(Err(unreadable)) => Err(self.entry_error(at, unreadable.to_string())),
@@ -149,7 +164,7 @@ impl<'a> Package<'a> {
     /// Returns the `mapping.txt` that a bundle contains.
     pub(crate) fn mapping(&self) -> Result<Option<Vec<u8>>, Error> {
         let found = self.find(BUNDLE_MAPPING).filter(|_| self.kind == Kind::Bundle);
-        found.map(|at| self.contents(at)).transpose()
+        found.map(|at| self.contents(at, MAX_TEXT)).transpose()
     }
 
     /// Tells bundletool about libraries that a module of a bundle gets for these ABIs. Returns the entry that says it, unless it is there already.
@@ -168,7 +183,7 @@ impl<'a> Package<'a> {
         }
         let name = format!("{}{}", module.prefix, bundle::NATIVE_CONFIG);
         let present = self.find(&name);
-        let mut config = present.map(|at| self.contents(at)).transpose()?.unwrap_or_default();
+        let mut config = present.map(|at| self.contents(at, MAX_TEXT)).transpose()?.unwrap_or_default();
         new.into_iter().for_each(|abi| bundle::add_native_directory(&mut config, abi));
         match present.and_then(|at| self.entries.get_mut(at)) {
             Some(entry) => {

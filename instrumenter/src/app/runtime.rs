@@ -18,6 +18,9 @@ const LIBRARY: &str = "libanrscope.so";
 /// The class that tells a running app the id of its map, as [`crate::map_id_class`] writes it for jars.
 pub(crate) const MAP_ID_CLASS: &str = "Ldev/anrscope/MapId;";
 
+/// The largest part of a runtime that is read, in bytes.
+const MAX_PART: u64 = 256 << 20;
+
 /// The parts of the Android runtime.
 pub(crate) struct Runtime {
     pub(crate) dex: Vec<u8>,
@@ -32,7 +35,7 @@ impl Runtime {
     pub(crate) fn read(bytes: &[u8], path: Option<&Path>) -> Result<Self, Error> {
         let wrong = |reason: String| Error::Runtime { path: path.map(Path::to_owned), reason };
         let entries = layout::read(bytes).map_err(|broken| wrong(broken.to_string()))?;
-        let contents = |entry: &Entry<'_>| match entry.contents() {
+        let contents = |entry: &Entry<'_>| match entry.contents(MAX_PART) {
             Ok(contents) => Ok(contents.into_owned()),
             Err(what) => Err(wrong(format!("{}: {what}", entry.display_name()))),
         };

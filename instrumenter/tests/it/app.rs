@@ -13,6 +13,8 @@ use instrumenter::{Catalogue, Decision, Input, MapPaths, Options};
 
 use crate::support::directory;
 
+mod bounds;
+
 fn data(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/app").join(name);
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -63,7 +65,10 @@ impl Bench {
 
 fn contents(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let entries = layout::read(archive).unwrap();
-    entries.iter().map(|entry| (entry.display_name(), entry.contents().unwrap().into_owned())).collect()
+    entries
+        .iter()
+        .map(|entry| (entry.display_name(), entry.contents(u64::MAX).unwrap().into_owned()))
+        .collect()
 }
 
 /// Returns the archive with other entries.
@@ -359,7 +364,7 @@ fn what_cannot_be_traced_is_an_error_and_nothing_is_written() {
     fs::write(bench.path("packed.apk"), packed).unwrap();
     let broken = changed(&data("small.apk"), |entries| {
         let dex = entries.iter_mut().find(|entry| entry.name == b"classes.dex".as_slice()).unwrap();
-        let mut bytes = dex.contents().unwrap().into_owned();
+        let mut bytes = dex.contents(u64::MAX).unwrap().into_owned();
         bytes[200] ^= 1;
         dex.replace(bytes);
     });

@@ -138,7 +138,7 @@ fn an_entry_that_is_only_flagged_as_encrypted_is_read() {
     entry.flags = 1;
     let apk = lay_out(&[entry], &Options::default()).unwrap();
     let read = read(&apk).unwrap().remove(0);
-    assert_eq!((read.flags, read.contents().unwrap().as_ref()), (1, &[7; 100][..]));
+    assert_eq!((read.flags, read.contents(100).unwrap().as_ref()), (1, &[7; 100][..]));
 }
 
 #[test]
@@ -172,6 +172,20 @@ fn an_entry_that_must_be_stored_and_is_damaged_is_named() {
     }
 }
 
+#[test]
+fn entries_that_must_be_stored_are_bounded_together_before_they_are_inflated() {
+    let large = |name: &'static str| {
+        let mut entry = deflated(name, b"");
+        // As much as so many bytes may inflate to, of data that does not inflate.
+        let bytes = vec![0xff; 600 << 10];
+        entry.data = Data::Copied { method: DEFLATED, crc: 0, size: 600 << 20, bytes: bytes.into() };
+        entry
+    };
+    let options = Options { store_libraries: true, ..Options::default() };
+    let result = lay_out(&[large("lib/x86/a.so"), large("lib/x86/b.so")], &options);
+    assert_eq!(result.unwrap_err(), Error::Inflated);
+}
+
 fn any_name() -> impl Strategy<Value = String> {
     prop_oneof!["[a-c]{1,3}(/[a-c]{1,9}){0,2}", "lib/x86/[a-c]{1,3}\\.so"]
 }
@@ -195,7 +209,7 @@ proptest! {
         prop_assert_eq!(copied.len(), files.len());
         for (entry, (name, (plain, _))) in copied.iter().zip(&files) {
             prop_assert_eq!(entry.name.as_ref(), name.as_bytes());
-            let read = entry.contents().unwrap();
+            let read = entry.contents(u64::MAX).unwrap();
             prop_assert_eq!(read.as_ref(), plain.as_slice());
             let Data::Copied { crc, .. } = entry.data else { panic!("not copied") };
             prop_assert_eq!(crc, zip_archive::crc32(plain));
@@ -215,7 +229,7 @@ proptest! {
         let _ = check(&apk);
         if let Ok(entries) = read(&apk) {
             for entry in &entries {
-                let _ = entry.contents();
+                let _ = entry.contents(u64::MAX);
             }
             let _ = lay_out(&entries, &Options::default());
         }
