@@ -200,7 +200,9 @@ fn takes(
         return false;
     }
     if let Some((_, method)) = computing.iter().find(|(other, _)| java.is_same(*other, class)) {
-        let why = format!("its method {method} runs a loop that the JVM would not compile again");
+        let why = format!(
+            "a thread computes in its method {method}, and the JVM would not compile that call again"
+        );
         agent.skips.add(&name, &why);
         return false;
     }

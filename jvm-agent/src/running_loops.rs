@@ -3,7 +3,8 @@
 //! A frame keeps its version of the method, and HotSpot compiles only the newest one: after a class is changed, a loop that
 //! runs in it is interpreted until its method returns, also when the class has been restored (measured for a loop of
 //! arithmetic: 16 times slower). Most methods return soon, or spend their time in callees, which are compiled. One that
-//! computes for long is recognised by samples of the stacks, and its class is left as it is.
+//! computes for long is recognised by samples of the stacks, and its class is left as it is. The samples name methods and not
+//! calls, so a recursion that is as deep each time looks like a loop; the notice claims neither.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -253,8 +253,7 @@ fn a_class_whose_method_computes_in_a_loop_is_left_as_it_is() {
         Item::Event { event: Event::Notice(text), .. } => recording.texts().get(text).map(str::to_owned),
         _ => None,
     });
-    let expected =
-        "plain/Server$Spin runs untraced: its method run runs a loop that the JVM would not compile again";
+    let expected = "plain/Server$Spin runs untraced: a thread computes in its method run, and the JVM would not compile that call again";
     assert_eq!(notices.filter(|text| text == expected).count(), 2);
 }
 
