@@ -310,8 +310,29 @@ fn a_main_that_never_ran_a_message_has_no_unit_but_open_calls() {
     let (_, report) = report(b.last_alive(60 * S));
     assert!(report.hang.is_none() && report.anrs.is_empty() && report.slowest.is_empty());
     let page = report.to_string();
-    let shown = "No hang in com.example (pid 7): 50.0 s recorded; the process ended normally\n\n  Main thread   in Program.main at the end, for 50.000 s so far\n";
+    let shown = "Long call in com.example (pid 7): main thread was in com.example.Shop.load for 8.0 s, then it continued\n\n  Main thread   in Program.main at the end, for 50.000 s so far\n";
     assert!(page.contains(shown), "{page}");
+}
+
+#[test]
+fn a_long_call_of_a_main_without_messages_is_named_and_a_short_one_is_no_hang() {
+    let page = |took: u64| {
+        let b = RecordingBuilder::new(7, "com.example").start(clocks(10 * S)).state(1).main("main", |t| {
+            t.enter(10 * S, 5).enter(11 * S, 2).exit(11 * S + took, 2).exit(30 * S, 5);
+        });
+        report(b.last_alive(30 * S)).1.to_string()
+    };
+    let long = page(7 * S);
+    let headline = "Long call in com.example (pid 7): main thread was in com.example.Shop.load for 7.0 s, then it continued\n";
+    assert!(long.starts_with(headline), "{long}");
+    assert!(!long.contains("ang in") && !long.contains("would be a hang"), "{long}");
+    let words = long.split_whitespace().collect::<Vec<_>>().join(" ");
+    let row = "Main thread ran no message, so how long a call or wait may take is not known; in Shop.load for 7.0 s at +1.000 s";
+    assert!(words.contains(row), "{long}");
+    let short = page(4 * S);
+    assert!(short.starts_with("No hang in com.example (pid 7): "), "{short}");
+    let row = "  Main thread   ran no message; no wait, and no call inside its outermost one, took 5 s\n";
+    assert!(short.contains(row), "{short}");
 }
 
 /// Samples of main's stack, as the recorder writes them: whole ones, innermost first.

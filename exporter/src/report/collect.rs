@@ -255,6 +255,7 @@ pub(super) fn build<S: Source + ?Sized>(
         starts: facts.sections.starts.clone(),
         profiles: facts.sections.profiles.clone(),
         slowest: walk.slowest(until),
+        long_call: if walk.has_messages() { None } else { walk.long_calls.into_longest() },
         waits: walk.waits.into_vec(),
         coverage: coverage.filter(|thread| thread.coverage.lived() > 0).collect(),
         counts: Counts {

@@ -7,6 +7,7 @@ use trace_format::sections::profile::PlatformProfile;
 use trace_format::verdict::Counters;
 
 use super::hang::Hang;
+use super::long_call::LongCall;
 use super::long_waits::LongWait;
 use super::native::NativeReport;
 use super::recorder::RecorderReport;
@@ -89,6 +90,8 @@ pub struct Report {
     pub slowest: Vec<Slow>,
     /// The longest waits of main that ended, longest first; at most eight.
     pub waits: Vec<LongWait>,
+    /// The longest call of a main thread that runs no messages, if it took 5 s or more.
+    pub long_call: Option<LongCall>,
     /// The recorded part of each thread's time, main first; threads of which only the name is known are
     /// omitted.
     pub coverage: Vec<ThreadCoverage>,

@@ -10,6 +10,7 @@ use trace_format::{Event, ReadError, Recording, Source, TextId, Thread, ids};
 
 use super::chart::{Chart, ChartBuilder};
 use super::history::{BEFORE_WINDOW, History, What};
+use super::long_call::LongCalls;
 use super::long_waits::{LongWaits, MIN_SLOW, WaitNames};
 use super::messages::message_kind_name;
 use super::open_item::{OpenItem, OpenItemKind};
@@ -132,6 +133,7 @@ pub(super) struct Walk<'a, S: ?Sized> {
     /// By duration: start, kind and name.
     slow: BinaryHeap<Reverse<(u64, u64, SlowKind, String)>>,
     pub(super) waits: LongWaits,
+    pub(super) long_calls: LongCalls,
 }
 
 impl<'a, S: Source + ?Sized> Walk<'a, S> {
@@ -159,6 +161,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
             last_left: None,
             slow: BinaryHeap::new(),
             waits: LongWaits::default(),
+            long_calls: LongCalls::default(),
         }
     }
 
@@ -350,6 +353,9 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         if kind == OpenItemKind::Wait {
             self.waited(depth, at - begun);
         }
+        let names = self.names;
+        let method = || ids::is_method(key).then(|| names.method(key).into_owned());
+        self.long_calls.ended(depth, (begun, at), method);
         if let Some(mut chart) = self.chart.take() {
             for depth in depth..self.stack.depth() {
                 let begun = self.stack.frames()[depth].begun;

@@ -1,7 +1,7 @@
 //! The answer as rows: what main does, who owns the lock, the message, and what to do.
 
 use super::super::findings::Report;
-use super::super::hang::Hang;
+use super::super::hang::{Hang, MIN_ENDED_HANG};
 use super::super::moments::{moment, time_of_day};
 use super::super::waits::WaitFact;
 use super::super::why::posted;
@@ -216,7 +216,16 @@ fn no_hang(r: &Report, names: &mut Names) -> Vec<Row> {
             let took = seconds(r.end.saturating_sub(open.since));
             format!("in {} at the end, for {took} so far", names.text(&clean(&open.name)))
         }
-        (None, 0) => "ran no message; a call or wait of 5 s or more would be a hang".to_owned(),
+        (None, 0) if r.long_call.is_none() && r.waits.iter().all(|wait| wait.duration < MIN_ENDED_HANG) => {
+            "ran no message; no wait, and no call inside its outermost one, took 5 s".to_owned()
+        }
+        (None, 0) => {
+            let call = r.long_call.as_ref().map_or_else(String::new, |call| {
+                let at = moment(r, call.since);
+                format!("; in {} for {} at {at}", names.text(&clean(&call.name)), rounded(call.duration))
+            });
+            format!("ran no message, so how long a call or wait may take is not known{call}")
+        }
         (None, n) => format!("ran {}, none of them long", times(n, "message")),
     };
     vec![("Main thread", vec![main])]

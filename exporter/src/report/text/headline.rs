@@ -3,7 +3,9 @@
 use trace_format::layout::State;
 
 use super::super::findings::Report;
+use super::super::hang::MIN_ENDED_HANG;
 use crate::answer::{CauseId, Conclusion};
+use crate::text::clean;
 use crate::words::rounded;
 
 impl Report {
@@ -21,7 +23,12 @@ impl Report {
             format!("{}{}", if span.at_least { "at least " } else { "" }, rounded(span.duration))
         });
         match (answer.conclusion, took) {
-            (Conclusion::NoHang, _) => format!("No hang in {process}: {}{}", self.recorded(), self.closed()),
+            (Conclusion::NoHang, _) => match self.long_pause() {
+                Some((what, did, ns)) => {
+                    format!("Long {what} in {process}: {thread} {did} for {}, then it continued", rounded(ns))
+                }
+                None => format!("No hang in {process}: {}{}", self.recorded(), self.closed()),
+            },
             (Conclusion::OtherProcess, None) => {
                 format!("No ANR of {process}: the system asked because of another process")
             }
@@ -53,6 +60,16 @@ impl Report {
                 format!("{what} in {process}: {thread} blocked for {took}{}", self.then())
             }
         }
+    }
+
+    /// The longest wait or call of main that would be a hang in a message: its kind, what main did, and for how long, ns. Outside of
+    /// messages nobody says how long it may take, so the page calls it neither a hang nor none.
+    fn long_pause(&self) -> Option<(&'static str, String, u64)> {
+        let wait = self.waits.first().filter(|wait| wait.duration >= MIN_ENDED_HANG);
+        let wait = wait.map(|wait| ("wait", "waited".to_owned(), wait.duration));
+        let call = self.long_call.as_ref();
+        let call = call.map(|call| ("call", format!("was in {}", clean(&call.name)), call.duration));
+        wait.into_iter().chain(call).max_by_key(|(_, _, duration)| *duration)
     }
 
     /// What followed the hang.
