@@ -1,12 +1,11 @@
 //! `anrscope man`: manual pages.
 
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-
-use crate::{cleanup, output};
 
 /// Write manual pages for the program and each subcommand
 ///
@@ -37,7 +36,6 @@ pub(crate) struct Options {
 
 /// Runs the subcommand; `command` is the program's command line.
 pub(crate) fn run(options: &Options, mut command: clap::Command) -> anyhow::Result<ExitCode> {
-    cleanup::on_interrupts().context("cannot catch interrupts")?;
     command.build();
     let pages = write_pages(&command, &options.out)?;
     if !options.quiet {
@@ -59,6 +57,8 @@ fn write_pages(command: &clap::Command, directory: &Path) -> anyhow::Result<usiz
     let path = directory.join(man.get_filename());
     let mut page = Vec::new();
     man.render(&mut page).context("cannot make a page")?;
-    output::write(&path, &page)?;
+    // By the umask: a manual is for every user of the machine.
+    let written = fs::create_dir_all(directory).and_then(|()| fs::write(&path, page));
+    written.with_context(|| format!("cannot write {}: choose another directory", path.display()))?;
     Ok(pages)
 }

@@ -11,6 +11,9 @@ use crate::{cleanup, terminal};
 
 /// A temporary file beside its target, which [`Output::commit`] renames to it; dropping it removes the file. A target that is not a
 /// regular file (a pipe, `/dev/null`) is written to directly.
+///
+/// Only the user can read the file, whatever the umask. A trace, a report or a map says what a program did and how it is built, as
+/// its recording does, and the recorder gives that one mode 0600.
 #[derive(Debug)]
 pub(crate) struct Output {
     target: PathBuf,
@@ -118,6 +121,15 @@ pub(crate) fn write(target: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     output.commit()
 }
 
+/// Options that create a new file for this user alone.
+fn private() -> fs::OpenOptions {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
 /// Creates a new hidden file in `directory`.
 fn create_beside(directory: &Path, name: &OsStr) -> io::Result<(PathBuf, File)> {
     let mut number = 0;
@@ -126,7 +138,7 @@ fn create_beside(directory: &Path, name: &OsStr) -> io::Result<(PathBuf, File)> 
         temporary.push(name);
         temporary.push(format!(".{}-{number}.part", std::process::id()));
         let temporary = directory.join(temporary);
-        match File::create_new(&temporary) {
+        match private().open(&temporary) {
             Ok(file) => return Ok((temporary, file)),
             // A killed process with the same pid left it.
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists && number < 1000 => number += 1,
@@ -172,6 +184,16 @@ mod tests {
         output.file().write_all(b"new").unwrap();
         output.commit().unwrap();
         assert_eq!((fs::read(&target).unwrap(), names(&scratch)), (b"new".to_vec(), vec!["trace".into()]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_user_can_read_an_output() {
+        use std::os::unix::fs::PermissionsExt;
+        let scratch = Scratch::new();
+        let target = scratch.path().join("trace");
+        write(&target, b"names").unwrap();
+        assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

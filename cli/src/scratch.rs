@@ -20,7 +20,7 @@ impl Scratch {
         loop {
             let n = NEXT.fetch_add(1, Ordering::Relaxed);
             let path = root.join(format!("anrscope-{}-{n}", std::process::id()));
-            match builder().create(&path) {
+            match private_builder().create(&path) {
                 Ok(()) => {
                     crate::cleanup::add(&path);
                     return Ok(Self { path });
@@ -37,7 +37,8 @@ impl Scratch {
     }
 }
 
-fn builder() -> std::fs::DirBuilder {
+/// Creates directories that only this user can read.
+pub(crate) fn private_builder() -> std::fs::DirBuilder {
     #[cfg_attr(not(unix), allow(unused_mut, reason = "the mode is set on Unix"))]
     let mut builder = std::fs::DirBuilder::new();
     #[cfg(unix)]

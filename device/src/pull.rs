@@ -370,6 +370,9 @@ impl Part {
     fn open(path: PathBuf) -> Result<Self, Error> {
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false);
+        // As on the device.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         match options.open(&path) {
             Ok(file) => Ok(Self { path, file }),
             Err(source) => Err(Error::File { path, source }),

@@ -46,10 +46,15 @@ impl Run {
     fn write(lines: &[u8], order: &[(Key, usize, usize)]) -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let directory = std::env::temp_dir();
+        let mut options = File::options();
+        options.read(true).write(true).create_new(true);
+        // Another user could open the file before it has no name any more.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let (path, file) = loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let path = directory.join(format!("anrscope-sort-{}-{number}", std::process::id()));
-            match File::options().read(true).write(true).create_new(true).open(&path) {
+            match options.open(&path) {
                 Ok(file) => break (path, file),
                 // Left by a process that was killed and had the same pid.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists && number < 1 << 20 => {}
@@ -223,6 +228,15 @@ mod tests {
         drop(sorter);
         assert_eq!(out.len(), text.len());
         String::from_utf8(out).unwrap()
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_user_can_read_a_temporary_file() {
+        use std::os::unix::fs::MetadataExt;
+        let run = Run::write(b"", &[]).unwrap();
+        let meta = run.lines.get_ref().metadata().unwrap();
+        assert_eq!((meta.mode() & 0o777, meta.nlink()), (0o600, 0));
     }
 
     proptest! {

@@ -1,8 +1,7 @@
 //! Saves a run's recordings beside the trace, compacted, with the map that names their methods.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -121,8 +120,6 @@ fn copy_compact(from: &Path, to: &Path) -> anyhow::Result<()> {
     let source = Sparse::open(from).with_context(|| format!("cannot read {}", from.display()))?;
     let output = Output::create(to)?;
     let cannot_copy = || format!("cannot copy {} to {}", from.display(), to.display());
-    // Only the user may read what a program did; the recorder sets the same permissions.
-    output.file().set_permissions(fs::Permissions::from_mode(0o600)).with_context(cannot_copy)?;
     let mut out = BufWriter::new(output.file());
     compact(&source, &mut out).with_context(cannot_copy)?;
     out.flush().with_context(cannot_copy)?;
@@ -146,6 +143,8 @@ pub(super) fn shrink(recording: &Path) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::scratch::Scratch;
     use trace_format::Recording;
@@ -176,7 +175,6 @@ mod tests {
                 assert_eq!(kept, names.map(|name| scratch.path().join(name)));
                 for recording in kept {
                     Recording::open(fs::read(&recording).unwrap()).unwrap();
-                    assert_eq!(fs::metadata(&recording).unwrap().permissions().mode() & 0o777, 0o600);
                     let map = own_map_of(&recording);
                     assert_eq!(fs::read(&map).unwrap(), b"1,1,a.B c ()V\n");
                     assert!(map.with_extension("txt.lines").is_file());

@@ -31,7 +31,7 @@ use crate::export;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::recordings::{MethodMaps, Recordings, own_map_of};
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, private_builder};
 use crate::terminal::counted;
 
 /// Free space in the file system that events do not use.
@@ -153,7 +153,10 @@ impl Run {
         let out = std::path::absolute(&out).with_context(|| format!("cannot find {}", out.display()))?;
         let (dir, scratch, beside) = match &options.keep {
             Some(dir) => {
-                fs::create_dir_all(dir)
+                // The class log and a map of --rewrite are in it, which are written by the umask.
+                private_builder()
+                    .recursive(true)
+                    .create(dir)
                     .with_context(|| format!("cannot create {}: choose another --keep", dir.display()))?;
                 let dir = fs::canonicalize(dir).with_context(|| format!("cannot find {}", dir.display()))?;
                 (dir, None, None)

@@ -35,6 +35,7 @@ fn a_pull_copies_the_recording_and_changes_nothing_else() {
     let pulled = newest(&bench.app(), &to);
     assert_eq!(fs::read(&pulled.path).unwrap(), bytes);
     assert!(pulled.checked && !pulled.live && !pulled.already && pulled.lost == 0, "{pulled:?}");
+    assert_eq!(fs::metadata(&pulled.path).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(names(&to), ["shop-999999999.anrscope"]);
     assert_eq!(bench.names(OWN), ["shop-999999999.anrscope"]);
     // The second pull finds the file.

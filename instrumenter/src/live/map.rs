@@ -26,7 +26,12 @@ pub(super) struct Map {
 impl Map {
     /// Creates the files. A map that exists may be another process's, which still writes it.
     pub(super) fn create(paths: &MapPaths, id: MapId, base: &BaseMap) -> Result<Self, Error> {
-        let open = |path: &Path| OpenOptions::new().append(true).create_new(true).open(path);
+        let mut private = OpenOptions::new();
+        private.append(true).create_new(true);
+        // As the recording: both say what the program does.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut private, 0o600);
+        let open = |path: &Path| private.open(path);
         let failed = |path: &Path, source| Error::Write { path: path.into(), source };
         let mut text = format!("{}\n{},{DISPATCH}\n", id.first_line(), ids::DISPATCH);
         for (&id, line) in &base.lines {

@@ -315,6 +315,11 @@ mod tests {
         let rewritten =
             |live: &Live| matches!(live.class(&class(), Redefines::Yes), Decision::Rewritten { .. });
         assert!(rewritten(&live));
+        #[cfg(unix)]
+        for map in [Some(&maps.methods), maps.lines.as_ref()].into_iter().flatten() {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(map.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{}", map.display());
+        }
         let methods = live.counts().methods;
         live.choose(&Options { rules: Some(rules.clone()), ..Options::default() }).unwrap();
         assert!(!rewritten(&live));

@@ -1,15 +1,14 @@
 //! A thread dump at the end of an attachment. Calls that began before it are not in the recording, so that of a program which hangs already
 //! is empty; the dump has the answer.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use exporter::answer::Answer;
 use exporter::dump::Dump;
 use jvm_agent::client::Target;
 
 use crate::jvm::notices::answered;
+use crate::output;
 
 /// What all threads did.
 #[derive(Debug)]
@@ -47,7 +46,7 @@ impl ThreadDump {
     /// Saves it beside the trace, and returns where.
     pub(super) fn save(&self, trace: &Path) -> anyhow::Result<PathBuf> {
         let file = trace.with_extension("threads.txt");
-        fs::write(&file, &self.text).with_context(|| format!("cannot write {}", file.display()))?;
+        output::write(&file, self.text.as_bytes())?;
         Ok(file)
     }
 }
