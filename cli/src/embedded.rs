@@ -106,6 +106,11 @@ fn check() -> io::Result<()> {
 /// The name of the library's file.
 pub(crate) const LIBRARY_NAME: &str = "libanrscope.so";
 
+/// The size of the library's file, bytes.
+pub(crate) fn library_size() -> u64 {
+    LIBRARY.len() as u64
+}
+
 /// A number that tells versions of the library apart.
 pub(crate) fn library_number() -> u64 {
     let mut hash = trace_format::MapHash::default();

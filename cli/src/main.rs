@@ -117,6 +117,8 @@ fn public_command() -> clap::Command {
 
 fn main() -> ExitCode {
     fault::report_panics();
+    #[cfg(unix)]
+    signals::report_file_limit();
     if std::env::args_os().len() <= 1 {
         return start::run();
     }

@@ -6,6 +6,17 @@ pub(crate) fn ignored(signal: i32) -> bool {
     std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignored_in(&status, signal))
 }
 
+/// Makes a write beyond the limit of a file (`ulimit -f`) an error like any other. The signal SIGXFSZ would end the program, and with it
+/// all that it could still do: start what it traces, or say what is wrong. A program that it starts gets the default action again.
+#[cfg(unix)]
+pub(crate) fn report_file_limit() {
+    use signal_hook::consts::SIGXFSZ;
+    if !ignored(SIGXFSZ) {
+        // Without it the program would end by the signal, as without this function.
+        let _ = signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default());
+    }
+}
+
 /// The signals that ask this program to end, without those that were ignored when it started.
 #[cfg(unix)]
 pub(crate) fn terminating() -> impl Iterator<Item = i32> {

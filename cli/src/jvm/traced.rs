@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::fmt::{self, Display, Formatter};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::process::CommandExt;
@@ -14,6 +15,8 @@ use exporter::answer::{CauseKind, Conclusion};
 use exporter::profile::Profile;
 use exporter::requests::{Requests, Watch};
 use exporter::{FileSource, Report};
+use instrumenter::live::Live;
+use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::statvfs::{FsFlags, statvfs};
 use trace_format::Header;
 
@@ -27,15 +30,18 @@ use super::rewritten::Rewritten;
 use super::run_maps::RunMaps;
 use super::saved::{self, Beside};
 use super::with_agent::WithAgent;
-use crate::export;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::recordings::{MethodMaps, Recordings, own_map_of};
 use crate::scratch::{Scratch, private_builder};
 use crate::terminal::counted;
+use crate::{embedded, export};
 
 /// Free space in the file system that events do not use.
 const LEFT_FREE: u64 = 64 << 20;
+
+/// The largest file that a run with the smallest buffer needs besides the agent's library, bytes.
+const LEAST_FILE: u64 = 8 << 20;
 
 pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
     let notices = Notices { quiet: options.quiet };
@@ -64,30 +70,67 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
             return become_it();
         }
     }
+    WithAgent::check_variables(&options)?;
     let supervisor = Supervisor::start()?;
-    let run = Run::new(&options, &launch)?;
-    let given = |name: &str| properties::is_given(name, &launch, &environment);
-    let settings = properties::settings(&options.recording, run.buffer, given);
-    let mut command = Command::new(&java.path);
-    let way = if options.rewrite {
-        let rewritten = Rewritten::prepare(&run.dir, &launch, &run.instrumenter, notices)?;
-        rewritten.add_to(&mut command, &java, &launch, &settings)?;
-        command.args(&launch.arguments);
-        Way::Rewritten(Box::new(rewritten))
-    } else {
-        let properties = [WithAgent::properties(&run.dir, &launch, &java)?, settings].concat();
-        let agent = WithAgent::prepare(
-            &run.dir,
-            &options.recording,
-            &run.instrumenter,
-            properties,
-            WithAgent::leaves_sigquit(&launch, &java),
-        )?;
-        notices.launched(&launch);
-        agent.add_to(&mut command, &java, arguments);
-        Way::Agent(agent)
-    };
-    run.run(command, &way, &supervisor, notices)
+    let prepared = Run::new(&options, &launch).and_then(|run| {
+        let prepared = run.prepare(&options, &launch, &java, arguments, &environment, notices);
+        // A directory that the user names must do; a temporary one is the system's matter.
+        let prepared = prepared.map_err(|e| if options.keep.is_none() { e.context(Untraced) } else { e });
+        prepared.map(|(command, way)| (run, command, way))
+    });
+    match prepared {
+        Ok((run, command, way)) => run.run(command, &way, &supervisor, notices),
+        Err(error) if error.is::<Untraced>() => {
+            notices.error(format_args!("{error:#}"));
+            become_it()
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Context of an error for which the program runs all the same, without being traced.
+///
+/// What the command line asks for is refused before the program starts if it cannot be had: `--out`, `--keep`, `--buffer`, `--rules`.
+/// The user is there, and has an option to change. But a program must not depend on what anrscope needs besides: a directory for
+/// temporary files with room, a working directory that can be written, files of any size.
+struct Untraced;
+
+impl Display for Untraced {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("the program runs untraced")
+    }
+}
+
+impl Run {
+    /// Prepares the program's command line, and what rewrites its classes.
+    fn prepare(
+        &self,
+        options: &Options,
+        launch: &Launch,
+        java: &Java,
+        arguments: &[OsString],
+        environment: &Environment,
+        notices: Notices,
+    ) -> anyhow::Result<(Command, Way)> {
+        let given = |name: &str| properties::is_given(name, launch, environment);
+        let settings = properties::settings(&options.recording, self.buffer, given);
+        let mut command = Command::new(&java.path);
+        check_file_limit(file_limit())?;
+        let way = if options.rewrite {
+            let rewritten = Rewritten::prepare(&self.dir, launch, &self.instrumenter, notices)?;
+            rewritten.add_to(&mut command, java, launch, &settings)?;
+            command.args(&launch.arguments);
+            Way::Rewritten(Box::new(rewritten))
+        } else {
+            let properties = [WithAgent::properties(&self.dir, launch, java)?, settings].concat();
+            let leaves_sigquit = WithAgent::leaves_sigquit(launch, java);
+            let agent = WithAgent::prepare(&self.dir, &options.recording, properties, leaves_sigquit)?;
+            notices.launched(launch);
+            agent.add_to(&mut command, java, arguments);
+            Way::Agent(agent)
+        };
+        Ok((command, way))
+    }
 }
 
 /// Whether main hung until the end, and not as main of a server waits, for a connection or another thread.
@@ -147,7 +190,8 @@ impl Run {
         // The program may take hours: an output that cannot be written must fail now.
         // A pipe must not be opened before there is data to write.
         if !out.metadata().is_ok_and(|meta| meta.file_type().is_fifo()) {
-            drop(Output::create(&out)?);
+            let created = Output::create(&out).map(drop);
+            created.map_err(|e| if options.out.is_none() { e.context(Untraced) } else { e })?;
         }
         // Absolute, since it is printed: the reader may be in another directory.
         let out = std::path::absolute(&out).with_context(|| format!("cannot find {}", out.display()))?;
@@ -164,7 +208,12 @@ impl Run {
             None => {
                 let beside = Beside::of(&out)?;
                 let scratch = Scratch::create()
-                    .context("cannot create a temporary directory: set TMPDIR to one that can be written")?;
+                    .with_context(|| {
+                        let tmp = std::env::temp_dir();
+                        let tmp = tmp.display();
+                        format!("cannot create a directory in {tmp}: set TMPDIR to one that can be written")
+                    })
+                    .context(Untraced)?;
                 (scratch.path().to_owned(), Some(scratch), beside)
             }
         };
@@ -175,6 +224,7 @@ impl Run {
             level: 1,
             ..options.recording.instrumenter()?
         };
+        Live::check(&instrumenter)?;
         let watch = (!options.watch.is_empty()).then(|| options.watched.on(&options.watch));
         Ok(Self { dir, scratch, out, beside, instrumenter, buffer, earlier, watch })
     }
@@ -351,7 +401,13 @@ fn keep_in_place(recording: &Path, map: &Path, way: &Way) -> anyhow::Result<()> 
 /// If more was requested than there is.
 pub(super) fn buffer_in(dir: &Path, wanted: Option<u64>) -> anyhow::Result<u64> {
     let free = statvfs(dir).map_or(u64::MAX, |of| of.blocks_available().saturating_mul(of.fragment_size()));
+    let limit = file_limit();
     match wanted {
+        Some(wanted) if wanted > limit => bail!(
+            "--buffer {} is more than a file may have here, {}: raise the limit (ulimit -f)",
+            size(wanted),
+            size(limit)
+        ),
         Some(wanted) if wanted > free => bail!(
             "not enough space for --buffer {}: {} has {} free; choose another directory with TMPDIR or --keep",
             size(wanted),
@@ -359,8 +415,31 @@ pub(super) fn buffer_in(dir: &Path, wanted: Option<u64>) -> anyhow::Result<u64> 
             size(free)
         ),
         Some(wanted) => Ok(wanted),
-        None => Ok(properties::DEFAULT_BUFFER.min(free.saturating_sub(LEFT_FREE) / 2).max(1 << 20)),
+        None => Ok(default_buffer(free, limit)),
     }
+}
+
+/// Buffer size for this free space and limit of a file, bytes. A recording has other parts, too.
+fn default_buffer(free: u64, limit: u64) -> u64 {
+    properties::DEFAULT_BUFFER.min(free.saturating_sub(LEFT_FREE) / 2).min(limit / 2).max(1 << 20)
+}
+
+/// The most bytes that a file of this process, and of the program, may have.
+fn file_limit() -> u64 {
+    getrlimit(Resource::RLIMIT_FSIZE).map_or(u64::MAX, |(soft, _)| soft)
+}
+
+/// Refuses a limit below which neither the agent nor a recording can be written.
+fn check_file_limit(limit: u64) -> anyhow::Result<()> {
+    let needed = embedded::library_size().max(LEAST_FILE);
+    if limit < needed {
+        bail!(
+            "a file may have {} here, and the agent and a recording need {}: raise the limit (ulimit -f)",
+            size(limit),
+            size(needed)
+        );
+    }
+    Ok(())
 }
 
 /// `anrscope-out/NAME.pftrace`, named after the main class or jar.
@@ -392,6 +471,18 @@ pub(super) fn recordings_in(dir: &Path) -> anyhow::Result<Vec<(PathBuf, u64)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_buffer_fits_the_disk_and_the_limit_of_a_file() {
+        let none = u64::MAX;
+        assert_eq!(default_buffer(none, none), properties::DEFAULT_BUFFER);
+        assert_eq!(default_buffer(LEFT_FREE + (20 << 20), none), 10 << 20);
+        assert_eq!(default_buffer(none, 20 << 20), 10 << 20);
+        assert_eq!(default_buffer(0, 0), 1 << 20);
+        assert!(check_file_limit(none).is_ok());
+        let error = check_file_limit(1_000 << 10).unwrap_err().to_string();
+        assert!(error.contains("a file may have 1000K here") && error.contains("ulimit -f"), "{error}");
+    }
 
     #[test]
     fn the_trace_is_named_after_the_main_class_or_jar() {

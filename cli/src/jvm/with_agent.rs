@@ -9,14 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
-use instrumenter::live::Live;
 use jvm_agent::Settings;
 use nix::sys::statvfs::{FsFlags, statvfs};
 
 use super::agent_settings;
 use super::java::Java;
 use super::launch::{self, Launch};
-use super::options::Recording;
+use super::options::{Options, Recording};
 use super::properties::Property;
 use super::run_maps::RunMaps;
 use crate::embedded;
@@ -32,23 +31,30 @@ pub(super) struct WithAgent {
 }
 
 impl WithAgent {
+    /// Refuses options in the environment with which the JVM would not start the program with an agent.
+    ///
+    /// # Errors
+    /// If there is one, and the run uses the agent.
+    pub(super) fn check_variables(options: &Options) -> anyhow::Result<()> {
+        match launch::option_in_variables(&launch::WRITE_ARCHIVES, variable).filter(|_| !options.rewrite) {
+            Some((variable, option)) => bail!(
+                "{variable} has {option}, and a JVM with an agent does not write archives of classes: take it out for this run, \
+                 or use --rewrite"
+            ),
+            None => Ok(()),
+        }
+    }
+
     /// Writes the agent and its settings into `dir`; `properties` are the recorder's.
     ///
     /// # Errors
-    /// If they cannot be written, or the JVM could not load the agent from there, or would not start the program with it.
+    /// If they cannot be written, or the JVM could not load the agent from there.
     pub(super) fn prepare(
         dir: &Path,
         recording: &Recording,
-        instrumenter: &instrumenter::Options,
         properties: Vec<Property>,
         leaves_sigquit: bool,
     ) -> anyhow::Result<Self> {
-        if let Some((variable, option)) = launch::option_in_variables(&launch::WRITE_ARCHIVES, variable) {
-            bail!(
-                "{variable} has {option}, and a JVM with an agent does not write archives of classes: take it out for this run, \
-                 or use --rewrite"
-            );
-        }
         // The JVM would end with its own message, and the program would not run at all.
         if statvfs(dir).is_ok_and(|of| of.flags().contains(FsFlags::ST_NOEXEC)) {
             bail!(
@@ -56,8 +62,8 @@ impl WithAgent {
                 dir.display()
             );
         }
-        Live::check(instrumenter)?;
-        let no_room = || format!("cannot write to {}: choose another --keep", dir.display());
+        let no_room =
+            || format!("cannot write to {}: choose another directory with TMPDIR or --keep", dir.display());
         RunMaps::remove(dir).with_context(no_room)?;
         let library = embedded::unpack_library(dir).with_context(no_room)?;
         if library.as_os_str().as_bytes().contains(&b'=') {

@@ -161,6 +161,57 @@ fn an_unwritable_output_is_reported_before_the_program_runs() {
     programs.assert_tidy();
 }
 
+/// Asserts that a run printed and returned what the program does, and one line before that with `why`.
+#[track_caller]
+fn assert_untraced(programs: &Programs, shown: &Shown, why: &[&str]) {
+    let plain = Shown::from(programs.plain().args(["-cp", "classes", "Program"]).output().unwrap());
+    let (line, rest) = shown.stderr.split_once('\n').unwrap();
+    assert_eq!((shown.code, &*shown.stdout, rest), (plain.code, &*plain.stdout, &*plain.stderr));
+    assert!(line.starts_with("anrscope: error: the program runs untraced: "), "{line}");
+    for text in why {
+        assert!(line.contains(text), "{text:?} is not in {line}");
+    }
+}
+
+#[test]
+fn a_program_runs_untraced_where_nothing_can_be_written_that_was_not_named() {
+    let programs = Programs::build();
+    let missing = programs.name("missing");
+    for way in WAYS {
+        let mut command = programs.traced(way);
+        let shown = command.env("TMPDIR", &missing).args(["-cp", "classes", "Program"]).output();
+        assert_untraced(&programs, &shown.unwrap().into(), &[&missing, "set TMPDIR"]);
+    }
+    // Where the directory of the trace would be made.
+    programs.directory.file("anrscope-out", "");
+    for way in [&["--quiet"][..], &["--rewrite", "--keep", "keep"]] {
+        let shown = programs.shown(way, &["-cp", "classes", "Program"]);
+        assert_untraced(&programs, &shown, &["cannot write anrscope-out/Program.pftrace", "choose another"]);
+    }
+    programs.assert_tidy();
+}
+
+#[test]
+fn a_program_runs_untraced_where_files_must_be_small() {
+    let programs = Programs::build();
+    let traced = programs.traced(&[]);
+    // The shell's own: blocks of 512 bytes.
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "ulimit -f 1000; exec \"$@\"", "sh"])
+        .arg(traced.get_program())
+        .args(traced.get_args());
+    for (name, value) in traced.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let shown = command.current_dir(programs.directory.path()).args(["-cp", "classes", "Program"]).output();
+    assert_untraced(&programs, &shown.unwrap().into(), &["a file may have 500K here", "ulimit -f"]);
+    programs.assert_tidy();
+}
+
 #[test]
 fn the_current_directory_may_hold_everything_that_we_write() {
     let programs = Programs::build();
