@@ -93,6 +93,7 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
 /// What the command line asks for is refused before the program starts if it cannot be had: `--out`, `--keep`, `--buffer`, `--rules`.
 /// The user is there, and has an option to change. But a program must not depend on what anrscope needs besides: a directory for
 /// temporary files with room, a working directory that can be written, files of any size.
+#[derive(Debug)]
 struct Untraced;
 
 impl Display for Untraced {

@@ -42,6 +42,7 @@ pub(crate) const SALOAD: u8 = 53;
 pub(crate) const ISTORE: u8 = 54;
 pub(crate) const ASTORE: u8 = 58;
 pub(crate) const ISTORE_0: u8 = 59;
+pub(crate) const ASTORE_0: u8 = 75;
 pub(crate) const ASTORE_3: u8 = 78;
 pub(crate) const IASTORE: u8 = 79;
 pub(crate) const LASTORE: u8 = 80;

@@ -20,7 +20,7 @@
 
 use std::collections::BTreeMap;
 
-use super::code_attribute::{self, NewCode};
+use super::code_attribute::{self, FRAMES_SINCE, NewCode};
 use super::context::{Context, Target};
 use super::emit::{self, PushId};
 use super::exception_table::{ExitHandler, Table, Waited};
@@ -41,6 +41,9 @@ use crate::class::opcodes::{self, ALOAD, ASTORE, ATHROW, GOTO, ILOAD, IRETURN, I
 use crate::error::SkipReason;
 use crate::options::Exits;
 use crate::waits::scan::is_locked;
+
+/// The most bytes of the instructions that bring an object to a `monitorenter`, after the first of them: `dup; astore`.
+const MAX_BETWEEN: u32 = 2;
 
 /// After this many layouts every `goto` becomes wide.
 const MAX_ROUNDS: u32 = 8;
@@ -358,7 +361,7 @@ fn rewrite_code<'c>(
     if let Some(old) = &old_frames
         && !sites.is_empty()
     {
-        waits.found = sites_code(&rewritten, &sites, old, &waits, &mut context)?;
+        waits.found = sites_code(&rewritten, &mut sites, old, &waits, &mut context)?;
         waits.stubs = stubs::needed(code, &waits.found)?;
     }
     let found = &waits.found;
@@ -446,11 +449,17 @@ fn rewrite_code<'c>(
 /// Writes the code around the sites.
 fn sites_code<'a>(
     rewritten: &Rewritten<'_, 'a>,
-    sites: &[Site<'a>],
+    sites: &mut [Site<'a>],
     old: &BTreeMap<u32, Frame>,
     waits: &MethodWaits,
     context: &mut Context<'a, '_>,
 ) -> Result<Found, SkipReason> {
+    for site in sites.iter_mut() {
+        // Control that comes from elsewhere may bring another object. Old classes do not say where it comes to.
+        let pc = site.instruction.pc;
+        let is_straight = old.range(pc.saturating_sub(MAX_BETWEEN)..=pc).next().is_none();
+        site.held_in = site.held_in.filter(|_| is_straight && rewritten.class.major > FRAMES_SINCE);
+    }
     let wanted = |pc: u32| sites.binary_search_by_key(&pc, |site| site.instruction.pc).is_ok();
     let mut around = flow::around(rewritten.class, rewritten.method, rewritten.code, old, &wanted)?;
     if let Some(lock) = &waits.lock {

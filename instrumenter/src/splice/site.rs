@@ -12,6 +12,10 @@
 //! ```
 //!
 //! Most calls are statements, with nothing below their operands. Then the second load is not needed.
+//!
+//! A `monitorenter` takes its object from the app's variable again, not from the additional one. HotSpot compiles a method only
+//! if it sees that each `monitorexit` has the object of its `monitorenter`, and where two paths meet, as after a guard, it
+//! forgets which variables hold the same object (`GenerateOopMap`, `CellTypeState::merge`).
 
 use trace_format::event::ConcurrencyStep;
 
@@ -52,6 +56,9 @@ pub(crate) struct Site<'a> {
     pub(crate) instruction: Instruction,
     /// The descriptor of the method that it calls.
     pub(crate) descriptor: &'a [u8],
+    /// For `monitorenter`, a variable of the app that holds the object: compilers store it for the `monitorexit`. Unknown for an
+    /// unusual form.
+    pub(crate) held_in: Option<u16>,
     /// Whether it calls a constructor, after which the object may be on top of the stack.
     pub(crate) creates: bool,
     /// The wait that an exception ends.
@@ -164,6 +171,7 @@ impl<'a> Site<'a> {
         Self {
             instruction,
             descriptor: b"()V",
+            held_in: None,
             creates: false,
             wait: None,
             before: Vec::new(),
@@ -233,7 +241,8 @@ impl<'a> Site<'a> {
         let mut guards = [None, None];
         let [first, second] = &mut guards;
         stored.store(out);
-        if self.wait.is_some_and(CallKind::acquires) {
+        let is_monitor = self.instruction.opcode == MONITORENTER;
+        if self.wait.is_some_and(CallKind::acquires) || is_monitor && self.held_in.is_none() {
             // Unguarded: where the stack overflows in front of an acquisition, nothing must be acquired. See `MethodBeat.wb`.
             operands.calls(&before, calls, pool, out)?;
         } else if !before.is_empty() {
@@ -244,7 +253,10 @@ impl<'a> Site<'a> {
                     .guard(locals, Lost::Nothing, out, |out| operands.calls(&before, calls, pool, out))?,
             );
         }
-        stored.load(below..stored.entries.len(), out);
+        match self.held_in {
+            Some(variable) => local::access(ALOAD, variable, out),
+            None => stored.load(below..stored.entries.len(), out),
+        }
         let between = out.len();
 
         // Otherwise a result stays where it is.

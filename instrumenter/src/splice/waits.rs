@@ -14,7 +14,8 @@ use crate::class::class_file::{ClassFile, Method};
 use crate::class::code::Code;
 use crate::class::constant_pool::Appended;
 use crate::class::opcodes::{
-    self, BIPUSH, ICONST_0, INVOKEDYNAMIC, INVOKESTATIC, INVOKEVIRTUAL, MONITORENTER, MONITOREXIT,
+    self, ALOAD, ALOAD_0, ASTORE, ASTORE_0, BIPUSH, DUP, ICONST_0, INVOKEDYNAMIC, INVOKESTATIC,
+    INVOKEVIRTUAL, Instruction, MONITORENTER, MONITOREXIT,
 };
 use crate::error::SkipReason;
 use crate::waits::call_kind::CallKind;
@@ -253,9 +254,12 @@ pub(crate) fn find<'a>(
     pool: &mut Appended,
 ) -> Result<Vec<Site<'a>>, SkipReason> {
     let mut sites = Vec::new();
+    let mut previous = [None, None];
     for instruction in opcodes::instructions(method.code) {
         let instruction = instruction?;
         let opcode = instruction.opcode;
+        let before = previous;
+        previous = [before[1], Some(instruction)];
         let interesting =
             matches!(opcode, MONITORENTER | MONITOREXIT) || (INVOKEVIRTUAL..=INVOKEDYNAMIC).contains(&opcode);
         if !interesting || method.prelude.is_some_and(|prelude| prelude.contains(instruction.pc)) {
@@ -266,6 +270,7 @@ pub(crate) fn find<'a>(
             MONITORENTER => {
                 let kind = CallKind::Wait(WaitKind::Monitor);
                 site.wait = Some(kind);
+                site.held_in = held_in(method.code, before);
                 site.before.push(Call::Begin(kind, Operand::Argument(0)));
                 site.after.push(Call::End(kind, Operand::Argument(0)));
             }
@@ -295,6 +300,18 @@ pub(crate) fn find<'a>(
         sites.push(site);
     }
     Ok(sites)
+}
+
+/// Returns the variable that holds what is on top of the stack after two instructions: `dup; astore` or `aload`.
+fn held_in(code: &[u8], [first, second]: [Option<Instruction>; 2]) -> Option<u16> {
+    let second = second?;
+    let operand = |base: u8, short: u8| match second.opcode {
+        opcode if opcode == base => code.get(second.pc as usize + 1).map(|&local| u16::from(local)),
+        opcode if (short..short + 4).contains(&opcode) => Some(u16::from(opcode - short)),
+        _ => None,
+    };
+    let is_copied = first.is_some_and(|first| first.opcode == DUP);
+    operand(ALOAD, ALOAD_0).or_else(|| operand(ASTORE, ASTORE_0).filter(|_| is_copied))
 }
 
 /// Adds what is recorded around a call.

@@ -199,7 +199,7 @@ public final class MethodBeat {
     private static final int PERMIT = 10;
 
     /** How many calls deep a release may be. */
-    private static final int ROOM = 4;
+    private static final int ROOM = 8;
 
     /** Kinds that it has. */
     private static final int OBJECT_WAIT = 2;

@@ -46,7 +46,7 @@ impl ThreadDump {
     /// Saves it beside the trace, and returns where.
     pub(super) fn save(&self, trace: &Path) -> anyhow::Result<PathBuf> {
         let file = trace.with_extension("threads.txt");
-        output::write(&file, self.text.as_bytes())?;
+        output::write(&file, &self.text)?;
         Ok(file)
     }
 }
