@@ -327,7 +327,7 @@ def outcomes(out):
 
 def compare(programs, javas, findings, modes, forms, each, quick, *control):
     variants, more = (2, 3) if quick else (4, 10)
-    mixes, rounds, warm_up = ("2", "3", "200") if quick else ("6", "8", "1000")
+    mixes, rounds, warm_up = ("2", "2", "100") if quick else ("4", "6", "500")
     builds = {}
 
     def build(padding):

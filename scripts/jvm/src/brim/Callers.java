@@ -1,6 +1,6 @@
 /**
  * Overflows the stack in several ways, and makes calls after each whose callers are known: {@code Callers OVERFLOWS} prints for each of these methods the
- * methods that are on the stack when it is called, and stays in the last one for two seconds.
+ * methods that are on the stack when it is called, and stays in the last one for half a second.
  */
 public final class Callers {
     static final Object LOCK = new Object();
@@ -82,7 +82,7 @@ public final class Callers {
     }
 
     static void stay() {
-        long end = System.nanoTime() + 2_000_000_000L;
+        long end = System.nanoTime() + 500_000_000L;
         int steps = 0;
         while (System.nanoTime() < end) {
             steps += step();

@@ -62,14 +62,14 @@ public final class Methods {
         return whole;
     }
 
-    private static void stack(int mixes, int seed) {
+    private static void stack(int mixes, int seed, int step) {
         Random random = new Random(seed);
         int descents = 0;
         for (int i = 0; i < mixes; i++) {
             int mix = random.nextInt();
             int brim = Dive.brim(mix, Shared::nothing);
             int quiet = 0;
-            for (int depth = brim; depth > brim - 250 && quiet < 3; depth--) {
+            for (int depth = brim; depth > brim - 250 && quiet < 3; depth -= 1 + random.nextInt(step)) {
                 Shared.fresh(descents++);
                 try {
                     Dive.to(depth, mix, Shared::all);
@@ -160,7 +160,7 @@ public final class Methods {
         if (arguments[0].equals("heap")) {
             heap(amount);
         } else {
-            Thread thread = new Thread(null, () -> stack(amount, seed), "brim", 320 * 1024);
+            Thread thread = new Thread(null, () -> stack(amount, seed, warmUp > 0 ? 8 : 1), "brim", 320 * 1024);
             thread.start();
             thread.join();
         }
