@@ -4,9 +4,9 @@ from programs import HERE, write
 
 SEED = 37
 # Outermost methods, and those in a class. With their helpers, constructors and lambdas they are more than twice as many.
-METHODS, IN_CLASS = 192, 16
+METHODS, IN_CLASS = 96, 16
 # Classes whose static initializers run near the end of the stack, each in one descent.
-INITIALIZERS = 60
+INITIALIZERS = 40
 # Ints in the log for a method.
 ROOM = 256
 # Plain builds whose methods have other local variables: an overflow meets other calls of them.

@@ -22,7 +22,7 @@ public final class Heap {
     }
 
     static void body() {
-        for (int i = 0; i < 20_000; i++) {
+        for (int i = 0; i < 2_000; i++) {
             pair();
         }
     }
