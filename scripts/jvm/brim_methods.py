@@ -9,8 +9,7 @@ METHODS, IN_CLASS = 96, 16
 INITIALIZERS = 40
 # Ints in the log for a method.
 ROOM = 256
-# Plain builds whose methods have other local variables: an overflow meets other calls of them.
-VARIANTS = 6
+ORIGINS = {}
 
 RETURNS = {"int": ("v", "v + 1"), "long": ("(int) v", "v + 2L"), "float": ("(int) v", "v + 3f"), "double": ("(int) v", "v + 4d"), "Object": ("v == Shared.REFERENCE ? 5 : 6", "Shared.REFERENCE"),
            "int[]": ("v[0]", "Shared.ARRAY"), "void": (None, None)}
@@ -322,7 +321,10 @@ def sources(directory, **how):
 
 
 def outcomes(out):
-    return collections.Counter({text: int(times) for times, text in re.findall(r"^outcome (\d+) (.*)$", out, re.M)})
+    """How often each outcome came; where its error came from is kept in ORIGINS, for what a finding says."""
+    lines = re.findall(r"^outcome (\d+) (.*)\t(.*)$", out, re.M)
+    ORIGINS.update((text, origin) for _, text, origin in lines if ORIGINS.get(text) != "the recorder")
+    return collections.Counter({text: int(times) for times, text, _ in lines})
 
 
 def compare(programs, javas, findings, modes, forms, each, quick, *control):
@@ -358,7 +360,7 @@ def compare(programs, javas, findings, modes, forms, each, quick, *control):
             traced = dict(zip([(form, mode) for _, form, mode, _, _ in traced_runs], results[len(plain_runs):]))
             # Rare outcomes of the plain program need more runs of it. One that passes the recorder is none of it.
             for extra in range(more):
-                if not any(text not in plain and "the recorder" not in text for found in traced.values() for text in found):
+                if not any(text not in plain and ORIGINS[text] != "the recorder" for found in traced.values() for text in found):
                     break
                 classes = build(variants + extra)
                 plain.update(sum(each([lambda mode=mode: run(java, "plain", mode, way, classes, 100 + extra) for mode in modes]), collections.Counter()))
@@ -368,9 +370,9 @@ def compare(programs, javas, findings, modes, forms, each, quick, *control):
                 print("| generated | %s | %s | %s | %s | %d runs | %d outcomes, plain %d | %d not of the plain program |"
                       % (version, form, mode, way, sum(found.values()), len(found), len(plain), len(new)), flush=True)
                 if new:
-                    worst = sorted(new.items(), key=lambda pair: ("the recorder" not in pair[0], -pair[1]))[:6]
+                    worst = sorted(new.items(), key=lambda pair: (ORIGINS[pair[0]] != "the recorder", -pair[1]))[:6]
                     findings.say("Java %s, %s, %s, %s: %d outcomes that the plain program does not have (%d of them pass the recorder), such as\n%s"
-                                 % (version, form, mode, way, len(new), sum("the recorder" in text for text in new),
-                                    "\n".join("        %d times %s" % (times, text[-300:]) for text, times in worst)))
+                                 % (version, form, mode, way, len(new), sum(ORIGINS[text] == "the recorder" for text in new),
+                                    "\n".join("        %d times %s; first error from %s" % (times, text[-300:], ORIGINS[text]) for text, times in worst)))
     return "%d runs of %d generated methods" % (total, methods)
 

@@ -4,10 +4,13 @@ import java.util.Random;
 
 /**
  * Runs the generated methods near the end of the stack ({@code Methods stack MIXES WARM-UP SEED}) or with a full heap ({@code Methods heap ROUNDS WARM-UP SEED}), and
- * prints each different outcome of each of them with its number: what the method logged, the error that left it, and the locks that it left held.
+ * prints each different outcome of each of them with its number: what the method logged, the error that left it, the locks that it left held, and after a tab
+ * where the first error came from, which does not count.
  */
 public final class Methods {
     private static final Map<String, Integer> outcomes = new TreeMap<>();
+    /** Where the error of an outcome came from, once. */
+    private static final Map<String, String> origins = new TreeMap<>();
     private static volatile boolean filling;
     private static volatile int full;
     private static volatile boolean died;
@@ -57,6 +60,7 @@ public final class Methods {
                 text.append("; error from the recorder");
             }
             outcomes.merge(text.toString(), 1, Integer::sum);
+            origins.merge(text.toString(), origin(first), (old, now) -> old.equals("the recorder") ? old : now);
             whole &= thrown == null && first == null;
         }
         return whole;
@@ -164,6 +168,6 @@ public final class Methods {
             thread.start();
             thread.join();
         }
-        outcomes.forEach((outcome, times) -> System.out.println("outcome " + times + " " + outcome));
+        outcomes.forEach((outcome, times) -> System.out.println("outcome " + times + " " + outcome + "\t" + origins.get(outcome)));
     }
 }
