@@ -1,5 +1,6 @@
 //! The machine's JDK, and the test programs compiled by it.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
@@ -36,6 +37,12 @@ pub(crate) fn compile(names: &[&str], class_path: &Path, directory: &Path) {
 /// Compiles source files into `directory`.
 pub(crate) fn compile_files(sources: &[&str], directory: &Path) {
     finish(tool("javac").arg("-d").arg(directory).args(sources));
+}
+
+/// The same, for Java 8 and later.
+pub(crate) fn compile_for_java_8(sources: &[impl AsRef<OsStr>], directory: &Path) {
+    let options = ["-nowarn", "-Xlint:-options", "--release", "8", "-d"];
+    finish(tool("javac").args(options).arg(directory).args(sources));
 }
 
 /// Signs a jar with a key that is made for it in `directory`.

@@ -22,6 +22,8 @@ mod jvm;
 #[cfg(target_os = "linux")]
 mod jvm_agent;
 #[cfg(target_os = "linux")]
+mod jvm_brim;
+#[cfg(target_os = "linux")]
 mod jvm_programs;
 #[cfg(target_os = "linux")]
 mod jvm_rewrite;
