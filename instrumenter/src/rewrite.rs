@@ -7,7 +7,7 @@ use crate::error::SkipReason;
 use crate::focus::split::split;
 use crate::focus::{Change, Part};
 use crate::hierarchy::Hierarchy;
-use crate::options::Exits;
+use crate::options::{CALL_CLASS, Exits};
 use crate::splice::context::{Context, Target};
 use crate::splice::emit::PushId;
 use crate::splice::guard::GuardPool;
@@ -244,14 +244,14 @@ fn rewrite_method<'c>(
 /// the class that is called.
 fn target(
     class: &ClassFile<'_>,
-    call_class: &[u8],
+    call_class_name: &[u8],
     exits: Exits,
     pool: &mut Appended,
 ) -> Result<(Target, u16), SkipReason> {
     const THROWABLE: &[u8] = b"java/lang/Throwable";
     const FRAMES: &[u8] = b"StackMapTable";
     const ERROR: &[u8] = b"java/lang/VirtualMachineError";
-    let wanted: [&[u8]; 9] = [b"i", b"o", b"(I)V", call_class, THROWABLE, FRAMES, ERROR, b"lost", b"I"];
+    let wanted: [&[u8]; 9] = [b"i", b"o", b"(I)V", call_class_name, THROWABLE, FRAMES, ERROR, b"lost", b"I"];
     let found = class.pool.find_texts(wanted);
     let mut texts = [0; 9];
     for ((slot, text), found) in texts.iter_mut().zip(wanted).zip(found) {
@@ -265,6 +265,8 @@ fn target(
     let enter = pool.method(call_class, i, descriptor)?;
     let exit = pool.method(call_class, o, descriptor)?;
     let throwable = pool.class(throwable)?;
-    let guard = GuardPool { lost: pool.field(call_class, lost, int)?, error: pool.class(error)? };
+    let is_own = call_class_name == CALL_CLASS.as_bytes();
+    let lost = if is_own { Some(pool.field(call_class, lost, int)?) } else { None };
+    let guard = GuardPool { lost, error: pool.class(error)? };
     Ok((Target { enter, exit, throwable, stack_map_name, exits, guard }, call_class))
 }

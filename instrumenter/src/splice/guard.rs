@@ -42,8 +42,8 @@ pub(crate) enum Lost {
 /// The constant pool indices that guards need.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GuardPool {
-    /// The field `lost`.
-    pub(crate) lost: u16,
+    /// The field `lost` of the class that is called; Matrix's class has none.
+    pub(crate) lost: Option<u16>,
     /// The class `java/lang/VirtualMachineError`.
     pub(crate) error: u16,
 }
@@ -52,13 +52,14 @@ impl GuardPool {
     /// Appends the start of a handler: it drops the error and notes what is lost.
     pub(crate) fn drop_error(self, lost: Lost, out: &mut Vec<u8>) {
         out.push(POP);
+        let Some(field) = self.lost else { return };
         match lost {
             Lost::Nothing => return,
             Lost::Exit(id) => id.push(out),
             Lost::WaitEnd => out.push(ICONST_M1),
         }
         out.push(PUTSTATIC);
-        out.extend_from_slice(&self.lost.to_be_bytes());
+        out.extend_from_slice(&field.to_be_bytes());
     }
 
     /// Returns the frame of a handler whose locals are these.

@@ -8,6 +8,9 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  * that was opened last, and writes the counts to the file named by the property {@code beat.out}.
  */
 public final class MethodBeat {
+    /** What handlers of instrumented code store. */
+    public static volatile int lost;
+
     private static final class Calls {
         int[] open = new int[64];
         int depth;
