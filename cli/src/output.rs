@@ -12,7 +12,7 @@ use crate::{cleanup, terminal};
 /// A temporary file beside its target, which [`Output::commit`] renames to it; dropping it removes the file. A target that is not a
 /// regular file (a pipe, `/dev/null`) is written to directly.
 ///
-/// Only the user can read the file, whatever the umask. A trace, a report or a map says what a program did and how it is built, as
+/// Only the user can read the file, with any umask. A trace, a report or a map says what a program did and how it is built, as
 /// its recording does, and the recorder gives that one mode 0600.
 #[derive(Debug)]
 pub(crate) struct Output {

@@ -45,11 +45,11 @@ type Stack = Vec<MethodId>;
 /// The stacks of the threads that run Java code, by the number of the thread, which is the tag of its object. It is negative,
 /// so that it is no class's tag.
 fn sample(jvmti: Environment, java: Java) -> Result<HashMap<jlong, Stack>, Failed> {
-    static LAST: AtomicI64 = AtomicI64::new(0);
+    static LAST_SAMPLE: AtomicI64 = AtomicI64::new(0);
     let _frame = java.frame(16);
     let number = |thread| match jvmti.tag(thread) {
         0 => {
-            let number = LAST.fetch_sub(1, Ordering::Relaxed) - 1;
+            let number = LAST_SAMPLE.fetch_sub(1, Ordering::Relaxed) - 1;
             jvmti.set_tag(thread, number);
             number
         }

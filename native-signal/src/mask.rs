@@ -5,11 +5,11 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
-/// Every signal but the synchronous faults, for the time in which a handler of ours runs.
+/// Every signal but the synchronous faults, for the time in which one of our handlers runs.
 ///
 /// A blocked fault kills the process without running its crash reporter (man 2 sigprocmask), so faults stay unblocked in
 /// all threads. The real-time signals are in the set, unlike in [`of_a_quiet_thread`]: a handler ends within microseconds,
-/// and what came meanwhile comes then. So no handler of the app's lies on top of ours on the alternate stack.
+/// and what came meanwhile comes then. So no handler of the app's comes on top of ours on the alternate stack.
 pub(crate) fn all_but_faults() -> SigSet {
     let mut set = SigSet::all();
     for fault in [
@@ -30,19 +30,19 @@ pub(crate) fn all_but_faults() -> SigSet {
 /// in glibc, 32 to 34 in musl, 32 to as many as 41 in bionic.
 const FIRST_REAL_TIME: libc::c_int = 32;
 
-/// The signals that a thread of ours blocks: all but the synchronous faults and the real-time signals.
+/// The signals that our threads block: all but the synchronous faults and the real-time signals.
 ///
 /// A real-time signal is how a process addresses one of its own threads. ART from Android 9 on sends one to each thread
 /// that Java does not know, to unwind it while SIGQUIT's dump is written, and waits 5 s (10 s from Android 12 on) for each
-/// thread that blocks it (AOSP `art/runtime/thread_list.cc`, `system/unwinding/libunwindstack/ThreadUnwinder.cpp`). With four
-/// of ours the dump took 20 s, which is all the time that Android gives it. bionic and glibc take their own numbers out
-/// of every mask, so on phones nobody waited; but which number ART uses is not ours to rely on. Numbers outside the C
+/// thread that blocks it (AOSP `art/runtime/thread_list.cc`, `system/unwinding/libunwindstack/ThreadUnwinder.cpp`). With our four
+/// threads the dump took 20 s, which is all the time that Android gives it. bionic and glibc take their own numbers out
+/// of every mask, so on phones no dump waited; but which number ART uses is not ours to rely on. Numbers outside the C
 /// library's have such users too: profilers, debuggers, garbage collectors, and this crate's `capture`.
 ///
 /// What can run on our threads is therefore a handler that its owner has sent there, or one for a signal to the whole
-/// process, which the kernel gives to any thread that does not block it: to one of ours as to one of the runtime's, none of
+/// process, which the kernel gives to any thread that does not block it: to one of our threads as to one of the runtime's, none of
 /// which blocks these signals. Both kinds must be able to interrupt any instruction of any thread (man 7
-/// signal-safety), and need nothing of ours. Ours need nothing of them either: a call that ends early with EINTR is
+/// signal-safety), and need nothing from us. Our threads need nothing from them either: a call that ends early with EINTR is
 /// repeated, or is a wait that looks again. A lock that our thread holds is held for as much longer as the handler takes.
 fn of_a_quiet_thread() -> SigSet {
     let mut set = *all_but_faults().as_ref();

@@ -81,6 +81,12 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
     match prepared {
         Ok((run, command, way)) => run.run(command, &way, &supervisor, notices),
         Err(error) if error.is::<Untraced>() => {
+            if options.out.is_none()
+                && let Some(made) = default_out(&launch.main).parent()
+            {
+                // Only if it is empty.
+                let _ = fs::remove_dir(made);
+            }
             notices.error(format_args!("{error:#}"));
             become_it()
         }
@@ -90,7 +96,7 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
 
 /// Context of an error for which the program runs all the same, without being traced.
 ///
-/// What the command line asks for is refused before the program starts if it cannot be had: `--out`, `--keep`, `--buffer`, `--rules`.
+/// What the command line asks for is refused before the program starts if it is not available: `--out`, `--keep`, `--buffer`, `--rules`.
 /// The user is there, and has an option to change. But a program must not depend on what anrscope needs besides: a directory for
 /// temporary files with room, a working directory that can be written, files of any size.
 #[derive(Debug)]

@@ -16,6 +16,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("--locked", "cargo"),
     ("--path", "cargo"),
     ("--release", "cargo"),
+    ("--repo", "gh"),
     ("--start-profiler", "am"),
     ("--sun-misc-unsafe-memory-access", "java"),
     ("--test", "cargo"),

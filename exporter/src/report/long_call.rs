@@ -1,6 +1,6 @@
 //! The longest call of a main thread that runs no messages.
 //!
-//! Nobody says of such a call how long it may take, so it is no hang. It is no absence of one either: the report names it.
+//! No rule says of such a call how long it may take, so it is no hang. It is no absence of one either: the report names it.
 
 use super::hang::MIN_ENDED_HANG;
 

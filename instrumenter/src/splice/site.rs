@@ -196,7 +196,7 @@ impl<'a> Site<'a> {
         Ok((arguments, !matches!(self.instruction.opcode, INVOKESTATIC | INVOKEDYNAMIC)))
     }
 
-    /// Appends the code around the instruction, whose states are `around`; `None` if there is none. `free` is the first free
+    /// Appends the code around the instruction, whose states are `around`; returns `None` if nothing was appended. `free` is the first free
     /// local variable.
     pub(crate) fn write(
         &self,

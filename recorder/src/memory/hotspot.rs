@@ -58,7 +58,7 @@ pub(super) fn watches_handlers(path: &CStr) -> Option<bool> {
     }
 }
 
-/// Reads a value that lies `offset` bytes after `start`.
+/// Reads a value that is `offset` bytes after `start`.
 ///
 /// # Safety
 /// There must be one, aligned.

@@ -63,7 +63,7 @@ impl Report {
     }
 
     /// The longest wait or call of main that would be a hang in a message: its kind, what main did, and for how long, ns. Outside of
-    /// messages nobody says how long it may take, so the page calls it neither a hang nor none.
+    /// messages no rule says how long it may take, so the page calls it neither a hang nor none.
     fn long_pause(&self) -> Option<(&'static str, String, u64)> {
         let wait = self.waits.first().filter(|wait| wait.duration >= MIN_ENDED_HANG);
         let wait = wait.map(|wait| ("wait", "waited".to_owned(), wait.duration));
