@@ -14,7 +14,7 @@ use crate::code::Code;
 use crate::file::DexFile;
 use crate::instruction::Instruction;
 use crate::opcodes::Effect;
-use crate::report::{Finding, Severity};
+use crate::report::{Finding, Inserted, Severity};
 use crate::structure::Structure;
 
 const CLASS: &[u8] = b"Ldev/anrscope/MethodBeat;";
@@ -22,22 +22,6 @@ const ERROR: &[u8] = b"Ljava/lang/VirtualMachineError;";
 const INVOKE_STATIC: [u8; 2] = [0x71, 0x77];
 /// Instructions on the way from a handler to where it continues: `move-exception` and a `goto`, or a few by other compilers.
 const MAX_STEPS: usize = 4;
-
-/// The inserted calls of a file, or of one method.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Inserted {
-    /// Calls of `i` and `o`, which need no handler.
-    pub ends: u64,
-    /// Calls with a handler that drops what they throw. Other calls are findings.
-    pub covered: u64,
-}
-
-impl Inserted {
-    pub(crate) fn add(&mut self, other: Self) {
-        self.ends += other.ends;
-        self.covered += other.covered;
-    }
-}
 
 /// Counts the inserted calls of a method whose structure is right, and returns those that may throw into the app.
 pub(crate) fn check(file: &DexFile<'_>, code: &Code, structure: &Structure) -> (Inserted, Vec<Finding>) {

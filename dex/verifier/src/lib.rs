@@ -40,7 +40,6 @@ mod value;
 mod verify;
 
 pub use error::ReadError;
-pub use inserted::Inserted;
 pub use mutation::{Share, self_check};
-pub use report::{Finding, MethodName, MethodReport, Report, Severity};
+pub use report::{Finding, Inserted, MethodName, MethodReport, Report, Severity};
 pub use verify::{verify, verify_app};

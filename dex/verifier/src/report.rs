@@ -3,7 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::inserted::Inserted;
+/// The inserted calls of a file, or of one method.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Inserted {
+    /// Calls of `i` and `o`, which need no handler.
+    pub ends: u64,
+    /// Calls with a handler that drops what they throw. Other calls are findings.
+    pub covered: u64,
+}
+
+impl Inserted {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.ends += other.ends;
+        self.covered += other.covered;
+    }
+}
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -6,9 +6,9 @@ use crate::code::{self, Code};
 use crate::error::ReadError;
 use crate::file::{Class, Declared, DexFile};
 use crate::flow::{Context, Flow, Method, Stop};
-use crate::inserted::{self, Inserted};
+use crate::inserted;
 use crate::members::Members;
-use crate::report::{Finding, MethodName, MethodReport, Report, Severity};
+use crate::report::{Finding, Inserted, MethodName, MethodReport, Report, Severity};
 use crate::structure::{Fault, Structure};
 use crate::types::{Hierarchy, Types};
 

@@ -8,7 +8,7 @@ use super::frames::{self, Frame};
 use super::layout::Layout;
 use super::lock::Lock;
 use super::stack_map::{self, NewFrame};
-use super::{debug_tables, steps, type_annotations, waits};
+use super::{calls, debug_tables, type_annotations, waits};
 use crate::class::code::Code;
 use crate::class::cursor::Cursor;
 use crate::error::SkipReason;
@@ -53,7 +53,7 @@ pub(crate) fn append(
     let start = open_attribute(code.name_index, out);
     // The calls come where the stack is empty, but for values that a return leaves below its own.
     let (more_stack, least) = match (new.steps, new.waits) {
-        (true, _) => (steps::EXTRA_STACK, 1 + steps::EXTRA_STACK),
+        (true, _) => (calls::EXTRA_STACK, 1 + calls::EXTRA_STACK),
         (false, true) => (waits::EXTRA_STACK, waits::EXTRA_STACK),
         (false, false) => (1, 1),
     };

@@ -12,8 +12,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::frames::{Frame, Type};
-use super::stack_map::{OBJECT, UNINITIALIZED, UNINITIALIZED_THIS};
+use super::frames::Frame;
+use super::stack_map::{OBJECT, Type, UNINITIALIZED, UNINITIALIZED_THIS};
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::code::Code;
 use crate::class::constant_pool::Appended;

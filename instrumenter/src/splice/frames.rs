@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::stack_map::{self, Event};
+use super::stack_map::{self, Event, Type};
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::constant_pool::Appended;
 use crate::class::cursor::Cursor;
@@ -23,9 +23,6 @@ const INTEGER: u8 = 1;
 const FLOAT: u8 = 2;
 const DOUBLE: u8 = 3;
 const LONG: u8 = 4;
-
-/// A verification type: its tag, and the two bytes that follow some tags.
-pub(crate) type Type = (u8, u16);
 
 /// Returns the type of an object of the class with this constant pool index.
 pub(crate) fn object(class: u16) -> Type {

@@ -22,8 +22,9 @@ use core::ops::Range;
 
 use super::emit::PushId;
 use super::flow::{State, Value};
-use super::frames::{Frame, Type, object};
+use super::frames::{Frame, object};
 use super::local;
+use super::stack_map::Type;
 use crate::class::constant_pool::Appended;
 use crate::class::opcodes::{GOTO, ICONST_M1, ILOAD, ISTORE, POP, PUTSTATIC};
 use crate::error::SkipReason;

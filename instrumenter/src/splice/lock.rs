@@ -18,10 +18,10 @@
 
 use trace_format::event::WaitKind;
 
+use super::calls::WaitCalls;
 use super::flow::{State, Value};
 use super::guard::{Guard, GuardPool, Lost};
 use super::local;
-use super::waits::WaitCalls;
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::constant_pool::Appended;
 use crate::class::opcodes::{ALOAD, ALOAD_0, ASTORE, LDC_W, MONITORENTER, MONITOREXIT};

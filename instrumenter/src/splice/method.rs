@@ -20,6 +20,7 @@
 
 use std::collections::BTreeMap;
 
+use super::calls::{self, Calls};
 use super::code_attribute::{self, FRAMES_SINCE, NewCode};
 use super::context::{Context, Target};
 use super::emit::{self, PushId};
@@ -31,7 +32,7 @@ use super::layout::{Insertions, Layout, Prelude};
 use super::lock::Lock;
 use super::site::{Call, Site};
 use super::task::Task;
-use super::waits::{self, Calls, Found, InMethod};
+use super::waits::{self, Found, InMethod};
 use super::{constructor, local, report, stubs};
 use crate::class::class_file::{ClassFile, Method};
 use crate::class::code::Code;
@@ -469,7 +470,7 @@ fn sites_code<'a>(
         }
     }
     // The starts of constructors alone use neither.
-    let none = || waits::no_calls(context.target.guard);
+    let none = || calls::no_calls(context.target.guard);
     let calls = waits.calls.unwrap_or_else(none);
     Found::write(sites, &around, rewritten.free, calls, context.pool)
 }

@@ -1,5 +1,6 @@
 //! Inserts calls into a method's code, and moves everything that refers to positions in it.
 
+pub(crate) mod calls;
 pub(crate) mod code_attribute;
 pub(crate) mod constructor;
 pub(crate) mod context;
@@ -16,7 +17,6 @@ pub(crate) mod method;
 pub(crate) mod report;
 mod site;
 pub(crate) mod stack_map;
-pub(crate) mod steps;
 pub(crate) mod stubs;
 pub(crate) mod task;
 pub(crate) mod type_annotations;

@@ -19,12 +19,11 @@
 
 use trace_format::event::ConcurrencyStep;
 
+use super::calls::{Calls, call, call_step};
 use super::emit::PushId;
 use super::flow::{Around, State, Value};
 use super::guard::{Guard, Lost, Stored};
 use super::local;
-use super::steps::call_step;
-use super::waits::{Calls, call};
 use crate::class::constant_pool::Appended;
 use crate::class::descriptor::Types;
 use crate::class::opcodes::{

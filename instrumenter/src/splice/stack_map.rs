@@ -8,10 +8,12 @@
 //! same_locals_1_stack 64..=127   -> same_locals_1_stack_item_frame_extended 247
 //! ```
 
-use super::frames::Type;
 use super::layout::Layout;
 use crate::class::cursor::Cursor;
 use crate::error::{Malformed, SkipReason};
+
+/// A verification type: its tag, and the two bytes that follow some tags.
+pub(crate) type Type = (u8, u16);
 
 pub(super) const SAME_LOCALS_1: u8 = 64;
 pub(super) const SAME_LOCALS_1_EXTENDED: u8 = 247;

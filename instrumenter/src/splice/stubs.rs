@@ -17,9 +17,10 @@
 //! The stub throws instead of jumping, because HotSpot's C1 compiler rejects methods in which a handler is reached in
 //! both ways.
 
+use super::calls::WaitCalls;
 use super::guard::{GuardPool, Lost, Row};
 use super::local;
-use super::waits::{Found, WaitCalls};
+use super::waits::Found;
 use crate::class::code::{Code, Handler};
 use crate::class::opcodes::{ACONST_NULL, ALOAD, ASTORE, ATHROW};
 use crate::error::SkipReason;

@@ -2,9 +2,9 @@
 
 use trace_format::event::ConcurrencyStep;
 
+use super::calls::{StepCalls, call_step};
 use super::emit::PushId;
 use super::local;
-use super::steps::{StepCalls, call_step};
 use crate::class::constant_pool::Appended;
 use crate::class::opcodes::{ACONST_NULL, ALOAD, ALOAD_0, DUP, INVOKEVIRTUAL};
 use crate::error::SkipReason;

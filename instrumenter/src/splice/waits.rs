@@ -4,65 +4,24 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use trace_format::event::{ConcurrencyStep, WaitKind};
 
+use super::calls::{Calls, StepCalls, WaitCalls};
 use super::emit::PushId;
 use super::flow::Around;
-use super::guard::{Guard, GuardPool};
+use super::guard::Guard;
 use super::layout::{Mark, Prelude};
 use super::site::{Call, Site};
-use super::steps::StepCalls;
 use crate::class::class_file::{ClassFile, Method};
 use crate::class::code::Code;
 use crate::class::constant_pool::Appended;
 use crate::class::opcodes::{
-    self, ALOAD, ALOAD_0, ASTORE, ASTORE_0, BIPUSH, DUP, ICONST_0, INVOKEDYNAMIC, INVOKESTATIC,
-    INVOKEVIRTUAL, Instruction, MONITORENTER, MONITOREXIT,
+    self, ALOAD, ALOAD_0, ASTORE, ASTORE_0, DUP, INVOKEDYNAMIC, INVOKEVIRTUAL, Instruction, MONITORENTER,
+    MONITOREXIT,
 };
 use crate::error::SkipReason;
 use crate::waits::call_kind::CallKind;
 use crate::waits::steps::{Operand, Step, StepKind};
 use crate::waits::tasks::Tasks;
 use crate::waits::{WaitObject, Waits};
-
-/// Constant pool indices of `wb`, `we` and `wr`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WaitCalls {
-    begin: u16,
-    end: u16,
-    release: u16,
-}
-
-impl WaitCalls {
-    /// Appends a call of `wb` for a wait of this kind for the object that `push` pushes.
-    pub(crate) fn begin(self, kind: CallKind, push: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
-        push_kind(kind.number(), out);
-        push(out);
-        call(self.begin, out);
-    }
-
-    /// Appends a call of `we`: a wait of the kind with this number has ended. Only an end that takes a lock needs the object.
-    pub(crate) fn end(self, kind: u8, push: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
-        push_kind(kind, out);
-        push(out);
-        call(self.end, out);
-    }
-
-    /// `.. object` to `..`: the monitor is released.
-    pub(crate) fn release(self, out: &mut Vec<u8>) {
-        call(self.release, out);
-    }
-}
-
-fn push_kind(kind: u8, out: &mut Vec<u8>) {
-    match kind {
-        kind @ 0..=5 => out.push(ICONST_0 + kind),
-        kind => out.extend_from_slice(&[BIPUSH, kind]),
-    }
-}
-
-pub(super) fn call(method: u16, out: &mut Vec<u8>) {
-    out.push(INVOKESTATIC);
-    out.extend_from_slice(&method.to_be_bytes());
-}
 
 /// How deep the calls of a task's code into its own class are followed, to see what it does.
 pub(crate) const MAX_DEPTH: u32 = 4;
@@ -361,17 +320,4 @@ impl Found {
         }
         Ok(found)
     }
-}
-
-/// The constants of the calls around waits and steps.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Calls {
-    pub(crate) waits: WaitCalls,
-    pub(crate) steps: StepCalls,
-    pub(crate) guard: GuardPool,
-}
-
-/// Returns the constants for code that makes no call of these.
-pub(crate) fn no_calls(guard: GuardPool) -> Calls {
-    Calls { waits: WaitCalls { begin: 0, end: 0, release: 0 }, steps: StepCalls { step: 0, tried: 0 }, guard }
 }

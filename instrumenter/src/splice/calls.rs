@@ -1,0 +1,88 @@
+//! The calls of the recorder around waits and steps of concurrent work.
+
+use trace_format::event::ConcurrencyStep;
+
+use super::emit::PushId;
+use super::guard::GuardPool;
+use crate::class::constant_pool::Appended;
+use crate::class::opcodes::{BIPUSH, ICONST_0, INVOKESTATIC};
+use crate::error::SkipReason;
+use crate::waits::call_kind::CallKind;
+
+/// Constant pool indices of `wb`, `we` and `wr`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WaitCalls {
+    pub(crate) begin: u16,
+    pub(crate) end: u16,
+    pub(crate) release: u16,
+}
+
+impl WaitCalls {
+    /// Appends a call of `wb` for a wait of this kind for the object that `push` pushes.
+    pub(crate) fn begin(self, kind: CallKind, push: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
+        push_kind(kind.number(), out);
+        push(out);
+        call(self.begin, out);
+    }
+
+    /// Appends a call of `we`: a wait of the kind with this number has ended. Only an end that takes a lock needs the object.
+    pub(crate) fn end(self, kind: u8, push: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
+        push_kind(kind, out);
+        push(out);
+        call(self.end, out);
+    }
+
+    /// `.. object` to `..`: the monitor is released.
+    pub(crate) fn release(self, out: &mut Vec<u8>) {
+        call(self.release, out);
+    }
+}
+
+fn push_kind(kind: u8, out: &mut Vec<u8>) {
+    match kind {
+        kind @ 0..=5 => out.push(ICONST_0 + kind),
+        kind => out.extend_from_slice(&[BIPUSH, kind]),
+    }
+}
+
+pub(super) fn call(method: u16, out: &mut Vec<u8>) {
+    out.push(INVOKESTATIC);
+    out.extend_from_slice(&method.to_be_bytes());
+}
+
+/// Stack slots that a call of `c` needs.
+pub(crate) const EXTRA_STACK: u16 = 4;
+
+/// Constant pool indices of `c` and `wt`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StepCalls {
+    pub(crate) step: u16,
+    pub(crate) tried: u16,
+}
+
+/// Appends `c(.., .., step, method)` to what pushed the objects. `line` is the source line of the call, 0 if it is unknown.
+pub(crate) fn call_step(
+    step: ConcurrencyStep,
+    line: u16,
+    method: PushId,
+    call: u16,
+    pool: &mut Appended,
+    out: &mut Vec<u8>,
+) -> Result<(), SkipReason> {
+    PushId::new(step.number() << 16 | u32::from(line), |value| pool.integer(value))?.push(out);
+    method.call(call, out);
+    Ok(())
+}
+
+/// The constants of the calls around waits and steps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Calls {
+    pub(crate) waits: WaitCalls,
+    pub(crate) steps: StepCalls,
+    pub(crate) guard: GuardPool,
+}
+
+/// Returns the constants for code that makes no call of these.
+pub(crate) fn no_calls(guard: GuardPool) -> Calls {
+    Calls { waits: WaitCalls { begin: 0, end: 0, release: 0 }, steps: StepCalls { step: 0, tried: 0 }, guard }
+}
