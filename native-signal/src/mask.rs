@@ -9,7 +9,7 @@ use std::thread::{Builder, JoinHandle};
 ///
 /// A blocked fault kills the process without running its crash reporter (man 2 sigprocmask), so faults stay unblocked in
 /// all threads. The real-time signals are in the set, unlike in [`of_a_quiet_thread`]: a handler ends within microseconds,
-/// and what came meanwhile comes then. So no handler of the app's comes on top of ours on the alternate stack.
+/// and what came meanwhile comes then. So the app's handlers never come on top of it on the alternate stack.
 pub(crate) fn all_but_faults() -> SigSet {
     let mut set = SigSet::all();
     for fault in [

@@ -18,14 +18,14 @@ from programs import HERE, anrscope, feature, javac, javas_and_names, write
 QUICK = bool(os.environ.get("ANRSCOPE_QUICK"))
 MODES = {"interpreted": ["-Xint"], "compiled": []}
 TRACED = "agent", "instrument"
-# A trace of an error is only looked at up to the program's own frame.
+# A trace of an error is read only up to the program's own frame.
 SHORT_TRACES = "-XX:MaxJavaStackTraceDepth=48"
 # The descent itself is not what is proven, and each of its levels would cost two calls. Everything else is traced, however short, in programs about locks and outcomes.
 RULES = "always class **\nexclude class Dive\nexclude class dev.anrscope.Inserted\n"
 # Where an overflow meets the calls depends on the end of the stack: frames of 100 bytes end elsewhere in each of these.
 STACKS = ["256k", "260k", "268k", "276k", "292k", "324k"]
 # A program that is not done by then hangs.
-PATIENCE = 600
+TIMEOUT_SECONDS = 600
 
 
 def whole_or_quick(whole, quick):
@@ -71,7 +71,7 @@ class Programs:
         with open(kept + ".log", "w+b") as log:
             program = subprocess.Popen(command, cwd=self.work, stdout=subprocess.PIPE, stderr=log, env={**os.environ, "TMPDIR": self.work}, start_new_session=True)
             try:
-                out = program.communicate(timeout=PATIENCE)[0].decode(errors="replace")
+                out = program.communicate(timeout=TIMEOUT_SECONDS)[0].decode(errors="replace")
             except subprocess.TimeoutExpired:
                 os.killpg(program.pid, 9)
                 out = program.communicate()[0].decode(errors="replace") + "\nHANGS\n"
@@ -115,7 +115,7 @@ def lock_rows(out):
 
 
 def compare_locks(findings, name, plain, traced):
-    """`plain` has the rows of each mode. More leaks than by chance are an error, too: an error of ours may have been covered by a later one of the JDK's. Which
+    """`plain` has the rows of each mode. More leaks than by chance are an error, too: an error of the recorder may have been covered by a later one of the JDK's. Which
     kinds leak in the plain program depends on how their frames happen to end, so a kind's share is at least that of all kinds together."""
     pooled = [sum(row[1] for row in rows.values()) / max(sum(row[0] for row in rows.values()), 1) for rows in plain]
     for kind, (overflows, leaks, inserted, _, thrown, text) in traced.items():
@@ -179,7 +179,7 @@ def heap(programs, javas, findings, sources=None, forms=TRACED):
 
 
 def ended_callers(trace, allowed):
-    """Callers in a Chrome trace that the program did not have, and the number of calls that were looked at."""
+    """Callers in a Chrome trace that the program did not have, and the number of calls that were checked."""
     with open(trace, encoding="utf-8") as file:
         slices = [event for event in json.load(file)["traceEvents"] if event.get("ph") == "X"]
     slices.sort(key=lambda event: (event["ts"], -event["dur"]))

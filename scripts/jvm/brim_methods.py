@@ -24,7 +24,7 @@ class Source:
         self.members, self.names, self.number, self.method, self.rare = [], 0, 0, 0, collections.Counter()
         self.monitors = []
 
-    # What a method uses: each use has an object of its own, made anew before each descent.
+    # What a method uses: each use has an object of its own, created before each descent.
     def slot(self, kind):
         self.owners[kind].append(self.method)
         return "Shared.%s[%d]" % (kind, len(self.owners[kind]) - 1)
@@ -358,7 +358,7 @@ def compare(programs, javas, findings, modes, forms, each, quick, *control):
             results = each([lambda r=r: run(*r) for r in plain_runs + traced_runs])
             plain = sum(results[:len(plain_runs)], collections.Counter())
             traced = dict(zip([(form, mode) for _, form, mode, _, _ in traced_runs], results[len(plain_runs):]))
-            # Rare outcomes of the plain program need more runs of it. One that passes the recorder is none of it.
+            # Rare outcomes of the plain program need more runs of it. One that passes the recorder does not count as rare.
             for extra in range(more):
                 if not any(text not in plain and ORIGINS[text] != "the recorder" for found in traced.values() for text in found):
                     break

@@ -67,7 +67,7 @@ unsafe fn read<T>(start: *const u8, offset: usize) -> T {
     unsafe { start.add(offset).cast::<T>().read() }
 }
 
-/// The text to which a pointer leads that lies `offset` bytes after `start`; `None` if that is null.
+/// The text to which a pointer leads that is `offset` bytes after `start`; `None` if that is null.
 ///
 /// # Safety
 /// There must be one, and its text must end with a zero and never change.

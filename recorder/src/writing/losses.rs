@@ -11,10 +11,10 @@ use trace_format::event::LostEnd;
 use crate::gate::LOST_END;
 use crate::recorder::Recorder;
 
-/// How many of the latest losses are told one by one. An app that overflows its stack loses the exits of few methods.
-const KEPT: usize = 16;
+/// How many of the latest losses are recorded one by one. An app that overflows its stack loses the exits of few methods.
+const MAX_NAMED: usize = 16;
 
-static LATEST: [AtomicU32; KEPT] = [const { AtomicU32::new(0) }; KEPT];
+static LATEST: [AtomicU32; MAX_NAMED] = [const { AtomicU32::new(0) }; MAX_NAMED];
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// Returns how many losses there were.
@@ -26,9 +26,9 @@ pub(crate) fn count() -> u64 {
 pub fn note(id: i32) {
     let Some(recorder) = Recorder::active() else { return };
     let end = u32::try_from(id).map_or(LostEnd::Wait, LostEnd::Exit);
-    // Threads may overtake each other here: then a slot tells of a later loss, and an earlier one is told twice or not at all.
+    // Threads may overtake each other here: then a slot has a later loss, and an earlier one is recorded twice or not at all.
     let place = COUNT.load(Ordering::Acquire);
-    if let Some(slot) = LATEST.get(place as usize % KEPT) {
+    if let Some(slot) = LATEST.get(place as usize % MAX_NAMED) {
         slot.store(end.number(), Ordering::Relaxed);
     }
     COUNT.fetch_add(1, Ordering::AcqRel);
@@ -38,10 +38,10 @@ pub fn note(id: i32) {
 /// Returns the losses after the first `seen` ones, each once.
 pub(crate) fn since(seen: u64) -> impl Iterator<Item = LostEnd> {
     let count = count();
-    let first = seen.max(count.saturating_sub(KEPT as u64));
+    let first = seen.max(count.saturating_sub(MAX_NAMED as u64));
     let unknown = (first > seen).then_some(LostEnd::Any);
     let number =
-        |place: u64| LATEST.get(place as usize % KEPT).map_or(0, |slot| slot.load(Ordering::Relaxed));
+        |place: u64| LATEST.get(place as usize % MAX_NAMED).map_or(0, |slot| slot.load(Ordering::Relaxed));
     let is_new = move |&place: &u64| (first..place).all(|before| number(before) != number(place));
     unknown.into_iter().chain((first..count).filter(is_new).map(move |place| LostEnd::of(number(place))))
 }
@@ -51,19 +51,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_loss_is_told_once_and_too_many_are_told_as_any() {
+    fn each_loss_is_recorded_once_and_too_many_become_any() {
         let store = |numbers: &[u32]| {
             for number in numbers {
-                LATEST[COUNT.load(Ordering::Relaxed) as usize % KEPT].store(*number, Ordering::Relaxed);
+                LATEST[COUNT.load(Ordering::Relaxed) as usize % MAX_NAMED].store(*number, Ordering::Relaxed);
                 COUNT.fetch_add(1, Ordering::Relaxed);
             }
         };
         let begun = count();
         store(&[7, 8, 7, 0]);
-        let told: Vec<_> = since(begun).collect();
-        assert_eq!(told, [LostEnd::Exit(7), LostEnd::Exit(8), LostEnd::Wait]);
+        let recorded: Vec<_> = since(begun).collect();
+        assert_eq!(recorded, [LostEnd::Exit(7), LostEnd::Exit(8), LostEnd::Wait]);
         assert_eq!(since(count()).count(), 0);
-        store(&[9; KEPT]);
+        store(&[9; MAX_NAMED]);
         assert_eq!(since(begun).collect::<Vec<_>>(), [LostEnd::Any, LostEnd::Exit(9)]);
         assert_eq!(since(begun + 4).collect::<Vec<_>>(), [LostEnd::Exit(9)]);
     }

@@ -133,13 +133,13 @@ public final class Methods {
                 Thread.yield();
             }
             filling = false;
-            for (boolean told = false; !told;) {
+            for (boolean printed = false; !printed;) {
                 try {
                     collect();
                     if (died) {
                         outcomes.merge("the thread died before its first method", 1, Integer::sum);
                     }
-                    told = true;
+                    printed = true;
                 } catch (OutOfMemoryError error) {
                     Thread.yield();
                 }
