@@ -153,7 +153,7 @@ public final class Methods {
         int seed = Integer.parseInt(arguments[3]);
         Shared.load();
         Dive.warmUp(warmUp * 20);
-        // Whatever the JDK loads on the way is loaded before the first overflow.
+        // All that the JDK loads on the way is loaded before the first overflow.
         for (int i = 0; i < Math.max(3, warmUp); i++) {
             Shared.fresh(-1);
             Shared.all();
