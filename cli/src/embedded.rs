@@ -62,45 +62,28 @@ pub(crate) fn unpack(dir: &Path, no_op_class: &[u8]) -> io::Result<Paths> {
 /// # Errors
 /// If it cannot be written.
 pub(crate) fn unpack_library(dir: &Path) -> io::Result<PathBuf> {
-    check()?;
+    let bytes = library()?;
     let directory = dir.join("runtime");
     fs::create_dir_all(&directory)?;
     let library = directory.join(LIBRARY_NAME);
     // A library that a running JVM has mapped must not be overwritten: remove it and create another file.
     remove(&library)?;
-    fs::write(&library, LIBRARY)?;
+    fs::write(&library, bytes)?;
     Ok(library)
 }
 
-/// Writes the library into `dir`, unless it is there. A JVM that has loaded it is given commands by this path.
+/// The library's bytes.
 ///
 /// # Errors
-/// If it cannot be written.
-pub(crate) fn unpack_library_once(dir: &Path) -> io::Result<()> {
-    check()?;
-    let library = dir.join(LIBRARY_NAME);
-    if fs::read(&library).is_ok_and(|there| there == LIBRARY) {
-        return Ok(());
-    }
-    // Whole or not at all: another process may do the same.
-    let part = dir.join(format!(".{LIBRARY_NAME}.{}", std::process::id()));
-    let written = fs::write(&part, LIBRARY).and_then(|()| fs::rename(&part, library));
-    if written.is_err() {
-        // What there is of it would take the little room that is left.
-        let _ = fs::remove_file(part);
-    }
-    written
-}
-
-/// Whether this program has the library.
-fn check() -> io::Result<()> {
+/// If this program was built without it.
+pub(crate) fn library() -> io::Result<&'static [u8]> {
     if LIBRARY.is_empty() {
         let cure = "build it again after `cargo clean --release -p anrscope-jvm-agent`";
         return Err(io::Error::other(format!(
             "this program was built without the library for the JVM: {cure}"
         )));
     }
-    Ok(())
+    Ok(LIBRARY)
 }
 
 /// The name of the library's file.

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 mod client_lock;
 #[cfg(target_os = "linux")]
 mod interrupts;
+#[cfg(target_os = "linux")]
+mod open_text;
 mod options;
 #[cfg(target_os = "linux")]
 mod place;

@@ -121,11 +121,6 @@ fn executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// The feature version of the installation with this launcher, if it has a `release` file.
-pub(super) fn version_of(launcher: &Path) -> Option<u32> {
-    version_beside(launcher).map(|about| about.version)
-}
-
 /// The version in the `release` file of the installation, which needs no JVM start. A launcher that is a version manager's script has
 /// no such file beside it.
 fn version_beside(java: &Path) -> Option<About> {

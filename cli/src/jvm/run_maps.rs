@@ -4,6 +4,7 @@
 //! states its id, which is also in the recording.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -26,9 +27,7 @@ fn files(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if name.starts_with(FURTHER) || name.strip_suffix(".lines").unwrap_or(&name) == MAP_NAME {
+        if RunMaps::has(&entry.file_name()) {
             found.push(entry.path());
         }
     }
@@ -36,6 +35,12 @@ fn files(dir: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 impl RunMaps {
+    /// Returns true if a file of this name may be one of an agent's maps, or have source lines.
+    pub(super) fn has(name: &OsStr) -> bool {
+        let name = name.to_string_lossy();
+        name.starts_with(FURTHER) || name.strip_suffix(".lines").unwrap_or(&name) == MAP_NAME
+    }
+
     /// Removes the maps of an earlier run, which an agent would not replace.
     ///
     /// # Errors

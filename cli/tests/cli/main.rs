@@ -3,6 +3,8 @@
 #[cfg(target_os = "linux")]
 mod attach;
 #[cfg(target_os = "linux")]
+mod attach_border;
+#[cfg(target_os = "linux")]
 mod dependencies;
 mod device;
 mod device_install;

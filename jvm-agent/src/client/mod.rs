@@ -8,8 +8,13 @@
 //! ```
 //! (OpenJDK, `attachListener_posix.cpp` and `VirtualMachineImpl.java`, of 8 to 25. `<pid>` is the JVM's pid in its own
 //! namespace, and `/tmp` is that of its mount namespace.)
+//!
+//! Anybody may put a file of these names into a `/tmp` first. So the socket must be this user's alone, as the JDK's own tools
+//! ask, and the process that listens on it must be the target.
 
+mod dir;
 mod protocol;
 mod target;
 
+pub use dir::{Dir, PathError};
 pub use target::{AttachError, Loaded, Target};

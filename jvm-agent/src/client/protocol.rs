@@ -1,16 +1,20 @@
 //! The handshake, and a command.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::ffi::OsString;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
+use nix::libc;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use super::dir::{Dir, PathError, Socket};
 use super::target::{AttachError, Target};
 
 /// How long the JVM may take to listen. It creates the socket on its own thread for signals, at once as a rule.
@@ -25,33 +29,31 @@ const MAX_ANSWER: u64 = 1 << 20;
 /// The longest thread dump that is read, bytes: some 10,000 threads with long stacks.
 const MAX_DUMP: u64 = 64 << 20;
 
-fn socket(target: &Target) -> PathBuf {
-    target.path(Path::new(&format!("/tmp/.java_pid{}", target.inner_pid())))
+fn socket_name(target: &Target) -> OsString {
+    format!(".java_pid{}", target.inner_pid()).into()
 }
 
-fn is_socket(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_socket())
+/// The JVM's socket. `None` if it does not listen yet.
+fn socket(target: &Target) -> Result<Option<Socket>, PathError> {
+    target.tmp()?.socket(&socket_name(target))
 }
 
 /// Has the JVM listen on its socket.
 pub(super) fn listen(target: &Target, catches_quit: bool) -> Result<(), AttachError> {
-    if is_socket(&socket(target)) {
+    if socket(target)?.is_some() {
         return Ok(());
     }
     let pid = target.pid();
     if !catches_quit {
         return Err(AttachError::NoSignal(pid));
     }
-    let name = format!(".attach_pid{}", target.inner_pid());
-    let places = [PathBuf::from(format!("/proc/{pid}/cwd")), target.path(Path::new("/tmp"))];
-    let request = places.iter().map(|place| place.join(&name)).find(|path| create(path).is_ok());
-    let request = Request(request.ok_or(AttachError::Silent(pid))?);
+    let request = Request::create(target)?;
     // The file stands before the signal comes: without it, the JVM would print a thread dump.
     let signalled = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGQUIT);
     signalled.map_err(|error| AttachError::Connection(pid, error.into()))?;
     let (begun, mut pause) = (Instant::now(), Duration::from_millis(1));
     while begun.elapsed() < LISTENS_WITHIN {
-        if is_socket(&socket(target)) {
+        if socket(target)?.is_some() {
             return Ok(());
         }
         if !target.is_alive() {
@@ -64,29 +66,63 @@ pub(super) fn listen(target: &Target, catches_quit: bool) -> Result<(), AttachEr
     Err(AttachError::Silent(pid))
 }
 
-/// The JVM takes the request only from its own user, which this process runs as.
-fn create(path: &Path) -> io::Result<()> {
-    match OpenOptions::new().write(true).create_new(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        result => result.map(drop),
+/// The file that asks for the socket, removed when dropped.
+struct Request {
+    directory: Dir,
+    name: OsString,
+}
+
+impl Request {
+    /// The JVM looks into its working directory first, and takes a file only from its own user, which this process runs as.
+    fn create(target: &Target) -> Result<Self, PathError> {
+        let name = OsString::from(format!(".attach_pid{}", target.inner_pid()));
+        if let Ok(directory) = target.working_directory()
+            && directory.write(&name).is_ok()
+        {
+            return Ok(Self { directory, name });
+        }
+        let directory = target.tmp()?;
+        directory.write(&name)?;
+        Ok(Self { directory, name })
     }
 }
 
-/// The file that asks for the socket, removed when dropped.
-struct Request(PathBuf);
-
 impl Drop for Request {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+        let _ = fs::remove_file(self.directory.here().join(&self.name));
     }
+}
+
+/// The process that listens at the other end; 0 if that is in another pid namespace.
+fn peer(stream: &UnixStream) -> Result<i32, Errno> {
+    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut length = size_of_val(&peer) as libc::socklen_t;
+    // SAFETY: the descriptor is open as long as `stream`, and the kernel writes at most `length` bytes, which is the size of `peer`, of
+    // which any content is valid.
+    let done = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut peer).cast(),
+            &raw mut length,
+        )
+    };
+    Errno::result(done).map(|_| peer.pid)
 }
 
 /// The answer to a command with three arguments, of at most `most` bytes.
 fn answer(target: &Target, command: &str, arguments: [&[u8]; 3], most: u64) -> Result<Vec<u8>, AttachError> {
     let pid = target.pid();
     let failed = |error| AttachError::Connection(pid, error);
-    // A socket's name is limited to 107 bytes, and those of namespaces are short.
-    let mut stream = UnixStream::connect(socket(target)).map_err(failed)?;
+    let socket = socket(target)?.ok_or_else(|| failed(Errno::ENOENT.into()))?;
+    // The name of its descriptor leads to the socket that was checked, and fits into the 107 bytes that such a name may have.
+    let mut stream = UnixStream::connect(socket.here()).map_err(failed)?;
+    let peer = peer(&stream).map_err(|error| failed(error.into()))?;
+    if peer != pid.cast_signed() {
+        let path = Path::new("/tmp").join(socket_name(target));
+        return Err(AttachError::OtherPeer(pid, path, peer));
+    }
     stream.set_read_timeout(Some(ANSWERS_WITHIN)).map_err(failed)?;
     let mut request = Vec::new();
     for word in [b"1", command.as_bytes()].into_iter().chain(arguments) {
@@ -107,6 +143,12 @@ pub(super) fn thread_dump(target: &Target) -> Result<Vec<u8>, AttachError> {
         Some(text) => Ok(text.to_vec()),
         None => Err(AttachError::NoDump(target.pid(), String::from_utf8_lossy(&answer).trim().to_owned())),
     }
+}
+
+/// Asks for the JVM's version. A path to its `release` file would lead through directories of the target.
+pub(super) fn version(target: &Target) -> Result<Option<u32>, AttachError> {
+    let answer = answer(target, "jcmd", [b"VM.version", b"", b""], MAX_ANSWER)?;
+    Ok(parse_version(&String::from_utf8_lossy(&answer)))
 }
 
 /// Loads an agent.
@@ -145,9 +187,27 @@ fn parse(answer: &str) -> Answer {
     }
 }
 
+/// The version in the answer to `VM.version`: 8 of `JDK 8.0_412`, 17 of `JDK 17.0.15`, 25 of `JDK 25.0.0`.
+fn parse_version(answer: &str) -> Option<u32> {
+    let version = answer.lines().find_map(|line| line.strip_prefix("JDK "))?;
+    version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn versions_are_read_from_what_jvms_answer() {
+        for (answer, version) in [
+            ("0\nOpenJDK 64-Bit Server VM version 25.412-b08\nJDK 8.0_412\n", Some(8)),
+            ("0\nOpenJDK 64-Bit Server VM version 17.0.15+6-Debian-1\nJDK 17.0.15\n", Some(17)),
+            ("0\nOpenJDK 64-Bit Server VM version 25+36-LTS\nJDK 25.0.0\n", Some(25)),
+            ("1\njava.lang.IllegalArgumentException: Unknown diagnostic command\n", None),
+        ] {
+            assert_eq!(parse_version(answer), version, "{answer:?}");
+        }
+    }
 
     #[test]
     fn answers_of_all_versions_are_understood() {

@@ -1,14 +1,17 @@
 //! The process to attach to: whether it can be, by what /proc shows (man 5 proc).
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use super::dir::{Dir, PathError};
 use super::protocol;
 
 /// A JVM that agents can be loaded into.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Target {
     /// Its pid.
     pid: u32,
@@ -18,14 +21,16 @@ pub struct Target {
     started: u64,
     /// Whether it catches SIGQUIT, which would end it otherwise.
     catches_quit: bool,
+    /// The root of its file system, which may be that of a container or a chroot.
+    root: Dir,
 }
 
 /// A library in a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
-    /// Its path in the process's mount namespace.
+    /// Its path as the process sees it.
     pub path: PathBuf,
-    /// Whether the file was removed since.
+    /// True if no path leads the process to the file: it was removed, or lies outside its root.
     pub is_removed: bool,
 }
 
@@ -38,6 +43,8 @@ pub enum AttachError {
     Unreadable(u32, io::Error),
     /// It belongs to another user.
     OtherUser(u32, u32),
+    /// It is in a container whose users are others here.
+    OtherUserMap(u32),
     /// It is no JVM.
     NoJvm(u32),
     /// It is a JVM with another protocol.
@@ -48,6 +55,10 @@ pub enum AttachError {
     NoSignal(u32),
     /// It did not listen.
     Silent(u32),
+    /// A path in its file system cannot be used.
+    Path(PathError),
+    /// Another process listens on the socket that should be its own, of this pid; 0 if that is in another pid namespace.
+    OtherPeer(u32, PathBuf, i32),
     /// The connection failed.
     Connection(u32, io::Error),
     /// It closed the connection without an answer.
@@ -73,6 +84,11 @@ impl fmt::Display for AttachError {
                     "process {pid} belongs to user {uid}, and a JVM takes agents of its own user only: run it as that user"
                 )
             }
+            Self::OtherUserMap(pid) => write!(
+                f,
+                "process {pid} runs in a container that maps its users to others, and a JVM takes agents of its own user only: \
+                 copy anrscope into the container and run it there, with the pid that the process has inside"
+            ),
             Self::NoJvm(pid) => write!(
                 f,
                 "process {pid} is no JVM (it has not loaded libjvm.so): name the pid of java itself"
@@ -96,8 +112,14 @@ impl fmt::Display for AttachError {
             ),
             Self::Silent(pid) => write!(
                 f,
-                "process {pid} does not answer: it may be stopped, or its /tmp may be read-only; try it again, or start the \
-                 program with anrscope jvm"
+                "process {pid} does not answer: it may be stopped; try it again, or start the program with anrscope jvm"
+            ),
+            Self::Path(error) => error.fmt(f),
+            Self::OtherPeer(pid, path, peer) => write!(
+                f,
+                "process {peer} listens on {}, the socket of process {pid}, and nothing was sent to it: end that process and \
+                 remove the socket",
+                path.display()
             ),
             Self::Connection(pid, error) => write!(f, "cannot talk to process {pid}: {error}: try it again"),
             Self::NoAnswer(pid) => {
@@ -115,6 +137,12 @@ impl fmt::Display for AttachError {
 
 impl std::error::Error for AttachError {}
 
+impl From<PathError> for AttachError {
+    fn from(error: PathError) -> Self {
+        Self::Path(error)
+    }
+}
+
 impl Target {
     /// Examines a process.
     ///
@@ -122,17 +150,24 @@ impl Target {
     /// Why no agent can be loaded into it.
     pub fn find(pid: u32) -> Result<Self, AttachError> {
         let read = |name: &str| fs::read(format!("/proc/{pid}/{name}"));
+        let text = |name: &str| read(name).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        // In another user namespace, the process's own user may be refused too.
+        let has_our_users = || fs::read("/proc/self/uid_map").ok() == read("uid_map").ok();
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => AttachError::NoProcess(pid),
             _ if error.raw_os_error() == Some(libc_esrch()) => AttachError::NoProcess(pid),
+            _ if !has_our_users() => AttachError::OtherUserMap(pid),
             _ => AttachError::Unreadable(pid, error),
         };
-        let status = String::from_utf8_lossy(&read("status").map_err(failed)?).into_owned();
+        let (status, stat) = (text("status").map_err(failed)?, text("stat").map_err(failed)?);
         let user = effective_uid(&status);
         if let Some(uid) = user.filter(|uid| *uid != nix::unistd::geteuid().as_raw()) {
-            return Err(AttachError::OtherUser(pid, uid));
+            return Err(match has_our_users() {
+                true => AttachError::OtherUser(pid, uid),
+                false => AttachError::OtherUserMap(pid),
+            });
         }
-        let maps = String::from_utf8_lossy(&read("maps").map_err(failed)?).into_owned();
+        let maps = text("maps").map_err(failed)?;
         if has_library(&maps, "libj9vm") {
             return Err(AttachError::OtherJvm(pid, "OpenJ9"));
         }
@@ -144,13 +179,16 @@ impl Target {
         if has_word(&command, FORBIDS) {
             return Err(AttachError::Forbidden(pid, FORBIDS));
         }
-        let stat = String::from_utf8_lossy(&read("stat").map_err(failed)?).into_owned();
-        Ok(Self {
+        let root = Path::new("/proc").join(pid.to_string()).join("root");
+        let this = Self {
             pid,
             inner_pid: inner_pid(&status).unwrap_or(pid),
             started: started(&stat).unwrap_or(0),
             catches_quit: catches_quit(&status),
-        })
+            root: Dir::open(&root, Path::new("/"), pid).map_err(failed)?,
+        };
+        // Otherwise the root may be that of a later process with the same pid.
+        if this.is_alive() { Ok(this) } else { Err(AttachError::NoProcess(pid)) }
     }
 
     /// Its pid.
@@ -187,11 +225,18 @@ impl Target {
         started(&stat) == Some(self.started) && !is_zombie
     }
 
-    /// The place from here of a path in its mount namespace.
-    #[must_use]
-    pub fn path(&self, inside: &Path) -> PathBuf {
-        let root = PathBuf::from(format!("/proc/{}/root", self.pid));
-        root.join(inside.strip_prefix("/").unwrap_or(inside))
+    /// Opens its `/tmp`.
+    ///
+    /// # Errors
+    /// If there is none inside its root.
+    pub fn tmp(&self) -> Result<Dir, PathError> {
+        self.root.tmp()
+    }
+
+    /// Opens its working directory.
+    pub(super) fn working_directory(&self) -> io::Result<Dir> {
+        let here = Path::new("/proc").join(self.pid.to_string()).join("cwd");
+        Dir::open(&here, &fs::read_link(&here)?, self.pid)
     }
 
     /// A library that it has loaded, by its file's name. `None` if it has none of that name.
@@ -199,15 +244,21 @@ impl Target {
     pub fn loaded(&self, name: &str) -> Option<Loaded> {
         let maps = fs::read(format!("/proc/{}/maps", self.pid)).ok()?;
         let maps = String::from_utf8_lossy(&maps).into_owned();
-        let path = library_path(&maps, name)?;
-        Some(match path.strip_suffix(" (deleted)") {
-            Some(path) => Loaded { path: path.into(), is_removed: true },
-            None => Loaded { path: path.into(), is_removed: false },
-        })
+        let root = fs::read_link(format!("/proc/{}/root", self.pid)).ok()?;
+        Some(loaded(Path::new(library_path(&maps, name)?), &root))
     }
 
-    /// Loads the library, unless it is loaded, and calls its `Agent_OnAttach` with these options. The path is one in the
-    /// target's mount namespace.
+    /// The JVM's version, such as 17. `None` if it does not say it in a form that is known.
+    ///
+    /// # Errors
+    /// If the JVM does not listen or answer.
+    pub fn version(&self) -> Result<Option<u32>, AttachError> {
+        protocol::listen(self, self.catches_quit)?;
+        protocol::version(self)
+    }
+
+    /// Loads the library, unless it is loaded, and calls its `Agent_OnAttach` with these options. The path is one that the
+    /// target sees.
     ///
     /// # Errors
     /// If the JVM does not listen, cannot load it, or the agent returns a number other than 0.
@@ -260,6 +311,18 @@ fn started(stat: &str) -> Option<u64> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
+/// The library at a path of `maps`, which like `root` is one of this process's own root, or of the mount namespace if the target
+/// has another.
+fn loaded(path: &Path, root: &Path) -> Loaded {
+    let bytes = path.as_os_str().as_bytes();
+    let kept = bytes.strip_suffix(b" (deleted)");
+    let path = Path::new(OsStr::from_bytes(kept.unwrap_or(bytes)));
+    match path.strip_prefix(root) {
+        Ok(inside) => Loaded { path: Path::new("/").join(inside), is_removed: kept.is_some() },
+        Err(_) => Loaded { path: path.to_owned(), is_removed: true },
+    }
+}
+
 fn library_path<'a>(maps: &'a str, name: &str) -> Option<&'a str> {
     // The path is the sixth field, and may have blanks.
     let path = |line: &'a str| line.find('/').map(|at| &line[at..]);
@@ -287,6 +350,20 @@ mod tests {
                     90-91 r-xp 0 08:01 1 /tmp/x/libanrscope.so (deleted)\n";
         assert_eq!(library_path(maps, "libjvm.so"), Some("/usr/lib/j v/libjvm.so"));
         assert!(!has_library(maps, "libj9vm") && has_library(maps, "libanrscope.so"));
+    }
+
+    #[test]
+    fn a_librarys_path_is_the_one_that_the_target_sees() {
+        for (path, root, inside, is_removed) in [
+            ("/tmp/x/lib.so", "/", "/tmp/x/lib.so", false),
+            ("/tmp/x/lib.so (deleted)", "/", "/tmp/x/lib.so", true),
+            ("/srv/root/tmp/x/lib.so", "/srv/root", "/tmp/x/lib.so", false),
+            // Loaded before its chroot.
+            ("/srv/roots/x/lib.so", "/srv/root", "/srv/roots/x/lib.so", true),
+        ] {
+            let expected = Loaded { path: inside.into(), is_removed };
+            assert_eq!(loaded(Path::new(path), Path::new(root)), expected, "{path} in {root}");
+        }
     }
 
     #[test]

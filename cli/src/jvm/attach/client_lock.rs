@@ -3,13 +3,15 @@
 //! The file `client.lock` of the process's directory is locked as long as an attachment lasts (man 2 flock), and has the pid of
 //! `anrscope attach` in it. The kernel releases the lock if that is killed. The agent waits for this, and restores the classes.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::ffi::OsStr;
+use std::fs::{File, TryLockError};
+use std::io::{self, Read, Seek};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use jvm_agent::client::Dir;
+
+use super::open_text;
 
 /// The file's name.
 pub(super) const NAME: &str = "client.lock";
@@ -26,16 +28,13 @@ pub(super) struct ClientLock {
 }
 
 impl ClientLock {
-    /// Locks the file in `dir`, and notes this process in it; `pid` is the recorded process.
+    /// Locks the file in `dir`; `pid` is the recorded process.
     ///
     /// # Errors
-    /// If another process has it, or it cannot be written.
-    pub(super) fn take(dir: &Path, pid: u32) -> anyhow::Result<Self> {
-        let path = dir.join(NAME);
-        let failed = || format!("cannot lock {}", path.display());
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let mut file = options.open(&path).with_context(failed)?;
+    /// If another process has it, or it cannot be opened.
+    pub(super) fn take(dir: &Dir, pid: u32) -> anyhow::Result<Self> {
+        let failed = || format!("cannot lock {}", dir.path().join(NAME).display());
+        let mut file = dir.write(OsStr::new(NAME))?;
         let begun = Instant::now();
         loop {
             match file.try_lock() {
@@ -51,27 +50,22 @@ impl ClientLock {
             }
         }
         let killed = noted(&mut file);
-        let mut this = Self { file, killed };
-        this.note(&std::process::id().to_string()).with_context(failed)?;
-        Ok(this)
+        Ok(Self { file, killed })
+    }
+
+    /// Notes this process as the one that attaches. If it is killed from now on, the next attachment says so.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(super) fn begins(&mut self) -> io::Result<()> {
+        open_text::replace(&mut self.file, &std::process::id().to_string())
     }
 
     /// Notes that the attachment has ended in order. The lock is released when this is dropped.
     pub(super) fn has_ended(&mut self) {
         // Otherwise the next attachment says that this one was killed.
-        let _ = self.note("");
+        let _ = open_text::replace(&mut self.file, "");
     }
-
-    fn note(&mut self, text: &str) -> std::io::Result<()> {
-        self.file.set_len(0)?;
-        self.file.rewind()?;
-        self.file.write_all(text.as_bytes())
-    }
-}
-
-/// Whether no attachment lasts that uses the directory.
-pub(super) fn is_free(dir: &Path) -> bool {
-    File::open(dir.join(NAME)).map_or(true, |file| file.try_lock().is_ok())
 }
 
 /// The pid in the file.
@@ -84,23 +78,26 @@ fn noted(file: &mut File) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::scratch::Scratch;
 
     #[test]
     fn one_process_has_the_lock_and_one_that_was_killed_is_known() {
         let scratch = Scratch::new();
-        assert!(is_free(scratch.path()));
-        let first = ClientLock::take(scratch.path(), 7).unwrap();
+        let dir = Dir::open(scratch.path(), Path::new("/tmp/x"), 7).unwrap();
+        let mut first = ClientLock::take(&dir, 7).unwrap();
         assert_eq!(first.killed, None);
-        assert!(!is_free(scratch.path()));
-        let refused = ClientLock::take(scratch.path(), 7).unwrap_err().to_string();
+        first.begins().unwrap();
+        let refused = ClientLock::take(&dir, 7).unwrap_err().to_string();
         assert!(refused.contains(&format!("(pid {}) records process 7", std::process::id())), "{refused}");
         drop(first);
-        let mut second = ClientLock::take(scratch.path(), 7).unwrap();
+        let mut second = ClientLock::take(&dir, 7).unwrap();
         assert_eq!(second.killed, Some(std::process::id()));
+        second.begins().unwrap();
         second.has_ended();
         drop(second);
-        assert_eq!(ClientLock::take(scratch.path(), 7).unwrap().killed, None);
+        assert_eq!(ClientLock::take(&dir, 7).unwrap().killed, None);
     }
 }

@@ -21,7 +21,8 @@ Examples:
     anrscope attach 4711 --for 10s -o slow.pftrace
 
 Which process: one of the same user, by the pid of java itself. No JDK is needed. Refused are processes that are no
-HotSpot JVM, and those started with -XX:+DisableAttachMechanism. Java 21 and later print a warning about the
+HotSpot JVM, and those started with -XX:+DisableAttachMechanism. A process in a container or a chroot has its files
+there. If its users are mapped to others, run anrscope in the container. Java 21 and later print a warning about the
 agent on the program's stderr, unless it was started with -XX:+EnableDynamicAgentLoading.
 
 Recorded: calls that begin while the program is recorded. A method that runs already, such as main, is not in the

@@ -1,9 +1,10 @@
 //! One attachment: starts the agent, waits, stops it, and exports the recording.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -12,17 +13,17 @@ use exporter::open_recording;
 use exporter::profile::Profile;
 use instrumenter::live::Live;
 use jvm_agent::Settings;
-use jvm_agent::client::{AttachError, Target};
+use jvm_agent::client::{AttachError, Dir, Target};
 use nix::sys::statvfs::statvfs;
 
 use super::Options;
 use super::client_lock::ClientLock;
 use super::interrupts::Interrupts;
+use super::open_text;
 use super::place::Place;
 use super::settings::{self, Agreed};
 use super::thread_dump::ThreadDump;
 use crate::export;
-use crate::jvm::java;
 use crate::jvm::notices::{Notices, shell_word, size};
 use crate::jvm::run_maps::RunMaps;
 use crate::jvm::saved::Beside;
@@ -30,6 +31,7 @@ use crate::jvm::traced::{buffer_in, recordings_in};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::recordings::{MAP_NAME, MethodMaps, Recordings};
+use crate::scratch::Scratch;
 use crate::terminal::counted;
 
 /// How often the end is checked for.
@@ -55,11 +57,12 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Live::check(&options.recording.instrumenter()?)?;
     let mut session = Session::prepare(target, options, notices)?;
     let interrupts = Interrupts::catch()?;
-    if session.warns() {
+    let warned = session.warns();
+    if let Ok(true) = warned {
         notices.line("the JVM will print a warning about the agent on the program's stderr (JEP 451)");
     }
     let (began, before) = (Instant::now(), boottime());
-    if let Err(error) = session.command("start") {
+    if let Err(error) = warned.and_then(|_| session.command("start")) {
         // Nothing is left that the next attachment would have to know.
         session.lock.has_ended();
         return Err(error);
@@ -98,12 +101,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 /// The agent in one process.
 struct Session {
     target: Target,
-    /// In the target's mount namespace.
     place: Place,
-    /// The process's directory as it is seen from here, also when the process has ended.
-    dir: PathBuf,
-    /// Keeps `dir` valid.
-    _open: File,
+    /// For paths from here to what the agent writes.
+    scratch: Scratch,
     lock: ClientLock,
     /// Buffer size for events, bytes.
     buffer: u64,
@@ -119,52 +119,78 @@ struct Span {
 impl Session {
     fn prepare(target: Target, options: &Options, notices: Notices) -> anyhow::Result<Self> {
         let place = Place::prepare(&target)?;
-        let (dir, open) =
-            from_here(&target, &place.dir).with_context(|| format!("cannot read {}", place.dir.display()))?;
-        let lock = ClientLock::take(&dir, options.pid)?;
+        let dir = &place.dir;
+        let mut lock = ClientLock::take(dir, options.pid)?;
         if let Some(killed) = lock.killed {
             notices.line(format_args!(
                 "the anrscope attach before this one (pid {killed}) was ended before it had restored the classes; the agent did"
             ));
         }
-        let file = dir.join(settings::FILE);
+        // What is read of it and what is written are one file.
+        let mut file = dir.write(OsStr::new(settings::FILE))?;
+        let path = dir.path().join(settings::FILE);
         // Without a recording, an earlier attempt has failed.
-        let is_first = recordings_in(&dir)?.is_empty();
-        let earlier = if is_first { None } else { Settings::read(&file).ok() };
-        let buffer = options.recording.buffer.map_or_else(|| buffer_in(&dir, None), Ok)?;
+        let is_first = !dir.names()?.iter().any(|name| is_recording(name));
+        let read = || Settings::parse(&path, &open_text::read(&file).ok()?).ok();
+        let earlier = if is_first { None } else { read() };
+        let buffer = options.recording.buffer.map_or_else(|| buffer_in(&dir.here(), None), Ok)?;
         if is_first {
-            has_room(&dir, &place.dir, buffer)?;
+            has_room(dir, buffer)?;
         }
         let Agreed { settings, buffer, warnings } =
-            settings::agree(&dir, &place.dir, &options.recording, buffer, earlier)?;
+            settings::agree(dir, &options.recording, buffer, earlier)?;
         for warning in warnings {
             notices.line(format_args!("warning: {warning}"));
         }
-        fs::write(&file, settings.text()?).with_context(|| format!("cannot write {}", file.display()))?;
-        Ok(Self { target, place, dir, _open: open, lock, buffer })
+        open_text::replace(&mut file, &settings.text()?)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        let scratch = Scratch::create()
+            .context("cannot create a temporary directory: set TMPDIR to one that can be written")?;
+        lock.begins().with_context(|| format!("cannot write to {}", dir.path().display()))?;
+        Ok(Self { target, place, scratch, lock, buffer })
     }
 
-    /// Whether the JVM prints a warning.
-    fn warns(&self) -> bool {
-        let launcher = fs::read_link(format!("/proc/{}/exe", self.target.pid()));
-        let version = launcher.ok().and_then(|launcher| java::version_of(&self.target.path(&launcher)));
-        version.is_some_and(|version| version >= WARNS_FROM)
+    /// Returns true if the JVM will print a warning.
+    fn warns(&self) -> anyhow::Result<bool> {
+        Ok(self.target.loaded(crate::embedded::LIBRARY_NAME).is_none()
             && !self.target.was_started_with(ALLOWS_AGENTS)
-            && self.target.loaded(crate::embedded::LIBRARY_NAME).is_none()
+            && self.target.version()?.is_some_and(|version| version >= WARNS_FROM))
     }
 
     /// Has the agent obey a command.
     fn command(&self, name: &str) -> anyhow::Result<()> {
-        let error_file = self.dir.join(format!("{}.error", settings::FILE));
-        let _ = fs::remove_file(&error_file);
-        let options = format!("{name}={}", self.place.dir.join(settings::FILE).display());
+        let dir = &self.place.dir;
+        let error_file = format!("{}.error", settings::FILE);
+        let _ = fs::remove_file(dir.here().join(&error_file));
+        let options = format!("{name}={}", dir.path().join(settings::FILE).display());
         match self.target.load(&self.place.library, &options) {
-            Err(AttachError::Agent(pid, number)) => match fs::read_to_string(&error_file) {
-                Ok(why) => bail!("process {pid} cannot be recorded: {why}"),
-                Err(_) => Err(AttachError::Agent(pid, number).into()),
-            },
+            Err(AttachError::Agent(pid, number)) => {
+                let why = dir.read(OsStr::new(&error_file))?;
+                match why.and_then(|file| open_text::read(&file).ok()) {
+                    Some(why) => bail!("process {pid} cannot be recorded: {why}"),
+                    None => Err(AttachError::Agent(pid, number).into()),
+                }
+            }
             result => Ok(result?),
         }
+    }
+
+    /// Makes links in `scratch` to the recording and its maps, which are opened and checked here once: what is in the process's directory
+    /// may be exchanged at any time. They lead there as long as the result lives.
+    fn links(&self) -> anyhow::Result<Vec<File>> {
+        let dir = &self.place.dir;
+        let mut open = Vec::new();
+        for name in dir.names()? {
+            if !is_recording(&name) && !RunMaps::has(&name) {
+                continue;
+            }
+            let Some(file) = dir.read(&name)? else { continue };
+            let from = self.scratch.path().join(name);
+            symlink(format!("/proc/self/fd/{}", file.as_raw_fd()), &from)
+                .with_context(|| format!("cannot create {}", from.display()))?;
+            open.push(file);
+        }
+        Ok(open)
     }
 
     /// Exports and saves the recording, and prints the summary.
@@ -176,20 +202,22 @@ impl Session {
         threads: Option<anyhow::Result<ThreadDump>>,
         notices: Notices,
     ) -> anyhow::Result<()> {
-        let found = recordings_in(&self.dir)?;
+        let dir = self.scratch.path();
+        let _open = self.links()?;
+        let found = recordings_in(dir)?;
         let (recording, _) = found.into_iter().next().with_context(|| {
             format!(
                 "process {} has written no recording to {}: its stderr says why",
                 self.target.pid(),
-                self.place.dir.display()
+                self.place.dir.path().display()
             )
         })?;
         let (start, map_id) = {
             let opened = open_recording(&recording)?;
             (opened.header().start.boottime, opened.header().map_id)
         };
-        let map = self.dir.join(MAP_NAME);
-        let maps = RunMaps::read(&self.dir).with_context(|| format!("cannot read {}", self.dir.display()))?;
+        let map = dir.join(MAP_NAME);
+        let maps = RunMaps::read(dir).with_context(|| format!("cannot read {}", dir.display()))?;
         let map = maps.of(map_id).unwrap_or(&map).to_owned();
         let recordings = beside.keep(&[(recording, map.clone())])?;
         let opened = Recordings::open(&recordings, &mut MethodMaps::new(None, None)?)?;
@@ -237,32 +265,25 @@ impl Notices {
     }
 }
 
-/// Checks that a recording fits into `dir`, which is `inside` for the target. In the process it would be too late.
-fn has_room(dir: &Path, inside: &Path, buffer: u64) -> anyhow::Result<()> {
-    let free = statvfs(dir).map_or(u64::MAX, |of| of.blocks_available().saturating_mul(of.fragment_size()));
+fn is_recording(name: &OsStr) -> bool {
+    Path::new(name).extension().is_some_and(|end| end == "anrscope")
+}
+
+/// Checks that a recording fits into `dir`. In the process it would be too late.
+fn has_room(dir: &Dir, buffer: u64) -> anyhow::Result<()> {
+    let free =
+        statvfs(&dir.here()).map_or(u64::MAX, |of| of.blocks_available().saturating_mul(of.fragment_size()));
     // Names, tables and the method map are beside the buffer.
     let needed = buffer + buffer / 8 + (1 << 20);
     if free < needed {
         bail!(
             "{} has {} free, and a recording needs {}: make room there, or choose a smaller --buffer",
-            inside.display(),
+            dir.path().display(),
             size(free),
             size(needed)
         );
     }
     Ok(())
-}
-
-/// The path from here of a directory in the target's mount namespace, and what keeps it valid when the target ends.
-fn from_here(target: &Target, inside: &Path) -> std::io::Result<(PathBuf, File)> {
-    let open = File::open(target.path(inside))?;
-    let identity = |meta: &fs::Metadata| (meta.dev(), meta.ino());
-    let dir = match fs::metadata(inside) {
-        // The target has this process's file system.
-        Ok(meta) if identity(&meta) == identity(&open.metadata()?) => inside.to_owned(),
-        _ => PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd())),
-    };
-    Ok((dir, open))
 }
 
 /// CLOCK_BOOTTIME, ns: the clock of recordings.

@@ -1,11 +1,14 @@
 //! The settings of an attachment. Rules and waits are those of each; the recorder's properties are those of the first, since a
 //! process has one recorder.
 
-use std::fs;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use jvm_agent::Settings;
+use jvm_agent::client::Dir;
 
 use super::client_lock;
 use crate::jvm::agent_settings;
@@ -27,24 +30,27 @@ pub(super) struct Agreed {
     pub(super) warnings: Vec<String>,
 }
 
-/// Settings for the agent; it sees `dir` at the path `inside`. `earlier` are those of the attachment that started the recorder, and
+/// Settings for the agent in a process with this directory. `earlier` are those of the attachment that started the recorder, and
 /// `buffer` the size that a first one would take, bytes.
 ///
 /// # Errors
 /// If a file cannot be copied to where the agent reads it.
 pub(super) fn agree(
-    dir: &Path,
-    inside: &Path,
+    dir: &Dir,
     recording: &Recording,
     buffer: u64,
     earlier: Option<Settings>,
 ) -> anyhow::Result<Agreed> {
+    let inside = dir.path();
     let name = inside.to_str().context("the directory's name is not UTF-8")?;
     // The process may have another file system.
     let copied = |file: &Path, name: &str| -> anyhow::Result<PathBuf> {
-        let to = dir.join(name);
-        fs::copy(file, &to).with_context(|| format!("cannot copy {} to {}", file.display(), to.display()))?;
-        Ok(inside.join(name))
+        let to = inside.join(name);
+        let failed = || format!("cannot copy {} to {}", file.display(), to.display());
+        let mut copy = dir.write(OsStr::new(name))?;
+        copy.set_len(0).with_context(failed)?;
+        io::copy(&mut File::open(file).with_context(failed)?, &mut copy).with_context(failed)?;
+        Ok(to)
     };
     let mut properties = vec![("anrscope.dir".to_owned(), name.to_owned())];
     properties.extend(properties::settings(recording, buffer, |_| false));
@@ -106,6 +112,8 @@ fn bytes(words: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use jvm_agent::Waits;
 
     use super::*;
@@ -116,10 +124,10 @@ mod tests {
     fn the_recorder_stays_as_the_first_attachment_chose_it() {
         let scratch = Scratch::new();
         let rules = scratch.file("own.rules", b"exclude class a.B\n");
-        let inside = Path::new("/tmp/inside");
+        let dir = Dir::open(scratch.path(), Path::new("/tmp/inside"), 7).unwrap();
         let agree = |recording: &Recording, earlier| {
             let buffer = recording.buffer.unwrap_or(1 << 26);
-            agree(scratch.path(), inside, recording, buffer, earlier).unwrap()
+            agree(&dir, recording, buffer, earlier).unwrap()
         };
         let first = Recording { resolution: Some(Resolution::Exact), ..Recording::default() };
         let first = agree(&first, None);
