@@ -10,6 +10,7 @@ use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use nix::errno::Errno;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, mmap_anonymous};
 use trace_format::layout::{self, BLOCK_LEN, Region, Sizes, header};
 
@@ -73,7 +74,8 @@ impl Mapping {
         // The lock ends with the process: a later process sees that this one writes no more. A process of the
         // app that checks the file just now is waited for. File systems without locks work too.
         // SAFETY: flock takes a descriptor that is open and touches no memory.
-        unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) };
+        let lock = || Errno::result(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) });
+        while lock() == Err(Errno::EINTR) {}
         let made = Self::map_file(&file, fixed).and_then(|base| Ok((base, OwnFile::new(file)?)));
         let (base, file) = made.inspect_err(|_| {
             // An empty recording would only confuse.
@@ -88,11 +90,16 @@ impl Mapping {
         let length = length.ok_or(io::ErrorKind::InvalidInput)?;
         // 31 bits on 32-bit systems.
         let size = libc::off_t::try_from(fixed).map_err(|_| io::ErrorKind::FileTooLarge)?;
-        match nix::fcntl::posix_fallocate(file, 0, size) {
-            // Where the file system cannot allocate (some FUSE ones), writing does.
-            Err(nix::Error::EOPNOTSUPP | nix::Error::EINVAL | nix::Error::ENOSYS) => {
-                write_zeros(file, fixed)?
+        // A handler may run on this thread meanwhile, and may end the call (man 3 posix_fallocate).
+        let allocated = loop {
+            match nix::fcntl::posix_fallocate(file, 0, size) {
+                Err(Errno::EINTR) => {}
+                other => break other,
             }
+        };
+        match allocated {
+            // Where the file system cannot allocate (some FUSE ones), writing does.
+            Err(Errno::EOPNOTSUPP | Errno::EINVAL | Errno::ENOSYS) => write_zeros(file, fixed)?,
             other => other?,
         }
         let base = reserve(length, ProtFlags::PROT_NONE)?;
