@@ -18,7 +18,7 @@ use exporter::{FileSource, Report};
 use instrumenter::live::Live;
 use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::statvfs::{FsFlags, statvfs};
-use trace_format::Header;
+use trace_format::{Header, ReadError, Source as _};
 
 use super::child::{Supervisor, exit_code};
 use super::java::{self, Java};
@@ -284,7 +284,7 @@ impl Run {
         // An agent records from the start, whether or not there is a class to trace.
         let is_empty = matches!(way, Way::Agent(_)) && ended.traced != Some(true);
         if found.is_empty() || is_empty {
-            self.explain_empty_recording(ended, notices);
+            self.explain_empty_recording(way, ended, notices);
             return Ok(());
         }
         if !self.earlier.is_empty() {
@@ -344,7 +344,7 @@ impl Run {
         recordings.into_iter().map(pair).collect()
     }
 
-    fn explain_empty_recording(&self, ended: &Ended, notices: Notices) {
+    fn explain_empty_recording(&self, way: &Way, ended: &Ended, notices: Notices) {
         let dir = self.dir.display();
         let noexec = statvfs(&self.dir).is_ok_and(|of| of.flags().contains(FsFlags::ST_NOEXEC));
         match ended.traced {
@@ -353,13 +353,17 @@ impl Run {
             Some(false) => notices.line(
                 "nothing was recorded: the program loaded no traced class, or recording was switched off",
             ),
+            // An agent that has traced methods has the recorder with it, which creates the file or says why it cannot.
+            _ if matches!(way, Way::Agent(_)) && ended.traced == Some(true) => notices.line(
+                "nothing was recorded: the recording was deleted while it was written, or a line above says why it could not be created",
+            ),
             _ if noexec => notices.line(format_args!(
                 "nothing was recorded: {dir} is mounted noexec, so the library cannot be loaded from it: choose another \
                  directory with TMPDIR or --keep"
             )),
             _ => notices.line(format_args!(
-                "nothing was recorded: recording was switched off, no traced method ran, or the library could not be \
-                 loaded from {dir}"
+                "nothing was recorded: recording was switched off, no traced method ran, the recording was deleted while it was \
+                 written, or the library could not be loaded from {dir}"
             )),
         }
     }
@@ -376,10 +380,21 @@ impl Way {
 }
 
 /// The header of a recording. The rest of it may be large, and mostly unused.
-fn header(recording: &Path) -> anyhow::Result<Header> {
+///
+/// # Errors
+/// If it cannot be read, or has lost a part: a recorder creates its file in full length.
+pub(super) fn header(recording: &Path) -> anyhow::Result<Header> {
     let cannot_read = || format!("cannot read {}", recording.display());
     let source = FileSource::open(recording).with_context(cannot_read)?;
-    Header::of(&source).with_context(cannot_read)
+    match Header::of(&source) {
+        Ok(header) if header.sections_at <= source.len() => Ok(header),
+        Ok(_) | Err(ReadError::TooShort { .. } | ReadError::NotARecording) => bail!(
+            "the recording was cut short or overwritten while it was written: {} has {} left",
+            recording.display(),
+            counted(usize::try_from(source.len()).unwrap_or(usize::MAX), "byte")
+        ),
+        Err(error) => Err(error).with_context(cannot_read),
+    }
 }
 
 /// Compacts a recording, and names a map that is not the directory's after it.

@@ -1,4 +1,4 @@
-//! `anrscope attach` and a target in a chroot: whoever rules there, and whoever shares its `/tmp`, gains nothing outside.
+//! `anrscope attach` and a target in a chroot: code there, and another user of its `/tmp`, gain nothing outside.
 //!
 //! The chroot needs no mount, so that these tests run in a container without privileges too.
 
@@ -143,7 +143,7 @@ fn links_and_pipes_among_its_files_are_refused_and_files_outside_stay() {
         fs::remove_file(place.join(name)).unwrap();
         assert_eq!(fs::read(&host).unwrap(), b"mine", "{name}");
     }
-    // This end of the pipe takes what would be written, so that nobody would wait.
+    // This end of the pipe takes what would be written, so that no writer would wait.
     for name in ["agent.settings", "client.lock"] {
         free(name);
         let pipe = place.join(name);
@@ -220,7 +220,7 @@ fn a_socket_that_is_not_the_jvms_gets_no_command() {
         listener.set_nonblocking(true).unwrap();
         listener
     };
-    let nobody_came = |listener: UnixListener| {
+    let no_client_came = |listener: UnixListener| {
         assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
         fs::remove_file(&path).unwrap();
     };
@@ -228,7 +228,7 @@ fn a_socket_that_is_not_the_jvms_gets_no_command() {
     // Readable and writable by all, as in the attack.
     let listener = planted(0o777);
     attach(&directory, &program).failed(1, &[&named, "is open to other users (mode 777)", "remove it"]);
-    nobody_came(listener);
+    no_client_came(listener);
     // This process is of the same user, and not the JVM.
     let listener = planted(0o600);
     let says = format!("process {} listens on {named}", std::process::id());
@@ -236,7 +236,7 @@ fn a_socket_that_is_not_the_jvms_gets_no_command() {
     let (mut stream, _) = listener.accept().unwrap();
     stream.set_nonblocking(false).unwrap();
     assert_eq!(stream.read(&mut [0]).unwrap(), 0, "a command was sent");
-    nobody_came(listener);
+    no_client_came(listener);
     let link = directory.name("elsewhere");
     symlink(&link, &path).unwrap();
     attach(&directory, &program).failed(1, &[&named, "is a link", "remove it"]);
@@ -245,7 +245,7 @@ fn a_socket_that_is_not_the_jvms_gets_no_command() {
     chown(&path, Some(OTHER_USER), None).expect(ONLY_ROOT);
     let says = format!("{named} of process {pid} belongs to user {OTHER_USER}");
     attach(&directory, &program).failed(1, &[&says, &format!("have user {OTHER_USER} or root remove it")]);
-    nobody_came(listener);
+    no_client_came(listener);
     // So is the request that another user has put there.
     let request = root.join(format!("tmp/.attach_pid{pid}"));
     recorded(&directory, &mut program);

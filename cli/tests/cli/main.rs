@@ -30,6 +30,8 @@ mod jvm_programs;
 #[cfg(target_os = "linux")]
 mod jvm_rewrite;
 #[cfg(target_os = "linux")]
+mod jvm_signals;
+#[cfg(target_os = "linux")]
 mod maven;
 #[cfg(target_os = "linux")]
 mod merge;

@@ -1,6 +1,6 @@
 //! Directories and files of the target, opened so that nothing in them leads elsewhere.
 //!
-//! Whoever controls the target's container or chroot chooses what each name in it is. A path such as
+//! Code in the target's container or chroot chooses what each name in it is. A path such as
 //! `/proc/4711/root/tmp/x` is followed in the root of the process that opens it: if `x` is a link to `/etc/passwd`, that
 //! is the host's file. So nothing is opened by a path through the target's directories:
 //!
@@ -24,7 +24,7 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat, openat2};
 use nix::sys::stat::Mode;
 
-/// Tries of openat2, which fails with EAGAIN if names are moved meanwhile. Somebody could move them without end.
+/// Tries of openat2, which fails with EAGAIN if names are moved meanwhile, which a process could do without end.
 const TRIES: usize = 32;
 
 /// An open directory of a process.
@@ -49,7 +49,7 @@ pub enum PathError {
         /// What the system says.
         error: io::Error,
     },
-    /// Somebody else has put it there.
+    /// Another program or user has put it there.
     Foreign {
         /// The path.
         path: PathBuf,
@@ -157,7 +157,7 @@ impl Dir {
         Ok(Some(Self { file, path: self.path.join(name), pid: self.pid }))
     }
 
-    /// Opens a directory as [`Self::private`] does, and creates it before if there is none.
+    /// Opens a directory as [`Self::private`] does, and creates it before if it is missing.
     ///
     /// # Errors
     /// As there, or if it cannot be created.
@@ -176,7 +176,7 @@ impl Dir {
         self.reopen(name, OpenOptions::new().read(true))
     }
 
-    /// Opens a file in it for reading and writing, and creates it before if there is none. It keeps its content.
+    /// Opens a file in it for reading and writing, and creates it before if it is missing. It keeps its content.
     ///
     /// # Errors
     /// If it is not a regular file of this user with this name alone, or cannot be created.

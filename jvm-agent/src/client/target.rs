@@ -30,7 +30,7 @@ pub struct Target {
 pub struct Loaded {
     /// Its path as the process sees it.
     pub path: PathBuf,
-    /// True if no path leads the process to the file: it was removed, or lies outside its root.
+    /// True if no path leads the process to the file: it was removed, or is outside its root.
     pub is_removed: bool,
 }
 
@@ -228,7 +228,7 @@ impl Target {
     /// Opens its `/tmp`.
     ///
     /// # Errors
-    /// If there is none inside its root.
+    /// If its root has no such directory.
     pub fn tmp(&self) -> Result<Dir, PathError> {
         self.root.tmp()
     }

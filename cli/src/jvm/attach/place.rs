@@ -7,7 +7,7 @@
 //! The agent and the recorder stay in a process, so the directory does too; a later attachment to any process removes those
 //! of processes that have ended.
 //!
-//! Any user may take the name `anrscope-UID` first, and nobody else can remove what they put there. Then the directory is
+//! Any user may take the name `anrscope-UID` first, and only that user and root can remove what is there. Then the directory is
 //! `anrscope-UID.RANDOM`, which cannot be foreseen, and is found again as one of this user alone, or by the path of the agent in
 //! the process.
 
@@ -36,7 +36,7 @@ impl Place {
     /// Creates the directories of a process, and writes the agent.
     ///
     /// # Errors
-    /// If they cannot be written, or somebody else has put something there.
+    /// If they cannot be written, or another user has put something there.
     pub(super) fn prepare(target: &Target) -> anyhow::Result<Self> {
         let tmp = target.tmp()?;
         let own = OsString::from(format!("{}-{}", target.inner_pid(), target.started()));
@@ -76,7 +76,7 @@ impl<'a> Bases<'a> {
     fn of(tmp: &'a Dir) -> Result<Self, PathError> {
         let name = format!("anrscope-{}", nix::unistd::geteuid());
         let names = tmp.names()?.into_iter().filter(|of| is_base(of, &name));
-        // What others have put there is none.
+        // What other users have put there is left out.
         let found = names.filter_map(|of| tmp.private(&of).ok().flatten()).collect();
         Ok(Self { tmp, name, found })
     }
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_somebody_else_has_put_there_is_not_used() {
+    fn a_directory_of_another_user_is_not_used() {
         let scratch = Scratch::new();
         let tmp = tmp(&scratch);
         let usual = format!("anrscope-{}", nix::unistd::geteuid());
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_others_are_told_apart() {
+    fn names_of_other_users_and_programs_are_left_out() {
         for (name, is) in
             [("anrscope-1", true), ("anrscope-1.5f", true), ("anrscope-10", false), ("anrscope-1-0", false)]
         {

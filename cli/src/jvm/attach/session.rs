@@ -9,7 +9,6 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use exporter::open_recording;
 use exporter::profile::Profile;
 use instrumenter::live::Live;
 use jvm_agent::Settings;
@@ -27,7 +26,7 @@ use crate::export;
 use crate::jvm::notices::{Notices, shell_word, size};
 use crate::jvm::run_maps::RunMaps;
 use crate::jvm::saved::Beside;
-use crate::jvm::traced::{buffer_in, recordings_in};
+use crate::jvm::traced::{buffer_in, header, recordings_in};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::recordings::{MAP_NAME, MethodMaps, Recordings};
@@ -207,15 +206,14 @@ impl Session {
         let found = recordings_in(dir)?;
         let (recording, _) = found.into_iter().next().with_context(|| {
             format!(
-                "process {} has written no recording to {}: its stderr says why",
+                "process {} has no recording in {}: the recording was deleted while it was written, or the stderr of the process \
+                 says why it could not be created",
                 self.target.pid(),
                 self.place.dir.path().display()
             )
         })?;
-        let (start, map_id) = {
-            let opened = open_recording(&recording)?;
-            (opened.header().start.boottime, opened.header().map_id)
-        };
+        let header = header(&recording)?;
+        let (start, map_id) = (header.start.boottime, header.map_id);
         let map = dir.join(MAP_NAME);
         let maps = RunMaps::read(dir).with_context(|| format!("cannot read {}", dir.display()))?;
         let map = maps.of(map_id).unwrap_or(&map).to_owned();
