@@ -73,7 +73,8 @@ fn trace(bytes: &[u8], around: bool, totals: &mut Totals) -> Result<Vec<u8>, Box
     let read = Instant::now();
     let calls = dex.find_or_add_calls(METHOD_BEAT);
     let on = add_call_on(&mut dex);
-    let error = dex.find_or_add_type("Ljava/lang/VirtualMachineError;");
+    let errors = ["Ljava/lang/StackOverflowError;", "Ljava/lang/OutOfMemoryError;"]
+        .map(|error| dex.find_or_add_type(error));
     let this = dex.strings.iter().position(|string| &string[..] == b"this").map(|index| index as u32);
     let mut id = 0;
     let mut classes = std::mem::take(&mut dex.classes);
@@ -88,7 +89,7 @@ fn trace(bytes: &[u8], around: bool, totals: &mut Totals) -> Result<Vec<u8>, Box
             totals.candidates += 1;
             id += 1;
             let mut body = Body::read(code).map_err(|error| format!("{error:?}"))?;
-            let waits = Waits { sites: sites(&body, &dex, on), task: None, error };
+            let waits = Waits { sites: sites(&body, &dex, on), task: None, errors };
             match body.trace(&shape, id, calls, Exits::All, Some(&waits).filter(|_| around)) {
                 Ok(traced) => {
                     count(totals, &shape, traced);

@@ -30,9 +30,10 @@ pub fn dex(bytes: &[u8]) {
 
 fn trace_all(dex: &mut Dex<'_>) {
     let calls = dex.find_or_add_calls("Ldev/anrscope/MethodBeat;");
-    let [class, void, int, error] =
-        ["Ldev/anrscope/MethodBeat;", "V", "I", "Ljava/lang/VirtualMachineError;"]
-            .map(|descriptor| dex.find_or_add_type(descriptor));
+    let [class, void, int] =
+        ["Ldev/anrscope/MethodBeat;", "V", "I"].map(|descriptor| dex.find_or_add_type(descriptor));
+    let errors = ["Ljava/lang/StackOverflowError;", "Ljava/lang/OutOfMemoryError;"]
+        .map(|descriptor| dex.find_or_add_type(descriptor));
     let proto = dex.find_or_add_proto(void, &[int]);
     let lost = dex.find_or_add_method(class, "wr", proto);
     let mut classes = std::mem::take(&mut dex.classes);
@@ -54,7 +55,7 @@ fn trace_all(dex: &mut Dex<'_>) {
         // Around each instruction that throws.
         let throws = |at: &u32| body.instructions()[*at as usize].opcode().can_throw;
         let sites = (0..body.instructions().len() as u32).filter(throws).map(around).collect();
-        let waits = Waits { sites, task: None, error };
+        let waits = Waits { sites, task: None, errors };
         let waited = body.clone().trace(&shape, 0x1_2345, calls, Exits::All, Some(&waits)).is_ok();
         if body.trace(&shape, 0x1_2345, calls, Exits::All, Some(&waits).filter(|_| waited)).is_ok() {
             method.code = Some(MethodCode::Edited(Box::new(body)));

@@ -250,23 +250,26 @@ fn target(
 ) -> Result<(Target, u16), SkipReason> {
     const THROWABLE: &[u8] = b"java/lang/Throwable";
     const FRAMES: &[u8] = b"StackMapTable";
-    const ERROR: &[u8] = b"java/lang/VirtualMachineError";
-    let wanted: [&[u8]; 9] = [b"i", b"o", b"(I)V", call_class_name, THROWABLE, FRAMES, ERROR, b"lost", b"I"];
+    const OVERFLOW: &[u8] = b"java/lang/StackOverflowError";
+    const NO_MEMORY: &[u8] = b"java/lang/OutOfMemoryError";
+    let wanted: [&[u8]; 10] =
+        [b"i", b"o", b"(I)V", call_class_name, THROWABLE, FRAMES, OVERFLOW, NO_MEMORY, b"lost", b"I"];
     let found = class.pool.find_texts(wanted);
-    let mut texts = [0; 9];
+    let mut texts = [0; 10];
     for ((slot, text), found) in texts.iter_mut().zip(wanted).zip(found) {
         *slot = match found {
             Some(index) => index,
             None => pool.utf8(text)?,
         };
     }
-    let [i, o, descriptor, call_class, throwable, stack_map_name, error, lost, int] = texts;
+    let [i, o, descriptor, call_class, throwable, stack_map_name, overflow, no_memory, lost, int] = texts;
     let call_class = pool.class(call_class)?;
     let enter = pool.method(call_class, i, descriptor)?;
     let exit = pool.method(call_class, o, descriptor)?;
     let throwable = pool.class(throwable)?;
     let is_own = call_class_name == CALL_CLASS.as_bytes();
     let lost = if is_own { Some(pool.field(call_class, lost, int)?) } else { None };
-    let guard = GuardPool { lost, error: pool.class(error)? };
+    let errors = [pool.class(overflow)?, pool.class(no_memory)?];
+    let guard = GuardPool { lost, errors, throwable };
     Ok((Target { enter, exit, throwable, stack_map_name, exits, guard }, call_class))
 }

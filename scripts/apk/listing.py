@@ -4,14 +4,15 @@ In a method that calls `i`, each `return` must stand directly behind a call of `
 try range that catches everything: else an end of the method could be missing in the recording. The second is not asked of a constructor that branches or
 catches before `i`, that is, before its call of super: what stands behind `i` may then run before it.
 
-The other inserted calls must lose what they throw: each is a range of its own, whose first clause takes a VirtualMachineError to
-its end, or behind the move of a result.
+The other inserted calls must lose the errors that they throw: each is a range of its own, whose first two clauses take these errors
+to its end, or behind the move of a result.
 """
 import collections, re
 
 ENTER, EXIT = b"Ldev/anrscope/MethodBeat;.i:(I)V", b"Ldev/anrscope/MethodBeat;.o:(I)V"
 OTHERS = re.compile(rb"Ldev/anrscope/MethodBeat;\.(?:wb|we|wr|wt|c):")
-ERROR = re.compile(rb"^\s+Ljava/lang/VirtualMachineError; -> 0x([0-9a-f]+)")
+CLAUSE = re.compile(rb"^\s+(\S+) -> 0x([0-9a-f]+)")
+ERRORS = [b"Ljava/lang/StackOverflowError;", b"Ljava/lang/OutOfMemoryError;"]
 INSTRUCTION = re.compile(rb"\|([0-9a-f]{4,}): (\S+)")
 NAME = re.compile(rb"^\s+name\s+: '(.*)'")
 RANGE = re.compile(rb"^\s+0x([0-9a-f]+) - 0x([0-9a-f]+)$")
@@ -29,8 +30,8 @@ class Listing:
         # Where `i` is called, and whether the code up to there is one straight line.
         self.enter, self.straight = None, True
         self.after_exit, self.invokes, self.inserted, self.ranges, self.caught = False, [], [], [], []
-        # The starts of ranges that lose a VirtualMachineError, and whether the next line is a range's first clause.
-        self.lost, self.first = set(), False
+        # The starts of ranges that lose the errors, and how many of them the last range has lost so far.
+        self.lost, self.clauses = set(), 0
 
     def line(self, line):
         instruction = INSTRUCTION.search(line)
@@ -40,14 +41,16 @@ class Listing:
             self.end()
         elif self.enter is not None:
             found = RANGE.match(line)
-            error = ERROR.match(line) if self.first else None
+            clause = CLAUSE.match(line)
             if found:
                 self.ranges.append((int(found[1], 16), int(found[2], 16)))
-            elif error and int(error[1], 16) - self.ranges[-1][1] in (0, 1):
-                self.lost.add(self.ranges[-1][0])
+                self.clauses = 0
+            elif clause and self.clauses < len(ERRORS) and clause[1] == ERRORS[self.clauses] and int(clause[2], 16) - self.ranges[-1][1] in (0, 1):
+                self.clauses += 1
+                if self.clauses == len(ERRORS):
+                    self.lost.add(self.ranges[-1][0])
             elif b"<any> ->" in line:
                 self.caught.append(self.ranges[-1])
-            self.first = found is not None
 
     def _instruction(self, at, name, line):
         if ENTER in line:

@@ -278,7 +278,7 @@ impl Run {
         let mut found: Vec<PathBuf> = found.into_iter().map(|(path, _)| path).collect();
         // The program's own recording first, then those of JVMs that it started with the same options.
         found.sort_by_cached_key(|path| {
-            let start = header(path).map_or(u64::MAX, |header| header.start.boottime);
+            let start = header(path, path).map_or(u64::MAX, |header| header.start.boottime);
             (start, path.clone())
         });
         // An agent records from the start, whether or not there is a class to trace.
@@ -337,7 +337,7 @@ impl Run {
             Way::Rewritten(_) => RunMaps::default(),
         };
         let pair = |recording: PathBuf| -> anyhow::Result<_> {
-            let own = maps.of(header(&recording)?.map_id);
+            let own = maps.of(header(&recording, &recording)?.map_id);
             let map = own.unwrap_or(way.map()).to_owned();
             Ok((recording, map))
         };
@@ -379,18 +379,18 @@ impl Way {
     }
 }
 
-/// The header of a recording. The rest of it may be large, and mostly unused.
+/// The header of a recording, which messages call `name`. The rest of it may be large, and mostly unused.
 ///
 /// # Errors
 /// If it cannot be read, or has lost a part: a recorder creates its file in full length.
-pub(super) fn header(recording: &Path) -> anyhow::Result<Header> {
-    let cannot_read = || format!("cannot read {}", recording.display());
+pub(super) fn header(recording: &Path, name: &Path) -> anyhow::Result<Header> {
+    let cannot_read = || format!("cannot read {}", name.display());
     let source = FileSource::open(recording).with_context(cannot_read)?;
     match Header::of(&source) {
         Ok(header) if header.sections_at <= source.len() => Ok(header),
         Ok(_) | Err(ReadError::TooShort { .. } | ReadError::NotARecording) => bail!(
             "the recording was cut short or overwritten while it was written: {} has {} left",
-            recording.display(),
+            name.display(),
             counted(usize::try_from(source.len()).unwrap_or(usize::MAX), "byte")
         ),
         Err(error) => Err(error).with_context(cannot_read),

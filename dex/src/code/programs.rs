@@ -346,15 +346,15 @@ pub(crate) enum Action {
 /// Calls of these methods do not count, and throw only in [`run_failing`].
 pub(crate) const QUIET: core::ops::Range<u32> = 100..110;
 
-/// What the quiet calls throw, and the type index of its class.
-pub(crate) const ERROR: u32 = 0x7E44;
+/// What the quiet calls throw, which are also the type indices of the classes.
+pub(crate) const ERRORS: [u32; 2] = [0x7E44, 0x7E45];
 
 /// Runs code: calls return and throw what their number among the calls decides.
 pub(crate) fn run(code: &Code<'_>, arguments: &[u32], seed: u32) -> Vec<Action> {
     run_failing(code, arguments, seed, &|_| false)
 }
 
-/// Runs code in which the quiet calls of some methods throw [`ERROR`].
+/// Runs code in which the quiet calls of some methods throw one of [`ERRORS`].
 pub(crate) fn run_failing(
     code: &Code<'_>,
     arguments: &[u32],
@@ -453,7 +453,7 @@ pub(crate) fn run_failing(
                 actions.push(Action::Call(index, list));
                 assert!(instruction.count <= code.outs as u8, "outs");
                 if QUIET.contains(&index) {
-                    thrown = fails(index).then_some(ERROR);
+                    thrown = fails(index).then_some(ERRORS[pc as usize % 2]);
                 } else {
                     calls += 1;
                     result = calls.wrapping_mul(0x9E37_79B1).wrapping_add(seed).rotate_left(7) >> 20;
@@ -467,7 +467,7 @@ pub(crate) fn run_failing(
                 |range: &&super::Try| range.start <= pc && pc < range.start + u32::from(range.length);
             let handler = code.tries.iter().find(covers).and_then(|range| {
                 let handler = &code.handlers[range.handler];
-                let class = if value == ERROR { ERROR } else { value % 4 };
+                let class = if ERRORS.contains(&value) { value } else { value % 4 };
                 let typed = handler.typed.iter().find(|(kind, _)| *kind == class).map(|(_, at)| *at);
                 typed.or(handler.catch_all)
             });

@@ -1,13 +1,13 @@
 //! The calls that tracing inserts: none of them may throw into the app.
 //!
 //! ```text
-//!     invoke-static {v4, v0} we      a handler for VirtualMachineError comes first, and leads to n
+//!     invoke-static {v4, v0} we      handlers for two errors come first, and lead to n
 //! n:  the app's next instruction
 //! ```
 //!
-//! This is no rule of ART. The recorder throws nothing but `VirtualMachineError`s (a full stack, a full heap), and a call that records
-//! something may lose its event in that case. So each such call must have a handler that drops the error and continues
-//! behind the call, with the registers as they were. `i` and `o` need none: `i` runs before the app's code in its method and
+//! This is no rule of ART. The recorder throws nothing but `StackOverflowError` and `OutOfMemoryError`, and a call that records
+//! something may lose its event in that case. So each such call must have handlers that drop these errors and continue
+//! behind the call, with the registers as they were. What else is thrown there is the app's. `i` and `o` need none: `i` runs before the app's code in its method and
 //! makes sure that `o` has stack.
 
 use crate::code::Code;
@@ -18,7 +18,7 @@ use crate::report::{Finding, Inserted, Severity};
 use crate::structure::Structure;
 
 const CLASS: &[u8] = b"Ldev/anrscope/MethodBeat;";
-const ERROR: &[u8] = b"Ljava/lang/VirtualMachineError;";
+const ERRORS: [&[u8]; 2] = [b"Ljava/lang/StackOverflowError;", b"Ljava/lang/OutOfMemoryError;"];
 const INVOKE_STATIC: [u8; 2] = [0x71, 0x77];
 /// Instructions on the way from a handler to where it continues: `move-exception` and a `goto`, or a few by other compilers.
 const MAX_STEPS: usize = 4;
@@ -44,7 +44,7 @@ pub(crate) fn check(file: &DexFile<'_>, code: &Code, structure: &Structure) -> (
             Some(b"wb" | b"we" | b"wr" | b"wt" | b"c") => findings.push(Finding {
                 severity: Severity::Inserted,
                 pc: Some(pc),
-                rule: "an inserted call can throw into the app",
+                rule: "an inserted call does not lose its two errors, and these alone",
                 detail: file.text(method.name),
             }),
             _ => {}
@@ -53,12 +53,19 @@ pub(crate) fn check(file: &DexFile<'_>, code: &Code, structure: &Structure) -> (
     (inserted, findings)
 }
 
-/// Returns whether the call at `pc` drops what it throws, and continues at `next` either way.
+/// Returns whether the call at `pc` drops the errors that it throws, and continues at `next` either way.
 fn is_covered(file: &DexFile<'_>, code: &Code, pc: u32, next: u32) -> bool {
-    let first = code.handlers_at(pc).first();
-    let error = |kind: u32| file.descriptor(kind) == Some(ERROR);
-    let Some(handler) = first.filter(|first| first.catches.is_some_and(error)) else { return false };
-    let mut at = handler.address;
+    let handlers = code.handlers_at(pc);
+    let mut expected = handlers.iter().zip(ERRORS);
+    handlers.len() >= ERRORS.len()
+        && expected.all(|(handler, error)| {
+            let is_error = handler.catches.is_some_and(|kind| file.descriptor(kind) == Some(error));
+            is_error && leads_to(code, handler.address, next)
+        })
+}
+
+/// Returns whether a handler does nothing on the way from `at` to `next`.
+fn leads_to(code: &Code, mut at: u32, next: u32) -> bool {
     for _ in 0..MAX_STEPS {
         if at == next {
             return true;

@@ -80,8 +80,12 @@ fn two_locks_that_may_be_one_fail_lock_verification() {
 fn inserted_calls_that_can_throw_are_found() {
     let report = verify(include_bytes!("data/inserted.dex")).expect("the tables are whole");
     let inserted = |name, call| (name, Severity::Inserted, call);
-    let expected =
-        [inserted("bare", "we"), inserted("caughtByTheApp", "wr"), inserted("continuesElsewhere", "wt")];
+    let expected = [
+        inserted("bare", "we"),
+        inserted("caughtByTheApp", "wr"),
+        inserted("continuesElsewhere", "wt"),
+        inserted("losesTheErrorsOfTheApp", "wr"),
+    ];
     assert_eq!(found(&report), expected);
     assert_eq!(report.inserted, Inserted { ends: 2, covered: 1 });
 }

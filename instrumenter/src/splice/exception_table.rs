@@ -54,19 +54,19 @@ impl Table {
         Ok(())
     }
 
-    /// Builds the table of `code` at its new positions. `error` is the class that the handlers of `guards` take.
+    /// Builds the table of `code` at its new positions. `errors` are the classes that the handlers of `guards` take.
     pub(crate) fn new(
-        (guards, error): (&[Row], u16),
+        (guards, errors): (&[Row], [u16; 2]),
         code: &Code<'_>,
         layout: &Layout,
         prelude: Option<&Prelude>,
         waited: &Waited<'_>,
         exit: Option<ExitHandler>,
     ) -> Result<Self, SkipReason> {
-        let rows = Vec::with_capacity(guards.len() + code.handlers.len() + 2);
+        let rows = Vec::with_capacity(guards.len() * 2 + code.handlers.len() + 2);
         let mut table = Self { rows, moved: Vec::new() };
         for guard in guards {
-            table.add_guard(*guard, error)?;
+            table.add_guard(*guard, errors)?;
         }
         table.add_throws(code, layout, waited)?;
         for row in &code.handlers {
@@ -86,9 +86,9 @@ impl Table {
         Ok(table)
     }
 
-    /// Adds the row of a guard whose calls no other row covers, or none before the last.
-    pub(crate) fn add_guard(&mut self, guard: Row, error: u16) -> Result<(), SkipReason> {
-        self.push(guard.start, guard.end, guard.handler, error)
+    /// Adds the rows of a guard whose calls no other row covers, or none before the last.
+    pub(crate) fn add_guard(&mut self, guard: Row, errors: [u16; 2]) -> Result<(), SkipReason> {
+        errors.into_iter().try_for_each(|error| self.push(guard.start, guard.end, guard.handler, error))
     }
 
     /// Adds rows from the throw at the end of each stub to its handler. They come first, because other rows that

@@ -7,16 +7,16 @@
 //!
 //! ```text
 //!      store what is on the stack in additional local variables
-//!      calls                           <- covered: VirtualMachineError goes to h
+//!      calls                           <- covered: StackOverflowError and OutOfMemoryError go to h
 //!      goto r
 //!   h: pop; lost = ..                  what is left out is noted where a reader would misunderstand it
 //!   r: load it again
 //! ```
 //!
-//! `VirtualMachineError` has the overflow, the lack of memory, and the fault of a mapped recording that was cut short. Any
-//! other exception is not ours: a `ThreadDeath` that another thread sends must reach the app. A handler clears the stack,
-//! which is why its contents are stored first. Nothing in a handler can throw: it makes no call, and the field that it stores
-//! to is one of a class that the call before it has initialized.
+//! These two errors are all that the recorder can throw. Any other exception is the app's, and must reach it: a `ThreadDeath`
+//! that another thread sends, or the `InternalError` that the JVM raises some instructions after the app has read a mapped
+//! file that was cut short. A handler clears the stack, which is why its contents are stored first. Nothing in a handler can
+//! throw: it makes no call, and the field that it stores to is one of a class that the call before it has initialized.
 
 use core::ops::Range;
 
@@ -45,8 +45,10 @@ pub(crate) enum Lost {
 pub(crate) struct GuardPool {
     /// The field `lost` of the class that is called; Matrix's class has none.
     pub(crate) lost: Option<u16>,
-    /// The class `java/lang/VirtualMachineError`.
-    pub(crate) error: u16,
+    /// The classes that handlers take, `java/lang/StackOverflowError` and `java/lang/OutOfMemoryError`.
+    pub(crate) errors: [u16; 2],
+    /// The class `java/lang/Throwable`, as which both arrive at a handler.
+    pub(crate) throwable: u16,
 }
 
 impl GuardPool {
@@ -65,7 +67,7 @@ impl GuardPool {
 
     /// Returns the frame of a handler whose locals are these.
     pub(crate) fn handler_frame(self, locals: Vec<Type>) -> Frame {
-        Frame { locals, stack: vec![object(self.error)] }
+        Frame { locals, stack: vec![object(self.throwable)] }
     }
 
     /// Appends the calls that `emit` writes, guarded. The stack must be empty before and after them.
@@ -100,7 +102,7 @@ pub(crate) struct Guard {
     pub(crate) locals: Vec<Type>,
 }
 
-/// A row of the exception table that leads from guarded calls to their handler, at new positions.
+/// What the rows of the exception table say that lead from guarded calls to their handler, at new positions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) start: u32,

@@ -395,7 +395,7 @@ fn rewrite_code<'c>(
     let waited = Waited { found, stubs: &tail.placed };
     let handler = tail.exit.map(|(handler, _)| handler);
     let mut table = Table::new(
-        (&guards.rows, target.guard.error),
+        (&guards.rows, target.guard.errors),
         code,
         layout,
         rewritten.prelude.as_ref(),
@@ -406,7 +406,7 @@ fn rewrite_code<'c>(
     let is_used = |handler: &ExitHandler| table.rows.iter().any(|row| u32::from(row.handler) == handler.at);
     if let Some((exit, guarded)) = tail.exit {
         if is_used(&exit) {
-            table.add_guard(guarded, target.guard.error)?;
+            table.add_guard(guarded, target.guard.errors)?;
         } else {
             new_code.truncate(exit.at as usize);
             tail.exit = None;
@@ -419,7 +419,7 @@ fn rewrite_code<'c>(
             if opcodes::is_return(instruction.opcode) {
                 let at = layout.before(instruction.pc)?;
                 let row = Row { start: at + calls.start, end: at + calls.end, handler: start };
-                table.add_guard(row, target.guard.error)?;
+                table.add_guard(row, target.guard.errors)?;
                 has_return = true;
             }
         }

@@ -37,12 +37,12 @@ import sun.misc.Unsafe;
  *
  * <h2>Why nothing in here throws</h2>
  * An inserted call may lose an event, but the app must not see an error that the original cannot throw there. Two errors can
- * come up: the stack overflows, or there is no memory.
+ * come up: the stack overflows, or there is no memory. No other is caught: the JVM may raise the app's own InternalError in here.
  *
  * <ul>
  *   <li>Memory is allocated in the initialisation, for a thread's first event, and for a class's name. Each of these catches
  *       the error. A thread whose state cannot be made stays unrecorded, and is not tried again ({@link #FAILED}).
- *   <li>In class files each call has a handler for {@link VirtualMachineError}, which stores in {@link #lost} what a reader
+ *   <li>In class files each call has a handler for both errors, which stores in {@link #lost} what a reader
  *       would miss.
  *   <li>In dex files, and in class files that record only normal exits, {@link #i} and {@link #o} have no handler, because ART
  *       inlines no method that has one. There, {@code i} overflows only where the method itself would a few frames deeper, and
@@ -303,7 +303,7 @@ public final class MethodBeat {
                 }
             }
             behind = floor = enter(MAIN_WRITER, id, at);
-        } catch (VirtualMachineError unrecorded) {
+        } catch (StackOverflowError | OutOfMemoryError unrecorded) {
             // The method is entered all the same. A reader finds its exit without an enter.
         }
     }
@@ -321,7 +321,7 @@ public final class MethodBeat {
             } else {
                 exitMain(id);
             }
-        } catch (VirtualMachineError unrecorded) {
+        } catch (StackOverflowError | OutOfMemoryError unrecorded) {
             lost = id;
         }
     }
@@ -515,7 +515,7 @@ public final class MethodBeat {
                         activity == null ? null : ((Object) activity).getClass().getName(),
                         System.identityHashCode(activity),
                         hasFocus);
-            } catch (VirtualMachineError unrecorded) {
+            } catch (StackOverflowError | OutOfMemoryError unrecorded) {
                 // The call stands where the method is entered, or behind a call that needed more of the stack.
             }
         }
@@ -537,7 +537,7 @@ public final class MethodBeat {
         }
         try {
             beginWait(kind, on);
-        } catch (VirtualMachineError unrecorded) {
+        } catch (StackOverflowError | OutOfMemoryError unrecorded) {
             // The call waits all the same.
         }
     }

@@ -212,7 +212,8 @@ impl Session {
                 self.place.dir.path().display()
             )
         })?;
-        let header = header(&recording)?;
+        let named = self.place.dir.path().join(recording.file_name().unwrap_or_default());
+        let header = header(&recording, &named)?;
         let (start, map_id) = (header.start.boottime, header.map_id);
         let map = dir.join(MAP_NAME);
         let maps = RunMaps::read(dir).with_context(|| format!("cannot read {}", dir.display()))?;

@@ -3,14 +3,14 @@
 //! ```text
 //!     monitor-enter v0
 //!     const/4 v4, 1
-//!     invoke-static {v4, v0} we      in a range of its own: a VirtualMachineError continues at n
+//!     invoke-static {v4, v0} we      in a range of its own: two errors continue at n
 //! n:  the method's next instruction
 //! ```
 //!
 //! A call that records something may lose its event, but it must never throw. The method has no handler for that: if an overflow of
 //! the stack in `we` left the code above, the lock would stay locked for ever. So each such call catches a
-//! `VirtualMachineError`, which is all that the recorder can throw, and continues after the call. The handler has no instruction of
-//! its own. The call changes no register, so the state there is the same on both ways, and so are the locks.
+//! `StackOverflowError` and an `OutOfMemoryError`, which are all that the recorder can throw, and continues after the call. The
+//! handlers have no instruction of their own. The call changes no register, so the state there is the same on both ways, and so are the locks.
 //!
 //! The method's own handlers follow in the list. They take what anybody else throws into the thread, and where a lock is held
 //! Android's verifier wants one of them to catch everything.
@@ -21,12 +21,12 @@ use crate::code::instruction::{Instruction, Operand};
 use crate::code::opcode::{INVOKE_STATIC, INVOKE_STATIC_RANGE, INVOKE_VIRTUAL};
 
 impl Body {
-    /// Lets the inserted calls, other than `i` and `o`, drop what they throw. `error` is the type index of its class.
+    /// Lets the inserted calls, other than `i` and `o`, drop what they throw. `errors` are the type indices of its classes.
     ///
     /// # Errors
     ///
     /// [`Untraceable::Locks`] if such a call is made while a lock is held, and nothing there catches everything.
-    pub(super) fn lose_events(&mut self, error: u32, calls: Calls) -> Result<(), Untraceable> {
+    pub(super) fn lose_events(&mut self, errors: [u32; 2], calls: Calls) -> Result<(), Untraceable> {
         let held = if self.has_locks() { locks::held(self).ok_or(Untraceable::Locks)? } else { Vec::new() };
         let mut places = Vec::new();
         for (at, instruction) in (0..).zip(&self.instructions) {
@@ -46,7 +46,7 @@ impl Body {
             let own = handler.and_then(|handler| body.handlers.get(handler));
             let mut catch = own.cloned().unwrap_or_default();
             let label = body.add_label(next);
-            catch.typed.insert(0, (error, label));
+            catch.typed.splice(0..0, errors.map(|error| (error, label)));
             body.handlers.push(catch);
             body.handlers.len() - 1
         });

@@ -98,8 +98,9 @@ pub struct Waits {
     pub sites: Vec<Around>,
     /// The task whose code the method is. A constructor is no task's code.
     pub task: Option<Task>,
-    /// Type index of the class of what these calls may throw, `java.lang.VirtualMachineError`: it is caught and dropped.
-    pub error: u32,
+    /// Type indices of the classes of what these calls may throw, `java.lang.StackOverflowError` and
+    /// `java.lang.OutOfMemoryError`: they are caught and dropped.
+    pub errors: [u32; 2],
 }
 
 /// Which exits of a method call `o`.
@@ -198,7 +199,7 @@ impl Body {
         let grown = start::insert(self, shape, &ends, exits, prelude.as_ref(), handler.is_some())?;
         exits::append(self, &ends, handler);
         if let Some(waits) = waits {
-            self.lose_events(waits.error, calls)?;
+            self.lose_events(waits.errors, calls)?;
         }
         self.drop_unused_handlers();
         self.outs = self.outs.max(ends.width());

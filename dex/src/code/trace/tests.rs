@@ -9,7 +9,7 @@ use super::{
     Waits,
 };
 use crate::code::programs::{
-    Action, Choices, ERROR, Program, QUIET, SUPER, identity, program, run, run_failing,
+    Action, Choices, ERRORS, Program, QUIET, SUPER, identity, program, run, run_failing,
 };
 use crate::code::{Body, Code, Handler, Try};
 
@@ -68,9 +68,10 @@ fn check_structure(code: &Code<'_>) {
         } else if is_call {
             let next = &body.instructions()[position as usize + 1];
             let moves = super::around::is_move_result(next.op);
-            let (class, label) = catch.expect("a range").typed[0];
             let after = position + if moves { 2 } else { 1 };
-            assert_eq!((class, body.position(label)), (ERROR, after), "a call that throws");
+            for (clause, error) in catch.expect("a range").typed.iter().zip(ERRORS) {
+                assert_eq!((clause.0, body.position(clause.1)), (error, after), "a call that throws");
+            }
         }
     }
     assert!(super::locks::held(&body).is_some(), "locks that depend on the path");
@@ -302,7 +303,7 @@ proptest! {
         let old = program.body.encoded(&identity()).unwrap();
         let mut body = Body::read(&old).unwrap();
         let exits = if all_exits { Exits::All } else { Exits::Normal };
-        let waits = Waits { task: Some(task), error: ERROR, ..Waits::default() };
+        let waits = Waits { task: Some(task), errors: ERRORS, ..Waits::default() };
         if body.trace(&shape, ID, CALLS, exits, Some(&waits)).is_err() {
             return Err(TestCaseError::reject("not traced"));
         }
@@ -345,7 +346,7 @@ fn a_coroutine_is_recorded_with_its_completion_and_its_result() {
     let shape = Shape { parameters: vec![object], ..Shape::default() };
     let task = Task { code: TaskCode::Coroutine { completion: 9 }, call: 8, started: 1, finished: 2 };
     let mut body = Body::read(&code).unwrap();
-    let waits = Waits { task: Some(task), error: ERROR, ..Waits::default() };
+    let waits = Waits { task: Some(task), errors: ERRORS, ..Waits::default() };
     body.trace(&shape, 3, CALLS, Exits::All, Some(&waits)).unwrap();
     let new = body.encoded(&identity()).unwrap();
     let expected = [
@@ -364,7 +365,7 @@ fn a_coroutine_is_recorded_with_its_completion_and_its_result() {
     assert_eq!((new.registers, new.ins, new.outs), (6, 2, 4));
     // What getCompletion and c throw is lost; where the method ends by an exception, o follows.
     let clauses = new.handlers.iter().map(|handler| (handler.typed.clone(), handler.catch_all));
-    let lost = |to| (vec![(ERROR, to)], None);
+    let lost = |to| (ERRORS.map(|error| (error, to)).to_vec(), None);
     let expected = [lost(10), lost(15), (vec![], Some(33)), lost(28), lost(41)];
     assert_eq!(clauses.collect::<Vec<_>>(), expected);
     let starts: Vec<_> = new.tries.iter().map(|range| (range.start, range.length)).collect();
@@ -462,7 +463,7 @@ proptest! {
         let program = program(&mut Choices(choices.iter()), is_constructor);
         let old = program.body.encoded(&identity()).unwrap();
         let mut body = Body::read(&old).unwrap();
-        let waits = Waits { sites: sites(&body), task: None, error: ERROR };
+        let waits = Waits { sites: sites(&body), task: None, errors: ERRORS };
         let exits = if all_exits { Exits::All } else { Exits::Normal };
         if body.trace(&shape(&program), ID, CALLS, exits, Some(&waits)).is_err() {
             return Err(TestCaseError::reject("not traced"));
@@ -530,7 +531,7 @@ fn what_the_call_behind_a_lock_throws_is_lost() {
     };
     let call = StaticCall { method: 9, arguments: vec![Argument::Object(1)] };
     let site = Around { at: 0, behind: vec![call.clone()], ..Around::default() };
-    let waits = |sites| Waits { sites, task: None, error: ERROR };
+    let waits = |sites| Waits { sites, task: None, errors: ERRORS };
     let mut body = Body::read(&code).unwrap();
     let traced = body.trace(&shape, 3, CALLS, Exits::Normal, Some(&waits(vec![site]))).unwrap();
     assert_eq!((traced.sites, traced.has_handler), (1, false));
@@ -544,7 +545,7 @@ fn what_the_call_behind_a_lock_throws_is_lost() {
     ];
     assert_eq!(new.units, units(&expected));
     assert_eq!(new.tries, [Try { start: 7, length: 3, handler: 0 }]);
-    assert_eq!(new.handlers, [Handler { typed: vec![(ERROR, 10)], catch_all: Some(13) }]);
+    assert_eq!(new.handlers, [Handler { typed: ERRORS.map(|error| (error, 10)).to_vec(), catch_all: Some(13) }]);
     check_structure(&new);
     // A call that the method makes with the lock, without a handler for everything.
     let list = [0x011D, 0x0071, 7, 0, 0x011E, 0x000E];

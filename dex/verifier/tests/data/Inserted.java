@@ -12,7 +12,7 @@ final class Inserted {
     static int covered(Object lock, int kind) {
         try {
             MethodBeat.wb(kind, lock);
-        } catch (VirtualMachineError lost) {
+        } catch (StackOverflowError | OutOfMemoryError lost) {
             // Dropped.
         }
         return lock.hashCode() + kind;
@@ -30,10 +30,18 @@ final class Inserted {
         }
     }
 
+    static void losesTheErrorsOfTheApp(Object lock) {
+        try {
+            MethodBeat.wr(lock);
+        } catch (VirtualMachineError lost) {
+            // Dropped.
+        }
+    }
+
     static int continuesElsewhere(Object lock) {
         try {
             MethodBeat.wt(true, lock);
-        } catch (VirtualMachineError lost) {
+        } catch (StackOverflowError | OutOfMemoryError lost) {
             return 1;
         }
         return lock.hashCode();

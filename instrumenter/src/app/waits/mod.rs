@@ -33,8 +33,8 @@ use crate::hierarchy::Hierarchy;
 use crate::splice::task::COMPLETION;
 use crate::waits::{Catalogue, Waits};
 
-/// The class of all that the inserted calls can throw.
-const ERROR: &str = "Ljava/lang/VirtualMachineError;";
+/// The classes of all that the inserted calls can throw.
+const ERRORS: [&str; 2] = ["Ljava/lang/StackOverflowError;", "Ljava/lang/OutOfMemoryError;"];
 
 /// What is listed, in original names.
 pub(crate) struct Listed<'a> {
@@ -98,7 +98,7 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// Method indices of `wb`, `we`, `wr`, `c` and `wt`, and of `getCompletion` of coroutines; and the type index of what they throw.
+/// Method indices of `wb`, `we`, `wr`, `c` and `wt`, and of `getCompletion` of coroutines; and the type indices of what they throw.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WaitCalls {
     begin: u32,
@@ -107,7 +107,7 @@ pub(crate) struct WaitCalls {
     step: u32,
     tried: u32,
     completion: Option<u32>,
-    error: u32,
+    errors: [u32; 2],
 }
 
 impl WaitCalls {
@@ -116,7 +116,7 @@ impl WaitCalls {
         let class = dex.find_or_add_type(class);
         let [void, int, boolean, object] =
             ["V", "I", "Z", "Ljava/lang/Object;"].map(|descriptor| dex.find_or_add_type(descriptor));
-        let error = dex.find_or_add_type(ERROR);
+        let errors = ERRORS.map(|descriptor| dex.find_or_add_type(descriptor));
         let mut method = |name: &str, parameters: &[u32]| {
             let proto = dex.find_or_add_proto(void, parameters);
             dex.find_or_add_method(class, name, proto)
@@ -128,7 +128,7 @@ impl WaitCalls {
             step: method("c", &[object, object, int, int]),
             tried: method("wt", &[boolean, object]),
             completion,
-            error,
+            errors,
         }
     }
 }
@@ -166,7 +166,7 @@ impl<'a> DexWaits<'a> {
         trace::Waits {
             sites: sites::find(self, in_class, index, body),
             task: tasks::of_method(self, in_class, index),
-            error: self.calls.error,
+            errors: self.calls.errors,
         }
     }
 }
