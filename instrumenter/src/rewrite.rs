@@ -162,7 +162,8 @@ fn rewrite_with(
         return Ok(rewritten);
     }
     let mut pool = Appended::after(&class.pool);
-    let (target, call_class) = target(&class, how.call_class.as_bytes(), how.exits, &mut pool)?;
+    let has_guards = how.exits == Exits::All || how.waits.is_some();
+    let (target, call_class) = target(&class, how.call_class.as_bytes(), (how.exits, has_guards), &mut pool)?;
     let mut waits = how.waits.map(|waits| ClassWaits::new(waits, call_class, Tasks::of(&class, ids, waits)));
     // Everything after the constant pool, whose final size is known only at the end.
     let mut body = Vec::with_capacity(bytes.len() - class.pool_end + 64 * ids.len());
@@ -240,36 +241,24 @@ fn rewrite_method<'c>(
     }
 }
 
-/// Appends the constants that the calls of all methods share, reusing texts of the class. Also returns the index of
-/// the class that is called.
+/// Appends the constants that the calls of all methods share, reusing texts of the class; those of guards only for
+/// methods that have some. Also returns the index of the class that is called.
 fn target(
     class: &ClassFile<'_>,
     call_class_name: &[u8],
-    exits: Exits,
+    (exits, has_guards): (Exits, bool),
     pool: &mut Appended,
 ) -> Result<(Target, u16), SkipReason> {
-    const THROWABLE: &[u8] = b"java/lang/Throwable";
-    const FRAMES: &[u8] = b"StackMapTable";
-    const OVERFLOW: &[u8] = b"java/lang/StackOverflowError";
-    const NO_MEMORY: &[u8] = b"java/lang/OutOfMemoryError";
-    let wanted: [&[u8]; 10] =
-        [b"i", b"o", b"(I)V", call_class_name, THROWABLE, FRAMES, OVERFLOW, NO_MEMORY, b"lost", b"I"];
-    let found = class.pool.find_texts(wanted);
-    let mut texts = [0; 10];
-    for ((slot, text), found) in texts.iter_mut().zip(wanted).zip(found) {
-        *slot = match found {
-            Some(index) => index,
-            None => pool.utf8(text)?,
-        };
-    }
-    let [i, o, descriptor, call_class, throwable, stack_map_name, overflow, no_memory, lost, int] = texts;
+    let wanted: [&[u8]; 5] = [b"i", b"o", b"(I)V", call_class_name, b"StackMapTable"];
+    let [i, o, descriptor, call_class, stack_map_name] = pool.texts(&class.pool, wanted)?;
     let call_class = pool.class(call_class)?;
     let enter = pool.method(call_class, i, descriptor)?;
     let exit = pool.method(call_class, o, descriptor)?;
-    let throwable = pool.class(throwable)?;
-    let is_own = call_class_name == CALL_CLASS.as_bytes();
-    let lost = if is_own { Some(pool.field(call_class, lost, int)?) } else { None };
-    let errors = [pool.class(overflow)?, pool.class(no_memory)?];
-    let guard = GuardPool { lost, errors, throwable };
-    Ok((Target { enter, exit, throwable, stack_map_name, exits, guard }, call_class))
+    let guard = if has_guards {
+        let notes = Some(call_class).filter(|_| call_class_name == CALL_CLASS.as_bytes());
+        GuardPool::append(class, notes, pool)?
+    } else {
+        GuardPool::default()
+    };
+    Ok((Target { enter, exit, stack_map_name, exits, guard }, call_class))
 }

@@ -214,6 +214,19 @@ impl Appended {
         Self { next: pool.count().max(1) as u32, bytes: Vec::with_capacity(256), classes: HashMap::new() }
     }
 
+    /// Returns the indices of these texts, which are appended where `pool` does not have them.
+    pub(crate) fn texts<const N: usize>(
+        &mut self,
+        pool: &ConstantPool<'_>,
+        wanted: [&[u8]; N],
+    ) -> Result<[u16; N], SkipReason> {
+        let mut texts = [0; N];
+        for ((slot, text), found) in texts.iter_mut().zip(wanted).zip(pool.find_texts(wanted)) {
+            *slot = found.map_or_else(|| self.utf8(text), Ok)?;
+        }
+        Ok(texts)
+    }
+
     /// Returns `constant_pool_count` with the new entries.
     pub(crate) fn count(&self) -> u16 {
         // `take` never lets `next` pass 65,535.

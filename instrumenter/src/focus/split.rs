@@ -30,14 +30,7 @@ impl<'a> Writer<'a> {
     fn new(class: &'a ClassFile<'a>) -> Result<Self, SkipReason> {
         let mut pool = Appended::after(&class.pool);
         let texts: [&[u8]; 4] = [b"Code", DESCRIPTOR.as_bytes(), NAME.as_bytes(), class.name];
-        let mut indices = [0; 4];
-        for ((slot, text), found) in indices.iter_mut().zip(texts).zip(class.pool.find_texts(texts)) {
-            *slot = match found {
-                Some(index) => index,
-                None => pool.utf8(text)?,
-            };
-        }
-        let [code_name, descriptor, name, this] = indices;
+        let [code_name, descriptor, name, this] = pool.texts(&class.pool, texts)?;
         let this = pool.class(this)?;
         Ok(Self { pool, class, code_name, descriptor, name, this, methods: Vec::new(), added: 0 })
     }

@@ -12,11 +12,10 @@ pub(crate) struct Target {
     pub(crate) enter: u16,
     /// Index of `o`.
     pub(crate) exit: u16,
-    /// Index of the class `java/lang/Throwable`.
-    pub(crate) throwable: u16,
     /// Index of the text `StackMapTable`.
     pub(crate) stack_map_name: u16,
     pub(crate) exits: Exits,
+    /// Of use only if exits by exceptions or waits are recorded.
     pub(crate) guard: GuardPool,
 }
 

@@ -25,6 +25,7 @@ use super::flow::{State, Value};
 use super::frames::{Frame, object};
 use super::local;
 use super::stack_map::Type;
+use crate::class::class_file::ClassFile;
 use crate::class::constant_pool::Appended;
 use crate::class::opcodes::{GOTO, ICONST_M1, ILOAD, ISTORE, POP, PUTSTATIC};
 use crate::error::SkipReason;
@@ -41,17 +42,38 @@ pub(crate) enum Lost {
 }
 
 /// The constant pool indices that guards need.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct GuardPool {
     /// The field `lost` of the class that is called; Matrix's class has none.
     pub(crate) lost: Option<u16>,
     /// The classes that handlers take, `java/lang/StackOverflowError` and `java/lang/OutOfMemoryError`.
     pub(crate) errors: [u16; 2],
-    /// The class `java/lang/Throwable`, as which both arrive at a handler.
+    /// The class `java/lang/Throwable`, as which both arrive at a handler, and any exception at that of the exits.
     pub(crate) throwable: u16,
 }
 
 impl GuardPool {
+    /// Appends the constants. `notes` is the class that is called, if it has the field `lost`.
+    pub(crate) fn append(
+        class: &ClassFile<'_>,
+        notes: Option<u16>,
+        pool: &mut Appended,
+    ) -> Result<Self, SkipReason> {
+        let names: [&[u8]; 3] =
+            [b"java/lang/StackOverflowError", b"java/lang/OutOfMemoryError", b"java/lang/Throwable"];
+        let [overflow, no_memory, throwable] = pool.texts(&class.pool, names)?;
+        let errors = [pool.class(overflow)?, pool.class(no_memory)?];
+        let throwable = pool.class(throwable)?;
+        let lost = match notes {
+            Some(notes) => {
+                let [name, int] = pool.texts(&class.pool, [b"lost", b"I"])?;
+                Some(pool.field(notes, name, int)?)
+            }
+            None => None,
+        };
+        Ok(Self { lost, errors, throwable })
+    }
+
     /// Appends the start of a handler: it drops the error and notes what is lost.
     pub(crate) fn drop_error(self, lost: Lost, out: &mut Vec<u8>) {
         out.push(POP);

@@ -532,7 +532,7 @@ impl Guards {
         pool: &mut Appended,
     ) -> Result<(), SkipReason> {
         let Rewritten { target, free, .. } = *rewritten;
-        let thrown = frames::object(target.throwable);
+        let thrown = frames::object(target.guard.throwable);
         let mut own = Vec::new();
         if let Some(lock) = &waits.lock {
             frames::set_local(&mut own, lock.local, frames::object(lock.object))?;

@@ -545,7 +545,10 @@ fn what_the_call_behind_a_lock_throws_is_lost() {
     ];
     assert_eq!(new.units, units(&expected));
     assert_eq!(new.tries, [Try { start: 7, length: 3, handler: 0 }]);
-    assert_eq!(new.handlers, [Handler { typed: ERRORS.map(|error| (error, 10)).to_vec(), catch_all: Some(13) }]);
+    assert_eq!(
+        new.handlers,
+        [Handler { typed: ERRORS.map(|error| (error, 10)).to_vec(), catch_all: Some(13) }]
+    );
     check_structure(&new);
     // A call that the method makes with the lock, without a handler for everything.
     let list = [0x011D, 0x0071, 7, 0, 0x011E, 0x000E];
