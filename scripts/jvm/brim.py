@@ -24,6 +24,12 @@ SHORT_TRACES = "-XX:MaxJavaStackTraceDepth=48"
 RULES = "always class **\nexclude class Dive\nexclude class dev.anrscope.Inserted\n"
 # Where an overflow meets the calls depends on the end of the stack: frames of 100 bytes end elsewhere in each of these.
 STACKS = ["256k", "260k", "268k", "276k", "292k", "324k"]
+# HotSpot lets a method of the JDK that takes a lock end when the stack overflows in it, and throws at its return: the lock is held, and the caller is on top.
+DEFERRED = "Potentially dangerous stack overflow in ReservedStackAccess annotated method "
+TAKES = {
+    "ReentrantLock": r"ReentrantLock[\w$]*\.(?:lock|initialTryLock)\(", "read lock": r"ReentrantReadWriteLock[\w$]*\.(?:lock|tryReadLock|tryAcquireShared)\(",
+    "write lock": r"ReentrantReadWriteLock[\w$]*\.(?:lock|tryWriteLock|tryAcquire)\(", "StampedLock": r"StampedLock\.writeLock\(",
+}
 # A program that is not done by then hangs.
 TIMEOUT_SECONDS = 600
 
@@ -63,8 +69,8 @@ class Programs:
         return [*java, *options, "-Danrscope.lib=%s/libanrscope.so" % self.runtime, "-Danrscope.dir=" + kept, "-Danrscope.resolution=exact", "-Danrscope.max_overhead=0",
                 "-cp", "%s-traced:%s" % (classes, self.runtime)]
 
-    def run(self, form, java, classes, options, words, keep=False):
-        """What the program prints; with `keep` also the directory of its recording. A traced run without a recording proves nothing, so it is an error."""
+    def run(self, form, java, classes, options, words, keep=False, warnings=False):
+        """What the program prints; with `keep` also the directory of its recording, with `warnings` those of HotSpot behind it. A traced run without a recording proves nothing, so it is an error."""
         self.runs += 1
         kept = "%s/run-%d" % (self.work, self.runs)
         command = [*self.command(form, java, classes, kept, options), *words]
@@ -76,14 +82,18 @@ class Programs:
                 os.killpg(program.pid, 9)
                 out = program.communicate()[0].decode(errors="replace") + "\nHANGS\n"
             log.seek(0)
-            # HotSpot warns of each overflow in its own critical sections.
-            errors = "\n".join(line for line in log.read().decode(errors="replace").splitlines() if "Potentially dangerous stack overflow" not in line)
+            errors = log.read().decode(errors="replace").splitlines()
+        # HotSpot warns of each overflow in its own critical sections.
+        deferred = [line for line in errors if DEFERRED in line]
+        errors = "\n".join(line for line in errors if DEFERRED not in line)
         if program.returncode and "HANGS" not in out:
             out += "\nENDED WITH %d: %s\n" % (program.returncode, errors[-2000:])
         if form != "plain" and not glob.glob(kept + "/*.anrscope"):
             raise SystemExit("no recording of %s: %s%s" % (" ".join(command), out[-1000:], errors[-1000:]))
         if keep:
             return out, kept
+        if warnings:
+            out += "\n" + "\n".join(deferred)
         shutil.rmtree(kept, ignore_errors=True)
         for file in glob.glob(kept + ".*"):
             os.remove(file)
@@ -110,7 +120,10 @@ def lock_rows(out):
     for part in re.split(r"\n(?=\S)", out):
         found = LINE.match(part)
         if found:
-            rows[found.group(1)] = [*map(int, found.groups()[1:]), set(re.findall(r"\d+ threw ([\w.$]+(?:: .*)?)", part)), part]
+            kind, counts = found.group(1), [*map(int, found.groups()[1:])]
+            by_jvm = len(re.findall(DEFERRED + r"java\.util\.concurrent\.locks\." + TAKES[kind], out)) if kind in TAKES else 0
+            counts[2] -= min(counts[2], by_jvm)
+            rows[kind] = [*counts, set(re.findall(r"\d+ threw ([\w.$]+(?:: .*)?)", part)), part]
     return rows
 
 
@@ -139,7 +152,7 @@ def locks(programs, javas, findings, sources=None, forms=TRACED):
     def run(version, java, form, mode):
         warm_up = "0" if mode == "interpreted" else "20000"
         where = plain_classes if form == "plain" else classes
-        return programs.run("plain" if form == "control" else form, java, where, [SHORT_TRACES, *MODES[mode]], ["Locks", mixes, warm_up])
+        return programs.run("plain" if form == "control" else form, java, where, [SHORT_TRACES, *MODES[mode]], ["Locks", mixes, warm_up], warnings=True)
 
     rows = collections.defaultdict(dict)
     for (version, java, form, mode), out in zip(runs, each([lambda r=r: run(*r) for r in runs])):
