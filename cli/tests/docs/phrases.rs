@@ -331,6 +331,13 @@ fn no_tracked_text_has_a_phrase_that_the_language_has_replaced() {
 }
 
 #[test]
+fn no_tracked_text_has_marks_of_a_merge() {
+    let is_mark = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
+    let marked: Vec<_> = tracked().into_iter().filter(|(_, text)| text.lines().any(is_mark)).collect();
+    assert!(marked.is_empty(), "{:?}", marked.iter().map(|(path, _)| path).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_phrase_is_found_in_prose_names_and_across_lines() {
     let found = |text: &str| {
         let mut used = vec![0; EXCEPTIONS.len()];
