@@ -5,7 +5,7 @@ pub mod recording;
 pub mod symbols;
 pub mod unwind;
 
-use trace_format::sections::native_frames::{NativeFrame, NativeFrames};
+use trace_format::sections::native_frames::{FrameKind, MAX_FRAMES, NativeFrame, NativeFrames};
 use trace_format::sections::native_modules::NativeModules;
 use trace_format::sections::native_stack::NativeStack;
 
@@ -35,9 +35,13 @@ pub fn frames_by(
     modules: &NativeModules,
     symbols: &mut Symbols,
 ) -> NativeFrames {
-    let unwound = unwinder.unwind(capture, stack);
+    let mut unwound = unwinder.unwind(capture, stack);
     let mut frames = Vec::new();
     for frame in &unwound.frames {
+        if frames.len() >= MAX_FRAMES {
+            unwound.end = End::TooMany;
+            break;
+        }
         let mapping = frame.mapping.and_then(|index| modules.mappings.get(index));
         let (id, path) = mapping.map_or((&[][..], ""), |mapping| (&mapping.build_id[..], &mapping.path[..]));
         let named = |function: String, file: Option<String>, line, kind| NativeFrame {
@@ -55,11 +59,7 @@ pub fn frames_by(
             frames.push(named(String::new(), None, 0, frame.kind));
         }
         for name in names {
-            let kind = if name.inlined {
-                trace_format::sections::native_frames::FrameKind::Inlined
-            } else {
-                frame.kind
-            };
+            let kind = if name.inlined { FrameKind::Inlined } else { frame.kind };
             frames.push(named(name.function, name.file, name.line, kind));
         }
     }

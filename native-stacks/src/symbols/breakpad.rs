@@ -13,16 +13,19 @@
 //! Numbers are hexadecimal, but for depths, lines and files. Addresses count from the address at which the file is loaded, which is 0 in
 //! the numbering of nearly every shared library. Lines of another form are skipped.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::demangle::demangle;
+use super::demangle::{MAX_MANGLED, demangle, shortened};
 use super::{MAX_INLINED, Named};
 
 /// Most functions, files and origins of a file.
 const MAX_ROWS: usize = 8 << 20;
-/// Most lines of one function that are read.
-const MAX_LINES: usize = 1 << 20;
+/// How many bytes of functions' lines are read, beside as many times the file's length: a function may have a million lines, and a hang
+/// asks for it a thousand times. Beyond that, functions have no lines.
+const MIN_READ: usize = 64 << 20;
+const MAX_READS: usize = 64;
 /// How many functions before an address are searched for the one that contains it.
 const MAX_STEPS: usize = 64;
 
@@ -78,6 +81,8 @@ pub(super) struct SymbolFile {
     files: HashMap<u64, usize>,
     /// Where the names of inlined functions begin.
     origins: HashMap<u64, usize>,
+    /// Bytes of lines that may still be read.
+    left: Cell<usize>,
 }
 
 impl SymbolFile {
@@ -111,7 +116,8 @@ impl SymbolFile {
         }
         // Functions before public symbols of the same address.
         functions.sort_by_key(|function| (function.start, function.size != 0));
-        Self { text, functions, files, origins }
+        let left = Cell::new(text.len().saturating_mul(MAX_READS).saturating_add(MIN_READ));
+        Self { text, functions, files, origins, left }
     }
 
     /// How much memory it uses.
@@ -142,11 +148,10 @@ impl SymbolFile {
         let mut place: Option<(u64, u64)> = None;
         // The calls around the address, by depth: line, file, origin.
         let mut calls: Vec<Option<(u64, u64, u64)>> = Vec::new();
-        for _ in 0..MAX_LINES {
-            if at >= self.text.len() {
-                break;
-            }
+        while at < self.text.len() {
             let end = line_end(&self.text, at);
+            let Some(left) = self.left.get().checked_sub(end - at + 1) else { break };
+            self.left.set(left);
             let line = std::str::from_utf8(&self.text[at..end]).unwrap_or_default();
             at = end + 1;
             if let Some(rest) = line.strip_prefix("INLINE ") {
@@ -169,7 +174,7 @@ impl SymbolFile {
         }
         let named = |function: String, place: Option<(u64, u64)>, inlined| Named {
             function,
-            file: place.and_then(|(_, file)| Some(self.text_at(*self.files.get(&file)?))),
+            file: place.and_then(|(_, file)| Some(shortened(&self.text_at(*self.files.get(&file)?)))),
             line: place.and_then(|(line, _)| u32::try_from(line).ok()).unwrap_or(0),
             inlined,
         };
@@ -186,7 +191,8 @@ impl SymbolFile {
     }
 
     fn text_at(&self, at: usize) -> String {
-        let line = &self.text[at..line_end(&self.text, at)];
+        let text = &self.text[..self.text.len().min(at + MAX_MANGLED + 1)];
+        let line = &text[at..line_end(text, at)];
         String::from_utf8_lossy(line).trim_end().to_owned()
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 /// The longest mangled name that is demangled; a longer one is cut.
-const MAX_MANGLED: usize = 16 << 10;
+pub(super) const MAX_MANGLED: usize = 16 << 10;
 /// The longest name, in bytes.
 const MAX_NAME: usize = 4 << 10;
 
@@ -20,6 +20,14 @@ impl Write for Bounded {
         self.0.push('…');
         Err(fmt::Error)
     }
+}
+
+/// A text of at most [`MAX_NAME`] bytes.
+pub(super) fn shortened(text: &str) -> String {
+    let mut out = Bounded(String::new());
+    // An error is the bound.
+    let _ = out.write_str(text);
+    out.0
 }
 
 /// The name of a function in C++ or Rust; any other name as it is. At most 4 KiB.
@@ -44,11 +52,9 @@ pub(super) fn demangle(name: &str) -> String {
             if !out.0.is_empty() && (done.is_ok() || out.0.len() > MAX_NAME) {
                 return out.0;
             }
-            out.0.clear();
         }
     }
-    let _ = out.write_str(name);
-    out.0
+    shortened(name)
 }
 
 /// Whether it is a name in one of Rust's two forms. The older one is also a name of C++, but for its hash.

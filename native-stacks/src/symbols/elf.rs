@@ -6,7 +6,7 @@ use std::sync::Arc;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{Endianness, ReadCache, ReadRef, elf};
 
-use super::source::{MAX_READ, Source};
+use super::source::{MAX_READ, Source, zeros};
 
 /// Most sections and segments of a file.
 const MAX_ROWS: usize = 65_536;
@@ -14,8 +14,11 @@ const MAX_ROWS: usize = 65_536;
 const MAX_NOTES: u64 = 1 << 20;
 /// The longest build id.
 const MAX_BUILD_ID: usize = 64;
-/// A compressed section unpacks to this many times its length at most.
-const MAX_RATIO: u64 = 1_100;
+/// What is read of a file has this many times its length at most, or [`MIN_READ`]: compressed sections unpack to 3 to 6 times their size,
+/// but the same megabyte of zlib's data, for ten sections, to ten times a gigabyte.
+const MAX_RATIO: u64 = 64;
+/// What may be read of a small file.
+const MIN_READ: u64 = 16 << 20;
 
 /// A section.
 #[derive(Clone, Debug)]
@@ -49,6 +52,8 @@ impl Section {
 /// An ELF file.
 pub(super) struct ElfFile {
     source: Source,
+    /// Bytes of sections that may still be read.
+    left: u64,
     /// Its sections.
     pub(super) sections: Vec<Section>,
     /// Addresses of its code: the executable segments.
@@ -97,11 +102,17 @@ impl ElfFile {
         if !section.is_present() {
             return None;
         }
+        self.left = self.left.checked_sub(section.size)?;
         let bytes = self.source.part(section.offset, section.size).ok()?;
         if section.flags & elf::SHF_COMPRESSED.0 == 0 {
             return Some(bytes);
         }
         self.unpack(&bytes).ok()
+    }
+
+    /// The length of the file.
+    pub(super) fn len(&self) -> u64 {
+        self.source.len()
     }
 
     /// The bytes of the section of this name.
@@ -119,7 +130,7 @@ impl ElfFile {
     }
 
     /// Unpacks a section with `Elf32_Chdr` or `Elf64_Chdr` in front; zlib only, which is what compilers write by default.
-    fn unpack(&self, bytes: &[u8]) -> io::Result<Arc<[u8]>> {
+    fn unpack(&mut self, bytes: &[u8]) -> io::Result<Arc<[u8]>> {
         let bad = || io::Error::from(io::ErrorKind::InvalidData);
         let (header, size_at, size_len) = if self.is_64 { (24, 8, 8) } else { (12, 4, 4) };
         let number = |at: usize, len: usize| {
@@ -133,16 +144,15 @@ impl ElfFile {
         };
         let (kind, size) = (number(0, 4).ok_or_else(bad)?, number(size_at, size_len).ok_or_else(bad)?);
         let packed = bytes.get(header..).ok_or_else(bad)?;
-        let max = MAX_READ.min((packed.len() as u64).saturating_mul(MAX_RATIO));
-        if kind != u64::from(elf::ELFCOMPRESS_ZLIB.0) || size > max {
+        if kind != u64::from(elf::ELFCOMPRESS_ZLIB.0) || size > MAX_READ {
             return Err(bad());
         }
-        let mut unpacked = Vec::new();
-        flate2::read::ZlibDecoder::new(packed).take(size).read_to_end(&mut unpacked)?;
-        if unpacked.len() as u64 != size {
-            return Err(bad());
+        self.left = self.left.checked_sub(size).ok_or_else(bad)?;
+        let mut unpacked = zeros(size);
+        if let Some(unpacked) = Arc::get_mut(&mut unpacked) {
+            flate2::read::ZlibDecoder::new(packed).read_exact(unpacked)?;
         }
-        Ok(unpacked.into())
+        Ok(unpacked)
     }
 }
 
@@ -230,6 +240,7 @@ fn parse<Elf: FileHeader<Endian = Endianness>>(cache: &Cache, length: u64) -> Op
     }
     Some(ElfFile {
         source: Source::memory(Vec::new()),
+        left: length.saturating_mul(MAX_RATIO).clamp(MIN_READ, MAX_READ.max(length)),
         sections,
         code,
         build_id: build_id::<Elf>(cache).unwrap_or_default(),

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use gimli::{EndianArcSlice, RunTimeEndian, SectionId};
 
-use super::demangle::demangle;
+use super::demangle::{demangle, shortened};
+use super::effort::{Effort, Reader};
 use super::elf::ElfFile;
 use super::{MAX_INLINED, Named};
-
-type Reader = EndianArcSlice<RunTimeEndian>;
 
 /// The DWARF of a file.
 pub(super) struct Lines {
     context: addr2line::Context<Reader>,
+    effort: Effort,
     /// How much memory its sections use.
     pub(super) bytes: usize,
 }
@@ -23,16 +23,22 @@ impl Lines {
     pub(super) fn of(file: &mut ElfFile, alternative: Option<&mut ElfFile>) -> Option<Self> {
         file.section(".debug_info")?;
         let mut bytes = 0;
+        let length = file.len() + alternative.as_ref().map_or(0, |other| other.len());
         let mut dwarf = gimli::Dwarf::load(|id| Ok::<_, gimli::Error>(section(file, id, &mut bytes))).ok()?;
         if let Some(file) = alternative {
             dwarf.load_sup(|id| Ok::<_, gimli::Error>(section(file, id, &mut bytes))).ok()?;
         }
-        let context = addr2line::Context::from_dwarf(dwarf).ok()?;
-        Some(Self { context, bytes })
+        let effort = Effort::of(length);
+        let context = effort.spend(|| addr2line::Context::from_dwarf(dwarf)).ok()?;
+        Some(Self { context, effort, bytes })
     }
 
     /// The functions at an address, innermost first. The last one has no name if DWARF does not know it.
     pub(super) fn at(&self, address: u64) -> Vec<Named> {
+        self.effort.spend(|| self.frames(address))
+    }
+
+    fn frames(&self, address: u64) -> Vec<Named> {
         let mut named = Vec::new();
         // addr2line asks for the range up to the next address.
         if address == u64::MAX {
@@ -48,7 +54,7 @@ impl Lines {
             }
             named.push(Named {
                 function: name.map(|name| demangle(&name)).unwrap_or_default(),
-                file: file.map(str::to_owned),
+                file: file.map(shortened),
                 line: line.unwrap_or(0),
                 inlined: true,
             });
@@ -79,5 +85,5 @@ fn section(file: &mut ElfFile, id: SectionId, read: &mut usize) -> Reader {
     let bytes = if needed { file.named(id.name()) } else { None };
     let bytes = bytes.unwrap_or_else(|| Arc::from([]));
     *read += bytes.len();
-    Reader::new(bytes, endian)
+    Reader(EndianArcSlice::new(bytes, endian))
 }

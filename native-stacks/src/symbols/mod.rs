@@ -9,11 +9,13 @@
 //! build id -> index -> files -> module: lines (DWARF) | breakpad | table (.symtab, .dynsym, .gnu_debugdata)
 //!                                       -> functions, innermost first -> demangle
 //! ```
-//! What is read is bounded: 200,000 files of the directories, 8 files of a library, 2 GiB of a section, 64 MiB of `.gnu_debugdata`.
+//! What is read is bounded: 200,000 files of the directories, 8 files of a library, 64 times the length of a file and 2 GiB of a section,
+//! 64 MiB of `.gnu_debugdata`. So is the work on DWARF (`effort`).
 
 mod apk;
 mod breakpad;
 mod demangle;
+mod effort;
 mod elf;
 mod index;
 mod lines;
@@ -40,8 +42,9 @@ use source::Place;
 const MAX_INLINED: usize = 256;
 /// How much memory the symbols of libraries may use, in bytes, before those read so far are dropped.
 const MAX_BYTES: usize = 2 << 30;
-/// Most addresses whose names are remembered.
+/// Most addresses whose names are remembered, and most bytes of their names: an address may have 256 functions of 4 KiB each.
 const MAX_REMEMBERED: usize = 100_000;
+const MAX_REMEMBERED_BYTES: usize = 64 << 20;
 /// Most libraries that [`Symbols::missing`] lists.
 const MAX_LISTED: usize = 10_000;
 /// Where a system keeps the debug data of its own libraries.
@@ -58,6 +61,12 @@ pub struct Named {
     pub line: u32,
     /// Whether it was inlined into the next one.
     pub inlined: bool,
+}
+
+impl Named {
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.function.len() + self.file.as_ref().map_or(0, String::len)
+    }
 }
 
 /// A library without names.
@@ -130,6 +139,7 @@ pub struct Symbols {
     modules: HashMap<Key, Module>,
     bytes: usize,
     names: HashMap<(Key, u64), Vec<Named>>,
+    name_bytes: usize,
     asked: BTreeMap<Key, Asked>,
     elfs: HashMap<Key, Option<Arc<[u8]>>>,
     elf_bytes: usize,
@@ -157,8 +167,10 @@ impl Symbols {
             Some(names) => names.clone(),
             None => {
                 let names = self.module(&known.0).at(rel_pc);
-                if self.names.len() >= MAX_REMEMBERED {
+                self.name_bytes += path.len() + names.iter().map(Named::bytes).sum::<usize>();
+                if self.names.len() >= MAX_REMEMBERED || self.name_bytes > MAX_REMEMBERED_BYTES {
                     self.names.clear();
+                    self.name_bytes = 0;
                 }
                 self.names.insert(known.clone(), names.clone());
                 names

@@ -71,8 +71,7 @@ impl Source {
         if len > MAX_READ {
             return Err(io::Error::other("it has more than 2 GiB"));
         }
-        // The iterator knows its length: one allocation, which is then read into.
-        let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, len as usize).collect();
+        let mut bytes = zeros(len);
         self.seek(SeekFrom::Start(offset))?;
         if let Some(bytes) = Arc::get_mut(&mut bytes) {
             self.read_exact(bytes)?;
@@ -84,6 +83,11 @@ impl Source {
     pub(super) fn head(&mut self, len: u64) -> io::Result<Arc<[u8]>> {
         self.part(0, len.min(self.len))
     }
+}
+
+/// Bytes to be read into, in one allocation: the iterator knows its length.
+pub(super) fn zeros(len: u64) -> Arc<[u8]> {
+    std::iter::repeat_n(0, len as usize).collect()
 }
 
 impl Read for Source {

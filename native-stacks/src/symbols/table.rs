@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use object::elf;
 
+use super::demangle::MAX_MANGLED;
 use super::elf::{ElfFile, Section};
 
 /// Most symbols of a file.
@@ -144,11 +145,15 @@ impl Table {
     }
 }
 
-/// A name that ends with a zero; empty if it is not one in UTF-8.
+/// A name that ends with a zero; empty if it is not one in UTF-8. A longer one than any is cut, since many symbols may have it.
 fn name_at(names: &[u8], at: u32) -> &str {
     let name = names.get(at as usize..).unwrap_or_default();
-    let end = memchr::memchr(0, name).unwrap_or(0);
-    std::str::from_utf8(&name[..end]).unwrap_or_default()
+    let cut = &name[..name.len().min(MAX_MANGLED + 1)];
+    match memchr::memchr(0, cut) {
+        Some(end) => std::str::from_utf8(&cut[..end]).unwrap_or_default(),
+        None if cut.len() == name.len() => "",
+        None => cut.utf8_chunks().next().map_or("", |chunk| chunk.valid()),
+    }
 }
 
 /// Whether it marks code or data in a section (`$x`, `$d.1`), and is no function.

@@ -13,6 +13,10 @@ use trace_format::native_slot::Machine;
 const MAX_UNPACKED: u64 = 64 << 20;
 /// The most segments that are read.
 const MAX_SEGMENTS: usize = 64;
+/// How many functions before an address are searched for those that contain it.
+const MAX_STEPS: usize = 64;
+/// The most bytes of functions' names that are compared: they may overlap.
+const MAX_NAMES: usize = 256 << 20;
 
 /// Bytes of a file and the address of the first one, in the file's numbering.
 #[derive(Clone, Debug)]
@@ -36,6 +40,15 @@ impl Part {
 /// Where the functions' unwind data is: first address, address behind, offset in the section.
 pub(super) type Index = Vec<(u64, u64, usize)>;
 
+/// A function of the symbol tables.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Function {
+    pub(super) start: u64,
+    end: u64,
+    /// True if it calls a thread's first function.
+    pub(super) is_root: bool,
+}
+
 /// An ELF file.
 #[derive(Debug)]
 pub(super) struct Elf {
@@ -53,6 +66,7 @@ pub(super) struct Elf {
     /// Made when it is first needed.
     pub(super) eh_index: OnceCell<Index>,
     pub(super) debug_index: OnceCell<Index>,
+    functions: OnceCell<Vec<Function>>,
 }
 
 impl Elf {
@@ -103,6 +117,7 @@ impl Elf {
             entry: file.entry(),
             eh_index: OnceCell::new(),
             debug_index: OnceCell::new(),
+            functions: OnceCell::new(),
         };
         for section in file.sections() {
             let address = section.address();
@@ -167,18 +182,55 @@ impl Elf {
         first.map_or(0, |part| part.address.wrapping_sub(part.range.start as u64))
     }
 
-    /// Asks `wanted` about the function symbols that cover an address; the first one that it takes wins.
-    pub(super) fn function<T>(
-        &self,
-        address: u64,
-        mut wanted: impl FnMut(&str, u64) -> Option<T>,
-    ) -> Option<T> {
-        let file = object::File::parse(&*self.data).ok()?;
-        let thumb = u64::from(file.architecture() == Architecture::Arm);
-        file.symbols().chain(file.dynamic_symbols()).find_map(|symbol| {
-            let start = symbol.address() & !thumb;
-            let covers = symbol.is_definition() && start <= address && address - start < symbol.size().max(1);
-            if covers { wanted(symbol.name().ok()?, start) } else { None }
-        })
+    /// The functions that contain an address, the nearest start first. The tables are sorted once: a stack asks for each of its frames.
+    pub(super) fn functions_at(&self, address: u64) -> impl Iterator<Item = &Function> {
+        let functions = self.functions.get_or_init(|| functions(&self.data).unwrap_or_default());
+        let behind = functions.partition_point(|function| function.start <= address);
+        functions[..behind].iter().rev().take(MAX_STEPS).filter(move |function| address < function.end)
     }
+}
+
+fn functions(data: &[u8]) -> Option<Vec<Function>> {
+    let file = object::File::parse(data).ok()?;
+    let thumb = u64::from(file.architecture() == Architecture::Arm);
+    let mut left = MAX_NAMES;
+    let defined = file.symbols().chain(file.dynamic_symbols()).filter(ObjectSymbol::is_definition);
+    let mut found: Vec<_> = defined
+        .map(|symbol| {
+            let start = symbol.address() & !thumb;
+            let name = if left > 0 { symbol.name().unwrap_or_default() } else { "" };
+            left = left.saturating_sub(name.len());
+            Function { start, end: start.saturating_add(symbol.size().max(1)), is_root: is_root(name) }
+        })
+        .collect();
+    found.sort_by_key(|function| function.start);
+    Some(found)
+}
+
+/// Whether this function calls a thread's first one, in glibc, bionic or musl.
+fn is_root(name: &str) -> bool {
+    let plain = name.split(['@', '.']).next().unwrap_or(name);
+    matches!(
+        plain,
+        "_start"
+            | "__start"
+            | "_start_c"
+            | "_start_main"
+            | "__libc_init"
+            | "__libc_start_main"
+            | "__libc_start_main_impl"
+            | "__libc_start_call_main"
+            | "__libc_start_main_stage2"
+            | "generic_start_main"
+            | "start_thread"
+            | "thread_start"
+            | "clone"
+            | "__clone"
+            | "clone3"
+            | "__clone3"
+            | "__clone_internal"
+            | "__bionic_clone"
+            | "__start_thread"
+            | "__pthread_start"
+    ) || name.starts_with("_ZL15__pthread_startPv")
 }

@@ -34,8 +34,8 @@ use crate::modules::Files;
 
 pub use self::end::End;
 
-/// Call frame information that is read for one stack, in bytes: frames need some hundreds.
-const CFI_BUDGET: usize = 4 << 20;
+/// Call frame information that is read for one stack, in bytes: frames need some hundreds. A hostile row costs a microsecond per byte.
+const CFI_BUDGET: usize = 512 << 10;
 /// How far behind its start a function is taken for the one that was called, in bytes.
 const MAX_CALLED: u64 = 4096;
 /// Return addresses that are tried where a register is unknown.
@@ -68,10 +68,10 @@ pub struct Unwound {
 }
 
 /// The files of a mapping.
-#[derive(Debug)]
-struct Object {
+#[derive(Clone, Copy, Debug)]
+struct Object<'u> {
     /// The file and its debug file.
-    elves: Vec<Elf>,
+    elves: &'u [Elf],
     bias: u64,
 }
 
@@ -79,8 +79,9 @@ struct Object {
 pub struct Unwinder<'m> {
     modules: &'m NativeModules,
     convention: Convention,
-    objects: Vec<Object>,
-    /// Executable addresses, sorted: the range, what is there, the object.
+    /// Each file once, with its debug file. A recording may say that it is mapped at ten thousand places, and its index has megabytes.
+    files: Vec<Vec<Elf>>,
+    /// Executable addresses, sorted: the range, what is there, the file.
     places: Vec<(Range<u64>, Place)>,
     /// FDEs from memory, by their functions' addresses.
     rows: Vec<(Range<u64>, Alone)>,
@@ -94,7 +95,7 @@ pub struct Unwinder<'m> {
 #[derive(Clone, Copy, Debug)]
 struct Place {
     mapping: Option<usize>,
-    object: Option<usize>,
+    file: Option<usize>,
     bias: u64,
     kind: FrameKind,
 }
@@ -103,7 +104,7 @@ impl fmt::Debug for Unwinder<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Unwinder")
             .field("machine", &self.convention.machine)
-            .field("objects", &self.objects.len())
+            .field("files", &self.files.len())
             .field("rows", &self.rows.len())
             .finish_non_exhaustive()
     }
@@ -113,36 +114,36 @@ impl<'m> Unwinder<'m> {
     /// An unwinder for captures of this machine with these modules.
     pub fn new(machine: Machine, modules: &'m NativeModules, files: &mut dyn Files) -> Self {
         let convention = Convention::of(machine);
-        let mut objects: Vec<Object> = Vec::new();
+        let mut read: Vec<Vec<Elf>> = Vec::new();
         let mut places = Vec::new();
         // A file may have several executable mappings.
         let mut known = std::collections::HashMap::new();
         for (i, mapping) in modules.mappings.iter().enumerate() {
-            let key = (&mapping.path, &mapping.build_id, mapping.bias);
-            let object = *known.entry(key).or_insert_with(|| {
+            let key = (&mapping.path, &mapping.build_id);
+            let file = *known.entry(key).or_insert_with(|| {
                 let files = [files.elf(mapping), files.debug(mapping)];
                 let elves: Vec<_> =
                     files.into_iter().flatten().filter_map(|data| Elf::read(data, machine)).collect();
                 (!elves.is_empty()).then(|| {
-                    objects.push(Object { elves, bias: mapping.bias });
-                    objects.len() - 1
+                    read.push(elves);
+                    read.len() - 1
                 })
             });
-            let place = Place { mapping: Some(i), object, bias: mapping.bias, kind: FrameKind::Native };
+            let place = Place { mapping: Some(i), file, bias: mapping.bias, kind: FrameKind::Native };
             places.push((mapping.start..mapping.end, place));
         }
         for (start, bytes) in modules.images.iter().take(MAX_IMAGES) {
             let range = *start..start.saturating_add(bytes.len() as u64);
             let Some(elf) = Elf::read(Arc::from(&bytes[..]), machine) else { continue };
             let bias = start.wrapping_sub(elf.base());
-            objects.push(Object { elves: vec![elf], bias });
-            let object = Some(objects.len() - 1);
+            read.push(vec![elf]);
+            let file = Some(read.len() - 1);
             let mapped = places.iter_mut().find(|(mapped, _)| mapped.contains(start));
             match mapped {
-                Some((_, place)) if place.object.is_none() => *place = Place { object, bias, ..*place },
+                Some((_, place)) if place.file.is_none() => *place = Place { file, bias, ..*place },
                 Some(_) => {}
                 None => {
-                    places.push((range, Place { mapping: None, object, bias, kind: FrameKind::Native }));
+                    places.push((range, Place { mapping: None, file, bias, kind: FrameKind::Native }));
                 }
             }
         }
@@ -151,7 +152,7 @@ impl<'m> Unwinder<'m> {
         {
             for (start, end) in ranges {
                 bounds.push((*start..*end, kind));
-                places.push((*start..*end, Place { mapping: None, object: None, bias: 0, kind }));
+                places.push((*start..*end, Place { mapping: None, file: None, bias: 0, kind }));
             }
         }
         // The interpreter's bounds lie in a mapping: the mapping comes first, and its kind is set when a frame is made.
@@ -161,7 +162,7 @@ impl<'m> Unwinder<'m> {
         let mut found = Self {
             modules,
             convention,
-            objects,
+            files: read,
             places,
             rows: Vec::new(),
             entries: Vec::new(),
@@ -211,7 +212,7 @@ impl<'m> Unwinder<'m> {
             found = Some(match found {
                 Some(found) => Place {
                     kind: if found.kind == FrameKind::Native { place.kind } else { found.kind },
-                    ..if place.object.is_some() || place.mapping.is_some() { *place } else { found }
+                    ..if place.file.is_some() || place.mapping.is_some() { *place } else { found }
                 },
                 None => *place,
             });
@@ -219,8 +220,9 @@ impl<'m> Unwinder<'m> {
         found
     }
 
-    fn object(&self, place: Option<Place>) -> Option<&Object> {
-        self.objects.get(place?.object?)
+    fn object(&self, place: Option<Place>) -> Option<Object<'_>> {
+        let place = place?;
+        Some(Object { elves: self.files.get(place.file?)?, bias: place.bias })
     }
 
     /// The code from an address on, as the file has it.
@@ -394,7 +396,7 @@ impl Walk<'_> {
             && let Some(caller) = code::stub(
                 convention,
                 registers,
-                &object.elves,
+                object.elves,
                 convention.cut(pc.wrapping_sub(object.bias)),
                 &self.memory,
             )
@@ -411,7 +413,7 @@ impl Walk<'_> {
             Ok(caller) => Ok(caller),
             Err(end) => {
                 let mapping = place.mapping.and_then(|mapping| self.unwinder.modules.mappings.get(mapping));
-                Err(match (place.kind, place.object, mapping) {
+                Err(match (place.kind, place.file, mapping) {
                     (FrameKind::Jit | FrameKind::Interpreter, ..) => End::Generated(lookup),
                     (_, None, Some(mapping)) => {
                         End::NoFile { path: mapping.path.clone(), build_id: mapping.build_id.clone() }
@@ -444,7 +446,7 @@ impl Walk<'_> {
         };
         if let Some(object) = unwinder.object(place) {
             frame.address = unwinder.convention.cut(lookup.wrapping_sub(object.bias));
-            for elf in &object.elves {
+            for elf in object.elves {
                 if let Some((step, found)) = cfi::step(elf, &mut frame) {
                     return Some((step, found.function.wrapping_add(object.bias)));
                 }
@@ -635,7 +637,8 @@ impl Walk<'_> {
                     }
                 }
             }
-            at += convention.word;
+            let Some(next) = at.checked_add(convention.word) else { break };
+            at = next;
         }
         Err(unknown)
     }
@@ -690,7 +693,7 @@ impl Walk<'_> {
     fn function(&self, place: Place, lookup: u64) -> Option<u64> {
         let object = self.unwinder.object(Some(place))?;
         let address = self.unwinder.convention.cut(lookup.wrapping_sub(object.bias));
-        let start = object.elves.iter().find_map(|elf| elf.function(address, |_, start| Some(start)))?;
+        let start = object.elves.iter().find_map(|elf| Some(elf.functions_at(address).next()?.start))?;
         Some(self.unwinder.convention.cut(start.wrapping_add(object.bias)))
     }
 
@@ -708,7 +711,7 @@ impl Walk<'_> {
         object.elves.iter().any(|elf| {
             let entry = elf.entry & if convention.machine == Machine::Arm { !1 } else { !0 };
             let is_entry = entry != 0 && address.checked_sub(entry).is_some_and(|behind| behind < START);
-            is_entry || elf.function(address, |name, _| is_start(name).then_some(())).is_some()
+            is_entry || elf.functions_at(address).any(|function| function.is_root)
         })
     }
 
@@ -720,32 +723,4 @@ impl Walk<'_> {
         let mapping = place.and_then(|place| self.unwinder.modules.mappings.get(place.mapping?));
         mapping.map_or_else(String::new, |mapping| mapping.path.clone())
     }
-}
-
-/// Whether this function calls a thread's first one, in glibc, bionic or musl.
-fn is_start(name: &str) -> bool {
-    let plain = name.split(['@', '.']).next().unwrap_or(name);
-    matches!(
-        plain,
-        "_start"
-            | "__start"
-            | "_start_c"
-            | "_start_main"
-            | "__libc_init"
-            | "__libc_start_main"
-            | "__libc_start_main_impl"
-            | "__libc_start_call_main"
-            | "__libc_start_main_stage2"
-            | "generic_start_main"
-            | "start_thread"
-            | "thread_start"
-            | "clone"
-            | "__clone"
-            | "clone3"
-            | "__clone3"
-            | "__clone_internal"
-            | "__bionic_clone"
-            | "__start_thread"
-            | "__pthread_start"
-    ) || name.starts_with("_ZL15__pthread_startPv")
 }
