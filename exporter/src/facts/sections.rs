@@ -73,13 +73,21 @@ pub struct Sections {
     pub(crate) native: NativeSections,
 }
 
+/// A section about one capture of a native stack.
+#[derive(Debug)]
+pub(crate) struct NativeSection {
+    /// The number of the capture.
+    pub(crate) number: u64,
+    /// When it was, BOOTTIME ns.
+    pub(crate) at: u64,
+    pub(crate) section: Section,
+}
+
 /// Sections with native stacks: each readable, and read again on demand.
 #[derive(Debug, Default)]
 pub(crate) struct NativeSections {
-    /// Captures by their numbers.
-    pub(crate) captures: Vec<(u64, Section)>,
-    /// Frames by the numbers of their captures.
-    pub(crate) frames: Vec<(u64, Section)>,
+    pub(crate) captures: Vec<NativeSection>,
+    pub(crate) frames: Vec<NativeSection>,
     frame_bytes: u64,
     /// Modules by time.
     pub(crate) modules: Vec<(u64, Section)>,
@@ -143,7 +151,6 @@ impl Sections {
         found.components.complete(&found.samples, &found.snapshots);
         found.issues.sort_by_key(|(at, _)| *at);
         found.overhead.sort();
-        found.native.captures.sort_by_key(|(number, _)| *number);
         found.native.modules.sort_by_key(|(at, _)| *at);
         Ok(found)
     }
@@ -227,10 +234,12 @@ impl Sections {
                 self.polls.push(poll);
             }
             SectionKind::NativeStack => {
-                self.native.captures.push((NativeStack::parse(payload)?.number, *section));
+                let NativeStack { number, at, .. } = NativeStack::parse(payload)?;
+                self.native.captures.push(NativeSection { number, at, section: *section });
             }
             SectionKind::NativeFrames => {
-                self.native.frames.push((NativeFrames::parse(payload)?.number, *section));
+                let NativeFrames { number, at, .. } = NativeFrames::parse(payload)?;
+                self.native.frames.push(NativeSection { number, at, section: *section });
                 self.native.frame_bytes += section.length;
             }
             SectionKind::NativeModules => {

@@ -197,20 +197,27 @@ impl NativeStacks {
         symbols: &[PathBuf],
     ) -> Result<Self, ReadError> {
         let sections = &facts.sections.native;
-        let mut captures: BTreeMap<u64, Capture<'_>> = BTreeMap::new();
+        let modules = Modules::of(facts);
+        let mut captures: HashMap<u64, Capture<'_>> = HashMap::new();
+        let mut unwound: HashMap<u64, &Section> = HashMap::new();
+        let mut times: BTreeMap<u64, u64> = BTreeMap::new();
+        for frames in &sections.frames {
+            unwound.insert(frames.number, &frames.section);
+            times.insert(frames.number, frames.at);
+        }
         for slot in facts.recording.native_slots()? {
+            times.insert(slot.number, slot.at);
             captures.insert(slot.number, Capture::Slot(Box::new(slot)));
         }
-        for (number, section) in &sections.captures {
-            captures.insert(*number, Capture::Section(section));
+        for capture in &sections.captures {
+            times.insert(capture.number, capture.at);
+            captures.insert(capture.number, Capture::Section(&capture.section));
         }
-        let unwound: HashMap<u64, &Section> =
-            sections.frames.iter().map(|(number, section)| (*number, section)).collect();
-        let mut found = Collector::new(symbols);
-        let modules = Modules::of(facts);
-        let numbers: std::collections::BTreeSet<u64> =
-            captures.keys().chain(unwound.keys()).copied().collect();
+        // Those with the same list of modules follow each other, so that each list is read and joined once.
+        let mut numbers: Vec<u64> = times.keys().copied().collect();
+        numbers.sort_by_key(|number| modules.nearest(times[number]));
         let mut numbers = numbers.into_iter();
+        let mut found = Collector::new(symbols);
         let mut next = || -> Result<Option<Found>, ReadError> {
             let Some(number) = numbers.next() else { return Ok(None) };
             let capture = match captures.remove(&number) {
@@ -222,15 +229,14 @@ impl NativeStacks {
                 Some(section) => facts.payload(section, NativeFrames::parse).transpose()?,
                 None => None,
             };
-            Ok(Some(Found { number, capture, device }))
+            Ok(Some(Found { number, at: times[&number], capture, device }))
         };
         let mut one = next()?;
-        // Captures that follow each other have the same list, as a rule.
         while let Some(first) = &one {
-            let nearest = modules.nearest(first.at());
+            let nearest = modules.nearest(first.at);
             let joined = modules.joined(nearest)?;
             let mut unwinders = Unwinders::of(&joined);
-            while let Some(same) = one.take_if(|one| modules.nearest(one.at()) == nearest) {
+            while let Some(same) = one.take_if(|one| modules.nearest(one.at) == nearest) {
                 found.add(same, &mut unwinders);
                 one = next()?;
             }
@@ -258,16 +264,10 @@ impl NativeStacks {
 /// What there is of one capture.
 struct Found {
     number: u64,
+    /// When it was, BOOTTIME ns.
+    at: u64,
     capture: Option<NativeStack>,
     device: Option<NativeFrames>,
-}
-
-impl Found {
-    /// When it was, BOOTTIME ns.
-    fn at(&self) -> u64 {
-        let device = || self.device.as_ref().map_or(0, |frames| frames.at);
-        self.capture.as_ref().map_or_else(device, |capture| capture.at)
-    }
 }
 
 /// Reads captures, one after another.
@@ -294,7 +294,7 @@ impl Collector {
     }
 
     fn add(&mut self, one: Found, unwinders: &mut Unwinders<'_>) {
-        let Found { number, capture, device } = one;
+        let Found { number, at: _, capture, device } = one;
         let host = match &capture {
             Some(capture) if !capture.is_wiped() => {
                 let stack = self.whole(capture);

@@ -153,3 +153,29 @@ fn frames_beyond_the_limit_are_counted_and_not_kept() {
     let found = read(&sections);
     assert_eq!((found.all.len(), found.more), (MAX_FRAMES / 1024, 260 - MAX_FRAMES as u64 / 1024));
 }
+
+#[test]
+fn lists_of_modules_are_joined_once_whatever_the_order_of_the_captures() {
+    let list = |at| {
+        let mapping = |n: u64| Mapping {
+            start: 0x1000 * (n + 1),
+            end: 0x1000 * (n + 1) + 0x800,
+            offset: 0,
+            bias: 0,
+            build_id: Vec::new(),
+            path: "/x".to_owned(),
+        };
+        let modules =
+            NativeModules { at, mappings: (0..20_000).map(mapping).collect(), ..NativeModules::default() };
+        (SectionKind::NativeModules, modules.encode())
+    };
+    let mut sections = vec![list(2 * S), list(4 * S)];
+    for number in 1..=500 {
+        let mut wiped = capture(number, if number % 2 == 0 { S } else { 3 * S }).encode();
+        NativeStack::wipe(&mut wiped);
+        sections.push((SectionKind::NativeStack, wiped));
+    }
+    let begun = std::time::Instant::now();
+    assert_eq!(read(&sections).all.len(), 500);
+    assert!(begun.elapsed().as_secs() < 8, "{:?}", begun.elapsed());
+}

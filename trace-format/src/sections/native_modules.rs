@@ -23,6 +23,9 @@ use super::lines::Keys;
 pub const MAX_LEN: usize = 4 << 20;
 /// The most mappings, and the most unwind rows, that are read.
 pub const MAX_ROWS: usize = 65_536;
+/// The longest path of a mapping: the system's longest, of a library in an APK of such a path. Each frame repeats it, so that longer ones
+/// would turn 4 MB into gigabytes.
+const MAX_PATH: usize = 8 << 10;
 
 /// An executable mapping of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -145,7 +148,7 @@ impl NativeModules {
                     (number(next())?, number(next())?, number(next())?, number(next())?);
                 let build_id = Some(next()?).filter(|id| *id != "-").map_or(Some(Vec::new()), unhex)?;
                 let path = rest.splitn(6, ' ').nth(5).unwrap_or_default().to_owned();
-                if start < end && build_id.len() <= 64 {
+                if start < end && build_id.len() <= 64 && path.len() <= MAX_PATH {
                     self.mappings.push(Mapping { start, end, offset, bias, build_id, path });
                 }
             }
@@ -206,6 +209,13 @@ mod tests {
 
     fn bytes() -> impl Strategy<Value = Vec<u8>> {
         prop::collection::vec(any::<u8>(), 0..40)
+    }
+
+    #[test]
+    fn a_path_that_no_system_has_is_not_kept() {
+        let list = |length: usize| format!("at=1\nmap 1000 2000 0 0 - /{}\n", "p".repeat(length));
+        let paths = |length| NativeModules::parse(list(length).as_bytes()).unwrap().mappings.len();
+        assert_eq!((paths(8_191), paths(8_192)), (1, 0));
     }
 
     prop_compose! {
