@@ -65,7 +65,7 @@ pub(crate) fn exited(directory: &Path, own_process: &str, exit: &Exit<'_>) -> bo
     let _search = old_recording::lock_search();
     let id = key_values(exit.lines).find(|(key, _)| *key == ID).map(|(_, id)| id);
     // Without an id, the youngest that started before: pids are reused.
-    let old = old_recording::all(directory).into_iter().filter(|old| match id {
+    let old = old_recording::all(directory).filter(|old| match id {
         Some(id) => old.id == id,
         None => {
             old.pid == exit.pid

@@ -14,8 +14,9 @@ pub(crate) fn lines(directory: &Path) -> String {
         if old.wipe().is_err() {
             continue;
         }
-        // The library does not create names that are not text.
-        let Some(name) = old.path.file_name().and_then(|name| name.to_str()) else { continue };
+        // The library does not create names that are not text, or that would be read as another file's here.
+        let name = old.path.file_name().and_then(|name| name.to_str()).filter(|name| plain(name) == **name);
+        let Some(name) = name else { continue };
         let anr = if old.has_anr { "1" } else { "0" };
         let fields = [name, &old.pid.to_string(), &old.start_ms.to_string(), anr, &old.reason, &old.process]
             .map(plain);
@@ -60,6 +61,7 @@ mod tests {
         write("living.anrscope", recording(4, "com.example"));
         fs::write(directory.join("notes.txt"), "mine").unwrap();
         fs::write(directory.join("strange.anrscope"), "no recording").unwrap();
+        write("liv\ting.anrscope", recording(5, "com.example"));
         let living = fs::File::open(directory.join("living.anrscope")).unwrap();
         // SAFETY: flock takes a descriptor that is open and touches no memory.
         assert_eq!(unsafe { libc::flock(living.as_raw_fd(), libc::LOCK_EX) }, 0);
@@ -74,6 +76,25 @@ mod tests {
                 "plain.anrscope\t1073741825\t1000\t0\t\tcom.example",
             ]
         );
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn as_many_recordings_as_an_app_may_keep_need_few_descriptors() {
+        let directory = std::env::temp_dir().join(format!("anrscope-many-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(&directory).unwrap();
+        for n in 0..300 {
+            let start = Clocks { boottime: 1, monotonic: 1, realtime: 1_000_000_000 };
+            let recording = RecordingBuilder::new((1 << 30) + n, "com.example").start(start).build();
+            fs::write(directory.join(format!("{n}.anrscope")), recording).unwrap();
+        }
+        let open = || fs::read_dir("/proc/self/fd").unwrap().count();
+        let before = open();
+        let most = old_recording::all(&directory).map(|_| open()).max().unwrap();
+        // Other tests of this process open files, too.
+        assert!(most < before + 100, "{before} before, {most} meanwhile");
+        assert_eq!(lines(&directory).lines().count(), 300);
         fs::remove_dir_all(directory).unwrap();
     }
 }

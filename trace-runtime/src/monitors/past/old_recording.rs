@@ -183,12 +183,11 @@ impl OldRecording {
     }
 }
 
-/// All recordings in a directory that can be opened.
-pub(crate) fn all(directory: &Path) -> Vec<OldRecording> {
+/// All recordings in a directory that can be opened, one after the other: an app has few descriptors, and may keep 10,000 recordings.
+pub(crate) fn all(directory: &Path) -> impl Iterator<Item = OldRecording> {
     paths(directory)
         .filter(|path| path.extension().is_some_and(|e| e == "anrscope"))
         .filter_map(|p| OldRecording::open(&p))
-        .collect()
 }
 
 /// All files in a directory.

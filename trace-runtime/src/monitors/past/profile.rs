@@ -153,16 +153,17 @@ fn place(
     }
     let own_otherwise = of == Of::Anr && before(own.start_ms);
     let _search = old_recording::lock_search();
-    let all = old_recording::all(directory);
     let name = Some(OsStr::new(profile.file_name())).filter(|name| !name.is_empty());
-    if all.iter().any(|old| old.profiles.iter().any(|known| Some(known.as_os_str()) == name)) {
+    if old_recording::all(directory)
+        .any(|old| old.profiles.iter().any(|known| Some(known.as_os_str()) == name))
+    {
         return false;
     }
     let fits = |old: &old_recording::OldRecording| match of {
         Of::Id(id) => old.id == id,
         _ => before(old.start_ms) && (old.has_anr || !own_otherwise),
     };
-    let youngest = all.into_iter().filter(fits);
+    let youngest = old_recording::all(directory).filter(fits);
     match youngest.max_by_key(|old| (of == Of::Anr && old.has_anr, old.start_ms)) {
         Some(mut old) => old.append(SectionKind::PlatformProfile, &profile.encode()).is_ok(),
         None if own_otherwise => {

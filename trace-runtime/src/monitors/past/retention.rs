@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::files::file;
 use crate::monitors::config::options::{self, Setting};
-use crate::monitors::past::old_recording;
+use crate::monitors::past::old_recording::{self, OldRecording};
 use crate::time::clock;
 
 /// What the decision depends on.
@@ -36,16 +36,18 @@ pub(crate) fn retain(directory: &Path) {
 
 fn retain_within(directory: &Path, limits: Limits) {
     let _search = old_recording::lock_search();
-    let old = old_recording::all(directory);
-    let kept: Vec<_> = old
-        .iter()
-        .map(|old| Kept { start_ms: old.start_ms, kib: old.bytes.div_ceil(1024), has_anr: old.has_anr })
-        .collect();
+    let (paths, kept): (Vec<PathBuf>, Vec<Kept>) = old_recording::all(directory)
+        .map(|old| {
+            let kept = Kept { start_ms: old.start_ms, kib: old.bytes.div_ceil(1024), has_anr: old.has_anr };
+            (old.path, kept)
+        })
+        .unzip();
     for victim in victims(&kept, limits) {
         // While it is locked: no other process appends to it meanwhile.
-        let _ = std::fs::remove_file(&old[victim].path);
+        let Some(old) = OldRecording::open(&paths[victim]) else { continue };
+        let _ = std::fs::remove_file(&old.path);
         // The platform left them for the app, and only the recording names them.
-        for name in &old[victim].profiles {
+        for name in &old.profiles {
             if let Some(profile) = profile_named(directory, name) {
                 let _ = std::fs::remove_file(profile);
             }
