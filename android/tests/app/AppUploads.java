@@ -11,7 +11,7 @@ import java.util.ArrayList;
 
 /**
  * Uploads finished recordings. {@code words}: number of uploads after which it ends; then {@code refuse}: no upload
- * arrives; {@code once}: the first attempt of each fails; {@code die}: the process is killed during the first.
+ * arrives; {@code once}: the first attempt of each fails; {@code interrupt}: it also interrupts its thread; {@code die}: the process is killed during the first.
  */
 public final class AppUploads {
     private static final List<String> DONE = Collections.synchronizedList(new ArrayList<String>());
@@ -24,19 +24,23 @@ public final class AppUploads {
         HostApp.SERVICES.put(Context.ACTIVITY_SERVICE, new ActivityManager());
         int wanted = Integer.parseInt(words[0]);
         String how = words.length > 1 ? words[1] : "";
-        Uploads.firstPause = how.equals("once") ? 50 : 60_000;
+        boolean second = how.equals("once") || how.equals("interrupt");
+        Uploads.firstPause = second ? 50 : 60_000;
         AppScript script = new AppScript(false, () -> {});
         Anrscope.setUploader(
                 (recording, info) -> {
                     if (how.equals("die")) {
                         AppScript.die();
                     }
-                    boolean arrives = how.isEmpty() || how.equals("once") && info.attempt() > 1;
+                    boolean arrives = how.isEmpty() || second && info.attempt() > 1;
                     System.out.println("offered " + recording.getName() + " pid " + info.pid() + " " + info.process() + " began "
                             + info.startMs() + " anr " + info.hasAnr() + " reason " + info.reason() + " attempt " + info.attempt()
                             + " whole " + (Files.readAllBytes(recording.toPath()).length > 4096)
                             + " main " + (android.os.Looper.myLooper() != null));
                     DONE.add(recording.getName());
+                    if (how.equals("interrupt")) {
+                        Thread.currentThread().interrupt();
+                    }
                     if (how.equals("throw")) {
                         throw new java.io.IOException("no network");
                     }
@@ -57,7 +61,7 @@ public final class AppUploads {
                 lines++;
                 arrived += line.endsWith("\t-1") ? 1 : 0;
             }
-            return how.isEmpty() || how.equals("once") ? arrived >= lines && lines > 0 : lines >= wanted;
+            return how.isEmpty() || how.equals("once") || how.equals("interrupt") ? arrived >= lines && lines > 0 : lines >= wanted;
         } catch (java.io.IOException replaced) {
             return false;
         }

@@ -137,10 +137,34 @@ fn a_process_that_dies_during_an_upload_and_a_damaged_state_lose_nothing() {
     let directory = directory("dies");
     case("dies").word("1").word("die").dies().run_again();
     assert!(!directory.join("uploads").exists());
-    std::fs::write(directory.join("uploads"), b"old-1.anrscope\tx\ty\n\xff\xfe\tq\n").unwrap();
+    std::fs::write(directory.join("uploads"), b"old-2.anrscope\t-20\t1\nold-1.anrscope\tx\ty\n\xff\xfe\tq\n")
+        .unwrap();
     // Three, and the one of the process that died.
     let run = case("dies").word("4").run_again();
     let all = offered(&run);
     assert!(all.len() == 4 && all.iter().all(|(_, attempt)| attempt == "1"), "{all:?}");
     assert!(state(&directory).values().all(|(_, due)| *due == -1));
+}
+
+#[test]
+fn what_stands_in_the_place_of_the_state_is_neither_followed_nor_waited_for() {
+    let directory = directory("planted");
+    let precious = directory.join("../precious");
+    std::fs::write(&precious, "the app's").unwrap();
+    std::fs::create_dir(directory.join("uploads")).unwrap();
+    std::os::unix::fs::symlink("../precious", directory.join("uploads.part")).unwrap();
+    let pipe = directory.join("uploads.lock");
+    assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+    let run = case("planted").word("3").run_again();
+    assert_eq!(offered(&run).len(), 3);
+    assert!(state(&directory).values().all(|(attempts, due)| (*attempts, *due) == (1, -1)));
+    assert_eq!(std::fs::read_to_string(precious).unwrap(), "the app's");
+}
+
+#[test]
+fn an_uploader_that_interrupts_its_thread_gets_the_recording_again() {
+    let directory = directory("interrupted");
+    let run = case("interrupted").word("6").word("interrupt").run_again();
+    assert_eq!(offered(&run).len(), 6);
+    assert!(state(&directory).values().all(|(attempts, due)| (*attempts, *due) == (2, -1)));
 }

@@ -31,6 +31,9 @@ final class Uploads implements Runnable {
     /** The state of a recording that has arrived. */
     private static final long ARRIVED = -1;
 
+    /** More are not counted. */
+    private static final int MAX_ATTEMPTS = 1_000_000;
+
     private static final String STATE_FILE = "uploads";
 
     /** More than any app keeps. A longer file was not written by this class. */
@@ -93,9 +96,14 @@ final class Uploads implements Runnable {
         }
         again = true;
         if (running == null) {
-            running = new Thread(new Uploads(), "anrscope-upload");
-            running.setDaemon(true);
-            running.start();
+            Thread thread = new Thread(new Uploads(), "anrscope-upload");
+            thread.setDaemon(true);
+            try {
+                thread.start();
+                running = thread;
+            } catch (OutOfMemoryError noThread) {
+                // The caller is the app's thread. The next check tries again.
+            }
         } else {
             Uploads.class.notifyAll();
         }
@@ -147,7 +155,7 @@ final class Uploads implements Runnable {
     /** Offers what is due. Returns how long until more is due, ms; 0 if nothing will be. */
     private static long round() throws IOException {
         // Another process of the app may be uploading.
-        RandomAccessFile lock = new RandomAccessFile(new File(directory, STATE_FILE + ".lock"), "rw");
+        RandomAccessFile lock = new RandomAccessFile(own(".lock"), "rw");
         try {
             FileLock held = lock.getChannel().tryLock();
             if (held == null) {
@@ -158,6 +166,18 @@ final class Uploads implements Runnable {
             // Closing the file releases the lock.
             lock.close();
         }
+    }
+
+    /**
+     * The state file, or the one beside it with this suffix. What is no file is removed: a pipe would block this thread
+     * for ever, a directory or a link that leads nowhere would have the same recording uploaded at every start.
+     */
+    private static File own(String suffix) {
+        File file = new File(directory, STATE_FILE + suffix);
+        if (!file.isFile()) {
+            file.delete();
+        }
+        return file;
     }
 
     private static long locked() throws IOException {
@@ -198,7 +218,8 @@ final class Uploads implements Runnable {
         if (!tried.keySet().equals(before.keySet())) {
             write(tried);
         }
-        return first == Long.MAX_VALUE ? 0 : Math.max(1, first - System.currentTimeMillis());
+        // The clock may have been set back since.
+        return first == Long.MAX_VALUE ? 0 : Math.max(1, Math.min(MAX_PAUSE_MS, first - System.currentTimeMillis()));
     }
 
     private static Tried offer(Uploader to, Finished one, int attempt) {
@@ -209,6 +230,8 @@ final class Uploads implements Runnable {
         } catch (Throwable theirs) {
             // It did not arrive.
         }
+        // An uploader that was interrupted may say so again, and the wait for the next attempt would end at once.
+        Thread.interrupted();
         if (arrived) {
             return new Tried(attempt, ARRIVED);
         }
@@ -242,7 +265,7 @@ final class Uploads implements Runnable {
     /** Lines of name, attempts, due. An unreadable line counts as not tried. */
     private static Map<String, Tried> read() {
         Map<String, Tried> tried = new HashMap<String, Tried>();
-        File file = new File(directory, STATE_FILE);
+        File file = own("");
         byte[] all = new byte[(int) Math.min(file.length(), MAX_STATE_BYTES)];
         try {
             FileInputStream in = new FileInputStream(file);
@@ -254,7 +277,8 @@ final class Uploads implements Runnable {
                 for (String line : new String(all, 0, length, "UTF-8").split("\n")) {
                     String[] fields = line.split("\t", -1);
                     if (fields.length == 3) {
-                        tried.put(fields[0], new Tried(Integer.parseInt(fields[1]), Long.parseLong(fields[2])));
+                        int attempts = Math.max(0, Integer.parseInt(fields[1]));
+                        tried.put(fields[0], new Tried(Math.min(attempts, MAX_ATTEMPTS), Long.parseLong(fields[2])));
                     }
                 }
             } finally {
@@ -276,6 +300,8 @@ final class Uploads implements Runnable {
             lines.append(one.getValue().due).append('\n');
         }
         File part = new File(directory, STATE_FILE + ".part");
+        // Of a killed process, or a link: what it leads to is not written to.
+        part.delete();
         FileOutputStream out = new FileOutputStream(part);
         try {
             out.write(lines.toString().getBytes("UTF-8"));
