@@ -12,17 +12,17 @@ pub const HAS_UNWINDING: bool = cfg!(feature = "native-stacks");
 #[cfg(feature = "native-stacks")]
 pub(super) struct Unwinding(native_stacks::Symbols);
 
-/// The unwinder of the captures that share a list of modules: to read the unwind tables of its files takes longer than to unwind a stack.
+/// The unwinders of the captures that share a list of modules, by machine: to read the unwind tables of its files takes longer than to unwind a stack.
 #[cfg(feature = "native-stacks")]
 pub(super) struct Unwinders<'m> {
     modules: &'m NativeModules,
-    last: Option<(trace_format::native_slot::Machine, native_stacks::Unwinder<'m>)>,
+    all: std::collections::BTreeMap<u8, native_stacks::Unwinder<'m>>,
 }
 
 #[cfg(feature = "native-stacks")]
 impl<'m> Unwinders<'m> {
     pub(super) fn of(modules: &'m NativeModules) -> Self {
-        Self { modules, last: None }
+        Self { modules, all: std::collections::BTreeMap::new() }
     }
 
     pub(super) fn modules(&self) -> &'m NativeModules {
@@ -43,12 +43,10 @@ impl Unwinding {
         stack: &[u8],
         unwinders: &mut Unwinders<'_>,
     ) -> Option<NativeFrames> {
-        let Unwinders { modules, last } = unwinders;
-        if last.as_ref().is_none_or(|(machine, _)| *machine != capture.machine) {
-            let unwinder = native_stacks::Unwinder::new(capture.machine, modules, &mut self.0);
-            *last = Some((capture.machine, unwinder));
-        }
-        let (_, unwinder) = last.as_ref()?;
+        let Unwinders { modules, all } = unwinders;
+        let unwinder = all
+            .entry(capture.machine as u8)
+            .or_insert_with(|| native_stacks::Unwinder::new(capture.machine, modules, &mut self.0));
         Some(native_stacks::frames_by(unwinder, capture, stack, modules, &mut self.0))
     }
 

@@ -8,6 +8,10 @@ use std::sync::Arc;
 /// Most bytes that are read at once: a section, or a whole file.
 pub(super) const MAX_READ: u64 = 2 << 30;
 
+/// O_NONBLOCK from the systems' fcntl.h: `open` returns at once for a pipe.
+#[cfg(unix)]
+const WITHOUT_WAITING: i32 = if cfg!(any(target_os = "linux", target_os = "android")) { 0o4000 } else { 4 };
+
 /// A file, or a part of one: a library that is stored in an APK.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Place {
@@ -28,7 +32,15 @@ impl Place {
         if !std::fs::metadata(&self.path)?.is_file() {
             return Err(io::Error::other("not a regular file"));
         }
-        let mut file = File::open(&self.path)?;
+        let mut options = File::options();
+        options.read(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, WITHOUT_WAITING);
+        let mut file = options.open(&self.path)?;
+        // The name may have changed meanwhile.
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("not a regular file"));
+        }
         let whole = file.seek(SeekFrom::End(0))?;
         let (start, len) = self.part.unwrap_or((0, whole));
         let len = len.min(whole.saturating_sub(start));
