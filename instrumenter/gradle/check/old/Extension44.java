@@ -20,6 +20,7 @@ public class Extension44 extends AnrscopeExtension {
     private final Property<String> compat;
     private final Property<Boolean> waits;
     private final Property<Boolean> failOnSkip;
+    private final Property<Boolean> mapInAssets;
     private final Property<Integer> threads;
     private final Property<Integer> level;
 
@@ -37,6 +38,7 @@ public class Extension44 extends AnrscopeExtension {
         compat = project.getObjects().property(String.class);
         waits = project.getObjects().property(Boolean.class);
         failOnSkip = project.getObjects().property(Boolean.class);
+        mapInAssets = project.getObjects().property(Boolean.class);
         threads = project.getObjects().property(Integer.class);
         level = project.getObjects().property(Integer.class);
     }
@@ -68,6 +70,8 @@ public class Extension44 extends AnrscopeExtension {
     @Override public Property<Integer> getLevel() { return level; }
 
     @Override public Property<Boolean> getFailOnSkip() { return failOnSkip; }
+
+    @Override public Property<Boolean> getMapInAssets() { return mapInAssets; }
 
     @Override public ListProperty<String> getArguments() { return arguments; }
 }
