@@ -1,6 +1,7 @@
 package dev.anrscope.gradle;
 
 import java.io.File;
+import java.io.IOException;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
@@ -70,10 +71,29 @@ final class Program {
             }
             for (File place : places) {
                 if (place.isFile() && place.canExecute()) {
-                    return place.getAbsoluteFile();
+                    return started(place.getAbsoluteFile(), npm);
                 }
             }
             return null;
+        }
+
+        /**
+         * Returns the program that npm's script on {@code PATH} starts, or else the file itself. The script is the same in every version
+         * of the program, so that Gradle, which compares the file's bytes, would take results of an older program for current.
+         */
+        private static File started(File file, String npm) {
+            try {
+                File script = file.getCanonicalFile();
+                for (File at = script; script.getName().endsWith(".js") && at != null; at = at.getParentFile()) {
+                    File program = new File(at, npm);
+                    if (program.isFile() && program.canExecute()) {
+                        return program;
+                    }
+                }
+            } catch (IOException unreadable) {
+                // It is run as it is.
+            }
+            return file;
         }
     }
 }
