@@ -114,7 +114,14 @@ public abstract class InstrumentTask extends DefaultTask {
         flags.put("--fail-on-skip", options.getFailOnSkip().getOrElse(false));
         flags.forEach((flag, value) -> add(command, flag, value));
         getPlatform().forEach(file -> add(command, "--classpath", file));
-        command.addAll(options.getArguments().get());
+        for (String argument : options.getArguments().get()) {
+            String flag = argument.split("=", 2)[0];
+            if (flags.containsKey(flag) || flag.equals("--classpath")) {
+                throw new GradleException("Remove " + flag + " from the arguments of anrscope { }: the plug-in passes it itself, or has a"
+                        + " property for it, so that Gradle sees when a file changes");
+            }
+            command.add(argument);
+        }
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         if (process.waitFor() != 0) {
