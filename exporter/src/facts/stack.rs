@@ -22,6 +22,11 @@ pub(crate) const fn typed(ty: u8) -> u32 {
     event::typed_id(ty, 0)
 }
 
+/// Returns true if the key is a message's.
+pub(crate) fn is_message(key: u32) -> bool {
+    key == ids::DISPATCH || key == typed(event::types::MESSAGE)
+}
+
 /// Returns how many of the open items, outermost first, are certain to be open after an end was lost. See [`LostEnd`].
 pub(crate) fn still_open(
     keys: impl DoubleEndedIterator<Item = u32> + ExactSizeIterator,
@@ -37,16 +42,21 @@ pub(crate) fn still_open(
 }
 
 /// A stack that finds the innermost frame with a key, without walking if no open frame has it.
+///
+/// It knows the depths of its messages too. A reader asks at every event which message main is in, and a recursion to the end of
+/// main's stack has tens of thousands of frames above that message: a walk at each of them took 20 s for a recording of 1.6 MB.
 #[derive(Debug)]
 pub(crate) struct OpenStack {
     frames: Vec<Open>,
     /// Number of frames by key.
     count: Vec<u32>,
+    /// Depths of the frames that are messages, outermost first.
+    messages: Vec<usize>,
 }
 
 impl OpenStack {
     pub(crate) fn new() -> Self {
-        Self { frames: Vec::with_capacity(256), count: vec![0; 1 << 20] }
+        Self { frames: Vec::with_capacity(256), count: vec![0; 1 << 20], messages: Vec::new() }
     }
 
     /// Opens an item; returns `false` if the stack is too deep to remember it.
@@ -66,6 +76,9 @@ impl OpenStack {
             return false;
         }
         let key = open.key;
+        if is_message(key) {
+            self.messages.push(self.frames.len());
+        }
         self.frames.push(open);
         self.count[key as usize] += 1;
         true
@@ -87,6 +100,9 @@ impl OpenStack {
     pub(crate) fn pop(&mut self) -> Option<Open> {
         let frame = self.frames.pop()?;
         self.count[frame.key as usize] -= 1;
+        if is_message(frame.key) {
+            self.messages.pop();
+        }
         Some(frame)
     }
 
@@ -98,6 +114,11 @@ impl OpenStack {
     /// Outermost first.
     pub(crate) fn frames(&self) -> &[Open] {
         &self.frames
+    }
+
+    /// The depths of the open messages, outermost first.
+    pub(crate) fn messages(&self) -> &[usize] {
+        &self.messages
     }
 
     /// The innermost method, if it is near the top.
@@ -134,5 +155,20 @@ mod tests {
         assert_eq!((stack.find(7), stack.depth()), (Some(0), 2));
         stack.clear();
         assert_eq!((stack.find(7), stack.innermost_method()), (None, None));
+    }
+
+    #[test]
+    fn open_messages_are_known_by_their_depth() {
+        let mut stack = OpenStack::new();
+        for key in [7, ids::DISPATCH, 8, typed(event::types::MESSAGE), 9] {
+            assert!(stack.push(key, 1));
+        }
+        assert_eq!(stack.messages(), [1, 3]);
+        stack.truncate(3);
+        assert_eq!(stack.messages(), [1]);
+        assert!(stack.push_before(ids::DISPATCH, 1));
+        assert_eq!(stack.messages(), [1, 3]);
+        stack.clear();
+        assert!(stack.messages().is_empty());
     }
 }

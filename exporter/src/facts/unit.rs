@@ -11,11 +11,11 @@ use std::collections::HashMap;
 
 use trace_format::android::{MESSAGE_QUEUE, is_idle_poll};
 use trace_format::event::types;
-use trace_format::{Event, ReadError, Source, ids};
+use trace_format::{Event, ReadError, Source};
 
 use super::restored::Restored;
 use super::samples::Samples;
-use super::stack::{Open, OpenStack, typed};
+use super::stack::{OpenStack, is_message, typed};
 
 /// Maximum time from a signal to a sample that shows what main did at the signal, ns: the sampler reacts to the
 /// signal.
@@ -76,11 +76,6 @@ pub(crate) fn ends(event: &Event) -> Option<u32> {
     }
 }
 
-/// Whether a key is a message's.
-pub(crate) fn is_message(key: u32) -> bool {
-    key == ids::DISPATCH || key == typed(types::MESSAGE)
-}
-
 /// Number of outermost open frames that run a loop: a message started in them.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Loops(usize);
@@ -102,15 +97,14 @@ impl Loops {
 
     /// The depth of the unit among the open frames: the innermost message, else the outermost frame in which no
     /// message started.
-    pub(crate) fn unit(self, frames: &[Open]) -> Option<usize> {
-        let message = frames.iter().rposition(|open| is_message(open.key));
-        message.or_else(|| (self.0 < frames.len()).then_some(self.0))
+    pub(crate) fn unit(self, open: &OpenStack) -> Option<usize> {
+        open.messages().last().copied().or_else(|| (self.0 < open.depth()).then_some(self.0))
     }
 
     /// Whether the frame at `depth` is a unit outside of messages.
     #[inline]
-    pub(crate) fn is_call(self, frames: &[Open], depth: usize) -> bool {
-        depth == self.0 && !frames[..=depth.min(frames.len() - 1)].iter().any(|open| is_message(open.key))
+    pub(crate) fn is_call(self, open: &OpenStack, depth: usize) -> bool {
+        depth == self.0 && open.messages().first().is_none_or(|message| *message > depth)
     }
 }
 
@@ -158,7 +152,7 @@ pub(super) fn begun_at<S: Source + ?Sized>(
     let mut idle = Vec::new();
     let mut next = moments.iter().copied().peekable();
     let (mut stack, mut loops, mut last, mut messages) = (OpenStack::new(), Loops::default(), 0, false);
-    let mut passed = |at: u64, stack: &OpenStack, loops: Loops, last: u64| match loops.unit(stack.frames()) {
+    let mut passed = |at: u64, stack: &OpenStack, loops: Loops, last: u64| match loops.unit(stack) {
         Some(depth) => drop(found.insert(at, stack.frames()[depth].begun)),
         None => idle.push((at, last)),
     };
@@ -212,17 +206,17 @@ mod tests {
             stack.push(key, 1);
         };
         begin(&mut stack, &mut loops, 7);
-        assert_eq!(loops.unit(stack.frames()), Some(0), "nothing shows yet that it runs the loop");
+        assert_eq!(loops.unit(&stack), Some(0), "nothing shows yet that it runs the loop");
         begin(&mut stack, &mut loops, typed(types::MESSAGE));
         begin(&mut stack, &mut loops, 8);
-        assert_eq!(loops.unit(stack.frames()), Some(1));
+        assert_eq!(loops.unit(&stack), Some(1));
         stack.truncate(1);
         loops.closed(1);
-        assert_eq!(loops.unit(stack.frames()), None, "the loop polls");
+        assert_eq!(loops.unit(&stack), None, "the loop polls");
         begin(&mut stack, &mut loops, 9);
         begin(&mut stack, &mut loops, 10);
-        assert_eq!(loops.unit(stack.frames()), Some(1));
-        assert!(loops.is_call(stack.frames(), 1) && !loops.is_call(stack.frames(), 2));
+        assert_eq!(loops.unit(&stack), Some(1));
+        assert!(loops.is_call(&stack, 1) && !loops.is_call(&stack, 2));
     }
 
     #[test]

@@ -108,6 +108,8 @@ pub(super) struct Walk<'a, S: ?Sized> {
     stack: OpenStack,
     /// By depth, for items with a payload.
     details: Vec<(usize, Detail)>,
+    /// Number of waits among them.
+    waits_open: usize,
     pub(super) now: u64,
     pub(super) history: History,
     pub(super) chart: Option<ChartBuilder>,
@@ -144,6 +146,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
             names,
             stack: OpenStack::new(),
             details: Vec::new(),
+            waits_open: 0,
             now: 0,
             history: History::default(),
             chart: None,
@@ -183,7 +186,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
             };
             if requested.is_some_and(|at| at < time) && self.requested.is_none() {
                 self.requested = Some(self.snapshot());
-                self.requested_depth = self.loops.unit(self.stack.frames()).unwrap_or(0);
+                self.requested_depth = self.loops.unit(&self.stack).unwrap_or(0);
                 self.unit_at_request = self.unit();
             }
             if self.at.is_some_and(|at| at < time) {
@@ -218,7 +221,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
 
     /// Whether something with `key` is a new unit outside of messages.
     fn is_new_unit(&self, key: u32) -> bool {
-        !is_message(key) && self.loops.unit(self.stack.frames()).is_none()
+        !is_message(key) && self.loops.unit(&self.stack).is_none()
     }
 
     /// Whether main runs messages at all. A main thread without them stays in one call.
@@ -228,7 +231,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
 
     /// What main is in now. Without messages, only an ANR may ask for it.
     pub(super) fn unit(&self) -> Option<Unit> {
-        let depth = self.loops.unit(self.stack.frames())?;
+        let depth = self.loops.unit(&self.stack)?;
         let OpenItem { kind, name, since, began_before, .. } = self.stack_item(depth).item;
         let kind = match kind {
             OpenItemKind::Message => UnitKind::Message,
@@ -328,6 +331,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         let depth = self.stack.depth();
         if self.stack.push(key, at) {
             self.details.push((depth, detail));
+            self.waits_open += usize::from(matches!(detail, Detail::Wait(_)));
         }
     }
 
@@ -344,7 +348,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         let slow = match kind {
             OpenItemKind::Message => Some(SlowKind::Message),
             _ if key == typed(types::FRAME) => Some(SlowKind::Frame),
-            _ if self.loops.is_call(self.stack.frames(), depth) => Some(SlowKind::Call),
+            _ if self.loops.is_call(&self.stack, depth) => Some(SlowKind::Call),
             _ => None,
         };
         if let Some(slow) = slow {
@@ -365,8 +369,8 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         }
         self.stack.truncate(depth);
         self.loops.closed(depth);
-        while self.details.last().is_some_and(|(d, _)| *d >= depth) {
-            self.details.pop();
+        while let Some((_, detail)) = self.details.pop_if(|(d, _)| *d >= depth) {
+            self.waits_open -= usize::from(matches!(detail, Detail::Wait(_)));
         }
     }
 
@@ -408,7 +412,8 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
             return;
         };
         let Some(Detail::Wait(wait)) = self.detail(depth) else { return };
-        if self.details.iter().any(|(d, detail)| *d < depth && matches!(detail, Detail::Wait(_))) {
+        // It is the innermost wait, so any other one is around it.
+        if self.waits_open > 1 {
             return;
         }
         self.waits.offer(wait, own.begun, duration, || {
@@ -529,5 +534,49 @@ fn kind_of(key: u32) -> OpenItemKind {
         key if key == typed(types::FRAME) || stage_of(key).is_some() => OpenItemKind::Frame,
         key if ids::is_method(key) => OpenItemKind::Method,
         _ => OpenItemKind::Span,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::MethodMap;
+    use crate::report::Report;
+    use trace_format::event::WaitKind;
+    use trace_format::synth::{RecordingBuilder, ThreadBuilder};
+
+    /// The time that a report about main takes.
+    fn time(fill: impl FnOnce(&mut ThreadBuilder)) -> Duration {
+        let bytes = RecordingBuilder::new(7, "p").last_alive(20_000_000_000).main("main", fill).build();
+        let recording = Recording::open(bytes).unwrap();
+        let begun = Instant::now();
+        Report::with_symbols(Path::new("r"), &recording, &MethodMap::default(), &[]).unwrap();
+        begun.elapsed()
+    }
+
+    /// With a walk of the stack at each event, each of these takes minutes.
+    #[test]
+    fn the_time_grows_with_the_events_and_not_with_their_depth() {
+        const DEPTH: u64 = 400_000;
+        let calls = |main: &mut ThreadBuilder| {
+            for n in 0..DEPTH {
+                main.enter(1_000_000 + n, 1 + (n % 1_000) as u32);
+            }
+        };
+        let wait = Wait { kind: WaitKind::Monitor, owner: 0, lock: 1, class: TextId::default() };
+        let waits = |main: &mut ThreadBuilder| {
+            for n in 0..DEPTH {
+                main.event(1_000_000 + n, Event::SpanBegin(TextId(1)));
+            }
+            for n in 0..DEPTH {
+                main.event(2_000_000 + n, Event::WaitBegin(wait)).event(2_000_000 + n, Event::WaitEnd);
+            }
+        };
+        for taken in [time(calls), time(waits)] {
+            assert!(taken < Duration::from_secs(30), "{taken:?}");
+        }
     }
 }
