@@ -1,26 +1,17 @@
 //! Output files that appear whole or not at all.
 
-use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 
 use crate::{cleanup, terminal};
 
-/// A temporary file beside its target, which [`Output::commit`] renames to it; dropping it removes the file. A target that is not a
-/// regular file (a pipe, `/dev/null`) is written to directly.
-///
-/// Only the user can read the file, with any umask. A trace, a report or a map says what a program did and how it is built, as
-/// its recording does, and the recorder gives that one mode 0600.
+/// An [`exporter::Output`] whose temporary file is removed also if the program is interrupted. One that is dropped stays registered for
+/// that: its file is gone, and removing it again does nothing.
 #[derive(Debug)]
-pub(crate) struct Output {
-    target: PathBuf,
-    /// The temporary path, if the target is not written to directly.
-    temporary: Option<PathBuf>,
-    file: File,
-}
+pub(crate) struct Output(exporter::Output);
 
 impl Output {
     /// Opens an output for `target`, whose directory is created if needed.
@@ -33,48 +24,29 @@ impl Output {
     }
 
     fn open(target: &Path) -> io::Result<Self> {
-        // A link is resolved, so that it stays.
-        let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
-        match fs::metadata(&target) {
-            Ok(meta) if meta.is_dir() => {
-                return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
-            }
-            Ok(meta) if !meta.is_file() => {
-                let file = File::options().write(true).open(&target)?;
-                return Ok(Self { target, temporary: None, file });
-            }
-            Ok(meta) if meta.permissions().readonly() => {
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
-            }
-            _ => {}
+        if let Some(directory) = target.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+            fs::create_dir_all(directory)?;
         }
-        let name = target
-            .file_name()
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it names no file"))?;
-        let directory =
-            target.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::create_dir_all(directory)?;
-        let (temporary, file) = create_beside(directory, name)?;
-        cleanup::add(&temporary);
-        Ok(Self { target, temporary: Some(temporary), file })
+        let output = exporter::Output::create(target)?;
+        output.temporary().into_iter().for_each(cleanup::add);
+        Ok(Self(output))
     }
 
     /// The file to write to.
     pub(crate) fn file(&self) -> &File {
-        &self.file
+        self.0.file()
     }
 
     /// Moves the temporary file to the target.
     ///
     /// # Errors
     /// If that fails.
-    pub(crate) fn commit(mut self) -> anyhow::Result<()> {
-        if let Some(temporary) = &self.temporary {
-            fs::rename(temporary, &self.target)
-                .with_context(|| format!("cannot write {}: choose another output", self.target.display()))?;
-            cleanup::forget(temporary);
-            self.temporary = None;
-        }
+    pub(crate) fn commit(self) -> anyhow::Result<()> {
+        let (target, temporary) = (self.0.target().to_owned(), self.0.temporary().map(Path::to_owned));
+        self.0
+            .commit()
+            .with_context(|| format!("cannot write {}: choose another output", target.display()))?;
+        temporary.iter().for_each(|temporary| cleanup::forget(temporary));
         Ok(())
     }
 }
@@ -119,42 +91,6 @@ pub(crate) fn write(target: &Path, bytes: &[u8]) -> anyhow::Result<()> {
         .write_all(bytes)
         .with_context(|| format!("cannot write {}: choose another output", target.display()))?;
     output.commit()
-}
-
-/// Options that create a new file for this user alone.
-fn private() -> fs::OpenOptions {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
-/// Creates a new hidden file in `directory`.
-fn create_beside(directory: &Path, name: &OsStr) -> io::Result<(PathBuf, File)> {
-    let mut number = 0;
-    loop {
-        let mut temporary = OsString::from(".");
-        temporary.push(name);
-        temporary.push(format!(".{}-{number}.part", std::process::id()));
-        let temporary = directory.join(temporary);
-        match private().open(&temporary) {
-            Ok(file) => return Ok((temporary, file)),
-            // A killed process with the same pid left it.
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && number < 1000 => number += 1,
-            Err(e) => return Err(e),
-        }
-    }
-}
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
-            // The error that led here is the one to report.
-            let _ = fs::remove_file(temporary);
-            cleanup::forget(temporary);
-        }
-    }
 }
 
 #[cfg(test)]

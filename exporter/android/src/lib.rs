@@ -7,7 +7,7 @@
 
 use std::any::Any;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 #[cfg(unix)]
 use std::os::fd::AsRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +15,9 @@ use std::path::{Path, PathBuf};
 #[cfg(unix)]
 use std::time::Duration;
 
-use exporter::{ExportError, ExportInput, ExportOptions, MethodMap, Report, export_perfetto, open_recording};
+use exporter::{
+    ExportError, ExportInput, ExportOptions, MethodMap, Output, Report, export_perfetto, open_recording,
+};
 use jni::objects::{JClass, JString};
 use jni::sys::{jlong, jstring};
 use jni::{Env, EnvOutcome, EnvUnowned, Outcome};
@@ -29,19 +31,39 @@ use trace_format::wipe::{self, InFile, WipeError};
 /// If the recording or the map cannot be read, or the trace cannot be written.
 pub fn write(recording: &Path, map: Option<&Path>, out: &Path) -> Result<(), ExportError> {
     let opened = open_recording(recording)?;
-    let map = map.map(MethodMap::load).transpose()?.unwrap_or_default();
-    let part = part_of(out).ok_or_else(|| ExportError::Write(io::ErrorKind::InvalidInput.into()))?;
-    let written = File::create(&part).map_err(ExportError::Write).and_then(|file| {
-        let input = ExportInput { file: recording, recording: &opened, map: &map };
+    let names = map.map(MethodMap::load).transpose()?.unwrap_or_default();
+    whole(out, [Some(recording), map], |file| {
+        let input = ExportInput { file: recording, recording: &opened, map: &names };
         // Not `export`: it would link the writer of JSON.
-        export_perfetto(&[input], &ExportOptions::default(), &file)?;
-        file.sync_all().and_then(|()| fs::rename(&part, out)).map_err(ExportError::Write)
-    });
-    if written.is_err() {
-        // Report the original error, not the one of the clean-up.
-        let _ = fs::remove_file(&part);
-    }
-    written
+        export_perfetto(&[input], &ExportOptions::default(), file).map(|_| ())
+    })
+}
+
+/// Writes a file whole or not at all, and never over one that was read for it.
+fn whole(
+    out: &Path,
+    read: [Option<&Path>; 2],
+    write: impl FnOnce(&File) -> Result<(), ExportError>,
+) -> Result<(), ExportError> {
+    let written = || {
+        let place = fs::canonicalize(out).ok();
+        if place.is_some() && read.into_iter().flatten().any(|read| fs::canonicalize(read).ok() == place) {
+            let error = io::Error::new(io::ErrorKind::InvalidInput, "it is an input: choose another output");
+            return Err(ExportError::Write(error));
+        }
+        let output = Output::create(out)?;
+        write(output.file())?;
+        if output.temporary().is_some() {
+            output.file().sync_all()?;
+        }
+        Ok(output.commit()?)
+    };
+    written().map_err(|error| match error {
+        ExportError::Write(error) => {
+            ExportError::Write(io::Error::new(error.kind(), format!("{}: {error}", out.display())))
+        }
+        other => other,
+    })
 }
 
 /// What stalled main last, and why.
@@ -81,13 +103,13 @@ pub fn latest_stall(
     page: &Path,
 ) -> Result<Option<Stall>, ExportError> {
     let opened = open_recording(recording)?;
-    let map = map.map(MethodMap::load).transpose()?.unwrap_or_default();
-    let report = Report::latest_stall(recording, &opened, &map, least_ms.saturating_mul(1_000_000))?;
+    let names = map.map(MethodMap::load).transpose()?.unwrap_or_default();
+    let report = Report::latest_stall(recording, &opened, &names, least_ms.saturating_mul(1_000_000))?;
     let (Some(span), Some((blocked, reason))) = (report.answer.span, report.sentence()) else {
         return Ok(None);
     };
-    let chart = report.chart(recording, &opened, &map)?;
-    fs::write(page, report.to_html("", &chart, None)).map_err(ExportError::Write)?;
+    let html = report.to_html("", &report.chart(recording, &opened, &names)?, None);
+    whole(page, [Some(recording), map], |mut file| Ok(file.write_all(html.as_bytes())?))?;
     let mut text = report.headline();
     for (label, line) in report.answer.lines() {
         text.push_str(&format!("\n{label}: {line}"));
@@ -195,15 +217,7 @@ fn frames_of(_recording: &Path) -> Vec<NativeFrames> {
     Vec::new()
 }
 
-/// A hidden file beside the output.
-fn part_of(out: &Path) -> Option<PathBuf> {
-    let mut name = std::ffi::OsString::from(".");
-    name.push(out.file_name()?);
-    name.push(".part");
-    Some(out.with_file_name(name))
-}
-
-/// JNI entry point: returns null on success, else the error message. A panic becomes a message, too: nothing
+/// JNI entry point: returns an empty text on success, and `!` with the error message. A panic becomes a message, too: nothing
 /// unwinds into the app.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_export_TraceExport_export<'local>(
@@ -215,8 +229,7 @@ extern "system" fn Java_dev_anrscope_export_TraceExport_export<'local>(
 ) -> jstring {
     let outcome = env.with_env(|env| {
         let (recording, map, out) = (path(env, &recording)?, optional_path(env, &map)?, path(env, &out)?);
-        let written = caught(|| write(&recording, map.as_deref(), &out));
-        java_text(env, written.err())
+        answer(env, caught(|| write(&recording, map.as_deref(), &out).map(|()| String::new())))
     });
     returned(outcome)
 }
@@ -234,11 +247,8 @@ extern "system" fn Java_dev_anrscope_export_TraceExport_stall<'local>(
     let outcome = env.with_env(|env| {
         let (recording, map, page) = (path(env, &recording)?, optional_path(env, &map)?, path(env, &page)?);
         let least_ms = u64::try_from(least_ms).unwrap_or(0);
-        let text = match caught(|| latest_stall(&recording, map.as_deref(), least_ms, &page)) {
-            Ok(stall) => stall.map_or_else(String::new, |stall| stall.lines()),
-            Err(message) => format!("!{message}"),
-        };
-        java_text(env, Some(text))
+        let stall = || latest_stall(&recording, map.as_deref(), least_ms, &page);
+        answer(env, caught(|| Ok(stall()?.map_or_else(String::new, |stall| stall.lines()))))
     });
     returned(outcome)
 }
@@ -252,12 +262,8 @@ extern "system" fn Java_dev_anrscope_export_TraceExport_unwind<'local>(
 ) -> jstring {
     let outcome = env.with_env(|env| {
         let recording = path(env, &recording)?;
-        let text = match caught(|| unwind_stacks(&recording)) {
-            Ok(Some(_)) => String::new(),
-            Ok(None) => "-".to_owned(),
-            Err(message) => format!("!{message}"),
-        };
-        java_text(env, Some(text))
+        let in_use = |unwound: Option<Unwound>| if unwound.is_some() { "" } else { "-" };
+        answer(env, caught(|| Ok(in_use(unwind_stacks(&recording)?).to_owned())))
     });
     returned(outcome)
 }
@@ -278,15 +284,16 @@ fn caught<T>(work: impl FnOnce() -> Result<T, ExportError>) -> Result<T, String>
     }
 }
 
-/// Java's string, null for `None`.
-fn java_text(env: &mut Env<'_>, text: Option<String>) -> jni::errors::Result<jstring> {
-    text.map_or(Ok(std::ptr::null_mut()), |text| Ok(env.new_string(text)?.into_raw()))
+/// Java's string of the answer.
+fn answer(env: &mut Env<'_>, answer: Result<String, String>) -> jni::errors::Result<jstring> {
+    let text = answer.unwrap_or_else(|message| format!("!{message}"));
+    Ok(env.new_string(text)?.into_raw())
 }
 
 fn returned(outcome: EnvOutcome<'_, jstring, jni::errors::Error>) -> jstring {
     match outcome.into_outcome() {
         Outcome::Ok(text) => text,
-        // Out of memory for the string: an exception is pending, which Java sees.
+        // A path was null, or there was no memory for a string. Java takes null for an error.
         Outcome::Err(_) | Outcome::Panic(_) => std::ptr::null_mut(),
     }
 }
@@ -343,6 +350,81 @@ mod tests {
             previous: None,
             stack: MARKER.repeat(40),
         }
+    }
+
+    /// A recording of a main thread that hangs, in a directory of its own.
+    fn hang(name: &str) -> (PathBuf, PathBuf) {
+        let directory = std::env::temp_dir().join(format!("anrscope-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir(&directory).unwrap();
+        let recording = directory.join("hang.anrscope");
+        let bytes = RecordingBuilder::new(7, "p").last_alive(9_000_000_000).main("main", |main| {
+            main.enter(1_000_000, 1);
+        });
+        fs::write(&recording, bytes.build()).unwrap();
+        (directory, recording)
+    }
+
+    fn both(recording: &Path, out: &Path) -> [Result<(), ExportError>; 2] {
+        [
+            write(recording, None, out),
+            latest_stall(recording, None, 1, out).map(|stall| assert!(stall.is_some())),
+        ]
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_output_is_private_and_goes_through_no_link() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let (directory, recording) = hang("private");
+        let victim = directory.join("victim");
+        fs::write(&victim, "theirs").unwrap();
+        symlink(&victim, directory.join(".out.part")).unwrap();
+        let out = directory.join("out");
+        let private = || {
+            assert_eq!(fs::symlink_metadata(&out).unwrap().permissions().mode(), 0o100_600);
+            fs::remove_file(&out).unwrap();
+        };
+        write(&recording, None, &out).unwrap();
+        private();
+        assert!(latest_stall(&recording, None, 1, &out).unwrap().is_some());
+        private();
+        assert_eq!(fs::read(&victim).unwrap(), b"theirs");
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn an_input_is_not_overwritten_and_an_error_names_the_output() {
+        let (directory, recording) = hang("input");
+        let bytes = fs::read(&recording).unwrap();
+        for out in [&recording, &directory, &directory.join("none/out")] {
+            for written in both(&recording, out) {
+                let error = error_text(&written.unwrap_err());
+                assert!(error.contains(&out.display().to_string()), "{error}");
+            }
+        }
+        assert!(fs::read(&recording).unwrap() == bytes);
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn two_calls_at_once_leave_a_whole_output_of_one() {
+        let (directory, recording) = hang("both");
+        let out = directory.join("out");
+        let mut whole = both(&recording, &out).map(|_| fs::read(&out).unwrap()).to_vec();
+        write(&recording, None, &out).unwrap();
+        whole.push(fs::read(&out).unwrap());
+        for _ in 0..20 {
+            std::thread::scope(|scope| {
+                let first = scope.spawn(|| write(&recording, None, &out));
+                latest_stall(&recording, None, 1, &out).unwrap();
+                first.join().unwrap().unwrap();
+            });
+            assert!(whole.contains(&fs::read(&out).unwrap()));
+        }
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 2);
+        fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]

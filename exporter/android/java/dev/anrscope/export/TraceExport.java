@@ -36,10 +36,7 @@ public final class TraceExport {
      */
     public static void write(File recording, File map, File out) throws IOException {
         check();
-        String fault = export(recording.getPath(), path(map), out.getPath());
-        if (fault != null) {
-            throw new IOException(fault);
-        }
+        answered(export(recording.getPath(), path(map), out.getPath()));
     }
 
     /**
@@ -53,13 +50,7 @@ public final class TraceExport {
      */
     public static Stall latestStall(File recording, File map, long leastMs, File page) throws IOException {
         check();
-        String found = stall(recording.getPath(), path(map), leastMs, page.getPath());
-        if (found == null) {
-            throw new IOException("libanrscope_export.so had no memory for its answer");
-        }
-        if (found.startsWith("!")) {
-            throw new IOException(found.substring(1));
-        }
+        String found = answered(stall(recording.getPath(), path(map), leastMs, page.getPath()));
         return found.isEmpty() ? null : Stall.parse(found);
     }
 
@@ -73,11 +64,18 @@ public final class TraceExport {
      */
     public static boolean unwindStacks(File recording) throws IOException {
         check();
-        String fault = unwind(recording.getPath());
-        if (fault == null || fault.startsWith("!")) {
-            throw new IOException(fault == null ? "libanrscope_export.so had no memory for its answer" : fault.substring(1));
+        return answered(unwind(recording.getPath())).isEmpty();
+    }
+
+    /** The answer of a native method, or else the error that it has. */
+    private static String answered(String answer) throws IOException {
+        if (answer == null) {
+            throw new IOException("libanrscope_export.so had no memory for its answer");
         }
-        return fault.isEmpty();
+        if (answer.startsWith("!")) {
+            throw new IOException(answer.substring(1));
+        }
+        return answer;
     }
 
     private static void check() throws IOException {
@@ -90,7 +88,7 @@ public final class TraceExport {
         return map == null ? null : map.getPath();
     }
 
-    /** Returns null on success, or else the error. */
+    /** Returns an empty text on success, or {@code !} and the error. */
     private static native String export(String recording, String map, String out);
 
     /** Returns a stall as {@link Stall#parse} reads it, an empty text without one, or {@code !} and the error. */
