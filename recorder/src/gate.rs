@@ -44,6 +44,7 @@ pub(crate) const MIGRATE: u32 = 1;
 /// The owner's block may be given to another thread: the owner must ask for it before it writes.
 pub(crate) const CLAIM: u32 = 2;
 /// The end of a call or wait was lost, perhaps the owner's: the owner records it before it writes.
+#[cfg_attr(loom, expect(dead_code, reason = "no model has a loss"))]
 pub(crate) const LOST_END: u32 = 4;
 
 /// The gate of one thread. Never freed while the thread lives: Java and other threads have its address.
