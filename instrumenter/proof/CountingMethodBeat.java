@@ -61,6 +61,9 @@ public final class MethodBeat {
     }
 
     public static void wb(int kind, Object on) {
+        if (kind == 0) {
+            return; // A method begins that takes locks.
+        }
         CALLS.get().waits++;
     }
 

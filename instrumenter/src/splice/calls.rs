@@ -5,7 +5,7 @@ use trace_format::event::ConcurrencyStep;
 use super::emit::PushId;
 use super::guard::GuardPool;
 use crate::class::constant_pool::Appended;
-use crate::class::opcodes::{BIPUSH, ICONST_0, INVOKESTATIC};
+use crate::class::opcodes::{ACONST_NULL, BIPUSH, ICONST_0, INVOKESTATIC};
 use crate::error::SkipReason;
 use crate::waits::call_kind::CallKind;
 
@@ -18,6 +18,14 @@ pub(crate) struct WaitCalls {
 }
 
 impl WaitCalls {
+    /// Appends a call of `wb` at the start of a method that takes locks or permits. It overflows the stack where there is too
+    /// little room to give them back.
+    pub(crate) fn leave_room(self, out: &mut Vec<u8>) {
+        push_kind(0, out);
+        out.push(ACONST_NULL);
+        call(self.begin, out);
+    }
+
     /// Appends a call of `wb` for a wait of this kind for the object that `push` pushes.
     pub(crate) fn begin(self, kind: CallKind, push: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
         push_kind(kind.number(), out);

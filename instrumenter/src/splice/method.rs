@@ -1,6 +1,7 @@
 //! Rewrites the `Code` attribute of one method.
 //!
 //! ```text
+//!     if the method takes locks                wb(0, null) where it begins, not guarded: see `MethodBeat`
 //!     enter call                            i(id)      guarded
 //! a:  the old code
 //! r:  store; exit call; load; xRETURN       o(id)      before every return
@@ -41,6 +42,7 @@ use crate::class::descriptor::Types;
 use crate::class::opcodes::{self, ALOAD, ASTORE, ATHROW, GOTO, ILOAD, IRETURN, ISTORE};
 use crate::error::SkipReason;
 use crate::options::Exits;
+use crate::waits::call_kind::CallKind;
 use crate::waits::scan::is_locked;
 
 /// The most bytes of the instructions that bring an object to a `monitorenter`, after the first of them: `dup; astore`.
@@ -94,6 +96,8 @@ struct MethodWaits {
     lock: Option<Lock>,
     task: Option<Task>,
     calls: Option<Calls>,
+    /// Whether the method calls what takes a lock or permits.
+    takes_locks: bool,
 }
 
 /// The method that is rewritten.
@@ -178,7 +182,8 @@ fn waits_of<'a>(
             guard: target.guard,
         }),
     };
-    Ok((sites, MethodWaits { lock, task, calls, ..MethodWaits::default() }))
+    let takes_locks = sites.iter().any(|site| site.wait.is_some_and(CallKind::acquires));
+    Ok((sites, MethodWaits { lock, task, calls, takes_locks, ..MethodWaits::default() }))
 }
 
 /// The enter and exit code of a method; [`Scratch`] holds the bytes.
@@ -222,6 +227,12 @@ impl Ends {
         let first = State::first(class, method)?;
         let locals = if needs_types { first.frame_locals(pool)? } else { Vec::new() };
         let started = |out: &mut Vec<u8>| out.extend_from_slice(task.map_or(&[], |task| &task.started));
+        if let Some(calls) = waits.calls
+            && waits.takes_locks
+            && rewritten.prelude.is_none()
+        {
+            calls.waits.leave_room(enter);
+        }
         if rewritten.is_guarded() && rewritten.prelude.is_none() {
             ends.guards.push(guard.guard(locals, Lost::Nothing, enter, |out| {
                 push.call(target.enter, out);

@@ -241,8 +241,8 @@ impl<'a> Site<'a> {
         let [first, second] = &mut guards;
         stored.store(out);
         let is_monitor = self.instruction.opcode == MONITORENTER;
-        if self.wait.is_some_and(CallKind::acquires) || is_monitor && self.held_in.is_none() {
-            // Unguarded: where the stack overflows in front of an acquisition, nothing must be acquired. See `MethodBeat.wb`.
+        if is_monitor && self.held_in.is_none() {
+            // Unguarded, since the object cannot be loaded again. Where this overflows, the monitor is not entered.
             operands.calls(&before, calls, pool, out)?;
         } else if !before.is_empty() {
             let locals = stored.locals(&around.before, pool)?;

@@ -49,7 +49,7 @@ impl CallKind {
         }
     }
 
-    /// True for a call that takes what the app has to give back, and overflows the stack where there is too little room for that.
+    /// True for a call that takes what the app has to give back by another call.
     pub(crate) fn acquires(self) -> bool {
         matches!(self, Self::Lock | Self::Permit)
     }

@@ -58,6 +58,9 @@ public final class MethodBeat {
     }
 
     public static void wb(int kind, Object on) {
+        if (kind == 0) {
+            return; // A method begins that takes locks.
+        }
         CALLS.get().add('b', kind << 1 | is(on));
     }
 

@@ -198,6 +198,9 @@ public final class MethodBeat {
 
     private static final int PERMIT = 10;
 
+    /** What {@link #wb} has besides the kinds of waits. */
+    private static final int TAKES_LOCKS = 0;
+
     /** How many calls deep a release may be. */
     private static final int ROOM = 8;
 
@@ -522,7 +525,7 @@ public final class MethodBeat {
     }
 
     /**
-     * A wait begins: 1 entering a monitor, 2 Object.wait, 3 park, 4 sleep, 5 join, 6 a blocking call, 7 taking a lock of
+     * A method begins that takes locks or permits: 0. Or a wait begins: 1 entering a monitor, 2 Object.wait, 3 park, 4 sleep, 5 join, 6 a blocking call, 7 taking a lock of
      * java.util.concurrent, 8 waiting at a condition of one, 10 taking one permit. What is there already is no wait: see
      * {@link #isReady}.
      *
@@ -532,8 +535,9 @@ public final class MethodBeat {
         if (!ON) {
             return;
         }
-        if (kind == LOCK || kind == PERMIT) {
+        if (kind == TAKES_LOCKS) {
             leaveRoom(ROOM);
+            return;
         }
         try {
             beginWait(kind, on);
@@ -543,9 +547,10 @@ public final class MethodBeat {
     }
 
     /**
-     * Overflows the stack if there is too little room to give back what is acquired next. JIT compilers may put the
-     * acquisition into the instrumented method and not the release; without this, the app would acquire what it then
-     * cannot give back. Here the app has nothing yet: the overflow is the one that the acquisition itself may have.
+     * Overflows the stack if there is too little room to give back what the method will take. After an overflow in one of
+     * the calls around it, HotSpot goes on in the interpreter, with a larger frame; without this, the app would take what it
+     * then cannot give back. Where a method begins, an overflow is the one that the method itself has a few frames deeper:
+     * none of its code has run.
      */
     private static void leaveRoom(int calls) {
         if (calls > 0) {

@@ -70,6 +70,9 @@ public final class MethodBeat {
     }
 
     public static void wb(int kind, Object on) {
+        if (kind == 0) {
+            return; // A method begins that takes locks.
+        }
         Calls calls = CALLS.get();
         if (calls.waitDepth == calls.waitKinds.length) {
             calls.waitKinds = java.util.Arrays.copyOf(calls.waitKinds, 2 * calls.waitDepth);
