@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 ///
 /// Only the user can read the file, with any umask. A trace, a report or a map says what a program did and how it is built, as
 /// its recording does, and the recorder gives that one mode 0600. The temporary file is a new one with a name of its own, so that
-/// neither a link that somebody put there nor a second writer of the same target has a part in it.
+/// neither a link that another user put there nor a second writer of the same target has a part in it.
 #[derive(Debug)]
 pub struct Output {
     target: PathBuf,

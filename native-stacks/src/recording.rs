@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_joined_and_files_read_once_whatever_the_order_of_the_captures() {
+    fn lists_are_joined_and_files_read_once_in_any_order_of_the_captures() {
         let mut builder = RecordingBuilder::new(7, "p");
         for at in [2_000, 4_000] {
             let mapping = |n: u64| Mapping {

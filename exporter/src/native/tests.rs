@@ -155,7 +155,7 @@ fn frames_beyond_the_limit_are_counted_and_not_kept() {
 }
 
 #[test]
-fn lists_of_modules_are_joined_once_whatever_the_order_of_the_captures() {
+fn lists_of_modules_are_joined_once_in_any_order_of_the_captures() {
     let list = |at| {
         let mapping = |n: u64| Mapping {
             start: 0x1000 * (n + 1),
