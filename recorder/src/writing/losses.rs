@@ -2,7 +2,7 @@
 //!
 //! Where the stack has overflowed, instrumented code can make no call. It notes in a field of `MethodBeat` which end is lost,
 //! and the next event of *any* thread brings the note here. Which thread has lost it is unknown, so all are asked: each writes
-//! [`LostEnd`](trace_format::event::LostEnd) in front of its next event, and a reader ignores it where no such call is open.
+//! [`LostEnd`] in front of its next event, and a reader ignores it where no such call is open.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
