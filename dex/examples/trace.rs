@@ -73,8 +73,7 @@ fn trace(bytes: &[u8], around: bool, totals: &mut Totals) -> Result<Vec<u8>, Box
     let read = Instant::now();
     let calls = dex.find_or_add_calls(METHOD_BEAT);
     let on = add_call_on(&mut dex);
-    let errors = ["Ljava/lang/StackOverflowError;", "Ljava/lang/OutOfMemoryError;"]
-        .map(|error| dex.find_or_add_type(error));
+    let errors = dex.find_or_add_errors();
     let this = dex.strings.iter().position(|string| &string[..] == b"this").map(|index| index as u32);
     let mut id = 0;
     let mut classes = std::mem::take(&mut dex.classes);

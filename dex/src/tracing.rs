@@ -17,6 +17,12 @@ impl Dex<'_> {
         }
     }
 
+    /// The types of all errors that inserted calls may throw, which are added if they are missing.
+    pub fn find_or_add_errors(&mut self) -> [u32; 2] {
+        ["Ljava/lang/StackOverflowError;", "Ljava/lang/OutOfMemoryError;"]
+            .map(|descriptor| self.find_or_add_type(descriptor))
+    }
+
     /// The shape of a method of a class. `this` is the index of the string `this`, if the file has it. `None` if the method or its proto is
     /// outside of the tables.
     pub fn shape(&self, method: &ClassMethod<'_>, this: Option<u32>) -> Option<Shape> {

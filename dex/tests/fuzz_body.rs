@@ -32,8 +32,7 @@ fn trace_all(dex: &mut Dex<'_>) {
     let calls = dex.find_or_add_calls("Ldev/anrscope/MethodBeat;");
     let [class, void, int] =
         ["Ldev/anrscope/MethodBeat;", "V", "I"].map(|descriptor| dex.find_or_add_type(descriptor));
-    let errors = ["Ljava/lang/StackOverflowError;", "Ljava/lang/OutOfMemoryError;"]
-        .map(|descriptor| dex.find_or_add_type(descriptor));
+    let errors = dex.find_or_add_errors();
     let proto = dex.find_or_add_proto(void, &[int]);
     let lost = dex.find_or_add_method(class, "wr", proto);
     let mut classes = std::mem::take(&mut dex.classes);

@@ -30,8 +30,8 @@ class Listing:
         # Where `i` is called, and whether the code up to there is one straight line.
         self.enter, self.straight = None, True
         self.after_exit, self.invokes, self.inserted, self.ranges, self.caught = False, [], [], [], []
-        # The starts of ranges that lose the errors, and how many of them the last range has lost so far.
-        self.lost, self.clauses = set(), 0
+        # The starts of ranges that lose the errors, and the errors that the next clauses of the last range must take.
+        self.lost, self.awaited = set(), []
 
     def line(self, line):
         instruction = INSTRUCTION.search(line)
@@ -44,13 +44,15 @@ class Listing:
             clause = CLAUSE.match(line)
             if found:
                 self.ranges.append((int(found[1], 16), int(found[2], 16)))
-                self.clauses = 0
-            elif clause and self.clauses < len(ERRORS) and clause[1] == ERRORS[self.clauses] and int(clause[2], 16) - self.ranges[-1][1] in (0, 1):
-                self.clauses += 1
-                if self.clauses == len(ERRORS):
+                self.awaited = list(ERRORS)
+            elif clause and self.awaited[:1] == [clause[1]] and int(clause[2], 16) - self.ranges[-1][1] in (0, 1):
+                self.awaited.pop(0)
+                if not self.awaited:
                     self.lost.add(self.ranges[-1][0])
-            elif b"<any> ->" in line:
-                self.caught.append(self.ranges[-1])
+            else:
+                self.awaited = []
+                if b"<any> ->" in line:
+                    self.caught.append(self.ranges[-1])
 
     def _instruction(self, at, name, line):
         if ENTER in line:

@@ -346,7 +346,7 @@ pub(crate) enum Action {
 /// Calls of these methods do not count, and throw only in [`run_failing`].
 pub(crate) const QUIET: core::ops::Range<u32> = 100..110;
 
-/// What the quiet calls throw, which are also the type indices of the classes.
+/// The errors that quiet calls throw, by the type indices of their classes.
 pub(crate) const ERRORS: [u32; 2] = [0x7E44, 0x7E45];
 
 /// Runs code: calls return and throw what their number among the calls decides.

@@ -124,7 +124,7 @@ pub(crate) struct Guard {
     pub(crate) locals: Vec<Type>,
 }
 
-/// What the rows of the exception table say that lead from guarded calls to their handler, at new positions.
+/// Guarded calls and their handler at new positions, for rows of the exception table: one for each error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) start: u32,

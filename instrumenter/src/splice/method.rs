@@ -96,7 +96,7 @@ struct MethodWaits {
     lock: Option<Lock>,
     task: Option<Task>,
     calls: Option<Calls>,
-    /// Whether the method calls what takes a lock or permits.
+    /// True if the method calls what takes a lock or permits.
     takes_locks: bool,
 }
 

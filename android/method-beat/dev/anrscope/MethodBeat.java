@@ -43,7 +43,7 @@ import sun.misc.Unsafe;
  *   <li>Memory is allocated in the initialisation, for a thread's first event, and for a class's name. Each of these catches
  *       the error. A thread whose state cannot be made stays unrecorded, and is not tried again ({@link #FAILED}).
  *   <li>In class files each call has a handler for both errors, which stores in {@link #lost} what a reader
- *       would miss.
+ *       would miss. A call of {@link #wb} with 0, where a method begins, has none: see {@link #leaveRoom}.
  *   <li>In dex files, and in class files that record only normal exits, {@link #i} and {@link #o} have no handler, because ART
  *       inlines no method that has one. There, {@code i} overflows only where the method itself would a few frames deeper, and
  *       before any of its code runs. {@code o} needs no more of the stack than {@code i} has had: both call one method that
@@ -198,7 +198,7 @@ public final class MethodBeat {
 
     private static final int PERMIT = 10;
 
-    /** What {@link #wb} has besides the kinds of waits. */
+    /** No wait for {@link #wb}: a method begins that takes locks or permits. */
     private static final int TAKES_LOCKS = 0;
 
     /** How many calls deep a release may be. */
@@ -525,9 +525,9 @@ public final class MethodBeat {
     }
 
     /**
-     * A method begins that takes locks or permits: 0. Or a wait begins: 1 entering a monitor, 2 Object.wait, 3 park, 4 sleep, 5 join, 6 a blocking call, 7 taking a lock of
-     * java.util.concurrent, 8 waiting at a condition of one, 10 taking one permit. What is there already is no wait: see
-     * {@link #isReady}.
+     * A method begins that takes locks or permits: 0. Or a wait begins: 1 entering a monitor, 2 Object.wait, 3 park,
+     * 4 sleep, 5 join, 6 a blocking call, 7 taking a lock of java.util.concurrent, 8 waiting at a condition of one,
+     * 10 taking one permit. What is there already is no wait: see {@link #isReady}.
      *
      * @param on the object waited on or for; may be null
      */

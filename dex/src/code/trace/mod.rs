@@ -98,8 +98,8 @@ pub struct Waits {
     pub sites: Vec<Around>,
     /// The task whose code the method is. A constructor is no task's code.
     pub task: Option<Task>,
-    /// Type indices of the classes of what these calls may throw, `java.lang.StackOverflowError` and
-    /// `java.lang.OutOfMemoryError`: they are caught and dropped.
+    /// Type indices of the errors that these calls may throw, which are caught and dropped: see
+    /// [`find_or_add_errors`](crate::Dex::find_or_add_errors).
     pub errors: [u32; 2],
 }
 

@@ -33,9 +33,6 @@ use crate::hierarchy::Hierarchy;
 use crate::splice::task::COMPLETION;
 use crate::waits::{Catalogue, Waits};
 
-/// The classes of all that the inserted calls can throw.
-const ERRORS: [&str; 2] = ["Ljava/lang/StackOverflowError;", "Ljava/lang/OutOfMemoryError;"];
-
 /// What is listed, in original names.
 pub(crate) struct Listed<'a> {
     catalogue: &'a Catalogue,
@@ -116,7 +113,7 @@ impl WaitCalls {
         let class = dex.find_or_add_type(class);
         let [void, int, boolean, object] =
             ["V", "I", "Z", "Ljava/lang/Object;"].map(|descriptor| dex.find_or_add_type(descriptor));
-        let errors = ERRORS.map(|descriptor| dex.find_or_add_type(descriptor));
+        let errors = dex.find_or_add_errors();
         let mut method = |name: &str, parameters: &[u32]| {
             let proto = dex.find_or_add_proto(void, parameters);
             dex.find_or_add_method(class, name, proto)
