@@ -81,6 +81,11 @@ pub enum Warning {
         /// The number of the frames.
         frames: u64,
     },
+    /// Some of the files with symbols was left out.
+    SymbolsLeftOut {
+        /// What and why.
+        note: String,
+    },
     /// The trace is larger than a browser handles well.
     ManySlices {
         /// The number of slices.
@@ -185,6 +190,7 @@ impl fmt::Display for Warning {
                     if *frames == 1 { " has" } else { "s have" }
                 )
             }
+            Self::SymbolsLeftOut { note } => f.write_str(note),
             Self::ManySlices { slices, from, to } => write!(
                 f,
                 "{slices} slices are more than ui.perfetto.dev shows smoothly: take a part with --from {:.3}s --to {:.3}s, \

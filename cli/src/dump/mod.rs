@@ -158,7 +158,7 @@ fn retrace(name: &str, dump: &mut Dump, mapping: Option<&Mapping>) -> io::Result
 fn warn_of_missing(symbols: Option<&NativeSymbols>) -> io::Result<()> {
     let Some(symbols) = symbols else { return Ok(()) };
     for note in symbols.notes() {
-        warn(plain(note))?;
+        warn(plain(&note))?;
     }
     let missing = symbols.missing();
     for library in missing.iter().take(MISSING) {

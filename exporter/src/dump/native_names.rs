@@ -46,8 +46,8 @@ impl NativeSymbols {
 
     /// What of the directories could not be read, in words: nothing, since this build reads none.
     #[must_use]
-    pub fn notes(&self) -> &[String] {
-        &[]
+    pub fn notes(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 
@@ -77,9 +77,9 @@ impl NativeSymbols {
         missing.collect()
     }
 
-    /// What of the directories was left out or could not be read, in words.
+    /// What of the directories and files was left out or could not be read, in words.
     #[must_use]
-    pub fn notes(&self) -> &[String] {
+    pub fn notes(&self) -> Vec<String> {
         self.symbols.notes()
     }
 }

@@ -178,6 +178,8 @@ pub struct NativeStacks {
     pub more: u64,
     /// Names of threads that recorded nothing, by tid.
     pub names: HashMap<u32, String>,
+    /// What of the symbols was left out or could not be read, in words.
+    pub notes: Vec<String>,
 }
 
 /// Where a capture is.
@@ -241,7 +243,8 @@ impl NativeStacks {
                 one = next()?;
             }
         }
-        let mut found = found.found;
+        let notes = found.unwinding.notes();
+        let mut found = NativeStacks { notes, ..found.found };
         found.all.sort_by_key(|stack| (stack.at, stack.number));
         java::interleave(facts, names, &mut found.all)?;
         let notices = facts.incidents.notices.iter();

@@ -50,6 +50,11 @@ impl Unwinding {
         Some(native_stacks::frames_by(unwinder, capture, stack, modules, &mut self.0))
     }
 
+    /// What of the symbols was left out or could not be read.
+    pub(super) fn notes(&self) -> Vec<String> {
+        self.0.notes()
+    }
+
     /// Names the frames of a device that lacked the symbols.
     pub(super) fn name(&mut self, frames: &mut NativeFrames) {
         use trace_format::sections::native_frames::{FrameKind, MAX_FRAMES, NativeFrame};
@@ -111,6 +116,10 @@ impl Unwinding {
         _unwinders: &mut Unwinders<'_>,
     ) -> Option<NativeFrames> {
         None
+    }
+
+    pub(super) fn notes(&self) -> Vec<String> {
+        Vec::new()
     }
 
     pub(super) fn name(&mut self, _frames: &mut NativeFrames) {}

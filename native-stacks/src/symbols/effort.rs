@@ -20,30 +20,39 @@ const AT_LEAST: u64 = 4 << 20;
 const MAX_STACK: usize = 100 << 10;
 
 thread_local! {
-    /// What is left of the work under way, in bytes, and where its stack begins.
-    static NOW: (Cell<u64>, Cell<usize>) = const { (Cell::new(0), Cell::new(0)) };
+    /// What is left of the work under way, in bytes, where its stack begins, and whether a reader has given up.
+    static NOW: (Cell<u64>, Cell<usize>, Cell<bool>) = const { (Cell::new(0), Cell::new(0), Cell::new(false)) };
 }
 
 /// The work that a file is worth.
 pub(super) struct Effort {
     left: Cell<u64>,
+    gave_up: Cell<bool>,
 }
 
 impl Effort {
     /// For files of this length together.
     pub(super) fn of(length: u64) -> Self {
-        Self { left: Cell::new(length.saturating_mul(TIMES).saturating_add(AT_LEAST)) }
+        let left = length.saturating_mul(TIMES).saturating_add(AT_LEAST);
+        Self { left: Cell::new(left), gave_up: Cell::new(false) }
     }
 
     /// Works with readers; they fail once the effort is spent.
     pub(super) fn spend<T>(&self, work: impl FnOnce() -> T) -> T {
-        NOW.with(|(left, top)| {
+        NOW.with(|(left, top, gave_up)| {
             left.set(self.left.get());
             top.set(here());
+            gave_up.set(false);
             let done = work();
             self.left.set(left.get());
+            self.gave_up.set(self.gave_up.get() || gave_up.get());
             done
         })
+    }
+
+    /// Whether some of the file was left out because it took too much work.
+    pub(super) fn gave_up(&self) -> bool {
+        self.gave_up.get()
     }
 }
 
@@ -60,12 +69,15 @@ pub(super) struct Reader(pub(super) EndianArcSlice<RunTimeEndian>);
 
 impl Reader {
     fn charge(&self, bytes: usize) -> Result<()> {
-        NOW.with(|(left, top)| {
+        NOW.with(|(left, top, gave_up)| {
             let rest = left.get().checked_sub(bytes as u64 + 1);
             left.set(rest.unwrap_or(0));
             match rest {
                 Some(_) if here().abs_diff(top.get()) <= MAX_STACK => Ok(()),
-                _ => Err(Error::UnexpectedEof(gimli::Reader::offset_id(&self.0))),
+                _ => {
+                    gave_up.set(true);
+                    Err(Error::UnexpectedEof(gimli::Reader::offset_id(&self.0)))
+                }
             }
         })
     }

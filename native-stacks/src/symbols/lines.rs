@@ -19,8 +19,12 @@ pub(super) struct Lines {
 
 impl Lines {
     /// Reads the sections; `alternative` is the file that `.gnu_debugaltlink` names (dwz), if there is one. `None` without `.debug_info`,
-    /// or if it is damaged.
-    pub(super) fn of(file: &mut ElfFile, alternative: Option<&mut ElfFile>) -> Option<Self> {
+    /// or if it is damaged; `gave_up` is set if reading took too much work.
+    pub(super) fn of(
+        file: &mut ElfFile,
+        alternative: Option<&mut ElfFile>,
+        gave_up: &mut bool,
+    ) -> Option<Self> {
         file.section(".debug_info")?;
         let mut bytes = 0;
         let length = file.len() + alternative.as_ref().map_or(0, |other| other.len());
@@ -29,13 +33,20 @@ impl Lines {
             dwarf.load_sup(|id| Ok::<_, gimli::Error>(section(file, id, &mut bytes))).ok()?;
         }
         let effort = Effort::of(length);
-        let context = effort.spend(|| addr2line::Context::from_dwarf(dwarf)).ok()?;
+        let context = effort.spend(|| addr2line::Context::from_dwarf(dwarf));
+        *gave_up |= effort.gave_up();
+        let context = context.ok()?;
         Some(Self { context, effort, bytes })
     }
 
     /// The functions at an address, innermost first. The last one has no name if DWARF does not know it.
     pub(super) fn at(&self, address: u64) -> Vec<Named> {
         self.effort.spend(|| self.frames(address))
+    }
+
+    /// Whether some of it was left out because it took too much work.
+    pub(super) fn gave_up(&self) -> bool {
+        self.effort.gave_up()
     }
 
     fn frames(&self, address: u64) -> Vec<Named> {

@@ -141,6 +141,8 @@ pub struct Symbols {
     names: HashMap<(Key, u64), Vec<Named>>,
     name_bytes: usize,
     asked: BTreeMap<Key, Asked>,
+    /// Libraries some of whose DWARF was left out, and the file that has it.
+    gave_up: BTreeMap<Key, PathBuf>,
     elfs: HashMap<Key, Option<Arc<[u8]>>>,
     elf_bytes: usize,
 }
@@ -166,7 +168,14 @@ impl Symbols {
         let names = match self.names.get(&known) {
             Some(names) => names.clone(),
             None => {
-                let names = self.module(&known.0).at(rel_pc);
+                let module = self.module(&known.0);
+                let names = module.at(rel_pc);
+                let file = module.gave_up.then(|| module.files.first().cloned().unwrap_or_default());
+                if let Some(file) = file
+                    && self.gave_up.len() < MAX_LISTED
+                {
+                    self.gave_up.insert(known.0.clone(), file);
+                }
                 self.name_bytes += path.len() + names.iter().map(Named::bytes).sum::<usize>();
                 if self.names.len() >= MAX_REMEMBERED || self.name_bytes > MAX_REMEMBERED_BYTES {
                     self.names.clear();
@@ -200,10 +209,15 @@ impl Symbols {
         missing
     }
 
-    /// What of the directories was left out or could not be read, in words.
+    /// What of the directories and files was left out or could not be read, in words.
     #[must_use]
-    pub fn notes(&self) -> &[String] {
-        self.index.as_ref().map_or(&[], |index| &index.notes)
+    pub fn notes(&self) -> Vec<String> {
+        let of_index = self.index.iter().flat_map(|index| &index.notes).cloned();
+        let of_files = self
+            .gave_up
+            .values()
+            .map(|file| format!("{}: some of its DWARF is too much work, and is not read", file.display()));
+        of_index.chain(of_files).collect()
     }
 
     fn module(&mut self, key: &Key) -> &mut Module {

@@ -25,6 +25,8 @@ pub(super) struct Module {
     code: Vec<(u64, u64)>,
     /// The files that were read.
     pub(super) files: Vec<PathBuf>,
+    /// Whether some of the DWARF was left out because it took too much work.
+    pub(super) gave_up: bool,
 }
 
 impl Module {
@@ -71,7 +73,7 @@ impl Module {
             let mut other = alternative_id(&mut file).and_then(|id| {
                 alternative(&id).into_iter().find_map(|place| ElfFile::open(place.open().ok()?))
             });
-            self.lines = Lines::of(&mut file, other.as_mut());
+            self.lines = Lines::of(&mut file, other.as_mut(), &mut self.gave_up);
         }
         self.table.add(&mut file);
         let packed = file.named(".gnu_debugdata").and_then(|section| minidebug::unpack(&section));
@@ -98,6 +100,7 @@ impl Module {
             return Vec::new();
         }
         let mut frames = self.lines.as_ref().map(|lines| lines.at(address)).unwrap_or_default();
+        self.gave_up |= self.lines.as_ref().is_some_and(Lines::gave_up);
         if frames.is_empty() || frames.iter().any(|frame| frame.function.is_empty()) {
             let other = self.breakpad.as_ref().map(|file| file.at(address)).unwrap_or_default();
             if !other.is_empty() {

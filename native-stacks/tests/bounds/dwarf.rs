@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use native_stacks::Symbols;
 use native_stacks::symbols::{in_breakpad, in_elf};
 
 use crate::build::{Scratch, objcopy, run};
@@ -117,8 +118,16 @@ fn deeply_nested_inlined_functions_overflow_no_stack() {
         format!(".uleb128 1\n.quad 0x1000,0x100000\n.uleb128 3\n.quad 0x1000,0x3000\n.asciz \"g\"{inlined}");
     let scratch = Scratch::new("nested");
     let file = library(&scratch, &[("info", &units(1, &entries)), ("abbrev", FUNCTIONS)]);
-    let named = in_elf(fs::read(file).unwrap(), &[0x1800]).unwrap();
+    let named = in_elf(fs::read(&file).unwrap(), &[0x1800]).unwrap();
     assert_eq!(named[0].last().map(|last| &last.function[..]), Some("f"));
+    // A reader learns that something is missing.
+    let mut symbols = Symbols::new(vec![scratch.path(".")]);
+    assert!(symbols.name(&[], "/data/library.so", 0x1800).iter().any(|named| named.function == "f"));
+    let notes = symbols.notes();
+    assert!(
+        notes.len() == 1 && notes[0].ends_with("some of its DWARF is too much work, and is not read"),
+        "{notes:?}"
+    );
 }
 
 #[test]
