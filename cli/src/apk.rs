@@ -36,7 +36,7 @@ Examples:
     anrscope apk app-release.apk --out app-traced.apk --mapping mapping.txt
 
     # Change options of the recorder (docs/configuration.md).
-    anrscope apk app.apk --out app-traced.apk --set stall_ms=700 --set samples=1
+    anrscope apk app.apk --out app-traced.apk --set slow_ms=500 --set native_stacks=1
 
     # Sign with a key of your own, EC on P-256.
     openssl ecparam -name prime256v1 -genkey -noout -out key.pem
