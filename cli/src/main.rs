@@ -55,7 +55,7 @@ Examples:
     # trace in ui.perfetto.dev.
     anrscope app.anrscope
 
-    # A hang of five seconds, recorded and exported: the quickest tour.
+    # A hang of eight seconds, recorded and exported: the quickest tour.
     anrscope demo
 
     # A program on this machine's JVM, with all of its methods on a timeline.
