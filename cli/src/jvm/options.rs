@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::watch_options::WatchOptions;
 
-/// Run a Java program and write a trace of all its threads (Linux)
+/// Run a Java program and write a trace of its threads (Linux)
 ///
 /// Takes the arguments of the java launcher, and runs them with an agent that traces classes as the JVM loads them. The program has
 /// its own streams, arguments, class path, working directory and exit code; anrscope adds no output to the program's JVM. When the
@@ -47,10 +47,10 @@ NAME.methodMapping.txt (with NAME.methodMapping.txt.lines), where the other comm
 Files with these names from an earlier run are replaced. With --keep they are in that directory instead.
 
 Traced: the classes of every class loader: class path, modules, source files, nested jars, plug-ins. Not
-traced: the JDK's own classes unless --jdk names them, hidden classes, and classes whose loader does not give them the recorder's
-class (some of OSGi); the trace has a notice for each of those. A method's short calls are left out, as for
-anrscope instrument. -XX:AOTCache and the options that write class archives are not used, since a JVM
-does not combine them with an agent.
+traced: virtual threads, the JDK's own classes unless --jdk names them, hidden classes, and classes whose loader does
+not give them the recorder's class (some of OSGi); the trace has a notice for each of those. A method's short calls
+are left out, as for anrscope instrument. -XX:AOTCache and the options that write class archives are not used, since
+a JVM does not combine them with an agent.
 
 --rewrite is the way for a JVM without JVM TI: it rewrites the jars and class directories of the class path
 into a temporary directory, and runs the program on those. The class path comes from -cp and its other
