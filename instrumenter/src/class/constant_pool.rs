@@ -267,6 +267,11 @@ impl Appended {
         Ok(index)
     }
 
+    /// Returns the name of a class that [`class_named`](Self::class_named) added at `index`.
+    pub(crate) fn class_name(&self, index: u16) -> Option<&[u8]> {
+        self.classes.iter().find(|(_, added)| **added == index).map(|(name, _)| &name[..])
+    }
+
     pub(crate) fn class(&mut self, name: u16) -> Result<u16, SkipReason> {
         self.take(tag::CLASS, &[&name.to_be_bytes()])
     }

@@ -60,7 +60,8 @@ impl<'a> Value<'a> {
         })
     }
 
-    fn of_type((tag, operand): Type) -> Self {
+    /// Returns the value of a type in a frame. The types of arguments may be constants that were `appended`.
+    fn of_type((tag, operand): Type, appended: &Appended) -> Self {
         match tag {
             1 => Self::Integer,
             2 => Self::Float,
@@ -68,7 +69,10 @@ impl<'a> Value<'a> {
             4 => Self::Long,
             5 => Self::Null,
             UNINITIALIZED_THIS => Self::UninitializedThis,
-            OBJECT => Self::Class(operand),
+            OBJECT => match appended.class_name(operand) {
+                Some(name) => Self::Named(Cow::Owned(name.to_vec())),
+                None => Self::Class(operand),
+            },
             UNINITIALIZED => Self::New(u32::from(operand)),
             _ => Self::Top,
         }
@@ -146,10 +150,10 @@ impl<'a> State<'a> {
         Ok(state)
     }
 
-    fn of_frame(frame: &Frame) -> Self {
+    fn of_frame(frame: &Frame, appended: &Appended) -> Self {
         let mut state = Self::default();
-        frame.locals.iter().for_each(|&kind| push(&mut state.locals, Some(Value::of_type(kind))));
-        frame.stack.iter().for_each(|&kind| push(&mut state.stack, Some(Value::of_type(kind))));
+        frame.locals.iter().for_each(|&kind| push(&mut state.locals, Some(Value::of_type(kind, appended))));
+        frame.stack.iter().for_each(|&kind| push(&mut state.stack, Some(Value::of_type(kind, appended))));
         state
     }
 
@@ -251,12 +255,13 @@ fn push<'a>(words: &mut Vec<Value<'a>>, value: Option<Value<'a>>) {
     }
 }
 
-/// Returns the states around the instructions that `wanted` names. Instructions that are never reached have none.
+/// Returns the states around the instructions that `wanted` names. Instructions that are never reached have none. The types in
+/// `frames` are constants of the class, or appended ones.
 pub(crate) fn around<'a>(
     class: &ClassFile<'a>,
     method: &Method<'a>,
     code: &Code<'a>,
-    frames: &BTreeMap<u32, Frame>,
+    (frames, appended): (&BTreeMap<u32, Frame>, &Appended),
     wanted: &dyn Fn(u32) -> bool,
 ) -> Result<BTreeMap<u32, Around<'a>>, SkipReason> {
     let mut followed = Followed {
@@ -264,11 +269,12 @@ pub(crate) fn around<'a>(
         words: 0,
         seen: vec![false; code.bytes.len()],
         frames,
+        appended,
         found: BTreeMap::new(),
     };
     // The last one is followed first: the start of the method comes before its frames.
     for (&pc, frame) in frames.iter().rev() {
-        followed.queue(pc, &State::of_frame(frame))?;
+        followed.queue(pc, &State::of_frame(frame, appended))?;
     }
     followed.queue(0, &State::first(class, method)?)?;
     while let Some((pc, state)) = followed.pending.pop() {
@@ -283,6 +289,7 @@ struct Followed<'f, 'a> {
     words: usize,
     seen: Vec<bool>,
     frames: &'f BTreeMap<u32, Frame>,
+    appended: &'f Appended,
     found: BTreeMap<u32, Around<'a>>,
 }
 
@@ -314,7 +321,7 @@ impl<'a> Followed<'_, 'a> {
                 Some(seen) => *seen = true,
             }
             if let Some(frame) = self.frames.get(&pc) {
-                state = State::of_frame(frame);
+                state = State::of_frame(frame, self.appended);
             }
             if self.frames.is_empty() {
                 for row in code.handlers.iter().filter(|row| covers(row.start, row.end, pc)) {

@@ -473,7 +473,8 @@ fn sites_code<'a>(
         site.held_in = site.held_in.filter(|_| is_straight && rewritten.class.major > FRAMES_SINCE);
     }
     let wanted = |pc: u32| sites.binary_search_by_key(&pc, |site| site.instruction.pc).is_ok();
-    let mut around = flow::around(rewritten.class, rewritten.method, rewritten.code, old, &wanted)?;
+    let Rewritten { class, method, code, .. } = rewritten;
+    let mut around = flow::around(class, method, code, (old, context.pool), &wanted)?;
     if let Some(lock) = &waits.lock {
         for around in around.values_mut() {
             lock.add_to(&mut around.before);
