@@ -9,17 +9,27 @@ METHODS, IN_CLASS = 96, 16
 INITIALIZERS = 40
 # Ints in the log for a method.
 ROOM = 256
-ORIGINS = {}
+RECORDER = "the recorder"
+# What makes methods of the plain program need more stack, as inserted calls do: nothing, calls with so many arguments, and so many frames where a method begins. A method
+# that takes locks, for example, asks for room there, so that it overflows before it holds one.
+ARGUMENTS = 1, 2, 4, 8, 12, 16
+FRAMES = 1, 2, 4, 8, 12, 20, 30
+# How many of the methods of a build.
+SHARES = 0.05, 0.2, 0.5
+# The plain program is compiled in each of these ways. A traced method is longer, so that it is inlined elsewhere, and its calls meet the end of the stack elsewhere.
+PADDED = "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Shared.pad", "-XX:CompileCommand=dontinline,Shared.descend"
+COMPILED = [], ["-XX:-Inline"], ["-XX:TieredStopAtLevel=1"], ["-XX:MaxInlineSize=20", "-XX:FreqInlineSize=80"]
 
 RETURNS = {"int": ("v", "v + 1"), "long": ("(int) v", "v + 2L"), "float": ("(int) v", "v + 3f"), "double": ("(int) v", "v + 4d"), "Object": ("v == Shared.REFERENCE ? 5 : 6", "Shared.REFERENCE"),
            "int[]": ("v[0]", "Shared.ARRAY"), "void": (None, None)}
 
 
 class Source:
-    """One build of the methods. `padding` adds unused local variables, and `control` a call that throws on purpose after each lock is taken."""
+    """One build of the methods. `padding` makes their frames larger, as inserted calls do, and `control` adds a call that throws on purpose after each lock is taken."""
 
     def __init__(self, padding=0, control=False):
         self.random, self.padding, self.control = random.Random(SEED), random.Random(padding) if padding else None, control
+        self.share = SHARES[padding % len(SHARES)]
         self.owners = collections.defaultdict(list)
         self.members, self.names, self.number, self.method, self.rare = [], 0, 0, 0, collections.Counter()
         self.monitors = []
@@ -42,9 +52,10 @@ class Source:
         return ["int %s = %s;" % (name, expression), "Shared.log[Shared.at++] = %s;" % name]
 
     def pad(self):
-        if not self.padding:
+        if not self.padding or self.padding.random() > self.share:
             return ""
-        return " ".join("long pad%d = Shared.at;" % i for i in range(self.padding.choice([0, 1, 2, 4, 8, 16])))
+        # A compiler drops local variables that nothing reads, and keeps room for the arguments of a call.
+        return self.padding.choice(["Shared.pad(%s);" % ", ".join(["0L"] * self.padding.choice(ARGUMENTS)), "Shared.descend(%d);" % self.padding.choice(FRAMES)])
 
     def body(self, depth, retried, most=3):
         lines = []
@@ -146,7 +157,7 @@ class Source:
         temporary = self.name("t")
         # The types that can stand beside others on the operand stack do.
         if kind in ("int", "long", "float", "double"):
-            return self.value("(int) (Shared.at + %s * 2 + Shared.ARRAY[0])" % call)
+            return self.value("(int) (Shared.three + %s * 2 + Shared.ARRAY[0])" % call)
         return ["%s %s = %s;" % (kind, temporary, call), *self.value(re.sub(r"\bv\b", temporary, shown))]
 
     def queue(self):
@@ -160,9 +171,9 @@ class Source:
         """Arguments that wait, a super constructor that logs, and `this(...)`."""
         base, name, lock, queue = self.name("Base"), self.name("Made"), self.slot("lock"), self.slot("queue")
         self.members.append(["static class %s {" % base, "final int base;", "%s(int a) throws Exception {" % base + self.pad(), *self.body(0, True, 2), "base = a;", "}", "}",
-                             "static final class %s extends %s {" % (name, base), "int more;", "%s(int a, long b) throws Exception {" % name, "super(%s(a));" % ("side" + name),
+                             "static final class %s extends %s {" % (name, base), "int more;", "%s(int a, long b) throws Exception {" % name, "super(%s(a));" % ("side" + name), self.pad(),
                              *self.body(1, True, 2), "more = (int) b;", "}", "%s(boolean a, Object b) throws Exception {" % name, "this(a ? 1 : 2, (Integer) b);", *self.log(), "}",
-                             "static int side%s(int a) {" % name, *self.log(), "return a + 1;", "}", "}"])
+                             "static int side%s(int a) {" % name + self.pad(), *self.log(), "return a + 1;", "}", "}"])
         made = self.name("made")
         return ["try {", "%s %s = new %s(%s.tryLock(), %s.take());" % (name, made, name, lock, queue), *self.value("%s.base + %s.more" % (made, made)),
                 "} finally {", "if (%s.isHeldByCurrentThread()) {" % lock, "%s.unlock();" % lock, "}", "}"]
@@ -184,7 +195,7 @@ class Source:
         return [lines.get(form, "Thread.yield();"), *self.log()]
 
     def tasks(self):
-        body = " ".join(self.log())
+        body = self.pad() + " " + " ".join(self.log())
         return [self.random.choice(["Shared.DIRECT.execute(() -> { %s });", "Shared.DIRECT.submit(() -> { %s });", "Shared.run(() -> { %s });"]) % body, *self.log()]
 
     def future(self):
@@ -253,6 +264,8 @@ static final Direct DIRECT = new Direct();
 static final int COUNT = %(count)d, ROOM = %(room)d;
 static final int[] log = new int[COUNT * ROOM];
 static int at;
+/** Stands on the operand stack below a call. */
+static int three = 3;
 static int descent;
 static final int[] end = new int[COUNT];
 static final Throwable[] thrown = new Throwable[COUNT];
@@ -262,6 +275,8 @@ static final Condition[] condition = new Condition[%(locks)d];
 %(fields)s
 %(owners)s
 static void nothing() {}
+%(pads)s
+static void descend(int frames) { if (frames > 1) { descend(frames - 1); } }
 static void run(Runnable task) { task.run(); }
 static void load() throws Exception {
     ENDED.start();
@@ -308,7 +323,7 @@ static void allOfThem() {
 }
 }
 """ % {"count": METHODS + 1, "room": ROOM, "locks": len(self.owners["lock"]), "fields": fields, "owners": owners, "fresh": fresh, "initializers": INITIALIZERS,
-       "instances": "\n".join("make%d();" % at for at in range(len(chunks))), "makers": "\n".join("static void make%d() {\n%s\n}" % (at, "\n".join(chunk)) for at, chunk in enumerate(chunks)),
+       "instances": "\n".join("make%d();" % at for at in range(len(chunks))), "pads": "\n".join("static void pad(%s) {}" % ", ".join("long p%d" % at for at in range(size)) for size in ARGUMENTS), "makers": "\n".join("static void make%d() {\n%s\n}" % (at, "\n".join(chunk)) for at, chunk in enumerate(chunks)),
        "held": held, "held_classes": held_classes, "cases": "\n".join("case %d: Initialized%d.value++; break;" % (at, at) for at in range(INITIALIZERS)),
        "groups": "\n".join("try { Group%d.run(); } catch (Throwable tooDeep) { thrown[%d] = null; }" % (group, group * IN_CLASS) for group in range(groups))}
 
@@ -320,17 +335,36 @@ def sources(directory, **how):
     return [write("%s/%s.java" % (directory, name), text) for name, text in files.items()] + [HERE + "/src/brim/Dive.java", HERE + "/src/brim/Methods.java"], methods
 
 
-def outcomes(out):
-    """How often each outcome came; where its error came from is kept in ORIGINS, for what a finding says."""
-    lines = re.findall(r"^outcome (\d+) (.*)\t(.*)$", out, re.M)
-    ORIGINS.update((text, origin) for _, text, origin in lines if ORIGINS.get(text) != "the recorder")
-    return collections.Counter({text: int(times) for times, text, _ in lines})
+def steps(outcome):
+    """What a method does in an outcome: the step after each that it logs, the error that leaves it, and the kind of each lock that it leaves held."""
+    method, log, thrown, held, error = re.fullmatch(r"(\d+): log([ \d-]*); threw (\S+?)(?:; holds((?: \w+)+))?(?:[,;] (error from .*))?", outcome).groups()
+    log = ["its begin", *log.split(), "nothing more" if thrown == "nothing" else thrown]
+    yield from ("%s: %s after %s" % (method, after, before) for before, after in zip(log, log[1:]))
+    yield from ("holds a %s after an %s" % (re.sub(r"\d+$", "", lock), re.sub(r"line \d+", "the program", error)) for lock in (held or "").split())
+    if error and not held:
+        yield "%s: %s" % (method, error)
+
+
+def steps_of(out, examples):
+    """How often each step came; `examples` gets an outcome that has it, rather one whose error passes the recorder."""
+    found = collections.Counter()
+    for times, outcome, origin in re.findall(r"^outcome (\d+) (.*)\t(.*)$", out, re.M):
+        for step in steps(outcome) if outcome[0].isdigit() else [outcome]:
+            found[step] += int(times)
+            if examples.get(step, ("", ""))[1] != RECORDER:
+                examples[step] = outcome[-300:], origin
+    return found
 
 
 def compare(programs, javas, findings, modes, forms, each, quick, *control):
-    variants, more = (2, 3) if quick else (4, 10)
+    """Two runs seldom have the same outcome where a method catches one overflow after another, so they are compared step by step: whether the plain program, too, goes
+    from here to there, or leaves such a lock held. A value that a method logs is a step as well.
+
+    Each run has some steps that no other has, since where an overflow meets a call depends on the size of every frame. So a traced run has a finding if a step of its own
+    follows an error that passes the recorder, or if it has more steps of its own than every plain run has beside all other plain ones."""
+    variants, more = (3, 3) if quick else (6, 8)
     mixes, rounds, warm_up = ("2", "2", "100") if quick else ("4", "6", "500")
-    builds = {}
+    builds, examples = {}, {}
 
     def build(padding):
         if padding not in builds:
@@ -341,11 +375,12 @@ def compare(programs, javas, findings, modes, forms, each, quick, *control):
     changed = programs.compile("methods-control", first + list(control))
     ways = {"stack": (mixes, ["-XX:MaxJavaStackTraceDepth=48"]), "heap": (rounds, ["-Xmx32m", "-XX:+UseSerialGC"])}
 
-    def run(java, form, mode, way, classes, seed=11):
+    def run(java, form, mode, way, classes, seed=11, compiled=0):
         amount, options = ways[way]
-        out = programs.run("plain" if form == "control" else form, java, classes, [*options, *modes[mode]],
+        more = COMPILED[compiled % len(COMPILED)] if mode == "compiled" else []
+        out = programs.run("plain" if form == "control" else form, java, classes, [*options, *modes[mode], *more, *PADDED],
                            ["Methods", way, amount, "0" if mode == "interpreted" else warm_up, str(seed)])
-        found = outcomes(out)
+        found = steps_of(out, {} if form == "plain" else examples)
         if not found or "NOT ALL METHODS" in out or "HANGS" in out or "ENDED WITH" in out:
             findings.say("Methods with %s, %s, %s, %s: %s" % (java[0], form, mode, way, out[-600:]))
         return found
@@ -353,26 +388,30 @@ def compare(programs, javas, findings, modes, forms, each, quick, *control):
     total = 0
     for version, java in javas:
         for way in ways:
-            plain_runs = [(java, "plain", mode, way, build(padding)) for mode in modes for padding in range(variants if way == "stack" else 2)]
+            examples.clear()
+            plain_runs = [(java, "plain", mode, way, build(padding), 11, padding) for mode in modes for padding in range(variants if way == "stack" else 2)]
             traced_runs = [(java, form, mode, way, changed) for form in forms for mode in modes]
             results = each([lambda r=r: run(*r) for r in plain_runs + traced_runs])
-            plain = sum(results[:len(plain_runs)], collections.Counter())
+            plain = [(mode, found) for (_, _, mode, *_), found in zip(plain_runs, results)]
             traced = dict(zip([(form, mode) for _, form, mode, _, _ in traced_runs], results[len(plain_runs):]))
-            # Rare outcomes of the plain program need more runs of it. One that passes the recorder does not count as rare.
             for extra in range(more):
-                if not any(text not in plain and ORIGINS[text] != "the recorder" for found in traced.values() for text in found):
+                if set().union(*traced.values()) <= set().union(*(found for _, found in plain)):
                     break
                 classes = build(variants + extra)
-                plain.update(sum(each([lambda mode=mode: run(java, "plain", mode, way, classes, 100 + extra) for mode in modes]), collections.Counter()))
+                plain += zip(modes, each([lambda mode=mode: run(java, "plain", mode, way, classes, 100 + extra, extra) for mode in modes]))
+            known = sum((found for _, found in plain), collections.Counter())
+            # Steps of one plain run alone.
+            runs_with = collections.Counter(step for _, found in plain for step in found)
+            chance = {mode: max(sum(runs_with[step] == 1 for step in found) for of, found in plain if of == mode) for mode in modes}
             for (form, mode), found in traced.items():
-                new = {text: times for text, times in found.items() if text not in plain}
+                new = collections.Counter({step: times for step, times in found.items() if step not in known})
                 total += sum(found.values())
-                print("| generated | %s | %s | %s | %s | %d runs | %d outcomes, plain %d | %d not of the plain program |"
-                      % (version, form, mode, way, sum(found.values()), len(found), len(plain), len(new)), flush=True)
-                if new:
-                    worst = sorted(new.items(), key=lambda pair: (ORIGINS[pair[0]] != "the recorder", -pair[1]))[:6]
-                    findings.say("Java %s, %s, %s, %s: %d outcomes that the plain program does not have (%d of them pass the recorder), such as\n%s"
-                                 % (version, form, mode, way, len(new), sum(ORIGINS[text] == "the recorder" for text in new),
-                                    "\n".join("        %d times %s; first error from %s" % (times, text[-300:], ORIGINS[text]) for text, times in worst)))
-    return "%d runs of %d generated methods" % (total, methods)
+                recorders = sum(examples[step][1] == RECORDER for step in new)
+                print("| generated | %s | %s | %s | %s | %d steps | %d different, plain %d | %d of its own, %d of them through the recorder, a plain run up to %d |"
+                      % (version, form, mode, way, sum(found.values()), len(found), len(known), len(new), recorders, chance[mode]), flush=True)
+                if recorders or len(new) > chance[mode]:
+                    shown = sorted(new.items(), key=lambda pair: (examples[pair[0]][1] != RECORDER, -pair[1]))[:6]
+                    findings.say("Java %s, %s, %s, %s: %d steps of its own, such as\n%s"
+                                 % (version, form, mode, way, len(new), "\n".join("        %d times %s (%s; first error from %s)" % (times, step, *examples[step]) for step, times in shown)))
+    return "%d steps of %d generated methods" % (total, methods)
 

@@ -19,7 +19,10 @@ public final class Methods {
         return name.startsWith("java.") || name.startsWith("jdk.") || name.startsWith("sun.");
     }
 
-    /** The origin of an error: the recorder, the JDK, or the line of the program that has it on top. */
+    /**
+     * The origin of an error: the recorder, the room that a method asks for where it begins, which is as if its frame were larger, the JDK, or the line of the program
+     * that has it on top.
+     */
     private static String origin(Throwable error) {
         if (error == null) {
             return "none";
@@ -27,7 +30,7 @@ public final class Methods {
         StackTraceElement[] trace = error.getStackTrace();
         for (StackTraceElement frame : trace) {
             if (frame.getClassName().startsWith("dev.anrscope.")) {
-                return "the recorder";
+                return frame.getMethodName().equals("leaveRoom") ? "the room" : "the recorder";
             }
             if (!ofTheJdk(frame.getClassName())) {
                 return frame == trace[0] ? "line " + frame.getLineNumber() : "the JDK";
