@@ -56,6 +56,7 @@ pub mod retrace;
 mod source_sites;
 mod tally;
 mod text;
+mod utc;
 mod warning;
 mod words;
 
