@@ -2,6 +2,7 @@
 
 mod fleet;
 mod options;
+mod rows;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -25,7 +26,7 @@ pub(crate) use options::Options;
 /// Runs the subcommand.
 pub(crate) fn run(mut options: Options) -> anyhow::Result<ExitCode> {
     options.symbols = symbols::checked(options.symbols)?;
-    if options.group || options.parquet.is_some() {
+    if options.group || options.rows.is_some() {
         return fleet::run(&options);
     }
     let files = files(&options)?;

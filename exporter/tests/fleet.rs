@@ -1,16 +1,15 @@
-//! A fleet of recordings in groups, and its Parquet file read back.
+//! A fleet of recordings in groups, and its rows read back from both forms of the table.
 
 mod scenario;
 
-use std::collections::HashMap;
 use std::path::Path;
 
-use bytes::Bytes;
-use exporter::fleet::{Row, groups, unactionable, write_parquet};
+use exporter::fleet::{Row, groups, unactionable, write_csv, write_json_lines};
 use exporter::{MethodMap, Report};
-use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::Field;
+use proptest::prelude::*;
+use serde_json::Value;
 use trace_format::Recording;
+use trace_format::event::Clocks;
 use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
 
@@ -58,65 +57,98 @@ fn hangs_that_the_device_caused_are_unactionable_and_those_of_the_app_are_not() 
     }
 }
 
+fn row_of(recording: RecordingBuilder) -> Row {
+    let recording = Recording::open(recording.build()).unwrap();
+    let report = Report::build(Path::new("a"), &recording, &MethodMap::empty()).unwrap();
+    Row::of("a", &recording, &report)
+}
+
 #[test]
 fn the_apps_version_comes_from_a_section_of_its_own() {
-    let builder = RecordingBuilder::new(42, "com.example")
-        .section(SectionKind::Process, b"sdk=34\n")
-        .section(SectionKind::Process, b"sdk=7\napp_version=1.2\napp_version_code=12\n");
-    let recording = Recording::open(builder.build()).unwrap();
-    let report = Report::build(Path::new("a"), &recording, &MethodMap::empty()).unwrap();
-    let row = Row::of("a", &recording, &report);
+    let row = row_of(
+        RecordingBuilder::new(42, "com.example")
+            .section(SectionKind::Process, b"sdk=34\n")
+            .section(SectionKind::Process, b"sdk=7\napp_version=1.2\napp_version_code=12\n"),
+    );
     assert_eq!(
         (row.sdk, row.app_version.as_deref(), row.app_version_code),
         (Some(34), Some("1.2"), Some(12))
     );
 }
 
+/// What serde_json reads of the JSON Lines.
+fn read_lines(rows: &[Row]) -> Vec<Value> {
+    let mut lines = Vec::new();
+    write_json_lines(rows, &mut lines).unwrap();
+    String::from_utf8(lines).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// What the csv crate reads of the CSV: the names of the columns, and the records.
+fn read_csv(rows: &[Row]) -> (csv::StringRecord, Vec<csv::StringRecord>) {
+    let mut text = Vec::new();
+    write_csv(rows, &mut text).unwrap();
+    let mut reader = csv::Reader::from_reader(&text[..]);
+    (reader.headers().unwrap().clone(), reader.records().map(Result::unwrap).collect())
+}
+
 #[test]
-fn the_parquet_file_has_the_same_rows() {
+fn both_forms_have_every_row_with_the_same_values() {
     let mut rows = rows();
-    rows[0].app_version = Some("1.2 beta".to_owned());
     rows[0].app_version_code = Some(u32::MAX);
-    let mut file = Vec::new();
-    write_parquet(&rows, &mut file).unwrap();
-    let reader = SerializedFileReader::new(Bytes::from(file)).unwrap();
-    let mut read = 0;
-    for (found, row) in reader.get_row_iter(None).unwrap().zip(&rows) {
-        let found = found.unwrap();
-        let columns: HashMap<&str, &Field> = found.get_column_iter().map(|(k, v)| (k.as_str(), v)).collect();
-        let text = |name: &str| match columns[name] {
-            Field::Str(text) => Some(text.clone()),
-            _ => None,
-        };
-        assert_eq!(text("file").as_deref(), Some(&*row.file));
-        assert_eq!(text("cause").as_deref(), Some(row.cause));
-        assert_eq!(
-            (text("root"), text("holder"), text("method")),
-            (row.root.clone(), row.holder.clone(), row.method.clone())
-        );
-        assert_eq!(columns["hang_ns"], &Field::Long(row.hang_ns as i64));
-        assert_eq!(columns["hung"], &Field::Bool(row.hung));
-        assert_eq!(columns["start"], &Field::TimestampMicros(row.start_us));
-        assert_eq!(columns["cold_start_ns"], &Field::Null);
-        assert_eq!(
-            (text("device"), text("component").as_deref(), text("verdict").as_deref(), text("stack_hash")),
-            (row.device.clone(), row.component, row.verdict, row.stack_hash.clone())
-        );
-        let flag = |of: Option<bool>| of.map_or(Field::Null, Field::Bool);
-        assert_eq!(columns["foreground"], &flag(row.foreground));
-        let number = |of: Option<u32>| of.map_or(Field::Null, |n| Field::Long(n.into()));
-        assert_eq!(columns["sdk"], &number(row.sdk));
-        assert_eq!(
-            (text("app_version"), columns["app_version_code"]),
-            (row.app_version.clone(), &number(row.app_version_code))
-        );
-        read += 1;
+    let (lines, (columns, records)) = (read_lines(&rows), read_csv(&rows));
+    assert_eq!((lines.len(), records.len()), (rows.len(), rows.len()));
+    for ((row, line), record) in rows.iter().zip(&lines).zip(&records) {
+        assert_eq!(line["file"], row.file);
+        assert_eq!((&line["cause"], &line["hung"]), (&row.cause.into(), &row.hung.into()));
+        assert_eq!(line["hang_ns"], row.hang_ns);
+        assert_eq!((&line["root"], &line["holder"]), (&row.root.clone().into(), &row.holder.clone().into()));
+        assert_eq!((&line["foreground"], &line["sdk"]), (&row.foreground.into(), &row.sdk.into()));
+        assert_eq!(line["app_version_code"], Value::from(row.app_version_code));
+        assert_eq!(line.as_object().unwrap().len(), columns.len());
+        for (column, field) in columns.iter().zip(record) {
+            let value = &line[column];
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            assert_eq!(field, if value.is_null() { "" } else { &text }, "{column}");
+        }
     }
-    assert_eq!(read, rows.len());
-    let mut none = Vec::new();
-    write_parquet(&[], &mut none).unwrap();
-    assert_eq!(
-        SerializedFileReader::new(Bytes::from(none)).unwrap().metadata().file_metadata().num_rows(),
-        0
-    );
+}
+
+#[test]
+fn a_recording_that_did_not_read_the_clock_has_no_start() {
+    let start = |realtime| {
+        let clocks = Clocks { boottime: 1, monotonic: 1, realtime };
+        read_lines(&[row_of(RecordingBuilder::new(42, "com.example").start(clocks))])[0]["start"].clone()
+    };
+    assert_eq!(start(0), Value::Null);
+    assert_eq!(start(1_709_251_200_000_001_999), "2024-03-01T00:00:00.000001Z");
+}
+
+/// Texts that CSV, JSON and spreadsheets treat in a special way, and all others.
+fn texts() -> impl Strategy<Value = String> {
+    prop_oneof![any::<String>(), "[=+@-]?[\"',;\t\r\n\\\\\u{0}-\u{1f}\u{7f}\u{2028}\u{feff} a1.🧊]{0,12}",]
+}
+
+proptest! {
+    #[test]
+    fn any_text_survives_in_both_forms(
+        file in texts(),
+        process in texts(),
+        root in proptest::option::of(texts()),
+        version in proptest::option::of(texts()),
+    ) {
+        let row = Row { file, process, root, app_version: version, ..row_of(RecordingBuilder::new(42, "")) };
+        let expected = [Some(&row.file), Some(&row.process), row.root.as_ref(), row.app_version.as_ref()];
+        let columns = ["file", "process", "root", "app_version"];
+        let rows = [row.clone(), row.clone()];
+        let (lines, (head, records)) = (read_lines(&rows), read_csv(&rows));
+        prop_assert_eq!((lines.len(), records.len()), (2, 2));
+        for (line, record) in lines.iter().zip(&records) {
+            for (column, text) in columns.iter().zip(expected) {
+                prop_assert_eq!(line[column].as_str(), text.map(String::as_str));
+                let at = head.iter().position(|name| name == *column).unwrap();
+                // The reader does not tell an empty text from a missing one; a test beside the writer does.
+                prop_assert_eq!(&record[at], text.map_or("", String::as_str));
+            }
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use exporter::diff::{DurationTable, compare};
-use exporter::fleet::{Row, groups, write_parquet};
+use exporter::fleet::{Row, groups, write_csv, write_json_lines};
 use exporter::matrix::{IssueOptions, issues};
 use exporter::{ExportInput, ExportOptions, Format, MethodMap, Report, Selection, export};
 use trace_format::{Item, Recording};
@@ -112,8 +112,12 @@ pub fn read(bytes: &[u8], chosen: Use) {
         assert!(report.to_html("x", &chart, None).ends_with("</html>\n"));
         let rows = [Row::of("x", &recording, &report)];
         assert_eq!(groups(&rows).len(), 1);
-        let mut table = Counted::default();
-        write_parquet(&rows, &mut table).expect("nothing can fail here");
+        let (mut lines, mut csv) = (Vec::new(), Vec::new());
+        write_json_lines(&rows, &mut lines).expect("memory can be written");
+        write_csv(&rows, &mut csv).expect("memory can be written");
+        let line: serde_json::Value = serde_json::from_slice(&lines).expect("one object");
+        assert_eq!((line["file"].as_str(), line["pid"].as_u64()), (Some("x"), Some(rows[0].pid.into())));
+        assert!(csv.ends_with(b"\r\n"));
     }
     if chosen.includes(Use::MatrixReport) {
         for rules in [None, Some(Rules::Matrix), Some(Rules::Anrscope)] {

@@ -1,4 +1,4 @@
-//! `anrscope report --group` and `--parquet`: reads many recordings.
+//! `anrscope report --group` and `--rows`: reads many recordings.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use exporter::Report;
-use exporter::fleet::{Group, HAS_PARQUET, Row, groups, unactionable, write_parquet};
+use exporter::fleet::{Group, Row, groups, unactionable};
 use serde_json::json;
 
 use super::options::{Options, ReportFormat};
 use crate::cleanup;
-use crate::output::{self, Output};
+use crate::output;
 use crate::progress::{Estimate, Progress};
 use crate::recordings::{MethodMaps, Recordings, files_of};
 use crate::terminal::counted;
@@ -25,10 +25,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         bail!("groups are printed as text or JSON: choose --format text or json");
     }
     if options.out.is_some() && !options.group {
-        crate::usage_error("--parquet writes no report to --out: add --group, or leave out --out");
-    }
-    if options.parquet.is_some() {
-        parquet_support(HAS_PARQUET)?;
+        crate::usage_error("--rows writes no report to --out: add --group, or leave out --out");
     }
     let mut files = Vec::new();
     for path in &options.recordings {
@@ -61,12 +58,10 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if rows.is_empty() {
         bail!("none of {} could be read", counted(files.len(), "recording"));
     }
-    if let Some(target) = &options.parquet {
-        let output = Output::create(target)?;
-        write_parquet(&rows, output.file())?;
-        output.commit()?;
+    if let Some(target) = &options.rows {
+        target.write(&rows)?;
         if !options.quiet {
-            writeln!(stderr, "{} -> {}", counted(rows.len(), "row"), target.display())?;
+            writeln!(stderr, "{} -> {}", counted(rows.len(), "row"), target.path().display())?;
         }
     }
     if options.group {
@@ -93,17 +88,6 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         })?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// An error where the program was built without the writer.
-fn parquet_support(built_in: bool) -> anyhow::Result<()> {
-    if !built_in {
-        bail!(
-            "--parquet needs a program with the feature parquet: use a released one, or build it with \
-             `cargo install --locked --path cli --features parquet`"
-        );
-    }
-    Ok(())
 }
 
 fn row(file: &PathBuf, maps: &mut MethodMaps, symbols: &[PathBuf]) -> anyhow::Result<Row> {
@@ -141,18 +125,4 @@ fn write_table(out: &mut dyn Write, rows: &[Row], groups: &[Group]) -> io::Resul
     let sum = causes.iter().map(|(_, count)| count).sum();
     let causes: Vec<_> = causes.into_iter().map(|(id, count)| format!("{id} {}", share(count))).collect();
     writeln!(out, "\nunactionable, by the device or the system: {}: {}", share(sum), causes.join(", "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_program_without_the_writer_says_how_to_get_it() {
-        assert!(parquet_support(true).is_ok());
-        let error = parquet_support(false).unwrap_err().to_string();
-        assert!(error.contains("--features parquet"), "{error}");
-        // Tests run with it.
-        const { assert!(HAS_PARQUET) };
-    }
 }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::rows::RowsFile;
+
 /// Print what the main thread was doing: one page per recording
 ///
 /// Shows what hung and for how long, why, in which method, who owned the lock that it waited for, and what to do.
@@ -23,7 +25,7 @@ Examples:
     anrscope report app.anrscope --format html -o hang.html
 
     # What hangs most often across thousands of recordings; and one row each for DuckDB or Spark.
-    anrscope report --group recordings/ --parquet fleet.parquet
+    anrscope report --group recordings/ --rows fleet.jsonl
 
     # The reports that Tencent Matrix would have made, for a server that takes them.
     anrscope report app.anrscope --format matrix --rules matrix
@@ -35,7 +37,7 @@ Exit status:
 "
 )]
 pub(crate) struct Options {
-    /// Recordings (*.anrscope), or Matrix's reports and rings; of a directory the newest recording, with --group and --parquet all
+    /// Recordings (*.anrscope), or Matrix's reports and rings; of a directory the newest recording, with --group and --rows all
     #[arg(required = true, value_name = "RECORDING")]
     pub(super) recordings: Vec<PathBuf>,
     /// The format of the report
@@ -45,7 +47,7 @@ pub(crate) struct Options {
     #[arg(long, conflicts_with = "format")]
     json: bool,
     /// Add all details to the text: ids, signals, the recorder's cost, every list in full
-    #[arg(long, short, conflicts_with_all = ["json", "group", "parquet"])]
+    #[arg(long, short, conflicts_with_all = ["json", "group", "rows"])]
     pub(super) verbose: bool,
     /// Write the report to this file instead of stdout
     #[arg(long, short, value_name = "FILE")]
@@ -62,9 +64,9 @@ pub(crate) struct Options {
     /// Group the recordings, or all in these directories, by cause and by the method or message at the root
     #[arg(long)]
     pub(super) group: bool,
-    /// Write a row for each recording to this Parquet file (docs/reports.md); needs a released program, or the feature parquet
-    #[arg(long, value_name = "FILE")]
-    pub(super) parquet: Option<PathBuf>,
+    /// Write a row for each recording to this file (docs/reports.md): JSON Lines (.jsonl, .ndjson, .json) or CSV (.csv)
+    #[arg(long, value_name = "FILE", value_parser = RowsFile::parser())]
+    pub(super) rows: Option<RowsFile>,
     /// With --format matrix: whose rules to apply [default: anrscope's; the app's own reports are kept where it made some]
     #[arg(long, value_enum)]
     pub(super) rules: Option<RulesOf>,

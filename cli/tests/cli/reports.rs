@@ -1,4 +1,4 @@
-//! The forms of a report, `diff`, `retrace`, groups and their Parquet file.
+//! The forms of a report, `diff`, `retrace`, groups and the rows of many recordings.
 
 use std::fs;
 use std::io::Read;
@@ -158,16 +158,24 @@ fn directories_are_grouped_and_broken_recordings_are_reported_and_skipped() {
         of(&directory, &format!("{i}.anrscope"), 50, 6 + i);
     }
     directory.file("broken.anrscope", b"ANRSCOPE".repeat(9));
-    let (root, target) = (directory.path().display().to_string(), directory.name("fleet.parquet"));
-    let shown = run(["report", "--group", &root, "--parquet", &target, "--format", "json"]);
+    let (root, target) = (directory.path().display().to_string(), directory.name("fleet.jsonl"));
+    let shown = run(["report", "--group", &root, "--rows", &target, "--format", "json"]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     assert!(shown.stderr.contains("broken.anrscope") && shown.stderr.contains("3 rows ->"), "{shown:?}");
     let json: Value = serde_json::from_str(&shown.stdout).unwrap();
     let group = &json["groups"][0];
     assert_eq!((json["unread"].as_u64(), group["count"].as_u64()), (Some(1), Some(3)), "{json}");
     assert_eq!((group["root"].as_str(), group["median_ns"].as_u64()), (Some("a.Shop.draw"), Some(7 * S)));
-    let file = fs::read(&target).unwrap();
-    assert!(file.starts_with(b"PAR1") && file.ends_with(b"PAR1"));
+    let lines = fs::read_to_string(&target).unwrap();
+    let rows: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let hangs: Vec<_> = rows.iter().map(|row| row["hang_ns"].as_u64().unwrap() / S).collect();
+    assert_eq!(hangs, [6, 7, 8]);
+    assert!(rows.iter().all(|row| row["root"] == "a.Shop.draw" && row["holder"].is_null()), "{lines}");
+    // The name's ending chooses the form, in either case.
+    let sheet = directory.name("fleet.CSV");
+    assert_eq!(run(["report", &root, "--rows", &sheet]).stdout, "", "rows alone");
+    let text = fs::read_to_string(&sheet).unwrap();
+    assert!(text.starts_with("\"file\",\"process\",\"pid\",") && text.lines().count() == 4, "{text}");
     assert!(run(["report", "--group", &root]).stdout.contains("3 recordings, in 3 of them main hung"));
 }
 
@@ -192,8 +200,7 @@ fn each_recording_is_read_with_the_map_of_its_build_out_of_a_directory() {
     for (name, lines) in ["maps/1.0.txt", "maps/old/methodMapping.txt"].into_iter().zip(&lines) {
         directory.file(name, format!("# {name}\n{}\n", lines.join("\n")));
     }
-    let (all, maps, target) =
-        (directory.name("all"), directory.name("maps"), directory.name("fleet.parquet"));
+    let (all, maps, target) = (directory.name("all"), directory.name("maps"), directory.name("fleet.ndjson"));
     let grouped = |arguments: &[&str]| {
         let shown = run(["report", "--group", &all, "--json", "--quiet"].iter().chain(arguments));
         assert_eq!(shown.code, Some(0), "{shown:?}");
@@ -204,7 +211,7 @@ fn each_recording_is_read_with_the_map_of_its_build_out_of_a_directory() {
         groups.sort();
         (groups, shown.stderr)
     };
-    let (groups, stderr) = grouped(&["--method-map", &maps, "--parquet", &target]);
+    let (groups, stderr) = grouped(&["--method-map", &maps, "--rows", &target]);
     assert_eq!(groups, [("a.Shop.draw".to_owned(), 4), (format!("method 2 of build {}", ids[2]), 2)]);
     // Once for the build.
     assert_eq!(stderr.matches(&format!("has the id {} of ", ids[2])).count(), 1, "{stderr}");

@@ -1,23 +1,9 @@
-//! Reports on thousands of recordings: one row each, grouped by cause and root, or as a Parquet file for
-//! DuckDB, Spark and the like.
+//! Reports on thousands of recordings: one row each, grouped by cause and root, or as a table for DuckDB, Spark,
+//! spreadsheets and the like.
 
-#[cfg(feature = "parquet")]
 mod table;
 
-#[cfg(feature = "parquet")]
-pub use table::write_parquet;
-
-/// Whether this build has the feature `parquet`, without which [`write_parquet`] is an error.
-pub const HAS_PARQUET: bool = cfg!(feature = "parquet");
-
-/// Writes the rows; in this build without the feature `parquet`, always an error.
-///
-/// # Errors
-/// Always.
-#[cfg(not(feature = "parquet"))]
-pub fn write_parquet(_rows: &[Row], _out: impl std::io::Write + Send) -> std::io::Result<()> {
-    Err(std::io::Error::new(std::io::ErrorKind::Unsupported, "this build has no Parquet writer"))
-}
+pub use table::{write_csv, write_json_lines};
 
 use std::collections::BTreeMap;
 
@@ -40,8 +26,8 @@ pub struct Row {
     pub process: String,
     /// Its pid.
     pub pid: u32,
-    /// Start of the recording, microseconds since 1970.
-    pub start_us: i64,
+    /// Start of the recording, microseconds since 1970; `None` if the clock was not read.
+    pub start_us: Option<u64>,
     /// The map id of its build.
     pub map_id: String,
     /// Whether main hung.
@@ -104,7 +90,7 @@ impl Row {
             file: file.to_owned(),
             process: report.process.clone(),
             pid: report.pid,
-            start_us: i64::try_from(report.start.realtime / 1_000).unwrap_or(i64::MAX),
+            start_us: (report.start.realtime > 0).then_some(report.start.realtime / 1_000),
             map_id: recording.header().map_id.to_string(),
             hung: hang.is_some(),
             hang_ns: hang.map_or(0, |hang| hang.duration()),

@@ -1,151 +1,163 @@
-//! Writes rows as a Parquet file.
+//! Writes rows as a table: JSON Lines for databases, CSV for spreadsheets.
 
-use std::io::Write;
-use std::sync::Arc;
+use std::io::{self, Write};
 
-use parquet::column::writer::ColumnWriter;
-use parquet::data_type::ByteArray;
-use parquet::errors::{ParquetError, Result};
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::parser::parse_message_type;
+use serde::Serializer as _;
+use serde_json::Value;
 
 use super::Row;
+use crate::utc::{date, time_of_day};
 
-/// The columns. A column is never renamed or retyped; new ones are appended.
-const SCHEMA: &str = "
-    message anrscope {
-        required binary file (UTF8);
-        required binary process (UTF8);
-        required int64 pid;
-        required int64 start (TIMESTAMP(MICROS,true));
-        required binary map_id (UTF8);
-        required boolean hung;
-        required int64 hang_ns;
-        required int64 anrs;
-        required binary cause (UTF8);
-        required binary confidence (UTF8);
-        optional binary root (UTF8);
-        optional binary message (UTF8);
-        optional binary method (UTF8);
-        optional binary holder (UTF8);
-        optional int64 cold_start_ns;
-        optional binary unit (UTF8);
-        optional int64 sdk;
-        optional binary device (UTF8);
-        optional boolean foreground;
-        optional binary component (UTF8);
-        optional binary verdict (UTF8);
-        optional binary stack_hash (UTF8);
-        optional binary app_version (UTF8);
-        optional int64 app_version_code;
-        required binary cause_id (UTF8);
-        optional binary root_file (UTF8);
-        optional int64 root_line;
-        required boolean unactionable;
-    }
-";
-/// Number of rows per row group.
-const ROW_GROUP: usize = 1 << 16;
+/// A column's name, and its value in a row.
+type Column = (&'static str, fn(&Row) -> Value);
 
-/// One column of a row group.
-enum Column<'a> {
-    Text(fn(&'a Row) -> Option<&'a str>),
-    Number(fn(&Row) -> Option<i64>),
-    Flag(fn(&Row) -> Option<bool>),
+/// The columns of both forms, in their order. A column is never renamed or retyped; new ones are appended.
+const COLUMNS: [Column; 28] = [
+    ("file", |row| row.file.as_str().into()),
+    ("process", |row| row.process.as_str().into()),
+    ("pid", |row| row.pid.into()),
+    ("start", |row| row.start_us.map(timestamp).into()),
+    ("map_id", |row| row.map_id.as_str().into()),
+    ("hung", |row| row.hung.into()),
+    ("hang_ns", |row| int64(row.hang_ns)),
+    ("anrs", |row| row.anrs.into()),
+    ("cause", |row| row.cause.into()),
+    ("confidence", |row| row.confidence.into()),
+    ("root", |row| row.root.as_deref().into()),
+    ("message", |row| row.message.as_deref().into()),
+    ("method", |row| row.method.as_deref().into()),
+    ("holder", |row| row.holder.as_deref().into()),
+    ("cold_start_ns", |row| row.cold_start_ns.map(int64).into()),
+    ("unit", |row| row.unit.as_deref().into()),
+    ("sdk", |row| row.sdk.into()),
+    ("device", |row| row.device.as_deref().into()),
+    ("foreground", |row| row.foreground.into()),
+    ("component", |row| row.component.into()),
+    ("verdict", |row| row.verdict.into()),
+    ("stack_hash", |row| row.stack_hash.as_deref().into()),
+    ("app_version", |row| row.app_version.as_deref().into()),
+    ("app_version_code", |row| row.app_version_code.into()),
+    ("cause_id", |row| row.cause_id.into()),
+    ("root_file", |row| row.root_file.as_deref().into()),
+    ("root_line", |row| row.root_line.into()),
+    ("unactionable", |row| row.unactionable.into()),
+];
+
+/// Returns the number, or the greatest that a signed column of 64 bits holds. A damaged recording may have a greater one, and
+/// a single such row would turn the column of a database into floating point.
+fn int64(number: u64) -> Value {
+    i64::try_from(number).unwrap_or(i64::MAX).into()
 }
 
-fn columns<'a>() -> [Column<'a>; 28] {
-    use Column::{Flag, Number, Text};
-    [
-        Text(|r| Some(&r.file)),
-        Text(|r| Some(&r.process)),
-        Number(|r| Some(r.pid.into())),
-        Number(|r| Some(r.start_us)),
-        Text(|r| Some(&r.map_id)),
-        Flag(|r| Some(r.hung)),
-        Number(|r| Some(signed(r.hang_ns))),
-        Number(|r| Some(r.anrs.into())),
-        Text(|r| Some(r.cause)),
-        Text(|r| Some(r.confidence)),
-        Text(|r| r.root.as_deref()),
-        Text(|r| r.message.as_deref()),
-        Text(|r| r.method.as_deref()),
-        Text(|r| r.holder.as_deref()),
-        Number(|r| r.cold_start_ns.map(signed)),
-        Text(|r| r.unit.as_deref()),
-        Number(|r| r.sdk.map(i64::from)),
-        Text(|r| r.device.as_deref()),
-        Flag(|r| r.foreground),
-        Text(|r| r.component),
-        Text(|r| r.verdict),
-        Text(|r| r.stack_hash.as_deref()),
-        Text(|r| r.app_version.as_deref()),
-        Number(|r| r.app_version_code.map(i64::from)),
-        Text(|r| Some(r.cause_id)),
-        Text(|r| r.root_file.as_deref()),
-        Number(|r| r.root_line.map(i64::from)),
-        Flag(|r| Some(r.unactionable)),
-    ]
+/// Formats microseconds since 1970 in the form of ISO 8601 that databases take for a timestamp.
+fn timestamp(us: u64) -> String {
+    let (seconds, us) = (us / 1_000_000, us % 1_000_000);
+    format!("{}T{}.{us:06}Z", date(seconds), time_of_day(seconds))
 }
 
-fn signed(n: u64) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
-}
-
-/// Writes the rows.
+/// Writes the rows as JSON Lines: one object a line, with every column, null where the value is unknown.
 ///
 /// # Errors
 /// If `out` cannot be written.
-pub fn write_parquet(rows: &[Row], out: impl Write + Send) -> std::io::Result<()> {
-    write(rows, out).map_err(|error| match error {
-        ParquetError::External(source) => std::io::Error::other(source),
-        other => std::io::Error::other(other),
-    })
-}
-
-fn write(rows: &[Row], out: impl Write + Send) -> Result<()> {
-    let schema = Arc::new(parse_message_type(SCHEMA)?);
-    let properties = WriterProperties::builder()
-        .set_created_by(concat!("anrscope ", env!("CARGO_PKG_VERSION")).to_owned());
-    let mut writer = SerializedFileWriter::new(out, schema, Arc::new(properties.build()))?;
-    for rows in rows.chunks(ROW_GROUP) {
-        let mut group = writer.next_row_group()?;
-        for column in columns() {
-            let Some(mut column_writer) = group.next_column()? else {
-                return Err(ParquetError::General("the schema has fewer columns".to_owned()));
-            };
-            write_column(rows, &column, column_writer.untyped())?;
-            column_writer.close()?;
-        }
-        group.close()?;
+pub fn write_json_lines(rows: &[Row], mut out: impl Write) -> io::Result<()> {
+    for row in rows {
+        let mut line = serde_json::Serializer::new(&mut out);
+        line.collect_map(COLUMNS.iter().map(|(name, value)| (name, value(row))))?;
+        out.write_all(b"\n")?;
     }
-    writer.close()?;
     Ok(())
 }
 
-fn write_column<'a>(rows: &'a [Row], column: &Column<'a>, writer: &mut ColumnWriter<'_>) -> Result<()> {
-    // A required column has no definition levels.
-    match (column, writer) {
-        (Column::Text(of), ColumnWriter::ByteArrayColumnWriter(writer)) => {
-            let levels: Vec<i16> = rows.iter().map(|row| of(row).is_some().into()).collect();
-            let values: Vec<ByteArray> = rows.iter().filter_map(of).map(ByteArray::from).collect();
-            let levels = (writer.get_descriptor().max_def_level() > 0).then_some(&levels[..]);
-            writer.write_batch(&values, levels, None)?;
-        }
-        (Column::Number(of), ColumnWriter::Int64ColumnWriter(writer)) => {
-            let levels: Vec<i16> = rows.iter().map(|row| of(row).is_some().into()).collect();
-            let values: Vec<i64> = rows.iter().filter_map(of).collect();
-            let levels = (writer.get_descriptor().max_def_level() > 0).then_some(&levels[..]);
-            writer.write_batch(&values, levels, None)?;
-        }
-        (Column::Flag(of), ColumnWriter::BoolColumnWriter(writer)) => {
-            let levels: Vec<i16> = rows.iter().map(|row| of(row).is_some().into()).collect();
-            let values: Vec<bool> = rows.iter().filter_map(of).collect();
-            let levels = (writer.get_descriptor().max_def_level() > 0).then_some(&levels[..]);
-            writer.write_batch(&values, levels, None)?;
-        }
-        _ => return Err(ParquetError::General("a column has another type than the schema says".to_owned())),
+/// Writes the rows as CSV (RFC 4180), after a line with the names of the columns.
+///
+/// Every text, the start too, is in quotes, and nothing else is. So an empty text is not an unknown value, and a reader that
+/// guesses types does not take the version `1.10` for a number.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_csv(rows: &[Row], mut out: impl Write) -> io::Result<()> {
+    write_record(COLUMNS.map(|(name, _)| name.into()), &mut out)?;
+    for row in rows {
+        write_record(COLUMNS.map(|(_, value)| value(row)), &mut out)?;
     }
     Ok(())
+}
+
+fn write_record(values: [Value; COLUMNS.len()], out: &mut impl Write) -> io::Result<()> {
+    let fields = values.map(|value| match value {
+        Value::Null => String::new(),
+        Value::String(text) => format!("\"{}\"", text.replace('"', "\"\"")),
+        other => other.to_string(),
+    });
+    write!(out, "{}\r\n", fields.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row() -> Row {
+        Row {
+            file: "a,\"b\"\n.anrscope".to_owned(),
+            process: String::new(),
+            pid: 42,
+            start_us: Some(1_709_164_800_000_007),
+            map_id: "00000000000000ab".to_owned(),
+            hung: true,
+            hang_ns: u64::MAX,
+            anrs: 1,
+            cause: "lock-wait",
+            confidence: "high",
+            root: Some("=1+1".to_owned()),
+            message: None,
+            method: None,
+            holder: None,
+            cold_start_ns: None,
+            unit: None,
+            sdk: Some(34),
+            device: None,
+            foreground: Some(false),
+            component: None,
+            verdict: None,
+            stack_hash: None,
+            app_version: Some("1.10".to_owned()),
+            app_version_code: None,
+            cause_id: "lock-wait",
+            root_file: None,
+            root_line: None,
+            unactionable: false,
+        }
+    }
+
+    fn written(write: impl Fn(&[Row], &mut Vec<u8>) -> io::Result<()>, rows: &[Row]) -> String {
+        let mut out = Vec::new();
+        write(rows, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn json_lines_have_types_and_null_for_the_unknown() {
+        assert_eq!(
+            written(|rows, out| write_json_lines(rows, out), &[row()]),
+            "{\"file\":\"a,\\\"b\\\"\\n.anrscope\",\"process\":\"\",\"pid\":42,\"start\":\"2024-02-29T00:00:00.000007Z\",\
+             \"map_id\":\"00000000000000ab\",\"hung\":true,\"hang_ns\":9223372036854775807,\"anrs\":1,\
+             \"cause\":\"lock-wait\",\"confidence\":\"high\",\"root\":\"=1+1\",\"message\":null,\"method\":null,\
+             \"holder\":null,\"cold_start_ns\":null,\"unit\":null,\"sdk\":34,\"device\":null,\"foreground\":false,\
+             \"component\":null,\"verdict\":null,\"stack_hash\":null,\"app_version\":\"1.10\",\"app_version_code\":null,\
+             \"cause_id\":\"lock-wait\",\"root_file\":null,\"root_line\":null,\"unactionable\":false}\n"
+        );
+        assert_eq!(written(|rows, out| write_json_lines(rows, out), &[]), "");
+    }
+
+    #[test]
+    fn csv_quotes_every_text_and_leaves_the_unknown_empty() {
+        let head = "\"file\",\"process\",\"pid\",\"start\",\"map_id\",\"hung\",\"hang_ns\",\"anrs\",\"cause\",\"confidence\",\
+                    \"root\",\"message\",\"method\",\"holder\",\"cold_start_ns\",\"unit\",\"sdk\",\"device\",\"foreground\",\
+                    \"component\",\"verdict\",\"stack_hash\",\"app_version\",\"app_version_code\",\"cause_id\",\"root_file\",\
+                    \"root_line\",\"unactionable\"\r\n";
+        let record = "\"a,\"\"b\"\"\n.anrscope\",\"\",42,\"2024-02-29T00:00:00.000007Z\",\"00000000000000ab\",true,\
+                      9223372036854775807,1,\"lock-wait\",\"high\",\"=1+1\",,,,,,34,,false,,,,\"1.10\",,\"lock-wait\",,,false\r\n";
+        assert_eq!(written(|rows, out| write_csv(rows, out), &[row()]), format!("{head}{record}"));
+        assert_eq!(written(|rows, out| write_csv(rows, out), &[]), head);
+    }
 }

@@ -55,7 +55,7 @@ class Files(unittest.TestCase):
 
 
 class Recordings(Files):
-    """``read``, ``group``."""
+    """``read``, ``group``, ``fleet``."""
 
     def test_slices_are_those_that_perfetto_reads(self) -> None:
         for version in ("1.1", "1.2"):
@@ -132,6 +132,20 @@ class Recordings(Files):
         self.assertEqual(groups[0].median_ns, groups[0].longest_ns)
         causes = {row.cause for row in groups}
         self.assertIn(self.recording("1.2").answer["cause"]["kind"], causes)
+
+    def test_the_fleet_has_a_row_for_each_recording(self) -> None:
+        with quiet():
+            fleet = anrscope.fleet(self.directory)
+        rows = {row.process: row for row in fleet}
+        self.assertEqual(sorted(rows), ["com.example.Shop", "com.example.app"])
+        self.assertEqual(rows["com.example.app"].anrs, len(self.recording("1.2").anrs))
+        self.assertEqual(rows["com.example.Shop"].hung, False)
+        started = rows["com.example.app"].start
+        assert started is not None
+        realtime = self.recording("1.2").report["start"]["realtime_ns"]
+        self.assertEqual(started.replace(microsecond=0), datetime.fromtimestamp(realtime // 1_000_000_000, timezone.utc))
+        self.assertEqual(started.microsecond, realtime // 1_000 % 1_000_000)
+        check_types(self, fleet)
 
     def test_a_path_that_begins_with_a_hyphen_is_no_option(self) -> None:
         with tempfile.TemporaryDirectory() as work:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ._dump import Dump, DumpedThread, DumpGroup, Frame, Lock, dump, group_dumps
 from ._program import AnrscopeError, AnrscopeWarning, ProgramNotFound, program, run
-from ._recording import Anr, Group, Recording, Slice, Thread, Wait, fleet, group, read
+from ._recording import Anr, FleetRow, Group, Recording, Slice, Thread, Wait, fleet, group, read
 from ._table import Column, Table
 from ._version import __version__
 
@@ -21,6 +21,7 @@ __all__ = [
     "Dump",
     "DumpGroup",
     "DumpedThread",
+    "FleetRow",
     "Frame",
     "Group",
     "Lock",

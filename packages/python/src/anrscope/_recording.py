@@ -8,13 +8,10 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 from ._program import PathLike, options, run, run_json, scratch
 from ._table import Table
-
-if TYPE_CHECKING:
-    import pyarrow
 
 #: Tracks that the trace adds to the threads have numbers from here on; Linux numbers threads below 2**22.
 _FIRST_TRACK = 0xFF_FFFF
@@ -103,6 +100,40 @@ class Group(NamedTuple):
     longest_ns: int
     #: One of the recordings.
     example: str
+
+
+class FleetRow(NamedTuple):
+    """A recording of many, with the columns of ``anrscope report --rows``, which docs/reports.md explains."""
+
+    file: str
+    process: str
+    pid: int
+    #: When recording began; none if the clock was not read.
+    start: Optional[datetime]
+    map_id: str
+    hung: bool
+    hang_ns: int
+    anrs: int
+    cause: str
+    confidence: str
+    root: Optional[str]
+    message: Optional[str]
+    method: Optional[str]
+    holder: Optional[str]
+    cold_start_ns: Optional[int]
+    unit: Optional[str]
+    sdk: Optional[int]
+    device: Optional[str]
+    foreground: Optional[bool]
+    component: Optional[str]
+    verdict: Optional[str]
+    stack_hash: Optional[str]
+    app_version: Optional[str]
+    app_version_code: Optional[int]
+    cause_id: str
+    root_file: Optional[str]
+    root_line: Optional[int]
+    unactionable: bool
 
 
 class Recording:
@@ -271,22 +302,25 @@ def group(
 
 def fleet(
     *paths: PathLike, method_map: Optional[PathLike] = None, mapping: Optional[PathLike] = None
-) -> pyarrow.Table:
-    """One row for each recording in these directories, with the columns of ``anrscope report --parquet``.
+) -> Table[FleetRow]:
+    """One row for each recording, or for each in these directories.
 
     Raises:
-        AnrscopeError: if none can be read, or the program was built without Parquet.
-        ImportError: without pyarrow; ``pip install anrscope[arrow]`` installs it.
+        AnrscopeError: if none can be read.
     """
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise ImportError("fleet() needs pyarrow: pip install anrscope[arrow]") from error
     with scratch() as directory:
-        file = directory / "fleet.parquet"
+        file = directory / "fleet.jsonl"
         given = options(method_map=method_map, mapping=mapping)
-        run("report", "--group", "--quiet", "--parquet", file, *given, "--", *paths)
-        return pyarrow.parquet.read_table(file)
+        run("report", "--quiet", "--rows", file, *given, "--", *paths)
+        with open(file, encoding="utf-8") as lines:
+            return Table(FleetRow, (_fleet_row(json.loads(line)) for line in lines))
+
+
+def _fleet_row(columns: dict[str, Any]) -> FleetRow:
+    start = columns["start"]
+    # Before Python 3.11 `fromisoformat` does not know the letter Z.
+    columns["start"] = start and datetime.fromisoformat(start.replace("Z", "+00:00"))
+    return FleetRow(**{name: columns[name] for name in FleetRow._fields})
 
 
 def _slices(pid: int, main: set[int], events: Iterable[dict[str, Any]]) -> Iterable[Slice]:

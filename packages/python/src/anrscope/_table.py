@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, Union, overload
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ class Column(NamedTuple):
     """The name and type of a column."""
 
     name: str
-    #: ``int``, ``float``, ``str`` or ``bool``.
+    #: ``int``, ``float``, ``str``, ``bool`` or ``datetime``.
     kind: type
     #: Whether a row may have no value, which is ``None``.
     optional: bool
@@ -73,7 +74,7 @@ class Table(Sequence[Row], Generic[Row]):
             import pandas
         except ImportError as error:
             raise ImportError("to_pandas() needs pandas: pip install anrscope[pandas]") from error
-        types = {int: "Int64", float: "Float64", bool: "boolean", str: "string"}
+        types = {int: "Int64", float: "Float64", bool: "boolean", str: "string", datetime: "datetime64[us, UTC]"}
         values = zip(*self._rows) if self._rows else ([] for _ in self.columns)
         return pandas.DataFrame(
             {
@@ -83,7 +84,7 @@ class Table(Sequence[Row], Generic[Row]):
         )
 
     def to_arrow(self) -> pyarrow.Table:
-        """An Arrow table, for Parquet files, Polars or DuckDB.
+        """An Arrow table, for Polars, DuckDB or Parquet files.
 
         Raises:
             ImportError: without pyarrow; ``pip install anrscope[arrow]`` installs it.
@@ -92,7 +93,13 @@ class Table(Sequence[Row], Generic[Row]):
             import pyarrow
         except ImportError as error:
             raise ImportError("to_arrow() needs pyarrow: pip install anrscope[arrow]") from error
-        types = {int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_(), str: pyarrow.string()}
+        types = {
+            int: pyarrow.int64(),
+            float: pyarrow.float64(),
+            bool: pyarrow.bool_(),
+            str: pyarrow.string(),
+            datetime: pyarrow.timestamp("us", tz="UTC"),
+        }
         schema = pyarrow.schema(
             [pyarrow.field(column.name, types[column.kind], nullable=column.optional) for column in self.columns]
         )
