@@ -1,5 +1,5 @@
 """Generates methods with each form of inserted call, and compares their outcomes plain and traced (brim.py)."""
-import collections, os, random, re, shutil
+import collections, math, os, random, re, shutil
 from programs import HERE, write
 
 SEED = 37
@@ -361,7 +361,7 @@ def compare(programs, javas, findings, modes, forms, each, quick, *control):
     from here to there, or leaves such a lock held. A value that a method logs is a step as well.
 
     Each run has some steps that no other has, since where an overflow meets a call depends on the size of every frame. So a traced run has a finding if a step of its own
-    follows an error that passes the recorder, or if it has more steps of its own than every plain run has beside all other plain ones."""
+    follows an error that passes the recorder, or if it has more steps of its own than every plain run has beside all other plain ones, by three standard deviations."""
     variants, more = (3, 3) if quick else (6, 8)
     mixes, rounds, warm_up = ("2", "2", "100") if quick else ("4", "6", "500")
     builds, examples = {}, {}
@@ -409,7 +409,7 @@ def compare(programs, javas, findings, modes, forms, each, quick, *control):
                 recorders = sum(examples[step][1] == RECORDER for step in new)
                 print("| generated | %s | %s | %s | %s | %d steps | %d different, plain %d | %d of its own, %d of them through the recorder, a plain run up to %d |"
                       % (version, form, mode, way, sum(found.values()), len(found), len(known), len(new), recorders, chance[mode]), flush=True)
-                if recorders or len(new) > chance[mode]:
+                if recorders or len(new) > chance[mode] + 3 * math.sqrt(chance[mode] + 1):
                     shown = sorted(new.items(), key=lambda pair: (examples[pair[0]][1] != RECORDER, -pair[1]))[:6]
                     findings.say("Java %s, %s, %s, %s: %d steps of its own, such as\n%s"
                                  % (version, form, mode, way, len(new), "\n".join("        %d times %s (%s; first error from %s)" % (times, step, *examples[step]) for step, times in shown)))
