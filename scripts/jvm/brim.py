@@ -5,8 +5,8 @@ brim.py VERSION=COMMAND... -- [PART...]
 
 locks      takes locks of each kind at each depth near the end of the stack (src/brim/Locks.java): no lock stays held by an inserted call
 heap       threads that allocate nothing beside others that fill the heap (src/brim/Heap.java): none dies
-generated  methods with each form of inserted call (brim_methods.py), near the end of the stack and with a full heap: each outcome of the traced program is one
-           that the plain program has, too
+generated  methods with each form of inserted call (brim_methods.py), near the end of the stack and with a full heap: each step of the traced program is one that
+           the plain program takes, too, but for as many as one plain run has beside others
 callers    calls after overflows (src/brim/Callers.java): the trace shows no caller that had ended
 control    programs with a call in them that throws on purpose: each of the parts above must find it
 """
