@@ -338,7 +338,7 @@ def sources(directory, **how):
 def steps(outcome):
     """What a method does in an outcome: the step after each that it logs, the error that leaves it, and the kind of each lock that it leaves held."""
     method, log, thrown, held, error = re.fullmatch(r"(\d+): log([ \d-]*); threw (\S+?)(?:; holds((?: \w+)+))?(?:[,;] (error from .*))?", outcome).groups()
-    log = ["its begin", *log.split(), "nothing more" if thrown == "nothing" else thrown]
+    log = ["its start", *log.split(), "nothing more" if thrown == "nothing" else thrown]
     yield from ("%s: %s after %s" % (method, after, before) for before, after in zip(log, log[1:]))
     yield from ("holds a %s after an %s" % (re.sub(r"\d+$", "", lock), re.sub(r"line \d+", "the program", error)) for lock in (held or "").split())
     if error and not held:
