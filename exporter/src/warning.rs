@@ -83,7 +83,7 @@ pub enum Warning {
     },
     /// Some of the files with symbols was left out.
     SymbolsLeftOut {
-        /// What and why.
+        /// The file, and the reason.
         note: String,
     },
     /// The trace is larger than a browser handles well.

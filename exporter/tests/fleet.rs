@@ -76,14 +76,14 @@ fn the_apps_version_comes_from_a_section_of_its_own() {
     );
 }
 
-/// What serde_json reads of the JSON Lines.
+/// Reads the JSON Lines with serde_json.
 fn read_lines(rows: &[Row]) -> Vec<Value> {
     let mut lines = Vec::new();
     write_json_lines(rows, &mut lines).unwrap();
     String::from_utf8(lines).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What the csv crate reads of the CSV: the names of the columns, and the records.
+/// Reads the CSV with the crate csv: the names of the columns, and the records.
 fn read_csv(rows: &[Row]) -> (csv::StringRecord, Vec<csv::StringRecord>) {
     let mut text = Vec::new();
     write_csv(rows, &mut text).unwrap();

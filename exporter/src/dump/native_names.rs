@@ -44,7 +44,7 @@ impl NativeSymbols {
         Vec::new()
     }
 
-    /// What of the directories could not be read, in words: nothing, since this build reads none.
+    /// Returns no sentence: this build reads no symbols.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         Vec::new()
@@ -77,7 +77,7 @@ impl NativeSymbols {
         missing.collect()
     }
 
-    /// What of the directories and files was left out or could not be read, in words.
+    /// Returns sentences about files that were left out or could not be read.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         self.symbols.notes()

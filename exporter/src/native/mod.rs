@@ -178,7 +178,7 @@ pub struct NativeStacks {
     pub more: u64,
     /// Names of threads that recorded nothing, by tid.
     pub names: HashMap<u32, String>,
-    /// What of the symbols was left out or could not be read, in words.
+    /// Sentences about symbols that were left out or could not be read.
     pub notes: Vec<String>,
 }
 

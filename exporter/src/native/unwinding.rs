@@ -50,7 +50,7 @@ impl Unwinding {
         Some(native_stacks::frames_by(unwinder, capture, stack, modules, &mut self.0))
     }
 
-    /// What of the symbols was left out or could not be read.
+    /// Returns sentences about symbols that were left out or could not be read.
     pub(super) fn notes(&self) -> Vec<String> {
         self.0.notes()
     }

@@ -60,8 +60,7 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// Returns the value of a type in a frame. The types of arguments may be constants that were `appended`.
-    fn of_type((tag, operand): Type, appended: &Appended) -> Self {
+    fn of_type((tag, operand): Type) -> Self {
         match tag {
             1 => Self::Integer,
             2 => Self::Float,
@@ -69,10 +68,7 @@ impl<'a> Value<'a> {
             4 => Self::Long,
             5 => Self::Null,
             UNINITIALIZED_THIS => Self::UninitializedThis,
-            OBJECT => match appended.class_name(operand) {
-                Some(name) => Self::Named(Cow::Owned(name.to_vec())),
-                None => Self::Class(operand),
-            },
+            OBJECT => Self::Class(operand),
             UNINITIALIZED => Self::New(u32::from(operand)),
             _ => Self::Top,
         }
@@ -150,10 +146,10 @@ impl<'a> State<'a> {
         Ok(state)
     }
 
-    fn of_frame(frame: &Frame, appended: &Appended) -> Self {
+    fn of_frame(frame: &Frame) -> Self {
         let mut state = Self::default();
-        frame.locals.iter().for_each(|&kind| push(&mut state.locals, Some(Value::of_type(kind, appended))));
-        frame.stack.iter().for_each(|&kind| push(&mut state.stack, Some(Value::of_type(kind, appended))));
+        frame.locals.iter().for_each(|&kind| push(&mut state.locals, Some(Value::of_type(kind))));
+        frame.stack.iter().for_each(|&kind| push(&mut state.stack, Some(Value::of_type(kind))));
         state
     }
 
@@ -261,7 +257,8 @@ pub(crate) fn around<'a>(
     class: &ClassFile<'a>,
     method: &Method<'a>,
     code: &Code<'a>,
-    (frames, appended): (&BTreeMap<u32, Frame>, &Appended),
+    frames: &BTreeMap<u32, Frame>,
+    appended: &Appended,
     wanted: &dyn Fn(u32) -> bool,
 ) -> Result<BTreeMap<u32, Around<'a>>, SkipReason> {
     let mut followed = Followed {
@@ -274,7 +271,7 @@ pub(crate) fn around<'a>(
     };
     // The last one is followed first: the start of the method comes before its frames.
     for (&pc, frame) in frames.iter().rev() {
-        followed.queue(pc, &State::of_frame(frame, appended))?;
+        followed.queue(pc, &State::of_frame(frame))?;
     }
     followed.queue(0, &State::first(class, method)?)?;
     while let Some((pc, state)) = followed.pending.pop() {
@@ -321,7 +318,7 @@ impl<'a> Followed<'_, 'a> {
                 Some(seen) => *seen = true,
             }
             if let Some(frame) = self.frames.get(&pc) {
-                state = State::of_frame(frame, self.appended);
+                state = State::of_frame(frame);
             }
             if self.frames.is_empty() {
                 for row in code.handlers.iter().filter(|row| covers(row.start, row.end, pc)) {
@@ -332,7 +329,7 @@ impl<'a> Followed<'_, 'a> {
             }
             let instruction = op::instruction_at(code.bytes, pc)?;
             let before = wanted(pc).then(|| state.clone());
-            let next = step(class, code.bytes, instruction, &mut state)?;
+            let next = step(class, self.appended, code.bytes, instruction, &mut state)?;
             if let Some(before) = before {
                 self.found.insert(pc, Around { before, after: state.clone() });
             }
@@ -360,6 +357,7 @@ struct Next {
 /// Applies an instruction to the state.
 fn step<'a>(
     class: &ClassFile<'a>,
+    appended: &Appended,
     code: &'a [u8],
     instruction: Instruction,
     state: &mut State<'a>,
@@ -390,7 +388,7 @@ fn step<'a>(
         op::POP..=op::SWAP => shuffle(&mut state.stack, opcode)?,
         op::LDC => push_constant(class, u16::from(operand(1)), state)?,
         op::LDC_W | op::LDC2_W => push_constant(class, op::u2_at(code, pc + 1)?, state)?,
-        op::IALOAD..=op::SALOAD => load_element(class, opcode, state)?,
+        op::IALOAD..=op::SALOAD => load_element(class, appended, opcode, state)?,
         op::GETSTATIC..=op::PUTFIELD => access_field(class, opcode, op::u2_at(code, pc + 1)?, state)?,
         op::INVOKEVIRTUAL..=op::INVOKEDYNAMIC => {
             call(class, code, opcode, op::u2_at(code, pc + 1)?, state)?;
@@ -456,7 +454,12 @@ fn push_constant<'a>(class: &ClassFile<'a>, index: u16, state: &mut State<'a>) -
     Ok(())
 }
 
-fn load_element<'a>(class: &ClassFile<'a>, opcode: u8, state: &mut State<'a>) -> Result<(), Malformed> {
+fn load_element<'a>(
+    class: &ClassFile<'a>,
+    appended: &Appended,
+    opcode: u8,
+    state: &mut State<'a>,
+) -> Result<(), Malformed> {
     state.pop()?;
     let array = state.pop()?;
     let element = match opcode {
@@ -464,7 +467,10 @@ fn load_element<'a>(class: &ClassFile<'a>, opcode: u8, state: &mut State<'a>) ->
         op::FALOAD => Value::Float,
         op::DALOAD => Value::Double,
         op::AALOAD => match array {
-            Value::Class(index) => element_of(Cow::Borrowed(class.pool.class_name(index)?)),
+            Value::Class(index) => element_of(match appended.class_name(index) {
+                Some(name) => Cow::Owned(name.to_vec()),
+                None => Cow::Borrowed(class.pool.class_name(index)?),
+            }),
             Value::Named(descriptor) => element_of(descriptor),
             _ => Value::Null,
         },

@@ -474,7 +474,7 @@ fn sites_code<'a>(
     }
     let wanted = |pc: u32| sites.binary_search_by_key(&pc, |site| site.instruction.pc).is_ok();
     let Rewritten { class, method, code, .. } = rewritten;
-    let mut around = flow::around(class, method, code, (old, context.pool), &wanted)?;
+    let mut around = flow::around(class, method, code, old, context.pool, &wanted)?;
     if let Some(lock) = &waits.lock {
         for around in around.values_mut() {
             lock.add_to(&mut around.before);

@@ -20,7 +20,7 @@ const AT_LEAST: u64 = 4 << 20;
 const MAX_STACK: usize = 100 << 10;
 
 thread_local! {
-    /// What is left of the work under way, in bytes, where its stack begins, and whether a reader has given up.
+    /// The rest of the work under way, in bytes; the address at which its stack begins; true if a reader has given up.
     static NOW: (Cell<u64>, Cell<usize>, Cell<bool>) = const { (Cell::new(0), Cell::new(0), Cell::new(false)) };
 }
 
@@ -50,7 +50,7 @@ impl Effort {
         })
     }
 
-    /// Whether some of the file was left out because it took too much work.
+    /// Returns true if some of the file was left out, because it took too much work.
     pub(super) fn gave_up(&self) -> bool {
         self.gave_up.get()
     }

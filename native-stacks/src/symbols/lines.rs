@@ -44,7 +44,7 @@ impl Lines {
         self.effort.spend(|| self.frames(address))
     }
 
-    /// Whether some of it was left out because it took too much work.
+    /// Returns true if some of it was left out, because it took too much work.
     pub(super) fn gave_up(&self) -> bool {
         self.effort.gave_up()
     }

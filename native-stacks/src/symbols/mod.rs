@@ -209,7 +209,7 @@ impl Symbols {
         missing
     }
 
-    /// What of the directories and files was left out or could not be read, in words.
+    /// Returns sentences about files that were left out or could not be read.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let of_index = self.index.iter().flat_map(|index| &index.notes).cloned();

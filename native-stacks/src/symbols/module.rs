@@ -25,7 +25,7 @@ pub(super) struct Module {
     code: Vec<(u64, u64)>,
     /// The files that were read.
     pub(super) files: Vec<PathBuf>,
-    /// Whether some of the DWARF was left out because it took too much work.
+    /// True if some of the DWARF was left out, because it took too much work.
     pub(super) gave_up: bool,
 }
 
