@@ -19,9 +19,6 @@ use std::time::{Duration, Instant};
 
 use dex::{Class, Dex, MethodCode};
 
-#[path = "../tests/support/mod.rs"]
-mod support;
-
 #[derive(Default)]
 struct Totals {
     files: usize,
@@ -151,7 +148,7 @@ fn rewrite(bytes: &[u8], dump: bool, shift: bool, totals: &mut Totals) -> Result
 
 /// Moves every index, and compares the classes by what their indices refer to.
 fn shifted(mut dex: Dex<'_>, dump: bool, totals: &mut Totals) -> Result<(), Box<dyn Error>> {
-    let before = support::classes(&dex);
+    let before = test_support::dex::classes(&dex);
     for number in 0..300 {
         dex.find_or_add_string(&format!("\u{1}{number}"));
     }
@@ -164,7 +161,7 @@ fn shifted(mut dex: Dex<'_>, dump: bool, totals: &mut Totals) -> Result<(), Box<
     }
     let written = dex.write().map_err(|error| format!("cannot be written with more items: {error}"))?;
     let read = Dex::read(&written).map_err(|error| format!("cannot be read with more items: {error}"))?;
-    let after = support::classes(&read);
+    let after = test_support::dex::classes(&read);
     let mut differ = 0;
     for (name, lines) in &before {
         let same = after.get(name).ok_or_else(|| format!("{name} is missing"))?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use nix::time::{ClockId, clock_gettime};
 
 pub mod folded;
-#[path = "../../trace-format/tests/corrupt/memory.rs"]
+#[path = "../../tests/support/src/memory.rs"]
 mod memory;
 pub mod recording;
 

@@ -13,17 +13,12 @@ use std::path::{Path, PathBuf};
 
 use exporter::matrix::{IssueOptions, issues};
 use exporter::{ExportInput, ExportOptions, Format, MethodMap, export};
+use test_support::bodies::native;
+use test_support::{recordings as common, scenario};
 use trace_format::{Item, Recording};
 use trace_rules::Rules;
 
-#[path = "../../exporter/tests/common/mod.rs"]
-mod common;
-#[path = "../../native-stacks/tests/hostile/fuzz_body.rs"]
-#[allow(dead_code, reason = "the targets use the rest")]
-mod native;
 mod samples;
-#[path = "../../exporter/tests/scenario/mod.rs"]
-mod scenario;
 
 struct Seeds {
     directory: PathBuf,

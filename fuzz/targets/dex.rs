@@ -1,7 +1,6 @@
 //! Dex files: read, traced, written, and read again.
 #![no_main]
 
-#[path = "../../dex/tests/fuzz_body.rs"]
-mod fuzz_body;
+use test_support::bodies::dex;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::bounded(bytes.len(), 1_024, || fuzz_body::dex(bytes)));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::bounded(bytes.len(), 1_024, || dex::dex(bytes)));

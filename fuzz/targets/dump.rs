@@ -1,8 +1,6 @@
 //! Thread dumps and ApplicationExitInfo texts: `anrscope dump`.
 #![no_main]
 
-#[path = "../../exporter/tests/dump/fuzz_body.rs"]
-#[allow(dead_code, reason = "each target uses a part of it")]
-mod fuzz_body;
+use test_support::bodies::dumps;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::bounded(bytes.len(), 256, || fuzz_body::dump(bytes)));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::bounded(bytes.len(), 256, || dumps::dump(bytes)));

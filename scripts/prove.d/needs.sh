@@ -19,6 +19,12 @@ proved_by() {
     rm -f "$log"
 }
 
+# suite NAME ARGUMENT...: one of the programs in tests/suites, which runs the program as it is built here.
+suite() {
+    cargo build --quiet -p anrscope
+    cargo run --quiet -p anrscope-suites --bin "$1" -- "${@:2}"
+}
+
 host() { rustc -vV | sed -n 's/^host: //p'; }
 
 # Sanitizers are unstable: this makes a stable compiler accept them, as a nightly one does.

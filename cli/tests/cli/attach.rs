@@ -5,11 +5,11 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 
-use super::engine;
-use super::java::{compile_files, java, pack};
-use super::program::{Shown, command, run};
-use super::temp_dir::TempDir;
 use super::test_data::test_data;
+use test_support::engine;
+use test_support::jdk::{compile_files, java, pack};
+use test_support::program::{Shown, command, run};
+use test_support::temp_dir::TempDir;
 
 /// Makes 50 calls for each line of its input, and prints a line when it is done.
 pub(super) const CALLS: &str = "public class Calls { \

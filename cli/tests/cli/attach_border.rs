@@ -11,9 +11,9 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use super::attach::{CALLS, Program, attached, calls};
-use super::java::{compile_files, finish, tool};
-use super::program::{Shown, run};
-use super::temp_dir::TempDir;
+use test_support::jdk::{compile_files, finish, tool};
+use test_support::program::{Shown, run};
+use test_support::temp_dir::TempDir;
 
 /// A user who is neither root nor the one who runs the tests.
 const OTHER_USER: u32 = 65_534;

@@ -10,7 +10,7 @@ use serde_json::Value;
 const BEGIN: &str = "<!-- Versions, licences and numbers are made; the reasons are written by hand. -->\n";
 const END: &str = "<!-- The table ends. -->\n";
 const HEAD: &str = "| crate | what for | used by | licence | brings |\n| --- | --- | --- | --- | --- |\n";
-const REWRITE: &str = "ANRSCOPE_WRITE_DOCS=1 cargo test -p anrscope --test cli dependencies";
+const REWRITE: &str = "ANRSCOPE_WRITE_DOCS=1 cargo test -p anrscope dependencies";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

@@ -12,8 +12,8 @@ use trace_format::MapId;
 use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
 
-use crate::program::{Shown, command, run};
-use crate::temp_dir::TempDir;
+use test_support::program::{Shown, command, run};
+use test_support::temp_dir::TempDir;
 
 pub(crate) const PACKAGE: &str = "com.example.shop";
 const OWN: &str = "data/user/0/com.example.shop/no_backup/anrscope";

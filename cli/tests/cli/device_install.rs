@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use test_device::{Apk, Faults};
 
-use crate::device::{Bench, PACKAGE, phone};
-use crate::terminal::on_a_terminal;
+use crate::cli::device::{Bench, PACKAGE, phone};
+use crate::cli::terminal::on_a_terminal;
 
 impl Bench {
     /// Writes an APK of the app to this machine and returns its path.

@@ -7,8 +7,8 @@ use std::process::Stdio;
 use serde_json::Value;
 use trace_format::synth::RecordingBuilder;
 
-use super::program::{Shown, command, run};
-use super::temp_dir::TempDir;
+use test_support::program::{Shown, command, run};
+use test_support::temp_dir::TempDir;
 
 fn sample(name: &str) -> String {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../exporter/tests/data/dump");

@@ -4,8 +4,8 @@ use std::process::Stdio;
 use serde_json::Value;
 use trace_format::synth::RecordingBuilder;
 
-use super::program::{command, run};
-use super::temp_dir::TempDir;
+use test_support::program::{command, run};
+use test_support::temp_dir::TempDir;
 
 /// Two methods on main, one of which never ends, and one on a worker.
 fn recording(pid: u32) -> Vec<u8> {

@@ -3,8 +3,8 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use super::program::run;
-use super::temp_dir::TempDir;
+use test_support::program::run;
+use test_support::temp_dir::TempDir;
 
 fn completions(shell: &str) -> String {
     let text = run(["completions", shell]).ok(&[]);

@@ -1,7 +1,7 @@
 use trace_format::synth::RecordingBuilder;
 
-use super::program::{command, run};
-use super::temp_dir::TempDir;
+use test_support::program::{command, run};
+use test_support::temp_dir::TempDir;
 
 /// The commands that `anrscope` without arguments shows.
 fn shown_without_arguments() -> Vec<String> {
@@ -37,8 +37,8 @@ fn the_commands_that_are_shown_for_files_do_what_they_say() {
         t.enter(2_000, 1).exit(5_000, 1);
     });
     directory.file("app.anrscope", recording.build());
-    super::java::compile(&["Busy"], std::path::Path::new(""), &directory.path().join("classes"));
-    super::java::pack(
+    test_support::jdk::compile(&["Busy"], std::path::Path::new(""), &directory.path().join("classes"));
+    test_support::jdk::pack(
         &directory.path().join("classes"),
         &directory.path().join("app.jar"),
         "Main-Class: Busy\n",

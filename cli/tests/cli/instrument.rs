@@ -6,8 +6,8 @@ use serde_json::Value;
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
-use super::program::run;
-use super::temp_dir::TempDir;
+use test_support::program::run;
+use test_support::temp_dir::TempDir;
 
 /// A class with two methods that are worth tracing, `main` and `run`, of the given version: the
 /// compiled form of

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use trace_format::{Event, Item, Recording};
 
-use super::engine;
 use super::jvm_programs::{Programs, WAYS, names, recorded, recording_in};
-use super::program::{Shown, command, run};
+use test_support::engine;
+use test_support::program::{Shown, command, run};
 
 /// Environment variables and arguments of a launch.
 type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use super::engine;
-use super::java::compile_files;
 use super::jvm_programs::Programs;
-use super::program::{Shown, run};
+use test_support::engine;
+use test_support::jdk::compile_files;
+use test_support::program::{Shown, run};
 
 #[test]
 fn packages_of_the_jdk_are_traced_on_request() {

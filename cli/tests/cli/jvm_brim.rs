@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::java::{compile_for_java_8, java};
-use super::program::{Shown, command, run};
-use super::temp_dir::TempDir;
 use super::test_data::test_data;
+use test_support::jdk::{compile_for_java_8, java};
+use test_support::program::{Shown, command, run};
+use test_support::temp_dir::TempDir;
 
 /// The proof's programs, and rules that leave the descent to the end of the stack untraced.
 fn programs() -> TempDir {

@@ -6,9 +6,9 @@ use std::process::Command;
 
 use trace_format::{Event, Item, Recording};
 
-use super::java::{compile, java, pack};
-use super::program::{Shown, command};
-use super::temp_dir::TempDir;
+use test_support::jdk::{compile, java, pack};
+use test_support::program::{Shown, command};
+use test_support::temp_dir::TempDir;
 
 /// The agent, and the rewritten class path.
 pub(crate) const WAYS: [&[&str]; 2] = [&[], &["--rewrite"]];

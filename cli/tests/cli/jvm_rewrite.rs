@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use super::java::{compile, pack, sign};
 use super::jvm_programs::{Programs, names};
-use super::program::Shown;
+use test_support::jdk::{compile, pack, sign};
+use test_support::program::Shown;
 
 /// Class files below a directory.
 fn classes_below(directory: &Path) -> usize {

@@ -7,10 +7,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use super::java::{compile_files, java};
 use super::jvm_programs::Programs;
-use super::program::{Shown, command};
-use super::temp_dir::TempDir;
+use test_support::jdk::{compile_files, java};
+use test_support::program::{Shown, command};
+use test_support::temp_dir::TempDir;
 
 /// Makes calls on two threads for each byte of its input, and prints a line when they are done. A line of `-Xcheck:jni` would come
 /// with the collection.

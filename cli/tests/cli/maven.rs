@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::temp_dir::TempDir;
+use test_support::temp_dir::TempDir;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 

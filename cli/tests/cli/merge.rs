@@ -6,9 +6,9 @@ use serde_json::Value;
 use trace_format::event::Clocks;
 use trace_format::synth::RecordingBuilder;
 
-use super::engine;
-use super::program::run;
-use super::temp_dir::TempDir;
+use test_support::engine;
+use test_support::program::run;
+use test_support::temp_dir::TempDir;
 
 const S: u64 = 1_000_000_000;
 
@@ -329,8 +329,8 @@ mod bombs {
     use flate2::Compression;
     use flate2::write::{GzEncoder, ZlibEncoder};
 
-    use crate::program::{Shown, command};
-    use crate::temp_dir::TempDir;
+    use test_support::program::{Shown, command};
+    use test_support::temp_dir::TempDir;
 
     fn varint(mut number: u64) -> Vec<u8> {
         let mut bytes = Vec::new();

@@ -5,8 +5,8 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use crate::program::{command, run};
-use crate::temp_dir::TempDir;
+use test_support::program::{command, run};
+use test_support::temp_dir::TempDir;
 
 /// A port that is free, below those that the system gives out by itself.
 fn port() -> u16 {

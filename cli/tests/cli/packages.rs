@@ -11,9 +11,9 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-use super::program::{Shown, run, with_default_signals};
-use super::temp_dir::TempDir;
 use super::test_data::test_data;
+use test_support::program::{Shown, run, with_default_signals};
+use test_support::temp_dir::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_anrscope");
 const VERSION: &str = env!("CARGO_PKG_VERSION");

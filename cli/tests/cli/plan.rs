@@ -5,8 +5,8 @@ use trace_format::event::{Event, Folded};
 use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
 
-use super::program::run;
-use super::temp_dir::TempDir;
+use test_support::program::run;
+use test_support::temp_dir::TempDir;
 
 const MAP: [&str; 4] = [
     "1,1,com.acme.Main run ()V",
@@ -92,8 +92,8 @@ fn a_recording_without_the_map_of_its_build_makes_no_plan() {
 fn a_program_is_recorded_planned_and_built_again() {
     use std::path::Path;
 
-    use super::java::{compile, java};
-    use super::program::command;
+    use test_support::jdk::{compile, java};
+    use test_support::program::command;
 
     let directory = TempDir::new();
     let classes = directory.name("classes");

@@ -9,9 +9,10 @@ use trace_format::MapId;
 use trace_format::event::{Event, Message};
 use trace_format::synth::RecordingBuilder;
 
-use super::program::run;
-use super::temp_dir::TempDir;
-use super::{scenario, schema};
+use test_support::program::run;
+use test_support::scenario;
+use test_support::schema;
+use test_support::temp_dir::TempDir;
 
 const S: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::program::{command, run};
-use super::temp_dir::TempDir;
 use super::test_data::test_data;
+use test_support::program::{command, run};
+use test_support::temp_dir::TempDir;
 
 /// What a terminal gets of the program: `script` gives it one.
 pub(crate) fn on_a_terminal(line: &str, variables: &[(&str, &str)]) -> String {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use web::Session;
 
-use super::program::command;
+use test_support::program::command;
 
 fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../exporter/tests/data")
@@ -56,7 +56,7 @@ fn the_pages_answer_to_every_dump_is_what_the_program_prints() {
 
 #[test]
 fn the_pages_answer_to_a_recording_is_what_the_program_prints() {
-    let directory = super::temp_dir::TempDir::new();
+    let directory = test_support::temp_dir::TempDir::new();
     for version in ["1.0", "1.1", "1.2"] {
         let packed = std::fs::read(data().join(format!("recording-{version}.anrscope.gz"))).unwrap();
         let mut bytes = Vec::new();

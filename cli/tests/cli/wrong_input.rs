@@ -5,8 +5,8 @@ use std::fs;
 use trace_format::MapId;
 use trace_format::synth::RecordingBuilder;
 
-use super::program::{Shown, run};
-use super::temp_dir::TempDir;
+use test_support::program::{Shown, run};
+use test_support::temp_dir::TempDir;
 
 /// A recording of three methods, the third still running.
 fn recording(map_id: MapId) -> Vec<u8> {

@@ -5,8 +5,8 @@ use std::io::Write as _;
 
 use trace_format::synth::RecordingBuilder;
 
-use super::program::{Shown, command};
-use super::temp_dir::TempDir;
+use test_support::program::{Shown, command};
+use test_support::temp_dir::TempDir;
 
 const DUMP: &str = "\n----- pid 42 at 2026-01-01 00:00:00.000 -----\nCmd line: com.example\n\n\"main\" prio=5 tid=1 Sleeping\n  at \
                     java.lang.Thread.sleep(Native method)\n  at com.example.Main.run(Main.java:7)\n";

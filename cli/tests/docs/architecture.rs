@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use crate::markdown::{Page, pages};
-use crate::repository;
+use crate::docs::markdown::{Page, pages};
+use crate::docs::repository;
 
 /// The crates of the repository, each with the crates of the repository that it uses outside of tests. Their names are those under
 /// which they depend on each other, not those of their packages (`anrscope-...`).

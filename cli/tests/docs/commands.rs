@@ -21,11 +21,12 @@ use trace_format::MapId;
 use trace_format::event::Clocks;
 use trace_format::synth::RecordingBuilder;
 
-use crate::exceptions::{FAILS, INTERRUPTED, NOT_RUN, RUN_AS};
-use crate::markdown::{Block, Page, pages};
-use crate::masks::missing;
-use crate::temp_dir::TempDir;
-use crate::{program, repository};
+use crate::docs::exceptions::{FAILS, INTERRUPTED, NOT_RUN, RUN_AS};
+use crate::docs::markdown::{Block, Page, pages};
+use crate::docs::masks::missing;
+use crate::docs::repository;
+use test_support::program;
+use test_support::temp_dir::TempDir;
 
 /// How long a line may take on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -470,8 +471,7 @@ fn fetch(page: &str) {
 }
 
 fn test_data(path: &str) -> PathBuf {
-    let data = std::env::var_os("ANRSCOPE_TEST_DATA")
-        .map_or_else(|| repository().join("target/test-data"), PathBuf::from);
+    let data = test_support::test_data();
     let path = data.join(path);
     assert!(path.exists(), "{} is missing: run scripts/test, which fetches it", path.display());
     path

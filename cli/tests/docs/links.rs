@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::markdown::{Page, beside, pages};
-use crate::repository;
+use crate::docs::markdown::{Page, beside, pages};
+use crate::docs::repository;
 
 /// The targets of a page's links and pictures, with their lines.
 fn links(page: &Page) -> Vec<(usize, String)> {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::repository;
+use crate::docs::repository;
 
 /// A page of the repository.
 #[derive(Debug)]

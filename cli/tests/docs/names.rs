@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::markdown::pages;
-use crate::program::run;
-use crate::repository;
+use crate::docs::markdown::pages;
+use crate::docs::repository;
+use test_support::program::run;
 
 /// Options of other programs that the docs name, with the program.
 const FOREIGN: &[(&str, &str)] = &[

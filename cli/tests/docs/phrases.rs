@@ -1,4 +1,4 @@
-//! The project's language: no tracked text has a phrase that it has replaced (`cargo test -p anrscope --test docs phrases`).
+//! The project's language: no tracked text has a phrase that it has replaced (`cargo test -p anrscope phrases`).
 //!
 //! A phrase is found across line breaks of a comment, in any case, and in names: `a_folder_of_maps` and `OwnFolder` both
 //! have "folder".
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::Command;
 
-use crate::repository;
+use crate::docs::repository;
 
 /// Phrases that are refused, with the words to use instead. In a phrase a blank also stands for `_` or a capital letter, as
 /// in names, and a hyphen for `-` or one of these.
@@ -71,11 +71,11 @@ const EXCEPTIONS: &[(&str, &str, &str, &str)] = &[
     ("is none", "scripts/", "is None", "Python's value"),
     ("is none", "packages/python/", "is None", "Python's value"),
     ("is none", "android/bench/", "is None", "Python's value"),
-    ("folders", "cli/tests/busy_hangs/loops/", "", "a class's name in the labels"),
+    ("folders", "tests/suites/src/bin/busy_hangs/loops/", "", "a class's name in the labels"),
     ("processor", "", "processor while late", "the name of a track in traces"),
     ("processor", "", "waiting for a processor", "a word in reports' JSON and in traces"),
     ("processor", "", "\"processor\"", "a key of reports' JSON"),
-    ("circle", "cli/tests/busy_hangs/loops/", "", "a shape"),
+    ("circle", "tests/suites/src/bin/busy_hangs/loops/", "", "a shape"),
     ("circle", "", "lock-in-a-circle", "a label of test data"),
     ("processor", "exporter/tests/data/", "no-processor-to-be-had", "a label of test data"),
     ("somebody", "", "somebody-else-while-main", "a label of test data"),

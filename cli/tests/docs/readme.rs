@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::repository;
+use crate::docs::repository;
 
 fn read(path: &str) -> String {
     fs::read_to_string(repository().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use crate::markdown::pages;
-use crate::names::helps;
-use crate::repository;
+use crate::docs::markdown::pages;
+use crate::docs::names::helps;
+use crate::docs::repository;
 
 /// The words of a text; what has digits, signs or capitals inside is a name of something.
 fn words(text: &str) -> impl Iterator<Item = &str> {

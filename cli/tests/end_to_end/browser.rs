@@ -6,9 +6,11 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::five_questions::scenario;
-use crate::temp_dir::TempDir;
-use crate::{engine, number, program, test_data};
+use crate::end_to_end::{number, test_data};
+use test_support::engine;
+use test_support::program;
+use test_support::scenario;
+use test_support::temp_dir::TempDir;
 
 fn script(name: &str, arguments: &[&str]) -> Output {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/browser").join(name);

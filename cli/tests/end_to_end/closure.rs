@@ -4,8 +4,10 @@ use std::process::Command;
 
 use trace_format::Event;
 
-use crate::temp_dir::TempDir;
-use crate::{engine, events, number, program, recording, test_data};
+use crate::end_to_end::{events, number, recording, test_data};
+use test_support::engine;
+use test_support::program;
+use test_support::temp_dir::TempDir;
 
 #[test]
 fn the_closure_compiler_gives_the_same_output_and_a_whole_trace() {

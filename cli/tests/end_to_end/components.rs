@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Case, Run};
-use crate::life::library;
-use crate::program;
-use crate::temp_dir::TempDir;
+use crate::end_to_end::life::library;
+use test_support::android::{Case, Run};
+use test_support::program;
+use test_support::temp_dir::TempDir;
 
 /// Main hangs until its ANR is reported.
 const SOON: [&str; 5] = ["slow_ms=60000", "lag_ms=0", "anr_ms=800", "sample_ms=50", "sample_from_ms=100"];

@@ -7,12 +7,14 @@ use std::path::Path;
 use exporter::MethodMap;
 use serde_json::Value;
 
-use crate::export_in_app::exporter;
-use crate::harness::{Case, Run, classes};
-use crate::life::library;
-use crate::lifetime::app_recordings;
-use crate::temp_dir::TempDir;
-use crate::{engine, number, program};
+use crate::end_to_end::export_in_app::exporter;
+use crate::end_to_end::life::library;
+use crate::end_to_end::number;
+use test_support::android::lifetime::app_recordings;
+use test_support::android::{Case, Run, classes};
+use test_support::engine;
+use test_support::program;
+use test_support::temp_dir::TempDir;
 
 /// The case, and what its page and trace are written to.
 fn case(directory: &TempDir, library: &Path, script: &str) -> Case {

@@ -3,9 +3,12 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::five_questions::answered;
-use crate::temp_dir::TempDir;
-use crate::{engine, number, program, schema, text};
+use crate::end_to_end::five_questions::answered;
+use crate::end_to_end::{number, text};
+use test_support::engine;
+use test_support::program;
+use test_support::schema;
+use test_support::temp_dir::TempDir;
 
 const ANRS: &str = "include perfetto module android.anrs; select * from android_anrs";
 const SLICES: &str = "

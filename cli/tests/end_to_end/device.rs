@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use test_device::{AdbServer, App, Daemon, Faults};
 
-use crate::temp_dir::TempDir;
-use crate::{compile, engine, number, program, recordings};
+use crate::end_to_end::{compile, number, recordings};
+use test_support::engine;
+use test_support::program;
+use test_support::temp_dir::TempDir;
 
 const PACKAGE: &str = "com.example.shop";
 

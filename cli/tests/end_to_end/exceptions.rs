@@ -1,7 +1,8 @@
 //! An exception that passes through ten calls closes each of them at the right time.
 
-use crate::temp_dir::TempDir;
-use crate::{engine, number, recording, traced};
+use crate::end_to_end::{number, recording, traced};
+use test_support::engine;
+use test_support::temp_dir::TempDir;
 
 #[test]
 fn an_exception_closes_every_call_that_it_leaves() {

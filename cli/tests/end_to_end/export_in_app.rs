@@ -3,11 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use crate::harness::Case;
-use crate::life::library;
-use crate::lifetime::app_recordings;
-use crate::temp_dir::TempDir;
-use crate::{engine, number, program};
+use crate::end_to_end::life::library;
+use crate::end_to_end::number;
+use test_support::android::Case;
+use test_support::android::lifetime::app_recordings;
+use test_support::engine;
+use test_support::program;
+use test_support::temp_dir::TempDir;
 
 /// The exporter's library, which cargo builds beside this test.
 pub(crate) fn exporter() -> std::path::PathBuf {
@@ -27,7 +29,7 @@ fn the_app_writes_the_trace_that_the_program_writes() {
     let library = library(&directory);
     // A recording of a real program, with its map.
     let kept = directory.name("kept");
-    let recording = crate::recordings(Path::new(&kept)).remove(0);
+    let recording = crate::end_to_end::recordings(Path::new(&kept)).remove(0);
     assert!(Path::new(&kept).join("methodMapping.txt").is_file());
     let by_program = directory.name("program.pftrace");
     program::run(["export", recording.to_str().unwrap(), "-o", &by_program]).ok(&[" on "]);
@@ -63,7 +65,7 @@ fn the_app_writes_the_trace_that_the_program_writes() {
 fn without_the_library_it_says_which_one_is_missing() {
     let directory = TempDir::new();
     let library = library(&directory);
-    let recording = crate::recordings(Path::new(&directory.name("kept"))).remove(0);
+    let recording = crate::end_to_end::recordings(Path::new(&directory.name("kept"))).remove(0);
     let case = case(&library, "without").property("anrscope.export.lib=/no/such/library.so");
     let run = case.word(recording.to_str().unwrap()).word(&directory.name("")).run();
     let said = run.lines("old:").next().unwrap();

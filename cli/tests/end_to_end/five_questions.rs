@@ -3,11 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::program;
-use crate::temp_dir::TempDir;
-
-#[path = "../../../exporter/tests/scenario/mod.rs"]
-pub(crate) mod scenario;
+use test_support::program;
+use test_support::temp_dir::TempDir;
 
 /// The questions, and the label in front of the answer on the page.
 const QUESTIONS: [(&str, &str); 6] = [
@@ -95,11 +92,11 @@ const MADE: [&str; 6] = [
 
 #[test]
 fn the_text_of_recordings_of_six_causes_answers_six_questions() {
-    let (cases, _) = scenario::cases(include_str!("../../../exporter/tests/data/causes.txt"));
+    let (cases, _) = test_support::scenario::cases(include_str!("../../../exporter/tests/data/causes.txt"));
     let directory = TempDir::new();
     for name in MADE {
         let case = cases.iter().find(|case| case.name == name).unwrap_or_else(|| panic!("no case {name}"));
-        let (bytes, map) = scenario::built(case);
+        let (bytes, map) = test_support::scenario::built(case);
         let recording = directory.file(&format!("{name}.anrscope"), bytes);
         let map = directory.file(&format!("{name}.map"), map);
         let shown = program::run(["report", &recording, "--method-map", &map]);

@@ -9,8 +9,9 @@ use trace_format::event::ConcurrencyStep;
 use trace_format::layout::State;
 use trace_format::{Event, Recording};
 
-use crate::temp_dir::TempDir;
-use crate::{compile, events, program, recording, recordings, runtime_classes};
+use crate::end_to_end::{compile, events, recording, recordings, runtime_classes};
+use test_support::program;
+use test_support::temp_dir::TempDir;
 
 const KILLS: u64 = 200;
 

@@ -9,12 +9,15 @@ use serde_json::Value;
 
 use exporter::MethodMap;
 
-use crate::five_questions::answered;
-use crate::harness::Case;
-use crate::lifetime::{app_recordings, live};
-use crate::model_rows::same_in_all_forms;
-use crate::temp_dir::TempDir;
-use crate::{compile, engine, program, schema};
+use crate::end_to_end::compile;
+use crate::end_to_end::five_questions::answered;
+use crate::end_to_end::model_rows::same_in_all_forms;
+use test_support::android::Case;
+use test_support::android::lifetime::{app_recordings, live};
+use test_support::engine;
+use test_support::program;
+use test_support::schema;
+use test_support::temp_dir::TempDir;
 
 /// What each report has besides what all have (Matrix's `Plugin.onDetectIssue` and `DeviceUtil.getDeviceInfo`).
 const KEYS: [(&str, &str); 8] = [

@@ -1,9 +1,10 @@
 //! What an app says of its own is in no output of the program, but where docs/configuration.md says that a recording has it.
 
-use crate::harness::Case;
-use crate::life::library;
-use crate::temp_dir::TempDir;
-use crate::{marked, program};
+use crate::end_to_end::life::library;
+use test_support::android::Case;
+use test_support::android::marked;
+use test_support::program;
+use test_support::temp_dir::TempDir;
 
 #[test]
 fn no_output_has_texts_of_the_app() {

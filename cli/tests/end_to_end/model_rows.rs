@@ -6,9 +6,10 @@ use std::path::Path;
 use exporter::{ExportInput, ExportOptions, Format, MethodMap, export};
 use trace_format::Recording;
 
-use crate::collect::collect;
-use crate::temp_dir::TempDir;
-use crate::{engine, rows};
+use test_support::engine;
+use test_support::recordings::collect::collect;
+use test_support::recordings::rows;
+use test_support::temp_dir::TempDir;
 
 /// Exports a recording in all forms, lets the engine check each, and compares all rows. How many slices there are.
 pub(crate) fn same_in_all_forms(recording: &Path, map: &MethodMap) -> u64 {

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::harness::Case;
-use crate::life;
-use crate::temp_dir::TempDir;
+use crate::end_to_end::life;
+use test_support::android::Case;
+use test_support::temp_dir::TempDir;
 
 /// Innermost functions of which a signal takes the stack.
 pub(crate) const BY_SIGNAL: [&str; 3] = ["leaf_compute", "leaf_read", "leaf_mutex"];

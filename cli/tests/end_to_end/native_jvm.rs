@@ -12,10 +12,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::harness::Case;
-use crate::native_chain::{BY_SIGNAL, Chain, WITHOUT_SIGNAL};
-use crate::temp_dir::TempDir;
-use crate::{engine, number, program, text};
+use crate::end_to_end::native_chain::{BY_SIGNAL, Chain, WITHOUT_SIGNAL};
+use crate::end_to_end::{number, text};
+use test_support::android::Case;
+use test_support::engine;
+use test_support::program;
+use test_support::temp_dir::TempDir;
 
 /// How long main stalls before the process is killed. After 2 s it counts as a hang.
 const STUCK: Duration = Duration::from_millis(2_700);
@@ -123,7 +125,7 @@ fn killed(case: &Case, hangs: impl Fn(&str) -> bool, wait: Duration) -> (Vec<Str
     std::thread::sleep(wait);
     process.kill().unwrap();
     process.wait().unwrap();
-    let file = crate::recordings(&case.directory()).pop().expect("a recording");
+    let file = crate::end_to_end::recordings(&case.directory()).pop().expect("a recording");
     (lines, file)
 }
 

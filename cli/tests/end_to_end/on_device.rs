@@ -10,12 +10,12 @@ use std::process::Stdio;
 use serde_json::Value;
 use test_device::{App, Faults};
 
-use crate::device::{Bench, Running};
-use crate::engine;
-use crate::harness::Case;
-use crate::life::library;
-use crate::lifetime::live;
-use crate::program::Shown;
+use crate::end_to_end::device::{Bench, Running};
+use crate::end_to_end::life::library;
+use test_support::android::Case;
+use test_support::android::lifetime::live;
+use test_support::engine;
+use test_support::program::Shown;
 
 const PACKAGE: &str = "com.example.app";
 
@@ -61,7 +61,7 @@ fn names(directory: &Path) -> Vec<String> {
 
 #[test]
 fn watch_catches_the_anr_of_an_app_and_ends_in_a_trace_that_opens() {
-    let libraries = crate::temp_dir::TempDir::new();
+    let libraries = test_support::temp_dir::TempDir::new();
     let library = library(&libraries);
     let case = || Case::new("AppLife").named("watched").library(&library);
     let bench = phone(&case(), true, Faults::default());
@@ -98,7 +98,7 @@ fn watch_catches_the_anr_of_an_app_and_ends_in_a_trace_that_opens() {
 
 #[test]
 fn without_run_as_a_running_app_sends_its_recording_by_its_provider_over_a_broken_link() {
-    let libraries = crate::temp_dir::TempDir::new();
+    let libraries = test_support::temp_dir::TempDir::new();
     let library = library(&libraries);
     let case = || Case::new("AppAnswers").named("provider").library(&library);
     let bench = phone(&case(), false, Faults { cut_after: 1 << 20, ..Faults::default() });
@@ -112,7 +112,7 @@ fn without_run_as_a_running_app_sends_its_recording_by_its_provider_over_a_broke
     assert!(pulled["lost"].as_u64().unwrap() > 0, "{pulled}");
     let left = names(&own);
     assert!(left.iter().all(|name| !name.starts_with(".pull")), "{left:?}");
-    let recording = crate::recording(Path::new(&out));
+    let recording = crate::end_to_end::recording(Path::new(&out));
     assert_eq!(recording.header().process_name, PACKAGE);
     assert_eq!(recording.faults(), (&[][..], 0));
     app.0.kill().unwrap();
@@ -121,7 +121,7 @@ fn without_run_as_a_running_app_sends_its_recording_by_its_provider_over_a_broke
 
 #[test]
 fn the_apps_own_commands_trigger_a_dump_and_record_a_while() {
-    let libraries = crate::temp_dir::TempDir::new();
+    let libraries = test_support::temp_dir::TempDir::new();
     let library = library(&libraries);
     let case = || Case::new("AppAnswers").named("commands").library(&library);
     let bench = phone(&case(), false, Faults::default());
@@ -150,14 +150,14 @@ fn the_apps_own_commands_trigger_a_dump_and_record_a_while() {
     assert!(said.contains("done=yes") && said.contains("said=was paused"), "{said}");
     let pauses =
         engine::rows(Path::new(&trace), "select count(*) as n from slice where name = 'recording paused'");
-    assert!(crate::number(&pauses[0], "n") >= 1, "{pauses:?}");
+    assert!(crate::end_to_end::number(&pauses[0], "n") >= 1, "{pauses:?}");
     let left = names(&own);
     assert!(left.iter().all(|name| !name.starts_with(".pull")), "{left:?}");
 }
 
 #[test]
 fn an_app_with_a_blocked_main_thread_can_be_triggered_with_and_without_the_signal() {
-    let libraries = crate::temp_dir::TempDir::new();
+    let libraries = test_support::temp_dir::TempDir::new();
     let library = library(&libraries);
     let case = || Case::new("AppAnswers").named("stuck").library(&library);
     let bench = phone(&case(), true, Faults::default());

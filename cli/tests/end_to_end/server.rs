@@ -1,7 +1,8 @@
 //! A server's requests, found on its worker threads.
 
-use crate::temp_dir::TempDir;
-use crate::{compile, program};
+use crate::end_to_end::compile;
+use test_support::program;
+use test_support::temp_dir::TempDir;
 
 #[test]
 fn slow_requests_of_a_server_are_found_with_what_they_waited_for() {

@@ -10,8 +10,10 @@ use trace_format::section::SectionKind;
 use trace_format::verdict::{Outcome, Sender, Verdict};
 use trace_format::{Event, Item, Recording};
 
-use crate::temp_dir::TempDir;
-use crate::{compile, engine, program, recording, recordings, test_data, text};
+use crate::end_to_end::{compile, recording, recordings, test_data, text};
+use test_support::engine;
+use test_support::program;
+use test_support::temp_dir::TempDir;
 
 #[test]
 fn the_jvm_prints_its_dump_and_the_recording_has_the_signal() {

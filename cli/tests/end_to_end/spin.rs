@@ -1,7 +1,8 @@
 //! A JVM program whose main thread computes without end and is killed: the report names the method whose loop it is.
 
-use crate::temp_dir::TempDir;
-use crate::{compile, program, recordings};
+use crate::end_to_end::{compile, recordings};
+use test_support::program;
+use test_support::temp_dir::TempDir;
 
 #[test]
 fn a_main_thread_that_computes_until_it_is_killed_is_a_busy_method() {

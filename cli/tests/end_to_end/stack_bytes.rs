@@ -10,11 +10,11 @@ use trace_format::sections::native_stack::{NativeStack, SystemCall};
 use trace_format::synth::RecordingBuilder;
 use trace_format::{Event, MapId, Recording};
 
-use crate::export_in_app::exporter;
-use crate::harness::Case;
-use crate::life::library;
-use crate::program;
-use crate::temp_dir::TempDir;
+use crate::end_to_end::export_in_app::exporter;
+use crate::end_to_end::life::library;
+use test_support::android::Case;
+use test_support::program;
+use test_support::temp_dir::TempDir;
 
 /// A text that the app had on its stack and in registers.
 const MARKER: &[u8; 16] = b"w8Rt3vKq5LzD9nYb";

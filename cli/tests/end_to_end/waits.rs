@@ -4,9 +4,10 @@ use exporter::MethodMap;
 use trace_format::event::WaitKind;
 use trace_format::{Event, Recording, Thread};
 
-use crate::model_rows::same_in_all_forms;
-use crate::temp_dir::TempDir;
-use crate::{engine, events, number, recording, recordings, text, traced};
+use crate::end_to_end::model_rows::same_in_all_forms;
+use crate::end_to_end::{events, number, recording, recordings, text, traced};
+use test_support::engine;
+use test_support::temp_dir::TempDir;
 
 /// Kind, owner's uid, lock, class and nanoseconds of each wait of a thread.
 fn waits(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(WaitKind, u32, u64, String, u64)> {

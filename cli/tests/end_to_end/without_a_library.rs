@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::temp_dir::TempDir;
-use crate::{compile, program, recordings, runtime_classes};
+use crate::end_to_end::{compile, recordings, runtime_classes};
+use test_support::program;
+use test_support::temp_dir::TempDir;
 
 #[test]
 fn the_program_runs_on_without_the_recorder() {

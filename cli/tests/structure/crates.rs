@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::repository;
+use crate::structure::repository;
 
 /// The crates by directory, the lowest floor first.
 const FLOORS: [&[&str]; 6] = [
@@ -10,8 +10,8 @@ const FLOORS: [&[&str]; 6] = [
     &["trace-format", "device/test-device", "dex", "dex/verifier", "apk"],
     &["native-signal", "native-stacks", "trace-rules", "recorder", "instrumenter", "device"],
     &["trace-runtime", "exporter"],
-    &["exporter/android", "web", "jvm-agent"],
-    &["cli", "tools"],
+    &["exporter/android", "web", "jvm-agent", "tests/support"],
+    &["cli", "tools", "tests/suites"],
 ];
 
 /// The lines of a section of a Cargo.toml whose name `is_wanted`.

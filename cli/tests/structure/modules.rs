@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::source::{Named, code, named, test_modules};
-use crate::{crates, repository};
+use crate::structure::source::{Named, code, named, test_modules};
+use crate::structure::{crates, repository};
 
 /// Which top-level modules of a crate use which, and the first line of each that does.
 type Uses = BTreeMap<String, BTreeMap<String, String>>;

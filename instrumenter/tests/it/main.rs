@@ -13,7 +13,6 @@ mod decisions;
 mod determinism;
 mod end_to_end;
 mod explain;
-mod fuzz_body;
 mod generator;
 mod golden;
 mod incremental;

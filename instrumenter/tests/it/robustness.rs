@@ -109,12 +109,12 @@ fn any_edits_of_a_class_cause_no_panic() {
 fn the_fuzzed_body_holds_for_mutants() {
     let samples = samples();
     for (number, bytes) in samples.iter().enumerate() {
-        crate::fuzz_body::run(bytes);
+        test_support::bodies::classes::run(bytes);
         for at in (number..bytes.len()).step_by(7) {
             let mut mutant = bytes.clone();
             mutant[at] = mutant[at].wrapping_add(1 + (at % 250) as u8);
-            crate::fuzz_body::run(&mutant);
-            crate::fuzz_body::run(&bytes[..at]);
+            test_support::bodies::classes::run(&mutant);
+            test_support::bodies::classes::run(&bytes[..at]);
         }
     }
 }

@@ -2,9 +2,6 @@
 //!
 //!   churn [--seconds S] [--alive N]
 
-#[path = "../../../trace-runtime/tests/churn/mod.rs"]
-mod churn;
-
 use std::time::Duration;
 
 fn main() {
@@ -20,8 +17,8 @@ fn main() {
             }
         }
     }
-    let directory = churn::directory(&std::env::temp_dir());
-    let seen = churn::run(&directory, Duration::from_secs(seconds), alive);
+    let directory = test_support::churn::directory(&std::env::temp_dir());
+    let seen = test_support::churn::run(&directory, Duration::from_secs(seconds), alive);
     let _ = std::fs::remove_dir_all(&directory);
     println!(
         "churn: {} threads started and ended in {seconds} s, at most {} at a time; the last {} are all in the \

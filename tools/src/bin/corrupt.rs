@@ -6,14 +6,9 @@
 //! Ends after N cases (100,000 by default) or S seconds, whichever is asked for, and prints what it saw. A
 //! failure names its seed and case.
 
-#[path = "../../../trace-format/tests/corrupt/mod.rs"]
-mod corrupt;
-#[path = "../../../trace-format/tests/corrupt/memory.rs"]
-mod memory;
-
 use std::time::{Duration, Instant};
 
-use corrupt::{Sample, Tally};
+use test_support::damage::{Sample, Tally};
 
 /// Memory that reading may take: what it holds of this sample, several times over.
 const BOUND: usize = 4 << 20;
@@ -56,8 +51,9 @@ fn main() {
             if tally.cases == count || seconds.is_some_and(|s| begin.elapsed() >= s) {
                 break 'all;
             }
-            let used =
-                memory::taken_by(|| sample.damage_and_read((round << 32) | case, &mut scratch, &mut tally));
+            let used = test_support::memory::taken_by(|| {
+                sample.damage_and_read((round << 32) | case, &mut scratch, &mut tally)
+            });
             assert!(used <= BOUND, "seed {seed}, round {round}, case {case}: {used} bytes of memory");
             most = most.max(used);
         }

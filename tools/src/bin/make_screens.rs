@@ -5,13 +5,6 @@
 //! `deadlock.anrscope`, in which three threads wait for each other, and `threads.anrscope`, in whose dump main
 //! is one of forty.
 
-#[path = "../../../exporter/tests/answers/art.rs"]
-mod art;
-#[path = "../../../exporter/tests/answers/recorded.rs"]
-mod recorded;
-#[path = "../../../exporter/tests/scenario/mod.rs"]
-mod scenario;
-
 use std::path::PathBuf;
 
 /// The cases with a dump, and the one without.
@@ -25,14 +18,17 @@ const ADDED: usize = 3;
 fn main() -> std::io::Result<()> {
     let directory = PathBuf::from(std::env::args_os().nth(1).expect("make_screens DIRECTORY"));
     let case = |text: &str, name: &str| {
-        let found = scenario::cases(text).0.into_iter().find(|case| case.name == name);
+        let found = test_support::scenario::cases(text).0.into_iter().find(|case| case.name == name);
         found.unwrap_or_else(|| panic!("there is no case {name}"))
     };
-    let (busy, map) = scenario::built(&case(RECORDINGS, "folded-calls-of-one-method"));
+    let (busy, map) = test_support::scenario::built(&case(RECORDINGS, "folded-calls-of-one-method"));
     std::fs::write(directory.join("busy.anrscope"), busy)?;
     std::fs::write(directory.join("busy.methodMapping.txt"), map)?;
     let write = |name: &str, lines: &[String]| {
-        std::fs::write(directory.join(name), recorded::with_dump(&art::dump(lines), false))
+        std::fs::write(
+            directory.join(name),
+            test_support::recorded::with_dump(&test_support::art::dump(lines), false),
+        )
     };
     write("deadlock.anrscope", &case(DUMPS, "deadlock-of-three-with-main").lines)?;
     let mut lines = case(DUMPS, "lock-owner-on-the-network").lines;

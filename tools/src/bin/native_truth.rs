@@ -7,11 +7,7 @@
 //! with N captures each. Fails where less than 99.5 % of the stacks (armv7: 98 %) are right to the root, or more than 0.1 % are wrong.
 //! `--libunwind` links the programs of x86_64 with it, to compare with. `--only SEED` runs the program of this seed alone, as it was named.
 
-#[allow(dead_code, reason = "the tests use the rest")]
-#[path = "../../../native-stacks/tests/truth/mod.rs"]
-mod truth;
 // Of the harness, a file of native-stacks, which reads symbols with it.
-use object as _;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,8 +16,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use truth::generate::Language;
-use truth::{Build, Tally, prove};
+use test_support::unwinding::generate::Language;
+use test_support::unwinding::{Build, Tally, prove};
 
 const MACHINES: [&str; 5] = ["x86_64", "aarch64", "aarch64-pac", "arm", "riscv64"];
 
@@ -156,10 +152,10 @@ fn main() {
         let ours = &tally.ours;
         all += ours.all;
         let (right, wrong) = (ours.percent(ours.right), ours.percent(ours.wrong));
-        let ok = truth::Limits::of(machine).hold(tally);
+        let ok = test_support::unwinding::Limits::of(machine).hold(tally);
         failed |= !ok;
         let peer = |name: &str, i: usize| {
-            let count: &truth::Count = &tally.peers[i];
+            let count: &test_support::unwinding::Count = &tally.peers[i];
             if count.all == 0 {
                 return String::new();
             }
@@ -212,7 +208,7 @@ fn print(
     for ((machine, language, level, frame_pointers), tally) in rows {
         let ours = &tally.ours;
         let peer = |i: usize| {
-            let count: &truth::Count = &tally.peers[i];
+            let count: &test_support::unwinding::Count = &tally.peers[i];
             if count.all == 0 { "-".to_owned() } else { format!("{:.2}", count.percent(count.right)) }
         };
         println!(

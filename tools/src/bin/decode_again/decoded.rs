@@ -15,7 +15,7 @@ use perfetto_protos::track_event::{TrackEvent, track_event};
 use protobuf::Message;
 use trace_format::sections::process::Process;
 
-use crate::common::collect::{ChartSlice, Collected, number};
+use test_support::recordings::collect::{ChartSlice, Collected, number};
 
 const BOOTTIME: u32 = 6;
 const PRIVATE: u32 = 64;

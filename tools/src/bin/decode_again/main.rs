@@ -20,12 +20,10 @@ use std::process::ExitCode;
 use exporter::{ExportInput, ExportOptions, Format, MethodMap, export};
 use trace_format::Recording;
 
-#[path = "../../../../exporter/tests/common/mod.rs"]
-mod common;
 mod decoded;
 mod fields;
 
-use common::collect::{Collected, collect};
+use test_support::recordings::collect::{Collected, collect};
 
 /// Number of forms in which each recording is exported.
 const FORMS: usize = 3;
@@ -142,10 +140,12 @@ fn main() -> ExitCode {
     }
     // The synthetic recordings contain some of everything, including stacks and starts.
     let made = [
-        ("made, with something of everything", common::app::app()),
-        ("made, with a stall", common::stalled()),
+        ("made, with something of everything", test_support::recordings::app::app()),
+        ("made, with a stall", test_support::recordings::stalled()),
     ];
-    let made = made.into_iter().map(|(name, b)| check(Path::new(name), &b.build(), &common::map()));
+    let made = made
+        .into_iter()
+        .map(|(name, b)| check(Path::new(name), &b.build(), &test_support::recordings::map()));
     let (mut traces, mut slices) = (0, 0);
     for checked in made.chain(files.iter().map(|file| check_file(file))) {
         match checked {

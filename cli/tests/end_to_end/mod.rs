@@ -1,0 +1,118 @@
+//! End-to-end tests on real programs: recorded by the real runtime, opened by the real Perfetto engine, and compared with
+//! the programs' own logs.
+
+#![cfg(target_os = "linux")]
+
+mod browser;
+mod closure;
+mod components;
+mod debug_builds;
+mod demo;
+mod device;
+mod exceptions;
+mod export_in_app;
+mod five_questions;
+mod kills;
+mod life;
+mod markers;
+mod model_rows;
+mod native_chain;
+mod native_jvm;
+mod on_device;
+mod server;
+mod sigquit;
+mod spin;
+mod stack_bytes;
+mod waits;
+mod without_a_library;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use trace_format::{Event, Item, Recording, Thread};
+
+/// Compiles one of the Java programs beside this file.
+fn compile(name: &str, directory: &Path) {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/end_to_end/java");
+    let method_beat = runtime_classes();
+    let output = Command::new("javac")
+        .args(["-nowarn", "-cp"])
+        .arg(method_beat)
+        .arg("-d")
+        .arg(directory)
+        .arg(here.join(name).with_extension("java"))
+        .output()
+        .expect("javac: run scripts/test, which installs a JDK");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Runs one of the Java programs beside this file under `anrscope jvm`. Gives the trace, the directory of the
+/// recording, and what was shown.
+fn traced(
+    directory: &test_support::temp_dir::TempDir,
+    name: &str,
+    flags: &[&str],
+) -> (String, String, test_support::program::Shown) {
+    compile(name, directory.path());
+    let (trace, kept) = (directory.name(&format!("{name}.pftrace")), directory.name("kept"));
+    let own = ["jvm", "--quiet", "--out", &trace, "--keep", &kept];
+    let java = ["--", "-Xverify:all", "-cp", &directory.name(""), name];
+    let shown = test_support::program::run(own.iter().chain(flags).chain(&java).copied());
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    (trace, kept, shown)
+}
+
+/// Something that `scripts/install-test-needs` fetches.
+fn test_data(path: &str) -> PathBuf {
+    let data = test_support::test_data();
+    let path = data.join(path);
+    assert!(path.exists(), "{} is missing: run scripts/test, which fetches it", path.display());
+    path
+}
+
+/// The directory with `dev.anrscope.MethodBeat`.
+fn runtime_classes() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../android/method-beat/classes")
+}
+
+/// The recordings in a directory.
+fn recordings(directory: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "anrscope"))
+        .collect()
+}
+
+/// The one recording in a directory.
+fn recording(directory: &Path) -> Recording<Vec<u8>> {
+    let files = recordings(directory);
+    assert_eq!(files.len(), 1, "{files:?}");
+    Recording::open(std::fs::read(&files[0]).unwrap()).unwrap()
+}
+
+/// A thread's events, none of which may be missing, without those that the start of a block repeats.
+fn events(recording: &Recording<Vec<u8>>, thread: &Thread) -> Vec<(u64, Event)> {
+    recording
+        .events(thread)
+        .map(|item| match item.unwrap() {
+            Item::Event { time, event } => (time, event),
+            missing => panic!("{missing:?} in {thread:?}"),
+        })
+        .filter(|(_, event)| !matches!(event, Event::OpenCalls(_)))
+        .collect()
+}
+
+fn text<'a>(row: &'a Value, column: &str) -> &'a str {
+    row[column].as_str().unwrap_or_else(|| panic!("{column} in {row}"))
+}
+
+/// A number, which the engine's script writes as such or, where it is long, as text.
+fn number(row: &Value, column: &str) -> u64 {
+    match &row[column] {
+        Value::String(text) => text.parse().ok(),
+        other => other.as_u64(),
+    }
+    .unwrap_or_else(|| panic!("{column} in {row}"))
+}

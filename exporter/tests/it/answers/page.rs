@@ -1,0 +1,92 @@
+//! `docs/causes.md`: the causes and the rules; `docs/evidence/answers.md`: how often their answers are right.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use exporter::answer::RULES;
+use exporter::report::CauseId;
+
+use crate::answers::{Judged, table};
+
+const CORPUS: &str = "## Dumps of devices";
+
+fn causes() -> String {
+    let mut out = String::from("| id | cause | what to do |\n| --- | --- | --- |\n");
+    for cause in CauseId::ALL {
+        let _ = writeln!(out, "| `{}` | {} | {} |", cause.word(), cause.name(), cause.next());
+    }
+    out
+}
+
+fn on_a_jvm() -> String {
+    let mut out = String::from("| id | what to do |\n| --- | --- |\n");
+    for cause in CauseId::ALL.into_iter().filter(|cause| cause.next_on_jvm() != cause.next()) {
+        let _ = writeln!(out, "| `{}` | {} |", cause.word(), cause.next_on_jvm());
+    }
+    out
+}
+
+fn rules() -> String {
+    let mut out = String::from("| | cause | confidence | when |\n| --- | --- | --- | --- |\n");
+    for (n, rule) in RULES.iter().enumerate() {
+        let (cause, confidence) = (rule.cause.word(), rule.confidence.word());
+        let _ = writeln!(out, "| {} | {cause} | {confidence} | {} |", n + 1, rule.when);
+    }
+    out
+}
+
+fn page() -> String {
+    format!(
+        "# Why main did not come back\n\nThis page lists the causes that `anrscope report`, `dump`, groups, fleet rows and traces name, what to do \
+         about each, and the rules that decide. `ANRSCOPE_WRITE_DOCS=1 cargo test -p anrscope-exporter answers::` writes it.\n\n## The causes\n\n{}\n\
+         In a program on a JVM, which has no main thread that must respond to a user, the advice for these is:\n\n{}\n\
+         ## The rules\n\nThe rules are rows of a table (`exporter/src/answer/rules.rs`), asked in this order. The first that holds is the cause; \
+         those that hold after it are listed as *also possible*. Thread state and CPU time come before samples. No row concludes from \
+         what is missing: if no rule holds, the cause is `unknown`, and the report says what to record. \
+         [How often the answers are right](evidence/answers.md).\n\n{}",
+        causes(),
+        on_a_jvm(),
+        rules()
+    )
+}
+
+fn evidence(made: &[Judged], corpus: &[Judged]) -> String {
+    let mut page = format!(
+        "# How often the answers are right\n\nThis page compares the [causes](../causes.md) that the rules give with labelled cases. \
+         `ANRSCOPE_WRITE_DOCS=1 cargo test -p anrscope-exporter answers::` writes it.\n\n\
+         ## Cases of the repository\n\n`scripts/prove answers` compares cause, root, lock owners and deadlock with the labels of \
+         `exporter/tests/data/answers`, which were written before the rules. *Vague*: `unknown`, or another cause of the same kind.\n\n\
+         {}\n{}.\n",
+        table::markdown(made),
+        table::sum(made)
+    );
+    if !corpus.is_empty() {
+        let _ = write!(
+            page,
+            "\n{CORPUS}\n\nDumps of third parties, labelled by hand. They are not part of the repository: the test reads them where \
+             `ANRSCOPE_CORPUS` names their directory.\n\n{}\n{}.\n",
+            table::markdown(corpus),
+            table::sum(corpus)
+        );
+    }
+    page
+}
+
+#[test]
+fn the_pages_of_the_causes_are_what_the_rules_do() {
+    let mut made = crate::answers::dumps();
+    made.extend(crate::answers::recordings());
+    let corpus = crate::answers::corpus();
+    for (name, page) in [("causes.md", page()), ("evidence/answers.md", evidence(&made, &corpus))] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name);
+        if std::env::var_os("ANRSCOPE_WRITE_DOCS").is_some() {
+            std::fs::write(&file, &page).unwrap();
+        }
+        let mut there = std::fs::read_to_string(&file).unwrap();
+        if corpus.is_empty() {
+            // That part can only be made where the dumps are.
+            there.truncate(there.find(&format!("\n{CORPUS}")).unwrap_or(there.len()));
+        }
+        assert_eq!(there, page, "docs/{name} is not what the rules do");
+    }
+}

@@ -1,0 +1,62 @@
+//! The table by cause.
+
+use std::fmt::Write as _;
+
+use exporter::report::CauseId;
+
+use crate::answers::truth::{Compared, Outcome};
+use crate::answers::{Judged, Of};
+
+/// Right, vague and wrong.
+fn counts<'a>(judged: impl Iterator<Item = &'a Judged>) -> [usize; 3] {
+    let mut counts = [0; 3];
+    for case in judged {
+        counts[case.outcome as usize] += 1;
+    }
+    counts
+}
+
+fn cells(counts: [usize; 3]) -> String {
+    counts.map(|n| if n == 0 { String::new() } else { n.to_string() }).join(" | ")
+}
+
+/// The table in Markdown, followed by each case that is not right, with the actual result.
+pub(crate) fn markdown(judged: &[Judged]) -> String {
+    let of: Vec<Of> = [Of::Dump, Of::Recording, Of::Corpus]
+        .into_iter()
+        .filter(|of| judged.iter().any(|case| case.of == *of))
+        .collect();
+    let mut out = String::from("| cause |");
+    for of in &of {
+        let _ = write!(out, " {0}: right | vague | wrong |", of.word());
+    }
+    let _ = write!(out, "\n| --- |{}\n", " ---: | ---: | ---: |".repeat(of.len()));
+    for cause in CauseId::ALL.map(CauseId::word) {
+        let row =
+            |of: Of| counts(judged.iter().filter(move |case| case.of == of && case.truth.row() == cause));
+        let cells: Vec<String> = of.iter().map(|of| cells(row(*of))).collect();
+        let _ = writeln!(out, "| {cause} | {} |", cells.join(" | "));
+    }
+    let sums: Vec<String> =
+        of.iter().map(|of| cells(counts(judged.iter().filter(|case| case.of == *of)))).collect();
+    let _ = writeln!(out, "| all | {} |", sums.join(" | "));
+    for case in judged.iter().filter(|case| case.outcome != Outcome::Right) {
+        let outcome = if case.outcome == Outcome::Vague { "vague" } else { "wrong" };
+        let _ = writeln!(
+            out,
+            "* {} `{}`, {outcome}: labelled `{}`, answered `{} {}`",
+            case.of.word(),
+            case.name,
+            case.truth,
+            Compared::of(&case.answer),
+            case.answer["verdict"].as_str().unwrap_or("-")
+        );
+    }
+    out
+}
+
+/// The totals in one line.
+pub(crate) fn sum(judged: &[Judged]) -> String {
+    let [right, vague, wrong] = counts(judged.iter());
+    format!("{right} of {} cases answered right, {vague} vague, {wrong} wrong", judged.len())
+}

@@ -1,0 +1,4 @@
+//! The judge of signals, and the stall timer.
+
+mod judge;
+mod stall;

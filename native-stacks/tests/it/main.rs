@@ -1,0 +1,6 @@
+//! Native stacks against compilers, other tools and damaged files.
+
+mod bounds;
+mod hostile;
+mod symbols;
+mod truth;

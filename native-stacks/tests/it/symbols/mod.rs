@@ -1,0 +1,5 @@
+//! Names of real libraries, built here, beside what binutils say of them.
+
+mod directories;
+mod hostile;
+mod names;

@@ -1,0 +1,4 @@
+//! Recordings, whole and damaged, as the reader reads them.
+
+mod corruption;
+mod reader;
