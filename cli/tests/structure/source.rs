@@ -53,12 +53,11 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// The paths that begin with `crate::structure::` or `super::` in the code of a file whose module is at `place`, and those behind
+/// The paths that begin with `crate::` or `super::` in the code of a file whose module is at `place`, and those behind
 /// `use` in the root, whose place is empty.
 pub(crate) fn named(code: &str, place: &[String]) -> Vec<Named> {
     let mut all = Vec::new();
-    let starts: &[&str] =
-        if place.is_empty() { &["crate::structure::", "use "] } else { &["crate::structure::", "super::"] };
+    let starts: &[&str] = if place.is_empty() { &["crate::", "use "] } else { &["crate::", "super::"] };
     for start in starts {
         for (at, _) in code.match_indices(start) {
             let before = code.as_bytes()[..at].last().copied();
@@ -132,17 +131,17 @@ mod tests {
 
     #[test]
     fn paths_are_read_with_groups_and_supers() {
-        assert_eq!(paths("use crate::structure::a::{b, c::{d, E}};", &["x"]), ["a::b", "a::c::d", "a::c::E"]);
+        assert_eq!(paths("use crate::a::{b, c::{d, E}};", &["x"]), ["a::b", "a::c::d", "a::c::E"]);
         assert_eq!(paths("use super::b;\nuse super::super::c::D;", &["x", "y"]), ["x::b", "c::D"]);
-        assert_eq!(paths("let f = crate::structure::a::f(super::g());", &["x", "y"]), ["a::f", "x::g"]);
+        assert_eq!(paths("let f = crate::a::f(super::g());", &["x", "y"]), ["a::f", "x::g"]);
         assert_eq!(paths("pub use a::{B as C, d};", &[]), ["a::B::as C", "a::d"]);
         assert!(paths("mycrate::a; xsuper::b", &["x"]).is_empty());
     }
 
     #[test]
     fn comments_and_tests_are_no_code() {
-        let text = "use crate::structure::a; // crate::structure::b\n//! [crate::structure::c]\n#[cfg(all(test, not(loom)))]\nmod tests {\n    \
-                    use crate::structure::d;\n}\nuse crate::structure::e;\n";
+        let text = "use crate::a; // crate::b\n//! [crate::c]\n#[cfg(all(test, not(loom)))]\nmod tests {\n    \
+                    use crate::d;\n}\nuse crate::e;\n";
         let code = code(text);
         assert_eq!(paths(&code, &["x"]), ["a", "e"]);
         assert_eq!(code.lines().count(), text.lines().count());

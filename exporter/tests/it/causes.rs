@@ -1,4 +1,4 @@
-//! Checks the evidence of the causes. `tests/answers` checks which cause is right.
+//! Checks the evidence of the causes. `answers` checks which cause is right.
 
 use std::path::Path;
 use test_support::scenario;
