@@ -8,10 +8,9 @@
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
+use test_support::memory;
 
 pub mod folded;
-#[path = "../../tests/support/src/memory.rs"]
-mod memory;
 pub mod recording;
 
 /// Memory that a reader may use for an input of any length, bytes.

@@ -8,10 +8,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
 use device::{InstallAnswer, Server, ShellPacket, ShellReader, Sync, Timeouts};
-
-#[path = "../../device/test-device/src/packet.rs"]
-#[allow(dead_code, reason = "only the reader is fuzzed")]
-mod packet;
+use test_device::Packet;
 
 /// A fake connection that gives the same answer to any request.
 struct FakeConnection<'a>(&'a [u8]);
@@ -89,8 +86,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::bounded(bytes.len(), 64, || {
         }
         5 => {
             let mut rest = said;
-            while let Ok(packet) = packet::Packet::read(&mut rest) {
-                assert!(packet.payload.len() <= said.len());
+            while let Ok(packet) = Packet::read(&mut rest) {
+                assert!(packet.payload().len() <= said.len());
             }
         }
         6 => {

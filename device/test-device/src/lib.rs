@@ -33,4 +33,5 @@ pub use bench::AdbServer;
 pub use daemon::Daemon;
 pub use directory::{App, DeviceDirectory};
 pub use faults::{Auth, Faults};
+pub use packet::Packet;
 pub use running::RunningProcess;

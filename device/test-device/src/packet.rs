@@ -20,8 +20,9 @@ pub(crate) const VERSION: u32 = 0x0100_0001;
 /// The longest payload that is accepted, bytes.
 pub(crate) const MAX_PAYLOAD: u32 = 256 << 10;
 
+/// One packet, as either side sends it.
 #[derive(Debug)]
-pub(crate) struct Packet {
+pub struct Packet {
     pub(crate) command: u32,
     pub(crate) arg0: u32,
     pub(crate) arg1: u32,
@@ -29,7 +30,11 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
-    pub(crate) fn read(from: &mut impl Read) -> io::Result<Self> {
+    /// Reads one packet. Memory is taken for at most 256 KiB of payload.
+    ///
+    /// # Errors
+    /// If `from` ends or fails, the head contradicts itself, or the payload is longer.
+    pub fn read(from: &mut impl Read) -> io::Result<Self> {
         let mut head = [0; 24];
         from.read_exact(&mut head)?;
         let word =
@@ -41,6 +46,12 @@ impl Packet {
         let mut payload = vec![0; length as usize];
         from.read_exact(&mut payload)?;
         Ok(Self { command, arg0, arg1, payload })
+    }
+
+    /// What it carries.
+    #[must_use]
+    pub fn payload(&self) -> &[u8] {
+        &self.payload
     }
 
     pub(crate) fn bytes(command: u32, arg0: u32, arg1: u32, payload: &[u8]) -> Vec<u8> {

@@ -53,5 +53,4 @@ pub(crate) fn import_slots(
 }
 
 #[cfg(test)]
-#[path = "reloc_tests.rs"]
 mod tests;

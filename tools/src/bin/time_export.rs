@@ -9,9 +9,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use exporter::{ExportInput, ExportOptions, Format, export};
+use tools::made;
 use trace_format::Recording;
-
-mod made;
 
 struct Discard;
 

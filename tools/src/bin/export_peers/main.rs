@@ -15,11 +15,10 @@ use std::time::Instant;
 use exporter::{ExportInput, ExportOptions, Format, MethodMap, export};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
+use tools::made;
 use trace_format::{Event, Item, Recording};
 
 mod chrome;
-#[path = "../made/mod.rs"]
-mod made;
 mod packets;
 
 /// The start of a call, with its method, or its end.

@@ -19,7 +19,7 @@ impl Random {
 }
 
 /// Nested calls, deterministic, all of them closed.
-pub(crate) fn recording(events: u64) -> Vec<u8> {
+pub fn recording(events: u64) -> Vec<u8> {
     let mut random = Random(7);
     RecordingBuilder::new(4242, "com.example.app")
         .main("main", |t| {
@@ -43,12 +43,12 @@ pub(crate) fn recording(events: u64) -> Vec<u8> {
 }
 
 /// The lines of the map of its methods.
-pub(crate) fn lines() -> String {
+pub fn lines() -> String {
     let line = |id| format!("{id},1,com.example.app.feature{}.Klass{} method{id} ()V\n", id % 7, id % 60);
     (1..=METHODS).map(line).collect()
 }
 
 /// The map of its methods.
-pub(crate) fn map() -> MethodMap {
+pub fn map() -> MethodMap {
     MethodMap::parse(Path::new("map"), lines().into_bytes()).expect("a map")
 }
