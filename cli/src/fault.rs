@@ -1,6 +1,6 @@
 //! Panics of the program: prints what happened, where, and the stack, so that a bug report is complete.
 //!
-//! In a JVM or an app the runtime does otherwise (`recorder/src/guard.rs`): it ends the recording with a notice, and the app
+//! In a JVM or an app the runtime does otherwise (`trace-runtime/recorder/src/guard.rs`): it ends the recording with a notice, and the app
 //! continues.
 
 use std::backtrace::Backtrace;
@@ -121,11 +121,11 @@ mod tests {
     fn frames_of_other_crates_are_left_out_and_inlined_ones_kept() {
         let stack = "   0: std::backtrace::Backtrace::force_capture\n   1: anrscope::fault::text\n             at ./cli/src/fault.rs:9:1\n   \
             2: core::panicking::panic_fmt\n             at /rustc/1/library/core/src/panicking.rs:80:14\n   3: exporter::dump::read\n   \
-            4: <&device::Adb as core::fmt::Debug>::fmt\n             at ./device/src/adb.rs:12:5\n      anrscope::dump::run::{{closure}}\n             \
+            4: <&device::Adb as core::fmt::Debug>::fmt\n             at ./cli/device/src/adb.rs:12:5\n      anrscope::dump::run::{{closure}}\n             \
             at C:\\a\\dump.rs:7:30\n   5: main\n";
         let expected = [
             "exporter::dump::read",
-            "<&device::Adb as core::fmt::Debug>::fmt (./device/src/adb.rs:12)",
+            "<&device::Adb as core::fmt::Debug>::fmt (./cli/device/src/adb.rs:12)",
             "anrscope::dump::run::{{closure}} (C:\\a\\dump.rs:7)",
         ];
         assert_eq!(frames_in(stack), expected);

@@ -16,7 +16,7 @@ import io
 import sys
 import zipfile
 
-# Names of which the agent takes none (jvm-agent/src/loaders.rs): the JDK's tools and what the JDK generates.
+# Names of which the agent takes none (trace-runtime/jvm-agent/src/loaders.rs): the JDK's tools and what the JDK generates.
 OF_JDK = ("java/", "jdk/", "sun/", "com/sun/proxy/", "com/sun/tools/")
 FOCUS = b"(Landroid/app/Activity;Z)V"
 

@@ -13,7 +13,7 @@ import java.util.jar.JarFile;
  * nothing of anrscope in the process: what grows here is the JVM's. scripts/jvm/attach.py runs it beside an attachment.
  */
 public final class Retransform implements ClassFileTransformer {
-    /** Classes in one stop, as in jvm-agent/src/loaded.rs. */
+    /** Classes in one stop, as in trace-runtime/jvm-agent/src/loaded.rs. */
     private static final int BATCH = 64;
 
     private final Map<String, byte[]> instrumented = new HashMap<>();

@@ -3,7 +3,7 @@
 
 loaders.py VERSION=COMMAND... -- COUNT
 
-The programs are ManyLoaders and Server of jvm-agent/tests/java/plain. COUNT loaders override loadClass, so each is asked whether it finds the recorder.
+The programs are ManyLoaders and Server of trace-runtime/jvm-agent/tests/java/plain. COUNT loaders override loadClass, so each is asked whether it finds the recorder.
 A row of a Markdown table for each Java version: whether the program prints the same under `anrscope jvm` and `attach` with -Xcheck:jni, which prints a warning if
 there are more local references than were announced; the CPU time with and without `anrscope jvm`; and the CPU time for 1,000 loaders, of a fifth of COUNT and of
 the others. To change loaded classes takes Java 8 and 11 the square of their number (3,000: 15 s of CPU time, Java 17: 0.8 s), so they are attached to with a tenth of COUNT; and without -Xcheck:jni, which reports there that the
@@ -12,7 +12,7 @@ handler of SIGQUIT was replaced.
 import os, resource, shutil, signal, subprocess, sys, tempfile
 from programs import HERE, anrscope, difference, feature, javac, javas_and_names, run, shown
 
-SOURCES = [HERE + "/../../jvm-agent/tests/java/plain/%s.java" % name for name in ("ManyLoaders", "Server")]
+SOURCES = [HERE + "/../../trace-runtime/jvm-agent/tests/java/plain/%s.java" % name for name in ("ManyLoaders", "Server")]
 
 
 def timed(command, work):

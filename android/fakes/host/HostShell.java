@@ -27,7 +27,7 @@ import java.util.function.Supplier;
 
 /**
  * Does what Android's {@code content} and {@code am broadcast} do with the one fake app, for the simulated device
- * ({@code device/test-device/src/programs/served}): reads requests from a directory, answers each as the shell's uid,
+ * ({@code tests/test-device/src/programs/served}): reads requests from a directory, answers each as the shell's uid,
  * and prints what those programs print (AOSP's Content.java, ActivityManagerShellCommand.java).
  */
 public final class HostShell implements Runnable {

@@ -321,7 +321,7 @@ fn scripts_pull_report_and_export() {
 fn scripts_are_clean() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut pending =
-        ["scripts", ".ci", "device/test-device/src/programs"].map(|name| root.join(name)).to_vec();
+        ["scripts", ".ci", "tests/test-device/src/programs"].map(|name| root.join(name)).to_vec();
     let mut scripts = Vec::new();
     while let Some(directory) = pending.pop() {
         for entry in fs::read_dir(directory).unwrap() {

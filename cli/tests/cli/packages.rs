@@ -1,4 +1,4 @@
-//! The packages of `packages/` around the program that was built, and what publishes them. `scripts/prove packages` installs the
+//! The packages of `cli/packages/` around the program that was built, and what publishes them. `scripts/prove packages` installs the
 //! files of a release.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +36,7 @@ fn text(path: &str) -> String {
 }
 
 fn launcher() -> Value {
-    serde_json::from_str(&text("packages/npm/anrscope/package.json")).unwrap()
+    serde_json::from_str(&text("cli/packages/npm/anrscope/package.json")).unwrap()
 }
 
 /// The command's stdout.
@@ -62,9 +62,9 @@ fn all_packages_have_the_programs_version() {
         assert_eq!(package["version"], VERSION, "{}", package["name"]);
     }
     let line = format!("version = \"{VERSION}\"");
-    assert!(text("packages/python/pyproject.toml").lines().any(|l| l == line));
+    assert!(text("cli/packages/python/pyproject.toml").lines().any(|l| l == line));
     let line = format!("__version__ = \"{VERSION}\"");
-    assert!(text("packages/python/src/anrscope/_version.py").lines().any(|l| l == line));
+    assert!(text("cli/packages/python/src/anrscope/_version.py").lines().any(|l| l == line));
     let launcher = launcher();
     assert_eq!(launcher["version"], VERSION);
     for (name, version) in launcher["optionalDependencies"].as_object().unwrap() {
@@ -78,9 +78,9 @@ const VERSIONED: [&str; 6] = [
     "scripts/version",
     "Cargo.toml",
     "cli/Cargo.toml",
-    "packages/python/pyproject.toml",
-    "packages/python/src/anrscope/_version.py",
-    "packages/npm/anrscope/package.json",
+    "cli/packages/python/pyproject.toml",
+    "cli/packages/python/src/anrscope/_version.py",
+    "cli/packages/npm/anrscope/package.json",
 ];
 
 #[test]
@@ -116,9 +116,10 @@ fn a_version_and_an_address_in_cargo_toml_reach_every_package() {
     }
     assert!(now("cli/Cargo.toml").contains("\nrepository.workspace = true\n"));
     assert!(
-        now("packages/python/pyproject.toml").contains(&format!("[project.urls]\nSource = \"{address}\"\n"))
+        now("cli/packages/python/pyproject.toml")
+            .contains(&format!("[project.urls]\nSource = \"{address}\"\n"))
     );
-    assert!(now("packages/npm/anrscope/package.json").contains(&format!("\"git+{address}.git\"")));
+    assert!(now("cli/packages/npm/anrscope/package.json").contains(&format!("\"git+{address}.git\"")));
 
     directory.file("Cargo.toml", text("Cargo.toml"));
     assert!(script(None).status.success());
@@ -169,7 +170,7 @@ impl Installed {
         for name in ["package.json", "bin/anrscope.js"] {
             directory.file(
                 &format!("node_modules/anrscope/{name}"),
-                text(&format!("packages/npm/anrscope/{name}")),
+                text(&format!("cli/packages/npm/anrscope/{name}")),
             );
         }
         let platform = stdout(Command::new("node").args(["-p", "`${process.platform}-${process.arch}`"]));
@@ -291,7 +292,7 @@ fn the_npm_launcher_ends_with_the_program_by_a_signal() {
 
 #[test]
 fn the_python_module_reads_recordings_and_dumps() {
-    let python = root().join("packages/python");
+    let python = root().join("cli/packages/python");
     let output = Command::new("python3")
         .args(["-B", "-m", "unittest", "test_rows"])
         .env("PYTHONPATH", std::env::join_paths([python.join("src"), python.join("tests")]).unwrap())

@@ -12,7 +12,7 @@ fn crates() -> BTreeMap<String, BTreeSet<String>> {
     let read = |path: &str| fs::read_to_string(repository().join(path).join("Cargo.toml")).unwrap();
     let workspace = read("");
     let members = workspace.split("\nmembers = [").nth(1).unwrap().split(']').next().unwrap();
-    let paths = members.split('"').skip(1).step_by(2).chain(["fuzz"]);
+    let paths = members.split('"').skip(1).step_by(2).chain(["tests/fuzz"]);
     let manifests: Vec<(String, String)> = paths.map(|path| (name(&workspace, path), read(path))).collect();
     let names: BTreeSet<String> = manifests.iter().map(|(name, _)| name.clone()).collect();
     manifests.iter().map(|(name, manifest)| (name.clone(), dependencies(manifest, &names))).collect()

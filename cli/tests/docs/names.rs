@@ -70,7 +70,7 @@ fn every_subcommand_and_option_is_one() {
     assert!(helps.len() > 15, "{} pages of help", helps.len());
     let known: BTreeSet<&str> = helps.iter().flat_map(|(_, help)| options(help)).collect();
     let mut scripts = String::new();
-    for entry in walk("scripts").into_iter().chain(walk("tools/src")) {
+    for entry in walk("scripts").into_iter().chain(walk("scripts/tools/src")) {
         scripts.push_str(&String::from_utf8_lossy(&std::fs::read(repository().join(entry)).unwrap()));
     }
     let of_scripts: BTreeSet<&str> = options(&scripts).collect();

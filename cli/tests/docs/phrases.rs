@@ -69,7 +69,7 @@ const EXCEPTIONS: &[(&str, &str, &str, &str)] = &[
     ("processor", "", "trace_processor", "Perfetto's name"),
     ("is none", "", "is_none", "a method of Option"),
     ("is none", "scripts/", "is None", "Python's value"),
-    ("is none", "packages/python/", "is None", "Python's value"),
+    ("is none", "cli/packages/python/", "is None", "Python's value"),
     ("is none", "android/bench/", "is None", "Python's value"),
     ("folders", "tests/suites/src/bin/busy_hangs/loops/", "", "a class's name in the labels"),
     ("processor", "", "processor while late", "the name of a track in traces"),

@@ -6,7 +6,7 @@ use trace_format::sections::overhead::{Cost, Line, Switched};
 /// Maximum number of lines kept.
 const MAX_KEPT: usize = 8192;
 
-/// The time that one measurement covers, ns (`recorder/src/writing/overhead.rs`).
+/// The time that one measurement covers, ns (`trace-runtime/recorder/src/writing/overhead.rs`).
 const WINDOW: u64 = 30_000_000;
 
 /// All overhead measurements of a recording.

@@ -104,7 +104,7 @@ fn any_edits_of_a_class_cause_no_panic() {
         .unwrap();
 }
 
-/// `fuzz/targets/class.rs` runs the same body for longer.
+/// `tests/fuzz/targets/class.rs` runs the same body for longer.
 #[test]
 fn the_fuzzed_body_holds_for_mutants() {
     let samples = samples();
