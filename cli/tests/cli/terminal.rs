@@ -12,8 +12,12 @@ use test_support::temp_dir::TempDir;
 
 /// What a terminal gets of the program: `script` gives it one.
 pub(crate) fn on_a_terminal(line: &str, variables: &[(&str, &str)]) -> String {
+    shown_by(&format!("{} {line}", env!("CARGO_BIN_EXE_anrscope")), variables)
+}
+
+fn shown_by(commands: &str, variables: &[(&str, &str)]) -> String {
     let mut script = Command::new("script");
-    script.args(["-qec", &format!("{} {line}", env!("CARGO_BIN_EXE_anrscope")), "/dev/null"]);
+    script.args(["-qec", commands, "/dev/null"]);
     script.env("TERM", "xterm").envs(variables.iter().copied());
     // The environment of the tests may change the result: a CI job counts as a terminal with colours, for any TERM.
     for name in ["CI", "CLICOLOR", "CLICOLOR_FORCE", "NO_COLOR"] {
@@ -42,6 +46,28 @@ fn colour_is_used_on_terminals_and_on_request() {
             "{line}: {piped:?}"
         );
         assert!(!piped.stderr.contains(ESCAPE), "{line}: {piped:?}");
+    }
+}
+
+/// The subcommands that a page of help lists.
+fn listed(help: &str) -> Vec<&str> {
+    let list = help.split_once("\nCommands:\n").map_or("", |(_, list)| list);
+    let lines = list.lines().take_while(|line| !line.is_empty());
+    lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).filter(|name| !name.is_empty()).collect()
+}
+
+#[test]
+fn help_is_as_wide_as_the_terminal() {
+    let (whole, device) = (run(["--help"]).stdout, run(["device", "--help"]).stdout);
+    let mut lines = vec!["--help".to_owned(), "--version".to_owned()];
+    lines.extend(listed(&whole).into_iter().map(|name| format!("{name} --help")));
+    lines.extend(listed(&device).into_iter().map(|name| format!("device {name} --help")));
+    assert!(lines.len() > 20, "{lines:?}");
+    for line in lines {
+        let program = env!("CARGO_BIN_EXE_anrscope");
+        let shown = shown_by(&format!("stty cols 80; {program} {line}"), &[("NO_COLOR", "1")]);
+        let wide: Vec<_> = shown.lines().filter(|shown| shown.chars().count() > 80).collect();
+        assert!(wide.is_empty(), "anrscope {line}: {wide:#?}");
     }
 }
 
