@@ -36,17 +36,8 @@ fi
 command -v javac >/dev/null || wanted+=(default-jdk-headless)
 command -v python3 >/dev/null || wanted+=(python3)
 [ -e "$declarations" ] || command -v npm >/dev/null || wanted+=(npm)
-missing=()
-for package in "${wanted[@]}"; do
-    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
-done
-if [ ${#missing[@]} -gt 0 ]; then
-    command -v apt-get >/dev/null ||
-        { echo "missing: ${missing[*]} (Debian's names); or set ANDROID_HOME to an SDK" >&2; exit 1; }
-    [ "$(id -u)" -eq 0 ] || { echo "as root: apt-get install --no-install-recommends ${missing[*]}" >&2; exit 1; }
-    echo "installing ${missing[*]}" >&2
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+if [ ${#wanted[@]} -gt 0 ]; then
+    scripts/apt-install "${wanted[@]}" || { echo "or set ANDROID_HOME to an SDK" >&2; exit 1; }
 fi
 
 if [ ! -e "$declarations" ]; then

@@ -19,13 +19,7 @@ build() {
 }
 
 # need COMMAND PACKAGE: installs Debian's package if the command is missing
-need() {
-    command -v "$1" >/dev/null && return
-    local root=()
-    if [ "$(id -u)" -ne 0 ]; then root=(sudo); fi
-    echo "installing $2" >&2
-    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >/dev/null
-}
+need() { command -v "$1" >/dev/null || scripts/apt-install "$2"; }
 
 d8() { java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx8g -cp "$d8_jar" com.android.tools.r8.D8 --lib "$android_jar" "$@"; }
 

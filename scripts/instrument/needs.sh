@@ -40,10 +40,4 @@ number() { sed -n "s/^ *\"$1\": \([0-9]*\).*/\1/p" | head -1; }
 seconds_since() { awk -v a="$1" -v b="$(date +%s%N)" 'BEGIN { printf "%.1f", (b - a) / 1e9 }'; }
 
 # need COMMAND PACKAGE: installs Debian's package if the command is missing
-need() {
-    command -v "$1" >/dev/null && return
-    local root=()
-    if [ "$(id -u)" -ne 0 ]; then root=(sudo); fi
-    echo "installing $2" >&2
-    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >/dev/null
-}
+need() { command -v "$1" >/dev/null || scripts/apt-install "$2"; }

@@ -183,7 +183,7 @@ def heap(programs, javas, findings, sources=None, forms=TRACED):
     for version, java, form, mode in runs:
         out = run(version, java, form, mode)
         died = re.search(r"^died (\d+) of", out, re.M)
-        print("| heap | %s | %s | %s | %s |" % (version, form, mode, died.group(0) if died else "DID NOT END"), flush=True)
+        print("| heap | %s | %s | %s | %s |" % (version, form, mode, "died %s of %d" % (died.group(1), threads) if died else "DID NOT END"), flush=True)
         if not died:
             findings.say("Heap on Java %s, %s, %s: %s" % (version, form, mode, out[-600:]))
         elif int(died.group(1)):
