@@ -4,7 +4,6 @@
 //! to that page only: it checks the request's origin and host, so that no other page can read the file, not even one whose host name
 //! resolves to 127.0.0.1. Programs of other users on this machine reach the port and send no origin: the address has a secret part.
 
-use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener};
@@ -15,6 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use exporter::Report;
 use exporter::answer::Conclusion;
+use trace_format::regular_file;
 use trace_format::section::SectionKind;
 
 use crate::cleanup;
@@ -110,12 +110,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if options.anr && is_recording && view.hang.is_none() {
         writeln!(crate::terminal::stderr(), "warning: there is no ANR in {}", options.file.display())?;
     }
-    let file = File::open(&path)
+    let (file, metadata) = regular_file::open(&path)
         .with_context(|| format!("cannot read {}: name an existing trace", path.display()))?;
-    let metadata = file.metadata().with_context(|| format!("cannot read {}", path.display()))?;
-    if !metadata.is_file() {
-        bail!("{} is not a file: name a trace", path.display());
-    }
     let name = format!("{}/{}", secret(), served_name(&options.file, is_recording));
     let url = link::to_page(&format!("http://127.0.0.1:{}/{name}", options.port), options.anr, &view);
     if options.print_url {

@@ -1,6 +1,5 @@
 //! Detects what a file is by its first bytes, and which command takes it.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -56,7 +55,7 @@ impl FileKind {
             return Ok(Self::Special);
         }
         let mut head = Vec::new();
-        File::open(path)?.take(HEAD).read_to_end(&mut head)?;
+        trace_format::regular_file::open(path)?.0.take(HEAD).read_to_end(&mut head)?;
         Ok(Self::of_content(path, &head))
     }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use trace_format::{Recording, Source, layout};
+use trace_format::{Recording, Source, layout, regular_file};
 
 use crate::{ExportError, matrix};
 
@@ -32,12 +32,8 @@ impl FileSource {
     /// # Errors
     /// If it cannot be opened, or is a directory, a pipe or a device.
     pub fn open(path: &Path) -> io::Result<Self> {
-        if path.is_dir() {
-            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory, not a recording"));
-        }
-        let file = crate::regular_file::open(path)?;
-        let length = file.metadata()?.len();
-        Ok(Self { bytes: Bytes::File(file), length, read: AtomicU64::new(0) })
+        let (file, metadata) = regular_file::open(path)?;
+        Ok(Self { bytes: Bytes::File(file), length: metadata.len(), read: AtomicU64::new(0) })
     }
 
     fn of(bytes: Vec<u8>) -> Self {

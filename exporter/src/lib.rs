@@ -49,7 +49,6 @@ mod output;
 mod perfetto;
 pub mod plan;
 pub mod profile;
-mod regular_file;
 pub mod report;
 pub mod requests;
 pub mod retrace;

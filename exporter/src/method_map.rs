@@ -16,7 +16,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
-use trace_format::{MapId, ids};
+use trace_format::{MapId, ids, regular_file};
 
 use crate::ExportError;
 use crate::retrace::Mapping;
@@ -101,9 +101,9 @@ impl MethodMap {
         // It only adds to names: names are shorter if it is missing or not a text.
         let mut name = path.as_os_str().to_owned();
         name.push(".lines");
-        let lines = crate::regular_file::open(Path::new(&name));
+        let lines = regular_file::open(Path::new(&name));
         let mut text = String::new();
-        if let Ok(file) = lines
+        if let Ok((file, _)) = lines
             && file.take(MAX_LENGTH).read_to_string(&mut text).is_ok()
         {
             map.set_source_lines(text);
@@ -113,7 +113,7 @@ impl MethodMap {
 
     fn read(path: &Path) -> Result<Self, ExportError> {
         let open = |source| ExportError::Open { file: path.to_owned(), source };
-        let file = crate::regular_file::open(path).map_err(open)?;
+        let (file, _) = regular_file::open(path).map_err(open)?;
         let mut bytes = Vec::new();
         // By content, not by metadata: the file may grow.
         let length = file.take(MAX_LENGTH + 1).read_to_end(&mut bytes).map_err(open)? as u64;

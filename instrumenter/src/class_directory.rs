@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use rayon::prelude::*;
+use trace_format::regular_file;
 
 use crate::archive::write::rewritten_class;
 use crate::cache::{Item, Listing};
@@ -15,7 +16,6 @@ use crate::class_facts::ClassFacts;
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
 use crate::method_map::MethodMap;
-use crate::regular;
 use crate::scan::scan_class;
 use crate::session::Session;
 use crate::staged::Staged;
@@ -256,7 +256,7 @@ impl ClassDirectory {
                     return Ok(outcome);
                 }
             }
-            let (mut file, metadata) = regular::open(&from).map_err(read_error(&from))?;
+            let (mut file, metadata) = regular_file::open(&from).map_err(read_error(&from))?;
             let mut copy = new_file(&to)?;
             io::copy(&mut file, &mut copy).map_err(write_error(&to))?;
             copy.set_permissions(metadata.permissions()).map_err(write_error(&to))?;
@@ -304,7 +304,7 @@ impl ClassDirectory {
 
 /// Reads a class file; `None` if it is too large.
 fn class_at(path: &Path) -> Result<Option<Vec<u8>>, Error> {
-    let (file, metadata) = regular::open(path).map_err(read_error(path))?;
+    let (file, metadata) = regular_file::open(path).map_err(read_error(path))?;
     let mut bytes = Vec::with_capacity(metadata.len().min(MAX_CLASS) as usize);
     file.take(MAX_CLASS + 1).read_to_end(&mut bytes).map_err(read_error(path))?;
     Ok((bytes.len() as u64 <= MAX_CLASS).then_some(bytes))

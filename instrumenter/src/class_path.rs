@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::ThreadPool;
+use trace_format::regular_file;
 use zip_archive::{Directory, Entry, Inflater};
 
 use crate::class::class_file::{ClassFile, MAX_CLASS};
@@ -15,7 +16,6 @@ use crate::class_facts::Node;
 use crate::class_facts::focus::FocusFacts;
 use crate::error::Error;
 use crate::read_file::{MAX_NESTED, read_file};
-use crate::regular;
 
 #[derive(Debug)]
 enum Place {
@@ -69,7 +69,7 @@ impl JarOnDisk {
     /// classes.
     fn open(path: &Path) -> Option<(Self, Vec<PathBuf>)> {
         let mut bytes = Vec::new();
-        regular::open(path).ok()?.0.take(MAX_JAR).read_to_end(&mut bytes).ok()?;
+        regular_file::open(path).ok()?.0.take(MAX_JAR).read_to_end(&mut bytes).ok()?;
         let directory = Directory::read(&bytes).ok()?;
         let class = |entry: &Entry| {
             let is_class = entry.name_in(&bytes).ends_with(b".class");
@@ -86,7 +86,7 @@ impl JarOnDisk {
     fn class(&self, name: &str) -> Option<Vec<u8>> {
         let Compressed { data, method, crc, size } = self.classes.get(name.as_bytes())?;
         let mut bytes = vec![0; data.len()];
-        let (mut file, _) = regular::open(&self.path).ok()?;
+        let (mut file, _) = regular_file::open(&self.path).ok()?;
         file.seek(SeekFrom::Start(data.start as u64)).ok()?;
         file.read_exact(&mut bytes).ok()?;
         Some(Inflater::default().contents(*method, *crc, *size, &bytes, MAX_CLASS).ok()?.into_owned())
@@ -221,6 +221,6 @@ fn class_of_directory(directory: &Path, entry: &str) -> Option<Vec<u8>> {
         return None;
     }
     let mut bytes = Vec::new();
-    regular::open(&directory.join(entry)).ok()?.0.take(MAX_CLASS + 1).read_to_end(&mut bytes).ok()?;
+    regular_file::open(&directory.join(entry)).ok()?.0.take(MAX_CLASS + 1).read_to_end(&mut bytes).ok()?;
     (bytes.len() as u64 <= MAX_CLASS).then_some(bytes)
 }

@@ -7,7 +7,7 @@ use zip_archive::{
     Directory, Inflater, Label, STORED, Stored, UTF8, crc32, push_central, push_end, push_local,
 };
 
-use crate::regular;
+use trace_format::regular_file;
 
 #[cfg(unix)]
 pub mod class_path;
@@ -24,7 +24,7 @@ const MAX_MANIFEST: u64 = 16 << 20;
 /// A message, if the file cannot be read or is not a jar, or the manifest cannot be unpacked.
 pub fn manifest_of(path: &Path) -> Result<Option<Vec<u8>>, String> {
     let mut bytes = Vec::new();
-    let read = regular::open(path).and_then(|(mut file, _)| file.read_to_end(&mut bytes));
+    let read = regular_file::open(path).and_then(|(mut file, _)| file.read_to_end(&mut bytes));
     read.map_err(|e| e.to_string())?;
     let directory = Directory::read(&bytes).map_err(|e| e.to_string())?;
     manifest_in(&bytes, &directory)

@@ -105,7 +105,6 @@ mod options;
 mod outline;
 mod outputs;
 mod read_file;
-mod regular;
 mod report;
 mod rewrite;
 pub mod rules;

@@ -7,7 +7,7 @@ use std::path::Path;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use crate::regular;
+use trace_format::regular_file;
 
 /// The largest jar inside an aar that is read, to bound memory.
 pub(crate) const MAX_NESTED: u64 = 512 << 20;
@@ -17,7 +17,7 @@ const CHUNK: usize = 1 << 20;
 
 /// Reads the file at `path`, up to its length when it was opened.
 pub(crate) fn read_file(path: &Path, pool: &ThreadPool) -> io::Result<Vec<u8>> {
-    let (file, metadata) = regular::open(path)?;
+    let (file, metadata) = regular_file::open(path)?;
     let length = usize::try_from(metadata.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
     // A file that claims to be larger than the memory is an error and must not abort.
     Vec::<u8>::new().try_reserve_exact(length).map_err(|_| io::ErrorKind::OutOfMemory)?;

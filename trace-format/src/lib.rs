@@ -37,6 +37,7 @@ mod map_id;
 pub mod native_slot;
 mod reader;
 mod recording_id;
+pub mod regular_file;
 pub mod section;
 pub mod sections;
 mod source;

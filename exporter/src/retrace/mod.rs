@@ -80,7 +80,7 @@ impl Mapping {
         let failed = |source| MappingError::Read { file: path.to_owned(), source };
         let mut bytes = Vec::new();
         // By content, not by metadata: the file may grow.
-        let file = crate::regular_file::open(path).map_err(failed)?;
+        let (file, _) = trace_format::regular_file::open(path).map_err(failed)?;
         let length = file.take(MAX_LENGTH + 1).read_to_end(&mut bytes).map_err(failed)?;
         if length as u64 > MAX_LENGTH {
             return Err(MappingError::TooLarge { file: path.to_owned(), limit: MAX_LENGTH });

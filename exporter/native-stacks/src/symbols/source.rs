@@ -1,16 +1,11 @@
 //! Where the bytes of a file come from: a file, a part of one, or memory.
 
-use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Most bytes that are read at once: a section, or a whole file.
 pub(super) const MAX_READ: u64 = 2 << 30;
-
-/// O_NONBLOCK from the systems' fcntl.h: `open` returns at once for a pipe.
-#[cfg(unix)]
-const WITHOUT_WAITING: i32 = if cfg!(any(target_os = "linux", target_os = "android")) { 0o4000 } else { 4 };
 
 /// A file, or a part of one: a library that is stored in an APK.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,21 +22,10 @@ impl Place {
         Self { path: path.into(), part: None }
     }
 
-    /// Opens it. Only regular files are opened: a pipe would block, and a device has no end.
+    /// Opens it, if it is a regular file.
     pub(super) fn open(&self) -> io::Result<Source> {
-        if !std::fs::metadata(&self.path)?.is_file() {
-            return Err(io::Error::other("not a regular file"));
-        }
-        let mut options = File::options();
-        options.read(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, WITHOUT_WAITING);
-        let mut file = options.open(&self.path)?;
-        // The name may have changed meanwhile.
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::other("not a regular file"));
-        }
-        let whole = file.seek(SeekFrom::End(0))?;
+        let (file, metadata) = trace_format::regular_file::open(&self.path)?;
+        let whole = metadata.len();
         let (start, len) = self.part.unwrap_or((0, whole));
         let len = len.min(whole.saturating_sub(start));
         Ok(Source { read: Box::new(file), start, len, at: 0 })
