@@ -68,7 +68,7 @@ fn help_is_as_wide_as_the_terminal() {
     assert!(lines.len() > 20, "{lines:?}");
     for line in lines {
         let program = env!("CARGO_BIN_EXE_anrscope");
-        let shown = shown_by(&format!("stty cols 80; {program} {line}"), &[("NO_COLOR", "1")]);
+        let shown = shown_by(&format!("stty cols 80 rows 24; {program} {line}"), &[("NO_COLOR", "1")]);
         let wide: Vec<_> = shown.lines().filter(|shown| shown.chars().count() > 80).collect();
         assert!(wide.is_empty(), "anrscope {line}: {wide:#?}");
     }
