@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/evidence/reliability.md and docs/evidence/performance.md, and docs/evidence/prove-all.txt: pages.py DIR [--quick].
+"""Writes the table of docs/evidence/reliability.md and the outputs in docs/evidence/performance.md: pages.py DIR [--quick].
 
-Rows whose proof has no new result stay as they are. Quick results go to DIR/reliability.md and never into docs."""
-import json, os, re, sys
+A row whose proof has no new result keeps its figure and gets its age anew. Quick results go to DIR/reliability.md and never into docs."""
+import functools, json, os, re, subprocess, sys
 
 directory, quick = sys.argv[1], "--quick" in sys.argv[2:]
+PROOFS = "scripts/prove.d"
 BEGIN = "<!-- Written by `scripts/prove pages`. -->\n"
 END = "<!-- Up to here. -->\n"
+HEAD = "| proof | claim | figure | run | age |\n| --- | --- | --- | --- | ---: |\n"
+# Older rows are marked.
+MAX_AGE = 100
+NOT_RUN = "**none yet**", "-"
 
 
 def results():
@@ -17,41 +22,77 @@ def results():
                 yield json.load(text)
 
 
-def claim(name):
-    with open(os.path.join("scripts/prove.d", name)) as proof:
-        return proof.readline().lstrip("# ").strip()
+def described(name):
+    """The claim of a proof, and the directories that it covers: its first comment line, and the one that begins with `covers:`."""
+    with open(os.path.join(PROOFS, name)) as proof:
+        lines = proof.read().splitlines()
+    covers = next(line for line in lines if line.startswith("# covers: "))
+    return lines[0].lstrip("# "), tuple(path + "/" for path in covers.split()[2:])
+
+
+@functools.cache
+def changes(commit):
+    """The changed files of each commit since `commit`, newest first, or None if `commit` is not in this history."""
+    git = lambda *words: subprocess.run(["git", *words], capture_output=True, text=True)
+    if git("merge-base", "--is-ancestor", commit, "HEAD").returncode:
+        return None
+    log = git("log", "-M", "-l5000", "--format=%x00", "--name-status", commit + "..HEAD")
+    return [[line.split("\t")[1:] for line in one.splitlines() if line] for one in log.stdout.split("\0")[1:]]
+
+
+def age(commit, directories):
+    """Counts the commits since `commit` that touch the directories. A renamed file counts under its former name, too."""
+    since, former, count = changes(commit), set(), 0
+    for files in since or []:
+        ours = [paths for paths in files if (paths[-1] + "/").startswith(directories) or paths[-1] in former]
+        former.update(paths[0] for paths in ours)
+        count += bool(ours)
+    return None if since is None else count
+
+
+def aged(run, directories):
+    """The age of a row: that of the oldest commit which its run names."""
+    ages = [age(commit, directories) for commit in re.findall(r"\b[0-9a-f]{7,}\b", run)]
+    if not ages or None in ages:
+        return "**unknown**"
+    return "**%d, old**" % max(ages) if max(ages) > MAX_AGE else str(max(ages))
 
 
 def cell(text):
     return text.replace("|", "\\|")
 
 
-def row(r):
-    held = cell(r["result"]) if r["holds"] else "**FAILED**: " + cell(r["result"])
-    return "| `%s` | %s | %s | %d s | %s, %s | %s, load %s |" % (
-        r["name"], cell(claim(r["name"])), held, r["seconds"], r["date"], r["commit"], cell(r["machine"]), r["load"])
+def where(r):
+    """The machine in short, such as "AMD EPYC, 2 cores"."""
+    cpu, cores = r["machine"].split(", ")[:2]
+    return re.sub(r"\(\w+\)", "", " ".join(cpu.split()[:2])) + ", " + cores
 
 
-def replace(page, new):
-    begin, end = page.index(BEGIN) + len(BEGIN), page.index(END)
-    return page[:begin] + new(page[begin:end]) + page[end:]
-
-
-HEAD = "| proof | claim | result | took | when, commit | where |\n| --- | --- | --- | --- | --- | --- |\n"
+def figure(r):
+    if not r["holds"]:
+        return "**FAILED**: " + cell(r["result"])
+    return "[output](performance.md#%s)" % r["name"] if r["name"].startswith("bench-") else cell(r["result"])
 
 
 def table(old):
-    rows = dict(re.findall(r"(?m)^\| `([^`]+)` (\|.*)$", old))
-    rows = {name: "| `%s` %s" % (name, rest) for name, rest in rows.items()}
+    rows = {}
+    for line in old.splitlines():
+        if line.startswith("| `"):
+            name, _, kept, run, _ = line.strip("| ").split(" | ")
+            rows[name.strip("`")] = kept, run
     for r in results():
-        if not r["name"].startswith("bench-"):
-            rows[r["name"]] = row(r)
-    known = {name for name in rows if os.path.exists(os.path.join("scripts/prove.d", name))}
-    return HEAD + "".join(rows[name] + "\n" for name in sorted(known))
+        rows[r["name"]] = figure(r), "%s, %s, %s" % (r["date"], r["commit"], where(r))
+    lines = []
+    for name in sorted(name for name in os.listdir(PROOFS) if "." not in name):
+        claim, directories = described(name)
+        kept, run = rows.get(name, NOT_RUN)
+        row_age = "-" if run == "-" else aged(run, directories)
+        lines.append("| `%s` | %s | %s | %s | %s |\n" % (name, cell(claim), kept, run, row_age))
+    return HEAD + "".join(lines)
 
 
 def measured(old):
-    parts = dict(re.findall(r"(?ms)^### (bench-[a-z]+)\n(.*?)(?=^### |\Z)", old))
+    parts = dict(re.findall(r"(?ms)^### (bench-[a-z-]+)\n(.*?)(?=^### |\Z)", old))
     for r in results():
         if not r["name"].startswith("bench-") or not r["holds"]:
             continue
@@ -60,14 +101,8 @@ def measured(old):
             lines = [line for line in log.read().splitlines()
                      if not line.startswith("proof: ") and os.getcwd() not in line]
         parts[r["name"]] = "\n%s, %s, %s, load %s:\n\n```\n%s\n```\n\n" % (
-            r["date"], r["commit"], r["machine"], r["load"], "\n".join(lines).replace("```", "'''"))
+            r["date"], r["commit"], where(r), r["load"], "\n".join(lines).replace("```", "'''"))
     return "".join("### %s\n%s" % (name, parts[name]) for name in sorted(parts))
-
-
-def as_on_a_terminal(text):
-    """The text as a terminal shows it after lines were overwritten, without this machine's paths."""
-    lines = [line.split("\r")[-1].rstrip() for line in text.split("\n")]
-    return "\n".join(lines).replace(os.getcwd() + "/", "").replace(os.getcwd(), ".")
 
 
 if quick:
@@ -78,12 +113,7 @@ else:
     for path, new in ("docs/evidence/reliability.md", table), ("docs/evidence/performance.md", measured):
         with open(path) as text:
             page = text.read()
-        page = replace(page, new)
+        begin, end = page.index(BEGIN) + len(BEGIN), page.index(END)
         with open(path, "w") as text:
-            text.write(page)
+            text.write(page[:begin] + new(page[begin:end]) + page[end:])
         print("written: " + path)
-    whole = os.path.join(directory, "all.log")
-    if os.path.exists(whole):
-        with open(whole, errors="replace", newline="") as log, open("docs/evidence/prove-all.txt", "w") as out:
-            out.write(as_on_a_terminal(log.read()))
-        print("written: docs/evidence/prove-all.txt")

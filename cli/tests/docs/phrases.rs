@@ -95,7 +95,6 @@ const EXCEPTIONS: &[(&str, &str, &str, &str)] = &[
     ("told", "exporter/src/model/sink.rs", "are told together", "a track's description in traces"),
     ("told", "exporter/tests/", "lock-told-by-the-dump-alone", "a label of test data"),
     ("told", "exporter/tests/", "binder-told-by-samples", "a label of test data"),
-    ("told", "docs/evidence/prove-all.txt", "", "a program's output as it was"),
     ("patience", "trace-format/src/reader/index.rs", "patience sorting", "the algorithm's name"),
 ];
 

@@ -6,7 +6,7 @@
 //!
 //! There are two ways from calls to lines. [`CallTree`] is ours. [`matrix::lines`] is Matrix's
 //! (`TraceDataUtils.structuredDataToStack`), line for line and with its log, to compare with earlier
-//! figures. `docs/evidence/monitor-stacks.md` lists the differences case by case. The rest, trim, text and key, is shared and takes
+//! figures. `tests/data/stack_differences.md` lists the differences case by case. The rest, trim, text and key, is shared and takes
 //! [`crate::Rules`] where the two differ.
 //!
 //! ```

@@ -233,21 +233,21 @@ fn stacks_are_trimmed_to_thirty_lines_by_thresholds_of_5_to_300_ms_from_the_end(
     assert_eq!(trimmed(&many, 45), ((0..45).collect(), false));
 }
 
-/// The table in the documentation is what the program does.
+/// The table of the differences, `data/stack_differences.md`, is what the program does.
 #[test]
 fn the_documented_differences_are_the_differences() {
     if std::env::var_os("ANRSCOPE_GOLDEN").is_some() {
         return;
     }
     let page = differences();
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/monitor-stacks.md");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/stack_differences.md");
     if std::env::var_os("ANRSCOPE_WRITE_DOCS").is_some() {
         std::fs::write(&file, &page).expect("written");
     }
     let written = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(
         written == page,
-        "docs/evidence/monitor-stacks.md is not current: run this test with ANRSCOPE_WRITE_DOCS=1"
+        "tests/data/stack_differences.md is not current: run this test with ANRSCOPE_WRITE_DOCS=1"
     );
 }
 
