@@ -19,7 +19,6 @@ const FOREIGN: &[(&str, &str)] = &[
     ("--repo", "gh"),
     ("--start-profiler", "am"),
     ("--sun-misc-unsafe-memory-access", "java"),
-    ("--tool", "valgrind"),
     ("--cases", "the rig"),
     ("--method", "content"),
     ("--uri", "content"),

@@ -55,7 +55,8 @@ fn evidence(made: &[Judged], corpus: &[Judged]) -> String {
         "# How often the answers are right\n\nThis page compares the [causes](../causes.md) that the rules give with labelled cases. \
          `ANRSCOPE_WRITE_DOCS=1 cargo test -p anrscope-exporter answers::` writes it.\n\n\
          ## Cases of the repository\n\n`scripts/prove answers` compares cause, root, lock owners and deadlock with the labels of \
-         `exporter/tests/data/answers`, which were written before the rules. *Vague*: `unknown`, or another cause of the same kind.\n\n\
+         `exporter/tests/data/answers`, which were written before the rules. A cell has the number of right answers, and names vague \
+         ones (`unknown`, or another cause of the same kind) and wrong ones.\n\n\
          {}\n{}.\n",
         table::markdown(made),
         table::sum(made)
@@ -63,7 +64,7 @@ fn evidence(made: &[Judged], corpus: &[Judged]) -> String {
     if !corpus.is_empty() {
         let _ = write!(
             page,
-            "\n{CORPUS}\n\nDumps of third parties, labelled by hand. They are not part of the repository: the test reads them where \
+            "\n{CORPUS}\n\nDumps of third parties, labelled by hand, are not part of the repository: the test reads them where \
              `ANRSCOPE_CORPUS` names their directory.\n\n{}\n{}.\n",
             table::markdown(corpus),
             table::sum(corpus)

@@ -16,11 +16,16 @@ fn counts<'a>(judged: impl Iterator<Item = &'a Judged>) -> [usize; 3] {
     counts
 }
 
-fn cells(counts: [usize; 3]) -> String {
-    counts.map(|n| if n == 0 { String::new() } else { n.to_string() }).join(" | ")
+/// The number of right answers, with the vague and wrong ones where there are any.
+fn cell(counts: [usize; 3]) -> String {
+    match counts {
+        [0, 0, 0] => String::new(),
+        [right, 0, 0] => right.to_string(),
+        [right, vague, wrong] => format!("{right}, {vague} vague, {wrong} wrong"),
+    }
 }
 
-/// The table in Markdown, followed by each case that is not right, with the actual result.
+/// The table in Markdown, without causes that no case has, followed by each case that is not right, with the actual result.
 pub(crate) fn markdown(judged: &[Judged]) -> String {
     let of: Vec<Of> = [Of::Dump, Of::Recording, Of::Corpus]
         .into_iter()
@@ -28,17 +33,19 @@ pub(crate) fn markdown(judged: &[Judged]) -> String {
         .collect();
     let mut out = String::from("| cause |");
     for of in &of {
-        let _ = write!(out, " {0}: right | vague | wrong |", of.word());
+        let _ = write!(out, " {} |", of.word());
     }
-    let _ = write!(out, "\n| --- |{}\n", " ---: | ---: | ---: |".repeat(of.len()));
+    let _ = write!(out, "\n| --- |{}\n", " ---: |".repeat(of.len()));
     for cause in CauseId::ALL.map(CauseId::word) {
         let row =
             |of: Of| counts(judged.iter().filter(move |case| case.of == of && case.truth.row() == cause));
-        let cells: Vec<String> = of.iter().map(|of| cells(row(*of))).collect();
-        let _ = writeln!(out, "| {cause} | {} |", cells.join(" | "));
+        let cells: Vec<String> = of.iter().map(|of| cell(row(*of))).collect();
+        if cells.iter().any(|cell| !cell.is_empty()) {
+            let _ = writeln!(out, "| {cause} | {} |", cells.join(" | "));
+        }
     }
     let sums: Vec<String> =
-        of.iter().map(|of| cells(counts(judged.iter().filter(|case| case.of == *of)))).collect();
+        of.iter().map(|of| cell(counts(judged.iter().filter(|case| case.of == *of)))).collect();
     let _ = writeln!(out, "| all | {} |", sums.join(" | "));
     for case in judged.iter().filter(|case| case.outcome != Outcome::Right) {
         let outcome = if case.outcome == Outcome::Vague { "vague" } else { "wrong" };
