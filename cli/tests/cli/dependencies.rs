@@ -184,8 +184,7 @@ fn the_page_names_every_dependency_with_its_reason() {
     let mut table = HEAD.to_owned();
     for (name, (_, users)) in direct(&metadata) {
         let package = metadata.packages().iter().find(|package| package["name"] == *name).unwrap();
-        let users: Vec<_> =
-            users.iter().map(|(ours, file)| format!("{ours} (`{}`)", file.display())).collect();
+        let users: Vec<_> = users.iter().map(|(_, file)| format!("`{}`", file.display())).collect();
         let brings = metadata.brings(package["id"].as_str().unwrap()).len();
         let licence = package["license"].as_str().unwrap();
         let why = reason(&name);
