@@ -19,6 +19,15 @@ proved_by() {
     rm -f "$log"
 }
 
+# proved_lines PATTERN COMMAND...: the lines of its output that match are the result.
+proved_lines() {
+    local pattern=$1 log
+    log=$(mktemp)
+    "${@:2}" 2>&1 | tee "$log"
+    proved "$(grep -E "$pattern" "$log" | sed 's/^ *//; s/:$//; s/$/;/' | paste -sd' ' | sed 's/;$//')"
+    rm -f "$log"
+}
+
 # suite NAME ARGUMENT...: one of the programs in tests/suites, which runs the program as it is built here.
 suite() {
     cargo build --quiet -p anrscope

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the table of docs/evidence/reliability.md and the outputs in docs/evidence/performance.md: pages.py DIR [--quick].
+"""Writes the table of docs/evidence/reliability.md from the results in DIR: pages.py DIR [--quick].
 
 A row whose proof has no new result keeps its figure and gets its age anew. Quick results go to DIR/reliability.md and never into docs."""
 import functools, json, os, re, subprocess, sys
@@ -68,12 +68,6 @@ def where(r):
     return re.sub(r"\(\w+\)", "", " ".join(cpu.split()[:2])) + ", " + cores
 
 
-def figure(r):
-    if not r["holds"]:
-        return "**FAILED**: " + cell(r["result"])
-    return "[output](performance.md#%s)" % r["name"] if r["name"].startswith("bench-") else cell(r["result"])
-
-
 def table(old):
     rows = {}
     for line in old.splitlines():
@@ -81,7 +75,8 @@ def table(old):
             name, _, kept, run, _ = line.strip("| ").split(" | ")
             rows[name.strip("`")] = kept, run
     for r in results():
-        rows[r["name"]] = figure(r), "%s, %s, %s" % (r["date"], r["commit"], where(r))
+        kept = ("" if r["holds"] else "**FAILED**: ") + cell(r["result"])
+        rows[r["name"]] = kept, "%s, %s, %s" % (r["date"], r["commit"], where(r))
     lines = []
     for name in sorted(name for name in os.listdir(PROOFS) if "." not in name):
         claim, directories = described(name)
@@ -91,29 +86,15 @@ def table(old):
     return HEAD + "".join(lines)
 
 
-def measured(old):
-    parts = dict(re.findall(r"(?ms)^### (bench-[a-z-]+)\n(.*?)(?=^### |\Z)", old))
-    for r in results():
-        if not r["name"].startswith("bench-") or not r["holds"]:
-            continue
-        with open(os.path.join(directory, r["name"] + ".log"), errors="replace") as log:
-            # Paths of this machine are left out.
-            lines = [line for line in log.read().splitlines()
-                     if not line.startswith("proof: ") and os.getcwd() not in line]
-        parts[r["name"]] = "\n%s, %s, %s, load %s:\n\n```\n%s\n```\n\n" % (
-            r["date"], r["commit"], where(r), r["load"], "\n".join(lines).replace("```", "'''"))
-    return "".join("### %s\n%s" % (name, parts[name]) for name in sorted(parts))
-
-
 if quick:
-    with open(os.path.join(directory, "reliability.md"), "w") as out:
-        out.write("Quick: a fraction of each proof.\n\n" + table("") + "\n" + measured(""))
-    print("quick results: " + os.path.join(directory, "reliability.md"))
+    path = os.path.join(directory, "reliability.md")
+    page = "Quick: a fraction of each proof.\n\n" + table("")
 else:
-    for path, new in ("docs/evidence/reliability.md", table), ("docs/evidence/performance.md", measured):
-        with open(path) as text:
-            page = text.read()
-        begin, end = page.index(BEGIN) + len(BEGIN), page.index(END)
-        with open(path, "w") as text:
-            text.write(page[:begin] + new(page[begin:end]) + page[end:])
-        print("written: " + path)
+    path = "docs/evidence/reliability.md"
+    with open(path) as text:
+        page = text.read()
+    begin, end = page.index(BEGIN) + len(BEGIN), page.index(END)
+    page = page[:begin] + table(page[begin:end]) + page[end:]
+with open(path, "w") as text:
+    text.write(page)
+print("written: " + path)

@@ -14,7 +14,6 @@ const FOREIGN: &[(&str, &str)] = &[
     ("--latency", "dumpsys"),
     ("--lib", "cargo"),
     ("--locked", "cargo"),
-    ("--path", "cargo"),
     ("--release", "cargo"),
     ("--repo", "gh"),
     ("--start-profiler", "am"),
