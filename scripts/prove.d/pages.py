@@ -63,9 +63,10 @@ def cell(text):
 
 
 def where(r):
-    """The machine in short, such as "AMD EPYC, 2 cores"."""
+    """The machine in short, such as "AMD EPYC": two cores are usual here."""
     cpu, cores = r["machine"].split(", ")[:2]
-    return re.sub(r"\(\w+\)", "", " ".join(cpu.split()[:2])) + ", " + cores
+    cpu = re.sub(r"\(\w+\)", "", " ".join(cpu.split()[:2]))
+    return cpu if cores == "2 cores" else cpu + ", " + cores
 
 
 def table(old):
