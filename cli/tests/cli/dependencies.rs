@@ -194,12 +194,14 @@ fn the_page_names_every_dependency_with_its_reason() {
         );
         table += &format!("| `{name}` | {why} | {} | {licence} | {brings} |\n", users.join(", "));
     }
-    table += "\n| our crate | crates from outside, all systems |\n| --- | --- |\n";
     let own = metadata.own();
-    for id in &own {
+    let brought = own.iter().map(|id| {
         let outside = metadata.brings(id).into_iter().filter(|id| !own.contains(id)).count();
-        table += &format!("| {} | {outside} |\n", metadata.package(id)["name"].as_str().unwrap());
-    }
+        format!("{} {outside}", metadata.package(id)["name"].as_str().unwrap())
+    });
+    let brought: Vec<_> = brought.collect();
+    table +=
+        &format!("\nCrates from outside in each of our crates, on all systems: {}.\n", brought.join(", "));
     if page[begin..end] != table && std::env::var_os("ANRSCOPE_WRITE_DOCS").is_some() {
         std::fs::write(&path, [&page[..begin], &table, &page[end..]].concat()).unwrap();
         return;

@@ -55,8 +55,8 @@ fn evidence(made: &[Judged], corpus: &[Judged]) -> String {
         "# How often the answers are right\n\nThis page compares the [causes](../causes.md) that the rules give with labelled cases. \
          `ANRSCOPE_WRITE_DOCS=1 cargo test -p anrscope-exporter answers::` writes it.\n\n\
          ## Cases of the repository\n\n`scripts/prove answers` compares cause, root, lock owners and deadlock with the labels of \
-         `exporter/tests/data/answers`, which were written before the rules. A cell has the number of right answers, and names vague \
-         ones (`unknown`, or another cause of the same kind) and wrong ones.\n\n\
+         `exporter/tests/data/answers`, which were written before the rules. Vague answers (`unknown`, or another cause of the same \
+         kind) and wrong ones are in brackets after the right ones.\n\n\
          {}\n{}.\n",
         table::markdown(made),
         table::sum(made)

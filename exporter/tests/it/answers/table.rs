@@ -1,4 +1,4 @@
-//! The table by cause.
+//! The answers by cause.
 
 use std::fmt::Write as _;
 
@@ -17,36 +17,30 @@ fn counts<'a>(judged: impl Iterator<Item = &'a Judged>) -> [usize; 3] {
 }
 
 /// The number of right answers, with the vague and wrong ones where there are any.
-fn cell(counts: [usize; 3]) -> String {
+fn number(counts: [usize; 3]) -> String {
     match counts {
-        [0, 0, 0] => String::new(),
         [right, 0, 0] => right.to_string(),
-        [right, vague, wrong] => format!("{right}, {vague} vague, {wrong} wrong"),
+        [right, vague, wrong] => format!("{right} ({vague} vague, {wrong} wrong)"),
     }
 }
 
-/// The table in Markdown, without causes that no case has, followed by each case that is not right, with the actual result.
+/// A line for each kind of case in Markdown, followed by each case that is not right, with the actual result.
 pub(crate) fn markdown(judged: &[Judged]) -> String {
-    let of: Vec<Of> = [Of::Dump, Of::Recording, Of::Corpus]
-        .into_iter()
-        .filter(|of| judged.iter().any(|case| case.of == *of))
-        .collect();
-    let mut out = String::from("| cause |");
-    for of in &of {
-        let _ = write!(out, " {} |", of.word());
-    }
-    let _ = write!(out, "\n| --- |{}\n", " ---: |".repeat(of.len()));
-    for cause in CauseId::ALL.map(CauseId::word) {
-        let row =
-            |of: Of| counts(judged.iter().filter(move |case| case.of == of && case.truth.row() == cause));
-        let cells: Vec<String> = of.iter().map(|of| cell(row(*of))).collect();
-        if cells.iter().any(|cell| !cell.is_empty()) {
-            let _ = writeln!(out, "| {cause} | {} |", cells.join(" | "));
+    let mut out = String::new();
+    for of in [Of::Dump, Of::Recording, Of::Corpus] {
+        let cases: Vec<&Judged> = judged.iter().filter(|case| case.of == of).collect();
+        let by_cause: Vec<String> = CauseId::ALL
+            .map(CauseId::word)
+            .into_iter()
+            .map(|cause| (cause, counts(cases.iter().copied().filter(|case| case.truth.row() == cause))))
+            .filter(|(_, counts)| *counts != [0; 3])
+            .map(|(cause, counts)| format!("{cause} {}", number(counts)))
+            .collect();
+        if !cases.is_empty() {
+            let all = number(counts(cases.iter().copied()));
+            let _ = writeln!(out, "* {}, {all}: {}", of.word(), by_cause.join(", "));
         }
     }
-    let sums: Vec<String> =
-        of.iter().map(|of| cell(counts(judged.iter().filter(|case| case.of == *of)))).collect();
-    let _ = writeln!(out, "| all | {} |", sums.join(" | "));
     for case in judged.iter().filter(|case| case.outcome != Outcome::Right) {
         let outcome = if case.outcome == Outcome::Vague { "vague" } else { "wrong" };
         let _ = writeln!(
