@@ -352,7 +352,8 @@ fn scripts_are_clean() {
     assert_eq!((shown.code, shown.stdout.as_str()), (Some(0), ""), "{shown:?}");
 }
 
-/// The first line of each describes what it proves: `scripts/prove` and the page of results show it.
+/// The first line of each describes what it proves: `scripts/prove` and the page of results show it. Another names what it
+/// covers.
 #[test]
 fn every_proof_describes_what_it_proves() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -365,6 +366,10 @@ fn every_proof_describes_what_it_proves() {
             let text = fs::read_to_string(&path).unwrap();
             let claim = text.lines().next().and_then(|line| line.strip_prefix("# ")).unwrap_or_default();
             assert!(claim.len() > 10 && shown.stdout.contains(claim), "{}: {shown:?}", path.display());
+            // The age of a result counts the changes of these directories.
+            let covers = text.lines().find_map(|line| line.strip_prefix("# covers: ")).unwrap_or_default();
+            let are_there = covers.split_whitespace().all(|covered| root.join(covered).exists());
+            assert!(!covers.is_empty() && are_there, "{} covers {covers:?}", path.display());
             count += 1;
         }
     }
