@@ -14,6 +14,11 @@ import java.util.Set;
  * {@code ended|running threads enters exits open wrong waits waits-over steps tasks-started tasks-finished}.
  */
 public final class MethodBeat {
+    /** Handlers of instrumented code store here where a call has overflowed the stack. */
+    public static volatile int lost;
+
+    public static final int[] LOST_ENDS = new int[16];
+
     private static final Set<Calls> THREADS = new LinkedHashSet<>();
     private static final ThreadLocal<Calls> CALLS = ThreadLocal.withInitial(Calls::new);
 

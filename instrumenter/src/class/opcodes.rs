@@ -5,6 +5,7 @@ use crate::error::Malformed;
 pub(crate) const ACONST_NULL: u8 = 1;
 pub(crate) const ICONST_M1: u8 = 2;
 pub(crate) const ICONST_0: u8 = 3;
+pub(crate) const ICONST_1: u8 = 4;
 pub(crate) const ICONST_5: u8 = 8;
 pub(crate) const LCONST_0: u8 = 9;
 pub(crate) const LCONST_1: u8 = 10;

@@ -25,6 +25,8 @@ pub(crate) struct NewCode<'a> {
     pub(crate) waits: bool,
     /// Whether there are steps.
     pub(crate) steps: bool,
+    /// How many words of the stack its handlers need, which begin with an empty one.
+    pub(crate) handler_stack: u16,
     /// How many local variables the inserted code needs, besides the lock's.
     pub(crate) locals: u16,
     /// The lock of a synchronized method.
@@ -58,7 +60,7 @@ pub(crate) fn append(
         (false, false) => (1, 1),
     };
     let max_stack = code.max_stack.checked_add(more_stack).ok_or(SkipReason::StackTooDeep)?;
-    out.extend_from_slice(&max_stack.max(least).to_be_bytes());
+    out.extend_from_slice(&max_stack.max(least).max(new.handler_stack).to_be_bytes());
     let max_locals = code.max_locals.checked_add(u16::from(new.lock.is_some()));
     let max_locals = max_locals.and_then(|locals| locals.checked_add(new.locals));
     out.extend_from_slice(&max_locals.ok_or(SkipReason::TooManyLocals)?.to_be_bytes());

@@ -9,14 +9,14 @@
 //!      store what is on the stack in additional local variables
 //!      calls                           <- covered: StackOverflowError and OutOfMemoryError go to h
 //!      goto r
-//!   h: pop; lost = ..                  what is left out is noted where a reader would misunderstand it
+//!   h: pop; LOST_ENDS[lost & 15] = ..; lost++    what is left out is noted where a reader would misunderstand it
 //!   r: load it again
 //! ```
 //!
 //! These two errors are all that the recorder can throw. Any other exception is the app's, and must reach it: a `ThreadDeath`
 //! that another thread sends, or the `InternalError` that the JVM raises some instructions after the app has read a mapped
 //! file that was cut short. A handler clears the stack, which is why its contents are stored first. Nothing in a handler can
-//! throw: it makes no call, and the field that it stores to is one of a class that the call before it has initialized.
+//! throw: it makes no call, and its fields are those of a class that the call before it has initialized.
 
 use core::ops::Range;
 
@@ -27,8 +27,13 @@ use super::local;
 use super::stack_map::Type;
 use crate::class::class_file::ClassFile;
 use crate::class::constant_pool::Appended;
-use crate::class::opcodes::{GOTO, ICONST_M1, ILOAD, ISTORE, POP, PUTSTATIC};
+use crate::class::opcodes::{
+    BIPUSH, GETSTATIC, GOTO, IADD, IAND, IASTORE, ICONST_1, ICONST_M1, ILOAD, ISTORE, POP, PUTSTATIC,
+};
 use crate::error::SkipReason;
+
+/// The length of `LOST_ENDS`, a power of two.
+const KEPT: u8 = 16;
 
 /// What is lost with the calls of a guard, for the readers of the recording.
 #[derive(Clone, Copy)]
@@ -44,8 +49,8 @@ pub(crate) enum Lost {
 /// The constant pool indices that guards need.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct GuardPool {
-    /// The field `lost` of the class that is called; Matrix's class has none.
-    pub(crate) lost: Option<u16>,
+    /// The fields `LOST_ENDS` and `lost` of the class that is called; Matrix's class has none.
+    pub(crate) lost: Option<[u16; 2]>,
     /// The classes that handlers take, `java/lang/StackOverflowError` and `java/lang/OutOfMemoryError`.
     pub(crate) errors: [u16; 2],
     /// The class `java/lang/Throwable`, as which both arrive at a handler, and any exception at that of the exits.
@@ -53,7 +58,7 @@ pub(crate) struct GuardPool {
 }
 
 impl GuardPool {
-    /// Appends the constants. `notes` is the class that is called, if it has the field `lost`.
+    /// Appends the constants. `notes` is the class that is called, if it has these fields.
     pub(crate) fn append(
         class: &ClassFile<'_>,
         notes: Option<u16>,
@@ -66,25 +71,36 @@ impl GuardPool {
         let throwable = pool.class(throwable)?;
         let lost = match notes {
             Some(notes) => {
-                let [name, int] = pool.texts(&class.pool, [b"lost", b"I"])?;
-                Some(pool.field(notes, name, int)?)
+                let names: [&[u8]; 4] = [b"LOST_ENDS", b"[I", b"lost", b"I"];
+                let [ends, ints, lost, int] = pool.texts(&class.pool, names)?;
+                Some([pool.field(notes, ends, ints)?, pool.field(notes, lost, int)?])
             }
             None => None,
         };
         Ok(Self { lost, errors, throwable })
     }
 
+    /// Returns how many words of the stack a handler needs.
+    pub(crate) fn handler_stack(self) -> u16 {
+        if self.lost.is_some() { 3 } else { 1 }
+    }
+
     /// Appends the start of a handler: it drops the error and notes what is lost.
     pub(crate) fn drop_error(self, lost: Lost, out: &mut Vec<u8>) {
         out.push(POP);
-        let Some(field) = self.lost else { return };
-        match lost {
+        let Some(fields) = self.lost else { return };
+        let [[ends_high, ends_low], [lost_high, lost_low]] = fields.map(u16::to_be_bytes);
+        let end = match lost {
             Lost::Nothing => return,
-            Lost::Exit(id) => id.push(out),
-            Lost::WaitEnd => out.push(ICONST_M1),
+            Lost::Exit(id) => Some(id),
+            Lost::WaitEnd => None,
+        };
+        out.extend([GETSTATIC, ends_high, ends_low, GETSTATIC, lost_high, lost_low, BIPUSH, KEPT - 1, IAND]);
+        match end {
+            Some(id) => id.push(out),
+            None => out.push(ICONST_M1),
         }
-        out.push(PUTSTATIC);
-        out.extend_from_slice(&field.to_be_bytes());
+        out.extend([IASTORE, GETSTATIC, lost_high, lost_low, ICONST_1, IADD, PUTSTATIC, lost_high, lost_low]);
     }
 
     /// Returns the frame of a handler whose locals are these.

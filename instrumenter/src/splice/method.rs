@@ -448,6 +448,7 @@ fn rewrite_code<'c>(
         layout,
         waits: !found.marks.is_empty() || waits.lock.is_some(),
         steps: found.has_steps || waits.task.is_some(),
+        handler_stack: rewritten.target.guard.handler_stack(),
         locals,
         lock: waits.lock,
         table: &table,

@@ -16,6 +16,11 @@ import java.util.List;
  * A sign follows for each object: {@code +}, or {@code -} for null.
  */
 public final class MethodBeat {
+    /** Handlers of instrumented code store here where a call has overflowed the stack. */
+    public static volatile int lost;
+
+    public static final int[] LOST_ENDS = new int[16];
+
     private static final List<Calls> THREADS = new ArrayList<>();
     private static final ThreadLocal<Calls> CALLS = ThreadLocal.withInitial(Calls::new);
 

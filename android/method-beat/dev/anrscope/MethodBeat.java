@@ -104,6 +104,9 @@ public final class MethodBeat {
 
     private static final int WAITING = 7;
 
+    /** The last lost ends, by their number in {@link #lost}: the id of a method whose exit was lost, or {@link #WAIT_END}. */
+    public static final int[] LOST_ENDS;
+
     /** State of a thread that is not recorded. */
     private static final long[] UNRECORDED;
 
@@ -132,6 +135,15 @@ public final class MethodBeat {
         AtomicLongArray parts = null;
         ThreadLocal<long[]> writer = null;
         long main = 0;
+        int[] lostEnds = null;
+        // Handlers store there even if nothing can be recorded. Where the heap is full, another thread may give some back.
+        for (int tries = 0; lostEnds == null && tries < 100; tries++) {
+            try {
+                lostEnds = new int[16];
+            } catch (Throwable full) {
+                Thread.yield();
+            }
+        }
         // An error in here would make each inserted call fail from then on.
         try {
             unrecorded = new long[8];
@@ -144,6 +156,7 @@ public final class MethodBeat {
         } catch (Throwable untraced) {
             main = 0;
         }
+        LOST_ENDS = lostEnds;
         UNRECORDED = unrecorded;
         STATES = states;
         FAILED = failed;
@@ -241,8 +254,8 @@ public final class MethodBeat {
     private static final int WRITERS = 0xFFFF;
 
     /**
-     * What was lost last and is not recorded yet: 0 for nothing, the id of a method whose exit was lost, or {@link
-     * #WAIT_END}. Handlers of instrumented code store here, because they can make no call: the stack may have overflowed.
+     * Number of ends that were lost and are not recorded yet. The handlers of instrumented code count here, and store in {@link
+     * #LOST_ENDS}, because they can make no call: the stack may have overflowed.
      */
     public static volatile int lost;
 
@@ -325,7 +338,8 @@ public final class MethodBeat {
                 exitMain(id);
             }
         } catch (StackOverflowError | OutOfMemoryError unrecorded) {
-            lost = id;
+            LOST_ENDS[lost & LOST_ENDS.length - 1] = id;
+            lost++;
         }
     }
 
@@ -408,9 +422,12 @@ public final class MethodBeat {
 
     /** Records what was lost, on each thread at its next event: which one has lost it is not known. */
     private static void noteLoss() {
-        int what = lost;
-        lost(what);
-        if (lost == what) {
+        int count = lost;
+        // The library, too, keeps the last ones, as many: of one more it knows that others are unknown.
+        for (int left = Math.min(count, LOST_ENDS.length + 1); left > 0; left--) {
+            lost(LOST_ENDS[count - left & LOST_ENDS.length - 1]);
+        }
+        if (lost == count) {
             lost = 0;
         }
     }

@@ -11,6 +11,8 @@ public final class MethodBeat {
     /** What handlers of instrumented code store. */
     public static volatile int lost;
 
+    public static final int[] LOST_ENDS = new int[16];
+
     private static final class Calls {
         int[] open = new int[64];
         int depth;

@@ -5,6 +5,8 @@ public final class MethodBeat {
     /** Always 0 without calls that overflow. */
     public static volatile int lost;
 
+    public static final int[] LOST_ENDS = new int[16];
+
     private MethodBeat() {}
 
     /** Does nothing. */
