@@ -5,14 +5,16 @@ brim.py VERSION=COMMAND... -- [PART...]
 
 locks      takes locks of each kind at each depth near the end of the stack (src/brim/Locks.java): no lock stays held by an inserted call
 heap       threads that allocate nothing beside others that fill the heap (src/brim/Heap.java): none dies
-generated  methods with each form of inserted call (brim_methods.py), near the end of the stack and with a full heap: each step of the traced program is one that
-           the plain program takes, too, but for as many as one plain run has beside others
+generated  methods with each form of inserted call (brim_methods.py), near the end of the stack and with a full heap: what they do is what an error in one of their own
+           calls leads to, no error passes an inserted call, and the trace shows no caller that had ended
 callers    calls after overflows (src/brim/Callers.java): the trace shows no caller that had ended
-control    programs with a call in them that throws on purpose: each of the parts above must find it
+control    programs with something wrong on purpose: each run of the parts above must find it
 """
 import collections, glob, json, math, os, re, shutil, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
 import brim_methods
+from brim_callers import ended_callers
+from brim_methods import AT_ONCE
 from programs import HERE, anrscope, feature, javac, javas_and_names, write
 
 QUICK = bool(os.environ.get("ANRSCOPE_QUICK"))
@@ -21,15 +23,9 @@ TRACED = "agent", "instrument"
 # A trace of an error is read only up to the program's own frame.
 SHORT_TRACES = "-XX:MaxJavaStackTraceDepth=48"
 # The descent itself is not what is proven, and each of its levels would cost two calls. Everything else is traced, however short, in programs about locks and outcomes.
-RULES = "always class **\nexclude class Dive\nexclude class dev.anrscope.Inserted\n"
+ALL = "always class **\nexclude class Dive\nexclude class dev.anrscope.Inserted\n"
 # Where an overflow meets the calls depends on the end of the stack: frames of 100 bytes end elsewhere in each of these.
 STACKS = ["256k", "260k", "268k", "276k", "292k", "324k"]
-# HotSpot lets a method of the JDK that takes a lock end when the stack overflows in it, and throws at its return: the lock is held, and the caller is on top.
-DEFERRED = "Potentially dangerous stack overflow in ReservedStackAccess annotated method "
-TAKES = {
-    "ReentrantLock": r"ReentrantLock[\w$]*\.(?:lock|initialTryLock)\(", "read lock": r"ReentrantReadWriteLock[\w$]*\.(?:lock|tryReadLock|tryAcquireShared)\(",
-    "write lock": r"ReentrantReadWriteLock[\w$]*\.(?:lock|tryWriteLock|tryAcquire)\(", "StampedLock": r"StampedLock\.writeLock\(",
-}
 # A program that is not done by then hangs.
 TIMEOUT_SECONDS = 600
 
@@ -41,6 +37,9 @@ def whole_or_quick(whole, quick):
 class Programs:
     """The compiled programs in a directory of their own, plain and instrumented, with the runtime of the program that is proven."""
 
+    # Everything of the program is traced, however short.
+    RULES = ALL
+
     def __init__(self, work):
         self.work, self.runs = work, 0
         self.program = os.environ["ANRSCOPE_PROGRAM"]
@@ -51,7 +50,7 @@ class Programs:
                        check=True, stdout=subprocess.DEVNULL)
         self.runtime = work + "/kept/runtime"
 
-    def compile(self, name, sources, rules=RULES):
+    def compile(self, name, sources, rules=ALL):
         """Compiles into the directory `name`, and instruments it into `name-traced`."""
         classes = "%s/%s" % (self.work, name)
         self.rules[classes] = write(classes + ".rules", rules)
@@ -69,8 +68,8 @@ class Programs:
         return [*java, *options, "-Danrscope.lib=%s/libanrscope.so" % self.runtime, "-Danrscope.dir=" + kept, "-Danrscope.resolution=exact", "-Danrscope.max_overhead=0",
                 "-cp", "%s-traced:%s" % (classes, self.runtime)]
 
-    def run(self, form, java, classes, options, words, keep=False, warnings=False):
-        """What the program prints; with `keep` also the directory of its recording, with `warnings` those of HotSpot behind it. A traced run without a recording proves nothing, so it is an error."""
+    def run(self, form, java, classes, options, words, keep=False):
+        """What the program prints; with `keep` also the directory of its recording. A traced run without a recording proves nothing, so it is an error."""
         self.runs += 1
         kept = "%s/run-%d" % (self.work, self.runs)
         command = [*self.command(form, java, classes, kept, options), *words]
@@ -82,22 +81,30 @@ class Programs:
                 os.killpg(program.pid, 9)
                 out = program.communicate()[0].decode(errors="replace") + "\nHANGS\n"
             log.seek(0)
-            errors = log.read().decode(errors="replace").splitlines()
-        # HotSpot warns of each overflow in its own critical sections.
-        deferred = [line for line in errors if DEFERRED in line]
-        errors = "\n".join(line for line in errors if DEFERRED not in line)
+            errors = log.read().decode(errors="replace")
         if program.returncode and "HANGS" not in out:
             out += "\nENDED WITH %d: %s\n" % (program.returncode, errors[-2000:])
         if form != "plain" and not glob.glob(kept + "/*.anrscope"):
             raise SystemExit("no recording of %s: %s%s" % (" ".join(command), out[-1000:], errors[-1000:]))
         if keep:
             return out, kept
-        if warnings:
-            out += "\n" + "\n".join(deferred)
         shutil.rmtree(kept, ignore_errors=True)
         for file in glob.glob(kept + ".*"):
             os.remove(file)
         return out
+
+
+    def traced(self, kept, classes, read):
+        """What `read` returns of the trace of a run, of which nothing is kept afterwards."""
+        [recording] = glob.glob(kept + "/*.anrscope")
+        maps = glob.glob(kept + "/methodMapping.txt") or [classes + ".map"]
+        try:
+            subprocess.run([self.program, "export", recording, "--method-map", maps[0], "-o", kept + ".json"], check=True, stderr=subprocess.DEVNULL)
+            return read(kept + ".json")
+        finally:
+            shutil.rmtree(kept)
+            for file in glob.glob(kept + ".*"):
+                os.remove(file)
 
 
 def each(runs):
@@ -121,24 +128,22 @@ def lock_rows(out):
         found = LINE.match(part)
         if found:
             kind, counts = found.group(1), [*map(int, found.groups()[1:])]
-            by_jvm = len(re.findall(DEFERRED + r"java\.util\.concurrent\.locks\." + TAKES[kind], out)) if kind in TAKES else 0
-            counts[2] -= min(counts[2], by_jvm)
             rows[kind] = [*counts, set(re.findall(r"\d+ threw ([\w.$]+(?:: .*)?)", part)), part]
     return rows
 
 
 def compare_locks(findings, name, plain, traced):
-    """`plain` has the rows of each mode. More leaks than by chance are an error, too: an error of the recorder may have been covered by a later one of the JDK's. Which
-    kinds leak in the plain program depends on how their frames happen to end, so a kind's share is at least that of all kinds together."""
-    pooled = [sum(row[1] for row in rows.values()) / max(sum(row[0] for row in rows.values()), 1) for rows in plain]
+    """More leaks than by chance are an error, too: an error of the recorder may have been covered by a later one of the JDK's. Which kinds leak in the plain program
+    depends on how their frames happen to end, so a kind's share is at least that of all kinds together."""
+    pooled = sum(row[1] for row in plain.values()) / max(sum(row[0] for row in plain.values()), 1)
     for kind, (overflows, leaks, inserted, _, thrown, text) in traced.items():
         if inserted:
             findings.say("%s, %s: %d of %d overflows leave the lock held by an inserted call\n%s" % (name, kind, inserted, overflows, text))
-        share = max([rows[kind][1] / max(rows[kind][0], 1) for rows in plain] + pooled)
+        share = max(plain[kind][1] / max(plain[kind][0], 1), pooled)
         of_the_jdk, expected = leaks - inserted, share * overflows
         if of_the_jdk > expected + 3 * math.sqrt(expected * 2) + overflows * 0.01 + 3:
-            findings.say("%s, %s: %d of %d overflows leave the lock held, of the plain program's at most %.1f %%\n%s" % (name, kind, of_the_jdk, overflows, 100 * share, text))
-        new = thrown - set().union(*(rows[kind][4] for rows in plain))
+            findings.say("%s, %s: %d of %d overflows leave the lock held, of the plain program's %.1f %%\n%s" % (name, kind, of_the_jdk, overflows, 100 * share, text))
+        new = thrown - plain[kind][4]
         if new:
             findings.say("%s, %s throws what it does not throw by itself: %s" % (name, kind, ", ".join(sorted(new))))
 
@@ -152,7 +157,7 @@ def locks(programs, javas, findings, sources=None, forms=TRACED):
     def run(version, java, form, mode):
         warm_up = "0" if mode == "interpreted" else "20000"
         where = plain_classes if form == "plain" else classes
-        return programs.run("plain" if form == "control" else form, java, where, [SHORT_TRACES, *MODES[mode]], ["Locks", mixes, warm_up], warnings=True)
+        return programs.run("plain" if form == "control" else form, java, where, [SHORT_TRACES, *AT_ONCE, *MODES[mode]], ["Locks", mixes, warm_up])
 
     rows = collections.defaultdict(dict)
     for (version, java, form, mode), out in zip(runs, each([lambda r=r: run(*r) for r in runs])):
@@ -162,10 +167,10 @@ def locks(programs, javas, findings, sources=None, forms=TRACED):
         print("| locks | %s | %s | %s | %s overflows | %s leaks | %s inserted |" % (version, form, mode, *(sum(row[at] for row in found.values()) for at in range(3))), flush=True)
     overflows = 0
     for version in rows:
-        plain = [rows[version]["plain", mode] for mode in MODES]
         for form in forms:
             for mode in MODES:
-                traced = {kind: row for kind, row in rows[version][form, mode].items() if all(kind in found for found in plain)}
+                plain = rows[version]["plain", mode]
+                traced = {kind: row for kind, row in rows[version][form, mode].items() if kind in plain}
                 compare_locks(findings, "Java %s, %s, %s" % (version, form, mode), plain, traced)
                 overflows += sum(row[0] for row in traced.values())
     return "%d overflows with locks" % overflows
@@ -182,31 +187,15 @@ def heap(programs, javas, findings, sources=None, forms=TRACED):
     # One at a time: others that run beside it leave the threads no time with a full heap.
     for version, java, form, mode in runs:
         out = run(version, java, form, mode)
-        died = re.search(r"^died (\d+) of", out, re.M)
+        died = re.search(r"^died (\d+) of \d+, not started (\d+)", out, re.M)
         print("| heap | %s | %s | %s | %s |" % (version, form, mode, "died %s of %d" % (died.group(1), threads) if died else "DID NOT END"), flush=True)
         if not died:
             findings.say("Heap on Java %s, %s, %s: %s" % (version, form, mode, out[-600:]))
+        elif int(died.group(2)) * 50 > threads:
+            findings.say("Heap on Java %s, %s, %s: %s threads of %d were not started" % (version, form, mode, died.group(2), threads))
         elif int(died.group(1)):
-            findings.say("Java %s, %s, %s: %s\n%s" % (version, form, mode, died.group(0) + " " + str(threads), "\n".join(out.splitlines()[1:12])))
+            findings.say("Java %s, %s, %s: %s\n%s" % (version, form, mode, died.group(0), "\n".join(out.splitlines()[1:12])))
     return "%d threads with a full heap" % (threads * len(runs))
-
-
-def ended_callers(trace, allowed):
-    """Callers in a Chrome trace that the program did not have, and the number of calls that were checked."""
-    with open(trace, encoding="utf-8") as file:
-        slices = [event for event in json.load(file)["traceEvents"] if event.get("ph") == "X"]
-    slices.sort(key=lambda event: (event["ts"], -event["dur"]))
-    stacks, wrong, calls = collections.defaultdict(list), collections.Counter(), 0
-    for event in slices:
-        stack = stacks[event["tid"]]
-        while stack and stack[-1]["ts"] + stack[-1]["dur"] <= event["ts"] + 5e-4:
-            stack.pop()
-        callers = allowed.get(event["name"])
-        if callers is not None:
-            calls += 1
-            wrong.update((event["name"], caller["name"]) for caller in stack if "." in caller["name"] and caller["name"] not in callers)
-        stack.append(event)
-    return wrong, calls
 
 
 def callers(programs, javas, findings, doctored=lambda allowed: allowed, runs=None):
@@ -217,12 +206,7 @@ def callers(programs, javas, findings, doctored=lambda allowed: allowed, runs=No
         for stack in whole_or_quick(STACKS, STACKS[:3]):
             out, kept = programs.run(form, java, classes, ["-Xss" + stack, *MODES[mode]], ["Callers", str(overflows)], keep=True)
             allowed = {name: set(names.split()) for name, names in re.findall(r"^callers (\S+): (.*)$", out, re.M)}
-            [recording] = glob.glob(kept + "/*.anrscope")
-            maps = glob.glob(kept + "/methodMapping.txt") or [classes + ".map"]
-            subprocess.run([programs.program, "export", recording, "--method-map", maps[0], "-o", kept + ".json"], check=True, stderr=subprocess.DEVNULL)
-            new, seen = ended_callers(kept + ".json", doctored(allowed))
-            shutil.rmtree(kept)
-            os.remove(kept + ".json")
+            new, seen = programs.traced(kept, classes, lambda trace: ended_callers(trace, doctored(allowed)))
             wrong += new
             calls += seen
             if len(allowed) != 4 or seen < 6 * overflows:
@@ -235,7 +219,7 @@ def callers(programs, javas, findings, doctored=lambda allowed: allowed, runs=No
 
 
 def generated(programs, javas, findings):
-    return brim_methods.compare(programs, javas, findings, MODES, TRACED, each, QUICK)
+    return brim_methods.compare(programs, javas, findings, MODES, TRACED, each, QUICK)[0]
 
 
 def with_calls(programs, name, marker):
@@ -251,23 +235,29 @@ def control(programs, javas, findings):
     version, java = next(pair for pair in javas if pair[0] == "17")
     inserted = HERE + "/src/brim/Inserted.java"
     dive = HERE + "/src/brim/Dive.java"
-    missed = 0
+    missed = []
 
-    def found(part, run):
-        nonlocal missed
+    def found(part, run, *rows):
+        """Each row is a part of the text of a finding that must be among those of `run`."""
         print("control of %s:" % part, flush=True)
         caught = Findings()
         run(caught)
-        if not caught:
-            missed += 1
-            findings.say("the control of %s was not found" % part)
+        missed.extend("%s, %s" % (part, row) for row in rows if not any(row in text for text in caught))
+
+    def methods(control, *ways):
+        found("generated, " + control, lambda caught: brim_methods.compare(programs, [(version, java)], caught, MODES, ["control"], each, True, control), *["%s: " % way for way in ways])
 
     programs.compile("locks", [dive, HERE + "/src/brim/Locks.java"])
-    found("locks", lambda caught: locks(programs, [(version, java)], caught, [dive, inserted, with_calls(programs, "Locks", ".lock();")], ["control"]))
-    found("heap", lambda caught: heap(programs, [(version, java)], caught, [inserted, with_calls(programs, "Heap", "calls++;")], ["control"]))
-    found("callers", lambda caught: callers(programs, None, caught, lambda allowed: {**allowed, "Callers.step": {"Callers.main"}}, [(version, java, "agent", "compiled")]))
-    found("generated", lambda caught: brim_methods.compare(programs, [(version, java)], caught, MODES, ["control"], each, True, inserted))
-    return "4 controls, %d missed" % missed
+    found("locks", lambda caught: locks(programs, [(version, java)], caught, [dive, inserted, with_calls(programs, "Locks", ".lock();")], ["control"]), "interpreted, ", "compiled, ")
+    found("heap", lambda caught: heap(programs, [(version, java)], caught, [inserted, with_calls(programs, "Heap", "calls++;")], ["control"]), "interpreted: ", "compiled: ")
+    found("callers", lambda caught: callers(programs, None, caught, lambda allowed: {**allowed, "Callers.step": {"Callers.main"}}, [(version, java, "agent", "compiled")]), "Callers.step")
+    methods("fails", "interpreted, stack", "compiled, stack", "interpreted, heap", "compiled, heap")
+    # A release overflows in compiled code more often than in the interpreter, and never with a full heap.
+    methods("swallows", "compiled, stack")
+    methods("lies", "interpreted, stack", "compiled, stack")
+    for control in missed:
+        findings.say("the control was not found: " + control)
+    return "6 controls, %d rows missed" % len(missed)
 
 
 PARTS = {"locks": locks, "heap": heap, "generated": generated, "callers": callers, "control": control}

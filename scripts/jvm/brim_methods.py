@@ -1,38 +1,51 @@
-"""Generates methods with each form of inserted call, and compares their outcomes plain and traced (brim.py)."""
-import collections, math, os, random, re, shutil
-from programs import HERE, write
+"""Generates methods with each form of inserted call, and judges what they do near the end of the stack and with a full heap (brim.py).
+
+What the program may do is known from its source. It is compiled once more with a call before and after each of its own calls (`woven`), and these fail at random, many
+thousand times in each method: what comes after what in its log then is all that an error in one of its own calls can lead to. What a run near the end of the stack
+does must be among that, with the recorder and without."""
+import collections, contextlib, os, random, re, subprocess
+from brim_callers import ended_callers
+from programs import HERE, javac, write
 
 SEED = 37
 # Outermost methods, and those in a class. With their helpers, constructors and lambdas they are more than twice as many.
 METHODS, IN_CLASS = 96, 16
 # Classes whose static initializers run near the end of the stack, each in one descent.
 INITIALIZERS = 40
-# Ints in the log for a method.
-ROOM = 256
-RECORDER = "the recorder"
-# What makes methods of the plain program need more stack, as inserted calls do: nothing, calls with so many arguments, and so many frames where a method begins. A method
-# that takes locks, for example, asks for room there, so that it overflows before it holds one.
-ARGUMENTS = 1, 2, 4, 8, 12, 16
-FRAMES = 1, 2, 4, 8, 12, 20, 30
-# How many of the methods of a build.
-SHARES = 0.05, 0.2, 0.5
-# The plain program is compiled in each of these ways. A traced method is longer, so that it is inlined elsewhere, and its calls meet the end of the stack elsewhere.
-PADDED = "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Shared.pad", "-XX:CompileCommand=dontinline,Shared.descend"
-COMPILED = [], ["-XX:-Inline"], ["-XX:TieredStopAtLevel=1"], ["-XX:MaxInlineSize=20", "-XX:FreqInlineSize=80"]
+# Ints in the log for a method, and errors of one that are kept.
+ROOM, ERRORS = 256, 8
+# A traced method is inlined elsewhere, so the plain program is compiled in each of these ways. It only checks what is known from the source.
+COMPILED = [], ["-XX:-Inline"], ["-XX:TieredStopAtLevel=1"]
+# From Java 9 on HotSpot lets a method of the JDK that takes a lock end when the stack overflows in it, and throws at its return: the lock is held, and its caller is on
+# top of the error, as if an inserted call had failed. Not here.
+AT_ONCE = "-XX:+IgnoreUnrecognizedVMOptions", "-XX:StackReservedPages=0"
+TRACES = "-XX:MaxJavaStackTraceDepth=48"
+HEAD = re.compile(r"throws Exception \{$|^static (int \w+\(int a\) )?\{$")
+# What is wrong on purpose in a control: a call that fails behind each lock, an error of a release that is swallowed, a value that is another one.
+CONTROLS = "fails", "swallows", "lies"
 
 RETURNS = {"int": ("v", "v + 1"), "long": ("(int) v", "v + 2L"), "float": ("(int) v", "v + 3f"), "double": ("(int) v", "v + 4d"), "Object": ("v == Shared.REFERENCE ? 5 : 6", "Shared.REFERENCE"),
            "int[]": ("v[0]", "Shared.ARRAY"), "void": (None, None)}
 
 
-class Source:
-    """One build of the methods. `padding` makes their frames larger, as inserted calls do, and `control` adds a call that throws on purpose after each lock is taken."""
+QUEUED = range(1, 9)
+# Without a call: that would need stack where the program may have none.
+KEEP = "if (Shared.errorsAt[%(method)d] < Shared.ERRORS) { Shared.errors[%(method)d * Shared.ERRORS + Shared.errorsAt[%(method)d]++] = %(error)s; }"
+MAY = "Shared.may();"
+TAKES = r"\.(lock|lockInterruptibly|tryLock|acquire\w*|tryAcquire|writeLock|readLock|tryWriteLock|tryReadLock)\("
+GIVES = r"\.unlock\w*\(|\.release\(|isHeldByCurrentThread\("
 
-    def __init__(self, padding=0, control=False):
-        self.random, self.padding, self.control = random.Random(SEED), random.Random(padding) if padding else None, control
-        self.share = SHARES[padding % len(SHARES)]
+
+class Source:
+    """The methods. With `woven` each of their own calls may fail, by the error of this name; with `control` they have something wrong on purpose."""
+
+    def __init__(self, woven=None, control=None):
+        self.random, self.woven, self.control = random.Random(SEED), woven, control
         self.owners = collections.defaultdict(list)
         self.members, self.names, self.number, self.method, self.rare = [], 0, 0, 0, collections.Counter()
         self.monitors = []
+        # The methods in which each method is called, from the outermost on, and the values that may be logged, by method and number.
+        self.chain, self.chains, self.values = [], {}, {}
 
     # What a method uses: each use has an object of its own, created before each descent.
     def slot(self, kind):
@@ -45,17 +58,14 @@ class Source:
 
     def log(self):
         self.number += 1
-        return ["Shared.log[Shared.at++] = %d;" % self.number]
+        return ["Shared.log[Shared.at++] = %d000;" % self.number]
 
-    def value(self, expression):
+    def value(self, expression, *allowed):
         name = self.name("v")
-        return ["int %s = %s;" % (name, expression), "Shared.log[Shared.at++] = %s;" % name]
-
-    def pad(self):
-        if not self.padding or self.padding.random() > self.share:
-            return ""
-        # A compiler drops local variables that nothing reads, and keeps room for the arguments of a call.
-        return self.padding.choice(["Shared.pad(%s);" % ", ".join(["0L"] * self.padding.choice(ARGUMENTS)), "Shared.descend(%d);" % self.padding.choice(FRAMES)])
+        self.number += 1
+        self.values[self.method, self.number] = set(allowed)
+        lie = " + Shared.descent % 7 / 6" if self.control == "lies" else ""
+        return ["int %s = %s%s;" % (name, expression, lie), "Shared.log[Shared.at++] = %d000 + %s;" % (self.number, name)]
 
     def body(self, depth, retried, most=3):
         lines = []
@@ -64,7 +74,11 @@ class Source:
         return lines
 
     def guarded(self, before, inside, after):
-        return [before + (" dev.anrscope.Inserted.call();" if self.control else ""), "try {", *inside, "} finally {", after, *self.log(), "}"]
+        if self.control == "fails":
+            before += " dev.anrscope.Inserted.call();"
+        if self.control == "swallows":
+            after = "try { %s } catch (VirtualMachineError swallowed) {}" % after
+        return [before, "try {", *inside, "} finally {", after, *self.log(), "}"]
 
     def seldom(self, what, most):
         """What waits a millisecond or starts a thread stands in few methods."""
@@ -100,7 +114,7 @@ class Source:
         lock, stamp, form = self.slot("stamped"), self.name("stamp"), self.random.choice(["Write", "Read"])
         # It is not reentrant: what took it and overflowed cannot take it again.
         inside = self.guarded("long %s = %s.try%sLock();" % (stamp, lock, form) if retried else "long %s = %s.%sLock();" % (stamp, lock, form.lower()), self.body(depth, retried),
-                              "if (%s != 0) { %s.unlock%s(%s); }" % (stamp, lock, form, stamp))
+                              "if (%s != 0) {\n%s.unlock%s(%s);\n}" % (stamp, lock, form, stamp))
         return ["{", *inside, "}"]
 
     def monitor(self, depth, retried):
@@ -114,13 +128,14 @@ class Source:
         kind, error = self.random.choice(["StackOverflowError", "VirtualMachineError", "Throwable"]), self.name("e")
         end = ["} finally {", *self.log(), "}"] if self.random.random() < 0.4 else ["}"]
         again = self.random.choice([self.log, self.call_helper])()
-        return ["try {", *self.body(depth, True), "} catch (%s %s) {" % (kind, error), "if (Shared.caught[%d] == null) { Shared.caught[%d] = %s; }" % (self.method, self.method, error),
+        return ["try {", *self.body(depth, True), "} catch (%s %s) {" % (kind, error), KEEP % {"method": self.method, "error": error},
                 *self.log(), *again, *end]
 
     def fails(self, depth, retried):
         """An exception that passes a helper and a finally block."""
         helper = self.name("fail")
-        self.members.append(["static void %s(int a) throws Exception {" % helper + self.pad(), *self.body(min(depth, 1), retried, 2), "throw Shared.FAILURE;", "}"])
+        with self.inside(helper):
+            self.members.append(["static void %s(int a) throws Exception {" % helper, *self.body(min(depth, 1), retried, 2), "throw Shared.FAILURE;", "}"])
         return ["try {", "%s(1);" % helper, "} catch (Shared.Failure expected) {", *self.log(), "} finally {", *self.log(), "}"]
 
     def loop(self, depth, retried):
@@ -137,8 +152,9 @@ class Source:
         form = self.random.choice(["static", "static synchronized", "", "synchronized"])
         parameters, arguments = self.random.choice([("", ""), ("int a", "1"), ("long a, int b", "2L, 3"), ("double a, Object b, float c", "1d, null, 2f")])
         declared = {"int": "int v = 1;", "long": "long v = 2;", "float": "float v = 3;", "double": "double v = 4;"}.get(kind, "")
-        inner = [*self.body(0, True, 2)] if self.random.random() < 0.8 else self.log()
-        method = ["%s %s %s(%s) throws Exception {%s" % (form, kind, name, parameters, declared + self.pad()), *inner, "return %s;" % result if result else "", "}"]
+        with self.inside(name):
+            inner = [*self.body(0, True, 2)] if self.random.random() < 0.8 else self.log()
+        method = ["%s %s %s(%s) throws Exception {" % (form, kind, name, parameters), *([declared] if declared else []), *inner, "return %s;" % result if result else "", "}"]
         if form == "static":
             self.members.append(method)
             call = "%s(%s)" % (name, arguments)
@@ -157,29 +173,30 @@ class Source:
         temporary = self.name("t")
         # The types that can stand beside others on the operand stack do.
         if kind in ("int", "long", "float", "double"):
-            return self.value("(int) (Shared.three + %s * 2 + Shared.ARRAY[0])" % call)
-        return ["%s %s = %s;" % (kind, temporary, call), *self.value(re.sub(r"\bv\b", temporary, shown))]
+            returned = {"int": 2, "long": 4, "float": 6, "double": 8}[kind]
+            return self.value("(int) (Shared.three + %s * 2 + Shared.ARRAY[0])" % call, 3 + returned * 2 + 9)
+        return ["%s %s = %s;" % (kind, temporary, call), *self.value(re.sub(r"\bv\b", temporary, shown), 5 if kind == "Object" else 9)]
 
     def queue(self):
         queue = self.slot("queue")
         call = self.random.choice(["%s.take()", "%s.poll(1, TimeUnit.NANOSECONDS)", "%s.poll()"]) % queue
         if self.random.random() < 0.3:
             return ["%s.put(7);" % queue, *self.log()]
-        return self.value("Shared.ARRAY[0] + (Integer) %s * 3" % call)
+        return self.value("Shared.ARRAY[0] + (Integer) %s * 3" % call, *(9 + element * 3 for element in QUEUED))
 
     def constructor(self):
         """Arguments that wait, a super constructor that logs, and `this(...)`."""
         base, name, lock, queue = self.name("Base"), self.name("Made"), self.slot("lock"), self.slot("queue")
-        self.members.append(["static class %s {" % base, "final int base;", "%s(int a) throws Exception {" % base + self.pad(), *self.body(0, True, 2), "base = a;", "}", "}",
-                             "static final class %s extends %s {" % (name, base), "int more;", "%s(int a, long b) throws Exception {" % name, "super(%s(a));" % ("side" + name), self.pad(),
+        self.members.append(["static class %s {" % base, "final int base;", "%s(int a) throws Exception {" % base, MAY if self.woven else "", *self.body(0, True, 2), "base = a;", "}", "}",
+                             "static final class %s extends %s {" % (name, base), "int more;", "%s(int a, long b) throws Exception {" % name, "super(%s(a));" % ("side" + name),
                              *self.body(1, True, 2), "more = (int) b;", "}", "%s(boolean a, Object b) throws Exception {" % name, "this(a ? 1 : 2, (Integer) b);", *self.log(), "}",
-                             "static int side%s(int a) {" % name + self.pad(), *self.log(), "return a + 1;", "}", "}"])
+                             "static int side%s(int a) {" % name, *self.log(), "return a + 1;", "}", "}"])
         made = self.name("made")
-        return ["try {", "%s %s = new %s(%s.tryLock(), %s.take());" % (name, made, name, lock, queue), *self.value("%s.base + %s.more" % (made, made)),
+        return ["try {", "%s %s = new %s(%s.tryLock(), %s.take());" % (name, made, name, lock, queue), *self.value("%s.base + %s.more" % (made, made), *(base + element for base in (2, 3) for element in QUEUED)),
                 "} finally {", "if (%s.isHeldByCurrentThread()) {" % lock, "%s.unlock();" % lock, "}", "}"]
 
     def waits(self):
-        form = self.random.choice(["park", "join", "latch", "get", "timed get", "offer", "sleep", "wait", "thread"])
+        form = self.random.choice(["park", "join", "timed join", "latch", "timed latch", "get", "timed get", "offer", "timed offer", "sleep", "wait", "thread"])
         if form == "wait" and self.seldom("wait", 3):
             monitor = self.slot("monitor")
             return ["synchronized (%s) {" % monitor, "%s.wait(1);" % monitor, *self.log(), "}"]
@@ -191,17 +208,25 @@ class Source:
         if form == "park" and self.seldom("park", 8):
             return ["LockSupport.parkNanos(1);", *self.log()]
         lines = {"join": "Shared.ENDED.join();", "latch": "Shared.OPEN.await();", "get": "Shared.READY.get();",
-                 "timed get": "Shared.READY.get(1, TimeUnit.NANOSECONDS);", "offer": "%s.offer(3);" % self.slot("queue")}
+                 "timed get": "Shared.READY.get(1, TimeUnit.NANOSECONDS);", "timed join": "Shared.ENDED.join(1);", "timed latch": "Shared.OPEN.await(1, TimeUnit.NANOSECONDS);",
+                 "offer": "%s.offer(3);" % self.slot("queue"), "timed offer": "%s.offer(3, 1, TimeUnit.NANOSECONDS);" % self.slot("queue")}
         return [lines.get(form, "Thread.yield();"), *self.log()]
 
     def tasks(self):
-        body = self.pad() + " " + " ".join(self.log())
+        body = " ".join(self.log())
         return [self.random.choice(["Shared.DIRECT.execute(() -> { %s });", "Shared.DIRECT.submit(() -> { %s });", "Shared.run(() -> { %s });"]) % body, *self.log()]
 
     def future(self):
-        form = self.random.choice(["CompletableFuture.completedFuture(4).thenApply(x -> x + 2).get()", "CompletableFuture.supplyAsync(() -> 5, Shared.DIRECT).join()",
-                                   "Shared.DIRECT.submit(() -> 6).get()"])
-        return self.value(form)
+        form, value = self.random.choice([("CompletableFuture.completedFuture(4).thenApply(x -> x + 2).get()", 6), ("CompletableFuture.supplyAsync(() -> 5, Shared.DIRECT).join()", 5),
+                                          ("Shared.DIRECT.submit(() -> 6).get()", 6)])
+        return self.value(form, value)
+
+    @contextlib.contextmanager
+    def inside(self, name):
+        self.chains[name] = {*self.chain, name}
+        self.chain.append(name)
+        yield
+        self.chain.pop()
 
     def classes(self):
         """The sources by their file's name."""
@@ -211,8 +236,9 @@ class Source:
             text, run = [], []
             for self.method in range(first, first + IN_CLASS):
                 self.number, self.members = 0, []
-                body = self.body(2, False, 3)
-                text += ["static void m%d() throws Exception {%s" % (self.method, self.pad()), *body, *self.log(), "}"]
+                with self.inside("m%d" % self.method):
+                    body = self.body(2, False, 3)
+                text += ["static void m%d() throws Exception {" % self.method, *body, *self.log(), "}"]
                 for member in self.members:
                     text += member
                 run += ["Shared.at = %d;" % (self.method * ROOM), "try {", "m%d();" % self.method, "Shared.thrown[%d] = null;" % self.method, "} catch (Throwable thrown) {",
@@ -222,10 +248,31 @@ class Source:
         self.method = METHODS
         for at in range(INITIALIZERS):
             self.number = 0
-            files["Initialized%d" % at] = heads + "final class Initialized%d {\nstatic int value;\nstatic {\n%s\n}\n}\n" % (
-                at, "\n".join([*self.log(), "Shared.initializing.lock();", "try {", *self.log(), "value = Shared.at;", "} finally {", "Shared.initializing.unlock();", "}", *self.log()]))
+            # A class is initialized once in a run, a woven one as often as its method is called.
+            head = "static void run() throws Exception {" if self.woven else "static {"
+            files["Initialized%d" % at] = heads + "final class Initialized%d {\nstatic int value;\n%s\n%s\n}\n}\n" % (
+                at, head, "\n".join([*self.log(), "Shared.initializing.lock();", "try {", *self.log(), "value = Shared.at;", "} finally {", "Shared.initializing.unlock();", "}", *self.log()]))
+        if self.woven:
+            files = {name: "\n".join(self.weave(line) for line in text.split("\n")) for name, text in files.items()}
         files["Shared"] = heads + self.shared()
         return files
+
+    def weave(self, line):
+        """A line whose calls may fail. An own method may fail where it is entered, but not when it has ended; with a full heap neither."""
+        if not re.search(r"\w\(", line) or re.match(r"import |final class|static |.* throws Exception \{", line):
+            return line
+        if re.search(r"Thread\.sleep|\.wait\(1\)|Thread thread|thread\d+\.", line):
+            return MAY + " " + MAY
+        is_own = re.search(r"\b(help|fail)\d+\(|^m\d+\(", line)
+        # What is given to an executor or a future fails there.
+        line = re.sub(r"\(\) -> \{ ", "() -> { " + MAY + " ", line)
+        line = re.sub(r"(\(\)|x) -> (\d|x \+ 2)", r"\1 -> Shared.might() ? \2 : 0", line)
+        before = "" if is_own and self.woven == "OutOfMemoryError" else MAY + " "
+        if line.startswith("if ("):
+            return before + re.sub(r"\) \{$", " & Shared.might()) {", line)
+        if line.startswith(("super(", "this(")):
+            return line
+        return before + line + ("" if is_own or " new Made" in line else " " + MAY)
 
     def shared(self):
         kinds = {"lock": "ReentrantLock", "semaphore": "Semaphore", "readWrite": "ReentrantReadWriteLock", "stamped": "StampedLock", "monitor": "Object", "queue": "BlockingQueue<Object>",
@@ -242,6 +289,7 @@ class Source:
                          for kind, test in is_held.items())
         held_classes = "\n".join("if (method == %d && Thread.holdsLock(Group%d.%s.class)) { text.append(\" %s\"); }" % (method, method // IN_CLASS, holder, holder)
                                  for method, holder in self.monitors)
+        keep = KEEP % {"method": METHODS, "error": "error"}
         chunks = [instances.splitlines()[at:at + 200] for at in range(0, len(self.instances), 200)]
         return """final class Shared {
 static final class Failure extends Exception { Failure() { super("expected", null, false, false); } }
@@ -261,7 +309,7 @@ static final class Direct extends AbstractExecutorService {
     public boolean awaitTermination(long time, TimeUnit unit) { return true; }
 }
 static final Direct DIRECT = new Direct();
-static final int COUNT = %(count)d, ROOM = %(room)d;
+static final int COUNT = %(count)d, ROOM = %(room)d, ERRORS = %(errors)d;
 static final int[] log = new int[COUNT * ROOM];
 static int at;
 /** Stands on the operand stack below a call. */
@@ -269,14 +317,25 @@ static int three = 3;
 static int descent;
 static final int[] end = new int[COUNT];
 static final Throwable[] thrown = new Throwable[COUNT];
-static final Throwable[] caught = new Throwable[COUNT];
+/** The errors that a method caught. */
+static final Throwable[] errors = new Throwable[COUNT * ERRORS];
+static final int[] errorsAt = new int[COUNT];
+/** How often of 1024 times an own call fails. */
+static int odds;
+static int random = 1;
+static final Error FAILING = new %(failing)s();
+static void may() {
+    random ^= random << 13;
+    random ^= random >>> 17;
+    random ^= random << 5;
+    if ((random & 1023) < odds) { throw FAILING; }
+}
+static boolean might() { may(); return true; }
 static ReentrantLock initializing;
 static final Condition[] condition = new Condition[%(locks)d];
 %(fields)s
 %(owners)s
 static void nothing() {}
-%(pads)s
-static void descend(int frames) { if (frames > 1) { descend(frames - 1); } }
 static void run(Runnable task) { task.run(); }
 static void load() throws Exception {
     ENDED.start();
@@ -289,10 +348,11 @@ static void fresh(int number) {
     initializing = new ReentrantLock();
     java.util.Arrays.fill(end, -1);
     java.util.Arrays.fill(thrown, null);
-    java.util.Arrays.fill(caught, null);
+    java.util.Arrays.fill(errors, null);
+    java.util.Arrays.fill(errorsAt, 0);
 %(fresh)s
     for (int i = 0; i < condition.length; i++) { condition[i] = lock[i].newCondition(); }
-    for (int i = 0; i < queue.length; i++) { queue[i] = new ArrayBlockingQueue<Object>(16, false, java.util.Arrays.asList(1, 2, 3, 4, 5, 6, 7, 8)); }
+    for (int i = 0; i < queue.length; i++) { queue[i] = new ArrayBlockingQueue<Object>(16, false, java.util.Arrays.asList(%(queued)s)); }
 %(instances)s
 }
 %(makers)s
@@ -315,7 +375,7 @@ static void initialize() {
 }
 static void all() {
 %(groups)s
-    try { initialize(); } catch (Throwable tooDeep) { caught[COUNT - 1] = null; }
+    try { initialize(); } catch (Throwable error) { %(keep)s }
     if (end[COUNT - 1] < 0) { end[COUNT - 1] = descent < 0 || descent >= %(initializers)d ? (COUNT - 1) * ROOM : -1; }
 }
 static void allOfThem() {
@@ -323,95 +383,119 @@ static void allOfThem() {
 }
 }
 """ % {"count": METHODS + 1, "room": ROOM, "locks": len(self.owners["lock"]), "fields": fields, "owners": owners, "fresh": fresh, "initializers": INITIALIZERS,
-       "instances": "\n".join("make%d();" % at for at in range(len(chunks))), "pads": "\n".join("static void pad(%s) {}" % ", ".join("long p%d" % at for at in range(size)) for size in ARGUMENTS), "makers": "\n".join("static void make%d() {\n%s\n}" % (at, "\n".join(chunk)) for at, chunk in enumerate(chunks)),
-       "held": held, "held_classes": held_classes, "cases": "\n".join("case %d: Initialized%d.value++; break;" % (at, at) for at in range(INITIALIZERS)),
-       "groups": "\n".join("try { Group%d.run(); } catch (Throwable tooDeep) { thrown[%d] = null; }" % (group, group * IN_CLASS) for group in range(groups))}
+       "instances": "\n".join("make%d();" % at for at in range(len(chunks))), "errors": ERRORS, "failing": self.woven or "StackOverflowError", "queued": ", ".join(map(str, QUEUED)), "keep": keep,
+       "makers": "\n".join("static void make%d() {\n%s\n}" % (at, "\n".join(chunk)) for at, chunk in enumerate(chunks)),
+       "held": held, "held_classes": held_classes, "cases": "\n".join("case %d: %s; break;" % (at, ("%s Initialized%d.run()" % (MAY, at) if self.woven else "Initialized%d.value++" % at)) for at in range(INITIALIZERS)),
+       "groups": "\n".join("try { Group%d.run(); } catch (Throwable error) { %s }" % (group, keep) for group in range(groups))}
 
 
-def sources(directory, **how):
-    """Writes a build's sources, and returns their names and the number of methods in them."""
-    files = Source(**how).classes()
-    methods = sum(len(re.findall(r"throws Exception \{|static \{|\(\) -> \{", text)) for text in files.values())
-    return [write("%s/%s.java" % (directory, name), text) for name, text in files.items()] + [HERE + "/src/brim/Dive.java", HERE + "/src/brim/Methods.java"], methods
+def begins(lines):
+    """The numbers of the lines with the first code of each method."""
+    for at, line in enumerate(lines):
+        if HEAD.search(line):
+            yield next(number for number, text in enumerate(lines[at + 1:], at + 2) if text not in ("", "{", "try {"))
 
 
-def steps(outcome):
-    """What a method does in an outcome: the step after each that it logs, the error that leaves it, and the kind of each lock that it leaves held."""
-    method, log, thrown, held, error = re.fullmatch(r"(\d+): log([ \d-]*); threw (\S+?)(?:; holds((?: \w+)+))?(?:[,;] (error from .*))?", outcome).groups()
-    log = ["its start", *log.split(), "nothing more" if thrown == "nothing" else thrown]
-    yield from ("%s: %s after %s" % (method, after, before) for before, after in zip(log, log[1:]))
-    yield from ("holds a %s after an %s" % (re.sub(r"\d+$", "", lock), re.sub(r"line \d+", "the program", error)) for lock in (held or "").split())
-    if error and not held:
-        yield "%s: %s" % (method, error)
+class Methods:
+    """The compiled methods, and what is known of them."""
+
+    def __init__(self, programs, control, quick):
+        self.programs, self.source = programs, Source(control=control)
+        self.files = self.source.classes()
+        self.lines = {name + ".java": text.split("\n") for name, text in self.files.items()}
+        self.begins = {"%s:%d" % (file, line) for file, lines in self.lines.items() for line in begins(lines)}
+        self.count = sum(len(re.findall(r"throws Exception \{|static \{|\(\) -> \{", text)) for text in self.files.values())
+        self.name = "methods" + ("-" + control if control else "")
+        more = [HERE + "/src/brim/Inserted.java"] if control == "fails" else []
+        self.classes = programs.compile(self.name, self.written(self.name, self.files) + more, programs.RULES + "exclude class Methods\n")
+        self.after = {way: self.model(error, quick) for way, error in (("stack", "StackOverflowError"), ("heap", "OutOfMemoryError"))}
+
+    def written(self, directory, files):
+        return [write("%s/%s-source/%s.java" % (self.programs.work, directory, name), text) for name, text in files.items()] + [HERE + "/src/brim/Dive.java", HERE + "/src/brim/Methods.java"]
+
+    def model(self, error, quick):
+        """What comes after what in the log of each method, if its own calls fail by this error."""
+        out = self.programs.work + "/methods-woven-" + error
+        if not os.path.exists(out):
+            javac(out, self.written("methods-woven-" + error, Source(woven=error).classes()))
+        rounds = "4000" if quick else "40000"
+        text = subprocess.run(["java", "-XX:+UseSerialGC", "-cp", out, "Methods", "model", rounds, "1"], check=True, capture_output=True, text=True).stdout
+        return set(re.findall(r"^step \d+ (\d+ \S+ \S+)", text, re.M))
+
+    def excuses(self, origin):
+        """Whether an error from here can leave a lock held in the plain program: its own code overflowed in the JDK's lock, or where it gives the lock back."""
+        above, text = self.line(origin)
+        return above in ("jdk", "own") and bool(re.search(GIVES, text) or above == "jdk" and re.search(TAKES, text))
+
+    def is_room(self, origin):
+        """Whether an error comes from the room that a method asks for where it begins, which is as if its frame were larger: none of its code has run."""
+        above, place = self.line(origin)[0], origin.partition(":")[2]
+        return set(above.split("<")) <= {"wb", "leaveRoom"} and place in self.begins
+
+    def line(self, origin):
+        """What is above the program in an error from here, and the text of the line."""
+        above, _, place = origin.partition(":")
+        file, _, line = place.partition(":")
+        return above, self.lines[file][int(line) - 1] if file in self.lines else ""
+
+    def faults(self, out, way):
+        """What a run does that the program cannot do by itself."""
+        for line in out.splitlines():
+            words, _, example = line.partition("\t")
+            kind, *words = words.split(" ")
+            times, method = words[0], words[1] if len(words) > 1 else ""
+            if kind == "step" and " ".join(words[1:]) not in self.after[way]:
+                yield "%s times method %s goes from %s to %s:%s" % (times, *words[1:], example)
+            elif kind == "value" and int(words[3]) not in self.source.values.get((int(method), int(words[2])), ()):
+                yield "%s times method %s logs %s at %s" % (times, method, words[3], words[2])
+            elif kind == "error" and self.line(words[3])[0] not in ("own", "jdk", "untraced") and not self.is_room(words[3]):
+                yield "%s times method %s sees a %s from %s" % (times, method, *words[2:])
+            elif kind == "held":
+                locks, origins = " ".join(words[2:]).split(";")
+                if way == "heap" or re.search(r"monitor|instance|Holder", locks) or not any(map(self.excuses, origins.split())):
+                    yield "%s times method %s holds %s after errors from %s" % (times, method, locks, origins or "nowhere")
+            elif kind == "missing" and way == "heap":
+                yield "%s times method %s did not run" % (times, method)
+            elif kind.isupper():
+                yield line
 
 
-def steps_of(out, examples):
-    """How often each step came; `examples` gets an outcome that has it, rather one whose error passes the recorder."""
-    found = collections.Counter()
-    for times, outcome, origin in re.findall(r"^outcome (\d+) (.*)\t(.*)$", out, re.M):
-        for step in steps(outcome) if outcome[0].isdigit() else [outcome]:
-            found[step] += int(times)
-            if examples.get(step, ("", ""))[1] != RECORDER:
-                examples[step] = outcome[-300:], origin
-    return found
+def own_name(name):
+    """The name of a method of which there is one, by its call in a trace."""
+    found = re.search(r"\.((?:m|help|fail)\d+)$", name)
+    return found.group(1) if found else None
 
 
-def compare(programs, javas, findings, modes, forms, each, quick, *control):
-    """Two runs seldom have the same outcome where a method catches one overflow after another, so they are compared step by step: whether the plain program, too, goes
-    from here to there, or leaves such a lock held. A value that a method logs is a step as well.
+def compare(programs, javas, findings, modes, forms, each, quick, control=None):
+    """Runs the methods, plain and in these forms, and returns the rows with a finding. The plain program has none: what it does shows that all is known."""
+    methods = Methods(programs, control, quick)
+    amounts = {"stack": ("1", "100") if quick else ("4", "500"), "heap": ("10", "100") if quick else ("24", "500")}
+    options = {"stack": [TRACES, *AT_ONCE], "heap": ["-Xmx32m", "-XX:+UseSerialGC"]}
+    runs = [(version, java, form, mode, way, compiled) for version, java in javas for way in options for form in ([] if control else ["plain"]) + list(forms) for mode in modes
+            for compiled in (COMPILED if form == "plain" and mode == "compiled" else COMPILED[:1])]
 
-    Each run has some steps that no other has, since where an overflow meets a call depends on the size of every frame. So a traced run has a finding if a step of its own
-    follows an error that passes the recorder, or if it has more steps of its own than every plain run has beside all other plain ones, by three standard deviations."""
-    variants, more = (3, 3) if quick else (6, 8)
-    mixes, rounds, warm_up = ("2", "2", "100") if quick else ("4", "6", "500")
-    builds, examples = {}, {}
+    def run(version, java, form, mode, way, compiled):
+        amount, warm_up = amounts[way]
+        is_traced = form in ("agent", "instrument")
+        out = programs.run("plain" if form == "control" else form, java, methods.classes, [*options[way], *modes[mode], *compiled],
+                           ["Methods", way, amount, "0" if mode == "interpreted" else warm_up, "11"], keep=is_traced)
+        faults, calls = [], 0
+        if is_traced:
+            out, kept = out
+            wrong, calls = programs.traced(kept, methods.classes, lambda trace: ended_callers(trace, methods.source.chains, own_name))
+            faults = ["%d times the trace has %s below %s" % (times, *names) for names, times in wrong.items()] + ([] if calls > 1000 else ["the trace has %d calls" % calls])
+        steps = re.findall(r"^step (\d+) \S+ \S+ (\S+)", out, re.M)
+        faults += methods.faults(out, way) if steps else [out[-600:]]
+        return sum(int(times) for times, _ in steps), sum(int(times) for times, after in steps if "Error" in after), calls, faults
 
-    def build(padding):
-        if padding not in builds:
-            builds[padding] = programs.compile("methods-%d" % padding, sources("%s/methods-%d" % (programs.work, padding), padding=padding)[0])
-        return builds[padding]
-
-    first, methods = sources(programs.work + "/methods-c", control=bool(control))
-    changed = programs.compile("methods-control", first + list(control))
-    ways = {"stack": (mixes, ["-XX:MaxJavaStackTraceDepth=48"]), "heap": (rounds, ["-Xmx32m", "-XX:+UseSerialGC"])}
-
-    def run(java, form, mode, way, classes, seed=11, compiled=0):
-        amount, options = ways[way]
-        more = COMPILED[compiled % len(COMPILED)] if mode == "compiled" else []
-        out = programs.run("plain" if form == "control" else form, java, classes, [*options, *modes[mode], *more, *PADDED],
-                           ["Methods", way, amount, "0" if mode == "interpreted" else warm_up, str(seed)])
-        found = steps_of(out, {} if form == "plain" else examples)
-        if not found or "NOT ALL METHODS" in out or "HANGS" in out or "ENDED WITH" in out:
-            findings.say("Methods with %s, %s, %s, %s: %s" % (java[0], form, mode, way, out[-600:]))
-        return found
-
-    total = 0
-    for version, java in javas:
-        for way in ways:
-            examples.clear()
-            plain_runs = [(java, "plain", mode, way, build(padding), 11, padding) for mode in modes for padding in range(variants if way == "stack" else 2)]
-            traced_runs = [(java, form, mode, way, changed) for form in forms for mode in modes]
-            results = each([lambda r=r: run(*r) for r in plain_runs + traced_runs])
-            plain = [(mode, found) for (_, _, mode, *_), found in zip(plain_runs, results)]
-            traced = dict(zip([(form, mode) for _, form, mode, _, _ in traced_runs], results[len(plain_runs):]))
-            for extra in range(more):
-                if set().union(*traced.values()) <= set().union(*(found for _, found in plain)):
-                    break
-                classes = build(variants + extra)
-                plain += zip(modes, each([lambda mode=mode: run(java, "plain", mode, way, classes, 100 + extra, extra) for mode in modes]))
-            known = sum((found for _, found in plain), collections.Counter())
-            # Steps of one plain run alone.
-            runs_with = collections.Counter(step for _, found in plain for step in found)
-            chance = {mode: max(sum(runs_with[step] == 1 for step in found) for of, found in plain if of == mode) for mode in modes}
-            for (form, mode), found in traced.items():
-                new = collections.Counter({step: times for step, times in found.items() if step not in known})
-                total += sum(found.values())
-                recorders = sum(examples[step][1] == RECORDER for step in new)
-                print("| generated | %s | %s | %s | %s | %d steps | %d different, plain %d | %d of its own, %d of them through the recorder, a plain run up to %d |"
-                      % (version, form, mode, way, sum(found.values()), len(found), len(known), len(new), recorders, chance[mode]), flush=True)
-                if recorders or len(new) > chance[mode] + 3 * math.sqrt(chance[mode] + 1):
-                    shown = sorted(new.items(), key=lambda pair: (examples[pair[0]][1] != RECORDER, -pair[1]))[:6]
-                    findings.say("Java %s, %s, %s, %s: %d steps of its own, such as\n%s"
-                                 % (version, form, mode, way, len(new), "\n".join("        %d times %s (%s; first error from %s)" % (times, step, *examples[step]) for step, times in shown)))
-    return "%d steps of %d generated methods" % (total, methods)
-
+    total, rows = 0, set()
+    for (version, _, form, mode, way, compiled), (steps, errors, calls, faults) in zip(runs, each([lambda r=r: run(*r) for r in runs])):
+        print("| generated | %s | %s | %s | %s | %d steps | %d errors left a method | %d calls in the trace | %d that the program cannot do |"
+              % (version, form, " ".join([mode, *compiled]), way, steps, errors, calls, len(faults)), flush=True)
+        total += steps
+        if not errors:
+            faults.append("no error left a method")
+        if faults:
+            rows.add((mode, way))
+            findings.say("Java %s, %s, %s, %s: %d faults, such as\n%s" % (version, form, mode, way, len(faults), "\n".join("        " + fault for fault in faults[:12])))
+    return "%d steps of %d generated methods" % (total, methods.count), rows

@@ -3,14 +3,20 @@ import java.util.TreeMap;
 import java.util.Random;
 
 /**
- * Runs the generated methods near the end of the stack ({@code Methods stack MIXES WARM-UP SEED}) or with a full heap ({@code Methods heap ROUNDS WARM-UP SEED}), and
- * prints each different outcome of each of them with its number: what the method logged, the error that left it, the locks that it left held, and after a tab
- * where the first error came from, which does not count.
+ * Runs the generated methods near the end of the stack ({@code Methods stack MIXES WARM-UP SEED}) or with a full heap ({@code Methods heap ROUNDS WARM-UP}), or
+ * lets their calls fail one by one ({@code Methods model ROUNDS SEED}). Prints what they did, each different thing once with its number:
+ *
+ * <pre>
+ * step TIMES METHOD BEFORE AFTER    what came after what in its log: start, a number, end, the class of the error that left it; behind a tab an example
+ * value TIMES METHOD NUMBER VALUE   what it logged there
+ * error TIMES METHOD CLASS ORIGIN   an error that it caught, or that left it
+ * held TIMES METHOD LOCK... ; ORIGIN...   the locks that it left held, and where the errors came from that it saw
+ * missing TIMES METHOD              it did not run
+ * </pre>
  */
 public final class Methods {
-    private static final Map<String, Integer> outcomes = new TreeMap<>();
-    /** Where the error of an outcome came from, once. */
-    private static final Map<String, String> origins = new TreeMap<>();
+    private static final Map<String, Integer> seen = new TreeMap<>();
+    private static final Map<String, String> examples = new TreeMap<>();
     private static volatile boolean filling;
     private static volatile int full;
     private static volatile boolean died;
@@ -20,69 +26,119 @@ public final class Methods {
     }
 
     /**
-     * The origin of an error: the recorder, the room that a method asks for where it begins, which is as if its frame were larger, the JDK, or the line of the program
-     * that has it on top.
+     * The origin of an error: the line of the program that is on top but for the JDK and the recorder, and these. HotSpot gives few errors of a full heap a trace.
      */
     private static String origin(Throwable error) {
-        if (error == null) {
-            return "none";
-        }
         StackTraceElement[] trace = error.getStackTrace();
+        StringBuilder recorder = new StringBuilder();
         for (StackTraceElement frame : trace) {
             if (frame.getClassName().startsWith("dev.anrscope.")) {
-                return frame.getMethodName().equals("leaveRoom") ? "the room" : "the recorder";
-            }
-            if (!ofTheJdk(frame.getClassName())) {
-                return frame == trace[0] ? "line " + frame.getLineNumber() : "the JDK";
+                recorder.append(recorder.length() == 0 ? "" : "<").append(frame.getMethodName());
+            } else if (!ofTheJdk(frame.getClassName())) {
+                String above = recorder.length() > 0 ? recorder.toString() : frame == trace[0] ? "own" : "jdk";
+                return above + ":" + frame.getFileName() + ":" + frame.getLineNumber();
             }
         }
-        return "the JDK";
+        return recorder.length() > 0 ? recorder + "::" : "untraced";
     }
 
-    /** Adds the outcomes of a descent; true if every method ran to its end. */
+    private static void saw(String what) {
+        seen.merge(what, 1, Integer::sum);
+    }
+
+    /** Adds what the methods did in a descent; true if each ran to its end without an error. */
     private static boolean collect() {
         boolean whole = true;
         for (int method = 0; method < Shared.COUNT; method++) {
-            int end = Shared.end[method];
-            if (end < 0) {
+            Throwable thrown = Shared.thrown[method];
+            StringBuilder origins = new StringBuilder();
+            for (int at = 0; at < Shared.errorsAt[method]; at++) {
+                Throwable error = Shared.errors[method * Shared.ERRORS + at];
+                origins.append(' ').append(origin(error));
+                saw("error " + method + " " + error.getClass().getName() + " " + origin(error));
+            }
+            if (thrown != null) {
+                origins.append(' ').append(origin(thrown));
+                saw("error " + method + " " + thrown.getClass().getName() + " " + origin(thrown));
+            }
+            whole &= origins.length() == 0;
+            if (Shared.end[method] < 0) {
                 whole = false;
+                saw("missing " + method);
                 continue;
             }
-            StringBuilder text = new StringBuilder();
-            text.append(method).append(": log");
-            for (int at = method * Shared.ROOM; at < end; at++) {
-                text.append(' ').append(Shared.log[at]);
+            String before = "start";
+            StringBuilder log = new StringBuilder();
+            for (int at = method * Shared.ROOM; at < Shared.end[method]; at++) {
+                String number = String.valueOf(Shared.log[at] / 1000);
+                log.append(' ').append(Shared.log[at]);
+                step(method, before, number, log);
+                if (Shared.log[at] % 1000 != 0) {
+                    saw("value " + method + " " + number + " " + Shared.log[at] % 1000);
+                }
+                before = number;
             }
-            Throwable thrown = Shared.thrown[method];
-            Throwable first = Shared.caught[method] != null ? Shared.caught[method] : thrown;
-            text.append("; threw ").append(thrown == null ? "nothing" : thrown.getClass().getName());
+            step(method, before, thrown == null ? "end" : thrown.getClass().getName(), log.append(';').append(origins));
             String held = Shared.held(method);
             if (!held.isEmpty()) {
-                text.append("; holds").append(held).append(", error from ").append(origin(first));
-            } else if (first instanceof OutOfMemoryError && origin(first).equals("the recorder")) {
-                text.append("; error from the recorder");
+                saw("held " + method + held + " ;" + origins);
             }
-            outcomes.merge(text.toString(), 1, Integer::sum);
-            origins.merge(text.toString(), origin(first), (old, now) -> old.equals("the recorder") ? old : now);
-            whole &= thrown == null && first == null;
         }
         return whole;
     }
 
-    private static void stack(int mixes, int seed, int step) {
+    private static void step(int method, String before, String after, StringBuilder example) {
+        String step = "step " + method + " " + before + " " + after;
+        saw(step);
+        if (!examples.containsKey(step)) {
+            examples.put(step, example.toString());
+        }
+    }
+
+    private static void model(int rounds, int seed) {
+        Shared.random = seed;
+        for (int round = 0; round < rounds; round++) {
+            Shared.fresh(round);
+            Shared.odds = new int[] {20, 60, 200, 500}[round & 3];
+            Shared.all();
+            Shared.odds = 0;
+            collect();
+        }
+    }
+
+    /** Runs the methods below so many frames; true if one of them ran. */
+    private static boolean descend(int depth, int mix, int number) {
+        Shared.fresh(number);
+        try {
+            Dive.to(depth, mix, Shared::all);
+        } catch (Throwable tooDeep) {
+            // Methods that did not run have no outcome.
+        }
+        for (int end : Shared.end) {
+            if (end >= 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static void stack(int mixes, int seed) {
         Random random = new Random(seed);
         int descents = 0;
         for (int i = 0; i < mixes; i++) {
             int mix = random.nextInt();
-            int brim = Dive.brim(mix, Shared::nothing);
+            int depth = Dive.brim(mix, Shared::nothing);
+            // The JVM may have compiled the descent since, to smaller frames: up to where no method runs.
+            while (descend(depth, mix, descents++)) {
+                depth += 16;
+            }
             int quiet = 0;
-            for (int depth = brim; depth > brim - 250 && quiet < 3; depth -= 1 + random.nextInt(step)) {
-                Shared.fresh(descents++);
-                try {
-                    Dive.to(depth, mix, Shared::all);
-                } catch (Throwable tooDeep) {
-                    // Methods that did not run have no outcome.
+            for (int last = depth - 3000; quiet < 3; depth--) {
+                if (depth < last) {
+                    System.out.println("STILL AN OVERFLOW FAR FROM THE END");
+                    return;
                 }
+                descend(depth, mix, descents++);
                 quiet = collect() ? quiet + 1 : 0;
             }
         }
@@ -140,7 +196,7 @@ public final class Methods {
                 try {
                     collect();
                     if (died) {
-                        outcomes.merge("the thread died before its first method", 1, Integer::sum);
+                        saw("missing all");
                     }
                     printed = true;
                 } catch (OutOfMemoryError error) {
@@ -152,25 +208,31 @@ public final class Methods {
 
     public static void main(String[] arguments) throws Exception {
         int amount = Integer.parseInt(arguments[1]);
-        int warmUp = Integer.parseInt(arguments[2]);
-        int seed = Integer.parseInt(arguments[3]);
+        int last = Integer.parseInt(arguments[2]);
         Shared.load();
-        Dive.warmUp(warmUp * 20);
-        // All that the JDK loads on the way is loaded before the first overflow.
-        for (int i = 0; i < Math.max(3, warmUp); i++) {
-            Shared.fresh(-1);
-            Shared.all();
-            if (i == 0 && !collect()) {
-                System.out.println("NOT ALL METHODS END BY THEMSELVES");
+        if (arguments[0].equals("model")) {
+            model(amount, last);
+        } else {
+            Dive.warmUp(last * 20);
+            // All that the JDK loads on the way is loaded before the first overflow.
+            for (int i = 0; i < Math.max(3, last); i++) {
+                Shared.fresh(-1);
+                Shared.all();
+                if (i == 0 && !collect()) {
+                    System.out.println("NOT ALL METHODS END BY THEMSELVES");
+                }
+            }
+            if (arguments[0].equals("heap")) {
+                heap(amount);
+            } else {
+                Thread thread = new Thread(null, () -> stack(amount, Integer.parseInt(arguments[3])), "brim", 320 * 1024);
+                thread.start();
+                thread.join();
             }
         }
-        if (arguments[0].equals("heap")) {
-            heap(amount);
-        } else {
-            Thread thread = new Thread(null, () -> stack(amount, seed, warmUp > 0 ? 8 : 1), "brim", 320 * 1024);
-            thread.start();
-            thread.join();
-        }
-        outcomes.forEach((outcome, times) -> System.out.println("outcome " + times + " " + outcome + "\t" + origins.get(outcome)));
+        seen.forEach((what, times) -> {
+            String[] words = what.split(" ", 2);
+            System.out.println(words[0] + " " + times + " " + words[1] + (examples.containsKey(what) ? "\t" + examples.get(what) : ""));
+        });
     }
 }
