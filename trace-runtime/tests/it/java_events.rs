@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use trace_format::event::Change;
+use trace_format::event::{Change, LostEnd};
 use trace_format::{Event, Item, Recording, Thread};
 
 /// Every call is recorded, and no method is switched off.
@@ -144,6 +144,25 @@ fn what_is_ready_at_once_is_no_wait() {
         ids(events(&recording, &recording.threads()[0])),
         plain.chain(waiting).chain(nested).collect::<Vec<_>>()
     );
+}
+
+#[test]
+fn every_lost_end_is_recorded_before_the_next_event_and_of_many_that_there_are_others() {
+    let lost = |number: u32| {
+        let directory = directory(&format!("lost-{number}"), "Lost");
+        java(&directory, &ALL, &["Lost", &number.to_string()]);
+        let recording = recording(&directory);
+        events(&recording, &recording.threads()[0]).into_iter().map(|(_, event)| event).collect::<Vec<_>>()
+    };
+    let all = |ends: Vec<LostEnd>| -> Vec<Event> {
+        let begun = [Event::Enter(1), Event::Enter(2)];
+        let after = [Event::Enter(3), Event::Exit(3), Event::Exit(1)];
+        begun.into_iter().chain(ends.into_iter().map(Event::LostEnd)).chain(after).collect()
+    };
+    assert_eq!(lost(1), all(vec![LostEnd::Exit(2)]));
+    assert_eq!(lost(3), all([2, 10, 11].map(LostEnd::Exit).to_vec()));
+    let many = lost(40);
+    assert!(many.contains(&Event::LostEnd(LostEnd::Any)), "{many:?}");
 }
 
 #[test]
