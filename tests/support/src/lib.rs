@@ -8,6 +8,12 @@
 //! binaries, unwinding                    native programs, and captures of their stacks
 //! ```
 #![allow(missing_docs, reason = "the names say what they are; what is not evident has a comment")]
+#![allow(
+    clippy::len_without_is_empty,
+    clippy::new_without_default,
+    clippy::should_implement_trait,
+    reason = "no library for others: it has what tests use"
+)]
 
 use std::path::{Path, PathBuf};
 
