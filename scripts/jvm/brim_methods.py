@@ -22,7 +22,7 @@ AT_ONCE = "-XX:+IgnoreUnrecognizedVMOptions", "-XX:StackReservedPages=0"
 TRACES = "-XX:MaxJavaStackTraceDepth=48"
 HEAD = re.compile(r"throws Exception \{$|^static (int \w+\(int a\) )?\{$")
 # What is wrong on purpose in a control: a call that fails behind each lock, an error of a release that is swallowed, a value that is another one.
-CONTROLS = "fails", "swallows", "lies"
+CONTROLS = "fails", "swallows", "alters"
 
 RETURNS = {"int": ("v", "v + 1"), "long": ("(int) v", "v + 2L"), "float": ("(int) v", "v + 3f"), "double": ("(int) v", "v + 4d"), "Object": ("v == Shared.REFERENCE ? 5 : 6", "Shared.REFERENCE"),
            "int[]": ("v[0]", "Shared.ARRAY"), "void": (None, None)}
@@ -64,8 +64,8 @@ class Source:
         name = self.name("v")
         self.number += 1
         self.values[self.method, self.number] = set(allowed)
-        lie = " + Shared.descent % 7 / 6" if self.control == "lies" else ""
-        return ["int %s = %s%s;" % (name, expression, lie), "Shared.log[Shared.at++] = %d000 + %s;" % (self.number, name)]
+        altered = " + Shared.descent % 7 / 6" if self.control == "alters" else ""
+        return ["int %s = %s%s;" % (name, expression, altered), "Shared.log[Shared.at++] = %d000 + %s;" % (self.number, name)]
 
     def body(self, depth, retried, most=3):
         lines = []

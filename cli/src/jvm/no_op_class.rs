@@ -20,7 +20,7 @@ const METHODS: [(&str, &str, u16); 8] = [
 const FIELDS: [(&str, &str); 2] = [("lost", "I"), ("LOST_ENDS", "[I")];
 
 /// The length of the array.
-const KEPT: u8 = 16;
+const LOST_ENDS_LENGTH: u8 = 16;
 
 /// Version of the class file: that of Java 5, which every JVM loads without stack maps.
 const VERSION: u16 = 49;
@@ -53,7 +53,7 @@ pub(crate) fn class_file() -> Vec<u8> {
     // One word of the stack, no variables, eight bytes of code: bipush 16, newarray int, putstatic, return.
     let [high, low] = ends.to_be_bytes();
     put(&mut out, &[STATIC, initializer.0, initializer.1, 1, code, 0, 20, 1, 0, 0, 8]);
-    out.extend_from_slice(&[0x10, KEPT, 0xbc, 10, 0xb3, high, low, 0xb1, 0, 0, 0, 0]);
+    out.extend_from_slice(&[0x10, LOST_ENDS_LENGTH, 0xbc, 10, 0xb3, high, low, 0xb1, 0, 0, 0, 0]);
     for (name, descriptor, words) in methods {
         // One attribute, Code, of 13 bytes: no stack, the arguments, one byte of code...
         put(&mut out, &[PUBLIC_STATIC, name, descriptor, 1, code, 0, 13, 0, words, 0, 1]);
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(counted, methods);
     }
 
-    /// A handler stores there where a call has overflowed the stack: without the fields the program would get an error of ours.
+    /// A handler stores there where a call has overflowed the stack: without the fields the program would get an error that is not its own.
     #[test]
     fn a_handler_of_instrumented_code_finds_the_fields_that_it_stores_to() {
         let directory = std::env::temp_dir().join(format!("anrscope-no-op-{}", std::process::id()));

@@ -33,7 +33,7 @@ use crate::class::opcodes::{
 use crate::error::SkipReason;
 
 /// The length of `LOST_ENDS`, a power of two.
-const KEPT: u8 = 16;
+const LOST_ENDS_LENGTH: u8 = 16;
 
 /// What is lost with the calls of a guard, for the readers of the recording.
 #[derive(Clone, Copy)]
@@ -95,7 +95,17 @@ impl GuardPool {
             Lost::Exit(id) => Some(id),
             Lost::WaitEnd => None,
         };
-        out.extend([GETSTATIC, ends_high, ends_low, GETSTATIC, lost_high, lost_low, BIPUSH, KEPT - 1, IAND]);
+        out.extend([
+            GETSTATIC,
+            ends_high,
+            ends_low,
+            GETSTATIC,
+            lost_high,
+            lost_low,
+            BIPUSH,
+            LOST_ENDS_LENGTH - 1,
+            IAND,
+        ]);
         match end {
             Some(id) => id.push(out),
             None => out.push(ICONST_M1),
