@@ -268,6 +268,9 @@ class Source:
         line = re.sub(r"\(\) -> \{ ", "() -> { " + MAY + " ", line)
         line = re.sub(r"(\(\)|x) -> (\d|x \+ 2)", r"\1 -> Shared.might() ? \2 : 0", line)
         before = "" if is_own and self.woven == "OutOfMemoryError" else MAY + " "
+        if " -> " in line:
+            # Its first call links it. Java 8 wraps what fails there, each Java does for some errors.
+            before = "Shared.mayLink(); "
         if line.startswith("if ("):
             return before + re.sub(r"\) \{$", " & Shared.might()) {", line)
         if line.startswith(("super(", "this(")):
@@ -331,6 +334,10 @@ static void may() {
     if ((random & 1023) < odds) { throw FAILING; }
 }
 static boolean might() { may(); return true; }
+static void mayLink() {
+    may();
+    if ((random >>> 10 & 1023) < odds / 4) { throw new BootstrapMethodError(); }
+}
 static ReentrantLock initializing;
 static final Condition[] condition = new Condition[%(locks)d];
 %(fields)s
@@ -399,7 +406,7 @@ def begins(lines):
 class Methods:
     """The compiled methods, and what is known of them."""
 
-    def __init__(self, programs, control, quick):
+    def __init__(self, programs, control):
         self.programs, self.source = programs, Source(control=control)
         self.files = self.source.classes()
         self.lines = {name + ".java": text.split("\n") for name, text in self.files.items()}
@@ -408,18 +415,21 @@ class Methods:
         self.name = "methods" + ("-" + control if control else "")
         more = [HERE + "/src/brim/Inserted.java"] if control == "fails" else []
         self.classes = programs.compile(self.name, self.written(self.name, self.files) + more, programs.RULES + "exclude class Methods\n")
-        self.after = {way: self.model(error, quick) for way, error in (("stack", "StackOverflowError"), ("heap", "OutOfMemoryError"))}
+        self.after = {way: self.model(error) for way, error in (("stack", "StackOverflowError"), ("heap", "OutOfMemoryError"))}
 
     def written(self, directory, files):
         return [write("%s/%s-source/%s.java" % (self.programs.work, directory, name), text) for name, text in files.items()] + [HERE + "/src/brim/Dive.java", HERE + "/src/brim/Methods.java"]
 
-    def model(self, error, quick):
+    def model(self, error):
         """What comes after what in the log of each method, if its own calls fail by this error."""
         out = self.programs.work + "/methods-woven-" + error
-        if not os.path.exists(out):
+        steps = out + ".steps"
+        # A control has the same source but for what is wrong with it.
+        if not os.path.exists(steps):
             javac(out, self.written("methods-woven-" + error, Source(woven=error).classes()))
-        rounds = "4000" if quick else "40000"
-        text = subprocess.run(["java", "-XX:+UseSerialGC", "-cp", out, "Methods", "model", rounds, "1"], check=True, capture_output=True, text=True).stdout
+            write(steps, subprocess.run(["java", "-XX:+UseSerialGC", "-cp", out, "Methods", "model", "40000", "1"], check=True, capture_output=True, text=True).stdout)
+        with open(steps, encoding="utf-8") as file:
+            text = file.read()
         return set(re.findall(r"^step \d+ (\d+ \S+ \S+)", text, re.M))
 
     def excuses(self, origin):
@@ -468,7 +478,7 @@ def own_name(name):
 
 def compare(programs, javas, findings, modes, forms, each, quick, control=None):
     """Runs the methods, plain and in these forms, and returns the rows with a finding. The plain program has none: what it does shows that all is known."""
-    methods = Methods(programs, control, quick)
+    methods = Methods(programs, control)
     amounts = {"stack": ("1", "100") if quick else ("4", "500"), "heap": ("10", "100") if quick else ("24", "500")}
     options = {"stack": [TRACES, *AT_ONCE], "heap": ["-Xmx32m", "-XX:+UseSerialGC"]}
     runs = [(version, java, form, mode, way, compiled) for version, java in javas for way in options for form in ([] if control else ["plain"]) + list(forms) for mode in modes

@@ -127,19 +127,23 @@ public final class Methods {
         int descents = 0;
         for (int i = 0; i < mixes; i++) {
             int mix = random.nextInt();
-            int depth = Dive.brim(mix, Shared::nothing);
-            // The JVM may have compiled the descent since, to smaller frames: up to where no method runs.
-            while (descend(depth, mix, descents++)) {
-                depth += 16;
-            }
-            int quiet = 0;
-            for (int last = depth - 3000; quiet < 3; depth--) {
-                if (depth < last) {
-                    System.out.println("STILL AN OVERFLOW FAR FROM THE END");
-                    return;
+            // Frames become smaller where the JVM compiles the descent, so that the end is further on: then once more. They become larger where it drops what it has compiled.
+            for (int tries = 0, overflows = 0; overflows == 0 && tries < 20; tries++) {
+                int depth = Dive.brim(mix, Shared::nothing);
+                while (descend(depth, mix, descents++)) {
+                    depth += 16;
                 }
-                descend(depth, mix, descents++);
-                quiet = collect() ? quiet + 1 : 0;
+                int quiet = 0;
+                for (; quiet < 3; depth--) {
+                    if (depth == 0) {
+                        System.out.println("STILL AN OVERFLOW FAR FROM THE END");
+                        return;
+                    }
+                    boolean ran = descend(depth, mix, descents++);
+                    boolean whole = collect();
+                    quiet = whole ? quiet + 1 : 0;
+                    overflows += ran && !whole ? 1 : 0;
+                }
             }
         }
         System.out.println("descents " + descents);
