@@ -5,15 +5,15 @@ use std::fs;
 
 use crate::docs::markdown::{Page, pages};
 use crate::docs::repository;
+use crate::structure::members;
 
 /// The crates of the repository, each with the crates of the repository that it uses outside of tests. Their names are those under
 /// which they depend on each other, not those of their packages (`anrscope-...`).
 fn crates() -> BTreeMap<String, BTreeSet<String>> {
     let read = |path: &str| fs::read_to_string(repository().join(path).join("Cargo.toml")).unwrap();
     let workspace = read("");
-    let members = workspace.split("\nmembers = [").nth(1).unwrap().split(']').next().unwrap();
-    let paths = members.split('"').skip(1).step_by(2).chain(["tests/fuzz"]);
-    let manifests: Vec<(String, String)> = paths.map(|path| (name(&workspace, path), read(path))).collect();
+    let paths = members().into_iter().chain(["tests/fuzz".to_owned()]);
+    let manifests: Vec<(String, String)> = paths.map(|path| (name(&workspace, &path), read(&path))).collect();
     let names: BTreeSet<String> = manifests.iter().map(|(name, _)| name.clone()).collect();
     manifests.iter().map(|(name, manifest)| (name.clone(), dependencies(manifest, &names))).collect()
 }

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::structure::members;
 use crate::structure::source::{Named, code, named, test_modules};
-use crate::structure::{members, repository};
+use test_support::root;
 
 /// Which top-level modules of a crate use which, and the first line of each that does.
 type Uses = BTreeMap<String, BTreeMap<String, String>>;
@@ -96,7 +97,7 @@ fn cycles(uses: &Uses) -> Vec<String> {
 fn no_two_modules_of_a_crate_use_each_other() {
     let mut found = Vec::new();
     for directory in members() {
-        let source = repository().join(&directory).join("src");
+        let source = root().join(&directory).join("src");
         // The tools and the suites are programs without a common root.
         if ["scripts/tools", "tests/suites"].contains(&directory.as_str()) {
             continue;
@@ -117,7 +118,7 @@ fn a_cycle_is_found() {
 
 #[test]
 fn the_recorder_is_read() {
-    let uses = uses(&repository().join("trace-runtime/recorder/src"));
+    let uses = uses(&root().join("trace-runtime/recorder/src"));
     assert!(uses["writing"].contains_key("recorder") && uses["recorder"].contains_key("memory"), "{uses:?}");
     assert!(!uses.contains_key("gate") || !uses["gate"].contains_key("memory"), "{uses:?}");
 }
