@@ -26,11 +26,17 @@ fn on_a_jvm() -> String {
     out
 }
 
+/// The rules in their order. Those with one confidence and condition that follow each other share a row.
 fn rules() -> String {
     let mut out = String::from("| | cause | confidence | when |\n| --- | --- | --- | --- |\n");
-    for (n, rule) in RULES.iter().enumerate() {
-        let (cause, confidence) = (rule.cause.word(), rule.confidence.word());
-        let _ = writeln!(out, "| {} | {cause} | {confidence} | {} |", n + 1, rule.when);
+    let mut first = 1;
+    for alike in RULES.chunk_by(|a, b| (a.confidence.word(), a.when) == (b.confidence.word(), b.when)) {
+        let causes: Vec<_> = alike.iter().map(|rule| rule.cause.word()).collect();
+        let last = first + alike.len() - 1;
+        let numbers = if first == last { first.to_string() } else { format!("{first} to {last}") };
+        let (confidence, when) = (alike[0].confidence.word(), alike[0].when);
+        let _ = writeln!(out, "| {numbers} | {} | {confidence} | {when} |", causes.join(", "));
+        first = last + 1;
     }
     out
 }

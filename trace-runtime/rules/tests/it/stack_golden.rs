@@ -288,6 +288,10 @@ fn differences() -> String {
          Made by `ANRSCOPE_WRITE_DOCS=1 cargo test -p anrscope-rules stack_golden`, and compared by the same test.\n\n\
          {all} slices were given to Matrix's own code, and to ours by both rules. By Matrix's rules every stack, key, cost \
          and log line is\nthe original's. By ours {same} are the same, and these differ. *Lines* are those before the trim.\n\n\
+         *Why*: calls that an exception *unwound* are kept; *orphans*, exits without an enter, change nothing; of calls that are open at the\n\
+         end of a slice, those *closed* end there, and those *open* keep their place; *5 s*: 5,000 ms count as 5,000 ms; *callers* of kept lines\n\
+         stay. Matrix loses all of a slice that has *no message*, a *deep end* (what came last is not at depth 0), or a time that runs\n\
+         *backwards* (here it stands still).\n\n\
          | case | lines, Matrix | lines, ours | key | why |\n| --- | --- | --- | --- | --- |\n{rows}"
     )
 }
@@ -296,33 +300,33 @@ fn why(case: &Case, full: &[Line], log: &[String], ours: &Finished) -> String {
     let mut why: Vec<String> = Vec::new();
     let logged = |what: &str| log.iter().any(|line| line.contains(what));
     if logged("during invalid") {
-        why.push("time runs back: Matrix loses all of it, here it stands still".into());
+        why.push("backwards".into());
     } else if logged("begin error") {
-        why.push("what came last is not at depth 0: Matrix loses all of it".into());
+        why.push("deep end".into());
     } else if full.is_empty() && case.strict {
-        why.push("no message in the slice: Matrix loses all of it".into());
+        why.push("no message".into());
     }
     let count = |number: u32, what: &str, why: &mut Vec<String>| {
         if number > 0 {
             why.push(format!("{number} {what}"));
         }
     };
-    count(ours.loss.unwound, "unwound by an exception are kept", &mut why);
-    count(ours.loss.orphan_exits, "exits without an enter change nothing", &mut why);
+    count(ours.loss.unwound, "unwound", &mut why);
+    count(ours.loss.orphan_exits, "orphans", &mut why);
     if !case.strict {
-        count(ours.loss.open_at_end, "open at the end are closed there", &mut why);
+        count(ours.loss.open_at_end, "closed", &mut why);
     } else if ours.loss.open_at_end > 0 && !ours.lines.is_empty() {
-        count(ours.loss.open_at_end, "open at the end keep their place", &mut why);
+        count(ours.loss.open_at_end, "open", &mut why);
     }
     let fives = full.iter().any(|line| line.count > 1) && case.name.starts_with("eq_default");
     if fives {
-        why.push("5,000 ms are counted as 5,000 ms".into());
+        why.push("5 s".into());
     }
     let (mut matrix, mut own) = (full.to_vec(), full.to_vec());
     trim(&mut matrix, TARGET_LINES, Rules::Matrix);
     trim(&mut own, TARGET_LINES, Rules::Anrscope);
     if matrix != own {
-        why.push("callers of kept lines stay".into());
+        why.push("callers".into());
     }
     assert!(
         !why.is_empty(),
