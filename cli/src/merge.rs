@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use exporter::merge::{Budget, Metered, Run, SystemFacts, TraceFacts, Walk, runs_in};
 use exporter::{ExportOptions, export};
 use serde_json::json;
 use trace_format::sections::profile::{ANR, Outcome};
@@ -20,18 +21,7 @@ use crate::output::{self, Output};
 use crate::recordings::{MethodMaps, Recordings};
 use crate::terminal::counted;
 
-mod budget;
-mod copy;
-mod facts;
-mod packets;
-mod system_facts;
 mod tar;
-mod wire;
-
-use budget::{Budget, Metered};
-use facts::{Facts, Run};
-use packets::Walk;
-use system_facts::SystemFacts;
 
 /// Merge recordings with a trace of the whole system
 ///
@@ -180,7 +170,7 @@ fn check_runs(inputs: &[PathBuf], kinds: &[FileKind]) -> anyhow::Result<Vec<Stri
             }
             FileKind::PerfettoTrace => {
                 let budget = Budget::for_inputs(path.metadata().map_or(0, |metadata| metadata.len()));
-                facts::runs_in(unpacked(path, &budget)?)
+                runs_in(unpacked(path, &budget)?)
             }
             _ => continue,
         };
@@ -259,7 +249,12 @@ fn write_recording(
 }
 
 /// Checks that all inputs are of one boot: the clocks of two boots are unrelated, though they overlap.
-fn check_boot(first: &mut Option<(PathBuf, i128)>, path: &Path, facts: &Facts, warnings: &mut Vec<String>) {
+fn check_boot(
+    first: &mut Option<(PathBuf, i128)>,
+    path: &Path,
+    facts: &TraceFacts,
+    warnings: &mut Vec<String>,
+) {
     /// Two boots are further apart than this; the wall clock is adjusted by less.
     const APART: i128 = 10_000_000_000;
     let Some(booted) = facts.booted else {
@@ -286,7 +281,7 @@ fn check_boot(first: &mut Option<(PathBuf, i128)>, path: &Path, facts: &Facts, w
 fn concatenate(options: &Options, kinds: &[FileKind], out: &File) -> anyhow::Result<Vec<String>> {
     let mut warnings = Vec::new();
     let mut maps = MethodMaps::new(options.method_map.as_deref(), options.mapping.as_deref())?;
-    let mut walked: Vec<(&Path, Facts)> = Vec::new();
+    let mut walked: Vec<(&Path, TraceFacts)> = Vec::new();
     let mut boot = None;
     let mut latest = 0;
     let mut system = SystemFacts::default();
@@ -315,7 +310,8 @@ fn concatenate(options: &Options, kinds: &[FileKind], out: &File) -> anyhow::Res
                 )
             }
         }
-        let mut facts = walk.finish(&mut warnings)?;
+        let (mut facts, found) = walk.finish()?;
+        warnings.extend(found.iter().map(ToString::to_string));
         if !from_us {
             system.extend(std::mem::take(&mut facts.system));
         }

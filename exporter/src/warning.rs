@@ -95,6 +95,18 @@ pub enum Warning {
         /// Its end.
         to: u64,
     },
+    /// A trace ends in the middle of a packet.
+    CutTrace {
+        /// The trace.
+        file: PathBuf,
+        /// Start of the packet.
+        offset: u64,
+    },
+    /// A trace has more tracks than merging remembers.
+    ManyTracks {
+        /// The trace.
+        file: PathBuf,
+    },
 }
 
 impl Warning {
@@ -197,6 +209,16 @@ impl fmt::Display for Warning {
                  --min-duration 1ms or --threads main, or open it with trace_processor",
                 *from as f64 / 1e9,
                 *to as f64 / 1e9
+            ),
+            Self::CutTrace { file, offset } => write!(
+                f,
+                "{} ends in the middle of a packet (offset {offset}), which is left out",
+                file.display()
+            ),
+            Self::ManyTracks { file } => write!(
+                f,
+                "{} has more tracks than merge remembers: conflicts with the tracks of other traces were not checked",
+                file.display()
             ),
         }
     }

@@ -4,16 +4,14 @@ use std::io::{self, Write};
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 
-use super::wire::put_varint;
+use super::packets::packet;
+use crate::protobuf::{LENGTH, write::put_varint};
 
 /// Size from which a block is closed, in bytes. The engine requires less than 512 kB.
 const MAX_BLOCK: usize = 400 << 10;
 
 /// Size of the buffer for a short packet.
 pub(crate) const SHORT_PACKET: usize = 48;
-
-/// TracePacket.compressed_packets, with its wire type.
-const COMPRESSED_PACKETS: u64 = 50 << 3 | 2;
 
 /// Writes complete packets.
 pub(crate) struct Blocks<W> {
@@ -84,7 +82,7 @@ impl<W: Write> Blocks<W> {
             return Err(io::Error::other("zlib did not take a block"));
         }
         let mut inner = [0; 12];
-        let mut n = put_varint(&mut inner, COMPRESSED_PACKETS);
+        let mut n = put_varint(&mut inner, u64::from(packet::COMPRESSED_PACKETS << 3 | LENGTH));
         n += put_varint(&mut inner[n..], self.squeezed.len() as u64);
         let mut outer = [0; 11];
         outer[0] = 0x0A;

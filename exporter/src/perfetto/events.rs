@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use super::blocks::SHORT_PACKET;
 use super::interning::{annotation, category, named};
 use super::packets::{self, event, packet};
-use super::wire::put_varint;
 use super::writer::PerfettoWriter;
 use crate::model::{Arg, Name, Value};
+use crate::protobuf::write::put_varint;
 
 impl<W: Write> PerfettoWriter<W> {
     /// Time since the previous packet; advances the private clock.

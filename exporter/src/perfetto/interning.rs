@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::packets::event;
-use super::wire::Message;
 use crate::model::{Arg, CATEGORIES, Value};
+use crate::protobuf::write::Message;
 
 /// Maximum size of the interned names of a sequence, in bytes. Further names are written inline: larger, but
 /// memory stays bounded.

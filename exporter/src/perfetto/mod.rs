@@ -15,7 +15,7 @@ mod events;
 mod interning;
 mod packets;
 mod stacks;
-mod wire;
 mod writer;
 
+pub(crate) use packets::{BOOTTIME, REALTIME, packet};
 pub(crate) use writer::PerfettoWriter;

@@ -3,11 +3,12 @@
 use trace_format::event::Clocks;
 use trace_format::sections::process::Process;
 
-use super::wire::Message;
 use crate::model::{FrameRow, Jank, Unit};
+use crate::protobuf::write::Message;
 
 /// Field numbers of TracePacket.
 pub(crate) mod packet {
+    pub(crate) const FTRACE_EVENTS: u32 = 1;
     pub(crate) const PROCESS_TREE: u32 = 2;
     pub(crate) const CLOCK_SNAPSHOT: u32 = 6;
     pub(crate) const TIMESTAMP: u32 = 8;
@@ -17,6 +18,7 @@ pub(crate) mod packet {
     pub(crate) const SEQUENCE_FLAGS: u32 = 13;
     pub(crate) const ANDROID_LOG: u32 = 39;
     pub(crate) const SYSTEM_INFO: u32 = 45;
+    pub(crate) const COMPRESSED_PACKETS: u32 = 50;
     pub(crate) const TIMESTAMP_CLOCK: u32 = 58;
     pub(crate) const DEFAULTS: u32 = 59;
     pub(crate) const TRACK_DESCRIPTOR: u32 = 60;

@@ -5,9 +5,9 @@ use std::hash::Hash;
 
 use super::interning::{Interning, annotation, named};
 use super::packets::{event, packet};
-use super::wire::Message;
 use crate::model::{Cut, NativeCode, StackFrame, StackRow, ThreadState};
 use crate::native::MappedFile;
+use crate::protobuf::write::Message;
 
 /// Maximum number of distinct texts, frames and stacks per sequence. Beyond it a new sequence starts.
 const MAX_KNOWN: usize = 1 << 17;

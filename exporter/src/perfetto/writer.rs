@@ -9,13 +9,13 @@ use super::blocks::Blocks;
 use super::interning::Interning;
 use super::packets::{self, Described, Log, event, packet};
 use super::stacks::Stacks;
-use super::wire::{Message, put_varint};
 use crate::ExportError;
 use crate::facts::system;
 use crate::model::{
     AnrRow, Arg, FrameRow, Level, LogLine, Name, ProcessInfo, SYSTEM_COUNTER, Sink, StackRow, Track, Unit,
     counter_group, locks_name,
 };
+use crate::protobuf::write::{Message, put_varint};
 
 /// The pid of the process that carries ANR records; Android's pids end below it.
 const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;

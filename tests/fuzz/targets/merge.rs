@@ -7,24 +7,7 @@
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-#[path = "../../../cli/src/merge/budget.rs"]
-#[allow(dead_code, reason = "only merge uses the rest")]
-mod budget;
-#[path = "../../../cli/src/merge/copy.rs"]
-mod copy;
-#[path = "../../../cli/src/merge/facts.rs"]
-#[allow(dead_code, reason = "only merge uses the rest")]
-mod facts;
-#[path = "../../../cli/src/merge/packets.rs"]
-#[allow(dead_code, reason = "only merge uses the rest")]
-mod packets;
-#[path = "../../../cli/src/merge/system_facts.rs"]
-#[allow(dead_code, reason = "only merge uses the rest")]
-mod system_facts;
-#[path = "../../../cli/src/merge/wire.rs"]
-mod wire;
-
-use budget::{Budget, Metered};
+use exporter::merge::{Budget, Metered, RemoveEnd, Walk};
 
 /// The most bytes that an input starting with 'Z' unpacks to: more than the budget of a small file.
 const MAX_UNPACKED: u64 = 96 << 20;
@@ -43,7 +26,7 @@ impl Write for Counted<'_> {
     }
 }
 
-impl copy::RemoveEnd for Counted<'_> {
+impl RemoveEnd for Counted<'_> {
     fn remove_end(&mut self, count: u64) -> io::Result<()> {
         *self.0 -= count;
         Ok(())
@@ -74,7 +57,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     fuzz::bounded(bytes.len(), 1, || {
         let (mut latest, mut written) = (0, 0);
         let budget = Budget::for_inputs(bytes.len() as u64);
-        let mut walk = packets::Walk::new(Path::new("x"), Counted(&mut written), &budget, &mut latest);
+        let mut walk = Walk::new(Path::new("x"), Counted(&mut written), &budget, &mut latest);
         let (done, length) = match bytes {
             [b'Z', first, rest @ ..] => {
                 let (prefix, piece) = rest.split_at(rest.len().min(usize::from(*first)));
@@ -84,8 +67,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             _ => (walk.all(bytes), bytes.len() as u64),
         };
         if done.is_ok() {
-            let mut warnings = Vec::new();
-            let whole = walk.finish(&mut warnings).is_ok() && warnings.is_empty();
+            let whole = walk.finish().is_ok_and(|(_, warnings)| warnings.is_empty());
             assert!(written <= length && (!whole || written > 0));
         }
     });

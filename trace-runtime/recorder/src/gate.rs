@@ -33,8 +33,8 @@
 //! A Java writer sets nothing. After the request it stores no more than one word, and the place of that word is
 //! known: [`crate::memory::stale`].
 
-use super::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use super::atomic::{AtomicBool, AtomicU32, AtomicU64, fence, order};
+use crate::sync::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, fence, order};
 
 /// Stands in both fields of a closed gate.
 pub(crate) const CLOSED: u64 = 1 << 63;
@@ -44,7 +44,6 @@ pub(crate) const MIGRATE: u32 = 1;
 /// The owner's block may be given to another thread: the owner must ask for it before it writes.
 pub(crate) const CLAIM: u32 = 2;
 /// The end of a call or wait was lost, perhaps the owner's: the owner records it before it writes.
-#[cfg_attr(loom, expect(dead_code, reason = "no model has a loss"))]
 pub(crate) const LOST_END: u32 = 4;
 
 /// The gate of one thread. Never freed while the thread lives: Java and other threads have its address.

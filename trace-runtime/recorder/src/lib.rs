@@ -41,7 +41,7 @@
 //!
 //! | module | content |
 //! | --- | --- |
-//! | `atomic`, `sync` | atomics and locks, loom's own in the models |
+//! | `sync` | atomics and locks, loom's own in the models |
 //! | [`system_log`] | lines in the system's log, for what cannot be in a recording |
 //! | `gate` | who may write a thread's words: compiled Java code or this library |
 //! | [`time`] | the clocks, coarse time, and which calls are too short to record |
@@ -57,7 +57,6 @@
 
 #![cfg(any(target_os = "linux", target_os = "android"))]
 
-mod atomic;
 pub mod control;
 pub mod files;
 mod gate;

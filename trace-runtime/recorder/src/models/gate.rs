@@ -1,24 +1,13 @@
 //! The gate between a thread's writer in Java and those who stop it, in every order that memory allows.
 //!
-//! The file under test is the real one, with loom's atomics in place of the machine's. Each model has a twin with one
-//! step left out, which must fail.
+//! Each model has a twin with one step left out, which must fail.
 //! Run: `RUSTFLAGS="--cfg loom" cargo test --release -p anrscope-recorder --lib loom_`
 
-mod atomic {
-    pub(super) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
-
-    /// Replaces the grace period, which no model has.
-    pub(super) fn order() {
-        fence(Ordering::SeqCst);
-    }
-}
-#[path = "../gate.rs"]
-mod gate;
-
-use gate::{CLAIM, CLOSED, Gate, MIGRATE};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use loom::thread;
+
+use crate::gate::{CLAIM, CLOSED, Gate, MIGRATE};
 
 const EVENTS: usize = 3;
 const ROOM: u64 = 1 << 42;

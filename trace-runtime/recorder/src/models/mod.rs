@@ -3,8 +3,8 @@
 //! ```text
 //! RUSTFLAGS="--cfg loom" cargo test -p anrscope-recorder --release --lib loom_
 //! ```
-//! The code under test is the recorder's own ([`block`], [`Ring`], [`Pool`]), on blocks of two words made of
-//! loom's atomics. Each model has a twin in which one step is left out, and which must fail.
+//! The code under test is the recorder's own ([`block`], [`Ring`], [`Pool`], [`Gate`] and the time word), whose atomics
+//! [`crate::sync`] takes from loom; blocks have two words. Each model has a twin in which one step is left out, and which must fail.
 
 mod gate;
 mod time_word;

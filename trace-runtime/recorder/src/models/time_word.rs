@@ -1,19 +1,12 @@
 //! The handshake of the time word, in every order that memory allows.
 //!
-//! The file under test is the real one, with loom's atomics in place of the machine's.
 //! Run: `RUSTFLAGS="--cfg loom" cargo test --release -p anrscope-recorder --lib loom_`
-
-mod atomic {
-    pub(super) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
-}
-#[allow(dead_code, reason = "no model reads the pace")]
-#[path = "../time/time_word.rs"]
-mod time_word;
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use loom::thread;
-use time_word::{CLOSED, Pace, READ_CLOCK, TimeWord};
+
+use crate::time::time_word::{CLOSED, Pace, READ_CLOCK, TimeWord};
 
 fn time_word(pace: Pace) -> Arc<TimeWord> {
     Arc::new(TimeWord {

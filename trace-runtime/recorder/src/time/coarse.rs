@@ -1,43 +1,48 @@
 //! Coarse time of the process: its time word, and how the ticker that keeps it fresh is woken.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic;
 use std::thread::Thread;
 
 use crate::gate::{self, Gate};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, static_of_atomics};
 use crate::time::fold;
 use crate::time::time_word::{CLOSED, Pace, READ_CLOCK, TimeWord};
 use crate::time::{self, clock};
 
-/// The process's time word.
-pub(crate) static TIME: TimeWord = TimeWord {
-    word: AtomicU64::new(0),
-    high: AtomicU64::new(0),
-    fold_main: AtomicU64::new(fold::NOTHING),
-    fold_others: AtomicU64::new(fold::NOTHING),
-    pace: AtomicU32::new(0),
-    sleeping: AtomicBool::new(false),
-};
+static_of_atomics! {
+    /// The process's time word.
+    TIME: TimeWord = TimeWord {
+        word: AtomicU64::new(0),
+        high: AtomicU64::new(0),
+        fold_main: AtomicU64::new(fold::NOTHING),
+        fold_others: AtomicU64::new(fold::NOTHING),
+        pace: AtomicU32::new(0),
+        sleeping: AtomicBool::new(false),
+    }
+}
 
-/// The recorded main thread's gate.
-pub(crate) static MAIN_GATE: Gate = Gate {
-    since: AtomicU64::new(gate::CLOSED),
-    t0: AtomicU64::new(gate::CLOSED),
-    asked: AtomicU32::new(0),
-    ticking: AtomicBool::new(false),
-    inside: AtomicBool::new(false),
-    granted: AtomicBool::new(false),
-};
+static_of_atomics! {
+    /// The recorded main thread's gate.
+    MAIN_GATE: Gate = Gate {
+        since: AtomicU64::new(gate::CLOSED),
+        t0: AtomicU64::new(gate::CLOSED),
+        asked: AtomicU32::new(0),
+        ticking: AtomicBool::new(false),
+        inside: AtomicBool::new(false),
+        granted: AtomicBool::new(false),
+    }
+}
 
 /// The ticker's thread.
 static THREAD: OnceLock<Thread> = OnceLock::new();
 /// A message of main has ended: perhaps no thread records any more.
-static LEASE_OVER: AtomicBool = AtomicBool::new(false);
+static LEASE_OVER: atomic::AtomicBool = atomic::AtomicBool::new(false);
 
 /// The address of the time word, which compiled Java code reads.
 #[must_use]
 pub fn word_address() -> usize {
-    TIME.word.as_ptr() as usize
+    std::ptr::from_ref(&TIME.word) as usize
 }
 
 /// The address of main's gate, which compiled Java code reads.

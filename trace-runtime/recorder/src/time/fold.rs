@@ -11,6 +11,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::sync;
 use crate::time::coarse::TIME;
 use crate::time::time_word::READ_CLOCK;
 
@@ -68,7 +69,7 @@ pub(crate) fn leaves_out() -> bool {
 }
 
 impl Limits {
-    fn put(&self, ring: &AtomicU64, limit: u64) {
+    fn put(&self, ring: &sync::AtomicU64, limit: u64) {
         if limit != NOTHING {
             self.largest.fetch_max(limit, Ordering::SeqCst);
         }
@@ -84,7 +85,7 @@ pub(crate) fn tick() -> Duration {
 /// Words that are older than this, BOOTTIME ns, are not retracted any more.
 pub(crate) fn horizon() -> u64 {
     // After the caller's load of the block: what was written before has this time or an earlier one.
-    crate::sync::fence(Ordering::SeqCst);
+    sync::fence(Ordering::SeqCst);
     let least = LIMITS.least.load(Ordering::Relaxed);
     if least == NOTHING && LIMITS.largest.load(Ordering::Relaxed) == 0 {
         return ALL_FINAL;
@@ -94,7 +95,7 @@ pub(crate) fn horizon() -> u64 {
         _ => TIME.high.load(Ordering::SeqCst),
     };
     // And before the words are loaded.
-    crate::sync::fence(Ordering::SeqCst);
+    sync::fence(Ordering::SeqCst);
     let margin = 2 * LIMITS.tick.load(Ordering::Relaxed).max(1_000_000);
     now.saturating_sub(LIMITS.largest.load(Ordering::SeqCst) + margin)
 }
@@ -111,7 +112,7 @@ pub(crate) enum RingKind {
 pub(crate) struct Reach {
     limits: &'static Limits,
     /// The limit of the ring.
-    limit: &'static AtomicU64,
+    limit: &'static sync::AtomicU64,
     /// Words that it has room for.
     words: u64,
     /// Blocks that were opened at the last update, and its time.

@@ -14,9 +14,6 @@ pub(crate) mod cycles;
 pub mod fold;
 pub(crate) mod time_word;
 
-// `time_word` takes them from its parent, which is another one in the model.
-use crate::atomic;
-
 /// The time axis, ns, by the cheapest valid clock: the time stamp of events.
 #[inline]
 pub fn now() -> u64 {

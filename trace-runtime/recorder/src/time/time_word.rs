@@ -17,10 +17,10 @@
 //! # Why no wake-up is lost
 //! `open` stores the word and then loads `sleeping`; the ticker stores `sleeping` and then loads the word; both have a
 //! SeqCst fence in between (Dekker's argument). Either the ticker sees the word open and stays awake, or `open` sees it sleeping and
-//! wakes it; the wake leaves a token if it comes before the sleep. `models/time_word.rs` runs this file
+//! wakes it; the wake leaves a token if it comes before the sleep. `models/time_word.rs` runs it
 //! through every order of events.
 
-use super::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst, fence};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst, fence};
 
 /// Nothing may be written before [`TimeWord::open`] is called.
 pub(crate) const CLOSED: u64 = 0;

@@ -7,7 +7,7 @@ use std::sync::atomic::{Ordering, fence};
 use trace_format::event::{Concurrency, Encoded, Event, typed_id, types};
 use trace_format::layout::{ClockMode, RegionKind, THREAD_LEN, THREAD_NAME_LEN, thread as entry};
 
-use crate::gate::LOST_END;
+use crate::gate::{Gate, LOST_END};
 use crate::memory::stale::Stale;
 use crate::memory::writer::Writer;
 use crate::recorder::Recorder;
@@ -360,7 +360,7 @@ impl ThreadWriter {
             Blocks::Pool(PoolBlocks { recorder, place: NO_PLACE, stale: Stale::NONE })
         };
         let mut seat = seats::take(|gate| {
-            let gate = if main { &coarse::MAIN_GATE } else { gate };
+            let gate: &Gate = if main { &coarse::MAIN_GATE } else { gate };
             Self {
                 writer: Writer::new(uid, tid, gate),
                 blocks,

@@ -4,23 +4,24 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
-
 use super::budget::Budget;
 use super::copy::{Copied, RemoveEnd, Tee};
-use super::facts::{Facts, head};
-use super::wire::{Stop, skip};
+use super::error::{Damage, MergeError};
+use super::trace_facts::{TraceFacts, head};
+use crate::Warning;
+use crate::protobuf::read::{Stop, skip};
 
 /// Copies a trace packet by packet.
-pub(super) struct Walk<'l, W> {
+#[derive(Debug)]
+pub struct Walk<'l, W> {
     path: PathBuf,
     out: Copied<W>,
-    facts: Facts,
+    facts: TraceFacts,
     /// Bytes of the trace before the current packet.
     offset: u64,
     /// Bytes of an incomplete packet that was pushed in pieces.
     waiting: Vec<u8>,
-    /// Whether the trace ends in the middle of a packet.
+    /// True if the trace ends in the middle of a packet.
     cut: bool,
     budget: &'l Budget,
     /// The last snapshot of the real clocks in all traces so far.
@@ -29,9 +30,9 @@ pub(super) struct Walk<'l, W> {
 
 impl<'l, W: RemoveEnd> Walk<'l, W> {
     /// `latest` is the BOOTTIME of the last snapshot of the real clocks in the other traces so far.
-    pub(super) fn new(path: &Path, out: W, budget: &'l Budget, latest: &'l mut u64) -> Self {
+    pub fn new(path: &Path, out: W, budget: &'l Budget, latest: &'l mut u64) -> Self {
         let out = Copied::new(out);
-        let (path, facts, waiting) = (path.to_owned(), Facts::default(), Vec::new());
+        let (path, facts, waiting) = (path.to_owned(), TraceFacts::default(), Vec::new());
         Self { path, out, facts, offset: 0, waiting, cut: false, budget, latest }
     }
 
@@ -39,16 +40,14 @@ impl<'l, W: RemoveEnd> Walk<'l, W> {
     ///
     /// # Errors
     /// If the trace is damaged, it unpacks to more than the budget allows, or the output cannot be written.
-    pub(super) fn all(&mut self, from: impl Read) -> anyhow::Result<()> {
+    pub fn all(&mut self, from: impl Read) -> Result<(), MergeError> {
         let mut from = BufReader::with_capacity(64 << 10, from);
         while self.packet(&mut from)? {}
         Ok(())
     }
 
-    /// Copies one packet; returns whether more may follow.
-    fn packet(&mut self, from: &mut dyn BufRead) -> anyhow::Result<bool> {
-        let at = self.offset;
-        let place = || format!("{}: offset {at}: name a complete Perfetto trace", self.path.display());
+    /// Copies one packet; returns true if more may follow.
+    fn packet(&mut self, from: &mut dyn BufRead) -> Result<bool, MergeError> {
         let before = (self.facts.has_boottime, self.facts.booted);
         self.facts.added.clear();
         let mut tee = Tee::new(from, &mut self.out);
@@ -70,34 +69,32 @@ impl<'l, W: RemoveEnd> Walk<'l, W> {
         };
         let Tee { taken, failed, .. } = tee;
         if self.budget.is_spent() {
-            bail!(
-                "{}: offset {at}: the compressed data here unpacks to more than {} MiB (the limit is 64 times the size of \
-                 the inputs, and 64 MiB at least): if the trace is right, unpack it first (gunzip, or traceconv decompress_packets)",
-                self.path.display(),
-                self.budget.whole() >> 20
-            );
+            let (file, limit) = (self.path.clone(), self.budget.whole());
+            return Err(MergeError::UnpacksToMore { file, offset: self.offset, limit });
         }
         if let Some(error) = self.out.failed.take() {
-            return Err(error).context("cannot write the output");
+            return Err(MergeError::Write(error));
         }
-        if let Some(error) = failed {
-            return Err(error).with_context(|| format!("cannot read {}", self.path.display()));
+        if let Some(source) = failed {
+            return Err(MergeError::Read { file: self.path.clone(), source });
         }
-        let unwanted = "cannot remove a packet from this output: write to a file";
         match found {
             // Perfetto reports a clock that runs backwards as an error, and the other trace has this time already.
-            Ok(Some(boottime)) if boottime <= *self.latest => self.out.discard().context(unwanted)?,
+            Ok(Some(boottime)) if boottime <= *self.latest => {
+                self.out.discard().map_err(MergeError::Remove)?
+            }
             Ok(clocks) => {
                 *self.latest = clocks.unwrap_or(*self.latest);
                 self.out.keep();
             }
             Err(Stop::Damaged(what) | Stop::TooMany(what)) => {
-                return Err(anyhow::anyhow!(what)).with_context(place);
+                let (file, offset) = (self.path.clone(), self.offset);
+                return Err(MergeError::Damaged { file, offset, source: Damage(what) });
             }
             Err(Stop::End | Stop::Io) => {
                 // A run that only the cut packet describes may stay: its trace is there in part.
                 self.cut = true;
-                self.out.discard().context(unwanted)?;
+                self.out.discard().map_err(MergeError::Remove)?;
                 self.budget.gives_back_tracks(self.facts.added.len());
                 for track in self.facts.added.drain(..) {
                     self.facts.tracks.remove(&track);
@@ -111,7 +108,7 @@ impl<'l, W: RemoveEnd> Walk<'l, W> {
     }
 
     /// Copies the packets that the next piece of a trace completes.
-    fn push(&mut self, piece: &[u8]) -> anyhow::Result<()> {
+    fn push(&mut self, piece: &[u8]) -> Result<(), MergeError> {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.extend_from_slice(piece);
         let mut done = 0;
@@ -131,29 +128,23 @@ impl<'l, W: RemoveEnd> Walk<'l, W> {
         Ok(())
     }
 
-    /// Writes the rest and returns the facts of the trace.
+    /// Writes the rest; returns the facts of the trace, and warnings about it.
     ///
     /// # Errors
     /// If there was not a single packet, or the output cannot be written.
-    pub(super) fn finish(mut self, warnings: &mut Vec<String>) -> anyhow::Result<Facts> {
+    pub fn finish(mut self) -> Result<(TraceFacts, Vec<Warning>), MergeError> {
         if self.offset == 0 {
-            bail!("{} has no packets: name a Perfetto trace", self.path.display());
+            return Err(MergeError::NoPackets { file: self.path });
         }
-        self.out.write().context("cannot write the output")?;
+        self.out.write().map_err(MergeError::Write)?;
+        let mut warnings = Vec::new();
         if self.cut || !self.waiting.is_empty() {
-            warnings.push(format!(
-                "{} ends in the middle of a packet (offset {}), which is left out",
-                self.path.display(),
-                self.offset
-            ));
+            warnings.push(Warning::CutTrace { file: self.path.clone(), offset: self.offset });
         }
         if self.facts.more_tracks {
-            warnings.push(format!(
-                "{} has more tracks than merge remembers: conflicts with the tracks of other traces were not checked",
-                self.path.display()
-            ));
+            warnings.push(Warning::ManyTracks { file: self.path });
         }
-        Ok(self.facts)
+        Ok((self.facts, warnings))
     }
 }
 
@@ -209,24 +200,26 @@ mod tests {
         uuid: u64,
     }
 
-    /// What a walk writes and finds that starts with this latest snapshot.
-    fn walked_from(mut latest: u64, bytes: &[u8]) -> anyhow::Result<(Vec<u8>, Facts, Vec<String>)> {
+    /// Output, facts and warnings of a trace.
+    type Walked = (Vec<u8>, TraceFacts, Vec<Warning>);
+
+    /// Walks a trace after others with this latest snapshot.
+    fn walked_from(mut latest: u64, bytes: &[u8]) -> Result<Walked, MergeError> {
         let [budget, same_budget] = [(); 2].map(|()| Budget::for_inputs(bytes.len() as u64));
         let (mut out, mut same) = (Vec::new(), Vec::new());
-        let mut warnings = Vec::new();
         let mut pieces_latest = latest;
         let mut walk = Walk::new(Path::new("t"), &mut out, &budget, &mut latest);
-        let facts = walk.all(bytes).and_then(|()| walk.finish(&mut warnings));
+        let whole = walk.all(bytes).and_then(|()| walk.finish());
         // Pieces of any size give the same result.
         let mut walk = Walk::new(Path::new("t"), &mut same, &same_budget, &mut pieces_latest);
         let pushed = bytes.chunks(7).try_for_each(|piece| walk.push(piece));
-        let in_pieces = pushed.and_then(|()| walk.finish(&mut Vec::new()));
-        assert_eq!(facts.is_ok(), in_pieces.is_ok(), "{facts:?} {in_pieces:?}");
-        assert!(out == same || facts.is_err(), "pieces are copied otherwise");
-        Ok((out, facts?, warnings))
+        let in_pieces = pushed.and_then(|()| walk.finish());
+        assert_eq!(whole.is_ok(), in_pieces.is_ok(), "{whole:?} {in_pieces:?}");
+        assert!(out == same || whole.is_err(), "pieces are copied otherwise");
+        whole.map(|(facts, warnings)| (out, facts, warnings))
     }
 
-    fn walked(bytes: &[u8]) -> anyhow::Result<(Vec<u8>, Facts, Vec<String>)> {
+    fn walked(bytes: &[u8]) -> Result<Walked, MergeError> {
         walked_from(0, bytes)
     }
 
@@ -262,7 +255,10 @@ mod tests {
         let (out, ..) = walked_from(50, &bytes).unwrap();
         assert_eq!(out.len() + framed(&packets[2]).len(), bytes.len(), "the clocks were known");
         let (out, _, warnings) = walked(&bytes[..bytes.len() - 1]).unwrap();
-        assert!(bytes.starts_with(&out) && warnings[0].contains("middle of a packet"), "{warnings:?}");
+        assert!(
+            bytes.starts_with(&out) && warnings[0].to_string().contains("middle of a packet"),
+            "{warnings:?}"
+        );
         assert!(walked(b"{\"traceEvents\":[]}").is_err());
     }
 
@@ -289,7 +285,10 @@ mod tests {
         let (out, ..) = walked_from(50, &bytes).unwrap();
         assert!(out == [&framed[0], &framed[2], &framed[3], &framed[4]].map(Vec::as_slice).concat());
         let (out, facts, warnings) = walked(&bytes[..bytes.len() - 1]).unwrap();
-        assert!(out == framed[..4].concat() && warnings[0].contains("middle of a packet"), "{warnings:?}");
+        assert!(
+            out == framed[..4].concat() && warnings[0].to_string().contains("middle of a packet"),
+            "{warnings:?}"
+        );
         assert_eq!(facts.tracks, HashSet::from([7, 8, 9]), "a packet that is left out has no tracks");
     }
 
@@ -309,8 +308,12 @@ mod tests {
             framed(&Packet { clocks: Some(clocks), ..Packet::default() })
         };
         walked(&clocks(64)).unwrap();
-        let error = format!("{:#}", walked(&clocks(65)).unwrap_err());
-        assert!(error.contains("offset 0") && error.contains("more than 64 clocks"), "{error}");
+        let error = walked(&clocks(65)).unwrap_err();
+        let why = std::error::Error::source(&error).unwrap().to_string();
+        assert!(
+            error.to_string().contains("offset 0") && why.contains("more than 64 clocks"),
+            "{error}: {why}"
+        );
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io::BufRead;
 
-use super::wire::Stop;
+use crate::protobuf::read::Stop;
 
 /// Maximum number of remembered processes and ANRs; a device has fewer.
 const MAX_REMEMBERED: usize = 1 << 16;
@@ -13,24 +13,25 @@ const ERROR_ID: &[u8] = b"ErrorId:";
 /// Maximum length of a process's name with its pid, bytes.
 const MAX_NAME: usize = 300;
 
-/// What a system trace contains that a recording of one of its processes would repeat.
+/// Facts of a system trace that a recording of one of its processes would repeat.
 #[derive(Debug, Default)]
-pub(super) struct SystemFacts {
+pub struct SystemFacts {
     /// The processes in its process trees.
-    pub(super) processes: HashSet<u32>,
+    pub processes: HashSet<u32>,
     /// The processes that it has ANRs of: the texts after `ErrorId:`.
     anrs: HashSet<Vec<u8>>,
 }
 
 impl SystemFacts {
     /// Adds the facts of another trace.
-    pub(super) fn extend(&mut self, other: Self) {
+    pub fn extend(&mut self, other: Self) {
         self.processes.extend(other.processes);
         self.anrs.extend(other.anrs);
     }
 
-    /// Whether it has an ANR of this process.
-    pub(super) fn has_anr(&self, name: &str, pid: u32) -> bool {
+    /// True if it has an ANR of this process.
+    #[must_use]
+    pub fn has_anr(&self, name: &str, pid: u32) -> bool {
         let name = name.replace([' ', '#'], "_");
         self.anrs.contains(format!("{name} {pid}").as_bytes()) || self.anrs.contains(name.as_bytes())
     }

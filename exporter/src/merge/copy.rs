@@ -4,11 +4,11 @@
 use std::fs::File;
 use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
 
-/// How many bytes are buffered before they are written.
+/// Size of the buffer at which it is written, bytes.
 pub(super) const BUFFER: usize = 1 << 20;
 
 /// An output whose last bytes can be removed again.
-pub(super) trait RemoveEnd: Write {
+pub trait RemoveEnd: Write {
     /// Removes the last `count` bytes.
     ///
     /// # Errors
@@ -32,13 +32,14 @@ impl RemoveEnd for &mut Vec<u8> {
 }
 
 /// A buffered copy of the packets, of which the current one can be removed.
+#[derive(Debug)]
 pub(super) struct Copied<W> {
     out: W,
     /// Bytes that were not written yet.
     held: Vec<u8>,
-    /// How many of them belong to finished packets.
+    /// Number of held bytes that belong to finished packets.
     kept: usize,
-    /// How many bytes of the current packet were written.
+    /// Bytes of the current packet that were written.
     written: u64,
     /// The error of the output.
     pub(super) failed: Option<io::Error>,
@@ -77,7 +78,7 @@ impl<W: RemoveEnd> Copied<W> {
 pub(super) struct Tee<'t, W> {
     from: &'t mut dyn BufRead,
     to: &'t mut Copied<W>,
-    /// How many bytes were read.
+    /// Bytes read so far.
     pub(super) taken: u64,
     /// The error of the input.
     pub(super) failed: Option<io::Error>,

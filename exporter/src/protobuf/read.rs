@@ -1,38 +1,41 @@
 //! Reads protobuf messages from a stream without holding one: its length costs no memory.
-//!
-//! The encoding is documented at protobuf.dev/programming-guides/encoding.
 
 use std::io::BufRead;
 
-/// Why reading stopped.
+use super::{FIXED32, FIXED64, LENGTH, VARINT};
+
+/// Fields have smaller numbers.
+const MAX_NUMBER: u32 = 1 << 29;
+
+/// The reason why reading stopped.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(crate) enum Stop {
     /// The bytes end in the middle.
     End,
-    /// They are invalid.
+    /// The bytes are invalid.
     Damaged(String),
-    /// They exceed what any trace has.
+    /// The bytes have more than any trace has.
     TooMany(String),
     /// A reader or writer below failed and keeps its error.
     Io,
 }
 
 /// A [`Stop::Damaged`] with this message.
-pub(super) fn damaged<T>(what: impl Into<String>) -> Result<T, Stop> {
+pub(crate) fn damaged<T>(what: impl Into<String>) -> Result<T, Stop> {
     Err(Stop::Damaged(what.into()))
 }
 
 /// The value of a field.
-pub(super) enum Value<'v> {
+pub(crate) enum Value<'v> {
     Number(u64),
     /// A value of 4 or 8 bytes, which is skipped.
     Fixed,
-    /// This many bytes, of which the receiver may leave any unread.
+    /// Bytes of this number, of which the receiver may leave any unread.
     Bytes(&'v mut dyn BufRead, u64),
 }
 
 /// The next byte; `None` at the end.
-pub(super) fn byte(from: &mut dyn BufRead) -> Result<Option<u8>, Stop> {
+pub(crate) fn byte(from: &mut dyn BufRead) -> Result<Option<u8>, Stop> {
     let first = from.fill_buf().map_err(|_| Stop::Io)?.first().copied();
     if first.is_some() {
         from.consume(1);
@@ -41,7 +44,7 @@ pub(super) fn byte(from: &mut dyn BufRead) -> Result<Option<u8>, Stop> {
 }
 
 /// The next number.
-pub(super) fn varint(from: &mut dyn BufRead) -> Result<u64, Stop> {
+pub(crate) fn varint(from: &mut dyn BufRead) -> Result<u64, Stop> {
     let mut number = 0;
     for shift in (0..70).step_by(7) {
         let byte = byte(from)?.ok_or(Stop::End)?;
@@ -58,7 +61,7 @@ pub(super) fn varint(from: &mut dyn BufRead) -> Result<u64, Stop> {
 }
 
 /// Skips `length` bytes.
-pub(super) fn skip(from: &mut dyn BufRead, mut length: u64) -> Result<(), Stop> {
+pub(crate) fn skip(from: &mut dyn BufRead, mut length: u64) -> Result<(), Stop> {
     while length > 0 {
         let there = from.fill_buf().map_err(|_| Stop::Io)?.len();
         if there == 0 {
@@ -74,11 +77,11 @@ pub(super) fn skip(from: &mut dyn BufRead, mut length: u64) -> Result<(), Stop> 
 /// Calls `field` for each field of the message in the next `length` bytes, with its number.
 ///
 /// # Errors
-/// What `field` returns, or if the bytes are no message.
-pub(super) fn message(
+/// If `field` fails, or the bytes are no message.
+pub(crate) fn message(
     mut from: &mut dyn BufRead,
     length: u64,
-    field: &mut dyn FnMut(u64, Value<'_>) -> Result<(), Stop>,
+    field: &mut dyn FnMut(u32, Value<'_>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let mut part = std::io::Read::take(&mut from, length);
     while part.limit() > 0 {
@@ -93,23 +96,23 @@ pub(super) fn message(
 
 fn next_field(
     part: &mut std::io::Take<&mut &mut dyn BufRead>,
-    field: &mut dyn FnMut(u64, Value<'_>) -> Result<(), Stop>,
+    field: &mut dyn FnMut(u32, Value<'_>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let key = varint(part)?;
-    let number = key >> 3;
-    if number == 0 || number >= 1 << 29 {
-        return damaged("a field's number is out of range");
-    }
-    match key & 7 {
-        0 => {
+    let number = match u32::try_from(key >> 3) {
+        Ok(number @ 1..MAX_NUMBER) => number,
+        _ => return damaged("a field's number is out of range"),
+    };
+    match (key & 7) as u32 {
+        VARINT => {
             let value = varint(part)?;
             field(number, Value::Number(value))
         }
-        wire @ (1 | 5) => {
-            skip(part, if wire == 1 { 8 } else { 4 })?;
+        wire @ (FIXED64 | FIXED32) => {
+            skip(part, if wire == FIXED64 { 8 } else { 4 })?;
             field(number, Value::Fixed)
         }
-        2 => {
+        LENGTH => {
             let length = varint(part)?;
             let Some(behind) = part.limit().checked_sub(length) else {
                 return damaged("a field ends outside of its message");
@@ -127,7 +130,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn numbers(bytes: &[u8], length: u64) -> Result<Vec<(u64, u64)>, Stop> {
+    fn numbers(bytes: &[u8], length: u64) -> Result<Vec<(u32, u64)>, Stop> {
         let mut found = Vec::new();
         message(&mut &bytes[..], length, &mut |number, value| {
             found.push((number, if let Value::Number(value) = value { value } else { 0 }));

@@ -1,14 +1,12 @@
-//! Protobuf's wire format, as far as a trace needs it.
+//! Encodes protobuf messages.
+
+use super::{FIXED64, LENGTH, VARINT};
 
 /// A message under construction.
 #[derive(Debug, Default)]
 pub(crate) struct Message {
     bytes: Vec<u8>,
 }
-
-const VARINT: u32 = 0;
-const FIXED64: u32 = 1;
-const LENGTH: u32 = 2;
 
 /// Writes a varint to the front of `out`, which must have room for ten bytes; returns its length.
 #[inline]

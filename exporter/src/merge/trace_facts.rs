@@ -1,13 +1,14 @@
 //! Reads from a Perfetto trace what must be consistent with the other traces: its tracks, clocks, boot and processes.
 //!
-//! The numbers of fields are those of Perfetto's trace_packet.proto, clock_snapshot.proto and track_descriptor.proto.
+//! The numbers of fields are those of Perfetto's clock_snapshot.proto, process_tree.proto and track_descriptor.proto.
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read};
 
 use super::budget::{Budget, Metered};
 use super::system_facts::SystemFacts;
-use super::wire::{Stop, Value, byte, damaged, message, varint};
+use crate::perfetto::{BOOTTIME, REALTIME, packet};
+use crate::protobuf::read::{Stop, Value, byte, damaged, message, varint};
 
 /// Maximum length of a packet, bytes; a longer one is damage.
 const MAX_PACKET: u64 = 256 << 20;
@@ -15,39 +16,38 @@ const MAX_PACKET: u64 = 256 << 20;
 const MAX_CLOCKS: usize = 64;
 /// Maximum number of remembered runs of a trace.
 const MAX_RUNS: usize = 10_000;
-/// How much of a trace is read to find its runs, bytes. They are at its beginning.
+/// Length of the part of a trace that is searched for runs, bytes. They are at its beginning.
 const RUNS_HEAD: u64 = 1 << 20;
-const BOOTTIME: u32 = 6;
-const REALTIME: u32 = 1;
 
 /// A run of a process, from a recording's header or from the process's descriptor in an exported trace.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Run {
-    pub(super) pid: u32,
+pub struct Run {
+    /// The process's number.
+    pub pid: u32,
     /// CLOCK_BOOTTIME, ns. In a system trace this is the process's start, not the recording's.
-    pub(super) started: u64,
+    pub started: u64,
 }
 
-/// What must be consistent with the other traces.
+/// Facts of a trace that must be consistent with the other traces.
 #[derive(Debug, Default)]
-pub(super) struct Facts {
+pub struct TraceFacts {
     /// The tracks' numbers.
-    pub(super) tracks: HashSet<u64>,
-    /// Whether there were more tracks than the budget remembers.
+    pub tracks: HashSet<u64>,
+    /// True if there were more tracks than the budget remembers.
     pub(super) more_tracks: bool,
-    /// Whether it has CLOCK_BOOTTIME, which all traces share.
-    pub(super) has_boottime: bool,
+    /// True if it has CLOCK_BOOTTIME, which all traces share.
+    pub has_boottime: bool,
     /// The wall clock's time of the boot, ns.
-    pub(super) booted: Option<i128>,
+    pub booted: Option<i128>,
     /// The runs of processes that it describes.
-    pub(super) runs: HashSet<Run>,
-    /// What a recording would repeat.
-    pub(super) system: SystemFacts,
+    pub runs: HashSet<Run>,
+    /// The facts that a recording would repeat.
+    pub system: SystemFacts,
     /// Tracks that the current packet has added.
     pub(super) added: Vec<u64>,
 }
 
-impl Facts {
+impl TraceFacts {
     /// Records that both clocks were read at the same time.
     pub(super) fn boot(&mut self, boottime: u64, realtime: u64) {
         self.has_boottime = true;
@@ -80,8 +80,8 @@ impl Facts {
         let (mut clocks, mut uuid, mut run, mut compressed) = (Vec::new(), 0, None, false);
         message(from, length, &mut |number, value| match (number, value) {
             // Events of the kernel, among them the system's counters.
-            (1, Value::Bytes(from, length)) => self.system.find_anrs(from, length),
-            (2, Value::Bytes(from, length)) => {
+            (packet::FTRACE_EVENTS, Value::Bytes(from, length)) => self.system.find_anrs(from, length),
+            (packet::PROCESS_TREE, Value::Bytes(from, length)) => {
                 message(from, length, &mut |number, value| match (number, value) {
                     (1, Value::Bytes(from, length)) => message(from, length, &mut |number, value| {
                         if let (1, Value::Number(pid)) = (number, value) {
@@ -92,12 +92,12 @@ impl Facts {
                     _ => Ok(()),
                 })
             }
-            (6, Value::Bytes(from, length)) => snapshot(from, length, &mut clocks),
-            (50, Value::Bytes(from, length)) => {
+            (packet::CLOCK_SNAPSHOT, Value::Bytes(from, length)) => snapshot(from, length, &mut clocks),
+            (packet::COMPRESSED_PACKETS, Value::Bytes(from, length)) => {
                 compressed = depth == 0;
                 if compressed { self.unpack(from, length, budget) } else { Ok(()) }
             }
-            (60, Value::Bytes(from, length)) => {
+            (packet::TRACK_DESCRIPTOR, Value::Bytes(from, length)) => {
                 message(from, length, &mut |number, value| match (number, value) {
                     (1, Value::Number(value)) => {
                         uuid = value;
@@ -111,7 +111,9 @@ impl Facts {
                     _ => Ok(()),
                 })
             }
-            (6 | 50 | 60, _) => damaged("a field has the wrong type"),
+            (packet::CLOCK_SNAPSHOT | packet::COMPRESSED_PACKETS | packet::TRACK_DESCRIPTOR, _) => {
+                damaged("a field has the wrong type")
+            }
             _ => Ok(()),
         })?;
         self.track(uuid, budget);
@@ -163,8 +165,9 @@ fn process(from: &mut dyn BufRead, length: u64) -> Result<Option<Run>, Stop> {
 }
 
 /// The runs at the beginning of a trace; empty if it cannot be read.
-pub(super) fn runs_in(from: impl Read) -> HashSet<Run> {
-    let (mut facts, budget) = (Facts::default(), Budget::for_inputs(RUNS_HEAD));
+#[must_use]
+pub fn runs_in(from: impl Read) -> HashSet<Run> {
+    let (mut facts, budget) = (TraceFacts::default(), Budget::for_inputs(RUNS_HEAD));
     let mut from = BufReader::new(from.take(RUNS_HEAD));
     while let Ok(Some(length)) = head(&mut from)
         && facts.packet(&mut from, length, 0, &budget).is_ok()
@@ -173,7 +176,7 @@ pub(super) fn runs_in(from: impl Read) -> HashSet<Run> {
 }
 
 /// Reads the clocks of a snapshot, by number and time.
-fn snapshot(from: &mut dyn BufRead, length: u64, clocks: &mut Vec<(u32, u64)>) -> Result<(), Stop> {
+fn snapshot(from: &mut dyn BufRead, length: u64, clocks: &mut Vec<(u64, u64)>) -> Result<(), Stop> {
     message(from, length, &mut |number, value| {
         let (1, Value::Bytes(from, length)) = (number, value) else { return Ok(()) };
         if clocks.len() == MAX_CLOCKS {
@@ -182,7 +185,7 @@ fn snapshot(from: &mut dyn BufRead, length: u64, clocks: &mut Vec<(u32, u64)>) -
         let (mut id, mut time) = (0, 0);
         message(from, length, &mut |number, value| {
             match (number, value) {
-                (1, Value::Number(value)) => id = value as u32,
+                (1, Value::Number(value)) => id = u64::from(value as u32),
                 (2, Value::Number(value)) => time = value,
                 _ => {}
             }

@@ -1,4 +1,4 @@
-//! Limits how much `merge` unpacks and remembers, over all of its inputs together.
+//! Limits how much merging unpacks and remembers, over all of its inputs together.
 
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -10,9 +10,9 @@ const FLOOR: u64 = 64 << 20;
 /// Maximum number of remembered tracks of all traces together: 20 MiB of memory.
 const MAX_TRACKS: usize = 1 << 20;
 
-/// The remaining budget.
+/// A limit on how much all traces of one merge may unpack to, and on the tracks that are remembered.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub struct Budget {
     /// Bytes that may be unpacked in all.
     whole: u64,
     left: Cell<u64>,
@@ -22,12 +22,14 @@ pub(super) struct Budget {
 
 impl Budget {
     /// The budget for inputs of `length` bytes in total.
-    pub(super) fn for_inputs(length: u64) -> Self {
+    #[must_use]
+    pub fn for_inputs(length: u64) -> Self {
         Self::of(length.saturating_mul(RATIO).max(FLOOR))
     }
 
     /// An unlimited budget, for data that the program itself has compressed.
-    pub(super) fn unlimited() -> Self {
+    #[must_use]
+    pub fn unlimited() -> Self {
         Self::of(u64::MAX)
     }
 
@@ -35,7 +37,7 @@ impl Budget {
         Self { whole, left: Cell::new(whole), spent: Cell::new(false), tracks: Cell::new(MAX_TRACKS) }
     }
 
-    /// Whether a request exceeded the budget.
+    /// True if a request exceeded the budget.
     pub(super) fn is_spent(&self) -> bool {
         self.spent.get()
     }
@@ -45,7 +47,7 @@ impl Budget {
         self.whole
     }
 
-    /// Takes one track from the budget; returns whether there was room.
+    /// Takes one track from the budget; returns true if there was room.
     pub(super) fn takes_track(&self) -> bool {
         let left = self.tracks.get();
         self.tracks.set(left.saturating_sub(1));
@@ -59,13 +61,15 @@ impl Budget {
 }
 
 /// A reader that takes the unpacked bytes from the budget.
-pub(super) struct Metered<'b, R> {
+#[derive(Debug)]
+pub struct Metered<'b, R> {
     from: R,
     budget: &'b Budget,
 }
 
 impl<'b, R: Read> Metered<'b, R> {
-    pub(super) fn new(from: R, budget: &'b Budget) -> Self {
+    /// Meters what is read from `from`, a decompressor.
+    pub fn new(from: R, budget: &'b Budget) -> Self {
         Self { from, budget }
     }
 }
