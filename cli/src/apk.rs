@@ -14,8 +14,9 @@ use serde_json::json;
 
 use crate::cleanup;
 use crate::instrument::choice::Choice;
-use crate::instrument::{self, MAP_NAME, explained};
+use crate::instrument::{self, explained};
 use crate::progress::Progress;
+use crate::recordings::MAP_NAME;
 
 /// Instrument an app without its build: an APK, its splits, an App Bundle or an APK set
 ///

@@ -17,9 +17,8 @@ use choice::Choice;
 
 use crate::cleanup;
 use crate::progress::Progress;
+use crate::recordings::MAP_NAME;
 use crate::terminal::counted;
-
-pub(crate) const MAP_NAME: &str = "methodMapping.txt";
 
 /// Add enter and exit calls to the methods of jars, aars and class directories
 ///

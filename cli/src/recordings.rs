@@ -14,7 +14,7 @@ mod method_maps;
 
 pub(crate) use method_maps::MethodMaps;
 
-/// Name of the map beside a recording: alone, or after the recording's own name.
+/// Name of a build's method map; beside a recording, alone or after the recording's own name.
 pub(crate) const MAP_NAME: &str = "methodMapping.txt";
 
 /// The map of one recording if there are others beside it: `app.methodMapping.txt` of `app.anrscope`.

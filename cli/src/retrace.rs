@@ -13,7 +13,7 @@ use exporter::retrace::Mapping;
 use crate::output;
 
 /// Maximum size of a text.
-const MAX_LENGTH: u64 = 256 << 20;
+const MAX_TEXT: u64 = 256 << 20;
 
 /// Restore the source's names in a text: stack traces, thread dumps, logs, and Matrix's stacks of method ids
 ///
@@ -101,11 +101,11 @@ fn read(file: &Path) -> anyhow::Result<String> {
         )
     };
     let length = input
-        .take(MAX_LENGTH + 1)
+        .take(MAX_TEXT + 1)
         .read_to_end(&mut bytes)
         .with_context(|| format!("cannot read {}", file.display()))?;
-    if length as u64 > MAX_LENGTH {
-        bail!("{}: more than {MAX_LENGTH} bytes: split it", file.display());
+    if length as u64 > MAX_TEXT {
+        bail!("{}: more than {MAX_TEXT} bytes: split it", file.display());
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

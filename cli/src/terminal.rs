@@ -126,6 +126,10 @@ pub(crate) fn counted<N: Copy + Display + PartialEq + From<u8>>(n: N, what: &str
     format!("{n} {what}{ending}")
 }
 
+/// Files with the same problem, such as those that cannot be read, are named up to this many. A directory may have thousands; the
+/// others are only counted.
+pub(crate) const MAX_NAMED: usize = 10;
+
 /// A warning, on a line of its own.
 ///
 /// # Errors

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-/// Maximum depth of subdirectories.
-const MAX_DEPTH: usize = 16;
+/// Maximum depth of subdirectories that are searched for files.
+pub(crate) const MAX_DEPTH: usize = 16;
 
 /// The files below `directory` that `wanted` accepts, sorted by name.
 ///

@@ -15,11 +15,10 @@ use trace_format::event::Clocks;
 
 use crate::ExportError;
 use crate::model::{
-    AnrRow, Arg, FrameRow, LogLine, Name, ProcessInfo, Sink, StackRow, Track, Unit, Value, locks_name,
+    AnrRow, Arg, FrameRow, LogLine, Name, ProcessInfo, SYSTEM_SERVER_PID, Sink, StackRow, Track, Unit, Value,
+    locks_name,
 };
 
-/// The pid of the process that carries ANR records; Android's pids end below it.
-const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;
 /// From this start time on, times are written relative to the start: readers parse them as doubles, which hold
 /// nanoseconds only below 2^43 microseconds, 101 days. Half of that leaves room for the recording.
 const MAX_ABSOLUTE_TIME: u64 = (1 << 42) * 1000;

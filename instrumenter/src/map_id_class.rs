@@ -2,6 +2,8 @@
 
 use trace_format::MapId;
 
+use crate::class::class_file::access;
+
 /// Entry name of the class.
 pub(crate) const ENTRY: &str = "dev/anrscope/MapId.class";
 
@@ -9,8 +11,8 @@ pub(crate) const ENTRY: &str = "dev/anrscope/MapId.class";
 ///
 /// Class file version 49 works with every reader, and there is no code that would need frames.
 pub(crate) fn bytes(id: MapId) -> Vec<u8> {
-    const PUBLIC_STATIC_FINAL: u16 = 0x0019;
-    const PUBLIC_FINAL_SUPER_SYNTHETIC: u16 = 0x1031;
+    const OF_CLASS: u16 = access::PUBLIC | access::FINAL | access::SUPER | access::SYNTHETIC;
+    const OF_FIELD: u16 = access::PUBLIC | access::STATIC | access::FINAL;
     let mut out = vec![0xCA, 0xFE, 0xBA, 0xBE, 0, 0, 0, 49];
     let u2 = |out: &mut Vec<u8>, values: &[u16]| {
         values.iter().for_each(|value| out.extend_from_slice(&value.to_be_bytes()));
@@ -30,8 +32,8 @@ pub(crate) fn bytes(id: MapId) -> Vec<u8> {
     utf8(&mut out, "ConstantValue"); // 7
     utf8(&mut out, &id.to_string()); // 8
     out.extend_from_slice(&[8, 0, 8]); // 9: string
-    u2(&mut out, &[PUBLIC_FINAL_SUPER_SYNTHETIC, 2, 4, 0]);
-    u2(&mut out, &[1, PUBLIC_STATIC_FINAL, 5, 6, 1, 7, 0, 2, 9]);
+    u2(&mut out, &[OF_CLASS, 2, 4, 0]);
+    u2(&mut out, &[1, OF_FIELD, 5, 6, 1, 7, 0, 2, 9]);
     u2(&mut out, &[0, 0]);
     out
 }

@@ -13,7 +13,7 @@ use trace_format::regular_file;
 pub(crate) const MAX_NESTED: u64 = 512 << 20;
 
 /// Bytes that one thread reads at a time.
-const CHUNK: usize = 1 << 20;
+const PIECE: usize = 1 << 20;
 
 /// Reads the file at `path`, up to its length when it was opened.
 pub(crate) fn read_file(path: &Path, pool: &ThreadPool) -> io::Result<Vec<u8>> {
@@ -25,9 +25,9 @@ pub(crate) fn read_file(path: &Path, pool: &ThreadPool) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; length];
     pool.install(|| {
         bytes
-            .par_chunks_mut(CHUNK)
+            .par_chunks_mut(PIECE)
             .enumerate()
-            .try_for_each(|(number, piece)| read_exact_at(&file, piece, number as u64 * CHUNK as u64))
+            .try_for_each(|(number, piece)| read_exact_at(&file, piece, number as u64 * PIECE as u64))
     })?;
     Ok(bytes)
 }
@@ -60,7 +60,7 @@ mod tests {
     fn chunks_are_joined_in_order() {
         let path = std::env::temp_dir().join(format!("anrscope-read-{}", std::process::id()));
         let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        for length in [0, 1, CHUNK, 2 * CHUNK + 17] {
+        for length in [0, 1, PIECE, 2 * PIECE + 17] {
             let bytes: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
             std::fs::write(&path, &bytes).unwrap();
             assert_eq!(read_file(&path, &pool).unwrap(), bytes, "{length}");

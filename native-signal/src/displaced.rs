@@ -3,8 +3,8 @@
 use crate::previous::{Action, InfoHandler};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// The shortest time between two checks.
-const EVERY_NS: u64 = 1_000_000_000;
+/// The shortest time between two checks of the current action, in ns.
+const ACTION_CHECK_NS: u64 = 1_000_000_000;
 
 /// Another action has replaced ours. A handler may chain to ours, and then nothing has changed; if it does not, SIGQUITs
 /// are no longer sensed, and whether the Signal Catcher gets them depends on that handler.
@@ -47,7 +47,7 @@ impl Displacement {
         if now_ns < self.next_ns.load(Ordering::Relaxed) {
             return None;
         }
-        self.next_ns.store(now_ns.saturating_add(EVERY_NS), Ordering::Relaxed);
+        self.next_ns.store(now_ns.saturating_add(ACTION_CHECK_NS), Ordering::Relaxed);
         let action = Action::current().ok()?;
         let seen = match self.put_back.swap(0, Ordering::AcqRel) {
             0 if action.is(ours) => Displacement::OURS,

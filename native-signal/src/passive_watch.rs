@@ -6,8 +6,8 @@
 
 use crate::{catcher, task};
 
-/// The shortest time between two checks.
-const EVERY_NS: u64 = 1_000_000_000;
+/// The shortest time between two checks of the catcher, in ns.
+const CATCHER_CHECK_NS: u64 = 1_000_000_000;
 
 /// Watches the catcher while the main thread is stalled, and only then: [`PassiveWatch::tick`] is called at each wake-up of
 /// [`crate::StallTimer`], so that it costs no wake-up of its own. For a sensor that is [`crate::Mode::Passive`].
@@ -46,7 +46,7 @@ impl PassiveWatch {
         if now_ns < self.next_ns {
             return None;
         }
-        self.next_ns = now_ns.saturating_add(EVERY_NS);
+        self.next_ns = now_ns.saturating_add(CATCHER_CHECK_NS);
         // A tid may be reused: the thread must still have the name.
         let known = self.last.filter(|&(tid, _)| matches!(catcher::is_still_there(tid), Ok(true)));
         let tid = match known {

@@ -1,10 +1,12 @@
 //! Facts about Android that more than one crate relies on: method names, message codes and time limits of AOSP.
 
+use crate::time::MS;
+
 /// The limit for input in the foreground, from which on the system declares an ANR, ms (AOSP `ActivityManagerService`, API 21
 /// to 34). A main thread that is in one message for this long is an ANR by our rule, too.
 pub const ANR_LIMIT_MS: u64 = 5_000;
 /// [`ANR_LIMIT_MS`] in ns.
-pub const ANR_LIMIT_NS: u64 = ANR_LIMIT_MS * 1_000_000;
+pub const ANR_LIMIT_NS: u64 = ANR_LIMIT_MS * MS;
 
 /// The class of a thread's message queue.
 pub const MESSAGE_QUEUE: &str = "android.os.MessageQueue";

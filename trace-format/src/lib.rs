@@ -42,6 +42,7 @@ pub mod section;
 pub mod sections;
 mod source;
 pub mod synth;
+pub mod time;
 pub mod wipe;
 pub mod word;
 

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::recordings::MAP_NAME;
+
 /// The paths of a demo's files.
 #[derive(Debug)]
 pub(super) struct Files {
@@ -20,7 +22,7 @@ impl Files {
         Self {
             recording: directory.join("demo.anrscope"),
             log: directory.join("demo.log"),
-            method_map: directory.join("methodMapping.txt"),
+            method_map: directory.join(MAP_NAME),
             perfetto: directory.join("demo.pftrace"),
             json: directory.join("demo.json"),
         }

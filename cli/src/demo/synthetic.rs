@@ -4,10 +4,10 @@ use trace_format::MapId;
 use trace_format::android::ANR_LIMIT_NS;
 use trace_format::event::{Clocks, Event, Forward, Frame, Message, Sigquit, Stage, Stall, Wait, WaitKind};
 use trace_format::synth::RecordingBuilder;
+use trace_format::time::MS;
 
 use super::methods::Method::*;
 
-const MS: u64 = 1_000_000;
 const START: u64 = 1_000_000 * MS;
 
 /// Returns a recording of an app that hangs for `stall` seconds (not at all for 0) and is then killed.

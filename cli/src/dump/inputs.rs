@@ -7,11 +7,8 @@ use anyhow::{Context, bail};
 use exporter::dump::{Dump, DumpError};
 
 use crate::file_kind;
-use crate::terminal::{counted, warn};
+use crate::terminal::{MAX_NAMED, counted, warn};
 use crate::walk;
-
-/// Unreadable files of a directory to name.
-const NAMED: usize = 10;
 
 /// What a directory has beside dumps.
 #[derive(Debug, Default)]
@@ -80,14 +77,14 @@ fn directory(
             Err(DumpError::NoDump { .. }) => others += 1,
             Err(error) => {
                 unread += 1;
-                if unread <= NAMED {
+                if unread <= MAX_NAMED {
                     warn(error)?;
                 }
             }
         }
     }
-    if unread > NAMED {
-        warn(format_args!("{} more of {} could not be read", unread - NAMED, path.display()))?;
+    if unread > MAX_NAMED {
+        warn(format_args!("{} more of {} could not be read", unread - MAX_NAMED, path.display()))?;
     }
     if dumps == 0 {
         bail!(

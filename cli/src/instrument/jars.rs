@@ -7,9 +7,7 @@ use anyhow::{Context, bail};
 use instrumenter::Input;
 
 use crate::terminal::{counted, warn};
-
-/// Maximum depth of the search for jars.
-const MAX_DEPTH: usize = 16;
+use crate::walk::MAX_DEPTH;
 
 /// The content of a directory.
 #[derive(Debug, Default, PartialEq, Eq)]

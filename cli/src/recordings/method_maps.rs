@@ -11,15 +11,13 @@ use trace_format::MapId;
 
 use super::map_beside;
 use crate::file_kind::FileKind;
-use crate::terminal::{causes, warn};
+use crate::terminal::{MAX_NAMED, causes, warn};
 use crate::walk;
 
 /// Maximum number of files in a directory of maps. Only the first bytes of each are read, unless they are those of a map.
 const MAX_FILES: usize = 10_000;
 /// How many maps are cached for the recordings that follow.
 const CACHED_MAPS: usize = 4;
-/// How many unreadable maps, and builds without a map, are named.
-const NAMED: usize = 10;
 
 /// The method maps that recordings are read with.
 #[derive(Debug)]
@@ -71,7 +69,7 @@ impl MethodMaps {
             From::Directory { by_id, .. } => by_id.get(&id).cloned(),
         };
         if let (From::Directory { path: directory, .. }, None) = (&self.from, &path)
-            && self.missing.len() < NAMED
+            && self.missing.len() < MAX_NAMED
             && self.missing.insert(id)
         {
             match id {
@@ -116,14 +114,14 @@ fn by_id(directory: &Path) -> anyhow::Result<HashMap<MapId, PathBuf>> {
             }
             Err(error) => {
                 unread += 1;
-                if unread <= NAMED {
+                if unread <= MAX_NAMED {
                     warn(causes(&error.into()))?;
                 }
             }
         }
     }
-    if unread > NAMED {
-        warn(format_args!("{} more maps of {} cannot be read", unread - NAMED, directory.display()))?;
+    if unread > MAX_NAMED {
+        warn(format_args!("{} more maps of {} cannot be read", unread - MAX_NAMED, directory.display()))?;
     }
     if found.is_empty() {
         bail!(

@@ -14,10 +14,7 @@ use crate::cleanup;
 use crate::output;
 use crate::progress::{Estimate, Progress};
 use crate::recordings::{MethodMaps, Recordings, files_of};
-use crate::terminal::counted;
-
-/// How many unreadable files are named.
-const NAMED: usize = 10;
+use crate::terminal::{MAX_NAMED, counted};
 
 pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
@@ -45,15 +42,15 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             Ok(row) => rows.push(row),
             Err(error) => {
                 unread += 1;
-                if unread <= NAMED {
+                if unread <= MAX_NAMED {
                     crate::terminal::warn(crate::terminal::causes(&error))?;
                 }
             }
         }
     }
     drop(progress);
-    if unread > NAMED {
-        writeln!(stderr, "warning: and {} more that cannot be read", unread - NAMED)?;
+    if unread > MAX_NAMED {
+        writeln!(stderr, "warning: and {} more that cannot be read", unread - MAX_NAMED)?;
     }
     if rows.is_empty() {
         bail!("none of {} could be read", counted(files.len(), "recording"));

@@ -8,6 +8,7 @@ use serde_json::Value;
 use trace_format::MapId;
 use trace_format::event::{Event, Message};
 use trace_format::synth::RecordingBuilder;
+use trace_format::time::MS;
 
 use test_support::program::run;
 use test_support::scenario;
@@ -15,7 +16,6 @@ use test_support::schema;
 use test_support::temp_dir::TempDir;
 
 const S: u64 = 1_000_000_000;
-const MS: u64 = 1_000_000;
 const MAP: &str = "1,1,a.Shop load ()V\n2,1,a.Shop draw ()V\n";
 
 /// Thirty messages of `took` ms in `a.Shop.load`, then a hang of `hang` s in `a.Shop.draw`.

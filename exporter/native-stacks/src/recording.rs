@@ -5,15 +5,13 @@ use std::collections::{BTreeMap, HashSet};
 use trace_format::section::SectionKind;
 use trace_format::sections::native_frames::NativeFrames;
 use trace_format::sections::native_modules::{MAX_ROWS, NativeModules, UnwindRow};
-use trace_format::sections::native_stack::NativeStack;
+use trace_format::sections::native_stack::{MAX_WHOLE, NativeStack};
 use trace_format::{ReadError, Recording, Section, Source};
 
 use crate::{Symbols, Unwinder, frames_by};
 
 /// The most captures that are unwound: more than a recording has room for.
 const MAX_CAPTURES: usize = 4_096;
-/// The most whole stacks that are kept for those that share with them.
-const MAX_WHOLE: usize = 64;
 /// The most lists of modules that are read.
 const MAX_LISTS: usize = 64;
 

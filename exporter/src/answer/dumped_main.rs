@@ -6,8 +6,8 @@ use super::dumped_why::DumpedWhy;
 use super::stack::{self, StackLine};
 use crate::dump::{Channels, Dump, FactValue, LockGraph, LockKind, Section, SectionKind, StateKind, Thread};
 
-/// Maximum length of a chain of owners.
-const MAX_CHAIN: usize = 32;
+/// Number of innermost frames in which an engine shows.
+const ENGINE_FRAMES: usize = 32;
 
 /// The main thread in a dump.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -114,7 +114,7 @@ impl DumpedMain {
                 .then(|| activity::classify(stack::seen(main), &state)),
             stack: stack::of_thread(main),
             remote: remote_call(stack::seen(main)),
-            engine: stack::seen(main).take(MAX_CHAIN).find_map(activity::engine),
+            engine: stack::seen(main).take(ENGINE_FRAMES).find_map(activity::engine),
             uninterruptible: main.native_state == Some('D')
                 || activity::is_uninterruptible(stack::seen(main)),
             state,
@@ -142,7 +142,7 @@ impl DumpedMain {
             self.lock = Some(None);
         }
         let Some(tid) = main.tid else { return };
-        let chain = graph.chain(tid, MAX_CHAIN);
+        let chain = graph.chain(tid, LockGraph::MAX_CHAIN);
         let mut passed = vec![tid];
         for edge in &chain {
             if passed.contains(&edge.to) {

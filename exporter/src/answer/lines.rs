@@ -4,8 +4,8 @@ use super::{Answer, CauseId, Conclusion, Owner, Span};
 use crate::facts::confidence_name;
 use crate::words::seconds;
 
-/// Maximum number of owners listed.
-const MAX_OWNERS: usize = 8;
+/// Maximum number of owners that a text lists.
+pub(crate) const MAX_OWNERS: usize = 8;
 
 impl Answer {
     /// The headline: what hung, and for how long.

@@ -33,11 +33,12 @@ pub use kind::CauseKind;
 pub use rules::{RULES, Rule};
 pub use stack::{NativeLine, Site, StackLine};
 
-pub(crate) use stack::root as own_site;
+pub(crate) use stack::{MAX_STACK_FRAMES, root as own_site};
 
 pub(crate) use activity::Activity;
 pub(crate) use activity::{FrameView, classify, parts};
-pub(crate) use dumped_why::{DumpedLink, DumpedWhy};
+pub(crate) use dumped_why::{DumpedLink, DumpedWhy, MAX_LINKS};
+pub(crate) use lines::MAX_OWNERS;
 pub(crate) use own::{is_own, is_own_library};
 
 pub(crate) use system_share::SystemShare;

@@ -10,15 +10,12 @@ use super::cause::Evidence;
 use super::id::CauseId;
 use super::kind::CauseKind;
 use super::observed::{Observed, is_half};
-use super::stack::{Site, StackLine};
+use super::stack::{MAX_STACK_FRAMES, Site, StackLine};
 use super::{Owner, is_own_library};
+use crate::dump::LockGraph;
 use crate::native::{Frame, NativeStacks, ThreadStack};
 use crate::words::seconds;
 
-/// Maximum number of frames kept of a stack, from the innermost on.
-const MAX_FRAMES: usize = 512;
-/// Maximum length of a chain of owners.
-const MAX_CHAIN: usize = 32;
 /// Number of innermost frames in which a binder call shows.
 const CALLING_FRAMES: usize = 6;
 
@@ -93,14 +90,15 @@ impl NativeSummary {
         found.root = most.map(|(count, _, root)| NativeRoot { count, ..root });
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
         for stack in stacks() {
-            let mut titles: Vec<String> = stack.frames.iter().take(MAX_FRAMES).map(Frame::title).collect();
+            let mut titles: Vec<String> =
+                stack.frames.iter().take(MAX_STACK_FRAMES).map(Frame::title).collect();
             titles.sort_unstable();
             titles.dedup();
             titles.into_iter().for_each(|title| *counts.entry(title).or_default() += 1);
         }
         let line =
             |frame: &Frame| StackLine::captured(frame, counts.get(&frame.title()).copied().unwrap_or(1));
-        found.heaviest = shown.frames.iter().take(MAX_FRAMES).map(line).collect();
+        found.heaviest = shown.frames.iter().take(MAX_STACK_FRAMES).map(line).collect();
         found.end = shown.end.clone();
         found.call = call_words(shown, name_of);
         (found.owners, found.cycle) = owners(all, tid, (since, until), name_of);
@@ -249,7 +247,7 @@ fn owners(
     let mut chain = Vec::new();
     let mut passed = vec![tid];
     let mut next = last(tid).and_then(|stack| stack.owner);
-    while let Some(owner) = next.take().filter(|_| chain.len() < MAX_CHAIN) {
+    while let Some(owner) = next.take().filter(|_| chain.len() < LockGraph::MAX_CHAIN) {
         if let Some(first) = passed.iter().position(|known| *known == owner) {
             return (chain, passed[first..].iter().map(|tid| name_of(*tid)).collect());
         }
@@ -261,7 +259,7 @@ fn owners(
         let lines: Vec<StackLine> = stack
             .frames
             .iter()
-            .take(MAX_FRAMES)
+            .take(MAX_STACK_FRAMES)
             .map(|frame| StackLine { samples: None, ..StackLine::captured(frame, 1) })
             .collect();
         let activity = doing(stack).words().to_owned();

@@ -6,8 +6,8 @@ use crate::dump::{Frame, Place, Thread, java_frame};
 use crate::native;
 use trace_format::sections::native_frames::FrameKind;
 
-/// Maximum number of frames kept of a stack, from the innermost on.
-const MAX_FRAMES: usize = 512;
+/// Maximum number of frames of a stack in an answer and in a report's JSON, from the innermost on.
+pub(crate) const MAX_STACK_FRAMES: usize = 512;
 
 /// A place in the app's source code.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -125,7 +125,7 @@ impl StackLine {
 
 /// The stack of a dumped thread.
 pub(super) fn of_thread(thread: &Thread) -> Vec<StackLine> {
-    thread.frames.iter().take(MAX_FRAMES).map(StackLine::dumped).collect()
+    thread.frames.iter().take(MAX_STACK_FRAMES).map(StackLine::dumped).collect()
 }
 
 /// The frames of a dumped thread, for classification.

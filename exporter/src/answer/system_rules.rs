@@ -1,5 +1,7 @@
 //! The rules about the device and the process's other threads: was it main, another thread of the app, or the phone?
 
+use trace_format::time::SECOND;
+
 use super::cause::Evidence;
 use super::id::CauseId;
 use super::kind::CauseKind;
@@ -22,12 +24,6 @@ const FAULTS: u64 = 100;
 const MEMORY_SOME: u128 = 25;
 /// Others transferred this many times as much as the one that is compared.
 const MUCH_MORE: u64 = 4;
-/// Fewer bytes in a second of the hang explain no wait for storage.
-const LEAST_BYTES: u64 = 1 << 20;
-/// A smaller change of the wall clock is no reason to wait, ns.
-const CLOCK_STEP: u64 = 1_000_000_000;
-
-const SECOND: u64 = 1_000_000_000;
 
 fn is_percent(part: u64, whole: u64, percent: u128) -> bool {
     u128::from(part) * 100 >= u128::from(whole) * percent
@@ -204,7 +200,8 @@ fn waited_for_storage(f: &Observed) -> Option<&SystemShare> {
 
 fn is_much(share: &SystemShare, bytes: u64, than: u64) -> bool {
     bytes >= than.saturating_mul(MUCH_MORE)
-        && u128::from(bytes) * u128::from(SECOND) >= u128::from(share.polled) * u128::from(LEAST_BYTES)
+        && u128::from(bytes) * u128::from(SECOND)
+            >= u128::from(share.polled) * u128::from(SystemShare::MUCH_IO)
 }
 
 pub(super) fn own_io(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
@@ -240,6 +237,6 @@ pub(super) fn clock(f: &Observed, _: CauseId) -> Option<Vec<Evidence>> {
     let share = f.share.as_ref().filter(|_| f.hung)?;
     // A wait until a time of the wall clock gets longer only if the clock is set back.
     let back = u64::try_from(share.clock_step.saturating_neg()).unwrap_or(0);
-    let long = back >= CLOCK_STEP && is_half(back, f.duration());
+    let long = back >= SystemShare::CLOCK_STEP && is_half(back, f.duration());
     long.then(|| found(format!("the wall clock was set back by {}", rounded(back)), f))?
 }

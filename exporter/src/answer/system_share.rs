@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use trace_format::sections::system_state::{Quantity as Q, SystemState, ThreadState};
+use trace_format::time::SECOND;
 
 /// A poll that comes this much after the end of a hang still counts: it is the one that noticed the end, ns.
 const MAX_POLL_DELAY: u64 = 1_000_000_000;
@@ -104,6 +105,11 @@ fn pool(name: &str) -> &str {
 }
 
 impl SystemShare {
+    /// Bytes of storage traffic that matter: in the whole hang for a line on the page, in each second of it for a cause.
+    pub(crate) const MUCH_IO: u64 = 1 << 20;
+    /// A smaller step of the wall clock is neither shown nor a reason to wait, ns.
+    pub(crate) const CLOCK_STEP: u64 = SECOND;
+
     /// The sums from `from` to `until`; `None` unless there are two polls. `main` is the kernel id of the main thread.
     pub(crate) fn of(polls: &[SystemState], main: u32, from: u64, until: u64) -> Option<Self> {
         // Polls after the first one that follows the end would only dilute the hang.

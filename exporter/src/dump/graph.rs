@@ -71,6 +71,10 @@ impl From<&Section> for LockGraph {
 }
 
 impl LockGraph {
+    /// Maximum length of a chain of owners that a page shows, whether a dump or a recording has it: the owner of a lock, the owner of
+    /// the lock that this thread waits for, and so on.
+    pub(crate) const MAX_CHAIN: usize = 32;
+
     fn new(edges: Vec<Edge>) -> Self {
         let deadlocks = cycles(edges.iter().filter(|edge| !edge.inferred));
         let mut possible_deadlocks = cycles(edges.iter());

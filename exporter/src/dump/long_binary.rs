@@ -138,6 +138,7 @@ mod tests {
     use super::*;
     use crate::dump::LongRun;
     use proptest::prelude::*;
+    use trace_format::time::SECOND;
 
     /// An independent encoder.
     fn to_base64(bytes: &[u8]) -> String {
@@ -190,8 +191,6 @@ mod tests {
     fn method(id: u64, line: &str) -> Vec<u8> {
         [&[1][..], &id.to_le_bytes(), &(line.len() as u16).to_le_bytes(), line.as_bytes()].concat()
     }
-
-    const SECOND: u64 = 1_000_000_000;
 
     fn section() -> Vec<u8> {
         let main = [

@@ -18,8 +18,8 @@ use crate::dump::subject::Subject;
 /// Maximum number of frames for main and lock owners, and for other threads, unless all are requested.
 const MAX_MAIN_FRAMES: usize = 24;
 const MAX_OTHER_FRAMES: usize = 4;
-/// Maximum number of threads in a chain or cycle.
-const MAX_LINKS: usize = 32;
+/// Maximum number of threads listed for which several others wait.
+const MAX_AWAITED: usize = 32;
 /// Maximum number of thread names per stack.
 const MAX_NAMES: usize = 6;
 
@@ -193,7 +193,7 @@ impl Page<'_> {
         self.long_methods(section)?;
         let mut on_chain: HashSet<u32> = HashSet::new();
         if let Some(tid) = main.and_then(|main| main.tid) {
-            on_chain.extend(view.graph.chain(tid, MAX_LINKS).iter().map(|edge| edge.to));
+            on_chain.extend(view.graph.chain(tid, LockGraph::MAX_CHAIN).iter().map(|edge| edge.to));
         }
         let listed = |t: &Thread| {
             t.tid.is_some_and(|tid| on_chain.contains(&tid)) || main.is_some_and(|main| std::ptr::eq(main, t))
@@ -317,9 +317,9 @@ impl Page<'_> {
     /// Writes the chain of owners that a thread waits for.
     fn chain(&mut self, view: &View<'_>, thread: &Thread) -> fmt::Result {
         let Some(tid) = thread.tid else { return Ok(()) };
-        let chain = view.graph.chain(tid, MAX_LINKS + 1);
+        let chain = view.graph.chain(tid, LockGraph::MAX_CHAIN + 1);
         let mut passed = HashSet::from([tid]);
-        for edge in chain.iter().take(MAX_LINKS) {
+        for edge in chain.iter().take(LockGraph::MAX_CHAIN) {
             let lock = lock_name(edge);
             let how = if edge.inferred { ", as inferred from its \"locked\" line," } else { "" };
             let Some(owner) = view.by_tid.get(&edge.to) else {
@@ -334,7 +334,7 @@ impl Page<'_> {
             }
             self.thread(view.section, owner, MAX_MAIN_FRAMES)?;
         }
-        if chain.len() > MAX_LINKS {
+        if chain.len() > LockGraph::MAX_CHAIN {
             self.line("\n... and more threads (see --json)")?;
         }
         Ok(())
@@ -346,12 +346,12 @@ impl Page<'_> {
         let possible = possible.map(|cycle| ("POSSIBLE DEADLOCK (an owner is inferred)", cycle));
         for (title, cycle) in sure.chain(possible) {
             self.line(&format!("\n{title} of {} threads", cycle.len()))?;
-            for edge in cycle.iter().take(MAX_LINKS).filter_map(|&tid| view.graph.edge_from(tid)) {
+            for edge in cycle.iter().take(LockGraph::MAX_CHAIN).filter_map(|&tid| view.graph.edge_from(tid)) {
                 let (from, to) = (view.name(edge.from), view.name(edge.to));
                 self.line(&format!("  {from} waits for {}, owned by {to}", lock_name(edge)))?;
             }
-            if cycle.len() > MAX_LINKS {
-                self.line(&format!("  ... {} more", cycle.len() - MAX_LINKS))?;
+            if cycle.len() > LockGraph::MAX_CHAIN {
+                self.line(&format!("  ... {} more", cycle.len() - LockGraph::MAX_CHAIN))?;
             }
         }
         Ok(())
@@ -365,7 +365,7 @@ impl Page<'_> {
         }
         let mut waits: Vec<(u32, usize)> = waits.into_iter().filter(|(_, count)| *count > 1).collect();
         waits.sort_by_key(|(to, count)| (std::cmp::Reverse(*count), *to));
-        for (to, count) in waits.into_iter().take(MAX_LINKS) {
+        for (to, count) in waits.into_iter().take(MAX_AWAITED) {
             self.line(&format!("\n{count} threads wait for {}", view.name(to)))?;
         }
         Ok(())

@@ -26,7 +26,7 @@ use super::verdicts::Verdicts;
 pub(crate) const BLOCKED: u64 = 2_000_000_000;
 
 /// Maximum number of ANRs, captures and notices kept.
-const MAX_KEPT: usize = 1024;
+const MAX_INCIDENTS: usize = 1024;
 
 /// What detected an ANR.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -161,7 +161,7 @@ impl Incidents {
 
     /// Counts what exceeds the limit.
     fn has_room(&mut self) -> bool {
-        let room = self.anrs.len() + self.captures.len() + self.notices.len() < MAX_KEPT;
+        let room = self.anrs.len() + self.captures.len() + self.notices.len() < MAX_INCIDENTS;
         self.more += u64::from(!room);
         room
     }
@@ -446,8 +446,8 @@ mod tests {
         let wild = |i: u64| sigquit(u64::MAX - i, u64::MAX - i / 2);
         let all: Vec<_> = (0..5_000).map(|i| verdict(wild(i), Outcome::Anr)).collect();
         let found = judged(&[], &all);
-        assert_eq!(found.anrs.len(), MAX_KEPT);
-        assert_eq!(found.more, 2_048 - MAX_KEPT as u64);
+        assert_eq!(found.anrs.len(), MAX_INCIDENTS);
+        assert_eq!(found.more, 2_048 - MAX_INCIDENTS as u64);
         assert!(found.anrs.iter().all(|a| a.since <= a.detected && a.detected <= MAX_TIME));
     }
 
@@ -458,6 +458,6 @@ mod tests {
                 t.event(S + i, sigquit(S + i, 0));
             }
         });
-        assert_eq!((found.captures.len(), found.more), (MAX_KEPT, 3000 - MAX_KEPT as u64));
+        assert_eq!((found.captures.len(), found.more), (MAX_INCIDENTS, 3000 - MAX_INCIDENTS as u64));
     }
 }

@@ -7,7 +7,7 @@ use trace_format::event::{Frame, FrameMetrics};
 
 /// Maximum number of frames whose metrics are kept: an hour's late ones, or a quarter of an hour at 60 Hz.
 /// Main's own ring holds no more frames.
-const MAX_KEPT: usize = 1 << 16;
+const MAX_MEASURED: usize = 1 << 16;
 /// Tolerance around the start of a frame known only from public calls, which is the start of its message: the
 /// system's INPUT starts at most this much before it (the clocks are read separately), or after it, ns.
 const MAX_EARLY: u64 = 1_000_000;
@@ -40,7 +40,7 @@ pub(crate) struct FrameFacts {
 
 impl FrameFacts {
     fn of(&mut self, intended: u64) -> Option<&mut FrameDetails> {
-        if self.by_vsync.len() >= MAX_KEPT && !self.by_vsync.contains_key(&intended) {
+        if self.by_vsync.len() >= MAX_MEASURED && !self.by_vsync.contains_key(&intended) {
             self.more += 1;
             return None;
         }
@@ -89,7 +89,7 @@ impl FrameFacts {
 
     /// Notes that the frame that began at `begun` was skipped.
     pub(crate) fn skip(&mut self, begun: u64) {
-        if self.skipped.len() < MAX_KEPT {
+        if self.skipped.len() < MAX_MEASURED {
             self.skipped.insert(begun);
         }
     }

@@ -24,8 +24,9 @@ use super::verdicts::Verdicts;
 use crate::dump::Dump;
 use crate::text::clean;
 
-/// Maximum number of snapshots and of reports kept. An ANR has one snapshot.
-const MAX_KEPT: usize = 1024;
+/// Maximum number of snapshots, one of each ANR, and of reports kept.
+const MAX_SNAPSHOTS: usize = 1024;
+const MAX_ISSUES: usize = 1024;
 /// Maximum size of all snapshots in bytes: each is kept whole.
 const MAX_SNAPSHOT_BYTES: u64 = 32 << 20;
 /// Maximum number of starts, and of components, kept. A page counts as a start.
@@ -158,9 +159,9 @@ impl Sections {
     fn has_room(&self, kind: SectionKind, length: u64) -> bool {
         match kind {
             SectionKind::AnrSnapshot => {
-                self.snapshots.len() < MAX_KEPT && self.snapshot_bytes + length <= MAX_SNAPSHOT_BYTES
+                self.snapshots.len() < MAX_SNAPSHOTS && self.snapshot_bytes + length <= MAX_SNAPSHOT_BYTES
             }
-            SectionKind::Issue => self.issues.len() < MAX_KEPT,
+            SectionKind::Issue => self.issues.len() < MAX_ISSUES,
             SectionKind::Startup => self.starts.len() < MAX_STARTS,
             SectionKind::Component => self.components.recorded() < MAX_STARTS,
             SectionKind::DumpText => self.dumps.len() < MAX_FEW,
@@ -331,9 +332,10 @@ mod tests {
 
     #[test]
     fn snapshots_are_bounded_in_number_and_in_bytes() {
-        let small: Vec<_> = (0..MAX_KEPT + 5).map(|_| (SectionKind::AnrSnapshot, &b"at=1\n"[..])).collect();
+        let small: Vec<_> =
+            (0..MAX_SNAPSHOTS + 5).map(|_| (SectionKind::AnrSnapshot, &b"at=1\n"[..])).collect();
         let (found, skipped) = sections(&small);
-        assert_eq!((found.snapshots.len(), skipped.total()), (MAX_KEPT, 5));
+        assert_eq!((found.snapshots.len(), skipped.total()), (MAX_SNAPSHOTS, 5));
         let large = [b"at=1\n\n\n\n".to_vec(), vec![b'x'; (3 << 20) + 100]].concat();
         let large: Vec<_> = (0..12).map(|_| (SectionKind::AnrSnapshot, &large[..])).collect();
         let (found, skipped) = sections(&large);

@@ -13,9 +13,9 @@ use super::frames::FrameFacts;
 use super::rate::Rate;
 
 /// Maximum number of lock waits whose owner is looked up. The longest are kept.
-const MAX_WAITS: usize = 4096;
-/// Maximum nesting of waits.
-const MAX_NESTED: usize = 16;
+const MAX_LOCK_WAITS: usize = 4096;
+/// Maximum nesting of waits on a thread.
+pub(super) const MAX_NESTED: usize = 16;
 
 /// The result of the first pass.
 #[derive(Debug)]
@@ -153,7 +153,7 @@ impl Longest {
             return;
         }
         self.0.push(Reverse(wait));
-        if self.0.len() > MAX_WAITS {
+        if self.0.len() > MAX_LOCK_WAITS {
             self.0.pop();
         }
     }

@@ -28,7 +28,7 @@ use trace_format::{ReadError, Recording, Source, Thread, ids};
 use trace_rules::Rules;
 use trace_rules::looper::{Limits, SLOW_MS};
 use trace_rules::report::{Device, Envelope, Issue, LagKind, Memory, Priority, StackStyle};
-use trace_rules::stack::{Call, DISPATCH, TARGET_LINES};
+use trace_rules::stack::{Call, TARGET_LINES};
 use trace_rules::startup::Start;
 
 use super::frames::FrameCounts;
@@ -41,8 +41,8 @@ use crate::names::names_of;
 use crate::text::clean;
 use crate::{ExportError, MethodMap, Warning};
 
-/// Maximum number of reports created per recording.
-const MAX_ISSUES: usize = 16_384;
+/// Maximum number of reports that are written for a recording, and that are read from a file, so that a written file can be read.
+pub(super) const MAX_ISSUES: usize = 16_384;
 /// Maximum number of starts with a stack.
 const MAX_STACKS: usize = 16;
 /// Maximum number of open methods in a Java stack.
@@ -346,14 +346,14 @@ impl<'a, S: Source + ?Sized> Reporter<'a, S> {
             self.open =
                 Some(Open { since: at, slice: slice(), anr: Some((due, slice())), lag_reported: false });
         }
-        self.call(Call::enter(DISPATCH, at));
+        self.call(Call::enter(ids::DISPATCH, at));
     }
 
     fn message_end(&mut self, at: u64) {
         if self.messages == 0 {
             return;
         }
-        self.call(Call::exit(DISPATCH, at));
+        self.call(Call::exit(ids::DISPATCH, at));
         self.close(ids::DISPATCH);
         self.messages -= 1;
         if self.messages > 0 {

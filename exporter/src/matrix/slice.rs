@@ -76,9 +76,8 @@ fn word(call: Call) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace_rules::stack::DISPATCH;
-
-    const MS: u64 = 1_000_000;
+    use trace_format::ids::DISPATCH;
+    use trace_format::time::MS;
 
     #[test]
     fn both_rules_give_the_stack_of_a_slow_message() {

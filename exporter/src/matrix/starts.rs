@@ -45,8 +45,7 @@ pub(super) fn start_of(fact: &Startup) -> Option<Start> {
 mod tests {
     use super::*;
     use trace_format::sections::startup::Grade;
-
-    const MS: u64 = 1_000_000;
+    use trace_format::time::MS;
 
     fn fact(kind: facts::StartKind) -> Startup {
         Startup {

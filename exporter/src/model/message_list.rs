@@ -105,8 +105,7 @@ impl MessageList {
 mod tests {
     use super::*;
     use crate::facts::Detector;
-
-    const MS: u64 = 1_000_000;
+    use trace_format::time::MS;
 
     fn anr(since: u64, detected: u64) -> Anr {
         let detector = Detector::Watchdog;

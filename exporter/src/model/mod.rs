@@ -39,6 +39,7 @@ pub use crate::tally::Tally;
 pub(crate) use categories::ALL as CATEGORIES;
 pub(crate) use filter::is_called;
 pub use filter::{Filter, Selection};
+pub(crate) use sink::SYSTEM_SERVER_PID;
 pub use sink::{
     AnrRow, Arg, Cut, FrameRow, Jank, Level, LogLine, LogSource, Name, NativeCode, ProcessInfo,
     SYSTEM_COUNTER, Sink, StackFrame, StackRow, ThreadInfo, ThreadState, Track, Unit, Value, counter_group,

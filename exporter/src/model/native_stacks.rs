@@ -5,14 +5,12 @@ use std::path::PathBuf;
 use trace_format::Source;
 
 use super::Tally;
-use super::sink::{Arg, Cut, NativeCode, Sink, StackFrame, StackRow, ThreadState, Value};
+use super::sink::{Arg, Cut, MAX_SHOWN_FRAMES, NativeCode, Sink, StackFrame, StackRow, ThreadState, Value};
 use super::thread::Shared;
 use crate::native::{NativeStacks, ThreadStack, reason_word};
 use crate::native_warnings::native_warnings;
 use crate::{ExportError, Warning};
 
-/// Maximum number of frames displayed per stack, from the innermost on.
-const MAX_FRAMES: usize = 1024;
 /// Maximum number of frames in an argument, from the innermost on.
 const MAX_LISTED: usize = 24;
 /// The source of frames that are in no file.
@@ -52,7 +50,7 @@ fn write<K: Sink>(
     tally: &mut Tally,
     sink: &mut K,
 ) -> Result<(), ExportError> {
-    let shown = &stack.frames[..stack.frames.len().min(MAX_FRAMES)];
+    let shown = &stack.frames[..stack.frames.len().min(MAX_SHOWN_FRAMES)];
     let missing = format!("{} more frames", stack.frames.len() - shown.len());
     let titles: Vec<String> = shown.iter().map(|frame| frame.title()).collect();
     let mut frames = Vec::with_capacity(shown.len() + 1);

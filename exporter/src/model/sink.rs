@@ -267,6 +267,11 @@ impl Track {
     }
 }
 
+/// The pid of the process that carries ANR records ([`Sink::anr`]). Android's pids end below it.
+pub(crate) const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;
+/// Maximum number of frames of a stack that a sink gets, from the innermost on; one more frame has the number of omitted ones.
+pub(super) const MAX_SHOWN_FRAMES: usize = 1024;
+
 /// Counters whose names begin like this are about the device and the process's threads while main was stalled.
 pub const SYSTEM_COUNTER: &str = "system: ";
 

@@ -6,16 +6,13 @@ use trace_format::Source;
 use super::Tally;
 use super::dumped_thread::DumpedThread;
 use super::locks::{DumpedWait, TraceThread, dumped_waits};
-use super::sink::{Sink, StackFrame, StackRow, ThreadState};
+use super::sink::{MAX_SHOWN_FRAMES, Sink, StackFrame, StackRow, ThreadState};
 use super::thread::Shared;
 use crate::ExportError;
 use crate::dump::{Dump, Frame, Place, Section, Thread};
 use crate::facts::{Detector, Incidents, MAX_TIME};
 use crate::text::clean;
 
-/// Maximum number of frames displayed per stack, from the innermost on; one more frame has the number of
-/// omitted ones.
-const MAX_FRAMES: usize = 1024;
 /// Maximum number of stacks displayed per process.
 const MAX_STACKS: usize = 1 << 16;
 
@@ -70,12 +67,12 @@ impl<K: Sink> Stacks<'_, K> {
         let sampled = main && !frames.is_empty();
         let args = state.map(DumpedThread::args).unwrap_or_default();
         let state = state.map(|state| ThreadState { name: &state.name, args: &args });
-        if frames.len() <= MAX_FRAMES {
+        if frames.len() <= MAX_SHOWN_FRAMES {
             return self.sink.stack(&StackRow { at, tid, name, frames, sampled, cut: None, state });
         }
-        let missing = format!("{} more frames", frames.len() - MAX_FRAMES);
+        let missing = format!("{} more frames", frames.len() - MAX_SHOWN_FRAMES);
         let mut cut = vec![StackFrame { function: &missing, ..frames[0] }];
-        cut.extend_from_slice(&frames[frames.len() - MAX_FRAMES..]);
+        cut.extend_from_slice(&frames[frames.len() - MAX_SHOWN_FRAMES..]);
         self.sink.stack(&StackRow { at, tid, name, frames: &cut, sampled, cut: None, state })
     }
 }

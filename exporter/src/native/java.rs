@@ -23,7 +23,7 @@ const MAX_APART: u64 = 100_000_000;
 /// kill loses the last of them.
 const MAX_CARRIED: u64 = 2_000_000_000;
 /// Maximum number of Java frames per stack, and of all stacks.
-const MAX_FRAMES: usize = 512;
+const MAX_JAVA_FRAMES: usize = 512;
 const MAX_ALL: usize = 1 << 18;
 
 /// A Java stack, as parts that are separated by native code, innermost first.
@@ -161,7 +161,7 @@ impl<'a> Sampled<'a> {
 /// The parts of a Java stack, innermost first: a native method begins one.
 fn parts_of<'l>(lines: impl Iterator<Item = &'l str>) -> Parts {
     let mut parts: Parts = Vec::new();
-    for line in lines.take(MAX_FRAMES) {
+    for line in lines.take(MAX_JAVA_FRAMES) {
         let Some(java) = java_frame(line) else { continue };
         let is_native_method = java.place == Place::Native;
         let source = match &java.place {
@@ -191,7 +191,7 @@ fn open_calls<'a, S: Source + ?Sized>(
         let open = stack.frames().iter().rev().map(|open| open.key);
         found(
             place,
-            open.filter(|key| ids::is_method(*key) || *key == ids::DISPATCH).take(MAX_FRAMES).collect(),
+            open.filter(|key| ids::is_method(*key) || *key == ids::DISPATCH).take(MAX_JAVA_FRAMES).collect(),
         );
     };
     for step in facts.steps(thread) {

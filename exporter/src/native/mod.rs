@@ -18,7 +18,7 @@ use std::sync::Arc;
 use trace_format::native_slot::{Reason, flags};
 use trace_format::sections::native_frames::{FrameKind, NativeFrame, NativeFrames};
 use trace_format::sections::native_modules::NativeModules;
-use trace_format::sections::native_stack::NativeStack;
+use trace_format::sections::native_stack::{MAX_WHOLE, NativeStack};
 use trace_format::{ReadError, Section, Source};
 
 use crate::facts::Facts;
@@ -33,8 +33,6 @@ pub use unwinding::HAS_UNWINDING;
 const MAX_FRAMES: usize = 1 << 18;
 const MAX_TEXT: usize = 16 << 20;
 const MAX_MAPPINGS: usize = 1 << 16;
-/// Number of whole stacks kept for captures that share their outer part: 64 KiB each.
-const MAX_WHOLE: usize = 64;
 
 /// An executable mapping of a file.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

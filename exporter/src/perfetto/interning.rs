@@ -8,7 +8,7 @@ use crate::protobuf::write::Message;
 
 /// Maximum size of the interned names of a sequence, in bytes. Further names are written inline: larger, but
 /// memory stays bounded.
-const MAX_BYTES: usize = 16 << 20;
+const MAX_NAME_BYTES: usize = 16 << 20;
 
 /// Interned texts of one kind.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ impl Texts {
             return Interned::Known(*number);
         }
         let size = text.len() + 48;
-        if self.bytes + size > MAX_BYTES {
+        if self.bytes + size > MAX_NAME_BYTES {
             return Interned::Full;
         }
         self.bytes += size;

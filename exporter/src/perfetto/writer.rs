@@ -12,13 +12,11 @@ use super::stacks::Stacks;
 use crate::ExportError;
 use crate::facts::system;
 use crate::model::{
-    AnrRow, Arg, FrameRow, Level, LogLine, Name, ProcessInfo, SYSTEM_COUNTER, Sink, StackRow, Track, Unit,
-    counter_group, locks_name,
+    AnrRow, Arg, FrameRow, Level, LogLine, Name, ProcessInfo, SYSTEM_COUNTER, SYSTEM_SERVER_PID, Sink,
+    StackRow, Track, Unit, counter_group, locks_name,
 };
 use crate::protobuf::write::{Message, put_varint};
 
-/// The pid of the process that carries ANR records; Android's pids end below it.
-const SYSTEM_SERVER_PID: u32 = (1 << 24) - 1;
 /// Rank of queues of tasks: after the tracks of [`Track`] but the recorder's.
 const QUEUES_RANK: u32 = 8;
 /// Rank of threads that only a dump has: after all recorded ones.

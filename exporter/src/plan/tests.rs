@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use trace_format::event::{Event, Folded, OpenCalls, TextId, Wait, WaitKind};
 use trace_format::section::SectionKind;
 use trace_format::synth::{RecordingBuilder, ThreadBuilder};
+use trace_format::time::MS;
 use trace_format::{MapId, Recording};
 
 use super::*;
@@ -11,7 +12,6 @@ use crate::{MethodMap, Warning};
 
 const MAP: &str = "1,1,a.Main run ()V\n2,1,a.Main hot ()I\n3,1,a.Util hot (La.B;)V\n4,1,a.Util odd name ()V\n\
     1048574,1,android.os.Handler dispatchMessage (Landroid.os.Message;)V\n";
-const MS: u64 = 1_000_000;
 
 fn map() -> MethodMap {
     MethodMap::parse(Path::new("map"), MAP.as_bytes().to_vec()).unwrap()

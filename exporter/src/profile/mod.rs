@@ -224,7 +224,7 @@ fn name_of(names: &Names<'_>, key: u32) -> String {
         return wait_name(kind, None).into_owned();
     }
     match key {
-        walk::UNKNOWN => "(unknown)".to_owned(),
+        walk::UNKNOWN_CALL => "(unknown)".to_owned(),
         key if key == typed(types::MESSAGE) => "message".to_owned(),
         key if key == typed(types::FRAME) => "Choreographer#doFrame".to_owned(),
         key if key == typed(types::SPAN) => "span".to_owned(),

@@ -3,11 +3,10 @@ use std::path::Path;
 use proptest::prelude::*;
 use trace_format::event::{OpenCalls, Wait, WaitKind};
 use trace_format::synth::{RecordingBuilder, ThreadBuilder};
+use trace_format::time::MS;
 use trace_format::{Event, Recording, TextId};
 
 use super::*;
-
-const MS: u64 = 1_000_000;
 
 fn map() -> MethodMap {
     let lines: Vec<String> = (1..=9).map(|id| format!("{id},1,com.example.C{id} m{id} ()V")).collect();

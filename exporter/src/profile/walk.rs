@@ -8,7 +8,7 @@ use super::wait_key;
 use crate::facts::{OpenStack, still_open, typed};
 
 /// The key of a call of which only the depth is known. No method has this id.
-pub(super) const UNKNOWN: u32 = 0;
+pub(super) const UNKNOWN_CALL: u32 = 0;
 
 /// Maximum number of open calls taken from a block's list. A damaged one may declare any number.
 const MAX_LISTED: u32 = 1 << 16;
@@ -136,7 +136,7 @@ pub(super) fn walk<S: Source + ?Sized>(
             Change::Close(key) => {
                 // Its start may be lost. It may have been any of the calls without a name.
                 let depth = stack.find(key).or_else(|| {
-                    stack.frames().last().filter(|open| open.key == UNKNOWN).map(|_| stack.depth() - 1)
+                    stack.frames().last().filter(|open| open.key == UNKNOWN_CALL).map(|_| stack.depth() - 1)
                 });
                 if let Some(depth) = depth {
                     stack.truncate(depth);
@@ -157,7 +157,7 @@ pub(super) fn walk<S: Source + ?Sized>(
 fn list(open: &OpenCalls, stack: &mut OpenStack, nodes: &mut Vec<u32>, tree: &mut CallTree) {
     let depth = open.depth.min(MAX_LISTED) as usize;
     let mut keys: Vec<u32> = stack.frames().iter().map(|open| open.key).collect();
-    keys.resize(depth, UNKNOWN);
+    keys.resize(depth, UNKNOWN_CALL);
     for (key, id) in keys.iter_mut().skip(open.first as usize).zip(open.ids()) {
         *key = id;
     }

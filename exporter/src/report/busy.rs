@@ -217,11 +217,10 @@ mod tests {
     use trace_format::Recording;
     use trace_format::event::{Folded, Message};
     use trace_format::synth::{RecordingBuilder, ThreadBuilder};
+    use trace_format::time::MS;
 
     use super::*;
     use crate::MethodMap;
-
-    const MS: u64 = 1_000_000;
 
     fn of(since: u64, until: u64, fill: impl FnOnce(&mut ThreadBuilder)) -> Option<Busy> {
         let recording = Recording::open(RecordingBuilder::new(1, "p").main("main", fill).build()).unwrap();

@@ -16,7 +16,7 @@ use super::native::NativeReport;
 use super::owners;
 use super::recorder::recorder_report;
 use super::walk::{Counts, EndedUnit, Walk};
-use super::why::{PreferenceWrites, applies, posters, why};
+use super::why::{PreferenceWrites, STORM_WINDOW, applies, posters, why};
 use crate::answer::native_summary::NativeSummary;
 use crate::answer::observed::{Observed, cpu_time, sampled, slept};
 use crate::answer::{Answer, CauseId, Evidence, HungThread, Span, SystemShare};
@@ -36,8 +36,6 @@ const MAX_POLL_DELAY: u64 = 50_000_000;
 const MAX_DUMP_DELAY: u64 = 20_000_000_000;
 /// Maximum time from an ANR to a native stack of main, ns.
 const MAX_STACK_DELAY: u64 = 2_000_000_000;
-/// Time range in which a storm of messages is searched, ns.
-const STORM_WINDOW: u64 = 5_000_000_000;
 
 /// What main is in while it waits for writes of SharedPreferences (AOSP `QueuedWork.java`, API 21 to 36).
 const WAIT_TO_FINISH: &str = "android.app.QueuedWork.waitToFinish";

@@ -1,18 +1,16 @@
 //! What the app's other threads and the rest of the device did during the hang, as lines and as JSON.
 
 use serde_json::{Value, json};
+use trace_format::time::SECOND;
 
 use crate::answer::SystemShare;
 use crate::words::{megabytes, rounded, thousands, times};
 
 /// Threads named in a line.
 const NAMED: usize = 3;
-/// Less is not worth a line: bytes, faults a second, and percent.
-const LEAST_BYTES: u64 = 1 << 20;
+/// Less is not worth a line: faults a second, and percent.
 const LEAST_FAULTS: u64 = 10;
 const LEAST_PERCENT: u64 = 2;
-
-const SECOND: u64 = 1_000_000_000;
 
 fn is_noticeable(part: u64, share: &SystemShare) -> bool {
     u128::from(part) * 100 >= u128::from(share.polled) * u128::from(LEAST_PERCENT)
@@ -48,7 +46,7 @@ pub(super) fn lines(share: &SystemShare) -> Vec<String> {
         ));
     }
     if let (Some(own), Some(all)) = (share.own_bytes, share.system_bytes)
-        && own.max(all) >= LEAST_BYTES
+        && own.max(all) >= SystemShare::MUCH_IO
     {
         lines.push(format!("storage: this process {}, all processes {}", megabytes(own), megabytes(all)));
     }
@@ -64,7 +62,7 @@ pub(super) fn lines(share: &SystemShare) -> Vec<String> {
     if let Some(word) = share.thermal_status() {
         lines.push(format!("thermal status: {word}"));
     }
-    if share.clock_step.unsigned_abs() >= SECOND {
+    if share.clock_step.unsigned_abs() >= SystemShare::CLOCK_STEP {
         let way = if share.clock_step < 0 { "back" } else { "forward" };
         lines.push(format!("the wall clock was set {way} by {}", rounded(share.clock_step.unsigned_abs())));
     }

@@ -14,7 +14,7 @@ pub(super) const BEFORE_WINDOW: u64 = 10_000_000_000;
 const MEMORY_WINDOW: u64 = 30_000_000_000;
 /// Maximum number of messages, and of waits of one message, remembered.
 const MAX_MESSAGES: usize = 1 << 16;
-const MAX_WAITS: usize = 4096;
+const MAX_MESSAGE_WAITS: usize = 4096;
 
 /// What ran.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -81,7 +81,7 @@ impl History {
             Event::WaitBegin(wait) if self.wait.is_none() => self.wait = Some((wait, at)),
             Event::WaitEnd => {
                 if let Some((wait, since)) = self.wait.take()
-                    && self.waits.len() < MAX_WAITS
+                    && self.waits.len() < MAX_MESSAGE_WAITS
                 {
                     self.waits.push(EndedWait { wait, since, end: at });
                 }

@@ -14,7 +14,7 @@ use super::platform;
 use super::recorder::RecorderReport;
 use super::waits::WaitFact;
 use super::why::{Posters, PreferenceWrites, TaskFact, Why, WhyCause};
-use crate::answer::{Cause, Site};
+use crate::answer::{Cause, MAX_STACK_FRAMES, Site};
 use crate::facts::RecentWork;
 use crate::facts::Unit;
 use crate::facts::{Anr, Detector, MessageComponent, OffReason, Startup};
@@ -23,8 +23,7 @@ use crate::model::{StartPart, StartSplit};
 /// The version of the schema. The major version changes when a key changes its meaning or is removed.
 pub const SCHEMA_VERSION: &str = "1.7";
 
-/// Maximum number of stack frames, and of ANRs and captures.
-const MAX_FRAMES: usize = 512;
+/// Maximum number of ANRs and captures.
 const MAX_LISTED: usize = 1024;
 
 fn kind(kind: OpenItemKind) -> &'static str {
@@ -40,7 +39,7 @@ fn kind(kind: OpenItemKind) -> &'static str {
 }
 
 fn stack(frames: &[OpenItem]) -> Value {
-    let innermost = frames.iter().rev().take(MAX_FRAMES);
+    let innermost = frames.iter().rev().take(MAX_STACK_FRAMES);
     innermost.map(|f| json!({"kind": kind(f.kind), "name": f.name, "since_ns": f.since, "began_before": f.began_before})).collect()
 }
 

@@ -8,13 +8,13 @@ use trace_format::native_slot::Reason;
 
 use super::findings::Report;
 use super::moments::moment;
+use crate::answer::MAX_STACK_FRAMES;
 use crate::answer::native_summary::NativeSummary;
 use crate::native::{Frame, NativeStacks, ThreadStack, reason_word};
 use crate::words::{seconds, times};
 
-/// Maximum number of stacks, and of frames of a stack, listed.
+/// Maximum number of stacks listed.
 const MAX_STACKS: usize = 64;
-const MAX_FRAMES: usize = 512;
 /// Maximum number of stacks, and of frames of a stack, in a page.
 const MAX_SHOWN: usize = 8;
 const MAX_SHOWN_FRAMES: usize = 24;
@@ -133,7 +133,7 @@ fn frame(frame: &Frame) -> Value {
 /// The stacks as JSON.
 pub(super) fn stacks_json(native: &NativeReport) -> Value {
     let stack = |ReportedStack { thread, stack }: &ReportedStack| {
-        let frames = stack.frames.iter().take(MAX_FRAMES).map(frame);
+        let frames = stack.frames.iter().take(MAX_STACK_FRAMES).map(frame);
         json!({"thread": thread, "tid": stack.tid, "at_ns": stack.at, "reason": reason_word(stack.reason),
             "call": stack.call, "mutex_owner_tid": stack.owner, "ends": stack.end,
             "java_frames_approximate": stack.approximate, "frames": frames.collect::<Value>()})

@@ -9,12 +9,11 @@ use super::open_item::{OpenItem, OpenItemKind};
 use super::waits::LockOwner;
 use super::walk::{StackItem, stack_at, text};
 use crate::answer::{Activity, CauseId, FrameView, Owner, StackLine, classify, own_site};
+use crate::dump::LockGraph;
 use crate::facts::Facts;
 use crate::model::Names;
 use crate::words::thread_name;
 
-/// Maximum length of a chain of owners.
-const MAX_CHAIN: usize = 32;
 /// Age from which a lock wait that is open at the end is a link of a deadlock, ns.
 const MIN_STUCK_WAIT: u64 = 1_000_000_000;
 
@@ -40,7 +39,9 @@ pub(super) fn chain<S: Source + ?Sized>(
     let mut chain = Chain::default();
     let mut passed = vec![from];
     let mut wait = Some(wait);
-    while let Some(waited) = wait.take().filter(|wait| wait.owner > 0 && chain.owners.len() < MAX_CHAIN) {
+    while let Some(waited) =
+        wait.take().filter(|wait| wait.owner > 0 && chain.owners.len() < LockGraph::MAX_CHAIN)
+    {
         let Some(thread) = recording.threads().iter().find(|thread| thread.uid == waited.owner) else {
             break;
         };

@@ -3,11 +3,11 @@ use std::path::Path;
 use proptest::prelude::*;
 use trace_format::event::{Wait, WaitKind};
 use trace_format::synth::{RecordingBuilder, ThreadBuilder};
+use trace_format::time::MS;
 use trace_format::{Event, Recording, TextId};
 
 use super::*;
 
-const MS: u64 = 1_000_000;
 const WAIT: Wait = Wait { kind: WaitKind::Park, owner: 0, lock: 0, class: TextId(0) };
 
 fn map() -> MethodMap {

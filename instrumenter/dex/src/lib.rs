@@ -33,6 +33,6 @@ pub use error::{Limit, Malformed, WriteError};
 pub use lookup::Lookup;
 pub use model::{
     Annotation, AnnotationSet, Annotations, CallSite, Class, ClassField, ClassMethod, Dex, Field, Handle,
-    Method, MethodCode, ParameterSets, Proto, Value,
+    Method, MethodCode, ParameterSets, Proto, Value, access,
 };
 pub use remap::Remap;

@@ -6,6 +6,23 @@ use std::sync::Arc;
 use crate::code::{Body, Code};
 use crate::lookup::Lookup;
 
+/// Access flags of dex files. Those of class files are the same for what both have, but have 16 bits.
+pub mod access {
+    /// A class or member that all code may use.
+    pub const PUBLIC: u32 = 0x0001;
+    /// A member of the class itself.
+    pub const STATIC: u32 = 0x0008;
+    /// A class or method that is not overridden, or a field that is not changed.
+    pub const FINAL: u32 = 0x0010;
+    /// A class or member that a compiler has made.
+    pub const SYNTHETIC: u32 = 0x1000;
+    /// A method that is `synchronized` in the source, and whose code takes the lock itself.
+    pub const DECLARED_SYNCHRONIZED: u32 = 0x2_0000;
+}
+
+/// The value that stands for no index in a file, where [`Dex`] has `None`.
+pub(crate) const NO_INDEX: u32 = u32::MAX;
+
 /// A dex file: its tables and classes.
 ///
 /// Tables are appended to, directly or by `find_or_add_...`; entries are never moved or changed.

@@ -1,9 +1,7 @@
 //! What tracing a method needs of the tables.
 
 use crate::code::trace::{Calls, Kind, Parameter, Shape};
-use crate::{ClassMethod, Dex};
-
-const STATIC: u32 = 0x0008;
+use crate::{ClassMethod, Dex, access};
 
 impl Dex<'_> {
     /// The methods `i(I)V` and `o(I)V` of the class with this descriptor, which are added if they are missing.
@@ -38,7 +36,7 @@ impl Dex<'_> {
         };
         Some(Shape {
             parameters: proto.parameters.iter().map(parameter).collect(),
-            is_static: method.access & STATIC != 0,
+            is_static: method.access & access::STATIC != 0,
             is_constructor: self.string(id.name) == Some(b"<init>"),
             this: this.map(|this| (id.class, this)),
         })

@@ -1,7 +1,10 @@
 //! Measures the code of a method in a dex file, as [`crate::cost::body`] measures that of class files.
 
 use dex::Dex;
-use dex::code::{Body as Instructions, Call as DexCall, Code, Facts, Instruction, Invoke, Operand};
+use dex::code::{
+    Body as Instructions, CONST, CONST_4, Call as DexCall, Code, Facts, Instruction, Invoke, NEW_ARRAY,
+    NEW_INSTANCE, Operand, SGET, SPUT_SHORT,
+};
 
 use super::names;
 use crate::class_facts::ClassFacts;
@@ -12,13 +15,6 @@ use crate::waits::Catalogue;
 
 /// Class files have about twice as many instructions for the same source, because they move every operand to the stack.
 const CLASS_FILE_INSTRUCTIONS: u32 = 2;
-
-const NEW_INSTANCE: u8 = 0x22;
-const NEW_ARRAY: u8 = 0x23;
-const CONST_4: u8 = 0x12;
-const CONST: u8 = 0x14;
-const SGET: u8 = 0x60;
-const SPUT_SHORT: u8 = 0x6d;
 
 /// Returns the cost of code in instructions of class files; `None` if it is unlimited or above [`MAX_COST`].
 ///

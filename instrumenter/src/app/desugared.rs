@@ -3,12 +3,10 @@
 //! Names are those of r8's `synthesis/SyntheticNaming.java`, `InterfaceDesugaringSyntheticHelper.java`, `NestBasedAccessDesugaring.java`
 //! and `RecordDesugaring.java`.
 
-use dex::Dex;
 use dex::code::{Call, Facts, Invoke};
+use dex::{Dex, access};
 
 use super::names;
-
-const SYNTHETIC: u32 = 0x1000;
 
 /// Parts of the names of classes that are made for lambdas, backports and other desugared code.
 const CLASSES: [&str; 2] = ["$$ExternalSynthetic", "-$$Lambda$"];
@@ -21,13 +19,13 @@ const DEFAULT: &str = "$default$";
 
 /// Returns whether a class, of this internal name and with these access flags, is made.
 pub(crate) fn is_made_class(name: &str, access: u32) -> bool {
-    access & SYNTHETIC != 0 && CLASSES.iter().any(|part| name.contains(part))
+    access & access::SYNTHETIC != 0 && CLASSES.iter().any(|part| name.contains(part))
 }
 
 /// Returns whether a method of another class is made.
 pub(crate) fn is_made_method(dex: &Dex<'_>, name: &str, access: u32, code: &Facts) -> bool {
     ACCESSORS.iter().any(|prefix| name.starts_with(prefix))
-        || access & SYNTHETIC != 0 && calls_default(dex, name, &code.calls)
+        || access & access::SYNTHETIC != 0 && calls_default(dex, name, &code.calls)
 }
 
 /// Returns whether the only call is that of the default method of this name, which a class inherits.
@@ -56,25 +54,25 @@ mod tests {
     #[test]
     fn a_method_that_forwards_to_an_inherited_default_method_is_made() {
         let (dex, code) = calls("Lcom/acme/Step$-CC;", "$default$twice", Invoke::Static);
-        assert!(is_made_method(&dex, "twice", SYNTHETIC, &code));
+        assert!(is_made_method(&dex, "twice", access::SYNTHETIC, &code));
         // Of the source, or another call.
         assert!(!is_made_method(&dex, "twice", 0, &code));
-        assert!(!is_made_method(&dex, "thrice", SYNTHETIC, &code));
+        assert!(!is_made_method(&dex, "thrice", access::SYNTHETIC, &code));
         let more = Facts { calls: [&code.calls[..], &code.calls[..]].concat(), ..Facts::default() };
-        assert!(!is_made_method(&dex, "twice", SYNTHETIC, &more));
+        assert!(!is_made_method(&dex, "twice", access::SYNTHETIC, &more));
         let (dex, code) = calls("Lcom/acme/Step;", "$default$twice", Invoke::Static);
-        assert!(!is_made_method(&dex, "twice", SYNTHETIC, &code));
+        assert!(!is_made_method(&dex, "twice", access::SYNTHETIC, &code));
         let (dex, code) = calls("Lcom/acme/Step$-CC;", "$default$twice", Invoke::Virtual);
-        assert!(!is_made_method(&dex, "twice", SYNTHETIC, &code));
+        assert!(!is_made_method(&dex, "twice", access::SYNTHETIC, &code));
     }
 
     #[test]
     fn accessors_and_classes_of_lambdas_are_made() {
         let (dex, code) = calls("Lcom/acme/Step;", "lambda$run$0", Invoke::Static);
-        assert!(is_made_method(&dex, "$r8$lambda$qx1v", SYNTHETIC, &code));
-        assert!(is_made_method(&dex, "-$$Nest$fgetname", SYNTHETIC, &code));
-        assert!(is_made_method(&dex, "$record$getFieldsAsObjects", SYNTHETIC, &code));
-        assert!(!is_made_method(&dex, "lambda$run$0", SYNTHETIC, &code));
+        assert!(is_made_method(&dex, "$r8$lambda$qx1v", access::SYNTHETIC, &code));
+        assert!(is_made_method(&dex, "-$$Nest$fgetname", access::SYNTHETIC, &code));
+        assert!(is_made_method(&dex, "$record$getFieldsAsObjects", access::SYNTHETIC, &code));
+        assert!(!is_made_method(&dex, "lambda$run$0", access::SYNTHETIC, &code));
         assert!(is_made_class("com/acme/Main$$ExternalSyntheticLambda0", 0x1011));
         assert!(!is_made_class("com/acme/Main$$ExternalSyntheticLambda0", 0x0011));
         assert!(!is_made_class("com/acme/Main$1", 0x1011));

@@ -16,9 +16,6 @@ use crate::error::SkipReason;
 use crate::rules::Subject;
 use crate::selection::{ClassView, Judged, Selection};
 
-/// Dex has two flags for a synchronized method: this one is for code that locks itself, as all compilers write it.
-const DECLARED_SYNCHRONIZED: u32 = 0x20000;
-
 /// Scans a class.
 ///
 /// # Errors
@@ -104,7 +101,8 @@ impl MethodScan<'_> {
         let id = dex.methods.get(method.method as usize);
         let name = id.map(|id| names::string(dex, id.name)).unwrap_or_default();
         let descriptor = id.map(|id| names::method_descriptor(dex, id.proto)).unwrap_or_default();
-        let locks = method.access & DECLARED_SYNCHRONIZED != 0;
+        // Dex has two flags for a synchronized method: this one is for code that locks itself, as all compilers write it.
+        let locks = method.access & dex::access::DECLARED_SYNCHRONIZED != 0;
         let access = method.access as u16 | if locks { access::SYNCHRONIZED } else { 0 };
         let code = match &method.code {
             Some(MethodCode::Read(code)) => Some(code),

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use apk::layout::{self, Entry};
 use apk::manifest::Addition;
-use dex::{Class, ClassField, Dex, Value};
+use dex::{Class, ClassField, Dex, Value, access};
 use trace_format::MapId;
 
 use super::error::Error;
@@ -102,8 +102,6 @@ impl Runtime {
 
 /// Adds `public final class dev.anrscope.MapId { public static final String ID = "..."; }`.
 fn add_map_id(dex: &mut Dex<'_>, id: MapId) {
-    const PUBLIC_STATIC_FINAL: u32 = 0x0019;
-    const PUBLIC_FINAL_SYNTHETIC: u32 = 0x1011;
     let class = dex.find_or_add_type(MAP_ID_CLASS);
     let kind = dex.find_or_add_type("Ljava/lang/String;");
     let object = dex.find_or_add_type("Ljava/lang/Object;");
@@ -111,10 +109,10 @@ fn add_map_id(dex: &mut Dex<'_>, id: MapId) {
     let text = dex.find_or_add_string(&id.to_string());
     dex.classes.push(Class {
         class,
-        access: PUBLIC_FINAL_SYNTHETIC,
+        access: access::PUBLIC | access::FINAL | access::SYNTHETIC,
         super_class: Some(object),
         static_values: Box::new([Value::String(text)]),
-        static_fields: vec![ClassField { field, access: PUBLIC_STATIC_FINAL }],
+        static_fields: vec![ClassField { field, access: access::PUBLIC | access::STATIC | access::FINAL }],
         ..Class::default()
     });
 }

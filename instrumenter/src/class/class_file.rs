@@ -19,13 +19,19 @@ pub(crate) const MAX_CLASS: u64 = 64 << 20;
 
 /// Access flags of the class file format.
 pub(crate) mod access {
-    pub(crate) const STATIC: u16 = 0x0008;
-    /// For a method; for a class the bit is `ACC_SUPER`.
-    pub(crate) const SYNCHRONIZED: u16 = 0x0020;
-    pub(crate) const NATIVE: u16 = 0x0100;
-    pub(crate) const SYNTHETIC: u16 = 0x1000;
+    pub(crate) const PUBLIC: u16 = 0x0001;
     pub(crate) const PRIVATE: u16 = 0x0002;
+    pub(crate) const PROTECTED: u16 = 0x0004;
+    pub(crate) const STATIC: u16 = 0x0008;
+    pub(crate) const FINAL: u16 = 0x0010;
+    /// For a method; a class has [`SUPER`] there.
+    pub(crate) const SYNCHRONIZED: u16 = 0x0020;
+    /// For a class: set in all class files since Java 1.0.2.
+    pub(crate) const SUPER: u16 = 0x0020;
+    pub(crate) const NATIVE: u16 = 0x0100;
+    pub(crate) const INTERFACE: u16 = 0x0200;
     pub(crate) const ABSTRACT: u16 = 0x0400;
+    pub(crate) const SYNTHETIC: u16 = 0x1000;
     pub(crate) const ENUM: u16 = 0x4000;
     pub(crate) const MODULE: u16 = 0x8000;
 }

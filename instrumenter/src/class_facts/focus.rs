@@ -8,10 +8,6 @@ use crate::error::Malformed;
 pub(crate) const NAME: &str = "onWindowFocusChanged";
 pub(crate) const DESCRIPTOR: &str = "(Z)V";
 
-const STATIC: u16 = 0x0008;
-const FINAL: u16 = 0x0010;
-const PRIVATE: u16 = 0x0002;
-
 /// The facts about `onWindowFocusChanged` in a class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FocusFacts {
@@ -28,8 +24,7 @@ pub(crate) struct FocusFacts {
 impl FocusFacts {
     pub(crate) fn scan(class: &ClassFile<'_>, eligible: bool) -> Result<Self, Malformed> {
         // An interface is not an activity, and 16 more constants must fit.
-        const INTERFACE: u16 = 0x0200;
-        let fits = class.access & INTERFACE == 0 && class.pool.count() < 0xFFF0;
+        let fits = class.access & access::INTERFACE == 0 && class.pool.count() < 0xFFF0;
         let mut facts = Self { eligible: eligible && fits, ..Self::default() };
         // Few classes contain the text; only those need a closer check.
         let [text] = class.pool.find_texts([NAME.as_bytes()]);
@@ -38,7 +33,7 @@ impl FocusFacts {
             if method.descriptor != DESCRIPTOR.as_bytes() {
                 continue;
             }
-            if method.name == NAME.as_bytes() && method.access & (STATIC | PRIVATE) == 0 {
+            if method.name == NAME.as_bytes() && method.access & (access::STATIC | access::PRIVATE) == 0 {
                 facts.own = Some((index, method.access));
             } else if method.name.starts_with(prefix.as_bytes()) {
                 facts.part = Some(crate::class::text::decode(method.name).into_owned());
@@ -53,7 +48,7 @@ impl FocusFacts {
 
     /// Returns whether a subclass may not override it.
     pub(crate) fn is_final(&self) -> bool {
-        self.own.is_some_and(|(_, access)| access & FINAL != 0)
+        self.own.is_some_and(|(_, flags)| flags & access::FINAL != 0)
     }
 
     /// Returns the index of the override if it has code.

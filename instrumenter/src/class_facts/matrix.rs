@@ -24,7 +24,6 @@ impl TryFrom<&ClassFile<'_>> for MatrixFacts {
     type Error = Malformed;
 
     fn try_from(class: &ClassFile<'_>) -> Result<Self, Malformed> {
-        const INTERFACE: u16 = 0x0200;
         const NEWER: [&[u8]; 4] = [b"NestHost", b"NestMembers", b"PermittedSubclasses", b"Record"];
         let newer = Outline::try_from(class)?
             .attributes
@@ -34,6 +33,6 @@ impl TryFrom<&ClassFile<'_>> for MatrixFacts {
             None => Some(Stop::NoSuperClass),
             Some(_) => newer.then_some(Stop::Unknown),
         };
-        Ok(Self { is_abstract: class.access & (access::ABSTRACT | INTERFACE) != 0, stop })
+        Ok(Self { is_abstract: class.access & (access::ABSTRACT | access::INTERFACE) != 0, stop })
     }
 }

@@ -149,13 +149,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::class::class_file::access;
     use crate::class_facts::MethodFacts;
     use crate::class_facts::body::Body;
     use crate::class_facts::tests::any_class;
 
-    const FINAL_CLASS: u16 = 0x0010;
     const PACKAGE: u16 = 0;
-    const PUBLIC_CLASS: u16 = 0x0001;
 
     fn call(how: CallKind, class: &str, name: &str) -> Call {
         Call { how, class: class.into(), name: name.into(), descriptor: "()V".into() }
@@ -198,7 +197,7 @@ mod tests {
             method("elsewhere", Some((2, &[call(CallKind::Static, "b/B", "leaf")]))),
         ];
         let expected = [Some(3), Some(11), None, None, None, None, None, None, None];
-        assert_eq!(costs_of(&[class("a/A", OBJECT, PUBLIC_CLASS, methods)]), expected);
+        assert_eq!(costs_of(&[class("a/A", OBJECT, access::PUBLIC, methods)]), expected);
     }
 
     #[test]
@@ -206,7 +205,7 @@ mod tests {
         let caller = |how| vec![method("go", Some((2, &[call(how, "a/Base", "m")])))];
         let hierarchy = |access: u16, below: Option<(u16, &[Call])>, access_below: u16| {
             [
-                class("a/Caller", OBJECT, FINAL_CLASS, caller(CallKind::Virtual)),
+                class("a/Caller", OBJECT, access::FINAL, caller(CallKind::Virtual)),
                 class("a/Base", OBJECT, access, vec![method("m", Some((3, &[])))]),
                 class("a/Leaf", "a/Base", access_below, vec![method("m", below)]),
             ]
@@ -215,18 +214,18 @@ mod tests {
         assert_eq!(cost(&hierarchy(PACKAGE, Some((7, &[])), PACKAGE)), Some(9));
         assert_eq!(cost(&hierarchy(PACKAGE, None, PACKAGE)), None, "a subclass has a loop");
         assert_eq!(
-            cost(&hierarchy(PUBLIC_CLASS, Some((7, &[])), FINAL_CLASS)),
+            cost(&hierarchy(access::PUBLIC, Some((7, &[])), access::FINAL)),
             None,
             "other code may extend it"
         );
-        assert_eq!(cost(&hierarchy(PACKAGE, Some((7, &[])), PUBLIC_CLASS)), None, "or a subclass of it");
+        assert_eq!(cost(&hierarchy(PACKAGE, Some((7, &[])), access::PUBLIC)), None, "or a subclass of it");
         assert_eq!(
-            cost(&hierarchy(PACKAGE, Some((7, &[])), PUBLIC_CLASS | FINAL_CLASS)),
+            cost(&hierarchy(PACKAGE, Some((7, &[])), access::PUBLIC | access::FINAL)),
             Some(9),
             "no class can extend this one"
         );
         // A method that only the package sees is not overridden elsewhere, unless one below is seen.
-        let mut classes = hierarchy(PUBLIC_CLASS, Some((7, &[])), PUBLIC_CLASS);
+        let mut classes = hierarchy(access::PUBLIC, Some((7, &[])), access::PUBLIC);
         classes[1].methods[0].access = 0;
         assert_eq!(cost(&classes), None);
         classes[2].methods[0].access = 0;
@@ -235,12 +234,12 @@ mod tests {
         let classes = hierarchy(PACKAGE, Some((7, &[])), PACKAGE);
         assert_eq!(costs(&classes, false)[0][0], None);
         // super.m() is that of the direct super class alone.
-        let mut classes = hierarchy(PUBLIC_CLASS, None, PUBLIC_CLASS);
-        classes[0] = class("a/Caller", "a/Base", PUBLIC_CLASS, caller(CallKind::Special));
+        let mut classes = hierarchy(access::PUBLIC, None, access::PUBLIC);
+        classes[0] = class("a/Caller", "a/Base", access::PUBLIC, caller(CallKind::Special));
         assert_eq!(cost(&classes), Some(5));
         // An interface's methods are those of lambdas and proxies, too.
         let mut classes = hierarchy(PACKAGE, Some((7, &[])), PACKAGE);
-        classes[1].access = 0x0200;
+        classes[1].access = access::INTERFACE;
         assert_eq!(cost(&classes), None);
     }
 
@@ -249,9 +248,9 @@ mod tests {
         let uses = vec![method("go", Some((2, &[call(CallKind::Initialize, "a/Base", "<clinit>")])))];
         let classes = |own: Option<(u16, &[Call])>, above: &str| {
             [
-                class("a/Caller", OBJECT, PUBLIC_CLASS, uses.clone()),
-                class("a/Base", above, PUBLIC_CLASS, vec![method("<clinit>", own)]),
-                class("a/Above", OBJECT, PUBLIC_CLASS, vec![method("<clinit>", None)]),
+                class("a/Caller", OBJECT, access::PUBLIC, uses.clone()),
+                class("a/Base", above, access::PUBLIC, vec![method("<clinit>", own)]),
+                class("a/Above", OBJECT, access::PUBLIC, vec![method("<clinit>", None)]),
             ]
         };
         assert_eq!(costs_of(&classes(Some((2000, &[])), OBJECT)), [Some(2)]);
@@ -268,7 +267,7 @@ mod tests {
         let mut classes = [class(
             "a/A",
             OBJECT,
-            PUBLIC_CLASS,
+            access::PUBLIC,
             vec![method("short", Some((2, &[]))), method("calls", Some((99, &[short]))), always],
         )];
         let verdicts =
@@ -285,7 +284,7 @@ mod tests {
     /// Two classes of one name: which of them is loaded is not known.
     #[test]
     fn classes_of_one_name_have_no_costs() {
-        let twin = || class("a/A", OBJECT, PUBLIC_CLASS, vec![method("short", Some((2, &[])))]);
+        let twin = || class("a/A", OBJECT, access::PUBLIC, vec![method("short", Some((2, &[])))]);
         assert_eq!(costs_of(&[twin(), twin()]), [None]);
     }
 
@@ -320,7 +319,7 @@ mod tests {
             let name = |number: usize| (format!("p/C{}", number / 3), format!("m{}", number % 3));
             let key = |number: usize| { let (class, method) = name(number); format!("{class}.{method}") };
             let mut classes: Vec<ClassFacts> =
-                (0..4).map(|n| class(&format!("p/C{n}"), OBJECT, PUBLIC_CLASS, Vec::new())).collect();
+                (0..4).map(|n| class(&format!("p/C{n}"), OBJECT, access::PUBLIC, Vec::new())).collect();
             let mut graph = HashMap::new();
             for (number, body) in bodies.iter().enumerate() {
                 let calls = |calls: &Vec<usize>| -> Vec<Call> {

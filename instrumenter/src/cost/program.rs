@@ -14,11 +14,6 @@ use crate::class::class_file::access;
 use crate::class_facts::body::{Call, CallKind};
 use crate::class_facts::{ClassFacts, MethodFacts};
 
-const PUBLIC: u16 = 0x0001;
-const PROTECTED: u16 = 0x0004;
-const FINAL: u16 = 0x0010;
-const INTERFACE: u16 = 0x0200;
-
 /// The longest chain of super classes; a longer one is a cycle.
 const MAX_DEPTH: usize = 1000;
 /// The most targets of a virtual call that are followed.
@@ -122,13 +117,13 @@ impl<'a> Program<'a> {
     }
 
     fn virtual_targets(&self, named: usize, call: &Call) -> Option<Vec<Target>> {
-        if self.classes.get(named)?.access & INTERFACE != 0 {
+        if self.classes.get(named)?.access & access::INTERFACE != 0 {
             return None;
         }
         let resolved = self.resolve(named, call)?;
         let method = self.method(resolved)?;
-        let is_final = method.access & (access::PRIVATE | FINAL) != 0;
-        if is_final || self.classes.get(named)?.access & FINAL != 0 {
+        let is_final = method.access & (access::PRIVATE | access::FINAL) != 0;
+        if is_final || self.classes.get(named)?.access & access::FINAL != 0 {
             return Some(vec![resolved]);
         }
         if !self.is_whole {
@@ -138,11 +133,11 @@ impl<'a> Program<'a> {
         let mut pending = vec![(named, resolved)];
         while let Some((class, inherited)) = pending.pop() {
             let facts = self.classes.get(class)?;
-            let is_open = facts.access & (PUBLIC | FINAL) == PUBLIC;
+            let is_open = facts.access & (access::PUBLIC | access::FINAL) == access::PUBLIC;
             let selected =
                 if class == named { inherited } else { self.declared(class, call).unwrap_or(inherited) };
             let flags = self.method(selected)?.access;
-            let is_seen = flags & (PUBLIC | PROTECTED) != 0 && flags & FINAL == 0;
+            let is_seen = flags & (access::PUBLIC | access::PROTECTED) != 0 && flags & access::FINAL == 0;
             if is_open && is_seen {
                 return None;
             }

@@ -4,16 +4,12 @@
 //! the same length, and new methods are appended. So nothing in the class moves, and no index of a method changes.
 
 use super::Change;
-use crate::class::class_file::ClassFile;
+use crate::class::class_file::{ClassFile, access};
 use crate::class::constant_pool::Appended;
 use crate::class::opcodes::{ALOAD_0, ILOAD_1, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL, RETURN};
 use crate::class_facts::focus::{DESCRIPTOR, NAME, calls_super};
 use crate::error::{Malformed, SkipReason};
 use crate::outline::Outline;
-
-const PUBLIC: u16 = 0x0001;
-const FINAL: u16 = 0x0010;
-const SYNTHETIC: u16 = 0x1000;
 
 struct Writer<'a> {
     pool: Appended,
@@ -94,7 +90,7 @@ pub(crate) fn split(bytes: &[u8], change: &Change, call_class: &str) -> Result<V
             })?;
             let part = writer.pool.utf8(part.as_bytes())?;
             let body = writer.pool.method(writer.this, part, writer.descriptor)?;
-            let flags = (old_method.access & !FINAL) | SYNTHETIC;
+            let flags = (old_method.access & !access::FINAL) | access::SYNTHETIC;
             patch(&mut old, place.at, flags)?;
             patch(&mut old, place.at + 2, part)?;
             if let Some(above) = above {
@@ -114,10 +110,10 @@ pub(crate) fn split(bytes: &[u8], change: &Change, call_class: &str) -> Result<V
                 Some(part) => {
                     let part = writer.pool.utf8(part.as_bytes())?;
                     let body = writer.pool.method(writer.this, part, writer.descriptor)?;
-                    writer.add(PUBLIC, name, &[&at, &call(INVOKEVIRTUAL, body), &[RETURN]]);
-                    writer.add(PUBLIC | SYNTHETIC, part, &[&above, &[RETURN]]);
+                    writer.add(access::PUBLIC, name, &[&at, &call(INVOKEVIRTUAL, body), &[RETURN]]);
+                    writer.add(access::PUBLIC | access::SYNTHETIC, part, &[&above, &[RETURN]]);
                 }
-                None => writer.add(PUBLIC, name, &[&above, &at, &[RETURN]]),
+                None => writer.add(access::PUBLIC, name, &[&above, &at, &[RETURN]]),
             }
         }
     }

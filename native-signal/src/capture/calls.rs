@@ -26,12 +26,9 @@ pub(super) fn is_restarted(call: &SystemCall) -> bool {
 
 /// A wait without a timeout is restarted; so is a wait for a lock with priority inheritance, whose timeout is a point in time.
 fn is_restarted_futex(operation: u64, timeout: u64) -> bool {
-    const LOCK_PI: libc::c_int = libc::FUTEX_LOCK_PI;
-    /// `FUTEX_LOCK_PI2` of `linux/futex.h`.
-    const LOCK_PI2: libc::c_int = 13;
     match operation as libc::c_int & libc::FUTEX_CMD_MASK {
         libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET => timeout == 0,
-        LOCK_PI | LOCK_PI2 => true,
+        libc::FUTEX_LOCK_PI | libc::FUTEX_LOCK_PI2 => true,
         _ => false,
     }
 }

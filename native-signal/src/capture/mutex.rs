@@ -64,12 +64,10 @@ impl Library {
 
 /// The owner's tid in the head of a mutex, and how far behind the mutex's start the futex word is.
 fn owner_in(library: Library, operation: libc::c_int, value: u32, head: &[u8]) -> Option<(i32, u64)> {
-    /// `FUTEX_LOCK_PI2` of `linux/futex.h`.
-    const LOCK_PI2: libc::c_int = 13;
     let u32_at = |at: usize| Some(u32::from_le_bytes(head.get(at..at + 4)?.try_into().ok()?));
     let tid = |number: u32| i32::try_from(number).ok().filter(|&tid| tid > 0);
     match operation & libc::FUTEX_CMD_MASK {
-        libc::FUTEX_LOCK_PI | LOCK_PI2 => {
+        libc::FUTEX_LOCK_PI | libc::FUTEX_LOCK_PI2 => {
             // bionic's word is behind the mutex's start.
             let offset = if library == Library::Bionic64 { 8 } else { 0 };
             Some((tid(u32_at(0)? & FUTEX_TID_MASK)?, offset))

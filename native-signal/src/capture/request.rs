@@ -3,12 +3,13 @@
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+// The phases of a request. They are not the states of the slot, which outlives the request.
 /// No request is under way.
-pub(super) const IDLE: u64 = 0;
-/// A thread is asked.
-pub(super) const ASKED: u64 = 1;
-/// Its handler fills the slot.
-pub(super) const FILLING: u64 = 2;
+const IDLE: u64 = 0;
+/// The signal is sent, and its handler has not started.
+const PENDING: u64 = 1;
+/// The thread's handler works on it.
+const ACCEPTED: u64 = 2;
 
 /// A page, so that the address of each of its bytes is the cookie of a request: no other library sends it, nor a second copy of this one.
 #[repr(C, align(4096))]
@@ -52,12 +53,12 @@ impl Request {
 
     /// Starts the request of this number. What the handler reads must be stored before.
     pub(super) fn ask(&self, number: u64) {
-        self.word.store(number << 2 | ASKED, Ordering::Release);
+        self.word.store(number << 2 | PENDING, Ordering::Release);
     }
 
     /// Ends a request whose handler has not started; false if it has, or is done.
     pub(super) fn withdraw(&self, number: u64) -> bool {
-        self.change(number, ASKED, IDLE)
+        self.change(number, PENDING, IDLE)
     }
 
     /// Whether the handler is done with this request.
@@ -79,7 +80,7 @@ impl Request {
             return None;
         }
         let number = self.word.load(Ordering::Acquire) >> 2;
-        if number as usize % COOKIES != low || !self.change(number, ASKED, FILLING) {
+        if number as usize % COOKIES != low || !self.change(number, PENDING, ACCEPTED) {
             self.late.fetch_add(1, Ordering::Relaxed);
             return None;
         }

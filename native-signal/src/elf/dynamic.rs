@@ -6,7 +6,7 @@ use super::view::{View, u32_at, word_at};
 
 const DT_NULL: u64 = 0;
 const DT_PLTRELSZ: u64 = 2;
-const DT_STRTAB: u64 = 5;
+pub(crate) const DT_STRTAB: u64 = 5;
 const DT_SYMTAB: u64 = 6;
 const DT_RELA: u64 = 7;
 const DT_RELASZ: u64 = 8;

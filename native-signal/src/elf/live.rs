@@ -2,6 +2,7 @@
 
 use super::machine::Class;
 use super::view::{Segment, View};
+use libc::{PT_DYNAMIC, PT_LOAD};
 use std::ffi::{CStr, c_int, c_void};
 use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -11,9 +12,8 @@ type Phdr = libc::Elf64_Phdr;
 #[cfg(target_pointer_width = "32")]
 type Phdr = libc::Elf32_Phdr;
 
-const PT_LOAD: u32 = 1;
-const PT_DYNAMIC: u32 = 2;
-const PF_X: u32 = 1;
+// Flags of a segment; the crate libc does not have them on Android.
+pub(crate) const PF_X: u32 = 1;
 const PF_W: u32 = 2;
 const PF_R: u32 = 4;
 

@@ -12,7 +12,7 @@ mod packed;
 mod reloc;
 mod view;
 
-pub(crate) use dynamic::Dynamic;
+pub(crate) use dynamic::{DT_STRTAB, Dynamic};
 pub use error::ElfError;
 pub(crate) use machine::Machine;
 pub(crate) use reloc::import_slots;

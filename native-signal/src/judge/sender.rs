@@ -11,10 +11,10 @@ pub struct Identity {
     pub uid: u32,
 }
 
-/// `Process.ROOT_UID`, `SYSTEM_UID` and `SHELL_UID` of AOSP.
-const ROOT: u32 = 0;
-const SYSTEM: u32 = 1000;
-const SHELL: u32 = 2000;
+/// Uids of AOSP's `Process`.
+const ROOT_UID: u32 = 0;
+const SYSTEM_UID: u32 = 1000;
+const SHELL_UID: u32 = 2000;
 /// `UserHandle.PER_USER_RANGE`: a uid is user × this + app id.
 const PER_USER: u32 = 100_000;
 /// `Process.FIRST_APPLICATION_UID`; app ids below it are the system's.
@@ -27,15 +27,15 @@ impl Identity {
         match (si_pid, si_uid) {
             // No process has pid 0: the field is not set, so a uid of 0 beside it is not root either. A uid that
             // is set still counts.
-            (0, ROOT) => Sender::Unknown,
+            (0, ROOT_UID) => Sender::Unknown,
             (pid, uid) if pid == own.pid && uid == own.uid => Sender::Ourselves,
             (pid, _) if pid == own.pid => Sender::Unknown,
             // Before our own uid: a system app shares this one with system_server.
-            (_, SYSTEM) => Sender::System,
+            (_, SYSTEM_UID) => Sender::System,
             // Before root: on a host the process under test may itself run as root.
             (_, uid) if uid == own.uid => Sender::OwnApp,
-            (_, ROOT) => Sender::Root,
-            (_, SHELL) => Sender::Shell,
+            (_, ROOT_UID) => Sender::Root,
+            (_, SHELL_UID) => Sender::Shell,
             (_, uid) if uid % PER_USER >= FIRST_APP => Sender::OtherApp,
             _ => Sender::Unknown,
         }

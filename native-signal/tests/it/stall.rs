@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use trace_format::time::MS;
 use trace_rules::looper::{Limits, Poll, ProcessState, Watch};
 
-const MS: u64 = 1_000_000;
 const SMALL: Limits = Limits { suspect_ms: 20, anr_ms: 100, tick_ms: 5, lag_ms: 0, too_late_ms: 0 };
 const STALL_NS: u64 = SMALL.anr_ms * MS;
 

@@ -21,6 +21,13 @@ use crate::native_slot::{self, Machine, REGISTERS, Reason, at, flags};
 pub const MAX_LEN: usize = HEADER_LEN + native_slot::MAX_STACK;
 /// Length of what stands before the stack bytes.
 pub const HEADER_LEN: usize = 416;
+/// Whole stacks that a reader keeps for captures that share with them, 64 KiB each.
+///
+/// A capture shares with the last one of the same thread, and the recorder follows no more than [`native_slot::SLOTS`] threads at a
+/// time, so real recordings need fewer.
+pub const MAX_WHOLE: usize = 64;
+/// Bytes that are compared as one where two stacks are: a word on 64 bits, two on 32.
+const STACK_WORD: usize = 8;
 const FORM: u32 = 1;
 const KEPT_AT: usize = 392;
 const PREVIOUS: usize = 400;
@@ -95,9 +102,8 @@ impl NativeStack {
     /// Stores only what differs from `previous`, the whole stack of the capture `number` of the same thread, which ends at the same
     /// address. Words count as a whole, and less than 64 bytes in common as none.
     pub fn share(&mut self, number: u64, previous: &[u8]) {
-        const WORD: usize = 8;
-        let words = self.stack.rchunks_exact(WORD).zip(previous.rchunks_exact(WORD));
-        let kept = words.take_while(|(one, other)| one == other).count() * WORD;
+        let words = self.stack.rchunks_exact(STACK_WORD).zip(previous.rchunks_exact(STACK_WORD));
+        let kept = words.take_while(|(one, other)| one == other).count() * STACK_WORD;
         if kept >= 64 {
             self.stack.truncate(self.stack.len() - kept);
             self.previous = Some((number, u32::try_from(kept).expect("64 KiB at most")));

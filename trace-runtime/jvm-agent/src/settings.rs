@@ -24,7 +24,7 @@ use std::{fmt, fs, io};
 use crate::jdk::{JdkClasses, JdkError};
 
 /// The longest settings file that is read, bytes.
-const MAX_LENGTH: u64 = 1 << 20;
+const MAX_SETTINGS: u64 = 1 << 20;
 
 /// Which waits are recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl Settings {
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
         let failed = |error| SettingsError::Read(path.to_owned(), error);
         let metadata = fs::metadata(path).map_err(failed)?;
-        if !metadata.is_file() || metadata.len() > MAX_LENGTH {
+        if !metadata.is_file() || metadata.len() > MAX_SETTINGS {
             return Err(failed(io::Error::other("not a file, or longer than 1 MiB")));
         }
         Self::parse(path, &fs::read_to_string(path).map_err(failed)?)

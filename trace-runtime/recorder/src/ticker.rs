@@ -317,8 +317,7 @@ fn prefer() {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-
-    const MS: u64 = 1_000_000;
+    use trace_format::time::MS;
 
     #[test]
     fn a_late_tick_is_recorded_unless_there_are_so_many_that_other_events_would_be_lost() {

@@ -13,8 +13,7 @@
 //! whole milliseconds.
 
 use trace_format::android::h;
-
-const MS: u64 = 1_000_000;
+use trace_format::time::MS;
 
 /// The first message of the process that created a component (a code of `ActivityThread.H`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -16,8 +16,8 @@ static SCENE: AtomicU32 = AtomicU32::new(0);
 static SCENE_NAME: Mutex<String> = Mutex::new(String::new());
 /// Scenes so far, by their text ids: when a frame is counted, its page may have been left already.
 static NAMES: Mutex<Vec<(u32, String)>> = Mutex::new(Vec::new());
-/// The most scenes that are remembered.
-const MAX_SCENES: usize = 256;
+/// The most scenes whose names are remembered.
+pub(crate) const MAX_SCENES: usize = 256;
 
 /// The scene before any activity was started (Matrix's name for it).
 const NO_SCENE: &str = "default";

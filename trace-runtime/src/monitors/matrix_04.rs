@@ -18,8 +18,7 @@ use crate::memory::mark::Mark;
 use crate::monitors::config::options::{Setting, is_enabled, number};
 use crate::monitors::reports;
 use crate::monitors::stacks::calls;
-
-const MS: u64 = 1_000_000;
+use trace_format::time::MS;
 
 /// A page that opened slowly and whose views are requested.
 #[derive(Debug)]

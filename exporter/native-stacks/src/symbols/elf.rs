@@ -9,7 +9,7 @@ use object::{Endianness, ReadCache, ReadRef, elf};
 use super::source::{MAX_READ, Source, zeros};
 
 /// Most sections and segments of a file.
-const MAX_ROWS: usize = 65_536;
+const MAX_HEADERS: usize = 65_536;
 /// Most bytes of notes that are searched for the build id.
 const MAX_NOTES: u64 = 1 << 20;
 /// The longest build id.
@@ -180,7 +180,7 @@ fn build_id<Elf: FileHeader<Endian = Endianness>>(cache: &Cache) -> Option<Vec<u
         None
     };
     let segments = header.program_headers(endian, cache).unwrap_or_default();
-    for segment in segments.iter().take(MAX_ROWS) {
+    for segment in segments.iter().take(MAX_HEADERS) {
         let size: u64 = segment.p_filesz(endian).into();
         if segment.p_type(endian) == elf::PT_NOTE
             && size <= MAX_NOTES
@@ -192,7 +192,7 @@ fn build_id<Elf: FileHeader<Endian = Endianness>>(cache: &Cache) -> Option<Vec<u
     // A file of debug data alone may have no bytes in its segments.
     let sections = header.section_headers(endian, cache).unwrap_or_default();
     let mut searched = 0;
-    for section in sections.iter().take(MAX_ROWS) {
+    for section in sections.iter().take(MAX_HEADERS) {
         let size: u64 = section.sh_size(endian).into();
         if section.sh_type(endian) == elf::SHT_NOTE && size <= MAX_NOTES - searched {
             searched += size;
@@ -209,7 +209,7 @@ fn parse<Elf: FileHeader<Endian = Endianness>>(cache: &Cache, length: u64) -> Op
     let endian = header.endian().ok()?;
     let segments = header.program_headers(endian, cache).unwrap_or_default();
     let mut code = Vec::new();
-    for segment in segments.iter().take(MAX_ROWS) {
+    for segment in segments.iter().take(MAX_HEADERS) {
         if segment.p_type(endian) == elf::PT_LOAD && segment.p_flags(endian).0 & elf::PF_X.0 != 0 {
             let (start, len): (u64, u64) = (segment.p_vaddr(endian).into(), segment.p_memsz(endian).into());
             code.push((start, start.saturating_add(len)));
@@ -226,7 +226,7 @@ fn parse<Elf: FileHeader<Endian = Endianness>>(cache: &Cache, length: u64) -> Op
         let end = name.iter().take(256).position(|byte| *byte == 0)?;
         Some(String::from_utf8_lossy(&name[..end]).into_owned())
     };
-    let sections = headers.iter().take(MAX_ROWS).map(|section| Section {
+    let sections = headers.iter().take(MAX_HEADERS).map(|section| Section {
         name: name_of(section.sh_name(endian)).unwrap_or_default(),
         kind: section.sh_type(endian).0,
         flags: section.sh_flags(endian).0,

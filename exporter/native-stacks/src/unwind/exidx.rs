@@ -1,13 +1,10 @@
 //! 32-bit ARM's own unwind tables: `.ARM.exidx` and `.ARM.extab` (Exception Handling ABI for the Arm Architecture, IHI 0038).
 
 use super::elf::Elf;
+use super::machine::arm::{LR, PC, SP};
 use super::machine::{Convention, Registers};
 use super::memory::Memory;
 use crate::unwind::cfi::{NoCaller, Step};
-
-const LR: usize = 14;
-const SP: usize = 13;
-const PC: usize = 15;
 
 /// What the index says of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -2,6 +2,15 @@
 
 use trace_format::native_slot::{Machine, REGISTERS};
 
+/// The registers of 32-bit ARM that have a role of their own, by their DWARF numbers.
+pub(super) mod arm {
+    use trace_format::native_slot::Machine;
+
+    pub(in crate::unwind) const SP: usize = Machine::Arm.stack_pointer();
+    pub(in crate::unwind) const LR: usize = 14;
+    pub(in crate::unwind) const PC: usize = Machine::Arm.registers() - 1;
+}
+
 /// Registers at one frame, in DWARF order; `None` is unknown. The last one of a machine is the program counter.
 pub(super) type Registers = [Option<u64>; REGISTERS];
 
@@ -40,7 +49,7 @@ impl Convention {
             Machine::X86_64 => (8, 6, None, bits(&[(3, 3), (6, 6), (12, 15)])),
             // x18 is the platform's.
             Machine::Aarch64 => (8, 29, Some(30), bits(&[(18, 29)])),
-            Machine::Arm => (4, 11, Some(14), bits(&[(4, 11)])),
+            Machine::Arm => (4, 11, Some(arm::LR), bits(&[(4, 11)])),
             Machine::Riscv64 => (8, 8, Some(1), bits(&[(3, 4), (8, 9), (18, 27)])),
             Machine::X86 => (4, 5, None, bits(&[(3, 3), (5, 7)])),
         };

@@ -3,8 +3,10 @@
 use crate::answer::own::is_own;
 use crate::dump::{Frame, JavaFrame, StateKind, Thread};
 
-/// Maximum number of Java frames examined.
-const MAX_FRAMES: usize = 64;
+/// Number of innermost Java frames in which a wait shows.
+pub(super) const WAIT_FRAMES: usize = 64;
+/// Maximum number of Java frames that are searched for the code of the app or of a pool.
+pub(super) const MAX_SEARCHED: usize = 256;
 
 /// What ends a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,7 +101,7 @@ impl Awaited {
         if matches!(state, StateKind::Blocked | StateKind::Running | StateKind::Sleeping) {
             return None;
         }
-        let mut inner = java(thread).take(MAX_FRAMES);
+        let mut inner = java(thread).take(WAIT_FRAMES);
         let first = inner.next().filter(|first| is_wait(first))?;
         let mut notified = first.class == "java.lang.Object";
         let mut found: Option<usize> = None;

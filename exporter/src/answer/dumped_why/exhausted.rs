@@ -2,7 +2,7 @@
 
 use trace_format::verdict::Confidence;
 
-use super::awaited::{Awaited, java};
+use super::awaited::{Awaited, WAIT_FRAMES, java};
 use super::link::DumpedLink;
 use super::pools::{Does, Seen};
 use super::{Chain, DumpedCause, Step};
@@ -10,8 +10,6 @@ use crate::answer::activity::{FrameView, is_poll};
 use crate::answer::id::CauseId;
 use crate::dump::{JavaFrame, Thread};
 
-/// Maximum number of Java frames examined.
-const MAX_FRAMES: usize = 64;
 /// Where a thread waits for events of sockets: the starts of classes.
 const SELECTORS: &[&str] =
     &["sun.nio.ch.SelectorImpl", "sun.nio.ch.EPoll", "sun.nio.ch.KQueue", "sun.nio.ch.WEPoll", "io.netty."];
@@ -79,14 +77,14 @@ impl<'a> Chain<'a> {
             let view = FrameView::Java { class: &frame.class, method: &frame.method, native: false };
             is_poll(view) || SELECTORS.iter().any(|start| frame.class.starts_with(start))
         };
-        self.by_tid.values().any(|thread| java(thread).take(MAX_FRAMES).any(is_event))
+        self.by_tid.values().any(|thread| java(thread).take(WAIT_FRAMES).any(is_event))
     }
 
     /// Whether a scheduler's thread waits for the time at which a task is due.
     fn has_a_delayed_task(&self) -> bool {
         let queue = "java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue";
         let has =
-            |thread: &Thread, fits: &dyn Fn(&JavaFrame) -> bool| java(thread).take(MAX_FRAMES).any(fits);
+            |thread: &Thread, fits: &dyn Fn(&JavaFrame) -> bool| java(thread).take(WAIT_FRAMES).any(fits);
         self.by_tid.values().any(|thread| {
             has(thread, &|frame| frame.class == queue) && has(thread, &|frame| frame.method == "awaitNanos")
         })

@@ -22,8 +22,8 @@ use awaited::Awaited;
 pub(crate) use link::DumpedLink;
 use pools::{Does, Seen};
 
-/// Maximum number of links of a chain.
-const MAX_LINKS: usize = 32;
+/// Maximum number of links from main to the thread that all others wait for.
+pub(crate) const MAX_LINKS: usize = 32;
 
 /// What the chain shows.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,7 +57,7 @@ impl DumpedWhy {
     /// Of main; `None` if main waits for no thread, or the dump shows no more than that.
     pub(crate) fn of(section: &Section, main: &Thread, graph: &LockGraph) -> Option<Self> {
         // The thread whose wait is to be explained: main, or the last owner of the locks that it waits for.
-        let owners = graph.chain(main.tid?, MAX_LINKS);
+        let owners = graph.chain(main.tid?, LockGraph::MAX_CHAIN);
         let mut passed = vec![main.tid?];
         for edge in &owners {
             if passed.contains(&edge.to) {

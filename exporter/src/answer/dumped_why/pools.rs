@@ -1,13 +1,11 @@
 //! Pools of threads: which thread belongs to which, and which of them are idle.
 
-use super::awaited::{Awaited, java};
+use super::awaited::{Awaited, MAX_SEARCHED, java};
 use crate::answer::activity::{FrameView, is_poll};
 use crate::dump::{JavaFrame, StateKind, Thread};
 
 /// Maximum number of outermost Java frames examined for a pool's loop.
 const MAX_OUTER: usize = 16;
-/// Maximum number of Java frames examined.
-const MAX_FRAMES: usize = 256;
 
 /// The loops of pools' threads: class and method.
 const LOOPS: &[(&str, &str)] = &[
@@ -85,7 +83,7 @@ impl<'a> Seen<'a> {
         }
         java(thread).next()?;
         let has = |class: &str, methods: &[&str]| {
-            java(thread).take(MAX_FRAMES).any(|f| f.class == class && methods.contains(&f.method.as_str()))
+            java(thread).take(MAX_SEARCHED).any(|f| f.class == class && methods.contains(&f.method.as_str()))
         };
         let scheduled = "java.util.concurrent.ScheduledThreadPoolExecutor$ScheduledFutureTask";
         let run = ["run", "runAndReset"];
@@ -93,7 +91,7 @@ impl<'a> Seen<'a> {
             ["$AsyncRun", "$AsyncSupply"].map(|of| format!("java.util.concurrent.CompletableFuture{of}"));
         let does = does(thread);
         let pool = is_of_a_pool(thread).then(|| pool_name(name));
-        let own = java(thread).take(MAX_FRAMES).any(|frame| !is_platform(frame));
+        let own = java(thread).take(MAX_SEARCHED).any(|frame| !is_platform(frame));
         (own || pool.is_some()).then(|| Self {
             thread,
             does,
@@ -119,7 +117,7 @@ fn is_of_a_pool(thread: &Thread) -> bool {
 
 fn does(thread: &Thread) -> Does {
     let awaited = Awaited::of(thread);
-    let frames = || java(thread).take(MAX_FRAMES);
+    let frames = || java(thread).take(MAX_SEARCHED);
     let idle = if is_of_a_pool(thread) {
         let executor = frames().any(|frame| frame.class == "java.util.concurrent.ThreadPoolExecutor");
         match executor {
@@ -160,7 +158,7 @@ fn is_idle_loop(thread: &Thread) -> bool {
             || frame.class.starts_with(scheduler)
     };
     let parks = java(thread).next().is_some_and(|first| first.method.starts_with("park"));
-    parks && java(thread).take(MAX_FRAMES).all(|frame| of_the_loop(frame) && !is_among(frame, RUNS_A_TASK))
+    parks && java(thread).take(MAX_SEARCHED).all(|frame| of_the_loop(frame) && !is_among(frame, RUNS_A_TASK))
 }
 
 /// `pool-1-thread` of `pool-1-thread-7`: the name without the thread's number.

@@ -1,11 +1,8 @@
 //! Which code of the app a thread runs, and whether the method in which another thread waits has handed it over.
 
-use super::awaited::java;
+use super::awaited::{MAX_SEARCHED, java};
 use crate::answer::own::is_own;
 use crate::dump::{JavaFrame, Thread};
-
-/// Maximum number of Java frames examined.
-const MAX_FRAMES: usize = 256;
 
 fn name(frame: &JavaFrame) -> String {
     format!("{}.{}", frame.class, frame.method)
@@ -14,15 +11,15 @@ fn name(frame: &JavaFrame) -> String {
 /// The call in which a thread is: the last one before the app's own code, else the app's innermost method, else the innermost
 /// frame.
 pub(super) fn place(thread: &Thread) -> Option<String> {
-    let own = java(thread).take(MAX_FRAMES).position(|frame| is_own(&frame.class));
+    let own = java(thread).take(MAX_SEARCHED).position(|frame| is_own(&frame.class));
     java(thread).nth(own.unwrap_or(0).saturating_sub(1)).map(name)
 }
 
 /// The task that a thread of a pool runs, if it is the code of a method in which `waiter` is: a lambda or a nested class, by the name
 /// that the compiler has given it.
 pub(super) fn task_of(thread: &Thread, waiter: &Thread) -> Option<String> {
-    let task = java(thread).rev().take(MAX_FRAMES).find(|frame| is_own(&frame.class))?;
-    let calls = || java(waiter).take(MAX_FRAMES).filter(|frame| is_own(&frame.class));
+    let task = java(thread).rev().take(MAX_SEARCHED).find(|frame| is_own(&frame.class))?;
+    let calls = || java(waiter).take(MAX_SEARCHED).filter(|frame| is_own(&frame.class));
     calls().any(|call| is_code_of(task, call)).then(|| name(task))
 }
 

@@ -8,8 +8,9 @@ use super::awaited::Awaited;
 use super::exhausted::COROUTINES;
 use super::link::DumpedLink;
 use super::pools::{Does, Seen};
-use super::{Chain, DumpedCause, MAX_LINKS, Step, related};
+use super::{Chain, DumpedCause, Step, related};
 use crate::answer::id::CauseId;
+use crate::dump::LockGraph;
 
 /// A thread that waits for the chain.
 struct Stuck<'s, 'a> {
@@ -96,7 +97,7 @@ impl<'a> Chain<'a> {
             Does::Waits(_) | Does::Sleeps | Does::Idle => return None,
             Does::Works => {}
         }
-        let chain = self.graph.chain(seen.thread.tid?, MAX_LINKS);
+        let chain = self.graph.chain(seen.thread.tid?, LockGraph::MAX_CHAIN);
         let end = chain.iter().position(|edge| step.passed.contains(&edge.to))?;
         let first = chain.first()?;
         let stated = chain[..=end].iter().all(|edge| !edge.inferred);

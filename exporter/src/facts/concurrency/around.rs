@@ -6,11 +6,10 @@ use trace_format::Event;
 use trace_format::event::{ConcurrencyStep, Message, Wait};
 
 use super::Newest;
+use crate::facts::survey::MAX_NESTED;
 
 /// Maximum number of waits, messages and starts of tasks kept of each, the newest ones.
-const MAX_KEPT: usize = 1 << 16;
-/// Maximum nesting of waits.
-const MAX_NESTED: usize = 16;
+const MAX_OF_EACH: usize = 1 << 16;
 
 /// A wait of a thread.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -63,9 +62,9 @@ pub(super) struct Around {
 impl Default for Around {
     fn default() -> Self {
         Self {
-            waits: Newest::new(MAX_KEPT),
+            waits: Newest::new(MAX_OF_EACH),
             sorted: Vec::new(),
-            messages: Newest::new(MAX_KEPT),
+            messages: Newest::new(MAX_OF_EACH),
             dispatched: Vec::new(),
             entered: HashMap::new(),
             thread: 0,
@@ -108,7 +107,7 @@ impl Around {
         match *event {
             Event::Enter(id) => self.last = Some((at, id)),
             Event::Concurrency(what) if what.step == ConcurrencyStep::Started => {
-                let room = self.entered.len() < MAX_KEPT;
+                let room = self.entered.len() < MAX_OF_EACH;
                 if let Some(entered) = last.filter(|(_, id)| *id == what.method && room) {
                     self.entered.insert((thread, at), entered);
                 }

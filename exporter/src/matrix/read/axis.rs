@@ -1,9 +1,9 @@
 //! Converts Matrix's milliseconds to the recording's time axis.
 
+use trace_format::time::{MS, SECOND};
+
 /// Time of the first word on the recording's axis, ns: 0 would mean "unknown".
-pub(super) const BASE: u64 = 1_000_000_000;
-/// A millisecond, ns.
-pub(super) const MS: u64 = 1_000_000;
+pub(super) const BASE: u64 = SECOND;
 /// The maximum plausible millisecond: ten years. Later values are clamped.
 pub(super) const MAX_MS: u64 = 10 * 365 * 86_400_000;
 

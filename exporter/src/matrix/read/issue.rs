@@ -5,14 +5,14 @@ use trace_format::event::{Clocks, Event, Stall};
 use trace_format::section::SectionKind;
 use trace_format::sections::timed;
 use trace_format::synth::{RecordingBuilder, ThreadBuilder};
+use trace_format::time::MS;
 use trace_format::{TextId, ids};
 
-use super::axis::{BASE, MAX_MS, MS, at};
+use super::axis::{BASE, MAX_MS, at};
 use super::json::Document;
 use super::layout::{self, Placed};
+use crate::matrix::issues::MAX_ISSUES;
 
-/// Maximum number of reports read per file.
-const MAX_ISSUES: usize = 16_384;
 /// Maximum number of calls per file into which multi-call lines are split: each becomes two words of the
 /// resulting recording.
 const MAX_CALLS: u64 = 1 << 20;

@@ -7,13 +7,12 @@ use super::super::waits::WaitFact;
 use super::super::why::posted;
 use super::names::Names;
 use super::wrap::Row;
-use crate::answer::{Answer, CauseId, Conclusion, Owner};
+use crate::answer::{Answer, CauseId, Conclusion, MAX_OWNERS, Owner};
 use crate::facts::{Unit, UnitKind};
 use crate::text::clean;
 use crate::words::{about, rounded, seconds, times};
 
-/// Maximum number of owners, and of facts, listed.
-const MAX_OWNERS: usize = 8;
+/// Maximum number of facts listed.
 const EVIDENCE: usize = 3;
 
 pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {

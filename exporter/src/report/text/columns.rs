@@ -15,7 +15,7 @@ use crate::words::seconds;
 const MAX_LINES: usize = 24;
 const OUTERMOST: usize = 4;
 /// Maximum number of owners whose stacks are displayed.
-const MAX_OWNERS: usize = 4;
+const MAX_STACKS: usize = 4;
 /// Number of spaces between two stacks.
 const GAP: usize = 3;
 
@@ -72,7 +72,7 @@ fn sides(r: &Report, names: &mut Names) -> Vec<Side> {
         sides.push(side(title, wait, &answer.stack, answer.samples, names));
     }
     for (at, owner) in
-        answer.owners.iter().take(MAX_OWNERS).enumerate().filter(|(_, owner)| !owner.stack.is_empty())
+        answer.owners.iter().take(MAX_STACKS).enumerate().filter(|(_, owner)| !owner.stack.is_empty())
     {
         let waits =
             (answer.owners.len() > at + 1 || answer.cycle.contains(&owner.thread)) && is_recorded(owner);

@@ -6,7 +6,8 @@ use trace_format::event::ConcurrencyStep;
 use trace_format::{ReadError, Source, TextId};
 
 use super::resolve::Resolved;
-use super::{Chains, Culprit, MAX_LINKS, WhyCause};
+use super::{Chains, Culprit, WhyCause};
+use crate::answer::MAX_LINKS;
 use crate::facts::concurrency::{Suspension, Task, TaskState};
 
 /// Futures that only a call completes (JDK, Guava, kotlinx.coroutines).

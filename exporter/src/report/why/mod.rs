@@ -13,18 +13,17 @@ use trace_format::{ReadError, Source};
 
 use super::open_item::OpenItemKind;
 use super::walk::{StackItem, stack_at};
-use crate::answer::CauseId;
+use crate::answer::{CauseId, MAX_LINKS};
 use crate::facts::Facts;
 use crate::facts::concurrency::{ConcurrentWork, Submission, Task, TaskCodes, TaskState};
 use crate::model::Names;
 use crate::words::thread_name;
 pub use applies::{PreferenceWrites, WriteSite};
+pub(super) use queue::STORM_WINDOW;
 use resolve::{Next, Resolver};
 
 /// The version of the format that has steps.
 const STEPS_SINCE: (u16, u16) = (1, 5);
-/// Maximum number of links.
-const MAX_LINKS: usize = 32;
 /// Maximum number of workers of a queue whose waits are read.
 const MAX_WORKERS: usize = 64;
 

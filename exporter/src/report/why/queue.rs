@@ -10,8 +10,8 @@ use crate::facts::concurrency::{Run, Task};
 
 /// Minimum number of tasks from one place that are worth a word.
 const MANY: usize = 10;
-/// How far back the tasks of a storm have begun.
-const STORM_WINDOW: u64 = 5_000_000_000;
+/// How far back a storm of messages, and the tasks that make it, are searched, ns.
+pub(in crate::report) const STORM_WINDOW: u64 = 5_000_000_000;
 
 impl<S: Source + ?Sized> Chains<'_, S> {
     /// Who filled main's queue: of the tasks that wait at the moment, and those that main began shortly before.

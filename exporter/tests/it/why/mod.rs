@@ -10,9 +10,9 @@ use exporter::{MethodMap, Report};
 use proptest::prelude::*;
 use trace_format::event::{Concurrency, ConcurrencyStep as Step, Wait, WaitKind};
 use trace_format::synth::{RecordingBuilder, ThreadBuilder};
+use trace_format::time::MS;
 use trace_format::{Event, Recording, TextId};
 
-const MS: u64 = 1_000_000;
 const MAP: &str = "\
 1,1,app.Cart show ()V
 2,1,app.Cart lambda$load$0 ()Ljava/lang/Object;

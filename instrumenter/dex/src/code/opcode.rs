@@ -151,14 +151,22 @@ pub(crate) const RETURN_VOID: u8 = 0x0e;
 pub(crate) const RETURN: u8 = 0x0f;
 pub(crate) const RETURN_WIDE: u8 = 0x10;
 pub(crate) const RETURN_OBJECT: u8 = 0x11;
-pub(crate) const CONST_4: u8 = 0x12;
+/// `const/4`.
+pub const CONST_4: u8 = 0x12;
 pub(crate) const CONST_16: u8 = 0x13;
-pub(crate) const CONST: u8 = 0x14;
+/// `const`.
+pub const CONST: u8 = 0x14;
 pub(crate) const CONST_HIGH16: u8 = 0x15;
 pub(crate) const CONST_STRING: u8 = 0x1a;
 pub(crate) const CONST_STRING_JUMBO: u8 = 0x1b;
-pub(crate) const MONITOR_ENTER: u8 = 0x1d;
-pub(crate) const MONITOR_EXIT: u8 = 0x1e;
+/// `monitor-enter`.
+pub const MONITOR_ENTER: u8 = 0x1d;
+/// `monitor-exit`.
+pub const MONITOR_EXIT: u8 = 0x1e;
+/// `new-instance`.
+pub const NEW_INSTANCE: u8 = 0x22;
+/// `new-array`.
+pub const NEW_ARRAY: u8 = 0x23;
 pub(crate) const FILL_ARRAY_DATA: u8 = 0x26;
 pub(crate) const THROW: u8 = 0x27;
 pub(crate) const GOTO: u8 = 0x28;
@@ -167,16 +175,26 @@ pub(crate) const GOTO_32: u8 = 0x2a;
 pub(crate) const PACKED_SWITCH: u8 = 0x2b;
 pub(crate) const IF_EQ: u8 = 0x32;
 pub(crate) const IF_LEZ: u8 = 0x3d;
-pub(crate) const INVOKE_VIRTUAL: u8 = 0x6e;
+/// `sget`, the first instruction that reads or writes a static field.
+pub const SGET: u8 = 0x60;
+/// `sput-short`, the last one.
+pub const SPUT_SHORT: u8 = 0x6d;
+/// `invoke-virtual`.
+pub const INVOKE_VIRTUAL: u8 = 0x6e;
 pub(crate) const INVOKE_SUPER: u8 = 0x6f;
 pub(crate) const INVOKE_DIRECT: u8 = 0x70;
-pub(crate) const INVOKE_STATIC: u8 = 0x71;
-pub(crate) const INVOKE_INTERFACE: u8 = 0x72;
-pub(crate) const INVOKE_VIRTUAL_RANGE: u8 = 0x74;
+/// `invoke-static`.
+pub const INVOKE_STATIC: u8 = 0x71;
+/// `invoke-interface`.
+pub const INVOKE_INTERFACE: u8 = 0x72;
+/// `invoke-virtual/range`.
+pub const INVOKE_VIRTUAL_RANGE: u8 = 0x74;
 pub(crate) const INVOKE_SUPER_RANGE: u8 = 0x75;
 pub(crate) const INVOKE_DIRECT_RANGE: u8 = 0x76;
-pub(crate) const INVOKE_STATIC_RANGE: u8 = 0x77;
-pub(crate) const INVOKE_INTERFACE_RANGE: u8 = 0x78;
+/// `invoke-static/range`.
+pub const INVOKE_STATIC_RANGE: u8 = 0x77;
+/// `invoke-interface/range`.
+pub const INVOKE_INTERFACE_RANGE: u8 = 0x78;
 
 static TABLE: [Option<Opcode>; 256] = table();
 

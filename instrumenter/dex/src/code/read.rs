@@ -8,8 +8,8 @@ use super::scan::{Broken, DATA, PACKED, SPARSE, Scan, Step};
 use super::{Code, Handler};
 use crate::error::Malformed;
 
-/// No instruction starts here.
-const NONE: u32 = u32::MAX;
+/// Marks an address at which no instruction starts, and an instruction without a label.
+const UNSET: u32 = u32::MAX;
 /// The data of a switch or an array starts here.
 const PAYLOAD: u32 = u32::MAX - 1;
 
@@ -92,7 +92,7 @@ impl<'c> Reader<'c> {
             code,
             end,
             body,
-            position: vec![NONE; end as usize],
+            position: vec![UNSET; end as usize],
             label: Vec::new(),
             offsets: Vec::new(),
             budget: end,
@@ -137,7 +137,7 @@ impl<'c> Reader<'c> {
             self.instructions_end = pc + opcode.format.units();
             self.body.instructions.push(instruction);
         }
-        self.label = vec![NONE; self.body.instructions.len()];
+        self.label = vec![UNSET; self.body.instructions.len()];
         Ok(())
     }
 
@@ -154,7 +154,7 @@ impl<'c> Reader<'c> {
     fn label_at(&mut self, pc: u32) -> Option<Label> {
         let position = self.position.get(pc as usize).copied().filter(|position| *position < PAYLOAD)?;
         let label = self.label.get_mut(position as usize)?;
-        if *label == NONE {
+        if *label == UNSET {
             *label = self.body.labels.len() as u32;
             self.body.labels.push(position);
         }
@@ -299,7 +299,7 @@ impl<'c> Reader<'c> {
     fn drop_padding(&mut self) {
         let [.., before, last] = self.body.instructions.as_slice() else { return };
         let end = self.body.instructions.len() as u32;
-        let labeled = self.label.last().is_some_and(|label| *label != NONE);
+        let labeled = self.label.last().is_some_and(|label| *label != UNSET);
         let covered = self.body.tries.last().is_some_and(|range| range.end == end);
         if last.op == NOP && self.has_payloads && !before.opcode().continues && !labeled && !covered {
             self.body.instructions.pop();

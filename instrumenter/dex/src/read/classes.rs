@@ -2,10 +2,8 @@
 
 use super::cursor::Cursor;
 use super::{Reader, annotations, code};
+use crate::model::NO_INDEX;
 use crate::{Class, ClassField, ClassMethod, Dex, Malformed, MethodCode};
-
-/// The value of an index that stands for none.
-const NO_INDEX: u32 = u32::MAX;
 
 /// What the classes of a file share.
 #[derive(Debug, Default)]
@@ -17,7 +15,7 @@ struct Seen {
 impl<'a> Reader<'a, '_> {
     /// All classes; the tables of `dex` are already read.
     pub(super) fn classes(&self, dex: &Dex<'a>) -> Result<Vec<Class<'a>>, Malformed> {
-        let (mut cursor, size) = self.table(self.header.classes, 32, self.header.types.size)?;
+        let (mut cursor, size) = self.table(self.header.classes, 32, self.header.types.size as usize)?;
         let mut seen = Seen::default();
         let mut defined = vec![false; dex.types.len()];
         let mut classes = Vec::with_capacity(size);

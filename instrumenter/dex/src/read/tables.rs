@@ -5,12 +5,8 @@ use std::borrow::Cow;
 use super::Reader;
 use super::cursor::Cursor;
 use super::header::Table;
+use crate::uses::{MAX_MEMBERS, MAX_TYPES};
 use crate::{CallSite, Field, Handle, Malformed, Method, Proto, mutf8};
-
-/// Types and protos are referred to by 16 bits of which the last value stands for none.
-const MAX_TYPES: u32 = 0xffff;
-/// Fields and methods are referred to by 16 bits.
-const MAX_MEMBERS: u32 = 0x1_0000;
 
 impl<'a> Reader<'a, '_> {
     /// A cursor at a table, all of which is within the file.
@@ -18,19 +14,19 @@ impl<'a> Reader<'a, '_> {
         &self,
         table: Table,
         entry: usize,
-        max: u32,
+        max: usize,
     ) -> Result<(Cursor<'a>, usize), Malformed> {
         let cursor = Cursor::new(self.bytes, table.at as usize);
         if table.size == 0 {
             return Ok((cursor, 0));
         }
-        if table.size > max {
+        let size = table.size as usize;
+        if size > max {
             return Err(cursor.error("a table has more entries than the format allows"));
         }
         if !table.at.is_multiple_of(4) {
             return Err(cursor.error("a table is not aligned"));
         }
-        let size = table.size as usize;
         if size > cursor.left() / entry {
             return Err(cursor.error("a table is longer than the file"));
         }
@@ -39,7 +35,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     pub(super) fn strings(&self) -> Result<Vec<Cow<'a, [u8]>>, Malformed> {
-        let (mut cursor, size) = self.table(self.header.strings, 4, u32::MAX)?;
+        let (mut cursor, size) = self.table(self.header.strings, 4, u32::MAX as usize)?;
         let mut strings: Vec<Cow<'a, [u8]>> = Vec::with_capacity(size);
         for _ in 0..size {
             let string = self.string(cursor.u32()? as usize)?;

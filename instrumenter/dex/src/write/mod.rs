@@ -22,11 +22,9 @@ use self::order::Order;
 use self::output::Output;
 use self::pool::Pool;
 use crate::WriteError;
+use crate::model::NO_INDEX;
 use crate::uses::Used;
 use crate::{Class, Dex, Remap, mutf8};
-
-/// The value of an index that stands for none.
-const NO_INDEX: u32 = u32::MAX;
 
 /// The newest version of files that are no containers.
 const MAX_VERSION: u8 = 40;

@@ -1,7 +1,10 @@
 //! The calls to insert around the instructions of a method.
 
 use dex::code::trace::{Argument, Around, StaticCall};
-use dex::code::{Body, Instruction, Operand as DexOperand};
+use dex::code::{
+    Body, INVOKE_INTERFACE, INVOKE_INTERFACE_RANGE, INVOKE_STATIC, INVOKE_STATIC_RANGE, INVOKE_VIRTUAL,
+    INVOKE_VIRTUAL_RANGE, Instruction, MONITOR_ENTER, MONITOR_EXIT, Operand as DexOperand,
+};
 use trace_format::event::{ConcurrencyStep, WaitKind};
 
 use super::known::Known;
@@ -11,11 +14,10 @@ use crate::waits::CallKind;
 use crate::waits::WaitObject;
 use crate::waits::steps::{Operand, Step, StepKind};
 
-const MONITOR_ENTER: u8 = 0x1d;
-const MONITOR_EXIT: u8 = 0x1e;
 /// `invoke-virtual` to `invoke-interface`, and their forms with a range of registers.
-const INVOKES: [core::ops::RangeInclusive<u8>; 2] = [0x6e..=0x72, 0x74..=0x78];
-const INVOKE_STATIC: [u8; 2] = [0x71, 0x77];
+const INVOKES: [core::ops::RangeInclusive<u8>; 2] =
+    [INVOKE_VIRTUAL..=INVOKE_INTERFACE, INVOKE_VIRTUAL_RANGE..=INVOKE_INTERFACE_RANGE];
+const STATIC_INVOKES: [u8; 2] = [INVOKE_STATIC, INVOKE_STATIC_RANGE];
 
 /// Finds the waits and steps of the method at `index` of a class.
 pub(super) fn find(waits: &DexWaits<'_>, in_class: &InClass<'_>, index: usize, body: &Body) -> Vec<Around> {
@@ -105,7 +107,7 @@ impl Values {
         let method = dex.methods.get(method as usize)?;
         let proto = dex.protos.get(method.proto as usize)?;
         let mut registers = call.registers().map(|register| register as u16);
-        let receiver = match INVOKE_STATIC.contains(&call.op) {
+        let receiver = match STATIC_INVOKES.contains(&call.op) {
             true => None,
             false => Some(Argument::Object(registers.next()?)),
         };

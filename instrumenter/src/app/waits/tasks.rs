@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use dex::code::trace::{Task, TaskCode as DexTaskCode};
 use dex::code::{Call, Invoke, facts};
-use dex::{Class, ClassMethod, Dex, MethodCode};
+use dex::{Class, ClassMethod, Dex, MethodCode, access};
 use trace_format::event::ConcurrencyStep;
 
 use super::original::Named;
@@ -15,8 +15,6 @@ use crate::splice::waits::{MAX_DEPTH, MAX_FOLLOWED};
 use crate::waits::Catalogue;
 use crate::waits::steps::TaskKind;
 use crate::waits::tasks::{OfObject, TaskCode};
-
-const SYNTHETIC: u32 = 0x1000;
 
 /// The third argument of `c`: `line` is a source line, or what a task's code does.
 pub(super) fn number(step: ConcurrencyStep, line: u16) -> u32 {
@@ -82,7 +80,7 @@ pub(crate) fn code_in(
     // Lambdas of types that are used for much else are tasks only where they are handed over.
     let hands_over = OnceCell::new();
     let of_lambda = |method: &ClassMethod<'_>| {
-        method.access & SYNTHETIC != 0
+        method.access & access::SYNTHETIC != 0
             && lambdas.body(method.method).is_some_and(|kind| {
                 kind == TaskKind::Always
                     || *hands_over.get_or_init(|| hands_over_any(dex, class, catalogue, original))
@@ -114,7 +112,7 @@ fn hands_over_any(dex: &Dex<'_>, class: &Class<'_>, catalogue: &Catalogue, origi
 fn of_lambda(waits: &DexWaits<'_>, method: &ClassMethod<'_>) -> Option<TaskCode> {
     let is_task = waits.lambdas.body(method.method) == Some(TaskKind::Always);
     // A method that was written as such is called for other reasons too.
-    (is_task && method.access & SYNTHETIC != 0).then_some(TaskCode::Lambda)
+    (is_task && method.access & access::SYNTHETIC != 0).then_some(TaskCode::Lambda)
 }
 
 /// What the code of the method at `index` does, itself or through methods of its class up to [`MAX_DEPTH`] calls away: see

@@ -17,6 +17,7 @@ use std::os::fd::AsRawFd;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use trace_format::time::SECOND;
 
 pub(super) const CASES: &[Row] = &[
     ("app_closes_all_descriptors", simulate_closed, judge_closed),
@@ -117,8 +118,6 @@ fn judge_closed(subject: &mut Subject) {
     assert!(wakeups <= WAKEUPS_A_SIGNAL * signals, "{wakeups} wake-ups: it spins");
 }
 
-const SECOND_NS: u64 = 1_000_000_000;
-
 /// Other code in the app, as an SDK that gives up the signal: it sets the default action, or ignores SIGQUIT.
 fn simulate_removed(page: &'static Page, action: usize, with_us: bool) {
     block_as_art();
@@ -130,9 +129,9 @@ fn simulate_removed(page: &'static Page, action: usize, with_us: bool) {
     if let Some(sensor) = &sensor {
         // The ends of three messages, two seconds apart.
         let displaced = Displaced { handler: action, blocked: true };
-        assert_eq!(sensor.check_displaced(SECOND_NS), Some(displaced));
+        assert_eq!(sensor.check_displaced(SECOND), Some(displaced));
         assert_eq!(sensor.mode(), Mode::Passive { reason: PassiveReason::HandlerRemoved });
-        assert_eq!(sensor.check_displaced(3 * SECOND_NS), None, "reported once");
+        assert_eq!(sensor.check_displaced(3 * SECOND), None, "reported once");
         assert!(native_signal::open_in_this_thread().is_err(), "never with this action behind it");
     }
     assert!(blocks(libc::SIGQUIT), "as ART has it");
@@ -161,7 +160,7 @@ fn simulate_removed_while_stalled(page: &'static Page) {
     page.reach(2);
     page.wait_allowed(3);
     let displaced = Displaced { handler: libc::SIG_DFL, blocked: true };
-    assert_eq!(sensor.check_displaced(SECOND_NS), Some(displaced));
+    assert_eq!(sensor.check_displaced(SECOND), Some(displaced));
     assert_eq!(sensor.mode(), Mode::Passive { reason: PassiveReason::HandlerRemoved });
     assert!(blocks(libc::SIGQUIT));
     page.reach(3);

@@ -1,17 +1,16 @@
 //! An ELF file's header, notes and name, as they are in memory. All of it is foreign: lengths and counts are bounded, and what cannot be read
 //! is missing.
 
+use crate::elf::DT_STRTAB;
+use crate::elf::live::PF_X;
+use libc::{PT_DYNAMIC, PT_GNU_EH_FRAME, PT_LOAD, PT_NOTE};
+
 /// Reads `length` bytes at an address; `None` if they are not all there.
 pub(super) trait Memory: Fn(u64, usize) -> Option<Vec<u8>> {}
 impl<F: Fn(u64, usize) -> Option<Vec<u8>>> Memory for F {}
 
-const PT_LOAD: u32 = 1;
-const PT_DYNAMIC: u32 = 2;
-const PT_NOTE: u32 = 4;
-const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
 const PT_ARM_EXIDX: u32 = 0x7000_0001;
 const EM_ARM: u16 = 40;
-const PF_X: u32 = 1;
 
 /// The most program headers that are read.
 const MOST_HEADERS: u16 = 128;
@@ -98,7 +97,6 @@ impl Module {
 
     /// The name that its dynamic section gives it.
     pub(super) fn name(&self, memory: &impl Memory) -> Option<String> {
-        const DT_STRTAB: u64 = 5;
         const DT_SONAME: u64 = 14;
         const MOST_ENTRIES: u64 = 256;
         let segment = self.of_kind(PT_DYNAMIC).next()?;

@@ -15,8 +15,7 @@ use trace_format::synth::RecordingBuilder;
 use trace_format::verdict::{Confidence, Counters, Outcome, Policy, Reason, Sender, Verdict};
 use trace_format::{Event, Recording};
 
-pub const MS: u64 = 1_000_000;
-pub const S: u64 = 1_000 * MS;
+pub use trace_format::time::{MS, SECOND as S};
 
 /// A file in the temporary directory, deleted on drop.
 pub struct TempFile(pub PathBuf);

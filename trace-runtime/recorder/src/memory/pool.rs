@@ -45,7 +45,8 @@ const IDLE_NS: u64 = 1_000_000_000;
 /// Silent threads that are tried before the search for a block is given up.
 const MAX_CANDIDATES: usize = 8;
 
-const NONE: u32 = u32::MAX;
+/// Ends a list of blocks.
+const NO_BLOCK: u32 = u32::MAX;
 
 /// Which thread each block belongs to. All memory is allocated in advance: asking for a block allocates
 /// nothing.
@@ -132,7 +133,7 @@ impl Pool {
     pub(crate) fn new(blocks: u32, threads: u32) -> Self {
         let state = State {
             free: (0..blocks).rev().collect(),
-            newer: vec![NONE; blocks as usize],
+            newer: vec![NO_BLOCK; blocks as usize],
             // Pages of places that are never taken are never touched.
             owners: Vec::with_capacity(threads as usize),
             threads: threads as usize,
@@ -160,8 +161,8 @@ impl Pool {
         let owner = Owner {
             uid,
             ended: 0,
-            oldest: NONE,
-            newest: NONE,
+            oldest: NO_BLOCK,
+            newest: NO_BLOCK,
             count: 0,
             gate,
             silent_since: 0,
@@ -303,9 +304,9 @@ impl Pool {
         }
         let Ok(state) = self.state.try_lock() else { return };
         let free = state.free.iter().rev().copied();
-        let richest = state.owners.iter().max_by_key(|o| o.count).map_or(NONE, |o| o.oldest);
+        let richest = state.owners.iter().max_by_key(|o| o.count).map_or(NO_BLOCK, |o| o.oldest);
         let oldest = std::iter::successors(Some(richest), |block| state.newer.get(*block as usize).copied())
-            .take_while(|block| *block != NONE);
+            .take_while(|block| *block != NO_BLOCK);
         free.chain(oldest).take(count).for_each(f);
     }
 }
@@ -418,7 +419,7 @@ impl State {
         owner.oldest = self.newer[block as usize];
         owner.count -= 1;
         if owner.count == 0 {
-            owner.newest = NONE;
+            owner.newest = NO_BLOCK;
             if owner.ended > 0 {
                 self.vacant.push_back(place as u32);
             }
@@ -427,7 +428,7 @@ impl State {
     }
 
     fn add_newest(&mut self, place: usize, block: u32) {
-        self.newer[block as usize] = NONE;
+        self.newer[block as usize] = NO_BLOCK;
         let owner = &mut self.owners[place];
         if owner.count == 0 {
             owner.oldest = block;

@@ -22,6 +22,7 @@
 //! more than one CPU can give in the sleep, and a part of the delay on top.
 
 use trace_format::android::ANR_LIMIT_MS;
+use trace_format::time::MS;
 
 /// The ages at which a message is suspect, a LAG and an ANR, ms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -133,7 +134,6 @@ pub struct PollResult {
 const LATE_NS: u64 = 500_000_000;
 /// The process ran during a delay if it used at least one part in this many of it.
 const RAN_SHARE: u64 = 100;
-const MS: u64 = 1_000_000;
 
 #[derive(Clone, Copy, Default)]
 struct MessageState {

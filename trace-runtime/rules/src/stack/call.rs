@@ -1,7 +1,6 @@
 //! The calls in a slice of the recording, and Matrix's words.
 
-/// The id of a Looper message that is entered and left like a method (Matrix `METHOD_ID_DISPATCH`).
-pub const DISPATCH: u32 = 0xFFFFE;
+use trace_format::ids::DISPATCH;
 
 /// An enter or an exit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,7 @@
 //! Computes the key of a stack, by which reports are grouped.
 
-use super::call::DISPATCH;
+use trace_format::ids::DISPATCH;
+
 use super::line::Line;
 use crate::Rules;
 use crate::text::push_decimal;

@@ -5,7 +5,7 @@
 pub struct Line {
     /// How many calls are around it. Below 0 only by Matrix's rules, which count wrong where a message's end is missing.
     pub depth: i32,
-    /// The method's id, or [`DISPATCH`](super::DISPATCH) for the message itself.
+    /// The method's id, or [`DISPATCH`](trace_format::ids::DISPATCH) for the message itself.
     pub id: u32,
     /// How many calls in a row.
     pub count: u32,

@@ -5,8 +5,9 @@
 //! the last line is not at depth 0; a merged call of exactly 5,000 ms counts as long as the ones before it.
 
 use trace_format::android::ANR_LIMIT_MS;
+use trace_format::ids::DISPATCH;
 
-use super::call::{DISPATCH, Word};
+use super::call::Word;
 use super::line::Line;
 
 /// The 5,000 ms of the merge fault (`Constants.DEFAULT_ANR`).

@@ -10,13 +10,14 @@
 //! [`crate::Rules`] where the two differ.
 //!
 //! ```
+//! use trace_format::ids::DISPATCH;
 //! use trace_rules::Rules;
 //! use trace_rules::stack::{Call, CallTree, TARGET_LINES, cost_ms, key, text, trim};
 //!
 //! let ms = 1_000_000;
 //! let mut tree = CallTree::new();
 //! for call in [
-//!     Call::enter(trace_rules::stack::DISPATCH, 0),
+//!     Call::enter(DISPATCH, 0),
 //!     Call::enter(243, 3 * ms),
 //!     Call::exit(243, 1_003 * ms),
 //! ] {
@@ -36,7 +37,7 @@ mod text;
 mod tree;
 mod trim;
 
-pub use call::{Call, DISPATCH, from_matrix_words, since_first_message};
+pub use call::{Call, from_matrix_words, since_first_message};
 pub use key::key;
 pub use line::Line;
 pub use text::{cost_ms, log_text, text};

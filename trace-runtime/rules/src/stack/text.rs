@@ -48,7 +48,7 @@ pub fn cost_ms(lines: &[Line], message_ms: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stack::DISPATCH;
+    use trace_format::ids::DISPATCH;
 
     #[test]
     fn both_text_forms_are_exact() {

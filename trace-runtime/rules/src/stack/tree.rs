@@ -1,6 +1,8 @@
 //! Our conversion of calls to lines: no recorded call is lost, and none is invented.
 
-use super::call::{Call, DISPATCH};
+use trace_format::ids::DISPATCH;
+
+use super::call::Call;
 use super::line::Line;
 use super::trim::STEP_MS;
 
@@ -14,7 +16,7 @@ const MANY_LINES: usize = 4_096;
 const SHORT_NS: u64 = STEP_MS as u64 * 1_000_000;
 
 /// No open call of this id.
-const NONE: u32 = u32::MAX;
+const NO_CALL: u32 = u32::MAX;
 
 /// What a slice lacked, or had wrong. All of it is normal at times: recording was switched on in between, an
 /// exception was thrown, the slice began inside of a call.
@@ -142,7 +144,7 @@ impl CallTree {
     }
 
     fn enter(&mut self, id: u32) {
-        if self.open.len() >= MAX_OPEN || self.nodes.len() >= NONE as usize {
+        if self.open.len() >= MAX_OPEN || self.nodes.len() >= NO_CALL as usize {
             self.too_deep += 1;
             self.loss.too_deep += 1;
             return;
@@ -154,10 +156,10 @@ impl CallTree {
             Ok(at) => std::mem::replace(&mut self.innermost[at].1, depth),
             Err(at) => {
                 self.innermost.insert(at, (id, depth));
-                NONE
+                NO_CALL
             }
         };
-        self.open.push(Open { node, id, begun_ns: self.now_ns, same, last_child: NONE });
+        self.open.push(Open { node, id, begun_ns: self.now_ns, same, last_child: NO_CALL });
     }
 
     fn exit(&mut self, id: u32) {
@@ -170,7 +172,7 @@ impl CallTree {
         let position = self.innermost(id);
         let message = self.innermost(DISPATCH);
         // Inside of the innermost message, or that message itself.
-        if position == NONE || (message != NONE && position < message) {
+        if position == NO_CALL || (message != NO_CALL && position < message) {
             self.loss.orphan_exits += 1;
             return;
         }
@@ -186,14 +188,14 @@ impl CallTree {
     }
 
     fn innermost(&self, id: u32) -> u32 {
-        self.place(id).map_or(NONE, |at| self.innermost[at].1)
+        self.place(id).map_or(NO_CALL, |at| self.innermost[at].1)
     }
 
     /// The innermost call ends now.
     fn close(&mut self) {
         let Some(call) = self.open.pop() else { return };
         if let Ok(at) = self.place(call.id) {
-            if call.same == NONE {
+            if call.same == NO_CALL {
                 self.innermost.remove(at);
             } else {
                 self.innermost[at].1 = call.same;
@@ -215,7 +217,7 @@ impl CallTree {
             self.loss.short += 1;
             self.nodes.pop();
             // The next call is not adjacent to the one before.
-            caller.last_child = NONE;
+            caller.last_child = NO_CALL;
         } else {
             caller.last_child = call.node;
         }

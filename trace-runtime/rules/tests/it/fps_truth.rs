@@ -1,10 +1,9 @@
 //! Frames a second against the truth: a display, a Choreographer and a main thread, simulated on synthetic vsyncs.
 
 use proptest::prelude::*;
+use trace_format::time::MS;
 use trace_rules::frame::matrix::{HeadFps, MidFps};
 use trace_rules::frame::{FpsMeter, Metric, Sample, interval_ns};
-
-const MS: u64 = 1_000_000;
 
 /// What the app does for a while.
 #[derive(Clone, Debug)]

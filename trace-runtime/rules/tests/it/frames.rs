@@ -1,13 +1,12 @@
 //! Frames: stages, levels, reports of a scene, the overlay.
 
+use trace_format::time::MS;
 use trace_rules::Rules;
 use trace_rules::frame::matrix::{HeadFps, Matrix04Fps, MidFps};
 use trace_rules::frame::{
     BARS, Colour, Counts, DropLevels, InputEvents, Level, Listener, Metric, OVERLAY_MS, Overlay, Sample,
     Scenes, Stage, Stages, dropped, interval_ns,
 };
-
-const MS: u64 = 1_000_000;
 
 fn sample(scene: u32, hz: f32, intended_ns: u64, total_ns: u64) -> Sample {
     let mut metrics = [0; 10];

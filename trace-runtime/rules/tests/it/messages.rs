@@ -1,10 +1,10 @@
 //! Messages: bounds, history, slow ones, and those that do not end.
 
+use trace_format::time::MS;
 use trace_rules::looper::{
     DENSITY, Density, Due, HISTORY, Limits, Messages, Pairing, Poll, ProcessState, Suppressed, Tag, Watch,
 };
 
-const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
 /// The stack of the outermost loop's `println`, and one of a loop inside.
 const OUTER: usize = 0x7fff_0000;

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use trace_format::ids::DISPATCH;
 use trace_rules::Rules;
 use trace_rules::stack::{
     self, Call, CallTree, Finished, Line, TARGET_LINES, cost_ms, from_matrix_words, key, since_first_message,
@@ -165,7 +166,7 @@ fn ours_is_matrix_where_every_exit_has_its_enter() {
             continue;
         }
         let calls: Vec<Call> = from_matrix_words(&case.words).collect();
-        if case.strict && since_first_message(&calls).first().is_some_and(|call| call.id != stack::DISPATCH) {
+        if case.strict && since_first_message(&calls).first().is_some_and(|call| call.id != DISPATCH) {
             continue;
         }
         compared += 1;
@@ -180,9 +181,9 @@ fn only_adjacent_calls_merge_and_five_seconds_stay_five_seconds() {
     let of = |calls: &[Call]| text(&CallTree::from_calls(calls, 0).lines);
     let pair = |id, from: u64, to: u64| [Call::enter(id, from * ms), Call::exit(id, to * ms)];
     let inside = |calls: &[[Call; 2]], end: u64| {
-        let mut all = vec![Call::enter(stack::DISPATCH, 0)];
+        let mut all = vec![Call::enter(DISPATCH, 0)];
         all.extend(calls.iter().flatten());
-        all.push(Call::exit(stack::DISPATCH, end * ms));
+        all.push(Call::exit(DISPATCH, end * ms));
         all
     };
     assert_eq!(of(&inside(&[pair(1, 0, 10), pair(1, 20, 35)], 40)), "0,1048574,1,40\n1,1,2,25\n");
@@ -191,10 +192,7 @@ fn only_adjacent_calls_merge_and_five_seconds_stay_five_seconds() {
         "0,1048574,1,40\n1,1,1,10\n1,2,1,1\n1,1,1,15\n"
     );
     // Messages are not merged.
-    assert_eq!(
-        of(&[pair(stack::DISPATCH, 0, 5), pair(stack::DISPATCH, 6, 8)].concat()),
-        "0,1048574,1,5\n0,1048574,1,2\n"
-    );
+    assert_eq!(of(&[pair(DISPATCH, 0, 5), pair(DISPATCH, 6, 8)].concat()), "0,1048574,1,5\n0,1048574,1,2\n");
     // A later call of exactly 5,000 ms: Matrix counts the earlier one's time twice instead.
     let long = inside(&[pair(1, 0, 100), pair(1, 200, 5_200)], 5_200);
     assert_eq!(of(&long), "0,1048574,1,5200\n1,1,2,5100\n");

@@ -1,9 +1,10 @@
 //! Stacks of arbitrary words: for any words, the lines form a tree and memory is bounded.
 
 use proptest::prelude::*;
+use trace_format::ids::DISPATCH;
 use trace_rules::Rules;
 use trace_rules::stack::{
-    Call, CallTree, DISPATCH, TARGET_LINES, cost_ms, from_matrix_words, key, log_text, matrix, text, trim,
+    Call, CallTree, TARGET_LINES, cost_ms, from_matrix_words, key, log_text, matrix, text, trim,
 };
 
 fn call() -> impl Strategy<Value = Call> {

@@ -1,9 +1,10 @@
 //! Starts of the process and of pages.
 
-use trace_rules::stack::{Call, CallTree, DISPATCH, text};
+use trace_format::ids::DISPATCH;
+use trace_format::time::MS;
+use trace_rules::stack::{Call, CallTree, text};
 use trace_rules::startup::{CreatedBy, Grades, Page, Start, StartConfig, StartKind, Starts};
 
-const MS: u64 = 1_000_000;
 const HOME: u32 = 11;
 const SPLASH: u32 = 22;
 

@@ -1,12 +1,11 @@
 //! The table of thresholds: the last value on one side, the first on the other.
 
+use trace_format::time::MS;
 use trace_rules::foreground::{DEBOUNCE_MS, Foreground};
 use trace_rules::idle;
 use trace_rules::looper::{HISTORY, Limits, Messages, Poll, ProcessState, Tag, Watch};
 use trace_rules::startup::{CreatedBy, StartConfig, Starts};
 use trace_rules::touch::TouchWatch;
-
-const MS: u64 = 1_000_000;
 
 /// Whether a message of this length is slow.
 fn slow(ms: u64) -> bool {

@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn one_trace_is_requested_for_a_stall_and_none_soon_after() {
-        const SECOND: u64 = 1_000_000_000;
+        use trace_format::time::SECOND;
         let mut trace = SystemTrace::default();
         let mut due = |since: u64, now: u64| trace.is_due(since * SECOND, now * SECOND, 3_000);
         assert!(!due(10, 12) && due(10, 13) && !due(10, 14) && !due(10, 900));

@@ -112,8 +112,7 @@ mod tests {
     use trace_rules::looper::Watch;
 
     use super::*;
-
-    const MS: u64 = 1_000_000;
+    use trace_format::time::MS;
 
     fn options(lag_ms: u64, anr_ms: u64, sample_ms: u64) -> impl Fn(Setting) -> u64 {
         move |setting| match setting {

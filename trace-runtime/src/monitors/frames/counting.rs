@@ -29,8 +29,6 @@ use crate::writing::events;
 /// The longest that a frame's metrics wait until main has ended the frame, ns.
 const METRICS_TIMEOUT_NS: u64 = 500_000_000;
 const MAX_WAITING: usize = 16;
-/// The most scenes whose names are remembered.
-const MAX_SCENES: usize = 256;
 
 static COUNTING: Mutex<Option<Counting>> = Mutex::new(None);
 /// The system's API level.
@@ -337,7 +335,7 @@ impl Counting {
         let at = match self.known.iter().position(|scene| scene.id == id) {
             Some(at) => at,
             None => {
-                if self.known.len() == MAX_SCENES {
+                if self.known.len() == app_state::MAX_SCENES {
                     self.known.remove(0);
                 }
                 let name = app_state::name_of(TextId(id));
@@ -355,9 +353,8 @@ mod tests {
     use super::*;
     use crate::monitors::frames::FINISHED;
     use std::sync::MutexGuard;
+    use trace_format::time::MS;
     use trace_rules::frame::{InputEvents, interval_ns};
-
-    const MS: u64 = 1_000_000;
 
     /// The frames that main has ended are one queue: a test that takes from it runs alone.
     fn counting() -> (MutexGuard<'static, ()>, Counting) {

@@ -307,8 +307,7 @@ impl Main {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const MS: u64 = 1_000_000;
+    use trace_format::time::MS;
 
     fn tag(target: u32, callback: u32) -> Tag {
         Tag { target, callback, what: 7 }

@@ -16,6 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use trace_format::Event;
 use trace_format::android::is_idle_poll;
+use trace_format::time::MS;
 use trace_rules::looper::{HISTORY, Outer, Outermost};
 
 use crate::files::worker;
@@ -31,8 +32,6 @@ use crate::recorder::Recorder;
 use crate::time::clock::boottime;
 use crate::writing::events::record;
 use crate::writing::thread::gettid;
-
-const MS: u64 = 1_000_000;
 
 /// Whether the worker was asked to poll and has not done so yet.
 static ASKED: AtomicBool = AtomicBool::new(false);

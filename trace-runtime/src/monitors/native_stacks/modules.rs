@@ -16,9 +16,9 @@ use crate::recorder::{Recorder, notice};
 use crate::time::clock;
 
 /// The most words that wait, or that count as touched.
-const MAX_WORDS: usize = 1 << 16;
+const MAX_TOUCHED: usize = 1 << 16;
 /// Sections of modules take at most this many bytes of a recording.
-const MAX_BYTES: usize = 8 << 20;
+const MAX_MODULE_BYTES: usize = 8 << 20;
 /// No code is mapped below the first page.
 const FIRST_ADDRESS: u64 = 4096;
 
@@ -29,7 +29,7 @@ static THREAD: OnceLock<Option<Thread>> = OnceLock::new();
 pub(super) fn record(words: impl Iterator<Item = u64>) {
     {
         let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = MAX_WORDS.saturating_sub(waiting.len());
+        let room = MAX_TOUCHED.saturating_sub(waiting.len());
         waiting.extend(words.filter(|word| *word >= FIRST_ADDRESS).take(room));
     }
     let thread = THREAD.get_or_init(|| {
@@ -74,7 +74,7 @@ struct Known {
 impl Known {
     fn add(&mut self, words: &[u64]) {
         let generation = generation();
-        if self.generation != generation || self.words.len() + words.len() > MAX_WORDS {
+        if self.generation != generation || self.words.len() + words.len() > MAX_TOUCHED {
             self.generation = generation;
             self.words.clear();
         }
@@ -90,7 +90,7 @@ impl Known {
         }
         modules.at = clock::boottime();
         let payload = modules.encode();
-        if payload.len() > native_modules::MAX_LEN || self.bytes + payload.len() > MAX_BYTES {
+        if payload.len() > native_modules::MAX_LEN || self.bytes + payload.len() > MAX_MODULE_BYTES {
             self.full = true;
             notice("native stacks: no more modules are recorded, the recording has the most it may have");
             return;

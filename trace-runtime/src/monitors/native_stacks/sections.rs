@@ -13,7 +13,7 @@ use crate::files::worker;
 use crate::recorder::notice;
 
 /// Captures take at most this many bytes of a recording.
-const MAX_BYTES: usize = 16 << 20;
+const MAX_CAPTURE_BYTES: usize = 16 << 20;
 /// Threads whose last capture is kept in memory, to store the difference only.
 const MAX_THREADS: usize = native_slot::SLOTS;
 
@@ -71,7 +71,7 @@ fn words(capture: &NativeStack) -> impl Iterator<Item = u64> {
 impl Moved {
     fn append(&mut self, mut capture: NativeStack) {
         let Some(payload) = self.next(&mut capture) else { return };
-        if self.bytes + payload.len() > MAX_BYTES {
+        if self.bytes + payload.len() > MAX_CAPTURE_BYTES {
             if !std::mem::replace(&mut self.full, true) {
                 notice("no more native stacks are recorded: the recording has the most it may have");
             }

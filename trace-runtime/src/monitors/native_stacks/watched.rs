@@ -205,8 +205,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-
-    const MS: u64 = 1_000_000;
+    use trace_format::time::MS;
 
     #[test]
     fn a_missed_beat_is_found_and_an_ended_thread_is_forgotten() {

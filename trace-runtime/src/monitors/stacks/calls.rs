@@ -2,9 +2,10 @@
 //! never on main.
 
 use trace_format::Event;
+use trace_format::ids::DISPATCH;
 use trace_rules::Rules;
 use trace_rules::matrix_04::{matrix_04_key, matrix_04_trim};
-use trace_rules::stack::{self, Call, CallTree, DISPATCH, Line};
+use trace_rules::stack::{self, Call, CallTree, Line};
 
 use crate::main_thread::message_source;
 use crate::memory::mark::Mark;

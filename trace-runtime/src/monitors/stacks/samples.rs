@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use trace_format::section::SectionKind;
 use trace_format::sections::stack_samples::Writer;
+use trace_format::time::{MS, SECOND};
 
 use crate::files::worker;
 use crate::monitors::config::options::{Setting, number};
@@ -19,12 +20,11 @@ use crate::monitors::stacks::sampler::Answer;
 const FULL_RATE: u32 = 300;
 /// The most samples of one message: a stall of hours must not fill the disk.
 const MAX_SAMPLES: u32 = 900;
-const SECOND_NS: u64 = 1_000_000_000;
 /// The allowance for samples of messages younger than a second; it grows by one every [`REFILL_NS`]. So an
 /// app whose every message lasts 400 ms does not fill the disk either, and a message that hangs loses no
 /// samples to the others.
 const ALLOWED_EARLY: u64 = 300;
-const REFILL_NS: u64 = 10 * SECOND_NS;
+const REFILL_NS: u64 = 10 * SECOND;
 /// A section is written when it has this many bytes or is a second old.
 const SECTION_BYTES: usize = 64 << 10;
 
@@ -91,11 +91,11 @@ impl Rate {
         if self.since_ns != since_ns {
             (self.since_ns, self.last_ns, self.asked) = (since_ns, 0, 0);
         }
-        let every_ns = (every_ms * 1_000_000).max(if self.asked < FULL_RATE { 0 } else { SECOND_NS });
+        let every_ns = (every_ms * MS).max(if self.asked < FULL_RATE { 0 } else { SECOND });
         if every_ms == 0 || self.asked >= MAX_SAMPLES || now_ns.saturating_sub(self.last_ns) < every_ns {
             return false;
         }
-        if now_ns.saturating_sub(since_ns) < SECOND_NS && !self.early.take(now_ns) {
+        if now_ns.saturating_sub(since_ns) < SECOND && !self.early.take(now_ns) {
             return false;
         }
         self.last_ns = now_ns;
@@ -121,7 +121,7 @@ pub(crate) fn taken(since_ns: u64, answer: Answer, still: bool) {
         *collected = Collected::new(since_ns);
     }
     collected.add(answer.at_ns, answer.stack);
-    if collected.samples.text().len() >= SECTION_BYTES || answer.at_ns - collected.first_ns >= SECOND_NS {
+    if collected.samples.text().len() >= SECTION_BYTES || answer.at_ns - collected.first_ns >= SECOND {
         collected.flush();
     }
 }
@@ -164,7 +164,6 @@ mod tests {
 
     #[test]
     fn samples_keep_their_interval_thin_out_and_end() {
-        const MS: u64 = 1_000_000;
         let mut rate = Rate::default();
         assert!(!rate.is_due(1, 2_000 * MS, 0), "none are wanted");
         assert!(rate.is_due(1, 2_000 * MS, 66));
@@ -183,7 +182,6 @@ mod tests {
 
     #[test]
     fn long_messages_share_an_allowance_that_a_stalled_one_does_not_need() {
-        const MS: u64 = 1_000_000;
         let mut rate = Rate::default();
         // Ten minutes of messages of half a second, 4 samples each.
         let messages = (0..1_200u64).map(|n| (1 + n * 500) * MS);

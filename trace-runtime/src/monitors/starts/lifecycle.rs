@@ -10,8 +10,7 @@ use crate::monitors::config::options::{self, Setting};
 use crate::monitors::past::crash_loop;
 use crate::monitors::{app_state, matrix_04, reports, starts};
 use crate::recorder;
-
-const MS: u64 = 1_000_000;
+use trace_format::time::MS;
 
 /// A step of an activity's life cycle, by the number that the shim uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use trace_format::event::{Event, TextId};
 use trace_format::section::SectionKind;
 use trace_format::sections::startup::{Grade, StartKind as SectionStart, Startup};
+use trace_format::time::MS;
 use trace_rules::matrix_04::{Matrix04Start, Matrix04StartTimes};
 use trace_rules::report::Issue;
 use trace_rules::startup::{CreatedBy, Grades, Page, Start, StartConfig, StartKind, Starts};
@@ -22,7 +23,6 @@ use crate::time::clock;
 use crate::writing::events;
 use crate::writing::events::record;
 
-const MS: u64 = 1_000_000;
 /// The most marks in main's record at which a start may have begun.
 const MAX_PLACES: usize = 16;
 

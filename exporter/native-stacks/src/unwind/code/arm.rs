@@ -2,11 +2,9 @@
 
 use super::{MAX_EPILOGUE, Saved};
 use crate::unwind::machine::Registers;
+use crate::unwind::machine::arm::{LR, PC, SP};
 use crate::unwind::memory::Memory;
 
-const SP: usize = 13;
-const LR: usize = 14;
-const PC: usize = 15;
 /// How far before the program counter a function's start is looked for, in bytes.
 const MAX_BEFORE: u64 = 4096;
 

@@ -1,14 +1,13 @@
 //! Which thread gives a block up, and when.
 
 use super::*;
+use trace_format::time::SECOND;
 
 /// A pool, and a clock that goes on by a second with each block.
 struct FakePool {
     pool: Pool,
     now: std::cell::Cell<u64>,
 }
-
-const SECOND: u64 = 1_000_000_000;
 
 impl FakePool {
     fn new(blocks: u32, threads: u32) -> Self {
