@@ -1,61 +1,11 @@
-//! The runtime inside the program: the library, and the classes that instrumented code calls.
-//!
-//! The classes are compiled files in the repository, so that no JDK is needed to build this.
+//! The library for the JVM inside the program: the agent and the recorder, with the classes that instrumented code calls.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The library with the agent and the recorder, which Cargo links before the program (`build.rs`); empty after `cargo check` only.
 static LIBRARY: &[u8] = include_bytes!(env!("ANRSCOPE_EMBEDDED_LIBRARY"));
-
-/// The classes, by their path on the class path.
-const CLASSES: &[(&str, &[u8])] = &[
-    (
-        "dev/anrscope/MethodBeat.class",
-        include_bytes!("../../android/method-beat/classes/dev/anrscope/MethodBeat.class"),
-    ),
-    (
-        "dev/anrscope/MethodBeat$Name.class",
-        include_bytes!("../../android/method-beat/classes/dev/anrscope/MethodBeat$Name.class"),
-    ),
-    (
-        "com/tencent/matrix/trace/core/AppMethodBeat.class",
-        include_bytes!("../../android/method-beat/classes/com/tencent/matrix/trace/core/AppMethodBeat.class"),
-    ),
-];
-
-/// Paths of the parts after [`unpack`].
-#[derive(Debug)]
-pub(crate) struct Paths {
-    /// The library.
-    pub(crate) library: PathBuf,
-    /// A directory for the boot class path.
-    pub(crate) boot_classes: PathBuf,
-    /// A jar with no-op classes of the same names, for JVMs without the recorder.
-    pub(crate) no_op_jar: PathBuf,
-}
-
-/// Writes all parts into `dir`/runtime and replaces those of an earlier run; `no_op_class` is the class file of the no-op jar.
-///
-/// # Errors
-/// If they cannot be written.
-pub(crate) fn unpack(dir: &Path, no_op_class: &[u8]) -> io::Result<Paths> {
-    let library = unpack_library(dir)?;
-    let boot_classes = dir.join("runtime");
-    let paths = Paths { library, no_op_jar: boot_classes.join("untraced.jar"), boot_classes };
-    for (name, bytes) in CLASSES {
-        let path = paths.boot_classes.join(name);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        fs::write(path, bytes)?;
-    }
-    remove(&paths.no_op_jar)?;
-    let class = format!("{}.class", instrumenter::CALL_CLASS);
-    fs::File::create_new(&paths.no_op_jar)?.write_all(&instrumenter::jar::jar_of(&class, no_op_class))?;
-    Ok(paths)
-}
 
 /// Writes the library into `dir`/runtime, in place of an earlier run's, and returns its path.
 ///

@@ -274,7 +274,7 @@ pub(crate) fn to_text(summary: &Summary, maps: &MapPaths) -> String {
 }
 
 /// A warning with the input that it is about in front, unless its text begins with that.
-pub(crate) fn named(input: &Path, warning: &Warning) -> String {
+fn named(input: &Path, warning: &Warning) -> String {
     let (input, text) = (input.display().to_string(), warning.to_string());
     if text.starts_with(&input) { text } else { format!("{input}: {text}") }
 }

@@ -10,28 +10,14 @@ pub(crate) mod attach;
 #[cfg(target_os = "linux")]
 mod child;
 #[cfg(target_os = "linux")]
-mod class_dir;
-#[cfg(target_os = "linux")]
-mod class_log;
-#[cfg(target_os = "linux")]
-mod class_path;
-#[cfg(target_os = "linux")]
 mod java;
 #[cfg(target_os = "linux")]
 mod launch;
 #[cfg(target_os = "linux")]
-pub(crate) mod no_op_class;
-#[cfg(target_os = "linux")]
 mod notices;
 mod options;
 #[cfg(target_os = "linux")]
-mod own_dir;
-#[cfg(target_os = "linux")]
-mod prepare;
-#[cfg(target_os = "linux")]
 mod properties;
-#[cfg(target_os = "linux")]
-mod rewritten;
 #[cfg(target_os = "linux")]
 mod run_maps;
 #[cfg(target_os = "linux")]

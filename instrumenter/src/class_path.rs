@@ -96,15 +96,11 @@ impl JarOnDisk {
 /// What the `Class-Path` of a jar's manifest names, relative to the jar as the JVM finds it.
 #[cfg(unix)]
 fn named_by_manifest(path: &Path, bytes: &[u8], directory: &Directory) -> Vec<PathBuf> {
-    use crate::jar::class_path::{Element, class_path_in, elements};
-    let manifest = crate::jar::manifest_in(bytes, directory).ok().flatten();
+    use crate::jar::class_path::{class_path_in, elements};
+    let manifest = crate::jar::manifest_in(bytes, directory);
     let Some(class_path) = manifest.as_deref().and_then(class_path_in) else { return Vec::new() };
     let Ok(jar) = fs::canonicalize(path) else { return Vec::new() };
-    let local = |element| match element {
-        Element::Local { path, .. } => Some(path),
-        Element::Other(_) => None,
-    };
-    elements(&class_path, &jar).into_iter().filter_map(local).collect()
+    elements(&class_path, &jar)
 }
 
 #[cfg(not(unix))]

@@ -94,6 +94,7 @@ mod explained;
 mod filter;
 mod focus;
 mod hierarchy;
+#[cfg(unix)]
 pub mod jar;
 pub mod live;
 mod map_id_class;

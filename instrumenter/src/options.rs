@@ -121,14 +121,12 @@ pub struct Input {
     pub path: PathBuf,
     /// The output: a file for an archive, a directory for a directory.
     pub output: PathBuf,
-    /// Replaces the `Class-Path` of a jar's manifest; an empty text removes it.
-    pub manifest_class_path: Option<String>,
 }
 
 impl Input {
-    /// Creates an input whose manifest does not change.
+    /// Creates an input.
     pub fn new(path: impl Into<PathBuf>, output: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), output: output.into(), manifest_class_path: None }
+        Self { path: path.into(), output: output.into() }
     }
 }
 

@@ -93,7 +93,7 @@ pub(crate) fn scan_input<'a>(
     let bytes = read_file(&input.path, session.pool).map_err(failed)?;
     on_read();
     let mut archive = Archive::open(&input.path, String::new(), bytes, session)?;
-    archive.scan(input.manifest_class_path.as_deref(), session)?;
+    archive.scan(session)?;
     Ok(Source::Archive { archive, stamp, old_output })
 }
 

@@ -18,6 +18,7 @@ from brim_methods import AT_ONCE
 from programs import HERE, anrscope, feature, javac, javas_and_names, write
 
 QUICK = bool(os.environ.get("ANRSCOPE_QUICK"))
+METHOD_BEAT = os.path.realpath(HERE + "/../../android/method-beat/classes")
 MODES = {"interpreted": ["-Xint"], "compiled": []}
 TRACED = "agent", "instrument"
 # A trace of an error is read only up to the program's own frame.
@@ -45,10 +46,10 @@ class Programs:
         self.program = os.environ["ANRSCOPE_PROGRAM"]
         self.rules = {}
         javac(work + "/hello", [write(work + "/src/Hello.java", "class Hello { public static void main(String[] a) { System.out.println(a.length); } }")])
-        # The only way to the runtime's classes and library that needs no build of them.
-        subprocess.run([self.program, "jvm", "--quiet", "--rewrite", "--keep", work + "/kept", "--out", work + "/hello.pftrace", "--", "-cp", work + "/hello", "Hello"],
+        # Any traced run lays out the library that the program embeds; the classes that instrumented code calls are in the repository.
+        subprocess.run([self.program, "jvm", "--quiet", "--keep", work + "/kept", "--out", work + "/hello.pftrace", "--", "-cp", work + "/hello", "Hello"],
                        check=True, stdout=subprocess.DEVNULL)
-        self.runtime = work + "/kept/runtime"
+        self.library = work + "/kept/runtime/libanrscope.so"
 
     def compile(self, name, sources, rules=ALL):
         """Compiles into the directory `name`, and instruments it into `name-traced`."""
@@ -65,8 +66,8 @@ class Programs:
         if form == "agent":
             return [*anrscope(kept, java, "--rules", self.rules[classes], "--resolution", "exact", "--max-overhead", "0"), *options, "-cp", classes]
         os.makedirs(kept, exist_ok=True)
-        return [*java, *options, "-Danrscope.lib=%s/libanrscope.so" % self.runtime, "-Danrscope.dir=" + kept, "-Danrscope.resolution=exact", "-Danrscope.max_overhead=0",
-                "-cp", "%s-traced:%s" % (classes, self.runtime)]
+        return [*java, *options, "-Danrscope.lib=" + self.library, "-Danrscope.dir=" + kept, "-Danrscope.resolution=exact", "-Danrscope.max_overhead=0",
+                "-cp", "%s-traced:%s" % (classes, METHOD_BEAT)]
 
     def run(self, form, java, classes, options, words, keep=False):
         """What the program prints; with `keep` also the directory of its recording. A traced run without a recording proves nothing, so it is an error."""

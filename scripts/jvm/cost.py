@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `anrscope jvm` costs a program, beside --rewrite and JFR: cost.py JAVA DATA [--rounds N] [--only NAME,...]
+"""What `anrscope jvm` costs a program, beside JFR: cost.py JAVA DATA [--rounds N] [--only NAME,...]
 
 Each round runs every way once, the first one a different one each time; a ratio is that to the plain run of the same round. Time is that of the whole command: with
 anrscope jvm it includes the trace that is written after the program has ended; "program" is its JVM alone.
@@ -29,7 +29,6 @@ def commands(java, work, arguments):
         "plain": [java, *arguments],
         "anrscope jvm": [*ours, "--", java, *arguments],
         "anrscope jvm --no-waits": [*ours, "--no-waits", "--", java, *arguments],
-        "anrscope jvm --rewrite": [*ours, "--rewrite", "--", java, *arguments],
         "JFR, settings=default": [java, *recording("default"), *arguments],
         "JFR, settings=profile": [java, *recording("profile"), *arguments],
     }
@@ -66,15 +65,8 @@ def measure(name, prepare, java, version, rounds):
         ways = commands(java, work, prepare(work, version))
         order = list(ways)
         # Files and the page cache are the same for all.
-        for way in list(order):
-            try:
-                run(ways[way], work)
-            except Failed as failed:
-                # A launcher that looks for jars beside its own, such as Ant's, finds none beside a rewritten one.
-                if "--rewrite" not in ways[way]:
-                    raise
-                order.remove(way)
-                print("\n%s with %s is left out: %s" % (name, way, str(failed).splitlines()[1]))
+        for way in order:
+            run(ways[way], work)
         times = {way: [] for way in order}
         for number in range(rounds):
             at = number % len(order)

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Runs real programs as they are, with the agent, with the agent and the JDK's own classes, and with --rewrite, and compares what they print.
+"""Runs real programs as they are, with the agent, and with the agent and the JDK's own classes, and compares what they print.
 
 programs.py VERSION=COMMAND... -- [NAME...]
 
 Prints a row of a Markdown table for each program and Java version: whether both streams and the exit code are those of the plain run, and how many methods the map has, that is,
-how many were traced: with the agent those of classes that were loaded, with --rewrite those of all classes on the class path. With the JDK's own classes,
-which are all that --jdk takes, the JVM verifies every class.
+how many were traced. With the JDK's own classes, which are all that --jdk takes, the JVM verifies every class.
 """
 import difflib, glob, os, re, shutil, subprocess, sys, tempfile, zipfile
 
@@ -285,20 +284,20 @@ def javas_and_names(words):
 
 
 def compare(name, version, java):
-    """Runs a program in four ways and prints a row. Returns whether the agent's run differs, whether it traced nothing, and whether the one with the
+    """Runs a program in three ways and prints a row. Returns whether the agent's run differs, whether it traced nothing, and whether the one with the
     JDK's classes differs or has none of them."""
     work = tempfile.mkdtemp(prefix="anrscope-%s-" % name)
     try:
         arguments = PROGRAMS[name](work, feature(version))
         plain = run([*java, *arguments], work)
         row = []
-        for form, own, more in ("agent", [], []), ("jdk", JDK, ["-Xverify:all"]), ("rewrite", ["--rewrite"], []):
+        for form, own, more in ("agent", [], []), ("jdk", JDK, ["-Xverify:all"]):
             kept = work + "/kept-" + form
             done = run([*anrscope(kept, java, *own), *more, *arguments], work)
             row.append((traced(kept), shown(done) == shown(plain), done))
-        (agent, same, done), (with_jdk, jdk_same, jdk_done), (rewritten, rewritten_same, _) = row
+        (agent, same, done), (with_jdk, jdk_same, jdk_done) = row
         words = {True: "the same", False: "ANOTHER"}
-        print("| %s | %s | %d | %d | %d | %s | %s | %s |" % (name, version, agent, with_jdk, rewritten, words[same], words[jdk_same], words[rewritten_same].lower()), flush=True)
+        print("| %s | %s | %d | %d | %s | %s |" % (name, version, agent, with_jdk, words[same], words[jdk_same]), flush=True)
         if plain.returncode != 0 or not plain.stdout:
             print("    %s: by itself it ends with %d: %s" % (name, plain.returncode, (plain.stderr or plain.stdout)[-600:]))
             return True, False, False
@@ -314,7 +313,7 @@ def compare(name, version, java):
 
 def main():
     javas, names = javas_and_names(sys.argv[1:])
-    print("| program | Java | methods with the agent | with --jdk | with --rewrite | output of the agent | with --jdk | of --rewrite |\n" + "| --- " * 8 + "|")
+    print("| program | Java | methods with the agent | with --jdk | output of the agent | with --jdk |\n" + "| --- " * 6 + "|")
     rows = [compare(name, version, java) for name in names or PROGRAMS for version, java in javas if feature(version) >= OLDEST.get(name, 8)]
     failed, untraced, failed_with_jdk = (sum(row[at] for row in rows) for at in range(3))
     print("%d runs of %d real programs with the agent on Java %s: %d differ from the plain run, %d traced nothing; with the JDK's own classes too: %d differ or have none of them"

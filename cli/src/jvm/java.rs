@@ -73,22 +73,6 @@ impl Java {
         Ok(Self { path, version, hotspot })
     }
 
-    /// Options that load the recorder's classes and library without output on the program's streams.
-    pub(crate) fn options(&self, boot_classes: &Path) -> Vec<OsString> {
-        let mut boot = OsString::from("-Xbootclasspath/a:");
-        boot.push(boot_classes);
-        let mut options = vec![boot];
-        // From 24 on System.load outside of named modules warns on stderr unless it is allowed here.
-        if self.version >= 24 {
-            options.push("--enable-native-access=ALL-UNNAMED".into());
-        }
-        if self.warns_of_unsafe() {
-            options.push("-Danrscope.unsafe=true".into());
-        }
-        options.extend(self.options_of_calls());
-        options
-    }
-
     /// Whether the first use of `sun.misc.Unsafe`, which writes coarse events, would warn on stderr. Then one of
     /// [`Self::options_of_calls`] prevents it, and the property `anrscope.unsafe` tells `MethodBeat` so.
     pub(crate) fn warns_of_unsafe(&self) -> bool {
@@ -178,9 +162,8 @@ mod tests {
 
     #[test]
     fn options_fit_the_version() {
-        let options =
-            |version| Java { path: "java".into(), version, hotspot: true }.options(Path::new("/r")).len();
-        assert_eq!([8, 11, 17, 23, 24, 25].map(options), [4, 4, 4, 4, 7, 7]);
+        let options = |version| Java { path: "java".into(), version, hotspot: true }.options_of_calls().len();
+        assert_eq!([8, 11, 17, 23, 24, 25].map(options), [3, 3, 3, 3, 4, 4]);
     }
 
     #[test]

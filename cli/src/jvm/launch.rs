@@ -1,15 +1,15 @@
 //! Parses a Java command line by the rules of the Java launcher.
 //!
 //! The launcher reads options up to the first word that is not an option; that word is the main class, the jar after `-jar`, or a
-//! source file. This module needs the class path and where the program's own arguments begin; all else is passed on in order.
+//! source file. The words are passed on as they are, so this module needs only what the program is, and which options it has.
 
+use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use self::archives::CLASS_ARCHIVES;
 use self::words::{Expander, Valued, valued};
-use super::{argfile, class_path};
+use super::argfile;
 
 mod archives;
 mod variables;
@@ -17,16 +17,9 @@ mod words;
 
 pub(crate) use self::archives::{WRITE_ARCHIVES, without_archives};
 pub(crate) use self::variables::option_in_variables;
-pub(crate) use self::words::escape_at;
 
-/// What the launcher reads besides its arguments.
-#[derive(Debug, Default)]
-pub(crate) struct Environment {
-    /// `CLASSPATH`.
-    pub(crate) class_path: Option<OsString>,
-    /// `JDK_JAVA_OPTIONS`, which the launcher puts before its arguments from Java 9 on.
-    pub(crate) options: Option<OsString>,
-}
+/// The variable whose words the launcher puts before its arguments, from Java 9 on.
+pub(crate) const VARIABLE: &str = "JDK_JAVA_OPTIONS";
 
 /// What to do with a command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,18 +33,10 @@ pub(crate) enum Plan {
 /// A program.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Launch {
-    /// Options for the JVM in their order, without those of the class path.
+    /// Options in their order, with their values.
     pub(crate) options: Vec<OsString>,
     /// The main class or jar.
     pub(crate) main: Main,
-    /// The class path, wildcards expanded. For `-jar`, the jar alone. Empty for a module or a source file.
-    pub(crate) class_path: Vec<PathBuf>,
-    /// The program's own arguments.
-    pub(crate) arguments: Vec<OsString>,
-    /// Whether there is a module path, from which nothing is traced.
-    pub(crate) module_path: bool,
-    /// Options left out because they name an archive of the classes before instrumentation.
-    pub(crate) left_out: Vec<OsString>,
 }
 
 /// The main class or jar.
@@ -101,13 +86,12 @@ const NO_PROGRAM: &[&[u8]] = &[
     b"-Xshare:dump",
 ];
 
-/// Parses a command line as the launcher of Java `version` does (8, 11, 17...).
-pub(crate) fn plan(arguments: &[OsString], environment: &Environment, version: u32) -> Plan {
+/// Parses a command line as the launcher of Java `version` does (8, 11, 17...); `variable` is the content of [`VARIABLE`].
+pub(crate) fn plan(arguments: &[OsString], variable: Option<&OsStr>, version: u32) -> Plan {
     let mut expander = Expander::of(version);
-    let mut state =
-        State { class_path: environment.class_path.clone().map(Given::Launcher), ..State::default() };
+    let mut state = State::default();
 
-    if let Some(options) = environment.options.as_ref().filter(|_| version >= 9) {
+    if let Some(options) = variable.filter(|_| version >= 9) {
         let Some(words) = argfile::variable_words(options.as_bytes()) else {
             return Plan::NoProgram;
         };
@@ -118,25 +102,16 @@ pub(crate) fn plan(arguments: &[OsString], environment: &Environment, version: u
             return Plan::NoProgram;
         }
         state.options.clear();
-        state.left_out.clear();
     }
 
     let Some(words) = expander.expand(arguments.iter().cloned()) else {
         return Plan::NoProgram;
     };
-    let (module, rest) = match state.read(words.into(), version) {
-        Some(Stop::Main(rest)) => (None, rest),
-        Some(Stop::Module(module, rest)) => (Some(module), rest),
+    let main = match state.read(words.into(), version) {
         Some(Stop::NoProgram) | None => return Plan::NoProgram,
-    };
-    if state.no_program {
-        return Plan::NoProgram;
-    }
-    let mut rest = rest.into_iter();
-    let main = match module {
-        Some(module) => Main::Module(module),
-        None => {
-            let Some(what) = rest.next() else { return Plan::NoProgram };
+        Some(_) if state.no_program => return Plan::NoProgram,
+        Some(Stop::Module(module)) => Main::Module(module),
+        Some(Stop::Main(what)) => {
             let is_source = version >= 11 && what.as_bytes().ends_with(b".java") && Path::new(&what).exists();
             if state.source || (is_source && !state.jar) {
                 Main::SourceFile(what)
@@ -147,72 +122,40 @@ pub(crate) fn plan(arguments: &[OsString], environment: &Environment, version: u
             }
         }
     };
-    let class_path = match (&main, state.class_path) {
-        (Main::Module(_) | Main::SourceFile(_), _) => Vec::new(),
-        (Main::Jar(jar), _) => vec![PathBuf::from(jar)],
-        (Main::Class(_), Some(Given::Launcher(path))) => class_path::expand(&path),
-        (Main::Class(_), Some(Given::Property(path))) => class_path::split(&path),
-        (Main::Class(_), None) => vec![PathBuf::from(".")],
-    };
-    Plan::Program(Launch {
-        options: state.options,
-        main,
-        class_path,
-        arguments: rest.collect(),
-        module_path: state.module_path,
-        left_out: state.left_out,
-    })
-}
-
-/// A class path, by who expands its wildcards.
-enum Given {
-    /// `-cp` and `CLASSPATH`: the launcher does.
-    Launcher(OsString),
-    /// `-Djava.class.path=`: they are not expanded.
-    Property(OsString),
+    Plan::Program(Launch { options: state.options, main })
 }
 
 /// State of parsing the options.
 #[derive(Default)]
 struct State {
     options: Vec<OsString>,
-    left_out: Vec<OsString>,
-    class_path: Option<Given>,
     jar: bool,
     source: bool,
-    module_path: bool,
     no_program: bool,
 }
 
 /// Where the options end.
 enum Stop {
-    /// At the main class or jar, and its arguments.
-    Main(Vec<OsString>),
-    /// At a module, and its arguments.
-    Module(OsString, Vec<OsString>),
+    /// At the main class or jar.
+    Main(OsString),
+    /// At a module.
+    Module(OsString),
     /// At an option that starts no program.
     NoProgram,
 }
 
 impl State {
     /// Reads options; `None` if there were only options.
-    fn read(&mut self, mut words: std::collections::VecDeque<OsString>, version: u32) -> Option<Stop> {
+    fn read(&mut self, mut words: VecDeque<OsString>, version: u32) -> Option<Stop> {
         while let Some(word) = words.pop_front() {
             let text = word.as_bytes();
             if !text.starts_with(b"-") {
-                words.push_front(word);
-                return Some(Stop::Main(words.into()));
+                return Some(Stop::Main(word));
             }
             if NO_PROGRAM.contains(&text) && (version >= 9 || !text.starts_with(b"--")) {
                 self.no_program = true;
             } else if text == b"-jar" {
                 self.jar = true;
-                continue;
-            } else if let Some(path) = text.strip_prefix(b"-Djava.class.path=") {
-                self.class_path = Some(Given::Property(OsString::from_vec(path.to_vec())));
-                continue;
-            } else if CLASS_ARCHIVES.iter().any(|archive| text.starts_with(archive.as_bytes())) {
-                self.left_out.push(word);
                 continue;
             }
             let (kind, value) = match self.value_of(text, &mut words, version) {
@@ -224,15 +167,10 @@ impl State {
                 Value::Some(kind, value) => (kind, value),
             };
             match kind {
-                Valued::ClassPath => {
-                    self.class_path = Some(Given::Launcher(value));
-                    continue;
-                }
-                Valued::Module => return Some(Stop::Module(value, words.into())),
+                Valued::Module => return Some(Stop::Module(value)),
                 Valued::Source => self.source = true,
                 Valued::NoProgram => self.no_program = true,
-                Valued::ModulePath => self.module_path = true,
-                Valued::Other => {}
+                Valued::ClassPath | Valued::Other => {}
             }
             let joined = text.contains(&b'=');
             self.options.push(word);
@@ -243,7 +181,7 @@ impl State {
         None
     }
 
-    fn value_of(&self, text: &[u8], words: &mut std::collections::VecDeque<OsString>, version: u32) -> Value {
+    fn value_of(&self, text: &[u8], words: &mut VecDeque<OsString>, version: u32) -> Value {
         let known = |kind: &Valued| version >= 9 || *kind == Valued::ClassPath;
         if let Some(at) = text.iter().position(|b| *b == b'=').filter(|_| text.starts_with(b"--")) {
             let kind = valued(&text[..at]).filter(|_| version >= 9);

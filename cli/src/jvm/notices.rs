@@ -9,16 +9,12 @@ use exporter::Report;
 use exporter::answer::Answer;
 use exporter::profile::{Profile, share, time};
 use exporter::requests::Requests;
-use instrumenter::Summary;
 use trace_format::{Event, Item, Recording, Source};
 
-use super::class_log::Loaded;
 use super::launch::Launch;
-use super::prepare::Prepared;
-use crate::instrument;
 use crate::terminal::counted;
 
-/// How many items of a kind get a line each.
+/// How many untraced classes get a line each.
 const LISTED: usize = 5;
 
 /// How many threads the profile lists.
@@ -55,55 +51,12 @@ impl Notices {
         let _ = writeln!(crate::terminal::stderr(), "anrscope: error: {}", crate::terminal::plain(text));
     }
 
-    /// Prints a line each of `all`, up to a limit.
-    fn warnings(self, all: &[String], what: &str) {
-        for text in all.iter().take(LISTED) {
-            self.line(format_args!("warning: {text}"));
-        }
-        if let Some(more) = all.len().checked_sub(LISTED).filter(|more| *more > 0) {
-            self.line(format_args!("warning: and {more} more {what}"));
-        }
-    }
-
     /// Says that Java expects a class where there is a jar.
     pub(super) fn launched(self, launch: &Launch) {
         if let Some(jar) = launch.main.jar_in_place_of_a_class() {
             let jar = jar.display();
             self.line(format_args!("{jar} is a jar: run `anrscope jvm -jar {jar}`"));
         }
-    }
-
-    /// Warns about what will run differently from the command line.
-    pub(super) fn prepared(self, launch: &Launch, prepared: &Prepared) {
-        self.launched(launch);
-        if prepared.summary.is_none() {
-            self.line("the class path has nothing to trace: the program runs as it is");
-        }
-        if launch.module_path {
-            self.line("modules on the module path run untraced; the class path is traced");
-        }
-        for option in &launch.left_out {
-            self.line(format_args!("{} is not used: it matches only the original classes", option.display()));
-        }
-        let untouched: Vec<String> = prepared
-            .untouched
-            .iter()
-            .map(|(path, why)| format!("{} runs untraced: {why}", path.display()))
-            .collect();
-        self.warnings(&untouched, "run untraced");
-        let Some(Summary { skipped, warnings, .. }) = &prepared.summary else { return };
-        if let Some(skip) = skipped.first() {
-            let more = skipped.len() - 1;
-            let what = match &skip.method {
-                Some(method) => format!("{}.{method}", skip.class),
-                None => skip.class.clone(),
-            };
-            let and = if more == 0 { String::new() } else { format!("; and {more} more") };
-            self.line(format_args!("warning: {what} runs untraced: {}{and}", skip.reason));
-        }
-        let warnings: Vec<String> =
-            warnings.iter().map(|(input, warning)| instrument::named(input, warning)).collect();
-        self.warnings(&warnings, "about the class path");
     }
 
     /// Warns about classes and methods that the agent could not trace, which are notices in the recording.
@@ -117,41 +70,12 @@ impl Notices {
             _ => None,
         });
         let all: Vec<String> = notices.filter(|text| text.contains(" runs untraced: ")).collect();
-        self.warnings(&all, "run untraced");
-    }
-
-    /// Warns about classes that came from outside the class path.
-    pub(super) fn loaded(self, loaded: &Loaded, prepared: &Prepared) {
-        let known = |path: &Path| {
-            prepared.untouched.iter().any(|(untouched, _)| {
-                untouched == path || std::fs::canonicalize(untouched).is_ok_and(|untouched| untouched == path)
-            })
-        };
-        let mut places: Vec<(&PathBuf, u64)> = loaded
-            .untraced
-            .iter()
-            .filter(|(path, _)| !known(path))
-            .map(|(path, classes)| (path, *classes))
-            .collect();
-        if places.is_empty() {
-            return;
+        for text in all.iter().take(LISTED) {
+            self.line(format_args!("warning: {text}"));
         }
-        // Most classes first.
-        places.sort_by_key(|(path, classes)| (std::cmp::Reverse(*classes), *path));
-        let sum: u64 = places.iter().map(|(_, classes)| classes).sum();
-        let listed: Vec<String> = places
-            .iter()
-            .take(LISTED)
-            .map(|(path, classes)| format!("{} ({classes})", path.display()))
-            .collect();
-        let more = places.len().saturating_sub(LISTED);
-        let and = if more == 0 { String::new() } else { format!(" and {more} more") };
-        self.line(format_args!(
-            "warning: {} ran untraced, loaded by the program from outside of the class path: {}{and}; the class path is \
-             traced",
-            counted(sum, "class"),
-            listed.join(", ")
-        ));
+        if let Some(more) = all.len().checked_sub(LISTED).filter(|more| *more > 0) {
+            self.line(format_args!("warning: and {more} more run untraced"));
+        }
     }
 
     /// Prints the requests of the watched threads.

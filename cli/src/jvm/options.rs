@@ -52,13 +52,6 @@ not give them the recorder's class (some of OSGi); the trace has a notice for ea
 are left out, as for anrscope instrument. -XX:AOTCache and the options that write class archives are not used, since
 a JVM does not combine them with an agent.
 
---rewrite is the way for a JVM without JVM TI: it rewrites the jars and class directories of the class path
-into a temporary directory, and runs the program on those. The class path comes from -cp and its other
-forms, CLASSPATH, JDK_JAVA_OPTIONS, @argfiles, wildcards, -jar and the Class-Path of manifests. Then modules
-(-m, --module-path), source files and jars that the program opens with its own class loader run untraced; a
-warning lists them. Signed jars lose their signers, and the program sees different paths in java.class.path
-and in the code source of its classes. No archives of loaded classes are used.
-
 Signals: if a signal ends the program, the trace is written all the same. Ctrl-C goes to the program;
 SIGTERM and SIGHUP sent to anrscope are forwarded to it.
 
@@ -73,11 +66,7 @@ pub(crate) struct Options {
     /// The trace to write [default: anrscope-out/NAME.pftrace, named after the jar or main class]
     #[arg(long, short, value_name = "FILE", value_parser = crate::export::trace_path())]
     pub(super) out: Option<PathBuf>,
-    /// Rewrite the class path before the program starts, for a JVM that takes no agents
-    #[arg(long, conflicts_with = "jdk")]
-    pub(super) rewrite: bool,
-    /// Keep recording and method map (and with --rewrite the instrumented classes) in this directory; those of an earlier run are
-    /// replaced
+    /// Keep recording and method map in this directory; those of an earlier run are replaced
     #[arg(long, value_name = "DIR")]
     pub(super) keep: Option<PathBuf>,
     #[command(flatten)]

@@ -1,9 +1,9 @@
 //! The recorder's settings in the program's JVM, as system properties.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use super::launch::{Environment, Launch};
+use super::launch::Launch;
 use super::options::{Recording, Resolution};
 
 /// Default buffer size. A gigabyte a second of events would fill any; with short calls left out, this holds minutes.
@@ -15,19 +15,11 @@ const DEFAULT_MAX_OVERHEAD: f64 = 3.0;
 /// Size of a word of a ring, bytes.
 const WORD: u64 = 8;
 
-/// `-Dname=value`.
-pub(super) fn property(name: &str, value: impl AsRef<OsStr>) -> OsString {
-    let mut text = OsString::from(format!("-D{name}="));
-    text.push(value);
-    text
-}
-
-/// Whether the user sets this property, on the command line or in a variable that java reads.
-pub(super) fn is_given(name: &str, launch: &Launch, environment: &Environment) -> bool {
+/// Returns true if the user sets this property, on the command line or in the `variable` that the launcher reads.
+pub(super) fn is_given(name: &str, launch: &Launch, variable: Option<&OsStr>) -> bool {
     let start = format!("-D{name}=");
     let on_line = launch.options.iter().any(|word| word.as_bytes().starts_with(start.as_bytes()));
-    let in_variable =
-        environment.options.as_ref().is_some_and(|text| text.to_string_lossy().contains(&start));
+    let in_variable = variable.is_some_and(|text| text.to_string_lossy().contains(&start));
     on_line || in_variable
 }
 
@@ -59,6 +51,8 @@ pub(super) fn settings(options: &Recording, buffer: u64, given: impl Fn(&str) ->
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+
     use super::super::launch::Main;
     use super::*;
 
@@ -67,17 +61,10 @@ mod tests {
         let command = <Recording as clap::Args>::augment_args(clap::Command::new("x"));
         let matches = command.get_matches_from(words);
         let options = <Recording as clap::FromArgMatches>::from_arg_matches(&matches).unwrap();
-        let launch = Launch {
-            options: line.iter().map(OsString::from).collect(),
-            main: Main::Class("Main".into()),
-            class_path: Vec::new(),
-            arguments: Vec::new(),
-            module_path: false,
-            left_out: Vec::new(),
-        };
-        let environment = Environment { class_path: None, options: variable.map(OsString::from) };
+        let launch =
+            Launch { options: line.iter().map(OsString::from).collect(), main: Main::Class("Main".into()) };
         let formatted = settings(&options, options.buffer.unwrap_or(DEFAULT_BUFFER), |name| {
-            is_given(name, &launch, &environment)
+            is_given(name, &launch, variable.map(OsStr::new))
         });
         let formatted: Vec<_> =
             formatted.iter().map(|(name, value)| format!("{}={value}", &name["anrscope.".len()..])).collect();

@@ -17,7 +17,7 @@ use crate::recordings::MAP_NAME;
 const FURTHER: &str = "methodMapping-";
 
 /// The maps that agents have written into a directory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct RunMaps {
     by_id: HashMap<MapId, PathBuf>,
 }

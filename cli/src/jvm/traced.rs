@@ -1,7 +1,7 @@
-//! One run: traces the program one way or the other, and exports its recording.
+//! One run: traces the program, and exports its recording.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Display, Formatter};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -17,16 +17,15 @@ use exporter::requests::{Requests, Watch};
 use exporter::{FileSource, Report};
 use instrumenter::live::Live;
 use nix::sys::resource::{Resource, getrlimit};
-use nix::sys::statvfs::{FsFlags, statvfs};
+use nix::sys::statvfs::statvfs;
 use trace_format::{Header, ReadError, Source as _};
 
 use super::child::{Supervisor, exit_code};
 use super::java::{self, Java};
-use super::launch::{self, Environment, Launch, Main, Plan};
+use super::launch::{self, Launch, Main, Plan};
 use super::notices::{Notices, size};
 use super::options::Options;
 use super::properties;
-use super::rewritten::Rewritten;
 use super::run_maps::RunMaps;
 use super::saved::{self, Beside};
 use super::with_agent::WithAgent;
@@ -47,39 +46,25 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
     let notices = Notices { quiet: options.quiet };
     let (named, arguments) = java::without_launcher(&options.arguments);
     let java = Java::find(named)?;
-    let environment = Environment {
-        class_path: std::env::var_os("CLASSPATH"),
-        options: std::env::var_os("JDK_JAVA_OPTIONS"),
-    };
+    let variable = std::env::var_os(launch::VARIABLE);
     // Nothing is left to do then: become the program.
     let become_it = || {
         let error = Command::new(&java.path).args(arguments).exec();
         Err(error).with_context(|| format!("cannot run {}", java.path.display()))
     };
-    let Plan::Program(launch) = launch::plan(arguments, &environment, java.version) else {
+    let Plan::Program(launch) = launch::plan(arguments, variable.as_deref(), java.version) else {
         return become_it();
     };
-    if options.rewrite {
-        let kind = match launch.main {
-            Main::Module(_) => Some("a module's main class"),
-            Main::SourceFile(_) => Some("a source file"),
-            Main::Class(_) | Main::Jar(_) => None,
-        };
-        if let Some(kind) = kind {
-            notices.line(format_args!("{kind} runs untraced with --rewrite: leave that option out"));
-            return become_it();
-        }
-    }
-    WithAgent::check_variables(&options)?;
+    WithAgent::check_variables()?;
     let supervisor = Supervisor::start()?;
     let prepared = Run::new(&options, &launch).and_then(|run| {
-        let prepared = run.prepare(&options, &launch, &java, arguments, &environment, notices);
+        let prepared = run.prepare(&options, &launch, &java, arguments, variable.as_deref(), notices);
         // A directory that the user names must do; a temporary one is the system's matter.
         let prepared = prepared.map_err(|e| if options.keep.is_none() { e.context(Untraced) } else { e });
-        prepared.map(|(command, way)| (run, command, way))
+        prepared.map(|(command, agent)| (run, command, agent))
     });
     match prepared {
-        Ok((run, command, way)) => run.run(command, &way, &supervisor, notices),
+        Ok((run, command, agent)) => run.run(command, &agent, &supervisor, notices),
         Err(error) if error.is::<Untraced>() => {
             if options.out.is_none()
                 && let Some(made) = default_out(&launch.main).parent()
@@ -109,34 +94,26 @@ impl Display for Untraced {
 }
 
 impl Run {
-    /// Prepares the program's command line, and what rewrites its classes.
+    /// Prepares the program's command line, and the agent that changes its classes.
     fn prepare(
         &self,
         options: &Options,
         launch: &Launch,
         java: &Java,
         arguments: &[OsString],
-        environment: &Environment,
+        variable: Option<&OsStr>,
         notices: Notices,
-    ) -> anyhow::Result<(Command, Way)> {
-        let given = |name: &str| properties::is_given(name, launch, environment);
+    ) -> anyhow::Result<(Command, WithAgent)> {
+        let given = |name: &str| properties::is_given(name, launch, variable);
         let settings = properties::settings(&options.recording, self.buffer, given);
         let mut command = Command::new(&java.path);
         check_file_limit(file_limit())?;
-        let way = if options.rewrite {
-            let rewritten = Rewritten::prepare(&self.dir, launch, &self.instrumenter, notices)?;
-            rewritten.add_to(&mut command, java, launch, &settings)?;
-            command.args(&launch.arguments);
-            Way::Rewritten(Box::new(rewritten))
-        } else {
-            let properties = [WithAgent::properties(&self.dir, launch, java)?, settings].concat();
-            let leaves_sigquit = WithAgent::leaves_sigquit(launch, java);
-            let agent = WithAgent::prepare(&self.dir, &options.recording, properties, leaves_sigquit)?;
-            notices.launched(launch);
-            agent.add_to(&mut command, java, arguments);
-            Way::Agent(agent)
-        };
-        Ok((command, way))
+        let properties = [WithAgent::properties(&self.dir, launch, java)?, settings].concat();
+        let leaves_sigquit = WithAgent::leaves_sigquit(launch, java);
+        let agent = WithAgent::prepare(&self.dir, &options.recording, properties, leaves_sigquit)?;
+        notices.launched(launch);
+        agent.add_to(&mut command, java, arguments);
+        Ok((command, agent))
     }
 }
 
@@ -150,16 +127,9 @@ fn hung_until_the_end(report: &Report) -> bool {
             && answer.span.is_none_or(|span| !span.ended)
 }
 
-/// How the program's classes come to be rewritten.
-#[derive(Debug)]
-enum Way {
-    Agent(WithAgent),
-    Rewritten(Box<Rewritten>),
-}
-
 /// Where and how a run writes.
 struct Run {
-    /// Directory of recordings, map and the classes or the agent.
+    /// Directory of recordings, map and agent.
     dir: PathBuf,
     /// Removes `dir` unless it is kept.
     scratch: Option<Scratch>,
@@ -167,8 +137,6 @@ struct Run {
     out: PathBuf,
     /// Where the recording is saved if `dir` is not kept.
     beside: Option<Beside>,
-    /// How the classes are instrumented.
-    instrumenter: instrumenter::Options,
     /// Buffer size for events, bytes.
     buffer: u64,
     /// Recordings of an earlier run in `dir`.
@@ -185,10 +153,8 @@ struct Ended {
     by_signal: bool,
     /// How long it ran.
     ran: Duration,
-    /// Whether it loaded a traced class, if known.
-    traced: Option<bool>,
-    /// How many methods are traced.
-    methods: usize,
+    /// How many methods were traced; `None` without a map, if the agent did not start. Then the JVM, or the agent, has said why.
+    methods: Option<usize>,
 }
 
 impl Run {
@@ -204,7 +170,7 @@ impl Run {
         let out = std::path::absolute(&out).with_context(|| format!("cannot find {}", out.display()))?;
         let (dir, scratch, beside) = match &options.keep {
             Some(dir) => {
-                // The class log and a map of --rewrite are in it, which are written by the umask.
+                // Recordings and maps say what the program does: only their user may read them.
                 private_builder()
                     .recursive(true)
                     .create(dir)
@@ -226,20 +192,15 @@ impl Run {
         };
         let earlier = recordings_in(&dir)?.into_iter().collect();
         let buffer = buffer_in(&dir, options.recording.buffer)?;
-        let instrumenter = instrumenter::Options {
-            // The jars are read once, from this machine's disk: good compression would only cost time.
-            level: 1,
-            ..options.recording.instrumenter()?
-        };
-        Live::check(&instrumenter)?;
+        Live::check(&options.recording.instrumenter()?)?;
         let watch = (!options.watch.is_empty()).then(|| options.watched.on(&options.watch));
-        Ok(Self { dir, scratch, out, beside, instrumenter, buffer, earlier, watch })
+        Ok(Self { dir, scratch, out, beside, buffer, earlier, watch })
     }
 
     fn run(
         self,
         mut command: Command,
-        way: &Way,
+        agent: &WithAgent,
         supervisor: &Supervisor,
         notices: Notices,
     ) -> anyhow::Result<ExitCode> {
@@ -248,31 +209,17 @@ impl Run {
         let (well, ran) = (status.success(), began.elapsed());
         let code = exit_code(status);
         let (by_signal, code) = (code > 128, ExitCode::from(code));
-        let ended = match way {
-            Way::Agent(agent) => {
-                let methods = RunMaps::methods_in(&agent.map);
-                // Without a map the agent did not start: then the JVM, or the agent, has said why.
-                let traced = agent.map.exists().then_some(methods > 0);
-                Ended { well, by_signal, ran, traced, methods }
-            }
-            Way::Rewritten(rewritten) => {
-                let Some(methods) = rewritten.traced() else { return Ok(code) };
-                let loaded = rewritten.loaded();
-                if let Some(loaded) = &loaded {
-                    notices.loaded(loaded, &rewritten.prepared);
-                }
-                Ended { well, by_signal, ran, traced: loaded.map(|loaded| loaded.traced), methods }
-            }
-        };
+        let methods = agent.map.exists().then(|| RunMaps::methods_in(&agent.map));
+        let ended = Ended { well, by_signal, ran, methods };
         // The exit code stays the program's, even if its trace fails.
-        if let Err(error) = self.export(way, &ended, notices) {
+        if let Err(error) = self.export(&agent.map, &ended, notices) {
             notices.error(format_args!("no trace was written: {error:#}"));
         }
         Ok(code)
     }
 
-    /// Exports and saves the recording, and prints the summary.
-    fn export(&self, way: &Way, ended: &Ended, notices: Notices) -> anyhow::Result<()> {
+    /// Exports and saves the recording, and prints the summary; `map` is the program's method map.
+    fn export(&self, map: &Path, ended: &Ended, notices: Notices) -> anyhow::Result<()> {
         let mut found = recordings_in(&self.dir)?;
         found.retain(|recording| !self.earlier.contains(recording));
         let mut found: Vec<PathBuf> = found.into_iter().map(|(path, _)| path).collect();
@@ -281,26 +228,26 @@ impl Run {
             let start = header(path, path).map_or(u64::MAX, |header| header.start.boottime);
             (start, path.clone())
         });
-        // An agent records from the start, whether or not there is a class to trace.
-        let is_empty = matches!(way, Way::Agent(_)) && ended.traced != Some(true);
-        if found.is_empty() || is_empty {
-            self.explain_empty_recording(way, ended, notices);
+        // The agent records from the start, whether or not there is a class to trace.
+        let methods = ended.methods.unwrap_or(0);
+        if found.is_empty() || methods == 0 {
+            self.explain_empty_recording(ended, notices);
             return Ok(());
         }
         if !self.earlier.is_empty() {
             notices.line(format_args!("recordings of earlier runs in {} are left out", self.dir.display()));
         }
-        let found = self.with_maps(way, found)?;
+        let found = self.with_maps(map, found)?;
         let recordings = match &self.beside {
             Some(beside) => beside.keep(&found)?,
             None => {
-                found.iter().try_for_each(|(recording, map)| keep_in_place(recording, map, way))?;
+                found.iter().try_for_each(|(recording, own)| keep_in_place(recording, own, map))?;
                 found.into_iter().map(|(recording, _)| recording).collect()
             }
         };
         // A temporary directory is removed, and a pipe has nothing beside it.
         let lasting = self.beside.is_some() || self.scratch.is_none();
-        let map = (!lasting).then(|| way.map());
+        let map = (!lasting).then_some(map);
         let opened = Recordings::open(&recordings, &mut MethodMaps::new(map, None)?)?;
         let progress = Progress::new(!notices.quiet);
         let written = export::write_watched(&opened, export::Settings::default(), &self.out, &progress)?;
@@ -308,7 +255,7 @@ impl Run {
         for warning in &written.warnings {
             notices.line(format_args!("warning: {warning}"));
         }
-        let (words, traced) = (export::in_words(&written), counted(ended.methods, "method"));
+        let (words, traced) = (export::in_words(&written), counted(methods, "method"));
         notices.line(format_args!("{words}, {traced} traced -> {}", self.out.display()));
         let inputs = opened.inputs();
         if let Some(input) = inputs.first().filter(|_| !notices.quiet) {
@@ -328,53 +275,33 @@ impl Run {
         Ok(())
     }
 
-    /// Each recording with its map.
-    fn with_maps(&self, way: &Way, recordings: Vec<PathBuf>) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
-        let maps = match way {
-            Way::Agent(_) => {
-                RunMaps::read(&self.dir).with_context(|| format!("cannot read {}", self.dir.display()))?
-            }
-            Way::Rewritten(_) => RunMaps::default(),
-        };
+    /// Each recording with its map: the one with its id, or else the program's.
+    fn with_maps(&self, map: &Path, recordings: Vec<PathBuf>) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
+        let maps = RunMaps::read(&self.dir).with_context(|| format!("cannot read {}", self.dir.display()))?;
         let pair = |recording: PathBuf| -> anyhow::Result<_> {
             let own = maps.of(header(&recording, &recording)?.map_id);
-            let map = own.unwrap_or(way.map()).to_owned();
-            Ok((recording, map))
+            let own = own.unwrap_or(map).to_owned();
+            Ok((recording, own))
         };
         recordings.into_iter().map(pair).collect()
     }
 
-    fn explain_empty_recording(&self, way: &Way, ended: &Ended, notices: Notices) {
-        let dir = self.dir.display();
-        let noexec = statvfs(&self.dir).is_ok_and(|of| of.flags().contains(FsFlags::ST_NOEXEC));
-        match ended.traced {
+    fn explain_empty_recording(&self, ended: &Ended, notices: Notices) {
+        match ended.methods {
             // The launcher has reported the missing main class or other error.
-            Some(false) | None if !ended.well => {}
-            Some(false) => notices.line(
+            Some(0) | None if !ended.well => {}
+            Some(0) => notices.line(
                 "nothing was recorded: the program loaded no traced class, or recording was switched off",
             ),
             // An agent that has traced methods has the recorder with it, which creates the file or says why it cannot.
-            _ if matches!(way, Way::Agent(_)) && ended.traced == Some(true) => notices.line(
+            Some(_) => notices.line(
                 "nothing was recorded: the recording was deleted while it was written, or a line above says why it could not be created",
             ),
-            _ if noexec => notices.line(format_args!(
-                "nothing was recorded: {dir} is mounted noexec, so the library cannot be loaded from it: choose another \
-                 directory with TMPDIR or --keep"
-            )),
-            _ => notices.line(format_args!(
+            None => notices.line(format_args!(
                 "nothing was recorded: recording was switched off, no traced method ran, the recording was deleted while it was \
-                 written, or the library could not be loaded from {dir}"
+                 written, or the library could not be loaded from {}",
+                self.dir.display()
             )),
-        }
-    }
-}
-
-impl Way {
-    /// The program's method map.
-    fn map(&self) -> &Path {
-        match self {
-            Self::Agent(agent) => &agent.map,
-            Self::Rewritten(rewritten) => &rewritten.map,
         }
     }
 }
@@ -397,20 +324,20 @@ pub(super) fn header(recording: &Path, name: &Path) -> anyhow::Result<Header> {
     }
 }
 
-/// Compacts a recording, and names a map that is not the directory's after it.
-fn keep_in_place(recording: &Path, map: &Path, way: &Way) -> anyhow::Result<()> {
+/// Compacts a recording, and names its map `own` after it unless that is the program's `map`.
+fn keep_in_place(recording: &Path, own: &Path, map: &Path) -> anyhow::Result<()> {
     saved::shrink(recording)?;
-    if map == way.map() {
+    if own == map {
         return Ok(());
     }
-    let own = own_map_of(recording);
+    let new = own_map_of(recording);
     for end in ["", ".lines"] {
         let with_end = |path: &Path| {
             let mut name = path.as_os_str().to_owned();
             name.push(end);
             PathBuf::from(name)
         };
-        let (from, to) = (with_end(map), with_end(&own));
+        let (from, to) = (with_end(own), with_end(&new));
         fs::rename(&from, &to)
             .with_context(|| format!("cannot rename {} to {}", from.display(), to.display()))?;
     }

@@ -1,4 +1,4 @@
-//! The usual way: an agent in the program's JVM rewrites the classes as they are loaded.
+//! The agent in the program's JVM, which changes the classes as they are loaded.
 //!
 //! The command line stays as it is, with the agent in front. The program sees its own class path, jars and signatures.
 
@@ -15,7 +15,7 @@ use nix::sys::statvfs::{FsFlags, statvfs};
 use super::agent_settings;
 use super::java::Java;
 use super::launch::{self, Launch};
-use super::options::{Options, Recording};
+use super::options::Recording;
 use super::properties::Property;
 use super::run_maps::RunMaps;
 use crate::embedded;
@@ -34,12 +34,11 @@ impl WithAgent {
     /// Refuses options in the environment with which the JVM would not start the program with an agent.
     ///
     /// # Errors
-    /// If there is one, and the run uses the agent.
-    pub(super) fn check_variables(options: &Options) -> anyhow::Result<()> {
-        match launch::option_in_variables(&launch::WRITE_ARCHIVES, variable).filter(|_| !options.rewrite) {
+    /// If there is one.
+    pub(super) fn check_variables() -> anyhow::Result<()> {
+        match launch::option_in_variables(&launch::WRITE_ARCHIVES, variable) {
             Some((variable, option)) => bail!(
-                "{variable} has {option}, and a JVM with an agent does not write archives of classes: take it out for this run, \
-                 or use --rewrite"
+                "{variable} has {option}, and a JVM with an agent does not write archives of classes: take it out for this run"
             ),
             None => Ok(()),
         }

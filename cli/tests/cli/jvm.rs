@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use trace_format::{Event, Item, Recording};
 
-use super::jvm_programs::{Programs, WAYS, names, recorded, recording_in};
+use super::jvm_programs::{Programs, names, recorded, recording_in};
 use test_support::engine;
 use test_support::program::{Shown, command, run};
 
@@ -63,83 +63,63 @@ fn however_it_is_launched_it_runs_as_without_us_and_is_traced() {
         if arguments.iter().any(|a| a.contains("No.Such") || a.contains("off")) {
             continue;
         }
-        for way in WAYS {
-            let keep = at("keep");
-            let out = at("trace.pftrace");
-            let mut traced = programs.traced(
-                &[&["--no-waits", "--resolution", "exact", "--keep", &keep, "--out", &out], way].concat(),
-            );
-            traced.args(*arguments).envs(variables.iter().copied());
-            let traced = Shown::from(traced.output().unwrap());
-            assert!(traced.stderr.contains("methods traced -> "), "{traced:?}");
-            assert!(fs::metadata(&out).unwrap().len() > 0);
-            let threads = recorded(Path::new(&keep));
-            assert_eq!(threads.len(), 4, "{arguments:?}: {threads:?}");
-            for name in ["main", "worker-0", "worker-1", "worker-2"] {
-                let (_, begins, ends) = threads.iter().find(|(known, ..)| known == name).unwrap();
-                // What `exit` leaves open is main itself.
-                let open = if name == "main" && arguments.contains(&"exit") { 1 } else { 0 };
-                assert_eq!(*begins, ends + open, "{arguments:?}: {threads:?}");
-                // The greeter is in another jar or directory than the program.
-                assert!(*begins > if name == "main" { 10 } else { 100 }, "{arguments:?}: {threads:?}");
-            }
-            // Every call is a slice with a name and an end, and the engine has nothing to complain of. (The recorder's own
-            // track is no thread's.)
-            let begins: usize = threads.iter().map(|(_, begins, _)| begins).sum();
-            let query = "select count(*) as n, sum(dur < 0) as open, sum(slice.name not like '%.%') as nameless, \
-                 group_concat(iif(slice.name not like '%.%', slice.name, null)) as names from slice \
-                 join thread_track on thread_track.id = track_id";
-            let row = &engine::rows(Path::new(&out), query)[0];
-            assert_eq!(
-                (&row["n"], &row["open"], &row["nameless"]),
-                (&begins.into(), &0.into(), &0.into()),
-                "{row}"
-            );
-            fs::remove_dir_all(keep).unwrap();
+        let keep = at("keep");
+        let out = at("trace.pftrace");
+        let options = ["--no-waits", "--resolution", "exact", "--keep", &keep, "--out", &out];
+        let mut traced = programs.traced(&options);
+        traced.args(*arguments).envs(variables.iter().copied());
+        let traced = Shown::from(traced.output().unwrap());
+        assert!(traced.stderr.contains("methods traced -> "), "{traced:?}");
+        assert!(fs::metadata(&out).unwrap().len() > 0);
+        let threads = recorded(Path::new(&keep));
+        assert_eq!(threads.len(), 4, "{arguments:?}: {threads:?}");
+        for name in ["main", "worker-0", "worker-1", "worker-2"] {
+            let (_, begins, ends) = threads.iter().find(|(known, ..)| known == name).unwrap();
+            // What `exit` leaves open is main itself.
+            let open = if name == "main" && arguments.contains(&"exit") { 1 } else { 0 };
+            assert_eq!(*begins, ends + open, "{arguments:?}: {threads:?}");
+            // The greeter is in another jar or directory than the program.
+            assert!(*begins > if name == "main" { 10 } else { 100 }, "{arguments:?}: {threads:?}");
         }
+        // Every call is a slice with a name and an end, and the engine has nothing to complain of. (The recorder's own
+        // track is no thread's.)
+        let begins: usize = threads.iter().map(|(_, begins, _)| begins).sum();
+        let query = "select count(*) as n, sum(dur < 0) as open, sum(slice.name not like '%.%') as nameless, \
+             group_concat(iif(slice.name not like '%.%', slice.name, null)) as names from slice \
+             join thread_track on thread_track.id = track_id";
+        let row = &engine::rows(Path::new(&out), query)[0];
+        assert_eq!(
+            (&row["n"], &row["open"], &row["nameless"]),
+            (&begins.into(), &0.into(), &0.into()),
+            "{row}"
+        );
+        fs::remove_dir_all(keep).unwrap();
     }
 }
 
 #[test]
 fn what_cannot_be_traced_runs_unchanged() {
     let programs = Programs::build();
-    let source = programs.directory.file(
-        "Hello.java",
-        "class Hello { public static void main(String[] a) { System.out.println(\"hi \" + a.length); } }",
-    );
-    for (arguments, note) in [
-        (&[source.as_str(), "x", "y"][..], "a source file runs untraced with --rewrite"),
-        (&["-m", "java.base/no.Such"], "module"),
-        (&["-version"], ""),
-        (&["--version"], ""),
-        (&["-cp"], ""),
-        (&["--no-such-option", "Program"], ""),
-        (&[], ""),
+    for arguments in [
+        &["-m", "java.base/no.Such"][..],
+        &["-version"],
+        &["--version"],
+        &["-cp"],
+        &["-cp", "nothing:here", "Program"],
+        &["--no-such-option", "Program"],
+        &[],
     ] {
         let plain = Shown::from(programs.plain().args(arguments).output().unwrap());
-        for way in WAYS {
-            let quiet =
-                Shown::from(programs.traced(&[&["--quiet"], way].concat()).args(arguments).output().unwrap());
-            if !arguments.is_empty() {
-                assert_eq!(plain, quiet, "{way:?} java {arguments:?}");
-            }
+        let quiet = programs.shown(&["--quiet"], arguments);
+        if !arguments.is_empty() {
+            assert_eq!(plain, quiet, "java {arguments:?}");
         }
-        let shown = programs.shown(&["--rewrite"], arguments);
-        assert!(shown.stderr.contains(note), "{shown:?}");
-        assert_eq!(shown.stdout, plain.stdout);
+        assert_eq!(programs.shown(&[], arguments).stdout, plain.stdout);
     }
-    let shown = programs.shown(&["--rewrite"], &["-cp", "nothing:here", "Program"]);
-    assert!(shown.stderr.contains("nothing to trace"), "{shown:?}");
-    let text = programs.directory.file("text.jar", "no jar");
-    let class_path = format!("{text}:classes");
-    let shown = programs.shown(&["--rewrite"], &["-cp", &class_path, "Program"]);
-    assert!(shown.stderr.contains(&format!("warning: {text} runs untraced: it is not a jar")), "{shown:?}");
-    for way in WAYS {
-        let shown = programs.shown(way, &["-cp", "classes", "-Danrscope.off=true", "Program"]);
-        assert!(shown.stderr.contains("nothing was recorded"), "{shown:?}");
-        assert!(shown.stderr.contains("switched off"), "{shown:?}");
-        assert_eq!(shown.code, Some(0));
-    }
+    let shown = programs.shown(&[], &["-cp", "classes", "-Danrscope.off=true", "Program"]);
+    assert!(shown.stderr.contains("nothing was recorded"), "{shown:?}");
+    assert!(shown.stderr.contains("switched off"), "{shown:?}");
+    assert_eq!(shown.code, Some(0));
     programs.assert_tidy();
 }
 
@@ -177,15 +157,13 @@ fn assert_untraced(programs: &Programs, shown: &Shown, why: &[&str]) {
 fn a_program_runs_untraced_where_nothing_can_be_written_that_was_not_named() {
     let programs = Programs::build();
     let missing = programs.name("missing");
-    for way in WAYS {
-        let mut command = programs.traced(way);
-        let shown = command.env("TMPDIR", &missing).args(["-cp", "classes", "Program"]).output();
-        assert_untraced(&programs, &shown.unwrap().into(), &[&missing, "set TMPDIR"]);
-    }
+    let mut command = programs.traced(&[]);
+    let shown = command.env("TMPDIR", &missing).args(["-cp", "classes", "Program"]).output();
+    assert_untraced(&programs, &shown.unwrap().into(), &[&missing, "set TMPDIR"]);
     // Where the directory of the trace would be made.
     programs.directory.file("anrscope-out", "");
-    for way in [&["--quiet"][..], &["--rewrite", "--keep", "keep"]] {
-        let shown = programs.shown(way, &["-cp", "classes", "Program"]);
+    for options in [&["--quiet"][..], &["--keep", "keep"]] {
+        let shown = programs.shown(options, &["-cp", "classes", "Program"]);
         assert_untraced(&programs, &shown, &["cannot write anrscope-out/Program.pftrace", "choose another"]);
     }
     programs.assert_tidy();
@@ -228,6 +206,11 @@ fn the_current_directory_may_hold_everything_that_we_write() {
         assert!(classes.join("anrscope-out/Program.pftrace").is_file());
         assert_eq!(recorded(&classes.join("keep")).len(), 4);
     }
+    let kept = names(&classes.join("keep"));
+    let recordings: Vec<_> = kept.iter().filter(|name| name.ends_with(".anrscope")).collect();
+    let size = |name: &&String| fs::metadata(classes.join("keep").join(name)).unwrap().len();
+    let bytes: u64 = recordings.iter().map(size).sum();
+    assert!(recordings.len() == 2 && bytes < 700_000, "{recordings:?} of a few events have {bytes} bytes");
 }
 
 #[test]
@@ -416,49 +399,51 @@ fn a_command_line_of_java_may_follow_at_once() {
     );
 }
 
-/// The recorder's properties in the program.
-fn properties(programs: &Programs, options: &[&str], arguments: &[&str]) -> String {
-    let mut line = vec!["-XshowSettings:properties", "-cp", "classes"];
-    line.extend(arguments);
-    line.push("Program");
-    let shown = programs.shown(&[&["--rewrite"], options].concat(), &line);
-    let own = shown.stderr.lines().filter_map(|line| line.trim().strip_prefix("anrscope."));
-    own.filter(|line| !line.contains('/')).collect::<Vec<_>>().join("; ")
-}
-
-#[test]
-fn options_reach_the_recorder_and_the_instrumenter() {
-    let programs = Programs::build();
-    let expected =
-        properties(&programs, &["--buffer", "2M", "--resolution", "100us", "--max-overhead", "1.5"], &[]);
-    for text in ["mainWords = 131072", "poolWords = 131072", "resolution = 100us", "max_overhead = 1.5"] {
-        assert!(expected.contains(text), "{text}: {expected}");
-    }
-    let expected = properties(&programs, &[], &["-Danrscope.clock=coarse"]);
-    assert!(expected.contains("max_overhead = 3") && !expected.contains("resolution"), "{expected}");
-
-    // The room is there, and the copy takes no more than is used.
-    let (keep, out) = (programs.name("keep"), programs.name("t.pftrace"));
-    programs.shown(&["--buffer", "2M", "--keep", &keep, "--out", &out], &["-cp", "classes", "Program"]);
+/// The recorder's configuration in a run with these options of anrscope and of java, as its recording has it.
+fn configuration(programs: &Programs, options: &[&str], arguments: &[&str]) -> String {
+    let (keep, out) = (programs.name("configured"), programs.name("configured.pftrace"));
+    let options = [&["--keep", &keep, "--out", &out], options].concat();
+    programs.shown(&options, &[&["-cp", "classes"], arguments, &["Program"]].concat());
     let recording = Recording::open(fs::read(recording_in(Path::new(&keep))).unwrap()).unwrap();
+    fs::remove_dir_all(keep).unwrap();
     let configuration = recording
         .sections()
         .iter()
         .find(|section| section.kind == Some(trace_format::section::SectionKind::Configuration))
         .and_then(|section| recording.payload(section).unwrap());
-    let configuration = String::from_utf8(configuration.unwrap()).unwrap();
-    assert!(configuration.contains("main_blocks=130\n"), "{configuration}");
+    String::from_utf8(configuration.unwrap()).unwrap()
+}
+
+#[test]
+fn options_reach_the_recorder_and_the_instrumenter() {
+    let programs = Programs::build();
+    let options = ["--buffer", "2M", "--resolution", "100us", "--max-overhead", "1.5"];
+    let own = ["-Danrscope.resolution=exact", "-Danrscope.max_overhead=2"];
+    for (options, arguments, expected) in [
+        (
+            &options[..],
+            &[][..],
+            &["main_blocks=130", "pool_blocks=130", "resolution_ns=100000", "max_overhead_hundredths=150"][..],
+        ),
+        // A property that is given to java applies without the option, and not with it.
+        (&options, &own, &["resolution_ns=100000", "max_overhead_hundredths=150"]),
+        (&[], &own, &["coarse=0", "max_overhead_hundredths=200"]),
+        (&[], &["-Danrscope.clock=coarse"], &["coarse=1", "max_overhead_hundredths=300"]),
+    ] {
+        let configuration = configuration(&programs, options, arguments);
+        for line in expected {
+            assert!(configuration.lines().any(|own| own == *line), "{line}: {configuration}");
+        }
+    }
     // The program sees none of it.
     let settings = ["-XshowSettings:properties", "-cp", "classes", "Program"];
     assert!(!programs.shown(&["--quiet"], &settings).stderr.contains("anrscope."));
 
+    let (keep, out) = (programs.name("keep"), programs.name("t.pftrace"));
     let rules = programs.directory.file("trace.rules", "exclude class Greeter\n");
     programs.shown(&["--rules", &rules, "--keep", &keep, "--out", &out], &["-cp", "classes", "Program"]);
     let map = fs::read_to_string(Path::new(&keep).join("methodMapping.txt")).unwrap();
     assert!(map.contains("Program main") && !map.contains("Greeter"), "{map}");
     let bad = programs.directory.file("bad.rules", "exclude nothing\n");
-    for way in WAYS {
-        let options = [&["--rules", &bad], way].concat();
-        programs.shown(&options, &["-cp", "classes", "Program"]).failed(1, &["bad.rules:1"]);
-    }
+    programs.shown(&["--rules", &bad], &["-cp", "classes", "Program"]).failed(1, &["bad.rules:1"]);
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::jvm_programs::Programs;
 use test_support::engine;
-use test_support::jdk::compile_files;
+use test_support::jdk::{compile, compile_files, pack, sign};
 use test_support::program::{Shown, run};
 
 #[test]
@@ -53,6 +53,42 @@ fn the_agent_traces_modules_and_source_files() {
         let query = format!("select count(*) as n from slice where name like '{class}.%'");
         assert_eq!(engine::rows(&trace, &query)[0]["n"], 2, "{shown:?}");
     }
+}
+
+#[test]
+fn classes_from_outside_the_class_path_are_traced() {
+    let programs = Programs::build();
+    let plugin = programs.directory.path().join("plug ins");
+    fs::create_dir_all(&plugin).unwrap();
+    let plugin = plugin.join("greeter.jar");
+    fs::copy(programs.name("libs/greeter.jar"), &plugin).unwrap();
+    let loader = programs.directory.path().join("loader");
+    fs::create_dir_all(&loader).unwrap();
+    compile(&["Loader"], Path::new(""), &loader);
+    let plugin = plugin.canonicalize().unwrap().to_str().unwrap().to_owned();
+    let keep = programs.name("kept");
+    let shown = programs.shown(&["--keep", &keep], &["-cp", "loader", "Loader", &plugin]);
+    assert_eq!(shown.stdout, "hello plug-in\nnot signed\n", "{shown:?}");
+    assert!(!shown.stderr.contains("untraced"), "{shown:?}");
+    let map = fs::read_to_string(Path::new(&keep).join("methodMapping.txt")).unwrap();
+    assert!(map.contains(",Greeter greet ("), "{map}");
+    programs.assert_same(&[], &["-cp", "loader", "Loader", &plugin]);
+}
+
+#[test]
+fn a_signed_jar_keeps_its_signers() {
+    let programs = Programs::build();
+    let loader = programs.directory.path().join("loader");
+    fs::create_dir_all(&loader).unwrap();
+    compile(&["Loader"], Path::new(""), &loader);
+    let jar = programs.directory.path().join("signed.jar");
+    pack(&loader, &jar, "");
+    sign(&jar, programs.directory.path());
+    let plugin = programs.name("libs/greeter.jar");
+    let shown = programs.assert_same(&[], &["-cp", "signed.jar", "Loader", &plugin]);
+    assert!(shown.stdout.ends_with("\nsigned\n"), "{shown:?}");
+    let shown = programs.shown(&[], &["-cp", "signed.jar", "Loader", &plugin]);
+    assert!(shown.stdout.ends_with("\nsigned\n") && !shown.stderr.contains("untraced"), "{shown:?}");
 }
 
 #[test]

@@ -10,9 +10,6 @@ use test_support::jdk::{compile, java, pack};
 use test_support::program::{Shown, command};
 use test_support::temp_dir::TempDir;
 
-/// The agent, and the rewritten class path.
-pub(crate) const WAYS: [&[&str]; 2] = [&[], &["--rewrite"]];
-
 /// The test programs, compiled and packed in several ways.
 ///
 /// ```text
@@ -84,12 +81,10 @@ impl Programs {
     pub(crate) fn assert_same(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Shown {
         let plain =
             Shown::from(self.plain().args(arguments).envs(variables.iter().copied()).output().unwrap());
-        for way in WAYS {
-            let mut traced = self.traced(&[&["--quiet"], way].concat());
-            let traced = traced.args(arguments).envs(variables.iter().copied()).output().unwrap();
-            assert_eq!(plain, Shown::from(traced), "{way:?} java {arguments:?}");
-            self.assert_tidy();
-        }
+        let mut traced = self.traced(&["--quiet"]);
+        let traced = traced.args(arguments).envs(variables.iter().copied()).output().unwrap();
+        assert_eq!(plain, Shown::from(traced), "java {arguments:?}");
+        self.assert_tidy();
         plain
     }
 }

@@ -127,7 +127,7 @@ fn a_program_whose_recording_is_cut_short_goes_on() {
         (5_000, exact, &[]),
         (5_000, &[], &["-Xint"]),
         (0, exact, &["-XX:+UseZGC", "-XX:+AllowUserSignalHandlers"]),
-        (0, &["--rewrite"], &["-XX:+UseSerialGC"]),
+        (0, &[], &["-XX:+UseSerialGC"]),
     ] {
         let directory = Work::classes();
         let trace = directory.name("x.pftrace");

@@ -23,8 +23,6 @@ mod jvm_brim;
 #[cfg(target_os = "linux")]
 mod jvm_programs;
 #[cfg(target_os = "linux")]
-mod jvm_rewrite;
-#[cfg(target_os = "linux")]
 mod jvm_signals;
 #[cfg(target_os = "linux")]
 mod maven;

@@ -101,17 +101,8 @@ fn a_program_is_recorded_planned_and_built_again() {
     compile(&["Busy"], Path::new(""), Path::new(&classes));
     let kept = directory.name("kept");
     let mut jvm = command();
-    jvm.current_dir(directory.path()).args([
-        "jvm",
-        "--rewrite",
-        "--quiet",
-        "--keep",
-        &kept,
-        "--",
-        "-cp",
-        &classes,
-        "Busy",
-    ]);
+    jvm.current_dir(directory.path())
+        .args(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &classes, "Busy"]);
     let jvm = jvm.output().unwrap();
     assert!(jvm.status.success(), "{jvm:?}");
 
@@ -129,7 +120,8 @@ fn a_program_is_recorded_planned_and_built_again() {
     let plain = java().args(["-cp", &classes, "Busy"]).output().unwrap();
     assert_eq!(jvm.stdout, plain.stdout);
     // What the plan leaves out was what made it slow to record; what it does is the same.
-    let runtime = format!("-Xbootclasspath/a:{}", Path::new(&kept).join("runtime").display());
+    let method_beat = test_support::root().join("android/method-beat/classes");
+    let runtime = format!("-Xbootclasspath/a:{}", method_beat.display());
     let again = java().args([&runtime, "-cp", &traced, "Busy"]).output().unwrap();
     assert!(again.status.success() && again.stdout == plain.stdout, "{again:?}");
 }

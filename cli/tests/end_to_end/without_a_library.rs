@@ -12,18 +12,12 @@ fn the_program_runs_on_without_the_recorder() {
     let directory = TempDir::new();
     std::fs::create_dir(directory.path().join("classes")).unwrap();
     compile("DeepThrow", &directory.path().join("classes"));
-    let kept = directory.name("kept");
-    let shown = program::run([
-        "jvm",
-        "--rewrite",
-        "--quiet",
-        "--keep",
-        &kept,
-        "--",
-        "-cp",
-        &directory.name("classes"),
-        "DeepThrow",
-    ]);
+    let (classes, kept, instrumented) =
+        (directory.name("classes"), directory.name("kept"), directory.name("instrumented"));
+    // Any traced run lays the library out.
+    let shown = program::run(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &classes, "DeepThrow"]);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    let shown = program::run(["instrument", "--waits", &classes, "--out", &instrumented]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     let kept = Path::new(&kept);
     let broken = directory.file("broken.so", b"no library at all");
@@ -41,7 +35,7 @@ fn the_program_runs_on_without_the_recorder() {
             .arg(format!("-Xbootclasspath/a:{}", runtime_classes().display()))
             .args(*options)
             .arg("-cp")
-            .arg(kept.join("instrumented/classes"))
+            .arg(&instrumented)
             .arg("DeepThrow")
             .current_dir(directory.path())
             .output()

@@ -4,7 +4,6 @@
 //! fields.
 
 mod in_order;
-pub(crate) mod manifest;
 pub(crate) mod read;
 pub(crate) mod write;
 
@@ -25,8 +24,6 @@ pub(crate) enum EntryAction {
         number: usize,
         bytes: Option<Vec<u8>>,
     },
-    /// Replaces the manifest.
-    Manifest(Vec<u8>),
     /// A jar inside an aar.
     Archive(Box<Archive>),
 }
@@ -40,8 +37,6 @@ pub(crate) struct Archive {
     pub(crate) directory: Directory,
     /// For each entry of the directory.
     pub(crate) actions: Vec<EntryAction>,
-    /// A manifest for a jar that had none.
-    pub(crate) new_manifest: Option<Vec<u8>>,
     /// Its classes and those of the jars inside it, for the cache.
     items: Vec<Item>,
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use rayon::prelude::*;
 use zip_archive::{Directory, Inflater, crc32};
 
-use super::{Archive, EntryAction, manifest};
+use super::{Archive, EntryAction};
 use crate::cache::Item;
 use crate::class::class_file::MAX_CLASS;
 use crate::class_facts::ClassFacts;
@@ -47,15 +47,7 @@ impl Archive {
             reason: error.to_string(),
         })?;
         let actions = directory.entries.iter().map(|_| EntryAction::Copy).collect();
-        Ok(Self {
-            path: path.into(),
-            prefix,
-            bytes,
-            directory,
-            actions,
-            new_manifest: None,
-            items: Vec::new(),
-        })
+        Ok(Self { path: path.into(), prefix, bytes, directory, actions, items: Vec::new() })
     }
 
     /// A JVM can reach only the last of several entries with the same name, so only that one is kept.
@@ -82,11 +74,10 @@ impl Archive {
     }
 
     /// Decides what is done with each entry, and scans the classes.
-    pub(crate) fn scan(&mut self, class_path: Option<&str>, session: &mut Session<'_>) -> Result<(), Error> {
+    pub(crate) fn scan(&mut self, session: &mut Session<'_>) -> Result<(), Error> {
         let is_aar = self.prefix.is_empty()
             && self.path.extension().is_some_and(|end| end.eq_ignore_ascii_case("aar"));
         let mut classes = Vec::new();
-        let mut has_manifest = false;
         for index in 0..self.actions.len() {
             if matches!(self.actions.get(index), Some(EntryAction::Drop)) {
                 continue;
@@ -101,16 +92,11 @@ impl Archive {
             } else if name.ends_with(".class") {
                 classes.push(index);
                 continue;
-            } else if name.eq_ignore_ascii_case(crate::jar::MANIFEST) && class_path.is_some() {
-                has_manifest = true;
-                let old = self.read_entry(&mut Inflater::default(), index, MAX_CLASS);
-                let old = old.map_err(|reason| self.entry_error(index, &reason))?;
-                EntryAction::Manifest(manifest::with_class_path(&old, class_path.unwrap_or_default()))
             } else if is_aar && is_jar_of_aar(&name) {
                 let bytes = self.read_entry(&mut Inflater::default(), index, MAX_NESTED);
                 let bytes = bytes.map_err(|reason| self.entry_error(index, &reason))?;
                 let mut inner = Self::open(&self.path, format!("{name}!/"), bytes, session)?;
-                inner.scan(None, session)?;
+                inner.scan(session)?;
                 self.items.append(&mut inner.items);
                 EntryAction::Archive(Box::new(inner))
             } else if name.ends_with(".jar") {
@@ -120,9 +106,6 @@ impl Archive {
                 continue;
             };
             self.set_action(index, action);
-        }
-        if let Some(class_path) = class_path.filter(|class_path| !has_manifest && !class_path.is_empty()) {
-            self.new_manifest = Some(manifest::with_class_path(b"", class_path));
         }
         self.scan_classes(&classes, session);
         Ok(())

@@ -145,7 +145,7 @@ impl Archive {
             }
         }
         let level = session.options.level;
-        let drops_signatures = self.new_manifest.is_some() || self.changes(map);
+        let drops_signatures = self.changes(map);
         let kept = self.entries_to_write(drops_signatures, session);
         let mut added = Deflater::new(level);
         let failed = |error: std::io::Error| self.failed(&error);
@@ -153,9 +153,6 @@ impl Archive {
         let Directory { prefix, central, .. } = &self.directory;
         let comment = self.bytes.get(central.comment.clone()).unwrap_or_default();
         output.write(self.bytes.get(..*prefix).unwrap_or_default()).map_err(failed)?;
-        if let Some(manifest) = &self.new_manifest {
-            output.add(crate::jar::MANIFEST, manifest, &mut added).map_err(failed)?;
-        }
         let shared: &Session<'_> = session;
         let old = old.map(Old::new);
         let make = |worker: &mut Worker, index: usize, note: &mut Note, out: &mut Vec<u8>| {
@@ -180,7 +177,6 @@ impl Archive {
 
     fn changes(&self, map: &MethodMap) -> bool {
         self.actions.iter().any(|action| match action {
-            EntryAction::Manifest(_) => true,
             EntryAction::Class { number, .. } => map.changes(*number),
             _ => false,
         })
@@ -289,7 +285,6 @@ impl Archive {
         let Some(entry) = self.directory.entries.get(index) else { return };
         let rewritten;
         let contents = match self.actions.get(index) {
-            Some(EntryAction::Manifest(bytes)) => Some(bytes.as_slice()),
             Some(EntryAction::Archive(_)) => {
                 inner.iter().find(|(of, _)| *of == index).map(|(_, bytes)| bytes.as_slice())
             }

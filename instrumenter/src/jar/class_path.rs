@@ -3,14 +3,6 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Reads the `Class-Path` of the jar at `path`, unfolded. `Ok(None)` if it has no such attribute.
-///
-/// # Errors
-/// A message, if the file is not a jar.
-pub fn class_path_of(path: &Path) -> Result<Option<String>, String> {
-    Ok(super::manifest_of(path)?.as_deref().and_then(class_path_in))
-}
-
 /// Finds the `Class-Path` of a manifest's main section.
 pub(crate) fn class_path_in(manifest: &[u8]) -> Option<String> {
     let mut value: Option<Vec<u8>> = None;
@@ -37,27 +29,14 @@ pub(crate) fn class_path_in(manifest: &[u8]) -> Option<String> {
     value.map(|value| String::from_utf8_lossy(&value).trim().to_owned())
 }
 
-/// What an element of a `Class-Path` names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Element {
-    /// A file, or with a slash at the end of the URL, a directory.
-    Local {
-        /// Its path, absolute if that of the jar is.
-        path: PathBuf,
-        /// Whether the URL ends with a slash.
-        directory: bool,
-    },
-    /// Something else, which the JVM ignores or loads itself.
-    Other(String),
+/// Returns the files and directories that a `Class-Path` names, relative ones resolved against the (canonical) path of their jar.
+///
+/// Other elements, such as `http://host/a.jar`, are left out: the JVM ignores them or loads them itself.
+pub(crate) fn elements(class_path: &str, jar: &Path) -> Vec<PathBuf> {
+    class_path.split_ascii_whitespace().filter_map(|url| element(url, jar)).collect()
 }
 
-/// Splits a `Class-Path` into its elements, relative ones resolved against the (canonical) path of their jar.
-#[must_use]
-pub fn elements(class_path: &str, jar: &Path) -> Vec<Element> {
-    class_path.split_ascii_whitespace().map(|url| element(url, jar)).collect()
-}
-
-fn element(url: &str, jar: &Path) -> Element {
+fn element(url: &str, jar: &Path) -> Option<PathBuf> {
     let scheme = url.split_once(':').map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest));
     let path = match &scheme {
         None => url,
@@ -65,11 +44,11 @@ fn element(url: &str, jar: &Path) -> Element {
             // Only an empty authority or localhost names this machine.
             match rest.strip_prefix("//") {
                 Some(rest) if rest.starts_with('/') => rest,
-                Some(_) => return Element::Other(url.to_owned()),
+                Some(_) => return None,
                 None => rest,
             }
         }
-        Some(_) => return Element::Other(url.to_owned()),
+        Some(_) => return None,
     };
     let path = path.split(['#', '?']).next().unwrap_or_default();
     let decoded = decode(path);
@@ -88,8 +67,7 @@ fn element(url: &str, jar: &Path) -> Element {
             name => out.push(std::ffi::OsStr::from_bytes(name)),
         }
     }
-    let directory = matches!(path.rsplit('/').next(), None | Some("" | "." | ".."));
-    Element::Local { path: out, directory }
+    Some(out)
 }
 
 /// Decodes the percent escapes of a URL's path.
@@ -107,23 +85,6 @@ pub fn decode(text: &str) -> Vec<u8> {
         at += if code.is_some() { 3 } else { 1 };
     }
     out
-}
-
-/// The URL of a file or directory with an absolute path.
-#[must_use]
-pub fn url(path: &Path, directory: bool) -> String {
-    let mut url = String::from("file:");
-    for &byte in path.as_os_str().as_bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-_.~+=@$,".contains(&byte) {
-            url.push(char::from(byte));
-        } else {
-            url.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    if directory && !url.ends_with('/') {
-        url.push('/');
-    }
-    url
 }
 
 #[cfg(test)]
@@ -146,38 +107,38 @@ mod tests {
 
     #[test]
     fn elements_are_urls_relative_to_their_jar() {
-        let local = |path: &str, directory| Element::Local { path: path.into(), directory };
         let jar = Path::new("/app/lib/main.jar");
         for (url, expected) in [
-            ("a.jar", local("/app/lib/a.jar", false)),
-            ("../b.jar", local("/app/b.jar", false)),
-            ("./sub/c.jar", local("/app/lib/sub/c.jar", false)),
-            ("../../../../d.jar", local("/d.jar", false)),
-            ("classes/", local("/app/lib/classes", true)),
-            ("..", local("/app", true)),
-            ("libs/.", local("/app/lib/libs", true)),
-            ("b..", local("/app/lib/b..", false)),
-            ("my%20lib/%C3%A4.jar", local("/app/lib/my lib/ä.jar", false)),
-            ("100%.jar", local("/app/lib/100%.jar", false)),
-            ("/abs/e.jar", local("/abs/e.jar", false)),
-            ("file:/abs/f.jar", local("/abs/f.jar", false)),
-            ("FILE:///abs/g.jar", local("/abs/g.jar", false)),
-            ("file:h.jar", local("/app/lib/h.jar", false)),
-            ("i.jar#fragment", local("/app/lib/i.jar", false)),
-            ("http://host/j.jar", Element::Other("http://host/j.jar".into())),
-            ("file://host/k.jar", Element::Other("file://host/k.jar".into())),
+            ("a.jar", "/app/lib/a.jar"),
+            ("../b.jar", "/app/b.jar"),
+            ("./sub/c.jar", "/app/lib/sub/c.jar"),
+            ("../../../../d.jar", "/d.jar"),
+            ("classes/", "/app/lib/classes"),
+            ("..", "/app"),
+            ("libs/.", "/app/lib/libs"),
+            ("b..", "/app/lib/b.."),
+            ("my%20lib/%C3%A4.jar", "/app/lib/my lib/ä.jar"),
+            ("100%.jar", "/app/lib/100%.jar"),
+            ("/abs/e.jar", "/abs/e.jar"),
+            ("file:/abs/f.jar", "/abs/f.jar"),
+            ("FILE:///abs/g.jar", "/abs/g.jar"),
+            ("file:h.jar", "/app/lib/h.jar"),
+            ("i.jar#fragment", "/app/lib/i.jar"),
         ] {
-            assert_eq!(elements(url, jar), [expected], "{url}");
+            assert_eq!(elements(url, jar), [Path::new(expected)], "{url}");
+        }
+        for elsewhere in ["http://host/j.jar", "file://host/k.jar"] {
+            assert!(elements(elsewhere, jar).is_empty(), "{elsewhere}");
         }
         assert_eq!(elements(" a.jar\t b.jar ", jar).len(), 2);
     }
 
     proptest! {
         #[test]
-        fn urls_lead_back_to_their_path(path in "(/[^/\0]{1,9}){1,4}", directory: bool) {
+        fn urls_lead_back_to_their_path(path in "(/[^/\0]{1,9}){1,4}") {
             prop_assume!(!path.split('/').any(|part| part == "." || part == ".."));
-            let expected = Element::Local { path: PathBuf::from(&path), directory };
-            prop_assert_eq!(elements(&url(Path::new(&path), directory), Path::new("/x.jar")), [expected]);
+            let url: String = path.bytes().map(|byte| format!("%{byte:02X}")).collect();
+            prop_assert_eq!(elements(&format!("file:{url}"), Path::new("/x.jar")), [PathBuf::from(path)]);
         }
 
         #[test]

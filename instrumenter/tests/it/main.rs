@@ -19,6 +19,7 @@ mod incremental;
 mod inputs;
 mod live;
 mod mapped;
+mod method_beat;
 mod names;
 mod property;
 mod real_jar;

@@ -145,9 +145,7 @@ impl Agent {
     /// Why nothing is recorded.
     pub(crate) fn start_recorder(&self, java: Java) -> Result<(), Refused> {
         let started = runtime_classes::start(java, &self.properties, self.map_id).and_then(|method_beat| {
-            let because = Refused::Because(
-                "the JVM's class loaders are not OpenJDK's: run it with anrscope jvm --rewrite",
-            );
+            let because = Refused::Because("the JVM's class loaders are not OpenJDK's");
             let loaders = Loaders::new(java, self.jvmti, method_beat).ok_or(because)?;
             let _ = self.loaders.set(loaders);
             Ok(())

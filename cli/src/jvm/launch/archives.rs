@@ -20,9 +20,8 @@ const AT_EXIT: &str = "-XX:ArchiveClassesAtExit=";
 /// Writes the archive named by [`SHARED_ARCHIVE`] if that does not exist.
 const AUTOMATIC: &str = "-XX:+AutoCreateSharedArchive";
 
-/// The starts of all such options. Given an instrumented class path the JVM would report the archives as errors, or rewrite
-/// them.
-pub(super) const CLASS_ARCHIVES: &[&str] = &[
+/// The starts of all such options.
+const CLASS_ARCHIVES: &[&str] = &[
     SHARED_ARCHIVE,
     AT_EXIT,
     AUTOMATIC,

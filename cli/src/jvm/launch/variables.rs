@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
 /// Variables from which a JVM or its launcher reads options.
-const VARIABLES: [&str; 3] = ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"];
+const VARIABLES: [&str; 3] = ["JAVA_TOOL_OPTIONS", super::VARIABLE, "_JAVA_OPTIONS"];
 
 /// The variable that has an option which starts with one of these, and that start. `value` reads a variable.
 pub(crate) fn option_in_variables<'a>(

@@ -12,8 +12,9 @@ pub(super) fn valued(option: &[u8]) -> Option<Valued> {
         b"-m" | b"--module" => Valued::Module,
         b"--source" => Valued::Source,
         b"-d" | b"--describe-module" => Valued::NoProgram,
-        b"-p" | b"--module-path" => Valued::ModulePath,
-        b"--upgrade-module-path"
+        b"-p"
+        | b"--module-path"
+        | b"--upgrade-module-path"
         | b"--add-modules"
         | b"--enable-native-access"
         | b"--limit-modules"
@@ -31,7 +32,6 @@ pub(super) enum Valued {
     Module,
     Source,
     NoProgram,
-    ModulePath,
     Other,
 }
 
@@ -96,7 +96,7 @@ impl Expander {
 }
 
 /// Escapes a word before the program's arguments so that the launcher takes it literally.
-pub(crate) fn escape_at(word: &OsStr) -> OsString {
+pub(super) fn escape_at(word: &OsStr) -> OsString {
     let mut out = OsString::new();
     if word.as_bytes().starts_with(b"@") && word.len() > 1 {
         out.push("@");
