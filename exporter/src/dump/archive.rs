@@ -7,20 +7,18 @@
 //! ```
 //! (AOSP `frameworks/native/cmds/dumpstate/dumpstate.cpp`, Android 7 to 16.) Nothing is written to disk; entry
 //! names are displayed, never opened. An archive with an entry larger than [`limits::ENTRY`], or
-//! [`limits::ARCHIVE`] in total, is rejected. The form is PKWARE's APPNOTE 6.3.10, with zip64; entries are
-//! stored or deflated.
+//! [`limits::ARCHIVE`] in total, is rejected. Entries are stored or deflated.
 
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use zip_archive::{DEFLATED, Listed, Listing, STORED, Unlisted};
+
 use super::error::DumpError;
 use super::limits;
 use super::model::Dump;
-
-/// Length of the end-of-archive record without its comment, in bytes.
-const END_RECORD_LENGTH: u64 = 22;
 
 /// A summary of what was read from a file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -71,13 +69,16 @@ fn read_archive(
     each: &mut dyn FnMut(String, Dump),
 ) -> Result<Opened, DumpError> {
     let refused = |reason: String| DumpError::Archive { file: path.to_owned(), reason };
-    let all = entries(&mut file).map_err(|e| refused(e.to_string()))?;
+    let unlisted = |e: Unlisted| refused(e.to_string());
+    let listing = Listing::read(&mut file, limits::DIRECTORY).map_err(unlisted)?;
+    let all = listing.entries().collect::<Result<Vec<_>, _>>().map_err(unlisted)?;
     let mut opened = Opened::default();
     let count = all.len();
     let left = Cell::new(limits::ARCHIVE);
     for entry in chosen(all) {
-        let name = format!("{}:{}", path.display(), entry.name);
-        let unpacked = match entry.open(&mut file) {
+        let entry_name = String::from_utf8_lossy(entry.name);
+        let name = format!("{}:{entry_name}", path.display());
+        let unpacked = match unpack(&entry, &mut file) {
             Ok(unpacked) => unpacked,
             Err(error) => {
                 opened.warn(format!("{name}: {error}"));
@@ -89,7 +90,7 @@ fn read_archive(
             Bounded { input: unpacked, of_entry: limits::ENTRY, of_archive: &left, exceeded: &exceeded };
         let read = Dump::read(&PathBuf::from(&name), bounded);
         if let Some(limit) = exceeded.get() {
-            return Err(refused(format!("{} unpacks to more than {limit} bytes", entry.name)));
+            return Err(refused(format!("{entry_name} unpacks to more than {limit} bytes")));
         }
         match read {
             Ok(dump) => {
@@ -115,149 +116,46 @@ impl Opened {
     }
 }
 
-/// One file in an archive.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Entry {
-    name: String,
-    /// Modification time, in a form that sorts by time.
-    changed: u32,
-    encrypted: bool,
-    method: u16,
-    packed: u64,
-    /// Offset of its local header.
-    at: u64,
-}
-
 /// Selects entries that may be dumps: in a bug report those that the system put there, else all. ANRs come
 /// first, then the newest.
-fn chosen(mut entries: Vec<Entry>) -> Vec<Entry> {
-    let is_report = entries.iter().any(|entry| entry.name.starts_with("FS/"));
-    let rank = |name: &str| {
-        if name.starts_with("FS/data/anr/") {
+fn chosen(mut entries: Vec<Listed<'_>>) -> Vec<Listed<'_>> {
+    let is_report = entries.iter().any(|entry| entry.name.starts_with(b"FS/"));
+    let rank = |name: &[u8]| {
+        if name.starts_with(b"FS/data/anr/") {
             Some(0)
-        } else if name.starts_with("FS/data/tombstones/") {
-            (!name.ends_with(".pb")).then_some(1)
+        } else if name.starts_with(b"FS/data/tombstones/") {
+            (!name.ends_with(b".pb")).then_some(1)
         } else {
-            (!is_report || !name.contains('/')).then_some(2)
+            (!is_report || !name.contains(&b'/')).then_some(2)
         }
     };
-    entries.retain(|entry| !entry.name.ends_with('/') && rank(&entry.name).is_some());
+    // Date and time are one number that grows.
+    let changed = |entry: &Listed<'_>| u32::from_le_bytes(entry.time);
+    entries.retain(|entry| !entry.name.ends_with(b"/") && rank(entry.name).is_some());
     entries.sort_by(|a, b| {
-        let newest = b.changed.cmp(&a.changed).then_with(|| b.name.cmp(&a.name));
-        rank(&a.name).cmp(&rank(&b.name)).then(newest)
+        let newest = changed(b).cmp(&changed(a)).then_with(|| b.name.cmp(a.name));
+        rank(a.name).cmp(&rank(b.name)).then(newest)
     });
     entries
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    bytes.get(at..at + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from(u16_at(bytes, at)) | u32::from(u16_at(bytes, at + 2)) << 16
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
 }
 
 fn broken(why: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why.into())
 }
 
-fn read_at(file: &mut (impl Read + Seek), at: u64, length: usize) -> io::Result<Vec<u8>> {
+/// Returns a reader of the unpacked bytes of `entry`.
+fn unpack<'a>(entry: &Listed<'_>, file: &'a mut (impl Read + Seek)) -> io::Result<Box<dyn Read + 'a>> {
+    if entry.is_encrypted {
+        return Err(broken("it is encrypted: unpack it and give the file"));
+    }
+    let at = entry.data_at(file)?;
     file.seek(SeekFrom::Start(at))?;
-    let mut bytes = vec![0; length];
-    file.read_exact(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Reads the central directory.
-fn entries(file: &mut (impl Read + Seek)) -> io::Result<Vec<Entry>> {
-    let size = file.seek(SeekFrom::End(0))?;
-    // The comment after the last record has at most 65535 bytes.
-    let tail = size.min(END_RECORD_LENGTH + u64::from(u16::MAX));
-    let bytes = read_at(file, size - tail, tail as usize)?;
-    let end = memchr::memmem::rfind(&bytes, b"PK\x05\x06")
-        .filter(|at| at + END_RECORD_LENGTH as usize <= bytes.len());
-    let end = end.ok_or_else(|| broken("its directory is missing: it is cut off or is no zip archive"))?;
-    let record = &bytes[end..];
-    let (mut length, mut at) = (u64::from(u32_at(record, 12)), u64::from(u32_at(record, 16)));
-    if at == u64::from(u32::MAX) || length == u64::from(u32::MAX) {
-        let locator =
-            end.checked_sub(20).map(|at| &bytes[at..end]).filter(|bytes| bytes.starts_with(b"PK\x06\x07"));
-        let locator = locator.ok_or_else(|| broken("its zip64 directory is missing"))?;
-        let record = read_at(file, u64_at(locator, 8), 56)?;
-        (length, at) = (u64_at(&record, 40), u64_at(&record, 48));
-    }
-    if length > limits::DIRECTORY {
-        return Err(broken(format!("its directory has {length} bytes, and may have {}", limits::DIRECTORY)));
-    }
-    if at.checked_add(length).is_none_or(|end| end > size) {
-        return Err(broken("its directory is cut off"));
-    }
-    let directory = read_at(file, at, length as usize)?;
-    let mut rest = directory.as_slice();
-    let mut entries = Vec::new();
-    while rest.starts_with(b"PK\x01\x02") && rest.len() >= 46 {
-        let name = u16_at(rest, 28) as usize;
-        let (extra, comment) = (u16_at(rest, 30) as usize, u16_at(rest, 32) as usize);
-        let Some(texts) = rest.get(46..46 + name + extra) else {
-            return Err(broken("its directory is cut off"));
-        };
-        let mut entry = Entry {
-            name: String::from_utf8_lossy(&texts[..name]).into_owned(),
-            changed: u32::from(u16_at(rest, 14)) << 16 | u32::from(u16_at(rest, 12)),
-            encrypted: u16_at(rest, 8) & 1 == 1,
-            method: u16_at(rest, 10),
-            packed: u64::from(u32_at(rest, 20)),
-            at: u64::from(u32_at(rest, 42)),
-        };
-        wide(&mut entry, u32_at(rest, 24) == u32::MAX, &texts[name..]);
-        entries.push(entry);
-        rest = rest.get(46 + name + extra + comment..).unwrap_or_default();
-    }
-    Ok(entries)
-}
-
-/// Takes sizes and offset from the zip64 field if the short ones are saturated.
-fn wide(entry: &mut Entry, unpacked: bool, mut extra: &[u8]) {
-    while extra.len() >= 4 {
-        let length = u16_at(extra, 2) as usize;
-        let field = extra.get(4..4 + length).unwrap_or_default();
-        if u16_at(extra, 0) == 1 {
-            let mut numbers = field.chunks_exact(8).map(|bytes| u64_at(bytes, 0)).skip(usize::from(unpacked));
-            if entry.packed == u64::from(u32::MAX) {
-                entry.packed = numbers.next().unwrap_or(entry.packed);
-            }
-            if entry.at == u64::from(u32::MAX) {
-                entry.at = numbers.next().unwrap_or(entry.at);
-            }
-        }
-        extra = extra.get(4 + length..).unwrap_or_default();
-    }
-}
-
-impl Entry {
-    /// A reader of the unpacked bytes.
-    fn open<'a>(&self, file: &'a mut (impl Read + Seek)) -> io::Result<Box<dyn Read + 'a>> {
-        if self.encrypted {
-            return Err(broken("it is encrypted: unpack it and give the file"));
-        }
-        let header = read_at(file, self.at, 30)?;
-        if !header.starts_with(b"PK\x03\x04") {
-            return Err(broken("its local header is missing"));
-        }
-        let skip = u64::from(u16_at(&header, 26)) + u64::from(u16_at(&header, 28));
-        let at = self.at.checked_add(30 + skip).ok_or_else(|| broken("it begins behind the file's end"))?;
-        file.seek(SeekFrom::Start(at))?;
-        let packed = BufReader::with_capacity(64 << 10, file.take(self.packed));
-        match self.method {
-            0 => Ok(Box::new(packed)),
-            8 => Ok(Box::new(flate2::bufread::DeflateDecoder::new(packed))),
-            method => {
-                Err(broken(format!("its packing method {method} is not known: unpack it and give the file")))
-            }
+    let packed = BufReader::with_capacity(64 << 10, file.take(entry.compressed));
+    match entry.method {
+        STORED => Ok(Box::new(packed)),
+        DEFLATED => Ok(Box::new(flate2::bufread::DeflateDecoder::new(packed))),
+        method => {
+            Err(broken(format!("its packing method {method} is not known: unpack it and give the file")))
         }
     }
 }
@@ -294,16 +192,18 @@ mod tests {
 
     #[test]
     fn entries_are_chosen_and_ordered() {
-        let entry = |name: &str, changed| Entry {
-            name: name.to_owned(),
-            changed,
-            encrypted: false,
-            method: 0,
-            packed: 0,
-            at: 0,
+        let entry = |name: &'static str, changed: u32| Listed {
+            name: name.as_bytes(),
+            time: changed.to_le_bytes(),
+            is_encrypted: false,
+            method: STORED,
+            compressed: 0,
+            size: 0,
+            local_at: 0,
         };
-        let names =
-            |entries: Vec<Entry>| chosen(entries).into_iter().map(|entry| entry.name).collect::<Vec<_>>();
+        let names = |entries: Vec<Listed<'static>>| -> Vec<&str> {
+            chosen(entries).iter().map(|entry| str::from_utf8(entry.name).unwrap()).collect()
+        };
         let report = vec![
             entry("bugreport-x.txt", 9),
             entry("FS/data/anr/", 9),
@@ -322,17 +222,18 @@ mod tests {
 
     #[test]
     fn what_is_no_archive_is_refused() {
+        let read = |bytes: &[u8]| Listing::read(&mut io::Cursor::new(bytes), limits::DIRECTORY);
         for bytes in [&b""[..], b"PK\x05\x06", b"PK\x03\x04 and more, without a directory", &[0xff; 100]] {
-            assert!(entries(&mut io::Cursor::new(bytes)).is_err());
+            assert!(read(bytes).is_err());
         }
         let mut empty = b"PK\x05\x06".to_vec();
         empty.resize(22, 0);
-        assert_eq!(entries(&mut io::Cursor::new(&empty)).unwrap(), []);
+        assert_eq!(read(&empty).unwrap().entries().count(), 0);
         // A directory larger than the limit, and one beyond the end.
         empty[12..16].copy_from_slice(&0x7fff_ffff_u32.to_le_bytes());
-        let large = entries(&mut io::Cursor::new(&empty)).unwrap_err().to_string();
+        let large = read(&empty).unwrap_err().to_string();
         assert!(large.contains(&limits::DIRECTORY.to_string()), "{large}");
         empty[12..16].copy_from_slice(&100_u32.to_le_bytes());
-        assert!(entries(&mut io::Cursor::new(&empty)).is_err());
+        assert!(read(&empty).is_err());
     }
 }

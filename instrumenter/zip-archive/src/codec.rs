@@ -7,7 +7,8 @@ use std::borrow::Cow;
 
 use libdeflater::{CompressionLvl, Compressor, Crc, Decompressor};
 
-use crate::directory::{DEFLATED, Entry, STORED};
+use crate::directory::Entry;
+use crate::records::{DEFLATED, STORED};
 
 /// The highest compression ratio of deflate: 258 bytes from two bits.
 const MAX_RATIO: u64 = 1032;

@@ -1,7 +1,8 @@
 //! Writing the headers of a zip file.
 
-use crate::directory::{DEFLATED, DESCRIPTOR, ENCRYPTED, END, Entry, UTF8};
+use crate::directory::Entry;
 use crate::fields::{push_others, push_zip64};
+use crate::records::{CENTRAL, DEFLATED, DESCRIPTOR, ENCRYPTED, END, LOCAL, UTF8, ZIP64_END, ZIP64_LOCATOR};
 
 /// The largest value of a 32-bit field, which means "see the zip64 field".
 const LARGE: u64 = 0xFFFF_FFFF;
@@ -170,7 +171,7 @@ pub fn push_local(label: &Label<'_>, stored: &Stored, out: &mut Vec<u8>) {
     let large = stored.is_large();
     let values = [stored.size, stored.compressed];
     let extra = extra_fields(label.local_extra, if large { &values } else { &[] });
-    out.extend_from_slice(&0x0403_4b50_u32.to_le_bytes());
+    out.extend_from_slice(&LOCAL);
     let needed = if large { stored.needed.max(NEEDED_ZIP64) } else { stored.needed };
     stored.push(needed, label.time, large, out);
     push_u16(label.name.len(), out);
@@ -187,7 +188,7 @@ pub fn push_central(label: &Label<'_>, stored: &Stored, at: u64, out: &mut Vec<u
         values.push(at);
     }
     let extra = extra_fields(label.extra, &values);
-    out.extend_from_slice(&0x0201_4b50_u32.to_le_bytes());
+    out.extend_from_slice(&CENTRAL);
     out.extend_from_slice(&label.made_by.to_le_bytes());
     let needed = if values.is_empty() { stored.needed } else { stored.needed.max(NEEDED_ZIP64) };
     stored.push(needed, label.time, large, out);
@@ -207,7 +208,7 @@ pub fn push_central(label: &Label<'_>, stored: &Stored, at: u64, out: &mut Vec<u
 pub fn push_end(count: u64, length: u64, at: u64, comment: &[u8], out: &mut Vec<u8>) {
     if count >= 0xFFFF || length >= LARGE || at >= LARGE {
         let end = at + length;
-        out.extend_from_slice(&0x0606_4b50_u32.to_le_bytes());
+        out.extend_from_slice(&ZIP64_END);
         out.extend_from_slice(&44_u64.to_le_bytes());
         push_u16(usize::from(NEEDED_ZIP64), out);
         push_u16(usize::from(NEEDED_ZIP64), out);
@@ -215,7 +216,7 @@ pub fn push_end(count: u64, length: u64, at: u64, comment: &[u8], out: &mut Vec<
         for value in [count, count, length, at] {
             out.extend_from_slice(&value.to_le_bytes());
         }
-        out.extend_from_slice(&0x0706_4b50_u32.to_le_bytes());
+        out.extend_from_slice(&ZIP64_LOCATOR);
         out.extend_from_slice(&0_u32.to_le_bytes());
         out.extend_from_slice(&end.to_le_bytes());
         out.extend_from_slice(&1_u32.to_le_bytes());

@@ -33,6 +33,10 @@ fn sample() -> Vec<u8> {
 
 /// Reads everything, which must not panic, nor allocate more than deflate can produce.
 fn read_all(bytes: &[u8]) -> Result<(), Malformed> {
+    let mut file = Cursor::new(bytes);
+    if let Ok(listing) = Listing::read(&mut file, u64::MAX) {
+        listing.entries().flatten().for_each(|entry| drop(entry.data_at(&mut file)));
+    }
     for entry in Directory::read(bytes)?.entries {
         assert!(entry.data.end <= bytes.len());
         let _ = Inflater::default().read(bytes, &entry, u64::MAX);
@@ -105,6 +109,61 @@ fn bytes_behind_the_end_and_before_the_start_are_not_part_of_the_archive() {
     let moved = [b"#!/bin/sh\n".to_vec(), sample()].concat();
     assert_eq!(Directory::read(&moved).unwrap().central.shift, 10);
     assert_eq!(read_all(&moved), Ok(()));
+}
+
+/// The names of a file's listing, with the positions of their data.
+fn listed(bytes: &[u8], limit: u64) -> Result<Vec<(Vec<u8>, usize)>, Unlisted> {
+    let mut file = Cursor::new(bytes);
+    let listing = Listing::read(&mut file, limit)?;
+    let entries = listing.entries().map(|entry| {
+        let entry = entry?;
+        Ok((entry.name.to_vec(), entry.data_at(&mut file)? as usize))
+    });
+    entries.collect()
+}
+
+/// The same of the directory, which reads the whole archive.
+fn in_directory(bytes: &[u8]) -> Vec<(Vec<u8>, usize)> {
+    let entries = Directory::read(bytes).unwrap().entries;
+    entries.iter().map(|entry| (entry.name_in(bytes).to_vec(), entry.data.start)).collect()
+}
+
+#[test]
+fn a_listing_has_the_entries_of_the_directory() {
+    let many: Vec<String> = (0..65_536).map(|number| number.to_string()).collect();
+    let zip64: Vec<_> = many.iter().map(|name| (name.as_str(), Vec::new())).collect();
+    for bytes in [
+        sample(),
+        archive(b"#!/bin/sh\n", &[("a", b"1".to_vec())], 6, b"a comment"),
+        archive(b"", &[], 6, &END.repeat(9)),
+        [sample(), b"behind".to_vec()].concat(),
+        [b"prepended later".to_vec(), sample()].concat(),
+        archive(b"", &zip64, 6, b""),
+    ] {
+        assert_eq!(listed(&bytes, u64::MAX).unwrap(), in_directory(&bytes));
+    }
+}
+
+#[test]
+fn a_directory_above_the_limit_is_not_read() {
+    let length = Directory::read(&sample()).map(|directory| directory.central.end - directory.central.start);
+    let length = length.unwrap() as u64;
+    assert_eq!(listed(&sample(), length).unwrap(), in_directory(&sample()));
+    let refused = listed(&sample(), length - 1).unwrap_err();
+    assert!(matches!(refused, Unlisted::TooLarge { length: found, .. } if found == length), "{refused}");
+}
+
+#[test]
+fn a_damaged_local_header_costs_its_own_entry_only() {
+    let mut bytes = sample();
+    let at = Directory::read(&bytes).unwrap().entries[0].local_at;
+    bytes[at] ^= 1;
+    assert!(Directory::read(&bytes).is_err());
+    let mut file = Cursor::new(bytes.as_slice());
+    let listing = Listing::read(&mut file, u64::MAX).unwrap();
+    let read: Vec<_> = listing.entries().map(|entry| entry.unwrap().data_at(&mut file)).collect();
+    assert_eq!(read[0].as_ref().unwrap_err().to_string(), "its local header is missing");
+    assert!(read[1].is_ok());
 }
 
 proptest! {

@@ -1,7 +1,6 @@
 //! The report as a self-contained HTML page: no network access, light and dark.
 
-use std::fmt::Write as _;
-
+use base64ct::{Base64, Encoding as _};
 use serde_json::json;
 
 use super::chart::Chart;
@@ -43,26 +42,12 @@ impl Report {
                 "left_out": chart.left_out,
                 "slices": slices.collect::<serde_json::Value>(),
             },
-            "trace": trace.filter(|trace| trace.len() <= MAX_EMBEDDED).map(base64),
+            "trace": trace.filter(|trace| trace.len() <= MAX_EMBEDDED).map(Base64::encode_string),
             "name": name,
         });
         // Texts must not end the element that contains the data, or start a comment in it.
         PAGE.replacen("@DATA@", &data.to_string().replace('<', "\\u003c"), 1)
     }
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let group =
-            chunk.iter().fold(0_u32, |sum, byte| sum << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for i in 0..4 {
-            let digit = if i <= chunk.len() { DIGITS[(group >> (18 - 6 * i)) as usize & 63] } else { b'=' };
-            let _ = out.write_char(char::from(digit));
-        }
-    }
-    out
 }
 
 #[cfg(test)]
@@ -80,7 +65,7 @@ mod tests {
             ("fooba", "Zm9vYmE="),
             ("foobar", "Zm9vYmFy"),
         ] {
-            assert_eq!(base64(text.as_bytes()), coded);
+            assert_eq!(Base64::encode_string(text.as_bytes()), coded);
         }
     }
 }

@@ -2,16 +2,19 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::der::{
-    BIT_STRING, CONTEXT_0, GENERALIZED_TIME, INTEGER, OID, Reader, SEQUENCE, SET, UTC_TIME, UTF8_STRING, oid,
-    unsigned, value,
-};
+use der::asn1::{GeneralizedTime, ObjectIdentifier, UtcTime};
+use der::{Encode as _, Tag};
+
+use super::der::{CONTEXT_0, Reader, identifier, oid, sequence, unsigned, value};
 use super::digest::sha256;
 
 /// How long a generated certificate is valid: 30 years, in days. Android wants a new version of an app to have the
 /// certificate of the old one for as long as the app exists.
 const VALID_DAYS: u64 = 10_957;
 const DAY: u64 = 24 * 60 * 60;
+/// The last day from which a certificate is valid, in the year 7445. With a clock that is set to the far future it verifies nowhere, but
+/// must not fail to be encoded, and a year has four digits.
+const LAST_DAY: u64 = 2_000_000;
 
 /// The fields of a certificate, each encoded in DER.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,54 +27,39 @@ pub(crate) struct Certificate<'a> {
 impl<'a> Certificate<'a> {
     /// Reads a certificate. `None` if it is damaged.
     pub(crate) fn read(der: &'a [u8]) -> Option<Self> {
-        let mut fields = Reader(der).inside(SEQUENCE)?.inside(SEQUENCE)?;
+        let mut fields = Reader(der).sequence()?.sequence()?;
         // The version; without it the first one.
         let _ = fields.optional(CONTEXT_0);
-        let serial = fields.optional(INTEGER)?.whole;
-        let _algorithm = fields.inside(SEQUENCE)?;
-        let issuer = fields.optional(SEQUENCE)?.whole;
-        let _validity = fields.inside(SEQUENCE)?;
-        let _subject = fields.inside(SEQUENCE)?;
-        let public_key = fields.optional(SEQUENCE)?.whole;
+        let serial = fields.optional(Tag::Integer)?.whole;
+        let _algorithm = fields.sequence()?;
+        let issuer = fields.optional(Tag::Sequence)?.whole;
+        let _validity = fields.sequence()?;
+        let _subject = fields.sequence()?;
+        let public_key = fields.optional(Tag::Sequence)?.whole;
         Some(Self { serial, issuer, public_key })
     }
 }
 
 /// Returns the name `O=anrscope, CN=anrscope debug`.
 fn name() -> Vec<u8> {
-    let part = |id: &[u8], text: &str| {
-        value(SET, &[&value(SEQUENCE, &[&value(OID, &[id]), &value(UTF8_STRING, &[text.as_bytes()])])])
+    let part = |id: ObjectIdentifier, text: &str| {
+        value(Tag::Set, &[&sequence(&[&identifier(id), &value(Tag::Utf8String, &[text.as_bytes()])])])
     };
-    value(SEQUENCE, &[&part(oid::ORGANISATION, "anrscope"), &part(oid::COMMON_NAME, "anrscope debug")])
+    sequence(&[&part(oid::ORGANISATION, "anrscope"), &part(oid::COMMON_NAME, "anrscope debug")])
 }
 
-/// Returns year, month and day of a number of days since 1970-01-01.
-fn date(days: u64) -> (u64, u64, u64) {
-    // The days of a year are counted from 1 March, so that a leap day is the last one.
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    (era * 400 + year_of_era + next, month, day)
-}
-
-/// Returns the start of a day as a time of a certificate, which has two forms.
+/// Returns the start of a day as a time of a certificate, which has two forms: from 2050 on with four digits of the year.
 fn time(days: u64) -> Vec<u8> {
-    let (year, month, day) = date(days);
-    let rest = format!("{month:02}{day:02}000000Z");
-    if year < 2050 {
-        value(UTC_TIME, &[format!("{:02}", year % 100).as_bytes(), rest.as_bytes()])
-    } else {
-        value(GENERALIZED_TIME, &[format!("{year:04}").as_bytes(), rest.as_bytes()])
-    }
+    let since_1970 = Duration::from_secs(days * DAY);
+    let short = UtcTime::from_unix_duration(since_1970).and_then(|time| time.to_der());
+    let long = || GeneralizedTime::from_unix_duration(since_1970)?.to_der();
+    // Only years after 9999 have no form.
+    short.or_else(|_| long()).unwrap_or_default()
 }
 
 /// Returns the algorithm "ECDSA with SHA-256".
 fn algorithm() -> Vec<u8> {
-    value(SEQUENCE, &[&value(OID, &[oid::ECDSA_SHA256])])
+    sequence(&[&identifier(oid::ECDSA_SHA256)])
 }
 
 /// Returns a certificate for `public_key` (of P-256, in DER) that is signed by `sign`, valid from the day of `now`.
@@ -81,14 +69,13 @@ pub(crate) fn self_signed<E>(
     sign: impl Fn(&[u8]) -> Result<Vec<u8>, E>,
 ) -> Result<Vec<u8>, E> {
     let days = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs() / DAY;
-    // A certificate of a clock that is set to the far future verifies nowhere, but must not fail to be encoded.
-    let days = days.min(2_000_000);
+    let days = days.min(LAST_DAY);
     // Unique for each key, and without the time.
     let digest = sha256(public_key);
     let serial = unsigned(digest.get(..16).unwrap_or_default());
-    let validity = value(SEQUENCE, &[&time(days), &time(days + VALID_DAYS)]);
-    let signed = value(SEQUENCE, &[&serial, &algorithm(), &name(), &validity, &name(), public_key]);
-    Ok(value(SEQUENCE, &[&signed, &algorithm(), &value(BIT_STRING, &[&[0], &sign(&signed)?])]))
+    let validity = sequence(&[&time(days), &time(days + VALID_DAYS)]);
+    let signed = sequence(&[&serial, &algorithm(), &name(), &validity, &name(), public_key]);
+    Ok(sequence(&[&signed, &algorithm(), &value(Tag::BitString, &[&[0], &sign(&signed)?])]))
 }
 
 #[cfg(test)]
@@ -97,7 +84,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Certificate, date, self_signed, time};
+    use super::{Certificate, LAST_DAY, VALID_DAYS, self_signed, time};
     use crate::sign::public_key::PublicKey;
 
     fn sign(_: &[u8]) -> Result<Vec<u8>, ()> {
@@ -107,16 +94,17 @@ mod tests {
     #[test]
     fn dates_are_those_of_the_calendar() {
         for (days, expected) in [
-            (0, (1970, 1, 1)),
-            (58, (1970, 2, 28)),
-            (59, (1970, 3, 1)),
-            (11_016, (2000, 2, 29)),
-            (11_017, (2000, 3, 1)),
-            (20_783, (2026, 11, 26)),
-            (47_540, (2100, 2, 28)),
-            (47_541, (2100, 3, 1)),
+            (0, "\x17\x0d700101"),
+            (58, "\x17\x0d700228"),
+            (59, "\x17\x0d700301"),
+            (11_016, "\x17\x0d000229"),
+            (11_017, "\x17\x0d000301"),
+            (20_783, "\x17\x0d261126"),
+            (47_540, "\x18\x0f21000228"),
+            (47_541, "\x18\x0f21000301"),
+            (LAST_DAY + VALID_DAYS, "\x18\x0f74751025"),
         ] {
-            assert_eq!(date(days), expected);
+            assert_eq!(String::from_utf8(time(days)).unwrap(), format!("{expected}000000Z"));
         }
     }
 

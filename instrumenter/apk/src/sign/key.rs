@@ -10,8 +10,10 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use der::Tag;
+
 use super::certificate::{self, Certificate};
-use super::der::{INTEGER, Reader, SEQUENCE};
+use super::der::Reader;
 use super::digest::sha256;
 use super::private_key::{PrivateKey, Refused};
 use super::{Error, KeyError, pem};
@@ -216,13 +218,15 @@ fn sections(path: &Path, bytes: &[u8]) -> Result<Vec<(String, Vec<u8>)>, KeyErro
         [0xce, 0xce, 0xce, 0xce, ..] => return keystore("JCEKS"),
         _ => {}
     }
-    if let Some(mut fields) = Reader(bytes).inside(SEQUENCE) {
+    if let Some(mut fields) = Reader(bytes).sequence() {
         let label = match fields.any() {
-            Some(first) if first.tag == INTEGER && first.contents == [3] => return keystore("PKCS#12"),
-            Some(first) if first.tag == INTEGER && first.contents == [1] => "EC PRIVATE KEY",
+            Some(first) if first.tag == Tag::Integer && first.contents == [3] => return keystore("PKCS#12"),
+            Some(first) if first.tag == Tag::Integer && first.contents == [1] => "EC PRIVATE KEY",
             // An RSA key has the same version as PKCS#8, but numbers after it.
-            Some(first) if first.tag == INTEGER && fields.optional(INTEGER).is_some() => "RSA PRIVATE KEY",
-            Some(first) if first.tag == INTEGER => "PRIVATE KEY",
+            Some(first) if first.tag == Tag::Integer && fields.optional(Tag::Integer).is_some() => {
+                "RSA PRIVATE KEY"
+            }
+            Some(first) if first.tag == Tag::Integer => "PRIVATE KEY",
             _ if Certificate::read(bytes).is_some() => "CERTIFICATE",
             _ => "ENCRYPTED PRIVATE KEY",
         };

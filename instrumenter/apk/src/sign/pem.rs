@@ -1,57 +1,23 @@
 //! PEM (RFC 7468): base64 between `-----BEGIN LABEL-----` and `-----END LABEL-----`.
 
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+use base64ct::{Base64, Encoding as _};
 
-/// Returns `bytes` as base64 with padding.
-pub(crate) fn base64(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let word =
-            group.iter().fold(0_u32, |word, &byte| word << 8 | u32::from(byte)) << (8 * (3 - group.len()));
-        for place in 0..4 {
-            let index = (word >> (18 - 6 * place) & 63) as usize;
-            let digit = ALPHABET.get(index).copied().unwrap_or(b'=');
-            out.push(if place <= group.len() { char::from(digit) } else { '=' });
-        }
-    }
-    out
-}
+/// The most characters of base64 on a line.
+const LINE: usize = 64;
 
 /// Decodes base64 with padding; spaces and line breaks are skipped.
 fn decode(text: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    let padding = digits.iter().rev().take_while(|&&digit| digit == b'=').count();
-    let digits = digits.get(..digits.len() - padding)?;
-    if padding > 2 || (digits.len() + padding) % 4 != 0 {
-        return None;
-    }
-    let mut out = Vec::with_capacity(digits.len() / 4 * 3 + 2);
-    for group in digits.chunks(4) {
-        let mut word = 0_u32;
-        for &digit in group {
-            let value = match digit {
-                b'A'..=b'Z' => digit - b'A',
-                b'a'..=b'z' => digit - b'a' + 26,
-                b'0'..=b'9' => digit - b'0' + 52,
-                b'+' => 62,
-                b'/' => 63,
-                _ => return None,
-            };
-            word = word << 6 | u32::from(value);
-        }
-        word <<= 6 * (4 - group.len());
-        out.extend(word.to_be_bytes().get(1..group.len())?);
-    }
-    Some(out)
+    let digits: String = text.split_ascii_whitespace().collect();
+    Base64::decode_vec(&digits).ok()
 }
 
 /// Returns the PEM text of `der`.
 pub(crate) fn encode(label: &str, der: &[u8]) -> String {
     let mut out = format!("-----BEGIN {label}-----\n");
-    let text = base64(der);
-    let mut rest = text.as_str();
+    let digits = Base64::encode_string(der);
+    let mut rest = digits.as_str();
     while !rest.is_empty() {
-        let (line, after) = rest.split_at_checked(64).unwrap_or((rest, ""));
+        let (line, after) = rest.split_at_checked(LINE).unwrap_or((rest, ""));
         out.push_str(line);
         out.push('\n');
         rest = after;
@@ -76,9 +42,10 @@ pub(crate) fn sections(text: &str) -> Vec<(&str, Option<Vec<u8>>)> {
 
 #[cfg(test)]
 mod tests {
+    use base64ct::{Base64, Encoding as _};
     use proptest::prelude::*;
 
-    use super::{base64, decode, encode, sections};
+    use super::{LINE, decode, encode, sections};
 
     #[test]
     fn base64_has_the_vectors_of_rfc_4648() {
@@ -90,7 +57,7 @@ mod tests {
             ("foob", "Zm9vYg=="),
             ("fooba", "Zm9vYmE="),
         ] {
-            assert_eq!(base64(plain.as_bytes()), text);
+            assert_eq!(Base64::encode_string(plain.as_bytes()), text);
             assert_eq!(decode(text).as_deref(), Some(plain.as_bytes()));
         }
         for text in ["Z", "Zg=", "Zg===", "Z!==", "====", "Zm9v="] {
@@ -108,7 +75,7 @@ mod tests {
         #[test]
         fn what_is_encoded_is_decoded(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             let text = encode("X", &bytes);
-            prop_assert!(text.lines().all(|line| line.len() <= 64));
+            prop_assert!(text.lines().all(|line| line.len() <= LINE));
             prop_assert_eq!(sections(&text), [("X", Some(bytes))]);
         }
 

@@ -3,6 +3,8 @@
 //! RSA signs with `rsa` 0.10, whose arithmetic does not depend on the key in time, unlike that of 0.9 (RUSTSEC-2023-0071),
 //! and blinds the message with a random number besides. That number does not change the signature.
 
+use der::Tag;
+use der::asn1::ObjectIdentifier;
 use p256::ecdsa::SigningKey;
 use p256::elliptic_curve::Generate;
 use rsa::BoxedUint;
@@ -11,7 +13,7 @@ use rsa::signature::{SignatureEncoding, Signer};
 use rsa::traits::PublicKeyParts;
 use sha2::Sha256;
 
-use super::der::{BIT_STRING, CONTEXT_0, INTEGER, OCTET_STRING, OID, Reader, SEQUENCE, oid, unsigned, value};
+use super::der::{CONTEXT_0, CONTEXT_1, Reader, identifier, oid, sequence, unsigned, value};
 use super::public_key::{self, PublicKey, number};
 use super::scheme::{ECDSA_SHA256, RSA_SHA256};
 use super::{Error, KeyError};
@@ -48,18 +50,18 @@ impl PrivateKey {
 
     /// Reads a PKCS#8 key (RFC 5208): `PRIVATE KEY`.
     pub(crate) fn from_pkcs8(der: &[u8]) -> Result<Self, Refused> {
-        let mut fields = Reader(der).inside(SEQUENCE).ok_or(DAMAGED)?;
-        let _version = fields.optional(INTEGER).ok_or(DAMAGED)?;
-        let mut algorithm = fields.inside(SEQUENCE).ok_or(DAMAGED)?;
-        let id = algorithm.optional(OID).ok_or(DAMAGED)?.contents;
-        let key = fields.optional(OCTET_STRING).ok_or(DAMAGED)?.contents;
-        if id == oid::RSA_KEY {
+        let mut fields = Reader(der).sequence().ok_or(DAMAGED)?;
+        let _version = fields.optional(Tag::Integer).ok_or(DAMAGED)?;
+        let mut algorithm = fields.sequence().ok_or(DAMAGED)?;
+        let id = algorithm.optional(Tag::ObjectIdentifier).ok_or(DAMAGED)?;
+        let key = fields.optional(Tag::OctetString).ok_or(DAMAGED)?.contents;
+        if id.is(oid::RSA_KEY) {
             return Self::from_pkcs1(key);
         }
-        if id != oid::EC_KEY {
+        if !id.is(oid::EC_KEY) {
             return Err(Refused::Kind("a key that is neither RSA nor EC"));
         }
-        if algorithm.optional(OID).is_none_or(|curve| curve.contents != oid::P256) {
+        if algorithm.optional(Tag::ObjectIdentifier).is_none_or(|curve| !curve.is(oid::P256)) {
             return Err(Refused::Kind("an EC key on another curve"));
         }
         ec(key, false)
@@ -72,8 +74,8 @@ impl PrivateKey {
 
     /// Reads a PKCS#1 key (RFC 8017): `RSA PRIVATE KEY`.
     pub(crate) fn from_pkcs1(der: &[u8]) -> Result<Self, Refused> {
-        let mut fields = Reader(der).inside(SEQUENCE).ok_or(DAMAGED)?;
-        let version = fields.optional(INTEGER).ok_or(DAMAGED)?.contents;
+        let mut fields = Reader(der).sequence().ok_or(DAMAGED)?;
+        let version = fields.optional(Tag::Integer).ok_or(DAMAGED)?.contents;
         if version != [0] {
             return Err(Refused::Kind("an RSA key with more than two primes"));
         }
@@ -96,10 +98,10 @@ impl PrivateKey {
     pub(crate) fn to_pkcs8(&self) -> Option<Vec<u8>> {
         let Self::P256(key) = self else { return None };
         let point = key.verifying_key().to_sec1_point(false);
-        let public = value(0xa1, &[&value(BIT_STRING, &[&[0], point.as_ref()])]);
-        let key = value(SEQUENCE, &[&unsigned(&[1]), &value(OCTET_STRING, &[&key.to_bytes()]), &public]);
-        let algorithm = value(SEQUENCE, &[&value(OID, &[oid::EC_KEY]), &value(OID, &[oid::P256])]);
-        Some(value(SEQUENCE, &[&unsigned(&[0]), &algorithm, &value(OCTET_STRING, &[&key])]))
+        let public = value(CONTEXT_1, &[&value(Tag::BitString, &[&[0], point.as_ref()])]);
+        let key = sequence(&[&unsigned(&[1]), &value(Tag::OctetString, &[&key.to_bytes()]), &public]);
+        let algorithm = sequence(&[&identifier(oid::EC_KEY), &identifier(oid::P256)]);
+        Some(sequence(&[&unsigned(&[0]), &algorithm, &value(Tag::OctetString, &[&key])]))
     }
 
     /// Returns the public key in DER.
@@ -109,10 +111,9 @@ impl PrivateKey {
             Self::Rsa(key) => {
                 let key: &rsa::PrivateKey = key.as_ref().as_ref();
                 let numbers = [&*key.n_bytes(), &*key.e_bytes()].map(unsigned);
-                let algorithm =
-                    value(SEQUENCE, &[&value(OID, &[oid::RSA_KEY]), &value(super::der::NULL, &[])]);
-                let key = value(SEQUENCE, &[&numbers[0], &numbers[1]]);
-                value(SEQUENCE, &[&algorithm, &value(BIT_STRING, &[&[0], &key])])
+                let algorithm = sequence(&[&identifier(oid::RSA_KEY), &value(Tag::Null, &[])]);
+                let key = sequence(&[&numbers[0], &numbers[1]]);
+                sequence(&[&algorithm, &value(Tag::BitString, &[&[0], &key])])
             }
         }
     }
@@ -139,7 +140,7 @@ impl PrivateKey {
     }
 
     /// Returns the object identifier of the kind of the key.
-    pub(crate) fn key_oid(&self) -> &'static [u8] {
+    pub(crate) fn key_oid(&self) -> ObjectIdentifier {
         match self {
             Self::P256(_) => oid::EC_KEY,
             Self::Rsa(_) => oid::RSA_KEY,
@@ -151,8 +152,7 @@ impl PrivateKey {
         match self {
             Self::P256(key) => {
                 let signature: p256::ecdsa::Signature = key.try_sign(message).map_err(failed)?;
-                let (r, s) = signature.split_bytes();
-                Ok(value(SEQUENCE, &[&unsigned(&r), &unsigned(&s)]))
+                Ok(signature.to_der().as_bytes().to_vec())
             }
             Self::Rsa(key) => Ok(key.try_sign(message).map_err(failed)?.to_vec()),
         }
@@ -165,12 +165,12 @@ fn failed(error: rsa::signature::Error) -> Error {
 
 /// Reads a SEC 1 key, which must name its curve if nothing else does.
 fn ec(der: &[u8], names_curve: bool) -> Result<PrivateKey, Refused> {
-    let mut fields = Reader(der).inside(SEQUENCE).ok_or(DAMAGED)?;
-    let _version = fields.optional(INTEGER).ok_or(DAMAGED)?;
-    let secret = fields.optional(OCTET_STRING).ok_or(DAMAGED)?.contents;
-    let curve = fields.inside(CONTEXT_0).and_then(|mut curve| curve.optional(OID));
+    let mut fields = Reader(der).sequence().ok_or(DAMAGED)?;
+    let _version = fields.optional(Tag::Integer).ok_or(DAMAGED)?;
+    let secret = fields.optional(Tag::OctetString).ok_or(DAMAGED)?.contents;
+    let curve = fields.inside(CONTEXT_0).and_then(|mut curve| curve.optional(Tag::ObjectIdentifier));
     match curve {
-        Some(curve) if curve.contents != oid::P256 => Err(Refused::Kind("an EC key on another curve")),
+        Some(curve) if !curve.is(oid::P256) => Err(Refused::Kind("an EC key on another curve")),
         None if names_curve => Err(DAMAGED),
         _ => PrivateKey::from_secret(secret),
     }

@@ -1,12 +1,13 @@
 //! Public keys: EC on P-256 and RSA.
 
+use der::Tag;
 use p256::ecdsa::signature::Verifier;
 use p256::ecdsa::{Signature, VerifyingKey};
 use rsa::BoxedUint;
 use rsa::pkcs1v15;
 use sha2::Sha256;
 
-use super::der::{BIT_STRING, INTEGER, OID, Reader, SEQUENCE, oid, value};
+use super::der::{Reader, identifier, oid, sequence, value};
 use super::scheme::{ECDSA_SHA256, RSA_SHA256};
 
 /// The largest RSA key, in bytes: 8,192 bits.
@@ -22,15 +23,15 @@ pub(crate) enum PublicKey {
 impl PublicKey {
     /// Reads a public key in DER (`SubjectPublicKeyInfo`). `None` if it is of another kind or damaged.
     pub(crate) fn read(der: &[u8]) -> Option<Self> {
-        let mut fields = Reader(der).inside(SEQUENCE)?;
-        let mut algorithm = fields.inside(SEQUENCE)?;
-        let key = fields.optional(BIT_STRING)?.contents.strip_prefix(&[0])?;
-        match algorithm.optional(OID)?.contents {
-            id if id == oid::EC_KEY && algorithm.optional(OID)?.contents == oid::P256 => {
+        let mut fields = Reader(der).sequence()?;
+        let mut algorithm = fields.sequence()?;
+        let key = fields.optional(Tag::BitString)?.contents.strip_prefix(&[0])?;
+        match algorithm.optional(Tag::ObjectIdentifier)? {
+            id if id.is(oid::EC_KEY) && algorithm.optional(Tag::ObjectIdentifier)?.is(oid::P256) => {
                 VerifyingKey::from_sec1_bytes(key).ok().map(Self::P256)
             }
-            id if id == oid::RSA_KEY => {
-                let mut numbers = Reader(key).inside(SEQUENCE)?;
+            id if id.is(oid::RSA_KEY) => {
+                let mut numbers = Reader(key).sequence()?;
                 rsa(number(&mut numbers)?, number(&mut numbers)?).map(Self::Rsa)
             }
             _ => None,
@@ -39,8 +40,8 @@ impl PublicKey {
 
     /// Returns the key of P-256 whose point has this encoding (SEC 1), in DER.
     pub(crate) fn encode_p256(point: &[u8]) -> Vec<u8> {
-        let algorithm = value(SEQUENCE, &[&value(OID, &[oid::EC_KEY]), &value(OID, &[oid::P256])]);
-        value(SEQUENCE, &[&algorithm, &value(BIT_STRING, &[&[0], point])])
+        let algorithm = sequence(&[&identifier(oid::EC_KEY), &identifier(oid::P256)]);
+        sequence(&[&algorithm, &value(Tag::BitString, &[&[0], point])])
     }
 
     /// Returns the number of the signature algorithm in schemes v2 and v3.
@@ -55,7 +56,8 @@ impl PublicKey {
     pub(crate) fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
         match self {
             Self::P256(key) => {
-                ecdsa_signature(signature).is_some_and(|signature| key.verify(message, &signature).is_ok())
+                let signature = Signature::from_der(signature);
+                signature.is_ok_and(|signature| key.verify(message, &signature).is_ok())
             }
             Self::Rsa(key) => {
                 let key = pkcs1v15::VerifyingKey::<Sha256>::new(key.clone());
@@ -68,7 +70,7 @@ impl PublicKey {
 
 /// Reads a positive INTEGER and returns its bytes without zeros in front.
 pub(crate) fn number<'a>(fields: &mut Reader<'a>) -> Option<&'a [u8]> {
-    let bytes = fields.optional(INTEGER)?.contents;
+    let bytes = fields.optional(Tag::Integer)?.contents;
     let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
     bytes.get(zeros..).filter(|bytes| !bytes.is_empty() && bytes.len() <= MAX_RSA)
 }
@@ -77,16 +79,4 @@ pub(crate) fn number<'a>(fields: &mut Reader<'a>) -> Option<&'a [u8]> {
 pub(crate) fn rsa(modulus: &[u8], exponent: &[u8]) -> Option<rsa::PublicKey> {
     let exponent = (exponent.len() <= 8).then(|| BoxedUint::from_be_slice_vartime(exponent))?;
     rsa::PublicKey::new(BoxedUint::from_be_slice_vartime(modulus), exponent).ok()
-}
-
-/// Reads an ECDSA signature in DER.
-fn ecdsa_signature(der: &[u8]) -> Option<Signature> {
-    let mut numbers = Reader(der).inside(SEQUENCE)?;
-    let mut padded = || -> Option<[u8; 32]> {
-        let bytes = number(&mut numbers)?;
-        let mut padded = [0; 32];
-        padded.get_mut(32_usize.checked_sub(bytes.len())?..)?.copy_from_slice(bytes);
-        Some(padded)
-    };
-    Signature::from_scalars(padded()?, padded()?).ok()
 }

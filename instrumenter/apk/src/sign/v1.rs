@@ -6,12 +6,14 @@
 //! META-INF/ANRSCOPE.EC   PKCS#7: signature of the .SF file, and certificates; ANRSCOPE.RSA for an RSA key
 //! ```
 
+use base64ct::{Base64, Encoding as _};
+use der::Tag;
+use der::asn1::ObjectIdentifier;
 use rayon::prelude::*;
 
 use super::certificate::Certificate;
-use super::der::{CONTEXT_0, INTEGER, NULL, OCTET_STRING, OID, Reader, SEQUENCE, SET, oid, unsigned, value};
+use super::der::{CONTEXT_0, CONTEXT_1, Reader, identifier, oid, sequence, unsigned, value};
 use super::digest::sha256;
-use super::pem::base64;
 use super::{Error, Identity};
 use crate::layout::{Entry, MAX_INFLATED};
 
@@ -35,7 +37,7 @@ fn push_attribute(name: &str, value: &[u8], out: &mut Vec<u8>) {
 fn section(name: &[u8], digest: &[u8; 32]) -> Vec<u8> {
     let mut out = Vec::new();
     push_attribute("Name", name, &mut out);
-    push_attribute("SHA-256-Digest", base64(digest).as_bytes(), &mut out);
+    push_attribute("SHA-256-Digest", Base64::encode_string(digest).as_bytes(), &mut out);
     out.extend_from_slice(b"\r\n");
     out
 }
@@ -59,7 +61,11 @@ pub(crate) fn sign<'a>(entries: &[&Entry<'_>], identity: &Identity) -> Result<Ve
     let mut manifest = b"Manifest-Version: 1.0\r\nCreated-By: anrscope\r\n\r\n".to_vec();
     sections.iter().for_each(|(_, _, section)| manifest.extend_from_slice(section));
     let mut file = b"Signature-Version: 1.0\r\nCreated-By: anrscope\r\n".to_vec();
-    push_attribute("SHA-256-Digest-Manifest", base64(&sha256(&manifest)).as_bytes(), &mut file);
+    push_attribute(
+        "SHA-256-Digest-Manifest",
+        Base64::encode_string(&sha256(&manifest)).as_bytes(),
+        &mut file,
+    );
     // Android 7 and later refuse an APK whose v2 and v3 signatures were removed.
     file.extend_from_slice(b"X-Android-APK-Signed: 2, 3\r\n\r\n");
     for (name, digest, _) in &sections {
@@ -77,54 +83,48 @@ pub(crate) fn sign<'a>(entries: &[&Entry<'_>], identity: &Identity) -> Result<Ve
 
 /// Returns a detached PKCS#7 signature of `message` (RFC 2315), without signed attributes.
 fn pkcs7(message: &[u8], identity: &Identity) -> Result<Vec<u8>, Error> {
-    let algorithm = |id: &[u8]| value(SEQUENCE, &[&value(OID, &[id]), &value(NULL, &[])]);
+    let algorithm = |id: ObjectIdentifier| sequence(&[&identifier(id), &value(Tag::Null, &[])]);
     let one = unsigned(&[1]);
     let certificate = identity.certificate_fields();
-    let signer = value(
-        SEQUENCE,
-        &[
-            &one,
-            &value(SEQUENCE, &[certificate.issuer, certificate.serial]),
-            &algorithm(oid::SHA256),
-            // The key's algorithm, not the signature's: Android 4.3 and 4.4 know no other.
-            &algorithm(identity.key().key_oid()),
-            &value(OCTET_STRING, &[&identity.sign(message)?]),
-        ],
-    );
+    let signer = sequence(&[
+        &one,
+        &sequence(&[certificate.issuer, certificate.serial]),
+        &algorithm(oid::SHA256),
+        // The key's algorithm, not the signature's: Android 4.3 and 4.4 know no other.
+        &algorithm(identity.key().key_oid()),
+        &value(Tag::OctetString, &[&identity.sign(message)?]),
+    ]);
     let certificates: Vec<&[u8]> = identity.certificates().iter().map(Vec::as_slice).collect();
-    let signed = value(
-        SEQUENCE,
-        &[
-            &one,
-            &value(SET, &[&algorithm(oid::SHA256)]),
-            &value(SEQUENCE, &[&value(OID, &[oid::PKCS7_DATA])]),
-            &value(CONTEXT_0, &certificates),
-            &value(SET, &[&signer]),
-        ],
-    );
-    Ok(value(SEQUENCE, &[&value(OID, &[oid::PKCS7_SIGNED]), &value(CONTEXT_0, &[&signed])]))
+    let signed = sequence(&[
+        &one,
+        &value(Tag::Set, &[&algorithm(oid::SHA256)]),
+        &sequence(&[&identifier(oid::PKCS7_DATA)]),
+        &value(CONTEXT_0, &certificates),
+        &value(Tag::Set, &[&signer]),
+    ]);
+    Ok(sequence(&[&identifier(oid::PKCS7_SIGNED), &value(CONTEXT_0, &[&signed])]))
 }
 
 /// Returns the certificate of the first signer of a PKCS#7 signature, or its first certificate if it has the signer's
 /// not. `None` if it is damaged.
 pub(crate) fn signer_certificate(pkcs7: &[u8]) -> Option<&[u8]> {
-    let mut content = Reader(pkcs7).inside(SEQUENCE)?;
-    if content.optional(OID)?.contents != oid::PKCS7_SIGNED {
+    let mut content = Reader(pkcs7).sequence()?;
+    if !content.optional(Tag::ObjectIdentifier)?.is(oid::PKCS7_SIGNED) {
         return None;
     }
-    let mut signed = content.inside(CONTEXT_0)?.inside(SEQUENCE)?;
-    let _version = signed.optional(INTEGER)?;
-    let _digests = signed.inside(SET)?;
-    let _content = signed.inside(SEQUENCE)?;
+    let mut signed = content.inside(CONTEXT_0)?.sequence()?;
+    let _version = signed.optional(Tag::Integer)?;
+    let _digests = signed.inside(Tag::Set)?;
+    let _content = signed.sequence()?;
     let mut certificates = signed.inside(CONTEXT_0)?;
     // Revocation lists.
-    let _ = signed.optional(0xa1);
-    let mut signer = signed.inside(SET)?.inside(SEQUENCE)?;
-    let _version = signer.optional(INTEGER)?;
-    let mut issuer = signer.inside(SEQUENCE)?;
-    let (issuer, serial) = (issuer.optional(SEQUENCE)?.whole, issuer.optional(INTEGER)?.whole);
+    let _ = signed.optional(CONTEXT_1);
+    let mut signer = signed.inside(Tag::Set)?.sequence()?;
+    let _version = signer.optional(Tag::Integer)?;
+    let mut issuer = signer.sequence()?;
+    let (issuer, serial) = (issuer.optional(Tag::Sequence)?.whole, issuer.optional(Tag::Integer)?.whole);
     let mut first = None;
-    while let Some(certificate) = certificates.optional(SEQUENCE) {
+    while let Some(certificate) = certificates.optional(Tag::Sequence) {
         let fields = Certificate::read(certificate.whole);
         if fields.is_some_and(|fields| fields.issuer == issuer && fields.serial == serial) {
             return Some(certificate.whole);

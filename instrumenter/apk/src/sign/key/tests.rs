@@ -3,11 +3,12 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::{Duration, SystemTime};
 
+use der::Tag;
 use proptest::prelude::*;
 
 use super::{Identity, find_key, sections};
 use crate::layout::{Entry, Options, read};
-use crate::sign::der::{INTEGER, OID, SEQUENCE, oid, unsigned, value};
+use crate::sign::der::{CONTEXT_0, identifier, oid, sequence, unsigned, value};
 use crate::sign::pem;
 use crate::sign::private_key::PrivateKey;
 use crate::sign::{FoundSigner, KeyError, Scheme, find_signers, sign_entries, verify};
@@ -108,23 +109,24 @@ fn refusal(bytes: &[u8]) -> String {
 #[test]
 fn a_key_of_another_kind_is_refused_with_what_helps() {
     let pkcs8 = |ids: &[&[u8]]| {
-        let ids: Vec<u8> = ids.iter().flat_map(|id| value(OID, &[id])).collect();
-        value(SEQUENCE, &[&unsigned(&[0]), &value(SEQUENCE, &[&ids]), &value(4, &[b"x"])])
+        let ids: Vec<u8> = ids.iter().flat_map(|id| value(Tag::ObjectIdentifier, &[id])).collect();
+        sequence(&[&unsigned(&[0]), &sequence(&[&ids]), &value(Tag::OctetString, &[b"x"])])
     };
     let small: Vec<u8> = [0, 77, 3, 3, 7, 11].iter().flat_map(|&number| unsigned(&[number])).collect();
-    let rsa = value(SEQUENCE, &[&small]);
-    let primes = value(SEQUENCE, &[&unsigned(&[1]), &value(SEQUENCE, &[])]);
-    let encrypted = value(SEQUENCE, &[&value(SEQUENCE, &[&value(OID, &[b"x"])]), &value(4, &[b"x"])]);
-    let pkcs12 = value(SEQUENCE, &[&value(INTEGER, &[&[3]]), &value(SEQUENCE, &[])]);
+    let rsa = sequence(&[&small]);
+    let primes = sequence(&[&unsigned(&[1]), &sequence(&[])]);
+    let encrypted =
+        sequence(&[&sequence(&[&value(Tag::ObjectIdentifier, &[b"x"])]), &value(Tag::OctetString, &[b"x"])]);
+    let pkcs12 = sequence(&[&value(Tag::Integer, &[&[3]]), &sequence(&[])]);
     for (bytes, what) in [
-        (pkcs8(&[oid::RSA_KEY]), "its private key is damaged"),
+        (pkcs8(&[oid::RSA_KEY.as_bytes()]), "its private key is damaged"),
         (rsa.clone(), "an RSA key of an unusual size"),
         (pem::encode("RSA PRIVATE KEY", &rsa).into_bytes(), "apksigner sign --key"),
         (pem::encode("RSA PRIVATE KEY", &primes).into_bytes(), "an RSA key with more than two primes"),
         (pem::encode("DSA PRIVATE KEY", &primes).into_bytes(), "holds a DSA key"),
-        (pkcs8(&[oid::EC_KEY, b"curve"]), "an EC key on another curve"),
-        (pkcs8(&[oid::EC_KEY, oid::P256]), "its private key is damaged"),
-        (pkcs8(&[oid::SHA256]), "a key that is neither RSA nor EC"),
+        (pkcs8(&[oid::EC_KEY.as_bytes(), b"curve"]), "an EC key on another curve"),
+        (pkcs8(&[oid::EC_KEY.as_bytes(), oid::P256.as_bytes()]), "its private key is damaged"),
+        (pkcs8(&[oid::SHA256.as_bytes()]), "a key that is neither RSA nor EC"),
         (encrypted.clone(), "openssl pkcs8 -in \"my.key\""),
         (pem::encode("ENCRYPTED PRIVATE KEY", &encrypted).into_bytes(), "the key is encrypted"),
         (pkcs12, "openssl pkcs12 -in my.key -nodes"),
@@ -137,10 +139,11 @@ fn a_key_of_another_kind_is_refused_with_what_helps() {
         let message = refusal(&bytes);
         assert!(message.contains(what), "{message}");
     }
-    let zero = value(
-        SEQUENCE,
-        &[&unsigned(&[1]), &value(4, &[&[0; 32]]), &value(0xa0, &[&value(OID, &[oid::P256])])],
-    );
+    let zero = sequence(&[
+        &unsigned(&[1]),
+        &value(Tag::OctetString, &[&[0; 32]]),
+        &value(CONTEXT_0, &[&identifier(oid::P256)]),
+    ]);
     assert!(refusal(&zero).contains("not a number of P-256"));
 }
 
