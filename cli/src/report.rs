@@ -10,9 +10,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use exporter::matrix::{IssueOptions, issues};
-use exporter::report::SCHEMA_VERSION;
 use exporter::{ExportOptions, Report, export};
-use serde_json::{Value, json};
 use trace_rules::Rules;
 
 use crate::output;
@@ -88,10 +86,9 @@ fn page(recordings: &Recordings, files: &[PathBuf], options: &Options) -> anyhow
         return Ok(report.to_html(&name, &chart, Some(&trace)));
     }
     if let ReportFormat::Json = format {
-        let files = files.iter().map(|file| file.display().to_string());
-        let documents: Vec<Value> =
-            reports.iter().zip(files).map(|(report, file)| report.to_json(&file)).collect();
-        return Ok(format!("{:#}\n", json!({"schema": SCHEMA_VERSION, "reports": documents})));
+        let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        let document = Report::document(reports.iter().zip(files.iter().map(String::as_str)));
+        return Ok(format!("{document:#}\n"));
     }
     // The page has them too: on a terminal they would appear twice.
     if !(to_stdout && crate::terminal::stdout().is_terminal()) {

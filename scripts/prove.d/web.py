@@ -29,13 +29,13 @@ for path in [data + "/bugreport.zip"] + sorted(glob.glob(data + "/dump/*") + glo
         good[path] = ["dump", os.path.basename(path)]
 good[data + "/dump/obfuscated.txt," + data + "/dump/mapping-r8.txt"] = ["dump", "obfuscated.txt", "--mapping", "mapping-r8.txt"]
 good[put("obfuscated.txt.gz", gzip.compress(read(data + "/dump/obfuscated.txt")))] = ["dump", "obfuscated.txt.gz"]
-for version in ["1.0", "1.1", "1.2"]:
-    recording = put("recording-%s.anrscope" % version, gzip.decompress(read("%s/recording-%s.anrscope.gz" % (data, version))))
+for name in ["app-life", "shop"]:
+    recording = put("%s.anrscope" % name, gzip.decompress(read("%s/%s.anrscope.gz" % (data, name))))
     good[recording] = ["report", os.path.basename(recording)]
-shutil.copy(data + "/recording-1.1.map", os.path.join(out, "named.map"))
-shutil.copy(data + "/recording-1.1.map.lines", os.path.join(out, "named.map.lines"))
-good[",".join(os.path.join(out, name) for name in ["recording-1.1.anrscope", "named.map", "named.map.lines"])] = [
-    "report", "recording-1.1.anrscope", "--method-map", "named.map"]
+shutil.copy(data + "/shop.map", os.path.join(out, "named.map"))
+shutil.copy(data + "/shop.map.lines", os.path.join(out, "named.map.lines"))
+good[",".join(os.path.join(out, name) for name in ["shop.anrscope", "named.map", "named.map.lines"])] = [
+    "report", "shop.anrscope", "--method-map", "named.map"]
 million_file = os.path.join(out, "million/million.anrscope")
 million = million_file + "," + os.path.join(out, "million/methodMapping.txt")
 good[million] = ["report", "million.anrscope"]

@@ -12,19 +12,9 @@
 //! sections offset  sections, appended by write(2), see [`crate::section`]
 //! ```
 //!
-//! Version rule: a reader refuses a greater *major* version, reads every earlier one, and skips what a
-//! greater *minor* version adds (region kinds, event types, section types, longer payloads). A change
-//! of any byte drawn here raises the version and adds a file of the old one to the fixtures.
-//! * 1.0: the first; a file of it is among the exporter's fixtures.
-//! * 1.1: the events CONTROL and USAGE, the section of self-measurement, blocks of coarse mode, in which words go on
-//!   behind the head.
-//! * 1.2: the events FRAME_METRICS and INPUT_EVENTS, whether a frame's stages are estimated, which handler a message is for,
-//!   the sections of reports, ANR snapshots, starts and stack samples.
-//! * 1.3: the events PADDING, OPEN_CALLS, FOLDED and STANDSTILL, the section of overhead; threads that live and have no block.
-//! * 1.4: the region of native stacks; the sections of native modules, stacks and frames.
-//! * 1.5: the event CONCURRENCY.
-//! * 1.6: which callback a message is for; steps of coroutines; the sections of system state and of components; the event
-//!   LOST_END.
+//! The version is 1.0, open to change until the first release. From then on a change of any byte drawn here raises it: a reader
+//! refuses a greater *major* version, reads every earlier one, and skips what a greater *minor* version adds (region kinds,
+//! event types, section types, longer payloads).
 //!
 //! # Header
 //! ```text
@@ -62,7 +52,7 @@
 //!
 //! In a block of *coarse* mode methods' words continue behind the head: the app's writer first stores a 0 behind each
 //! word, then the word, and does not change the head. The words of such a block go from the first one over the
-//! head to the first that is no method's, 1015 at most (minor version 1).
+//! head to the first that is no method's, 1015 at most.
 //!
 //! `base + words` of a thread's last block is the number of words it ever wrote; `base` of its first
 //! block is how many were overwritten.
@@ -90,7 +80,7 @@ pub const MAGIC: [u8; 8] = *b"ANRSCOPE";
 /// Major version this crate writes.
 pub const MAJOR: u16 = 1;
 /// Minor version this crate writes.
-pub const MINOR: u16 = 6;
+pub const MINOR: u16 = 0;
 /// The head of a block that is being reused.
 pub const EMPTYING: u32 = 1 << 31;
 /// Length of the header.

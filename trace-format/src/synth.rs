@@ -198,7 +198,7 @@ impl RecordingBuilder {
             threads: Vec::new(),
             sections: Vec::new(),
             native_slots: Vec::new(),
-            version: (1, 1),
+            version: (1, 0),
             main_ring_blocks: 0,
             process_uid: 0,
             dropped: 0,

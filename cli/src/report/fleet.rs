@@ -68,7 +68,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
                 let found: Vec<_> = found.iter().map(Group::to_json).collect();
                 let causes = unactionable(&rows);
                 let document = json!({
-                    "schema": "1.1",
+                    "schema": "1.0",
                     "recordings": rows.len(),
                     "unread": unread,
                     "groups": found,
@@ -99,13 +99,13 @@ fn write_table(out: &mut dyn Write, rows: &[Row], groups: &[Group]) -> io::Resul
     writeln!(out, "{}, in {hung} of them main hung\n", counted(rows.len(), "recording"))?;
     writeln!(
         out,
-        "{:>7} {:>7} {:>10} {:>10}  {:<16} root",
+        "{:>7} {:>7} {:>10} {:>10}  {:<22} root",
         "count", "share", "median s", "longest s", "cause"
     )?;
     for group in groups {
         writeln!(
             out,
-            "{:>7} {:>5.1} % {:>10.3} {:>10.3}  {:<16} {}",
+            "{:>7} {:>5.1} % {:>10.3} {:>10.3}  {:<22} {}",
             group.count,
             group.count as f64 * 100.0 / rows.len() as f64,
             group.median_ns as f64 / 1e9,

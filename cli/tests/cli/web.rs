@@ -57,18 +57,18 @@ fn the_pages_answer_to_every_dump_is_what_the_program_prints() {
 #[test]
 fn the_pages_answer_to_a_recording_is_what_the_program_prints() {
     let directory = test_support::temp_dir::TempDir::new();
-    for version in ["1.0", "1.1", "1.2"] {
-        let packed = std::fs::read(data().join(format!("recording-{version}.anrscope.gz"))).unwrap();
+    for name in ["app-life", "shop"] {
+        let packed = std::fs::read(data().join(format!("{name}.anrscope.gz"))).unwrap();
         let mut bytes = Vec::new();
         std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(packed.as_slice()), &mut bytes).unwrap();
-        let recording = directory.file(&format!("recording-{version}.anrscope"), bytes);
+        let recording = directory.file(&format!("{name}.anrscope"), bytes);
         let mut names = Vec::new();
-        if version == "1.1" {
-            directory.file("methods.map", std::fs::read(data().join("recording-1.1.map")).unwrap());
+        if name == "shop" {
+            directory.file("methods.map", std::fs::read(data().join("shop.map")).unwrap());
             names.push(("--method-map", "methods.map"));
         }
         let (printed, shown) = both("report", Path::new(&recording), &names);
         assert!(printed.is_some());
-        assert_eq!(printed, shown.ok(), "{version}");
+        assert_eq!(printed, shown.ok(), "{name}");
     }
 }

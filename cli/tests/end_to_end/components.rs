@@ -67,7 +67,7 @@ fn a_service_that_stops_waits_for_writes_and_the_report_names_their_calls() {
     ]);
     assert_eq!(json["preference_writes"]["sites"], sites, "{json:#}");
     assert_eq!(
-        (&json["cause"]["name"], json["preference_writes"]["count"].as_u64()),
-        (&json!("I/O wait"), Some(3))
+        (&json["answer"]["cause"]["kind"], json["preference_writes"]["count"].as_u64()),
+        (&json!("io-wait"), Some(3))
     );
 }

@@ -1,64 +1,249 @@
-//! The answer as JSON: the key `answer` of a report and of a dump. `docs/report-schema.json` describes each
-//! key.
+//! The answer as JSON: the key `answer` of a report and of a dump. `docs/report-schema.json` is made from these types.
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::{Answer, Owner, Site, StackLine};
 
 /// Maximum number of stack frames and of facts listed.
 const MAX_LISTED: usize = 512;
 
-fn site(site: &Site) -> Value {
-    json!({"name": site.name, "file": site.file, "line": site.line})
+/// The answer: what hung, why, where, and what to do.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Answer"))]
+pub(crate) struct AnswerJson<'a> {
+    /// The first line of the page: the verdict in words.
+    headline: String,
+    /// The verdict on main. A minor version may add words.
+    #[cfg_attr(test, schemars(extend("enum" = ["anr", "hang", "recovered", "other-process", "no-hang"])))]
+    verdict: &'static str,
+    /// The process.
+    process: Option<&'a str>,
+    /// The process id.
+    pid: Option<u32>,
+    /// The thread that hung.
+    thread: AnsweredThread<'a>,
+    /// The time at which the hang began, CLOCK_BOOTTIME; null without one, and in a dump.
+    since_ns: Option<u64>,
+    /// The known length of the hang.
+    duration_ns: Option<u64>,
+    /// True if the hang ended.
+    ended: Option<bool>,
+    /// True if it began before `since_ns`, because older events were overwritten.
+    at_least: Option<bool>,
+    /// Main's unit.
+    message: Option<&'a str>,
+    /// The cause.
+    cause: AnsweredCause,
+    /// The first item of the evidence.
+    finding: &'a str,
+    /// The frame of the app that a developer would change.
+    root: Option<Place<'a>>,
+    /// The heaviest stack of that thread, innermost first.
+    stack: Vec<StackFrame<'a>>,
+    /// The number of samples behind the stack; 0 if it is not from samples.
+    samples: u64,
+    /// The chain of owners: the lock's owner, the owner of the lock that this thread waits for, and so on.
+    owners: Vec<LockOwner<'a>>,
+    /// The threads of a deadlock, first the one that hung if it is among them; empty without a deadlock.
+    cycle: &'a [String],
+    /// The facts that support the cause.
+    evidence: Vec<Fact<'a>>,
+    /// Ids of other causes that the facts allow.
+    also: Vec<&'static str>,
+    /// Advice, in one sentence.
+    next: String,
 }
 
-fn stack(lines: &[StackLine]) -> Value {
-    let lines = lines.iter().take(MAX_LISTED);
-    lines
-        .map(|line| {
-            let native = line.native.as_ref().map(|native| {
-                json!({"library": native.library, "build_id": native.build_id, "rel_pc": format!("{:#x}", native.rel_pc),
-                    "inlined": native.inlined})
-            });
-            json!({"name": line.site.name, "file": line.site.file, "line": line.site.line, "own": line.own,
-                "samples": line.samples, "open_ns": line.open_ns, "native": native})
-        })
-        .collect()
+/// The thread that hung.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct AnsweredThread<'a> {
+    /// The thread's name.
+    name: &'a str,
+    /// The thread's id in the kernel, if known.
+    tid: Option<u32>,
+    /// True for the main thread.
+    main: bool,
 }
 
-fn owner(owner: &Owner) -> Value {
-    json!({"thread": owner.thread, "tid": owner.tid, "lock": owner.lock, "doing": owner.activity,
-        "root": owner.root.as_ref().map(site), "stack": stack(&owner.stack)})
+/// The cause of a hang.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct AnsweredCause {
+    /// The cause, by a word of docs/causes.md. A minor version may add words.
+    id: &'static str,
+    /// The cause in words.
+    name: &'static str,
+    /// The group of causes. A minor version may add words.
+    #[cfg_attr(test, schemars(extend("enum" = super::CauseKind::ALL.map(super::CauseKind::word))))]
+    kind: &'static str,
+    /// The confidence.
+    #[cfg_attr(test, schemars(extend("enum" = ["low", "medium", "high"])))]
+    confidence: &'static str,
+    /// The condition of the row of the table in docs/causes.md.
+    rule: &'static str,
+}
+
+/// A fact that supports a cause.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Fact<'a> {
+    /// The time of the fact, if it is about a moment.
+    at_ns: Option<u64>,
+    /// The fact in words.
+    text: &'a str,
+}
+
+/// A place in the code.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Place<'a> {
+    /// Class and method.
+    name: &'a str,
+    /// The source file, if known.
+    file: Option<&'a str>,
+    /// The line, from 1, if known.
+    line: Option<u32>,
+}
+
+/// A frame of a stack.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct StackFrame<'a> {
+    /// Class and method, or the function.
+    name: &'a str,
+    /// The source file, if known.
+    file: Option<&'a str>,
+    /// The line, from 1, if known.
+    line: Option<u32>,
+    /// True for the app's own code.
+    own: bool,
+    /// In a stack from samples, the number of samples with this frame.
+    samples: Option<u64>,
+    /// In a stack from recorded calls, the time for which the call was open.
+    open_ns: Option<u64>,
+    /// The place in native code, if it is a frame of a native stack.
+    native: Option<NativePlace<'a>>,
+}
+
+/// A place in a file of native code.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct NativePlace<'a> {
+    /// The file's name, without its directories; empty if unknown.
+    pub(crate) library: &'a str,
+    /// The file's build id in hexadecimal; empty if unknown.
+    pub(crate) build_id: &'a str,
+    /// The address in the numbering of the file, in hexadecimal.
+    pub(crate) rel_pc: String,
+    /// True if the function was inlined into that of the next frame.
+    pub(crate) inlined: bool,
+}
+
+/// The owner of a lock.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct LockOwner<'a> {
+    /// The thread's name.
+    thread: &'a str,
+    /// The thread's id.
+    tid: u32,
+    /// The class of the lock that it owns.
+    lock: Option<&'a str>,
+    /// The thread's activity, in words.
+    doing: &'a str,
+    /// The innermost frame of the app on its stack.
+    root: Option<Place<'a>>,
+    /// The thread's stack, innermost first.
+    stack: Vec<StackFrame<'a>>,
 }
 
 impl Answer {
-    /// The answer as JSON.
+    /// The answer as JSON, under the headline of a dump's page.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let cause = &self.cause;
-        let evidence =
-            cause.evidence.iter().take(MAX_LISTED).map(|fact| json!({"at_ns": fact.at, "text": fact.text}));
-        json!({
-            "verdict": self.conclusion.word(),
-            "process": self.process,
-            "pid": self.pid,
-            "thread": {"name": self.thread.name, "tid": self.thread.tid, "main": self.thread.main},
-            "since_ns": self.span.map(|span| span.since),
-            "duration_ns": self.span.map(|span| span.duration),
-            "ended": self.span.map(|span| span.ended),
-            "at_least": self.span.map(|span| span.at_least),
-            "message": self.message,
-            "cause": {"id": cause.id.word(), "name": cause.id.name(), "kind": cause.kind.word(),
-                "confidence": cause.confidence.word()},
-            "finding": self.finding(),
-            "root": self.root.as_ref().map(site),
-            "stack": stack(&self.stack),
-            "samples": self.samples,
-            "owners": self.owners.iter().map(owner).collect::<Value>(),
-            "cycle": self.cycle,
-            "evidence": evidence.collect::<Value>(),
-            "also": cause.also.iter().map(|id| id.word()).collect::<Value>(),
-            "next": cause.next,
-        })
+        // Keys are texts, and every number has a JSON form.
+        serde_json::to_value(AnswerJson::new(self, self.headline())).unwrap_or_default()
+    }
+}
+
+impl<'a> AnswerJson<'a> {
+    /// Returns the answer in the form of JSON, under the headline of its page.
+    pub(crate) fn new(answer: &'a Answer, headline: String) -> Self {
+        let cause = &answer.cause;
+        let evidence = cause.evidence.iter().take(MAX_LISTED);
+        let thread = &answer.thread;
+        Self {
+            headline,
+            verdict: answer.conclusion.word(),
+            process: answer.process.as_deref(),
+            pid: answer.pid,
+            thread: AnsweredThread { name: &thread.name, tid: thread.tid, main: thread.main },
+            since_ns: answer.span.map(|span| span.since),
+            duration_ns: answer.span.map(|span| span.duration),
+            ended: answer.span.map(|span| span.ended),
+            at_least: answer.span.map(|span| span.at_least),
+            message: answer.message.as_deref(),
+            cause: AnsweredCause {
+                id: cause.id.word(),
+                name: cause.id.name(),
+                kind: cause.kind.word(),
+                confidence: cause.confidence.word(),
+                rule: cause.rule,
+            },
+            finding: answer.finding(),
+            root: answer.root.as_ref().map(Place::from),
+            stack: stack(&answer.stack),
+            samples: answer.samples,
+            owners: answer.owners.iter().map(LockOwner::from).collect(),
+            cycle: &answer.cycle,
+            evidence: evidence.map(|fact| Fact { at_ns: fact.at, text: &fact.text }).collect(),
+            also: cause.also.iter().map(|id| id.word()).collect(),
+            next: answer.advice(),
+        }
+    }
+}
+
+impl<'a> From<&'a Site> for Place<'a> {
+    fn from(site: &'a Site) -> Self {
+        Self { name: &site.name, file: site.file.as_deref(), line: site.line }
+    }
+}
+
+fn stack(lines: &[StackLine]) -> Vec<StackFrame<'_>> {
+    lines.iter().take(MAX_LISTED).map(StackFrame::from).collect()
+}
+
+impl<'a> From<&'a StackLine> for StackFrame<'a> {
+    fn from(line: &'a StackLine) -> Self {
+        let native = line.native.as_ref();
+        Self {
+            name: &line.site.name,
+            file: line.site.file.as_deref(),
+            line: line.site.line,
+            own: line.own,
+            samples: line.samples,
+            open_ns: line.open_ns,
+            native: native.map(|native| NativePlace {
+                library: &native.library,
+                build_id: &native.build_id,
+                rel_pc: format!("{:#x}", native.rel_pc),
+                inlined: native.inlined,
+            }),
+        }
+    }
+}
+
+impl<'a> From<&'a Owner> for LockOwner<'a> {
+    fn from(owner: &'a Owner) -> Self {
+        Self {
+            thread: &owner.thread,
+            tid: owner.tid,
+            lock: owner.lock.as_deref(),
+            doing: &owner.activity,
+            root: owner.root.as_ref().map(Place::from),
+            stack: stack(&owner.stack),
+        }
     }
 }

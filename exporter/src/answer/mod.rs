@@ -41,7 +41,8 @@ pub(crate) use dumped_why::{DumpedLink, DumpedWhy, MAX_LINKS};
 pub(crate) use lines::MAX_OWNERS;
 pub(crate) use own::{is_own, is_own_library};
 
-pub(crate) use system_share::SystemShare;
+pub(crate) use json::{AnswerJson, NativePlace};
+pub(crate) use system_share::{SystemShare, ThreadShare};
 
 use crate::dump::Dump;
 use observed::Observed;

@@ -315,7 +315,7 @@ fn lock(lock: &LockLine) -> Value {
         },
         "lock": address(lock.address),
         "class": lock.class,
-        "holder": lock.owner,
+        "owner": lock.owner,
         "frame": lock.frame,
     })
 }

@@ -3,11 +3,11 @@
 //! * A SIGQUIT that the process itself judged (a verdict section) is what the verdict states: an ANR or a
 //!   suspected one, from the start of main's message to the moment at which the signal was sensed; a repeated
 //!   signal of an ANR, which is only counted; or a capture.
-//! * **The 2 s rule** applies to a SIGQUIT without a verdict (an older recording, or one that ended before the
+//! * **The 2 s rule** applies to a SIGQUIT without a verdict (a recording that ended before the
 //!   verdict): it is an ANR if main is in a message or another unit that started at least [`BLOCKED`] ago, else a
 //!   request for a thread dump.
 //! * For a SIGQUIT whose event has no message, main's own record is searched: an input event, an idle handler
-//!   or any other call may have been open outside of messages, which older recorders did not track.
+//!   or any other call may have been open outside of messages.
 //! * A stall that the watchdog found supports the ANR of the same message. Without a SIGQUIT it is a suspected
 //!   ANR of its own.
 

@@ -11,8 +11,7 @@ use trace_format::sections::self_measurement::SelfMeasurement;
 use super::overhead::Overhead;
 use super::service::Service;
 
-/// Maximum plausible rate of events per second: one per nanosecond. Recorders before 1.3 divided by a tick of
-/// coarse time.
+/// Maximum plausible rate of events per second: one per nanosecond. A damaged recording may have any number.
 const MAX_RATE: u64 = 1_000_000_000;
 /// Maximum time between two polls that belong together, ns: a late message is polled every half second, so main
 /// was on time in between.

@@ -4,21 +4,18 @@ use trace_format::sections::process::Process;
 
 use crate::text::clean;
 
-/// The system and the app's version, with clean texts, and with what older recorders left out.
+/// Returns the system and the app's version, with clean texts.
 pub(crate) fn system(process: &Process) -> Process {
     let words = |text: &Option<String>| text.as_deref().map(|text| clean(text).into_owned());
-    let abi = words(&process.abi);
-    // Older recorders wrote only the ABI.
-    let linux = matches!(process.os.as_deref(), Some("android" | "linux")).then(|| "Linux".to_owned());
     Process {
         name: None,
         os: None,
         version: None,
-        kernel: words(&process.kernel).or(linux),
+        kernel: words(&process.kernel),
         kernel_release: words(&process.kernel_release),
         kernel_version: words(&process.kernel_version),
-        machine: words(&process.machine).or_else(|| abi.clone()),
-        abi,
+        machine: words(&process.machine),
+        abi: words(&process.abi),
         fingerprint: words(&process.fingerprint),
         app_version: words(&process.app_version),
         ..process.clone()
@@ -63,10 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_older_recorders_wrote_is_read_too() {
-        let old = parse("name=p\nabi=x86_64\nos=linux\nversion=0.1.0\n");
-        assert_eq!((old.kernel.as_deref(), old.machine.as_deref()), (Some("Linux"), Some("x86_64")));
-        assert_eq!((old.sdk, old.page_size, is_known(&old)), (None, None, true));
+    fn a_recorded_system_is_known_and_an_app_version_alone_is_not() {
         let new = parse(
             "abi=arm\nos=android\nkernel=Linux\nkernel_release=6.1\nmachine=aarch64\npage_size=16384\nsdk=35\n\
              fingerprint=a/b/c:15\nparent_pid=812\nkernel_version=\n",

@@ -36,7 +36,8 @@ pub struct Row {
     pub hang_ns: u64,
     /// Number of ANRs, including suspected ones.
     pub anrs: u32,
-    /// The cause's identifier; `none` if nothing hung and the system requested nothing.
+    /// The cause: an identifier of [`crate::answer::CauseId`]; `none` if nothing hung and the system requested
+    /// nothing.
     pub cause: &'static str,
     /// The confidence: `low`, `medium`, `high`; `none` without a cause.
     pub confidence: &'static str,
@@ -47,7 +48,7 @@ pub struct Row {
     /// The innermost method.
     pub method: Option<String>,
     /// The owner of the lock.
-    pub holder: Option<String>,
+    pub owner: Option<String>,
     /// Duration of the cold start, ns.
     pub cold_start_ns: Option<u64>,
     /// What main was in: a message, or a unit outside of messages.
@@ -68,9 +69,6 @@ pub struct Row {
     pub app_version: Option<String>,
     /// The app's version code: `android:versionCode`.
     pub app_version_code: Option<u32>,
-    /// The cause: an identifier of [`crate::answer::CauseId`]; `none` if nothing hung and the system requested
-    /// nothing.
-    pub cause_id: &'static str,
     /// The source file of the root.
     pub root_file: Option<String>,
     /// Its line, from 1.
@@ -95,8 +93,7 @@ impl Row {
             hung: hang.is_some(),
             hang_ns: hang.map_or(0, |hang| hang.duration()),
             anrs: u32::try_from(report.anrs.len()).unwrap_or(u32::MAX),
-            cause: report.cause.as_ref().map_or("none", |cause| cause.kind.word()),
-            cause_id: report.cause.as_ref().map_or("none", |cause| cause.id.word()),
+            cause: report.cause.as_ref().map_or("none", |cause| cause.id.word()),
             root_file: report.answer.root.as_ref().and_then(|root| root.file.clone()),
             root_line: report.answer.root.as_ref().and_then(|root| root.line),
             confidence: report.cause.as_ref().map_or("none", |cause| cause.confidence.word()),
@@ -107,7 +104,7 @@ impl Row {
                 .map(|root| root_of(root, recording.header().map_id)),
             message: hang.and_then(|hang| hang.message()).map(str::to_owned),
             method: hang.and_then(|hang| hang.method()).map(|method| method.name.clone()),
-            holder: wait
+            owner: wait
                 .and_then(|wait| wait.owner.as_ref())
                 .map(|owner| &owner.name)
                 .or(report.answer.owners.first().map(|owner| &owner.thread))
@@ -216,7 +213,7 @@ pub fn groups(rows: &[Row]) -> Vec<Group> {
 pub fn unactionable(rows: &[Row]) -> Vec<(&'static str, u64)> {
     let mut by: BTreeMap<&'static str, u64> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.unactionable) {
-        *by.entry(row.cause_id).or_default() += 1;
+        *by.entry(row.cause).or_default() += 1;
     }
     let mut causes: Vec<_> = by.into_iter().collect();
     causes.sort_by_key(|(cause, count)| (std::cmp::Reverse(*count), *cause));

@@ -12,7 +12,7 @@ use crate::utc::{date, time_of_day};
 type Column = (&'static str, fn(&Row) -> Value);
 
 /// The columns of both forms, in their order. A column is never renamed or retyped; new ones are appended.
-const COLUMNS: [Column; 28] = [
+const COLUMNS: [Column; 27] = [
     ("file", |row| row.file.as_str().into()),
     ("process", |row| row.process.as_str().into()),
     ("pid", |row| row.pid.into()),
@@ -26,7 +26,7 @@ const COLUMNS: [Column; 28] = [
     ("root", |row| row.root.as_deref().into()),
     ("message", |row| row.message.as_deref().into()),
     ("method", |row| row.method.as_deref().into()),
-    ("holder", |row| row.holder.as_deref().into()),
+    ("owner", |row| row.owner.as_deref().into()),
     ("cold_start_ns", |row| row.cold_start_ns.map(int64).into()),
     ("unit", |row| row.unit.as_deref().into()),
     ("sdk", |row| row.sdk.into()),
@@ -37,7 +37,6 @@ const COLUMNS: [Column; 28] = [
     ("stack_hash", |row| row.stack_hash.as_deref().into()),
     ("app_version", |row| row.app_version.as_deref().into()),
     ("app_version_code", |row| row.app_version_code.into()),
-    ("cause_id", |row| row.cause_id.into()),
     ("root_file", |row| row.root_file.as_deref().into()),
     ("root_line", |row| row.root_line.into()),
     ("unactionable", |row| row.unactionable.into()),
@@ -111,7 +110,7 @@ mod tests {
             root: Some("=1+1".to_owned()),
             message: None,
             method: None,
-            holder: None,
+            owner: None,
             cold_start_ns: None,
             unit: None,
             sdk: Some(34),
@@ -122,7 +121,6 @@ mod tests {
             stack_hash: None,
             app_version: Some("1.10".to_owned()),
             app_version_code: None,
-            cause_id: "lock-wait",
             root_file: None,
             root_line: None,
             unactionable: false,
@@ -142,9 +140,9 @@ mod tests {
             "{\"file\":\"a,\\\"b\\\"\\n.anrscope\",\"process\":\"\",\"pid\":42,\"start\":\"2024-02-29T00:00:00.000007Z\",\
              \"map_id\":\"00000000000000ab\",\"hung\":true,\"hang_ns\":9223372036854775807,\"anrs\":1,\
              \"cause\":\"lock-wait\",\"confidence\":\"high\",\"root\":\"=1+1\",\"message\":null,\"method\":null,\
-             \"holder\":null,\"cold_start_ns\":null,\"unit\":null,\"sdk\":34,\"device\":null,\"foreground\":false,\
+             \"owner\":null,\"cold_start_ns\":null,\"unit\":null,\"sdk\":34,\"device\":null,\"foreground\":false,\
              \"component\":null,\"verdict\":null,\"stack_hash\":null,\"app_version\":\"1.10\",\"app_version_code\":null,\
-             \"cause_id\":\"lock-wait\",\"root_file\":null,\"root_line\":null,\"unactionable\":false}\n"
+             \"root_file\":null,\"root_line\":null,\"unactionable\":false}\n"
         );
         assert_eq!(written(|rows, out| write_json_lines(rows, out), &[]), "");
     }
@@ -152,11 +150,11 @@ mod tests {
     #[test]
     fn csv_quotes_every_text_and_leaves_the_unknown_empty() {
         let head = "\"file\",\"process\",\"pid\",\"start\",\"map_id\",\"hung\",\"hang_ns\",\"anrs\",\"cause\",\"confidence\",\
-                    \"root\",\"message\",\"method\",\"holder\",\"cold_start_ns\",\"unit\",\"sdk\",\"device\",\"foreground\",\
-                    \"component\",\"verdict\",\"stack_hash\",\"app_version\",\"app_version_code\",\"cause_id\",\"root_file\",\
+                    \"root\",\"message\",\"method\",\"owner\",\"cold_start_ns\",\"unit\",\"sdk\",\"device\",\"foreground\",\
+                    \"component\",\"verdict\",\"stack_hash\",\"app_version\",\"app_version_code\",\"root_file\",\
                     \"root_line\",\"unactionable\"\r\n";
         let record = "\"a,\"\"b\"\"\n.anrscope\",\"\",42,\"2024-02-29T00:00:00.000007Z\",\"00000000000000ab\",true,\
-                      9223372036854775807,1,\"lock-wait\",\"high\",\"=1+1\",,,,,,34,,false,,,,\"1.10\",,\"lock-wait\",,,false\r\n";
+                      9223372036854775807,1,\"lock-wait\",\"high\",\"=1+1\",,,,,,34,,false,,,,\"1.10\",,,,false\r\n";
         assert_eq!(written(|rows, out| write_csv(rows, out), &[row()]), format!("{head}{record}"));
         assert_eq!(written(|rows, out| write_csv(rows, out), &[]), head);
     }

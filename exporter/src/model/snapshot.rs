@@ -100,8 +100,7 @@ fn total(line: &str) -> Option<u64> {
     number.strip_prefix("at least ").unwrap_or(number).split(',').next()?.parse().ok()
 }
 
-/// Parses `Message 3: { when=-5003ms callback=a.B target=android.os.Handler }` (AOSP `android/os/Message.java`;
-/// recordings of earlier versions have `Looper.dump`'s lines unchanged).
+/// Parses `Message 3: { when=-5003ms callback=a.B target=android.os.Handler }` (AOSP `android/os/Message.java`).
 fn pending(line: &str, place: u64) -> Option<Pending> {
     let (_, inside) = line.split_once("{ when=")?;
     let inside = inside.trim_end().strip_suffix('}').unwrap_or(inside);

@@ -1,6 +1,5 @@
-//! What the app's other threads and the rest of the device did during the hang, as lines and as JSON.
+//! What the app's other threads and the rest of the device did during the hang, as lines.
 
-use serde_json::{Value, json};
 use trace_format::time::SECOND;
 
 use crate::answer::SystemShare;
@@ -67,35 +66,6 @@ pub(super) fn lines(share: &SystemShare) -> Vec<String> {
         lines.push(format!("the wall clock was set {way} by {}", rounded(share.clock_step.unsigned_abs())));
     }
     lines
-}
-
-/// The value of the key `device`.
-pub(super) fn json(share: &SystemShare) -> Value {
-    let threads = share.ran_most.iter().map(|thread| {
-        json!({"name": thread.name, "threads": thread.threads, "ran_ns": thread.ran, "bytes": thread.bytes})
-    });
-    json!({
-        "polled_ns": share.polled,
-        "cpus": share.cpus,
-        "other_threads_ran_ns": share.others.ran,
-        "threads": threads.collect::<Value>(),
-        "other_processes_ran_ns": share.other_processes,
-        "throttled_ns": share.throttled,
-        "frozen_ns": share.frozen,
-        "collections": share.gcs,
-        "collections_ns": share.gc_time,
-        "heap_used_bytes": share.heap.map(|(used, _)| used),
-        "heap_max_bytes": share.heap.map(|(_, max)| max),
-        "process_io_bytes": share.own_bytes,
-        "system_io_bytes": share.system_bytes,
-        "major_faults": share.major_faults,
-        "memory_stall_ns": share.memory_some,
-        "io_stall_ns": share.io_some,
-        "thermal_status": share.thermal,
-        "clock_step_ns": share.clock_step,
-        "cpuset": share.cpuset,
-        "lines": lines(share),
-    })
 }
 
 #[cfg(test)]

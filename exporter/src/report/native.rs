@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Formatter};
 
-use serde_json::{Value, json};
 use trace_format::native_slot::Reason;
 
 use super::findings::Report;
 use super::moments::moment;
 use crate::answer::MAX_STACK_FRAMES;
 use crate::answer::native_summary::NativeSummary;
-use crate::native::{Frame, NativeStacks, ThreadStack, reason_word};
+use crate::native::{NativeStacks, ThreadStack, reason_word};
 use crate::words::{seconds, times};
 
 /// Maximum number of stacks listed.
@@ -118,36 +117,6 @@ impl MissedBeat {
             }
         }
     }
-}
-
-fn frame(frame: &Frame) -> Value {
-    let native = frame.native.as_ref().map(|place| {
-        json!({"library": place.library(), "build_id": &*place.build_id, "rel_pc": format!("{:#x}", place.rel_pc),
-            "inlined": place.kind == trace_format::sections::native_frames::FrameKind::Inlined})
-    });
-    let source = frame.source.as_ref();
-    json!({"name": frame.title(), "file": source.map(|(file, _)| &**file), "line": source.map(|(_, line)| line),
-        "native": native})
-}
-
-/// The stacks as JSON.
-pub(super) fn stacks_json(native: &NativeReport) -> Value {
-    let stack = |ReportedStack { thread, stack }: &ReportedStack| {
-        let frames = stack.frames.iter().take(MAX_STACK_FRAMES).map(frame);
-        json!({"thread": thread, "tid": stack.tid, "at_ns": stack.at, "reason": reason_word(stack.reason),
-            "call": stack.call, "mutex_owner_tid": stack.owner, "ends": stack.end,
-            "java_frames_approximate": stack.approximate, "frames": frames.collect::<Value>()})
-    };
-    native.stacks.iter().map(stack).collect()
-}
-
-/// The missed heartbeats as JSON.
-pub(super) fn missed_json(native: &NativeReport) -> Value {
-    let missed = |missed: &MissedBeat| {
-        json!({"thread": missed.thread, "tid": missed.tid, "since_ns": missed.since, "until_ns": missed.until,
-            "finding": missed.finding})
-    };
-    native.missed.iter().map(missed).collect()
 }
 
 /// Writes the stacks with the details of a page.

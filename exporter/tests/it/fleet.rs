@@ -31,7 +31,7 @@ fn groups_hold_every_recording_once_and_the_largest_come_first() {
     assert_eq!(groups.iter().map(|g| g.count).sum::<u64>(), rows.len() as u64);
     assert!(groups.is_sorted_by(|a, b| a.count >= b.count));
     let binder = groups.iter().find(|g| g.root.as_deref() == Some("com.acme.Accounts.list")).unwrap();
-    assert_eq!((binder.cause, binder.median_ns), ("binder-wait", 6_000_000_000));
+    assert_eq!((binder.cause, binder.median_ns), ("binder-call", 6_000_000_000));
     let none = groups.iter().find(|g| g.cause == "none").unwrap();
     assert_eq!((none.root.as_deref(), none.longest_ns), (None, 0));
 }
@@ -100,7 +100,7 @@ fn both_forms_have_every_row_with_the_same_values() {
         assert_eq!(line["file"], row.file);
         assert_eq!((&line["cause"], &line["hung"]), (&row.cause.into(), &row.hung.into()));
         assert_eq!(line["hang_ns"], row.hang_ns);
-        assert_eq!((&line["root"], &line["holder"]), (&row.root.clone().into(), &row.holder.clone().into()));
+        assert_eq!((&line["root"], &line["owner"]), (&row.root.clone().into(), &row.owner.clone().into()));
         assert_eq!((&line["foreground"], &line["sdk"]), (&row.foreground.into(), &row.sdk.into()));
         assert_eq!(line["app_version_code"], Value::from(row.app_version_code));
         assert_eq!(line.as_object().unwrap().len(), columns.len());

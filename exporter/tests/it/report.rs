@@ -347,7 +347,7 @@ fn what_the_platform_stored_is_in_every_form_of_a_report_and_so_is_why_it_did_no
         &request,
         "trigger=app_request_running_trace\ntag=anrscope-7-0\npath=/files/profiling/stall.perfetto-trace\nbytes=70\n",
         &request,
-        // Of a recording before 1.6.
+        // The trigger is an ANR, and it is stored, where nothing else is said.
         "path=/files/profiling/\u{1b}[31manr.perfetto-trace\nbytes=9\n",
         "trigger=oom\npath=/files/profiling/heap.perfetto-java-heap-dump\nbytes=8\n",
         "trigger=anomaly\ntag=memory_limit\noutcome=rate_limit_system\n",

@@ -84,7 +84,7 @@ const CASES: [Case; 7] = [
         },
     },
     Case {
-        name: "idle handler of an older recorder",
+        name: "idle handler that no shim follows",
         unit: "android.os.MessageQueue$IdleHandler: com.example.Preload",
         kind: UnitKind::Call,
         method: "com.example.Preload.queueIdle",
@@ -98,7 +98,7 @@ const CASES: [Case; 7] = [
         open: |_| vec![call(4), call(2)],
     },
     Case {
-        name: "touch on an older recorder, or on a dialog that no shim follows",
+        name: "touch on a dialog that no shim follows",
         unit: "com.example.Touch.dispatchTouchEvent",
         kind: UnitKind::Call,
         method: "com.example.Shop.load",

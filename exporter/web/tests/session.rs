@@ -12,7 +12,7 @@ use trace_format::synth::RecordingBuilder;
 const MAP: &str = "7,1,com.example.Main onCreate ()V\n";
 const DUMP: &str = include_str!("../../tests/data/dump/art14-deadlock.txt");
 const BUGREPORT: &[u8] = include_bytes!("../../tests/data/bugreport.zip");
-const RECORDING: &[u8] = include_bytes!("../../tests/data/recording-1.1.anrscope.gz");
+const RECORDING: &[u8] = include_bytes!("../../tests/data/shop.anrscope.gz");
 
 /// A recording of the build of [`MAP`].
 fn recording() -> Vec<u8> {

@@ -136,19 +136,17 @@ fn write() -> io::Result<()> {
     seeds.put("mapping", samples::MAPPING.as_bytes());
     let fixture = repository.join("instrumenter/tests/data/instr_fixture");
     seeds.put("mapping", &fs::read(fixture.join("mapped/mapping.txt"))?);
-    for map in ["recording-1.1.map", "recording-1.1.map.lines"] {
+    for map in ["shop.map", "shop.map.lines"] {
         seeds.put("method_map", &fs::read(data.join(map))?);
     }
     for map in ["methodMapping.txt", "ignoreMethodMapping.txt", "mapped/methodMapping.txt"] {
         seeds.put("method_map", &fs::read(fixture.join(map))?);
     }
 
-    for version in ["1.0", "1.1"] {
-        let file = fs::File::open(data.join(format!("recording-{version}.anrscope.gz")))?;
-        let mut bytes = Vec::new();
-        flate2::read::GzDecoder::new(file).read_to_end(&mut bytes)?;
-        seeds.recording(&bytes, &MethodMap::empty());
-    }
+    let file = fs::File::open(data.join("shop.anrscope.gz"))?;
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(file).read_to_end(&mut bytes)?;
+    seeds.recording(&bytes, &MethodMap::empty());
     let (cases, _) = scenario::cases(&fs::read_to_string(data.join("causes.txt"))?);
     for case in &cases {
         let (bytes, lines) = scenario::built(case);

@@ -7,7 +7,6 @@
 //! path=<on the device>    bytes=<length of the file>    time_ms=<when it was complete, ms since 1970>
 //! tag=<of the request, or the system's>    asked_ns=<when it was requested, CLOCK_BOOTTIME>
 //! ```
-//! Recordings before format 1.6 have `path`, `bytes` and `time_ms` only, of ANRs.
 
 use super::is_bounded;
 use super::lines::{Keys, Lines};
@@ -170,8 +169,8 @@ mod tests {
 
     #[test]
     fn a_stored_profile_has_a_path_and_a_length() {
-        let older = b"path=/data/user/0/a.b/files/profiling/p.perfetto-trace\nbytes=12\n";
-        let read = PlatformProfile::parse(older).unwrap();
+        let least = b"path=/data/user/0/a.b/files/profiling/p.perfetto-trace\nbytes=12\n";
+        let read = PlatformProfile::parse(least).unwrap();
         assert_eq!((read.file_name(), read.bytes, read.time_ms), ("p.perfetto-trace", 12, 0));
         assert_eq!((read.trigger.as_str(), read.outcome), (ANR, Outcome::Stored));
         assert_eq!(PlatformProfile::parse(b"path=/x\n"), None);

@@ -41,14 +41,14 @@ class Files(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.directory = Path(tempfile.mkdtemp())
         cls.addClassCleanup(shutil.rmtree, cls.directory)
-        for version in ("1.1", "1.2"):
-            with gzip.open(DATA / f"recording-{version}.anrscope.gz") as packed:
-                (cls.directory / f"{version}.anrscope").write_bytes(packed.read())
+        for name in ("shop", "app-life"):
+            with gzip.open(DATA / f"{name}.anrscope.gz") as packed:
+                (cls.directory / f"{name}.anrscope").write_bytes(packed.read())
 
-    def recording(self, version: str) -> anrscope.Recording:
-        """A recording. One of 1.2 has no method map, of which another test checks the warning."""
-        method_map: Optional[Path] = DATA / "recording-1.1.map" if version == "1.1" else None
-        recording = anrscope.read(self.directory / f"{version}.anrscope", method_map=method_map)
+    def recording(self, name: str) -> anrscope.Recording:
+        """A recording. The app's life has no method map, of which another test checks the warning."""
+        method_map: Optional[Path] = DATA / "shop.map" if name == "shop" else None
+        recording = anrscope.read(self.directory / f"{name}.anrscope", method_map=method_map)
         with quiet():
             self.assertGreater(len(recording.slices), 0)
         return recording
@@ -58,11 +58,11 @@ class Recordings(Files):
     """``read``, ``group``, ``fleet``."""
 
     def test_slices_are_those_that_perfetto_reads(self) -> None:
-        for version in ("1.1", "1.2"):
-            with self.subTest(version):
-                recording = self.recording(version)
-                trace = self.directory / f"{version}.pftrace"
-                words = ["--method-map", str(DATA / "recording-1.1.map")] if version == "1.1" else []
+        for name in ("shop", "app-life"):
+            with self.subTest(name):
+                recording = self.recording(name)
+                trace = self.directory / f"{name}.pftrace"
+                words = ["--method-map", str(DATA / "shop.map")] if name == "shop" else []
                 with quiet():
                     anrscope.run("export", recording.path, "-o", trace, *words)
                     slices = recording.slices
@@ -83,7 +83,7 @@ class Recordings(Files):
                 self.assertLessEqual(without, marks)
 
     def test_slices_are_nested(self) -> None:
-        slices = self.recording("1.2").slices
+        slices = self.recording("app-life").slices
         inside = [0] * len(slices)
         for number, row in enumerate(slices):
             if row.parent is None:
@@ -99,7 +99,7 @@ class Recordings(Files):
             self.assertEqual(row.self_ns, row.duration_ns - of)
 
     def test_threads_and_anrs_are_those_of_the_report(self) -> None:
-        recording = self.recording("1.2")
+        recording = self.recording("app-life")
         report = json.loads(anrscope.run("report", "--json", "--quiet", recording.path))["reports"][0]
         self.assertEqual(recording.report, report)
         self.assertEqual([row.tid for row in recording.threads], [row["tid"] for row in report["coverage"]])
@@ -116,7 +116,7 @@ class Recordings(Files):
         self.assertLess(abs((recording.time(report["start"]["boottime_ns"]) - day).total_seconds()), 1e-3)
 
     def test_a_wait_names_owner_and_lock(self) -> None:
-        recording = self.recording("1.1")
+        recording = self.recording("shop")
         waits = recording.waits
         self.assertEqual(len(waits), sum(row.category is not None for row in recording.slices))
         lock = max((row for row in waits if row.category == "lock"), key=lambda row: row.duration_ns)
@@ -131,26 +131,26 @@ class Recordings(Files):
         self.assertEqual(sum(row.recordings for row in groups), 2)
         self.assertEqual(groups[0].median_ns, groups[0].longest_ns)
         causes = {row.cause for row in groups}
-        self.assertIn(self.recording("1.2").answer["cause"]["kind"], causes)
+        self.assertIn(self.recording("app-life").answer["cause"]["id"], causes)
 
     def test_the_fleet_has_a_row_for_each_recording(self) -> None:
         with quiet():
             fleet = anrscope.fleet(self.directory)
         rows = {row.process: row for row in fleet}
         self.assertEqual(sorted(rows), ["com.example.Shop", "com.example.app"])
-        self.assertEqual(rows["com.example.app"].anrs, len(self.recording("1.2").anrs))
+        self.assertEqual(rows["com.example.app"].anrs, len(self.recording("app-life").anrs))
         self.assertEqual(rows["com.example.Shop"].hung, False)
         started = rows["com.example.app"].start
         assert started is not None
-        realtime = self.recording("1.2").report["start"]["realtime_ns"]
+        realtime = self.recording("app-life").report["start"]["realtime_ns"]
         self.assertEqual(started.replace(microsecond=0), datetime.fromtimestamp(realtime // 1_000_000_000, timezone.utc))
         self.assertEqual(started.microsecond, realtime // 1_000 % 1_000_000)
         check_types(self, fleet)
 
     def test_a_path_that_begins_with_a_hyphen_is_no_option(self) -> None:
         with tempfile.TemporaryDirectory() as work:
-            shutil.copy(self.directory / "1.1.anrscope", Path(work, "-q.anrscope"))
-            shutil.copy(DATA / "recording-1.1.map", Path(work, "-q.map"))
+            shutil.copy(self.directory / "shop.anrscope", Path(work, "-q.anrscope"))
+            shutil.copy(DATA / "shop.map", Path(work, "-q.map"))
             shutil.copy(DATA / "dump/art14-deadlock.txt", Path(work, "-q"))
             # Windows does not remove a working directory, so it is left first.
             before = os.getcwd()
@@ -233,7 +233,7 @@ class Failures(Files):
 
     def test_a_warning_is_a_python_warning_of_the_callers_line(self) -> None:
         with self.assertWarnsRegex(anrscope.AnrscopeWarning, "no method map") as caught:
-            _ = anrscope.read(self.directory / "1.2.anrscope").slices
+            _ = anrscope.read(self.directory / "app-life.anrscope").slices
         self.assertEqual(caught.filename, __file__)
 
     def test_without_a_program_the_error_says_what_to_do(self) -> None:

@@ -1,6 +1,6 @@
 //! Who posted a Looper's message.
 //!
-//! A message names its handler and its callback's class and, from format 1.6 on, the callback's identity, but as a rule not when
+//! A message names its handler, its callback's class and, if it was read, the callback's identity, but as a rule not when
 //! it was due. Without an identity the post is known only if one alone may be meant: by the object whose code runs first in the
 //! message, or because one post of this class to this handler waits. What was posted and removed again waits forever, and so makes
 //! those after it ambiguous instead of wrong.

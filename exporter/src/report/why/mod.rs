@@ -22,8 +22,6 @@ pub use applies::{PreferenceWrites, WriteSite};
 pub(super) use queue::STORM_WINDOW;
 use resolve::{Next, Resolver};
 
-/// The version of the format that has steps.
-const STEPS_SINCE: (u16, u16) = (1, 5);
 /// Maximum number of workers of a queue whose waits are read.
 const MAX_WORKERS: usize = 64;
 
@@ -239,20 +237,14 @@ fn main_of<S: Source + ?Sized>(facts: &Facts<'_, S>) -> Option<usize> {
     facts.recording.threads().iter().position(|thread| thread.main)
 }
 
-/// Why the wait that main is in at the moment `at` is not over; `None` if no step of concurrent work was recorded, or
-/// main does not wait.
+/// Finds why the wait that main is in at the moment `at` is not over; `None` if main does not wait.
 pub(super) fn why<S: Source + ?Sized>(
     facts: &Facts<'_, S>,
     names: &Names<'_>,
     at: u64,
 ) -> Result<Option<Why>, ReadError> {
     let Some(main) = main_of(facts) else { return Ok(None) };
-    let chains = Chains::of(facts, names, at)?;
-    // Without a step, only a recorder that knows steps shows that the program had no step.
-    if chains.work.is_empty() && facts.recording.header().version < STEPS_SINCE {
-        return Ok(None);
-    }
-    chains.follow(main)
+    Chains::of(facts, names, at)?.follow(main)
 }
 
 /// Who posted most of the messages that main's queue has, or had shortly before the moment `at`.

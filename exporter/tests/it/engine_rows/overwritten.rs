@@ -24,7 +24,7 @@ fn overwritten() -> RecordingBuilder {
         t.exit(107 * S, 5).enter(107 * S + MS, 4).exit(107 * S + 3 * MS, 4).lose(0..1);
     })
     .thread("ended", 4250, |t| {
-        // A message of an older recording, whose blocks do not list what is open.
+        // A message in a block that does not list what is open.
         t.overwritten(1)
             .enter(104 * S, 4)
             .exit(105 * S, 4)

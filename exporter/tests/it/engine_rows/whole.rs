@@ -107,9 +107,9 @@ fn every_row_of_ten_small_traces_is_the_models() {
     // From the builder: an ANR, the life of an app, a recorder that changes its settings, threads with random
     // events.
     let made = [stalled().build(), app().build(), recorder::controlled()];
-    let made = made.into_iter().chain((0..5).map(restless)).map(|bytes| (bytes, map()));
-    // Written by recorders, of earlier versions: the second on a JVM, with times that are coarse.
-    let recorded = [(recordings::old::version_1_0(), map()), recordings::old::version_1_1()];
+    let made = made.into_iter().chain((0..6).map(restless)).map(|bytes| (bytes, map()));
+    // Written by a recorder on a JVM, with times that are coarse.
+    let recorded = [recordings::recorded::shop()];
     let sorted = ExportOptions { sorted: true, ..FORMS[2].clone() };
     let joinable = ExportOptions { merge_safe: true, ..FORMS[0].clone() };
     let mut count = 0;

@@ -2,7 +2,7 @@
 
 pub mod app;
 pub mod collect;
-pub mod old;
+pub mod recorded;
 pub mod rows;
 pub mod tasks;
 

@@ -138,7 +138,7 @@ class Dump:
                         top=_name(frames[0]) if frames else None,
                         frames=len(frames),
                         waits_for=edge["lock_class"] if edge else waits[0]["class"] if waits else None,
-                        owner_tid=edge["to"] if edge else waits[0]["holder"] if waits else None,
+                        owner_tid=edge["to"] if edge else waits[0]["owner"] if waits else None,
                         deadlocked=tid in deadlocked,
                         line=thread["lines"][0],
                     )
@@ -181,7 +181,7 @@ class Dump:
                     kind=lock["kind"],
                     lock=lock["lock"],
                     lock_class=lock["class"],
-                    owner_tid=lock["holder"],
+                    owner_tid=lock["owner"],
                     frame=lock["frame"],
                 )
                 for number, section in enumerate(self.document["sections"])

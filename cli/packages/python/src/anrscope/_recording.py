@@ -119,7 +119,7 @@ class FleetRow(NamedTuple):
     root: Optional[str]
     message: Optional[str]
     method: Optional[str]
-    holder: Optional[str]
+    owner: Optional[str]
     cold_start_ns: Optional[int]
     unit: Optional[str]
     sdk: Optional[int]
@@ -130,7 +130,6 @@ class FleetRow(NamedTuple):
     stack_hash: Optional[str]
     app_version: Optional[str]
     app_version_code: Optional[int]
-    cause_id: str
     root_file: Optional[str]
     root_line: Optional[int]
     unactionable: bool
@@ -150,7 +149,7 @@ class Recording:
         self.report: dict[str, Any] = run_json("report", "--json", *self._options, "--", self.path)["reports"][0]
 
     def __repr__(self) -> str:
-        return f"<recording of {self.process} (pid {self.pid}): {self.report['answers']['how_long']}>"
+        return f"<recording of {self.process} (pid {self.pid}): {self.answer['headline']}>"
 
     @property
     def process(self) -> Optional[str]:
