@@ -19,6 +19,7 @@ use crate::progress::{Estimate, Progress};
 use crate::recordings::{MethodMaps, Recordings};
 use crate::symbols;
 use crate::terminal::counted;
+use crate::usage::UsageError;
 
 /// Export recordings as a trace for ui.perfetto.dev and chrome://tracing
 ///
@@ -162,7 +163,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     if let (Some(from), Some(to)) = (options.from, options.to)
         && from > to
     {
-        crate::usage_error("--from is after --to: no time is left between them");
+        return Err(UsageError("--from is after --to: no time is left between them").into());
     }
     cleanup::on_interrupts().context("cannot catch interrupts")?;
     let mut maps = MethodMaps::new(options.method_map.as_deref(), options.mapping.as_deref())?;

@@ -41,6 +41,7 @@ mod signals;
 mod start;
 mod symbols;
 mod terminal;
+mod usage;
 mod walk;
 mod watch_options;
 
@@ -124,6 +125,11 @@ fn main() -> ExitCode {
     }
     let result = given_file::with_command(std::env::args_os().collect(), is_subcommand).and_then(run);
     result.unwrap_or_else(|error| {
+        if let Some(error) = error.downcast_ref::<usage::UsageError>() {
+            <Command as clap::CommandFactory>::command()
+                .error(clap::error::ErrorKind::ValueValidation, error)
+                .exit();
+        }
         // The reader closed the pipe: not an error.
         if error.chain().any(is_broken_pipe) {
             return ExitCode::SUCCESS;
@@ -136,11 +142,6 @@ fn main() -> ExitCode {
 
 fn is_subcommand(name: &str) -> bool {
     <Command as clap::CommandFactory>::command().find_subcommand(name).is_some() || name == "help"
-}
-
-/// Ends the program with a usage error that clap cannot detect itself.
-fn usage_error(what: &str) -> ! {
-    <Command as clap::CommandFactory>::command().error(clap::error::ErrorKind::ValueValidation, what).exit()
 }
 
 fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {

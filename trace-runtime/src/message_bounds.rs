@@ -7,6 +7,7 @@
 use trace_format::event::{Event, Message, TextId};
 use trace_rules::looper::Tag;
 
+use crate::main_thread::message_source;
 use crate::main_thread::message_watch::{watch, watch_nothing};
 use crate::monitors::frames;
 use crate::monitors::looper::messages;
@@ -61,7 +62,7 @@ pub(crate) fn begin(message: &Message, stack: usize) {
 pub(crate) fn begin_unit(target: TextId, callback: TextId, stack: usize) -> bool {
     let Some(recorder) = Recorder::active() else { return false };
     let is_open = || thread::with_writer(recorder, |thread| messages::with(thread, |main| main.open() > 0));
-    if !messages::takes_units() || is_open() != Some(Some(false)) {
+    if !message_source::takes_units() || is_open() != Some(Some(false)) {
         return false;
     }
     begin(&Message { target, callback, what: 0, handler: Message::NOT_QUEUED, ..Message::default() }, stack);

@@ -15,6 +15,7 @@ use crate::output;
 use crate::progress::{Estimate, Progress};
 use crate::recordings::{MethodMaps, Recordings, files_of};
 use crate::terminal::{MAX_NAMED, counted};
+use crate::usage::UsageError;
 
 pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
@@ -22,7 +23,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         bail!("groups are printed as text or JSON: choose --format text or json");
     }
     if options.out.is_some() && !options.group {
-        crate::usage_error("--rows writes no report to --out: add --group, or leave out --out");
+        return Err(UsageError("--rows writes no report to --out: add --group, or leave out --out").into());
     }
     let mut files = Vec::new();
     for path in &options.recordings {

@@ -5,7 +5,7 @@ use std::io;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
-use super::why;
+use super::{address, why};
 use crate::answer::Answer;
 use crate::dump::anr_report::{AnrReport, CpuRow};
 use crate::dump::facts::{Fact, FactValue};
@@ -318,11 +318,6 @@ fn lock(lock: &LockLine) -> Value {
         "owner": lock.owner,
         "frame": lock.frame,
     })
-}
-
-/// As a text: many readers' numbers end at 2^53.
-pub(super) fn address(address: Option<u64>) -> Option<String> {
-    address.map(|address| format!("0x{address:08x}"))
 }
 
 fn facts(facts: &[Fact]) -> Value {

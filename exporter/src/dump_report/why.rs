@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::json::address;
+use super::address;
 use crate::answer::{DumpedLink, DumpedWhy};
 use crate::dump::Dump;
 

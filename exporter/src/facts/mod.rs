@@ -49,10 +49,10 @@ pub use unit::UnitKind;
 pub(crate) use frames::FrameFacts;
 pub(crate) use recorder::{Switch, estimate, first_event, percent};
 pub(crate) use restored::{Restored, Step, name_before};
-pub(crate) use stack::{Open, OpenStack, is_message, still_open, typed};
+pub(crate) use stack::{Open, OpenStack, begins, is_message, still_open, typed};
 pub(crate) use subject::{Subjects, known_form};
 pub(crate) use survey::{LockWait, Survey, last_moment};
-pub(crate) use unit::{Loops, begins};
+pub(crate) use unit::Loops;
 pub(crate) use verdicts::{confidence_name, outcome_name, reasons_text, verdict_name};
 
 use std::path::Path;

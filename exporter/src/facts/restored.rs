@@ -19,8 +19,7 @@ mod switched_off;
 
 use self::switched_off::SwitchedOff;
 use super::recorder::Switch;
-use super::stack::{OpenStack, still_open, typed};
-use super::unit::{begins, ends};
+use super::stack::{OpenStack, begins, ends, still_open, typed};
 
 /// Maximum number of calls restored at one gap. No thread nests this deep, but a hostile recording may.
 const MAX_BEFORE: usize = 1 << 16;

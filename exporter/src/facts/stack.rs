@@ -1,7 +1,7 @@
 //! The open calls of a thread. Exits find their enter by id.
 
-use trace_format::event::{self, LostEnd};
-use trace_format::ids;
+use trace_format::event::{self, LostEnd, types};
+use trace_format::{Event, ids};
 
 /// Maximum number of frames remembered for pairing. No thread nests this deep, but a hostile recording may.
 const MAX_OPEN: usize = 1 << 20;
@@ -22,9 +22,37 @@ pub(crate) const fn typed(ty: u8) -> u32 {
     event::typed_id(ty, 0)
 }
 
+/// The key of what an event starts.
+pub(crate) fn begins(event: &Event) -> Option<u32> {
+    match event {
+        Event::Enter(id) => Some(*id),
+        Event::MessageBegin(_) => Some(typed(types::MESSAGE)),
+        Event::FrameBegin(_) => Some(typed(types::FRAME)),
+        Event::WaitBegin(_) => Some(typed(types::WAIT)),
+        Event::SpanBegin(_) => Some(typed(types::SPAN)),
+        Event::IdleBegin(_) => Some(typed(types::IDLE)),
+        Event::StageBegin(stage) => Some(typed(*stage as u8)),
+        _ => None,
+    }
+}
+
+/// The key of what an event ends.
+pub(crate) fn ends(event: &Event) -> Option<u32> {
+    match event {
+        Event::Exit(id) => Some(*id),
+        Event::MessageEnd => Some(typed(types::MESSAGE)),
+        Event::FrameEnd | Event::FrameSkipped => Some(typed(types::FRAME)),
+        Event::WaitEnd => Some(typed(types::WAIT)),
+        Event::SpanEnd => Some(typed(types::SPAN)),
+        Event::IdleEnd => Some(typed(types::IDLE)),
+        Event::StageEnd(stage) => Some(typed(*stage as u8)),
+        _ => None,
+    }
+}
+
 /// Returns true if the key is a message's.
 pub(crate) fn is_message(key: u32) -> bool {
-    key == ids::DISPATCH || key == typed(event::types::MESSAGE)
+    key == ids::DISPATCH || key == typed(types::MESSAGE)
 }
 
 /// Returns how many of the open items, outermost first, are certain to be open after an end was lost. See [`LostEnd`].
@@ -37,7 +65,7 @@ pub(crate) fn still_open(
         LostEnd::Any => 0,
         LostEnd::Exit(id) => keys.position(|key| key == id).unwrap_or(count),
         // Traced methods may run inside of another thread's wait, which goes on.
-        LostEnd::Wait => keys.rposition(|key| key != typed(event::types::WAIT)).map_or(0, |at| at + 1),
+        LostEnd::Wait => keys.rposition(|key| key != typed(types::WAIT)).map_or(0, |at| at + 1),
     }
 }
 
@@ -145,7 +173,7 @@ mod tests {
     #[test]
     fn the_innermost_frame_of_an_id_is_found_and_an_absent_one_is_not() {
         let mut stack = OpenStack::new();
-        for (time, key) in [7, 8, 7, typed(event::types::WAIT)].into_iter().enumerate() {
+        for (time, key) in [7, 8, 7, typed(types::WAIT)].into_iter().enumerate() {
             assert!(stack.push(key, time as u64));
         }
         assert_eq!((stack.find(7), stack.find(8), stack.find(9)), (Some(2), Some(1), None));
@@ -160,7 +188,7 @@ mod tests {
     #[test]
     fn open_messages_are_known_by_their_depth() {
         let mut stack = OpenStack::new();
-        for key in [7, ids::DISPATCH, 8, typed(event::types::MESSAGE), 9] {
+        for key in [7, ids::DISPATCH, 8, typed(types::MESSAGE), 9] {
             assert!(stack.push(key, 1));
         }
         assert_eq!(stack.messages(), [1, 3]);

@@ -10,12 +10,11 @@
 use std::collections::HashMap;
 
 use trace_format::android::{MESSAGE_QUEUE, is_idle_poll};
-use trace_format::event::types;
-use trace_format::{Event, ReadError, Source};
+use trace_format::{ReadError, Source};
 
 use super::restored::Restored;
 use super::samples::Samples;
-use super::stack::{OpenStack, is_message, typed};
+use super::stack::{OpenStack, is_message};
 
 /// Maximum time from a signal to a sample that shows what main did at the signal, ns: the sampler reacts to the
 /// signal.
@@ -45,34 +44,6 @@ impl UnitKind {
             Self::Call => "call",
             Self::Sampled => "sampled",
         }
-    }
-}
-
-/// The key of what an event starts.
-pub(crate) fn begins(event: &Event) -> Option<u32> {
-    match event {
-        Event::Enter(id) => Some(*id),
-        Event::MessageBegin(_) => Some(typed(types::MESSAGE)),
-        Event::FrameBegin(_) => Some(typed(types::FRAME)),
-        Event::WaitBegin(_) => Some(typed(types::WAIT)),
-        Event::SpanBegin(_) => Some(typed(types::SPAN)),
-        Event::IdleBegin(_) => Some(typed(types::IDLE)),
-        Event::StageBegin(stage) => Some(typed(*stage as u8)),
-        _ => None,
-    }
-}
-
-/// The key of what an event ends.
-pub(crate) fn ends(event: &Event) -> Option<u32> {
-    match event {
-        Event::Exit(id) => Some(*id),
-        Event::MessageEnd => Some(typed(types::MESSAGE)),
-        Event::FrameEnd | Event::FrameSkipped => Some(typed(types::FRAME)),
-        Event::WaitEnd => Some(typed(types::WAIT)),
-        Event::SpanEnd => Some(typed(types::SPAN)),
-        Event::IdleEnd => Some(typed(types::IDLE)),
-        Event::StageEnd(stage) => Some(typed(*stage as u8)),
-        _ => None,
     }
 }
 
@@ -196,6 +167,9 @@ pub(super) fn begun_at<S: Source + ?Sized>(
 
 #[cfg(test)]
 mod tests {
+    use trace_format::event::types;
+
+    use super::super::stack::typed;
     use super::*;
 
     #[test]

@@ -7,10 +7,11 @@ use trace_format::event::WaitKind;
 use trace_format::verdict::{Outcome, Verdict};
 use trace_format::{Header, ReadError, Recording, Source, Thread};
 
+use super::MIN_ENDED_HANG;
 use super::busy::busy;
 use super::chart::{Chart, ChartBuilder};
 use super::findings::{Report, ThreadCoverage};
-use super::hang::{Hang, MIN_ENDED_HANG, hang, in_order, middle, open_at_end, wait_sums, worst};
+use super::hang::{Hang, hang, in_order, middle, open_at_end, wait_sums, worst};
 use super::history::BEFORE_WINDOW;
 use super::native::NativeReport;
 use super::owners;

@@ -3,6 +3,7 @@
 use trace_format::layout::State;
 use trace_format::{ReadError, Recording, Source};
 
+use super::MIN_ENDED_HANG;
 use super::busy::Busy;
 use super::open_item::{OpenItem, OpenItemKind};
 use super::owners::{self, Chain};
@@ -18,10 +19,6 @@ use crate::words::thread_name;
 /// Age from which a message, or a call outside of messages, that is open at the end of the recording is a hang,
 /// ns.
 const MIN_OPEN_HANG: u64 = 2_000_000_000;
-
-/// Duration from which one that ended is a hang, ns: the system's limit for input (AOSP
-/// `ActivityManagerService`, API 21 to 34).
-pub(super) const MIN_ENDED_HANG: u64 = trace_format::android::ANR_LIMIT_NS;
 
 /// Maximum number of distinct wait targets of one message.
 const MAX_WAIT_KINDS: usize = 256;

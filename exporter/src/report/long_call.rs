@@ -2,7 +2,7 @@
 //!
 //! No rule says of such a call how long it may take, so it is no hang. It is no absence of one either: the report names it.
 
-use super::hang::MIN_ENDED_HANG;
+use super::MIN_ENDED_HANG;
 
 /// A call of main that ended.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -70,6 +70,10 @@ pub use why::{
     BusyThreads, Culprit, Posters, PreferenceWrites, QueueFact, TaskFact, Why, WhyCause, WhyLink, WriteSite,
 };
 
+/// Duration from which a message, or a call outside of messages, that ended is a hang, ns: the system's limit for input
+/// (AOSP `ActivityManagerService`, API 21 to 34).
+const MIN_ENDED_HANG: u64 = trace_format::android::ANR_LIMIT_NS;
+
 impl Report {
     /// Reads a recording. `file` is used in messages, and in the commands that the page lists.
     ///

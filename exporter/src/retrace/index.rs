@@ -4,8 +4,7 @@
 //! them. A lookup takes time proportional to the number of matches and the logarithm of the total. Ranges
 //! overlap if a method was inlined in several places, and a hostile mapping may have any.
 
-use super::lookup::stacks;
-use super::mapping::Row;
+use super::row::{Row, stacks};
 
 /// Maximum number of stacks examined for a line, or of rows: results beyond [`super::lookup::MAX_MEANINGS`]
 /// distinct ones are not returned anyway.

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::mapping::{Class, Mapping, Method, Row};
+use super::mapping::{Class, Mapping, Method};
+use super::row::{Row, stacks};
 
 /// Maximum number of meanings per frame.
 const MAX_MEANINGS: usize = 16;
@@ -221,17 +222,6 @@ fn source_line(row: &Row, line: Option<u32>) -> Option<u32> {
         _ => from,
     };
     (moved > 0).then_some(moved)
-}
-
-/// Splits rows into stacks of inlined frames.
-pub(super) fn stacks(rows: &[Row]) -> impl Iterator<Item = &[Row]> {
-    rows.chunk_by(|a, b| a.range.is_some() && a.range == b.range && !ends_stack(a, b))
-}
-
-/// Whether two rows of one range are alternatives rather than nested frames: then neither has a source line,
-/// and both are methods of this class (R8 merges methods with the same code).
-fn ends_stack(a: &Row, b: &Row) -> bool {
-    a.source.is_none() && b.source.is_none() && a.class.is_none() && b.class.is_none()
 }
 
 /// Adds a meaning unless it exists.

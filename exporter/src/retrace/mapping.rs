@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::index::Index;
+use super::row::Row;
 
 /// A parsed mapping.
 #[derive(Clone, Debug, Default)]
@@ -34,26 +35,6 @@ pub(super) struct Method {
     pub(super) rows: Vec<Row>,
     /// Built when all rows are present.
     pub(super) index: Index,
-}
-
-/// One line of a method.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Row {
-    /// Lines in the build; `None` if the row has no range, or an empty one (0:0).
-    pub(super) range: Option<(u32, u32)>,
-    /// The class that the method comes from, if it is a different one.
-    pub(super) class: Option<Box<str>>,
-    pub(super) method: Box<str>,
-    pub(super) arguments: Box<str>,
-    /// Lines of the source.
-    pub(super) source: Option<(u32, Option<u32>)>,
-    /// The descriptor in the build, if R8 writes it.
-    pub(super) residual: Option<Box<str>>,
-    pub(super) synthesized: bool,
-    pub(super) outline: bool,
-    /// For a call of an outline: the outline's line and the line here, in the build, sorted by the outline's
-    /// line.
-    pub(super) calls: Vec<(u32, u32)>,
 }
 
 impl Mapping {

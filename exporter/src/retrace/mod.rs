@@ -31,6 +31,7 @@ mod index;
 mod lookup;
 mod mapping;
 mod parse;
+mod row;
 
 pub use lookup::FrameName;
 pub use mapping::Mapping;

@@ -4,7 +4,8 @@ use proguard::ProguardRecord;
 use serde_json::Value;
 
 use super::index::Index;
-use super::mapping::{Class, Mapping, Row};
+use super::mapping::{Class, Mapping};
+use super::row::Row;
 
 /// Maximum line number: no class file can exceed it, and sums cannot overflow.
 const MAX_LINE: usize = 1 << 30;

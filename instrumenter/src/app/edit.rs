@@ -11,7 +11,7 @@ use dex::{Class, ClassMethod, Dex, MethodCode, WriteError};
 use rayon::prelude::*;
 
 use super::names;
-use super::waits::{DexWaits, InClass, Lambdas, Listed};
+use super::waits::{self, DexWaits, InClass, Lambdas, Listed};
 use crate::error::SkipReason;
 use crate::options;
 
@@ -162,7 +162,7 @@ impl Editor<'_> {
             let Some(MethodCode::Read(code)) = &method.code else { return None };
             Some(self.method(method, code, id, &|body| {
                 let (waits, in_class) = waits.as_ref()?;
-                Some(waits.of_method(in_class, index, body))
+                Some(waits::of_method(waits, in_class, index, body))
             }))
             .map(|(body, without_waits)| Done { index, body, without_waits })
         });

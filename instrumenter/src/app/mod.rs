@@ -23,6 +23,7 @@ mod findings;
 mod inputs;
 mod load;
 mod names;
+mod options;
 mod output;
 mod package;
 mod run;
@@ -34,5 +35,6 @@ pub use apk::protection::{Finding, Severity};
 pub use apk::sign::{Identity, KeyError};
 
 pub use error::Error;
-pub use run::{AppOptions, Signing, instrument_app};
+pub use options::{AppOptions, Signing};
+pub use run::instrument_app;
 pub use summary::{AppSummary, Change, PackageSummary};

@@ -7,8 +7,8 @@ use trace_format::MapId;
 
 use super::error::Error;
 use super::inputs::Origin;
+use super::options::{AppOptions, Signing};
 use super::package::{Kind, Module, Package};
-use super::run::{AppOptions, Edited, Signing};
 use super::runtime::{Runtime, library_entry};
 use super::summary::{Change, PackageSummary};
 
@@ -25,6 +25,17 @@ const PROFILES: [&str; 3] = [
 ];
 const PROFILE_REASON: &str = "it describes the dex files as they were";
 const SIGNATURE_REASON: &str = "a signature that the changes make invalid";
+
+/// The dex files of a module after the edit.
+#[derive(Default)]
+pub(crate) struct Edited {
+    /// In place of those that were read, in their order.
+    pub(crate) replaced: Vec<Vec<u8>>,
+    /// What did not fit.
+    pub(crate) added: Vec<Vec<u8>>,
+    pub(crate) method_ids_before: u64,
+    pub(crate) method_ids_after: u64,
+}
 
 /// A package that is written.
 pub(crate) struct Output {

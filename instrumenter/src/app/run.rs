@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use apk::sign::Identity;
 use dex::Dex;
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
@@ -12,7 +11,8 @@ use super::error::Error;
 use super::explain::explain;
 use super::inputs::{File, Origin};
 use super::load::{Loaded, load, names_of};
-use super::output::{self, Output};
+use super::options::AppOptions;
+use super::output::{self, Edited, Output};
 use super::package::Package;
 use super::runtime::{MAP_ID_CLASS, Runtime};
 use super::summary::AppSummary;
@@ -29,45 +29,6 @@ use crate::session::Session;
 use crate::source::write_maps;
 use crate::staged::Staged;
 use crate::summary::{Progress, Skip, Summary, Times};
-
-/// How the output is signed.
-#[derive(Debug)]
-pub enum Signing {
-    /// With this key.
-    Key(Identity),
-    /// Not at all: it is aligned, and `apksigner` must sign it before it can be installed.
-    Unsigned,
-}
-
-/// The options of a run over an app.
-#[derive(Debug)]
-pub struct AppOptions<'a> {
-    /// What is traced, and how. [`Options::cache`], [`Options::compat`] and [`Options::class_path`] do not apply.
-    pub common: Options,
-    /// The Android runtime.
-    pub runtime: &'a [u8],
-    /// The file it was read from, if it is not the program's own.
-    pub runtime_path: Option<PathBuf>,
-    /// How the output is signed.
-    pub signing: Signing,
-    /// Whether the app becomes debuggable.
-    pub debuggable: bool,
-    /// The ABIs that get the library, of those that the app has; all of them if empty.
-    pub abis: Vec<String>,
-    /// Options of the runtime, as `<meta-data>` names and values.
-    pub settings: Vec<(String, String)>,
-}
-
-/// The dex files of a module after the edit.
-#[derive(Default)]
-pub(crate) struct Edited {
-    /// In place of those that were read, in their order.
-    pub(crate) replaced: Vec<Vec<u8>>,
-    /// What did not fit.
-    pub(crate) added: Vec<Vec<u8>>,
-    pub(crate) method_ids_before: u64,
-    pub(crate) method_ids_after: u64,
-}
 
 /// Instruments an app: the packages `inputs`, which share one method map and one key.
 ///

@@ -7,6 +7,7 @@
 pub(crate) mod blocks;
 pub(crate) mod hooks;
 pub(crate) mod owners;
+pub(crate) mod sources;
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};

@@ -3,7 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `marks` | marks in main's record, and copies from a mark on |
-//! | `message_source` | where main's messages are known from |
+//! | `message_source` | where main's messages are known from, and whether they are reported |
 //! | `message_watch` | which message is watched by the stall timer, and since when |
 //! | `main_at` | what main was doing at a moment |
 //! | `usage` | main's CPU time and context switches |

@@ -1,4 +1,4 @@
-//! Whether main waits for messages, according to the kernel.
+//! Whether main waits for messages, according to the kernel or to its stack.
 //!
 //! Android's native Looper waits in epoll_wait (AOSP `libutils/Looper.cpp`: pollInner, API 21 to 34), which
 //! bionic turns into epoll_pwait. `/proc/self/task/TID/syscall` says which system call a thread is in (man
@@ -9,12 +9,20 @@
 use std::fs::File;
 use std::io::Read;
 
+use trace_format::android::is_idle_poll;
+
 /// Whether this thread of the process waits in epoll; `None` if the kernel does not say (man 5 proc: the
 /// file exists with CONFIG_HAVE_ARCH_TRACEHOOK). Opens, reads and closes one small file; allocates nothing.
 pub(crate) fn is_polling(tid: u32) -> Option<bool> {
     let mut text = [0u8; 128];
     let length = File::open(path(tid, &mut [0; 48])).ok()?.read(&mut text).ok()?;
     Some(is_poll(&text[..length]))
+}
+
+/// Returns true if the poll is the innermost call of this stack of main. If a call or a message is open nonetheless, it runs a
+/// nested loop.
+pub(crate) fn is_innermost(stack: &str) -> bool {
+    stack.split_once('(').is_some_and(|(method, _)| is_idle_poll(method))
 }
 
 /// `/proc/self/task/TID/syscall`.

@@ -8,23 +8,6 @@ use crate::dump::jvm::{self, first_line, owners};
 use crate::dump::model::{Section, ThreadForm};
 use crate::dump::{limits, lock_line, section};
 
-/// State of a JVM's dump besides its threads.
-#[derive(Debug, Default)]
-pub(super) struct Jvm {
-    /// Process id, time and version that preceded the dump.
-    pid: Option<u32>,
-    time: Option<(String, u32)>,
-    version: Option<String>,
-    /// HotSpot's own deadlock report, until the section ends.
-    deadlocks: Option<Deadlocks>,
-    /// Owners that Android Studio names.
-    named: Vec<Wait>,
-    /// Whether the following lines list the synchronizers that the last thread owns.
-    owned: bool,
-    /// Whether the dump's last line was read, or its format has none.
-    pub(super) complete: bool,
-}
-
 impl Reader {
     /// Takes a line; returns whether it belongs to a JVM's dump.
     pub(super) fn of_jvm(&mut self, text: &str) -> bool {

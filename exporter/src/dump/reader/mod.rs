@@ -12,6 +12,7 @@ use super::anr_report::AnrReports;
 use super::event_log::EventLog;
 use super::facts::{self, FactValue};
 use super::frame::{Frame, KernelFrame};
+use super::jvm::deadlock::{Deadlocks, Wait};
 use super::long_methods::LongMethods;
 use super::model::{Dump, Section, Thread, ThreadForm};
 use super::pressure::Pressure;
@@ -36,13 +37,40 @@ pub(super) struct Reader {
     loaders: Option<u64>,
     /// The process that is dumped next, and when.
     announced: Option<(u32, Option<u64>)>,
-    jvm: jvm::Jvm,
-    stacks: stacks::Stacks,
+    jvm: Jvm,
+    stacks: Stacks,
     /// Whether the following frames are a coroutine's creation stack.
     in_creation: bool,
     number: u32,
     kept: usize,
     dropped: u64,
+}
+
+/// State of a JVM's dump besides its threads.
+#[derive(Debug, Default)]
+struct Jvm {
+    /// Process id, time and version that preceded the dump.
+    pid: Option<u32>,
+    time: Option<(String, u32)>,
+    version: Option<String>,
+    /// HotSpot's own deadlock report, until the section ends.
+    deadlocks: Option<Deadlocks>,
+    /// Owners that Android Studio names.
+    named: Vec<Wait>,
+    /// Whether the following lines list the synchronizers that the last thread owns.
+    owned: bool,
+    /// Whether the dump's last line was read, or its format has none.
+    complete: bool,
+}
+
+/// The stacks without a thread's first line found so far.
+#[derive(Debug, Default)]
+struct Stacks {
+    /// The last line that is not a frame.
+    title: String,
+    threads: Vec<Thread>,
+    /// Whether the last line was a frame.
+    open: bool,
 }
 
 impl Reader {

@@ -9,16 +9,6 @@ use crate::dump::model::{Section, Thread, ThreadForm};
 /// Maximum length of the line above a stack, in bytes.
 const MAX_TITLE: usize = 1 << 10;
 
-/// The stacks found so far.
-#[derive(Debug, Default)]
-pub(super) struct Stacks {
-    /// The last line that is not a frame.
-    title: String,
-    threads: Vec<Thread>,
-    /// Whether the last line was a frame.
-    open: bool,
-}
-
 impl Reader {
     /// Takes a line that belongs to no thread.
     pub(super) fn of_stack(&mut self, text: &str) {

@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use trace_format::Source;
 use trace_format::event::WaitKind;
 
-use super::plan::{Fate, Shown};
+use super::fate::Fate;
 use super::queues::Queues;
+use super::shown::Shown;
 use super::targets::{Target, Targets};
 use super::{Mark, MarkKind, WaitSlice};
 use crate::facts::concurrency::Waiting;

@@ -9,10 +9,12 @@
 //! passes through its slice, and goes on to what the awaited thread itself waits for: a chain can be followed from its
 //! first wait. The instants of a chain are 1 ns apart, since arrows run by time.
 
+mod fate;
 mod hops;
 mod pass;
 mod plan;
 mod queues;
+mod shown;
 mod targets;
 mod text;
 mod write;
@@ -21,8 +23,8 @@ use std::collections::HashMap;
 
 use crate::facts::concurrency::{ConcurrentWork, Posted};
 pub(super) use pass::{PostedBy, Upcoming, WaitArgs};
-pub(super) use plan::PlanInput;
 use queues::Queue;
+pub(super) use shown::PlanInput;
 pub(super) use write::queue_tracks;
 
 /// Maximum number of tasks with arrows and slices in queues per process: those that others wait for, then those that were

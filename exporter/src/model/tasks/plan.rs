@@ -5,40 +5,13 @@ use std::collections::{HashMap, HashSet};
 
 use trace_format::{ReadError, Source};
 
+use super::fate::{Fate, fates};
 use super::hops::Hops;
 use super::queues::{Queues, Row};
+use super::shown::{PlanInput, Shown};
 use super::targets::{Target, Targets};
-use super::{ChainLink, LeftOut, MAX_TASKS, MAX_WAITS, MIN_QUEUED, Mark, MarkKind, RunSlice, TaskPlan};
-use crate::facts::Facts;
-use crate::facts::concurrency::{ConcurrentWork, Posts, TaskCodes, TaskState, Waiting};
-use crate::model::flows::Flows;
-use crate::model::sink::ThreadInfo;
-use crate::names::Names;
-
-/// What a plan is made from.
-pub(in crate::model) struct PlanInput<'a, S: ?Sized> {
-    pub(in crate::model) facts: &'a Facts<'a, S>,
-    pub(in crate::model) names: Names<'a>,
-    pub(in crate::model) threads: &'a [ThreadInfo],
-    pub(in crate::model) flows: &'a Flows,
-    /// The chain behind the hang, main's link first.
-    pub(in crate::model) chain: &'a [ChainLink],
-    /// The last moment of the recording.
-    pub(in crate::model) end: u64,
-}
-
-/// What became of a task.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Fate {
-    /// A thread began to run it: when, and which.
-    Started { at: u64, thread: usize },
-    /// It left its queue at this moment or before: run or removed.
-    Left(u64),
-    /// It is still queued at the end.
-    Queued,
-    /// It is to run later, or when another stage is done, or the recording does not show what became of it.
-    Unknown,
-}
+use super::{LeftOut, MAX_TASKS, MAX_WAITS, MIN_QUEUED, Mark, MarkKind, RunSlice, TaskPlan};
+use crate::facts::concurrency::{ConcurrentWork, TaskCodes, Waiting};
 
 impl TaskPlan {
     /// Reads all threads once more; call it only if the recording has steps.
@@ -116,76 +89,7 @@ impl TaskPlan {
     }
 }
 
-/// What became of each task.
-fn fates(work: &ConcurrentWork, posts: &Posts) -> Vec<Fate> {
-    let tasks = work.tasks();
-    // A handler's messages are dispatched in the order of their posts: what was posted before is gone.
-    let mut dispatched: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
-    for (index, task) in tasks.iter().enumerate() {
-        if let Some((at, _, true)) = posts.dispatched(index)
-            && !task.is_scheduled()
-        {
-            dispatched.entry(task.queue).or_default().push((task.submitted.at, at));
-        }
-    }
-    for of_handler in dispatched.values_mut() {
-        of_handler.sort_unstable();
-        // The earliest dispatch of all posts from here on.
-        let mut first = u64::MAX;
-        for (_, at) in of_handler.iter_mut().rev() {
-            first = first.min(*at);
-            *at = first;
-        }
-    }
-    let fate = |(index, task): (usize, &crate::facts::concurrency::Task)| {
-        if posts.thread(task.queue).is_some() {
-            return match posts.dispatched(index) {
-                Some((at, thread, true)) => Fate::Started { at, thread },
-                Some((at, _, false)) => Fate::Left(at),
-                None if task.is_scheduled() => Fate::Unknown,
-                None => {
-                    let later = dispatched.get(&task.queue).map_or(&[][..], Vec::as_slice);
-                    let next = later.partition_point(|(submitted, _)| *submitted <= task.submitted.at);
-                    later.get(next).map_or(Fate::Queued, |(_, at)| Fate::Left(*at))
-                }
-            };
-        }
-        match (task.run, task.state()) {
-            (Some(run), _) => {
-                let at = work.entered(&run).map_or(run.begun, |(entered, _)| entered);
-                Fate::Started { at: at.max(task.submitted.at), thread: run.thread }
-            }
-            (None, TaskState::Queued) if !task.is_stage && task.queue != 0 => Fate::Queued,
-            _ => Fate::Unknown,
-        }
-    };
-    tasks.iter().enumerate().map(fate).collect()
-}
-
-/// The tasks that are shown, and where.
-pub(super) struct Shown<'a, S: ?Sized> {
-    pub(super) input: &'a PlanInput<'a, S>,
-    pub(super) work: &'a ConcurrentWork,
-    pub(super) posts: &'a Posts,
-    pub(super) fates: &'a [Fate],
-    /// Threads that were started: by whom, when, and the object.
-    thread_starts: HashSet<(usize, u64, u32)>,
-    marks: HashMap<usize, Vec<Mark>>,
-    runs: HashMap<usize, Vec<RunSlice>>,
-}
-
 impl<S: Source + ?Sized> Shown<'_, S> {
-    /// How long a task was queued as far as is known, ns; `None` if it did not wait in a queue.
-    pub(super) fn queued(&self, task: usize) -> Option<u64> {
-        let known = self.work.tasks().get(task).filter(|task| !task.is_scheduled() && !task.is_stage)?;
-        let until = match self.fates[task] {
-            Fate::Started { at, .. } => at,
-            Fate::Queued => self.input.end,
-            Fate::Left(_) | Fate::Unknown => return None,
-        };
-        Some(until.saturating_sub(known.submitted.at))
-    }
-
     /// Which tasks are shown, and how many are not.
     fn shown(&self, waits: &[(&Waiting, Target)]) -> (HashSet<usize>, u64) {
         let awaited: HashSet<usize> = waits

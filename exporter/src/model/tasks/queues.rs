@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use trace_format::Source;
 
-use super::plan::{Fate, Shown};
+use super::fate::Fate;
+use super::shown::Shown;
 use super::text::{pool, thread_name};
 use crate::text::clean;
 use crate::words::short_class;

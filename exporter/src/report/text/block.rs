@@ -1,7 +1,8 @@
 //! The answer as rows: what main does, who owns the lock, the message, and what to do.
 
+use super::super::MIN_ENDED_HANG;
 use super::super::findings::Report;
-use super::super::hang::{Hang, MIN_ENDED_HANG};
+use super::super::hang::Hang;
 use super::super::moments::{moment, time_of_day};
 use super::super::waits::WaitFact;
 use super::super::why::posted;

@@ -2,8 +2,8 @@
 
 use trace_format::layout::State;
 
+use super::super::MIN_ENDED_HANG;
 use super::super::findings::Report;
-use super::super::hang::MIN_ENDED_HANG;
 use crate::answer::{CauseId, Conclusion};
 use crate::text::clean;
 use crate::words::rounded;

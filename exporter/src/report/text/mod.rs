@@ -6,6 +6,7 @@ mod columns;
 mod details;
 mod headline;
 mod names;
+mod native_stacks;
 mod rows;
 mod sentence;
 mod wrap;

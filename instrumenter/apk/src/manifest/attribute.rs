@@ -3,7 +3,7 @@
 //! The ids are those of `android.R.attr` (AOSP `core/res/res/values/public-final.xml`) and never change. The system finds
 //! attributes by id, the package installer's short pass by name; both are written.
 
-use super::element::Value;
+use super::value::Value;
 
 /// The namespace of Android's attributes.
 pub const NAMESPACE: &str = "http://schemas.android.com/apk/res/android";

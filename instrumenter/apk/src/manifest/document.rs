@@ -1,8 +1,9 @@
 //! The operations that both forms of a manifest have.
 
 use super::attribute::Attribute;
-use super::element::{NewAttribute, NewElement, Value};
+use super::element::{NewAttribute, NewElement};
 use super::error::{Error, Malformed};
+use super::value::Value;
 
 /// Where elements are inserted. Indices are those of [`Document`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use super::attribute::{self, Attribute};
 use super::document::Document;
-use super::element::Value;
 use super::error::{Error, Malformed};
+use super::value::Value;
 
 /// `Build.VERSION_CODES.CUR_DEVELOPMENT`: the number of a preview, whose version is a name.
 const PREVIEW: u32 = 10_000;

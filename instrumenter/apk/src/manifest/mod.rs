@@ -20,13 +20,15 @@ mod facts;
 pub mod proto;
 #[cfg(test)]
 mod tests;
+mod value;
 
 pub use addition::{Addition, AdditionError};
 pub use document::{Document, Place};
 pub use edit::Merged;
-pub use element::{NewAttribute, NewElement, Value};
+pub use element::{NewAttribute, NewElement};
 pub use error::{Error, Malformed};
 pub use facts::{Component, ComponentKind, Facts};
+pub use value::Value;
 
 /// The largest manifest that is read, in bytes. Those of the largest apps have a few hundred thousand.
 pub const MAX_SIZE: usize = 16 << 20;

@@ -24,7 +24,33 @@ mod scheme;
 mod v1;
 mod verify;
 
+use std::fmt;
+
 pub use archive::{sign_archive, sign_entries};
 pub use error::{Error, KeyError};
 pub use key::Identity;
-pub use verify::{FoundSigner, Scheme, Verified, find_signers, verify};
+pub use verify::{FoundSigner, Verified, find_signers, verify};
+
+/// A signature scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scheme {
+    /// JAR signature.
+    V1,
+    /// APK Signature Scheme v2.
+    V2,
+    /// APK Signature Scheme v3.
+    V3,
+    /// APK Signature Scheme v3.1.
+    V31,
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V1 => "v1",
+            Self::V2 => "v2",
+            Self::V3 => "v3",
+            Self::V31 => "v3.1",
+        })
+    }
+}

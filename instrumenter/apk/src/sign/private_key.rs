@@ -14,8 +14,7 @@ use rsa::traits::PublicKeyParts;
 use sha2::Sha256;
 
 use super::der::{CONTEXT_0, CONTEXT_1, Reader, identifier, oid, sequence, unsigned, value};
-use super::public_key::{self, PublicKey, number};
-use super::scheme::{ECDSA_SHA256, RSA_SHA256};
+use super::public_key::{self, ECDSA_SHA256, PublicKey, RSA_SHA256, number};
 use super::{Error, KeyError};
 
 /// A private key. The debug output does not show it.

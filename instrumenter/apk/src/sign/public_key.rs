@@ -8,10 +8,14 @@ use rsa::pkcs1v15;
 use sha2::Sha256;
 
 use super::der::{Reader, identifier, oid, sequence, value};
-use super::scheme::{ECDSA_SHA256, RSA_SHA256};
 
 /// The largest RSA key, in bytes: 8,192 bits.
 pub(crate) const MAX_RSA: usize = 1024;
+
+/// RSA (PKCS#1 v1.5) with SHA-256 in schemes v2 and v3, with digests of chunks of 1 MiB.
+pub(crate) const RSA_SHA256: u32 = 0x0103;
+/// ECDSA with SHA-256 in schemes v2 and v3, with digests of chunks of 1 MiB.
+pub(crate) const ECDSA_SHA256: u32 = 0x0201;
 
 /// A public key of a kind that this crate signs with.
 #[derive(Debug)]

@@ -11,10 +11,6 @@
 use super::block::prefixed;
 use super::{Error, Identity};
 
-/// RSA (PKCS#1 v1.5) with SHA-256, with digests of chunks of 1 MiB.
-pub(crate) const RSA_SHA256: u32 = 0x0103;
-/// ECDSA with SHA-256, with digests of chunks of 1 MiB.
-pub(crate) const ECDSA_SHA256: u32 = 0x0201;
 /// The attribute of a v2 signature that names the newest scheme of the APK. Android refuses an APK from which an attacker
 /// has removed that scheme's signature.
 pub(crate) const STRIPPING_PROTECTION: u32 = 0xbeef_f00d;

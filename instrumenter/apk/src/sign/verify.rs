@@ -1,13 +1,11 @@
 //! Who signed an APK, and whether the signatures of schemes v2 and v3 are correct.
 
-use std::fmt;
-
 use super::archive::set_directory;
 use super::block::{self, Block, Fields};
 use super::certificate::Certificate;
 use super::public_key::PublicKey;
 use super::scheme::STRIPPING_PROTECTION;
-use super::{Error, digest, v1};
+use super::{Error, Scheme, digest, v1};
 use crate::layout;
 use crate::layout::sections::Sections;
 
@@ -15,30 +13,6 @@ use crate::layout::sections::Sections;
 const MAX_PKCS7: u64 = 1 << 20;
 /// More signers than Android accepts in an APK (10).
 const MAX_SIGNERS: usize = 10;
-
-/// A signature scheme.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scheme {
-    /// JAR signature.
-    V1,
-    /// APK Signature Scheme v2.
-    V2,
-    /// APK Signature Scheme v3.
-    V3,
-    /// APK Signature Scheme v3.1.
-    V31,
-}
-
-impl fmt::Display for Scheme {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::V1 => "v1",
-            Self::V2 => "v2",
-            Self::V3 => "v3",
-            Self::V31 => "v3.1",
-        })
-    }
-}
 
 /// A signer of an APK, as the signature names it. Whether the signature is correct is not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,6 +6,7 @@
 mod body;
 mod debug;
 mod facts;
+mod indices;
 mod insert;
 mod instruction;
 mod layout;

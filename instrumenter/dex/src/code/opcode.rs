@@ -133,6 +133,11 @@ pub fn opcode(number: u8) -> Option<&'static Opcode> {
     TABLE.get(usize::from(number)).and_then(Option::as_ref)
 }
 
+/// Returns true for the four returns.
+pub(crate) fn is_return(op: u8) -> bool {
+    (RETURN_VOID..=RETURN_OBJECT).contains(&op)
+}
+
 pub(crate) const NOP: u8 = 0x00;
 pub(crate) const MOVE: u8 = 0x01;
 pub(crate) const MOVE_FROM16: u8 = 0x02;

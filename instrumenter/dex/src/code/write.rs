@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use super::body::{Body, Payload};
 use super::debug::{self, Debug, Event, What};
+use super::indices::Indices;
 use super::instruction::{Instruction, Operand, encode};
 use super::layout::{Layout, is_if};
 use super::opcode::{CONST_STRING, CONST_STRING_JUMBO, GOTO, GOTO_16, GOTO_32, IF_EQ, Reference};
-use super::remapped::Indices;
 use super::scan::{DATA, PACKED, SPARSE};
 use super::{Code, Handler, Try};
 use crate::error::Fault;

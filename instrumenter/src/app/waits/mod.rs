@@ -157,14 +157,19 @@ impl<'a> DexWaits<'a> {
     fn known(&self, method: u32) -> Option<&Known> {
         self.known.get(method as usize)?.as_ref()
     }
+}
 
-    /// Returns what is recorded in the method at `index` of a class.
-    pub(crate) fn of_method(&self, in_class: &InClass<'_>, index: usize, body: &Body) -> trace::Waits {
-        trace::Waits {
-            sites: sites::find(self, in_class, index, body),
-            task: tasks::of_method(self, in_class, index),
-            errors: self.calls.errors,
-        }
+/// Returns what is recorded in the method at `index` of a class.
+pub(crate) fn of_method(
+    waits: &DexWaits<'_>,
+    in_class: &InClass<'_>,
+    index: usize,
+    body: &Body,
+) -> trace::Waits {
+    trace::Waits {
+        sites: sites::find(waits, in_class, index, body),
+        task: tasks::of_method(waits, in_class, index),
+        errors: waits.calls.errors,
     }
 }
 

@@ -39,12 +39,12 @@ fn socket(target: &Target) -> Result<Option<Socket>, PathError> {
 }
 
 /// Has the JVM listen on its socket.
-pub(super) fn listen(target: &Target, catches_quit: bool) -> Result<(), AttachError> {
+fn listen(target: &Target) -> Result<(), AttachError> {
     if socket(target)?.is_some() {
         return Ok(());
     }
     let pid = target.pid();
-    if !catches_quit {
+    if !target.catches_quit() {
         return Err(AttachError::NoSignal(pid));
     }
     let request = Request::create(target)?;
@@ -111,8 +111,9 @@ fn peer(stream: &UnixStream) -> Result<i32, Errno> {
     Errno::result(done).map(|_| peer.pid)
 }
 
-/// The answer to a command with three arguments, of at most `most` bytes.
-fn answer(target: &Target, command: &str, arguments: [&[u8]; 3], most: u64) -> Result<Vec<u8>, AttachError> {
+/// Sends a command with three arguments, and returns the answer, of at most `most` bytes.
+fn ask(target: &Target, command: &str, arguments: [&[u8]; 3], most: u64) -> Result<Vec<u8>, AttachError> {
+    listen(target)?;
     let pid = target.pid();
     let failed = |error| AttachError::Connection(pid, error);
     let socket = socket(target)?.ok_or_else(|| failed(Errno::ENOENT.into()))?;
@@ -135,31 +136,44 @@ fn answer(target: &Target, command: &str, arguments: [&[u8]; 3], most: u64) -> R
     if answer.is_empty() { Err(AttachError::NoAnswer(pid)) } else { Ok(answer) }
 }
 
-/// Asks for a thread dump. Without `-l`, for which HotSpot searches the whole heap for locks while the program stands; it finds deadlocks
-/// of them all the same (`thread_dump` in src/hotspot/share/services/attachListener.cpp).
-pub(super) fn thread_dump(target: &Target) -> Result<Vec<u8>, AttachError> {
-    let answer = answer(target, "threaddump", [b""; 3], MAX_DUMP)?;
-    match answer.strip_prefix(b"0\n") {
-        Some(text) => Ok(text.to_vec()),
-        None => Err(AttachError::NoDump(target.pid(), String::from_utf8_lossy(&answer).trim().to_owned())),
+impl Target {
+    /// Returns the JVM's version, such as 17; `None` if the JVM does not say it in a form that is known.
+    ///
+    /// # Errors
+    /// If the JVM does not listen or answer.
+    pub fn version(&self) -> Result<Option<u32>, AttachError> {
+        // A path to its `release` file would lead through directories of the target.
+        let answer = ask(self, "jcmd", [b"VM.version", b"", b""], MAX_ANSWER)?;
+        Ok(parse_version(&String::from_utf8_lossy(&answer)))
     }
-}
 
-/// Asks for the JVM's version. A path to its `release` file would lead through directories of the target.
-pub(super) fn version(target: &Target) -> Result<Option<u32>, AttachError> {
-    let answer = answer(target, "jcmd", [b"VM.version", b"", b""], MAX_ANSWER)?;
-    Ok(parse_version(&String::from_utf8_lossy(&answer)))
-}
+    /// Loads the library, unless it is loaded, and calls its `Agent_OnAttach` with these options. The path is one that the
+    /// target sees.
+    ///
+    /// # Errors
+    /// If the JVM does not listen, cannot load it, or the agent returns a number other than 0.
+    pub fn load(&self, library: &Path, options: &str) -> Result<(), AttachError> {
+        let arguments = [library.as_os_str().as_bytes(), b"true", options.as_bytes()];
+        let answer = ask(self, "load", arguments, MAX_ANSWER)?;
+        match parse(&String::from_utf8_lossy(&answer)) {
+            Answer::Done => Ok(()),
+            Answer::Agent(number) => Err(AttachError::Agent(self.pid(), number)),
+            Answer::Refused(text) => Err(AttachError::Refused(self.pid(), text)),
+        }
+    }
 
-/// Loads an agent.
-pub(super) fn load(target: &Target, library: &Path, options: &str) -> Result<(), AttachError> {
-    let pid = target.pid();
-    let arguments = [library.as_os_str().as_bytes(), b"true", options.as_bytes()];
-    let answer = answer(target, "load", arguments, MAX_ANSWER)?;
-    match parse(&String::from_utf8_lossy(&answer)) {
-        Answer::Done => Ok(()),
-        Answer::Agent(number) => Err(AttachError::Agent(pid, number)),
-        Answer::Refused(text) => Err(AttachError::Refused(pid, text)),
+    /// Returns a dump of all threads, as jstack prints it, with the deadlocks.
+    ///
+    /// # Errors
+    /// If the JVM does not listen or answer.
+    pub fn thread_dump(&self) -> Result<Vec<u8>, AttachError> {
+        // Without `-l`, for which HotSpot searches the whole heap for locks while the program stands; it finds deadlocks of them
+        // all the same (`thread_dump` in src/hotspot/share/services/attachListener.cpp).
+        let answer = ask(self, "threaddump", [b""; 3], MAX_DUMP)?;
+        match answer.strip_prefix(b"0\n") {
+            Some(text) => Ok(text.to_vec()),
+            None => Err(AttachError::NoDump(self.pid(), String::from_utf8_lossy(&answer).trim().to_owned())),
+        }
     }
 }
 

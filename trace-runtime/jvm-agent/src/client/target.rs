@@ -8,7 +8,6 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::dir::{Dir, PathError};
-use super::protocol;
 
 /// A JVM that agents can be loaded into.
 #[derive(Debug)]
@@ -209,6 +208,11 @@ impl Target {
         self.started
     }
 
+    /// Returns true if it catches SIGQUIT, which would end it otherwise.
+    pub(super) fn catches_quit(&self) -> bool {
+        self.catches_quit
+    }
+
     /// Whether its command line has this word.
     #[must_use]
     pub fn was_started_with(&self, option: &str) -> bool {
@@ -246,34 +250,6 @@ impl Target {
         let maps = String::from_utf8_lossy(&maps).into_owned();
         let root = fs::read_link(format!("/proc/{}/root", self.pid)).ok()?;
         Some(loaded(Path::new(library_path(&maps, name)?), &root))
-    }
-
-    /// The JVM's version, such as 17. `None` if it does not say it in a form that is known.
-    ///
-    /// # Errors
-    /// If the JVM does not listen or answer.
-    pub fn version(&self) -> Result<Option<u32>, AttachError> {
-        protocol::listen(self, self.catches_quit)?;
-        protocol::version(self)
-    }
-
-    /// Loads the library, unless it is loaded, and calls its `Agent_OnAttach` with these options. The path is one that the
-    /// target sees.
-    ///
-    /// # Errors
-    /// If the JVM does not listen, cannot load it, or the agent returns a number other than 0.
-    pub fn load(&self, library: &Path, options: &str) -> Result<(), AttachError> {
-        protocol::listen(self, self.catches_quit)?;
-        protocol::load(self, library, options)
-    }
-
-    /// What all threads do, as jstack prints it, with the deadlocks.
-    ///
-    /// # Errors
-    /// If the JVM does not listen or answer.
-    pub fn thread_dump(&self) -> Result<Vec<u8>, AttachError> {
-        protocol::listen(self, self.catches_quit)?;
-        protocol::thread_dump(self)
     }
 }
 

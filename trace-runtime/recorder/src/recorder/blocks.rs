@@ -1,19 +1,14 @@
-//! The blocks of the rings, as sources for writers.
+//! The blocks of a ring with one writer.
 
-use std::ptr::NonNull;
 use std::sync::atomic::{Ordering, fence};
 
 use trace_format::layout::RegionKind;
 
 use crate::memory::block::RawBlock;
 use crate::memory::mapping::Mapping;
-use crate::memory::pool::Kept;
 use crate::memory::ring::Ring;
-use crate::memory::stale::Stale;
-use crate::memory::storage::{BlockStorage, Migrated, Remaining};
-use crate::memory::writer::BlockSource;
-use crate::recorder::Recorder;
-use crate::time::{clock, fold};
+use crate::memory::storage::{BlockStorage, Remaining};
+use crate::time::fold;
 
 /// The blocks of a ring with one writer, in turn.
 #[derive(Debug)]
@@ -21,7 +16,7 @@ pub(crate) struct RingBlocks {
     pub(crate) storage: BlockStorage,
     /// How many blocks the writer was ever given. Stored by the writer alone; threads that place marks load
     /// it.
-    opened: crate::sync::AtomicU64,
+    pub(super) opened: crate::sync::AtomicU64,
 }
 
 impl RingBlocks {
@@ -30,7 +25,7 @@ impl RingBlocks {
     }
 
     /// The number of the block with this sequence number.
-    fn number(&self, sequence: u64) -> Option<usize> {
+    pub(super) fn number(&self, sequence: u64) -> Option<usize> {
         Some(sequence.checked_rem(self.storage.count() as u64)? as usize)
     }
 
@@ -64,32 +59,6 @@ impl RingBlocks {
     }
 }
 
-impl BlockSource for &RingBlocks {
-    fn next_block(&mut self) -> Option<NonNull<u8>> {
-        let opened = self.opened.load(Ordering::Relaxed);
-        let number = self.number(opened)?;
-        // Before the block's life starts, and after all that was published in earlier ones: `Ring` requires
-        // it.
-        self.opened.store(opened + 1, Ordering::Release);
-        fence(Ordering::SeqCst);
-        Some(self.storage.begin(number))
-    }
-
-    fn migrate(&mut self, block: NonNull<u8>) -> Migrated {
-        self.storage.migrate(block)
-    }
-
-    fn is_left_in_memory(&self, block: NonNull<u8>) -> bool {
-        self.storage.is_left_in_memory(block)
-    }
-
-    fn count_losses(&mut self, clamped: u32, dropped: u32) {
-        if let Some(recorder) = Recorder::active() {
-            recorder.count_losses(clamped, dropped);
-        }
-    }
-}
-
 impl Ring for RingBlocks {
     type Block = RawBlock;
 
@@ -110,49 +79,5 @@ impl Ring for RingBlocks {
         // SAFETY: a block of the mapping, which is never unmapped; its words are accessed only through
         // atomics.
         unsafe { RawBlock::new(start) }
-    }
-}
-
-/// Blocks out of the shared pool, for the thread at `place`.
-#[derive(Debug)]
-pub(crate) struct PoolBlocks {
-    pub(crate) recorder: &'static Recorder,
-    pub(crate) place: u32,
-    /// Words that former owners may still store into the block that was taken last.
-    pub(crate) stale: Stale,
-}
-
-impl BlockSource for PoolBlocks {
-    fn next_block(&mut self) -> Option<NonNull<u8>> {
-        let storage = &self.recorder.pool_blocks;
-        let words = |number| storage.words(number as usize);
-        let (block, stale) = self.recorder.pool.take(self.place, clock::boottime(), words, |handed| {
-            if handed.recycled {
-                storage.empty(handed.number as usize);
-            }
-            (storage.begin(handed.number as usize), handed.stale)
-        })?;
-        self.stale = stale;
-        Some(block)
-    }
-
-    fn stale(&self) -> &Stale {
-        &self.stale
-    }
-
-    fn keep(&mut self) -> Kept {
-        self.recorder.pool.keep(self.place)
-    }
-
-    fn count_losses(&mut self, clamped: u32, dropped: u32) {
-        self.recorder.count_losses(clamped, dropped);
-    }
-
-    fn migrate(&mut self, block: NonNull<u8>) -> Migrated {
-        self.recorder.pool.locked(|| self.recorder.pool_blocks.migrate(block))
-    }
-
-    fn is_left_in_memory(&self, block: NonNull<u8>) -> bool {
-        self.recorder.pool_blocks.is_left_in_memory(block)
     }
 }

@@ -6,8 +6,7 @@ use std::thread::Thread;
 
 use crate::gate::{self, Gate};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, static_of_atomics};
-use crate::time::fold;
-use crate::time::time_word::{CLOSED, Pace, READ_CLOCK, TimeWord};
+use crate::time::time_word::{CLOSED, FOLD_NOTHING, Pace, READ_CLOCK, TimeWord};
 use crate::time::{self, clock};
 
 static_of_atomics! {
@@ -15,8 +14,8 @@ static_of_atomics! {
     TIME: TimeWord = TimeWord {
         word: AtomicU64::new(0),
         high: AtomicU64::new(0),
-        fold_main: AtomicU64::new(fold::NOTHING),
-        fold_others: AtomicU64::new(fold::NOTHING),
+        fold_main: AtomicU64::new(FOLD_NOTHING),
+        fold_others: AtomicU64::new(FOLD_NOTHING),
         pace: AtomicU32::new(0),
         sleeping: AtomicBool::new(false),
     }

@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use crate::sync;
 use crate::time::coarse::TIME;
-use crate::time::time_word::READ_CLOCK;
+use crate::time::time_word::{FOLD_NOTHING, READ_CLOCK};
 
 /// No limit: every call is recorded.
-pub const NOTHING: u64 = u64::MAX;
+pub const NOTHING: u64 = FOLD_NOTHING;
 
 /// In place of a time: nothing is younger, so every word is final.
 pub(crate) const ALL_FINAL: u64 = u64::MAX;

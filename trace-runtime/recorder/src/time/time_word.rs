@@ -28,6 +28,9 @@ pub(crate) const CLOSED: u64 = 0;
 /// path.
 pub(crate) const READ_CLOCK: u64 = 1 << 62;
 
+/// In `fold_main` and `fold_others`: no call is left out.
+pub(crate) const FOLD_NOTHING: u64 = u64::MAX;
+
 /// How events get their time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
@@ -55,7 +58,7 @@ pub(crate) struct TimeWord {
     pub(crate) word: AtomicU64,
     /// The greatest time that the word ever held.
     pub(crate) high: AtomicU64,
-    /// Calls of main that take at most this, ns, are left out; all ones: no call is. Java reads it.
+    /// Calls of main that take at most this, ns, are left out; with [`FOLD_NOTHING`] no call is. Java reads it.
     pub(crate) fold_main: AtomicU64,
     /// As `fold_main`, for all other threads.
     pub(crate) fold_others: AtomicU64,

@@ -11,13 +11,14 @@ use crate::gate::{Gate, LOST_END};
 use crate::memory::stale::Stale;
 use crate::memory::writer::Writer;
 use crate::recorder::Recorder;
-use crate::recorder::blocks::{PoolBlocks, RingBlocks};
+use crate::recorder::blocks::RingBlocks;
+use crate::recorder::sources::PoolBlocks;
 use crate::time::coarse::{self, TIME};
 use crate::time::time_word::{CLOSED, Pace, READ_CLOCK};
 use crate::time::{self, clock, fold};
 use crate::writing::losses;
 use crate::writing::overhead;
-use crate::writing::seats;
+use crate::writing::seats::Seats;
 use crate::writing::short_calls::ShortCalls;
 use crate::writing::switches;
 
@@ -47,6 +48,9 @@ enum Blocks {
 
 /// No entry: there are more living threads than the thread table has entries.
 const NO_PLACE: u32 = u32::MAX;
+
+/// The seats of all threads.
+static SEATS: Seats<ThreadWriter> = Seats::new();
 
 impl ThreadWriter {
     /// Writes an event with the exact current time, and returns that time; `None` while recording is paused.
@@ -304,7 +308,7 @@ impl Drop for End {
             // SAFETY: the state was Open, so the writer is not in use, and from here on it is Closed.
             if let Some(thread) = unsafe { slot.writer.get().as_mut() } {
                 thread.end();
-                seats::give_back(thread.tid, NonNull::from(thread));
+                SEATS.give_back(thread.tid, NonNull::from(thread));
             }
         });
     }
@@ -359,7 +363,7 @@ impl ThreadWriter {
         } else {
             Blocks::Pool(PoolBlocks { recorder, place: NO_PLACE, stale: Stale::NONE })
         };
-        let mut seat = seats::take(|gate| {
+        let mut seat = SEATS.take(|gate| {
             let gate: &Gate = if main { &coarse::MAIN_GATE } else { gate };
             Self {
                 writer: Writer::new(uid, tid, gate),

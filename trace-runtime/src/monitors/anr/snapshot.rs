@@ -17,11 +17,11 @@ use trace_rules::looper::Due;
 use trace_rules::report::{AnrLog, Issue, LagKind, Memory, Priority, StackStyle, anr_log};
 
 use crate::files::worker;
-use crate::main_thread::usage;
+use crate::main_thread::{message_source, poll, usage};
 use crate::memory::mark::Mark;
 use crate::monitors::anr::anr_listener;
 use crate::monitors::config::options::{Setting, is_enabled, number};
-use crate::monitors::looper::{messages, outermost, touch, unknown};
+use crate::monitors::looper::{messages, touch, unknown};
 use crate::monitors::stacks::sampler::{self, Answer, Wanted};
 use crate::monitors::stacks::{calls, java_stack, samples};
 use crate::monitors::{app_state, envelope, frames, reports};
@@ -109,7 +109,7 @@ pub(crate) fn lag(since_ns: u64, _due: &Due) {
 
 /// Reports the LAG, with main's stack if it came in time.
 fn lag_answered(lag: &Lag, answer: &Answer) {
-    if answer.debugger || is_dying(&answer.stack) || outermost::is_idle(&answer.stack) {
+    if answer.debugger || is_dying(&answer.stack) || poll::is_innermost(&answer.stack) {
         return;
     }
     let stack = java_stack::styled(&stack_of(lag.since_ns, answer), StackStyle::Whole);
@@ -136,7 +136,7 @@ fn ask(facts: Facts) {
 /// Takes a snapshot after a SIGQUIT at `at_ns` that was judged or suspected to be an ANR. Main was in the
 /// message that began at `since_ns`, 0 for none. On the thread that learned of the signal.
 pub(crate) fn sigquit(at_ns: u64, since_ns: u64, certain: bool) {
-    if !messages::is_started() {
+    if !message_source::is_reported() {
         return;
     }
     let facts = Facts::now(Detector::Sigquit { certain }, at_ns, since_ns);
@@ -228,12 +228,16 @@ fn decided(snapshot: &str) -> String {
 
 /// Adds what only Java knows, if it came in time: first to the recording, then to the report.
 fn anr_answered(mut facts: Facts, answer: Answer) {
-    if matches!(facts.detector, Detector::Looper(_)) && outermost::is_idle(&answer.stack) {
+    if matches!(facts.detector, Detector::Looper(_)) && poll::is_innermost(&answer.stack) {
         return;
     }
     FOUND.store(true, Ordering::Relaxed);
     let stack = stack_of(facts.since_ns, &answer);
-    if facts.since_ns == 0 && messages::takes_units() && !stack.is_empty() && !outermost::is_idle(&stack) {
+    if facts.since_ns == 0
+        && message_source::takes_units()
+        && !stack.is_empty()
+        && !poll::is_innermost(&stack)
+    {
         // In no message, and not in the poll either.
         facts.message = unknown::NAME.into();
     }

@@ -3,7 +3,7 @@
 
 use trace_rules::looper::{Due, Limits, Poll, PollResult, ProcessState, Suppressed};
 
-use crate::main_thread::usage;
+use crate::main_thread::{message_source, poll, usage};
 use crate::monitors::anr::snapshot;
 use crate::monitors::anr::system_trace::SystemTrace;
 use crate::monitors::config::options::{Setting, is_enabled, number};
@@ -25,7 +25,7 @@ impl Timers {
     /// Reports the LAG and the ANR that this poll of main's message found. Returns whether main continues after a
     /// message that was sampled.
     pub(crate) fn report(&mut self, recorder: &Recorder, poll: &Poll, seen: &PollResult) -> bool {
-        if !messages::is_started() {
+        if !message_source::is_reported() {
             return false;
         }
         let since_ns = if poll.unconfirmed { 0 } else { poll.begun_ns };
@@ -49,7 +49,7 @@ impl Timers {
 
     /// Samples main's stack while its message is suspect, and requests a system trace once it is old. Returns whether the message is watched.
     pub(crate) fn sample(&mut self, since_ns: u64, now_ns: u64) -> bool {
-        if !messages::is_started() || !is_enabled(Setting::Anr) {
+        if !message_source::is_reported() || !is_enabled(Setting::Anr) {
             return false;
         }
         self.sampled = since_ns;
@@ -57,7 +57,7 @@ impl Timers {
         if self.rate.is_sample_due(since_ns, now_ns) {
             let still = move || messages::open().is_some_and(|open| open.since_ns == since_ns);
             let then = move |answer: sampler::Answer| {
-                if outermost::is_idle(&answer.stack) {
+                if poll::is_innermost(&answer.stack) {
                     unknown::idle(since_ns);
                 }
                 samples::taken(since_ns, answer, still());
@@ -72,7 +72,7 @@ impl Timers {
 /// the begin is from the last time that main's record was read.
 pub(crate) fn is_over(since_ns: u64) -> bool {
     since_ns != 0
-        && messages::is_started()
+        && message_source::is_reported()
         && outermost::is_watched(since_ns)
         && outermost::open().is_none_or(|open| open.since_ns != since_ns)
 }
@@ -84,7 +84,7 @@ pub(crate) fn process_state() -> ProcessState {
 
 /// The current limits; `None` if messages are not reported.
 pub(crate) fn limits() -> Option<Limits> {
-    messages::is_started().then(|| limits_of(is_enabled(Setting::Anr), number))
+    message_source::is_reported().then(|| limits_of(is_enabled(Setting::Anr), number))
 }
 
 /// The limits by these options. A stall is recorded even where ANRs are not reported.

@@ -2,7 +2,7 @@
 //! atomics.
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use trace_format::android::IDLE_HANDLER;
@@ -23,8 +23,6 @@ use crate::monitors::stacks::{java_stack, samples};
 use crate::recorder::{self, Recorder};
 use crate::writing::thread::{ThreadWriter, gettid};
 
-/// Whether messages are reported: the Looper's shim runs, or another source of messages asked for reports.
-static ON: AtomicBool = AtomicBool::new(false);
 static MAIN: MainCell = MainCell(UnsafeCell::new(None));
 static SHARED: OnceLock<(Arc<History>, Arc<SlowMessage>)> = OnceLock::new();
 static OPEN: OpenWords = OpenWords::new();
@@ -37,19 +35,15 @@ const NOT_QUEUED: [&str; 2] = ["android.view.InputEventReceiver", IDLE_HANDLER];
 
 /// Starts reporting messages: slow ones, LAGs, ANRs.
 pub(crate) fn start() {
-    ON.store(true, Ordering::Release);
+    message_source::set_reported(true);
     outermost::between_messages();
     options_changed();
 }
 
 /// Stops reporting; messages are only recorded from now on.
 pub(crate) fn stop() {
-    ON.store(false, Ordering::Release);
+    message_source::set_reported(false);
     outermost::end();
-}
-
-pub(crate) fn is_started() -> bool {
-    ON.load(Ordering::Acquire)
 }
 
 /// Applies changed options that are stored elsewhere. Any thread.
@@ -57,7 +51,7 @@ pub(crate) fn options_changed() {
     if let Some((_, slow)) = SHARED.get() {
         slow.set_threshold_ms(number(Setting::SlowMs) as u32);
     }
-    if is_started() {
+    if message_source::is_reported() {
         message_watch::limits_changed();
     }
 }
@@ -90,12 +84,6 @@ pub(crate) fn history(count: usize, now_ns: u64) -> String {
 /// How many messages the Looper has reported.
 pub(crate) fn reported() -> u64 {
     SHARED.get().map_or(0, |(history, _)| history.begun().saturating_sub(UNITS.load(Ordering::Relaxed)))
-}
-
-/// Whether units of work that are not messages are accepted: not while main's outermost calls stand for
-/// messages, which another thread reads.
-pub(crate) fn takes_units() -> bool {
-    is_started() && !message_source::is_by_calls()
 }
 
 /// The innermost open message as `target callback: what`; empty if no message is open.
@@ -161,7 +149,7 @@ pub(crate) fn open() -> Option<Open> {
 /// no call open, and waits in its poll according to the kernel. Not on main.
 pub(crate) fn main_at(recorder: &Recorder, at_ns: u64) -> MainAt {
     let since = || recorder.message_since.load(Ordering::Relaxed);
-    if since() == 0 && is_started() {
+    if since() == 0 && message_source::is_reported() {
         // A call may have begun since the last poll.
         outermost::poll();
         if since() == 0 && poll::is_polling(recorder.main_tid) == Some(false) {
@@ -266,7 +254,7 @@ impl Main {
             if let Some(cost_ms) = slow {
                 self.slow(&ended, cost_ms);
             }
-            if nested == 0 && is_started() {
+            if nested == 0 && message_source::is_reported() {
                 matrix_04::message_ended(self.marks[0].as_ref(), ended.begun_ns, ended.ended_ns);
             }
         }
@@ -287,7 +275,7 @@ impl Main {
 
     #[cold]
     fn slow(&self, ended: &Ended, cost_ms: u64) {
-        if !is_started() {
+        if !message_source::is_reported() {
             return;
         }
         // What stalled main may also have changed its priority or timer slack.

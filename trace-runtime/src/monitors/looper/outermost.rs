@@ -15,7 +15,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use trace_format::Event;
-use trace_format::android::is_idle_poll;
 use trace_format::time::MS;
 use trace_rules::looper::{HISTORY, Outer, Outermost};
 
@@ -26,7 +25,7 @@ use crate::memory::slice::Slice;
 use crate::monitors::app_state;
 use crate::monitors::config::options::{Setting, is_enabled, number};
 use crate::monitors::looper::open_message::Open;
-use crate::monitors::looper::{messages, slow_messages, unknown};
+use crate::monitors::looper::{slow_messages, unknown};
 use crate::monitors::stacks::calls;
 use crate::recorder::Recorder;
 use crate::time::clock::boottime;
@@ -105,7 +104,7 @@ pub(crate) fn start() {
 pub(crate) fn stop() {
     let mut state = state();
     if message_source::is_by_calls() {
-        *state = messages::is_started().then(State::new);
+        *state = message_source::is_reported().then(State::new);
         message_source::set_by_calls(false);
         message_watch::disable_message_tracking();
     }
@@ -291,12 +290,6 @@ pub(crate) fn text(outer: &Outer) -> String {
 /// How long it took, ms.
 pub(crate) fn took_ms(outer: &Outer) -> u64 {
     outer.took_ns / MS
-}
-
-/// Whether main waits for its next message although a call or a message is open, which then runs a nested
-/// loop.
-pub(crate) fn is_idle(stack: &str) -> bool {
-    stack.split_once('(').is_some_and(|(method, _)| is_idle_poll(method))
 }
 
 #[cfg(test)]

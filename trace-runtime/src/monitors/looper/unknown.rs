@@ -16,9 +16,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::main_thread::{message_watch, poll, usage};
+use crate::main_thread::{message_source, message_watch, poll, usage};
 use crate::monitors::looper::open_message::Open;
-use crate::monitors::looper::{messages, outermost};
 use crate::monitors::stacks::sampler::{self, Answer, Wanted};
 use crate::recorder::Recorder;
 
@@ -42,7 +41,7 @@ static CHECKED_AT: AtomicU64 = AtomicU64::new(0);
 
 /// Checks a main that is in no message, at `now_ns`. On the timer's thread.
 pub(crate) fn check(recorder: &Recorder, now_ns: u64) {
-    let free = SINCE.load(Ordering::Relaxed) == 0 && messages::takes_units();
+    let free = SINCE.load(Ordering::Relaxed) == 0 && message_source::takes_units();
     if !free
         || !message_watch::is_between_messages(recorder, None)
         || poll::is_polling(recorder.main_tid) != Some(false)
@@ -95,7 +94,7 @@ fn decide(since_ns: u64, switches: Option<u64>, answer: &Answer) {
     if SINCE.load(Ordering::Relaxed) != since_ns {
         return;
     }
-    if answer.stack.is_empty() || outermost::is_idle(&answer.stack) {
+    if answer.stack.is_empty() || poll::is_innermost(&answer.stack) {
         IDLE_AT.store(switches.unwrap_or(u64::MAX), Ordering::Relaxed);
         ends(since_ns);
         return;

@@ -2,8 +2,9 @@
 
 use super::super::attribute::{Attribute, NAMESPACE};
 use super::super::document::Place;
-use super::super::element::{NewAttribute, NewElement, Value};
+use super::super::element::{NewAttribute, NewElement};
 use super::super::error::Error;
+use super::super::value::Value;
 use super::chunk::{
     ATTRIBUTE, AttributeAt, Chunk, ELEMENT_FIELDS, Kind, NODE_HEADER, TYPE_BOOLEAN, TYPE_DECIMAL, TYPE_HEX,
     TYPE_REFERENCE, TYPE_STRING, put_u16, put_u32, u16_at, u32_at,

@@ -6,8 +6,9 @@ use crate::protobuf::{put_bytes, put_number, put_varint};
 
 use super::super::attribute::NAMESPACE;
 use super::super::document::Place;
-use super::super::element::{NewAttribute, NewElement, Value};
+use super::super::element::{NewAttribute, NewElement};
 use super::super::error::Error;
+use super::super::value::Value;
 use super::wire::fields;
 use super::{Document, ELEMENT_ATTRIBUTE, ELEMENT_CHILD, ELEMENT_NAME, Element, NODE_ELEMENT};
 

@@ -21,8 +21,9 @@ use std::ops::Range;
 
 use super::attribute::{Attribute, NAMESPACE};
 use super::document;
-use super::element::{NewAttribute, NewElement, Value};
+use super::element::{NewAttribute, NewElement};
 use super::error::{Error, Malformed};
+use super::value::Value;
 use super::{MAX_DEPTH, MAX_SIZE};
 use wire::{Field, Payload, fields};
 

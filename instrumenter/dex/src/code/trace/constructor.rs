@@ -4,10 +4,9 @@
 //! uninitialized, and the call is the only one that takes it. So the registers that hold it are followed. One visit of each
 //! instruction is enough, because verified code has the same answer on every path to it.
 
-use super::exits::is_return;
 use crate::code::body::Body;
 use crate::code::opcode::{
-    INVOKE_DIRECT, INVOKE_DIRECT_RANGE, MOVE_OBJECT, MOVE_OBJECT_16, MOVE_OBJECT_FROM16,
+    INVOKE_DIRECT, INVOKE_DIRECT_RANGE, MOVE_OBJECT, MOVE_OBJECT_16, MOVE_OBJECT_FROM16, is_return,
 };
 
 /// Bound on the registers of all pending states.

@@ -7,7 +7,7 @@ use super::{Ends, Untraceable, locks};
 use crate::code::body::{Body, Catch, Range};
 use crate::code::debug::{Event, What};
 use crate::code::instruction::{Instruction, Label, Operand};
-use crate::code::opcode::{GOTO, MOVE_EXCEPTION, RETURN_OBJECT, RETURN_VOID, RETURN_WIDE, THROW};
+use crate::code::opcode::{GOTO, MOVE_EXCEPTION, RETURN_OBJECT, RETURN_VOID, RETURN_WIDE, THROW, is_return};
 
 /// Lets a handler, which is to be appended, catch what nothing else does, and returns its label. `None` if nothing can throw.
 pub(super) fn cover(body: &mut Body, prelude: Option<&Prelude>) -> Result<Option<Label>, Untraceable> {
@@ -115,11 +115,6 @@ impl Cover<'_> {
         self.with_ours.insert(handler, new);
         new
     }
-}
-
-/// Whether this is one of the four returns.
-pub(super) fn is_return(op: u8) -> bool {
-    (RETURN_VOID..=RETURN_OBJECT).contains(&op)
 }
 
 /// A return with the exit call, and the returns that go there.

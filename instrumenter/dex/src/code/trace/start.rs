@@ -1,10 +1,11 @@
 //! The enter calls of a traced method, and the registers that its calls need.
 
 use super::constructor::Prelude;
-use super::exits::{beside, is_return};
+use super::exits::beside;
 use super::{Ends, Exits, Shape, Untraceable, emit, grow};
 use crate::code::body::Body;
 use crate::code::insert::{Cover, Insertion};
+use crate::code::opcode::is_return;
 
 /// Where something is recorded, and the first register for that.
 struct Call {

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::super::super::attribute::{self, Attribute, NAMESPACE};
-use super::super::super::element::{NewAttribute, NewElement, Value};
+use super::super::super::element::{NewAttribute, NewElement};
+use super::super::super::value::Value;
 use super::super::{NONE, chunk};
 use super::put;
 
