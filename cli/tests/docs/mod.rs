@@ -1,16 +1,18 @@
 //! Compares README and docs with the repository and the program: their commands run and print what the page shows, the files and
-//! options that they name exist, and their words are spelled right. The words of all tracked text are checked as well.
+//! options that they name exist, and their words are spelled right. Sources are checked by the rules of writing.
 
 #![cfg(target_os = "linux")]
 
 mod architecture;
 mod commands;
 mod exceptions;
+mod files;
+mod language;
+mod leftovers;
 mod links;
 mod markdown;
 mod masks;
 mod names;
-mod phrases;
 mod readme;
 mod spelling;
 

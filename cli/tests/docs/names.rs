@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::docs::files::walk;
 use crate::docs::markdown::pages;
 use crate::docs::repository;
 use test_support::program::run;
@@ -145,21 +146,6 @@ fn java_sources_are_ascii() {
         }
     }
     assert!(checked > 100, "{checked} sources");
-}
-
-/// The files in a directory and below it.
-fn walk(directory: &str) -> Vec<String> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(repository().join(directory)).unwrap() {
-        let entry = entry.unwrap();
-        let path = format!("{directory}/{}", entry.file_name().to_str().unwrap());
-        if entry.file_type().unwrap().is_dir() {
-            files.extend(walk(&path));
-        } else {
-            files.push(path);
-        }
-    }
-    files
 }
 
 #[test]
