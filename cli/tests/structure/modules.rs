@@ -94,7 +94,7 @@ impl Modules {
         files(source, &mut all, "");
         // Programs beside a library are crates of their own.
         let has_library = all.iter().any(|file| file == "lib.rs");
-        all.retain(|file| !file.starts_with("bin/") && !(has_library && file == "main.rs"));
+        all.retain(|file| !(file.starts_with("bin/") || has_library && file == "main.rs"));
         let mut texts = BTreeMap::new();
         let mut only_tests = BTreeSet::new();
         for file in all {
@@ -171,7 +171,7 @@ impl Modules {
             let paths = named(text, place, &module.children).into_iter().map(|named| named.path);
             let imports = words(text).filter_map(|word| module.imports.get(word)).cloned();
             let own = items.iter().filter(|item| item.is_used_in(text));
-            let own = own.map(|item| [&place[..], &[item.name.clone()]].concat());
+            let own = own.map(|item| [&place[..], std::slice::from_ref(&item.name)].concat());
             for path in paths.chain(imports).chain(own) {
                 let (target, item) = self.defined(&path);
                 let Some(below) = target.strip_prefix(&place[..]) else { continue };

@@ -177,14 +177,14 @@ pub(crate) fn named(code: &str, place: &[String], children: &BTreeSet<String>) -
         let length = rest.bytes().take_while(|byte| is_word(*byte)).count();
         let is_use = rest.starts_with("use ");
         let path = if is_use { &rest["use ".len()..] } else { rest };
-        if is_use || !code[..at].ends_with("::") {
-            if let Some((base, path)) = start(path, place, children) {
-                let mut paths = Vec::new();
-                tree(path, &base, &mut paths);
-                let line = code[..at].matches('\n').count() + 1;
-                let named = |(path, alias)| Named { line, path, alias: is_use.then_some(alias) };
-                all.extend(paths.into_iter().map(named));
-            }
+        if (is_use || !code[..at].ends_with("::"))
+            && let Some((base, path)) = start(path, place, children)
+        {
+            let mut paths = Vec::new();
+            tree(path, &base, &mut paths);
+            let line = code[..at].matches('\n').count() + 1;
+            let named = |(path, alias)| Named { line, path, alias: is_use.then_some(alias) };
+            all.extend(paths.into_iter().map(named));
         }
         // A `use` of another crate may have segments that are named like a child.
         at += if is_use { rest.find(';').unwrap_or(length) } else { length.max(1) };

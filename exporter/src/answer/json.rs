@@ -17,7 +17,7 @@ pub(crate) struct AnswerJson<'a> {
     /// The verdict on main. A minor version may add words.
     #[cfg_attr(test, schemars(extend("enum" = ["anr", "hang", "recovered", "other-process", "no-hang"])))]
     verdict: &'static str,
-    /// The process.
+    /// The package or program name of the process.
     process: Option<&'a str>,
     /// The process id.
     pid: Option<u32>,
@@ -33,7 +33,7 @@ pub(crate) struct AnswerJson<'a> {
     at_least: Option<bool>,
     /// Main's unit.
     message: Option<&'a str>,
-    /// The cause.
+    /// The reason of the hang, with its confidence.
     cause: AnsweredCause,
     /// The first item of the evidence.
     finding: &'a str,
@@ -78,7 +78,7 @@ struct AnsweredCause {
     /// The group of causes. A minor version may add words.
     #[cfg_attr(test, schemars(extend("enum" = super::CauseKind::ALL.map(super::CauseKind::word))))]
     kind: &'static str,
-    /// The confidence.
+    /// The certainty of the cause, as a word.
     #[cfg_attr(test, schemars(extend("enum" = ["low", "medium", "high"])))]
     confidence: &'static str,
     /// The condition of the row of the table in docs/causes.md.

@@ -23,7 +23,7 @@ const CALLING_FRAMES: usize = 6;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct NativeRoot {
     pub(crate) site: Site,
-    /// Its library.
+    /// The file name of the library that the function is in.
     pub(crate) library: String,
     /// The native method of Java's that called it.
     pub(crate) under: Option<String>,

@@ -66,7 +66,7 @@ mod tests {
         let schema: Value = serde_json::from_str(SCHEMA).unwrap();
         let why = json(&read("pool-behind-a-lock.25.jcmd-l.txt"));
         assert_eq!(why["links"].as_array().unwrap().len(), 3, "{why}");
-        for (of, value) in [("why", &why), ("why_link", &why["links"][1])] {
+        for (of, value) in [("Why", &why), ("WhyLink", &why["links"][1])] {
             for key in schema["$defs"][of]["required"].as_array().unwrap() {
                 assert!(value.get(key.as_str().unwrap()).is_some(), "{key} is not in {value}");
             }

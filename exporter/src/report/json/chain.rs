@@ -53,7 +53,7 @@ struct WhyLink<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Culprit<'a> {
-    /// The thread.
+    /// The name of the thread that must move; null if unknown.
     thread: Option<&'a str>,
     /// The task that it runs, or that has ended: the method that is its code.
     task: Option<&'a str>,
@@ -235,7 +235,7 @@ pub(super) struct PreferenceWrites<'a> {
 struct WriteSite<'a> {
     /// File and line, else class, method and line.
     site: &'a str,
-    /// The method.
+    /// The recorded method that called `apply`; null outside recorded methods.
     method: Option<&'a str>,
     /// The number of calls.
     count: usize,

@@ -164,7 +164,7 @@ impl<'a> From<&'a OpenItem> for Frame<'a> {
     }
 }
 
-/// A wait.
+/// The wait that main was in during the hang.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Wait<'a> {

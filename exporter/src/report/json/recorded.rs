@@ -11,7 +11,7 @@ use crate::report::{RecorderReport, ThreadCoverage, walk};
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Counts {
-    /// Threads.
+    /// The number of recorded threads.
     threads: u64,
     /// Words of 8 bytes.
     words: u64,
@@ -234,7 +234,7 @@ impl<'a> From<&'a PlatformProfile> for MissingProfile<'a> {
 pub(super) struct Notice<'a> {
     /// The time of the notice.
     at_ns: u64,
-    /// The text.
+    /// One line in plain words, as the log has it.
     text: &'a str,
 }
 

@@ -36,10 +36,10 @@ pub(super) struct Anr<'a> {
 struct SignalVerdict<'a> {
     /// The outcome, such as anr or suspected-anr.
     outcome: &'static str,
-    /// The confidence.
+    /// The certainty of the outcome, as a word.
     #[cfg_attr(test, schemars(extend("enum" = ["low", "medium", "high"])))]
     confidence: &'static str,
-    /// The reasons.
+    /// What was observed for and against the outcome.
     reasons: Vec<VerdictReason<'a>>,
 }
 
@@ -163,7 +163,7 @@ pub(super) struct SlowWork<'a> {
     name: &'a str,
     /// The time at which it began.
     since_ns: u64,
-    /// The duration.
+    /// The time from its begin to its end.
     duration_ns: u64,
 }
 
@@ -182,7 +182,7 @@ pub(super) struct CompletedWait<'a> {
     kind: &'static str,
     /// The time at which it began.
     since_ns: u64,
-    /// The duration.
+    /// The time from its begin to its end.
     duration_ns: u64,
     /// The lock's class, or the called method.
     class: Option<&'a str>,
@@ -218,7 +218,7 @@ pub(super) struct Start<'a> {
     activity: Option<&'a str>,
     /// The time at which it began.
     begin_ns: u64,
-    /// The duration.
+    /// The time from its begin to its end.
     duration_ns: u64,
     /// The time at which `Application.onCreate` ended.
     application_end_ns: Option<u64>,

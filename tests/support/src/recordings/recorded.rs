@@ -2,7 +2,7 @@
 //!
 //! * `shop.anrscope.gz`, on a JVM: coarse and precise methods, a lock wait, a pause, a method switched off, a requested dump, the
 //!   cost of an event.
-//! * `app-life.anrscope.gz`, the life of an app (`trace-runtime/tests/it/android_host/life.rs`) on fakes of Android's classes:
+//! * `app-life.anrscope.gz`, the life of an app (`trace-runtime/tests/live/android_host/life.rs`) on fakes of Android's classes:
 //!   frames with their stages, messages with their targets, starts, reports, stack samples, the snapshot of an ANR by each
 //!   detector, the system's record of the process's exit. It has no method map.
 

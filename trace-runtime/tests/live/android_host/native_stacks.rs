@@ -25,7 +25,7 @@ fn library() -> &'static Path {
         let compiled = Command::new("cc")
             .args(["-O2", "-g", "-Wall", "-Werror", "-fPIC", "-shared", "-pthread", "-Wl,--build-id", "-I"])
             .arg(here.join("include"))
-            .arg(here.join("tests/it/android_host/native_hang.c"))
+            .arg(here.join("tests/live/android_host/native_hang.c"))
             .args(["-ldl", "-o"])
             .arg(&library)
             .status()

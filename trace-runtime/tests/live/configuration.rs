@@ -88,7 +88,7 @@ fn setters_and_numbers_are_formatted() {
 fn tests_of_options() -> String {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut all = String::new();
-    for directory in ["trace-runtime/tests/it/android_host", "android/tests/app"] {
+    for directory in ["trace-runtime/tests/live/android_host", "android/tests/app"] {
         for entry in std::fs::read_dir(here.join(directory)).unwrap() {
             let path = entry.unwrap().path();
             if path.is_file() && path.file_stem().is_some_and(|name| name != "AppOptions") {
