@@ -11,12 +11,20 @@ import java.util.concurrent.locks.StampedLock;
 /**
  * Takes and releases a lock at each depth near the end of a small stack, and tells which locks stay held.
  *
- * <p>{@code Locks MIXES WARM-UP} prints a line for each kind of lock: how many calls overflowed, how many of those left the lock held, how many of these
+ * <p>{@code Locks MIXES WARM-UP [main]} prints a line for each kind of lock: how many calls overflowed, how many of those left the lock held, how many of these
  * by a call that is not in the source, and how many calls threw something else. A plain JVM also leaves a lock held now and then, if its own code
- * overflows after it has taken the lock. Each such place is printed under its kind.
+ * overflows after it has taken the lock. Under its kind stands each place with its number:
  *
- * <p>A leak is by an inserted call if a frame of {@code dev.anrscope} is above the program's own, or if the program's own frame is on top although the lock
- * is taken and the {@code try} not begun: there the source has no call.
+ * <pre>
+ * TIMES held|released|threw|passed after ERROR from ABOVE:LINE in TOP, step STEP
+ * </pre>
+ *
+ * <p>ABOVE says what is above the program's own frame, whose line follows: a frame of the recorder ({@code inserted}), only the JDK's ({@code jdk}), or none
+ * ({@code own}). A semaphore with more permits than it was made with is {@code released} too often. An overflow {@code passed} an inserted call although no
+ * lock was held.
+ *
+ * <p>A leak is by an inserted call if a frame of {@code dev.anrscope} is above the program's own, if the program's own frame is on top although the lock
+ * is taken and the {@code try} not begun, since there the source has no call, or if nothing was thrown.
  */
 public final class Locks {
     static final String[] KINDS = {
@@ -42,6 +50,8 @@ public final class Locks {
     static final int OUTSIDE = 0;
     static final int TAKING = 1;
     static final int INSIDE = 2;
+    static final int WAITING = 3;
+    static final String[] STEPS = {"OUTSIDE", "TAKING", "INSIDE", "WAITING"};
 
     static int count;
     static ReentrantLock lock;
@@ -66,7 +76,7 @@ public final class Locks {
             case 1: return readWrite.getReadLockCount() != 0;
             case 2: return readWrite.isWriteLocked();
             case 3: return stamped.isWriteLocked();
-            case 4: return semaphore.availablePermits() != 1;
+            case 4: return semaphore.availablePermits() < 1;
             case 7:
             case 8: return Thread.holdsLock(monitor);
             case 9: return Thread.holdsLock(Monitor.class);
@@ -125,8 +135,9 @@ public final class Locks {
             case 5:
                 lock.lock();
                 try {
-                    step = INSIDE;
+                    step = WAITING;
                     condition.awaitNanos(1);
+                    step = INSIDE;
                 } finally {
                     lock.unlock();
                 }
@@ -178,17 +189,19 @@ public final class Locks {
         return name.startsWith("java.") || name.startsWith("jdk.") || name.startsWith("sun.");
     }
 
-    /** True if a frame of the recorder is on top of the program's own frames. */
-    static boolean throughTheRecorder(StackTraceElement[] trace) {
+    /** Returns what is above the program's own frames, the line of the innermost of them if it is in this class, and the frame on top. */
+    static String origin(Throwable thrown) {
+        StackTraceElement[] trace = thrown == null ? new StackTraceElement[0] : thrown.getStackTrace();
+        String above = "jdk";
         for (StackTraceElement frame : trace) {
             if (frame.getClassName().startsWith("dev.anrscope.")) {
-                return true;
-            }
-            if (!ofTheJdk(frame.getClassName())) {
-                return false;
+                above = "inserted";
+            } else if (!ofTheJdk(frame.getClassName())) {
+                int line = frame.getClassName().startsWith("Locks") ? frame.getLineNumber() : 0;
+                return (frame == trace[0] ? "own" : above) + ":" + line + " in " + trace[0].getClassName() + "." + trace[0].getMethodName();
             }
         }
-        return false;
+        return "nowhere:0 in nothing";
     }
 
     static void sweep(int kind, int mixes) {
@@ -218,16 +231,17 @@ public final class Locks {
                     overflows++;
                 } else if (thrown != null) {
                     others++;
-                    places.merge("threw " + thrown, 1, Integer::sum);
                 }
-                if (held) {
-                    StackTraceElement[] trace = thrown == null ? new StackTraceElement[0] : thrown.getStackTrace();
-                    String top = trace.length == 0 ? "(no error)" : trace[0].getClassName();
-                    boolean inserted = throughTheRecorder(trace) || reached == TAKING && !ofTheJdk(top);
-                    leaks++;
-                    ours += inserted ? 1 : 0;
-                    String place = (inserted ? "inserted: " : "") + (trace.length == 0 ? top : top + "." + trace[0].getMethodName()) + ", step " + reached;
-                    places.merge(place, 1, Integer::sum);
+                boolean released = semaphore.availablePermits() > 1;
+                String origin = origin(thrown);
+                boolean overflown = thrown instanceof StackOverflowError;
+                if (held || released || thrown != null && !overflown || origin.startsWith("inserted")) {
+                    String what = held ? "held" : released ? "released" : overflown ? "passed" : "threw";
+                    String error = thrown == null ? "nothing" : thrown.getClass().getName();
+                    places.merge(what + " after " + error + " from " + origin + ", step " + STEPS[reached], 1, Integer::sum);
+                    boolean inserted = origin.startsWith("inserted") || origin.startsWith("own") && reached == TAKING || thrown == null;
+                    leaks += held || released ? 1 : 0;
+                    ours += (held || released) && inserted ? 1 : 0;
                 }
             }
         }
@@ -243,7 +257,7 @@ public final class Locks {
         String version = System.getProperty("java.specification.version");
         int feature = version.startsWith("1.") ? 8 : Integer.parseInt(version);
         Dive.warmUp(warmUp);
-        Thread thread = new Thread(null, () -> {
+        Runnable sweeps = () -> {
             for (int kind = 0; kind < KINDS.length; kind++) {
                 // What the JVM compiles is compiled before the first overflow.
                 for (int i = 0; i < warmUp; i++) {
@@ -261,7 +275,12 @@ public final class Locks {
                     sweep(kind, mixes);
                 }
             }
-        }, "brim", 320 * 1024L);
+        };
+        if (arguments.length > 2) {
+            sweeps.run();
+            return;
+        }
+        Thread thread = new Thread(null, sweeps, "brim", 320 * 1024L);
         thread.start();
         thread.join();
     }
