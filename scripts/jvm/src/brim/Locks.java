@@ -11,20 +11,22 @@ import java.util.concurrent.locks.StampedLock;
 /**
  * Takes and releases a lock at each depth near the end of a small stack, and tells which locks stay held.
  *
- * <p>{@code Locks MIXES WARM-UP [main]} prints a line for each kind of lock: how many calls overflowed, how many of those left the lock held, how many of these
- * by a call that is not in the source, and how many calls threw something else. A plain JVM also leaves a lock held now and then, if its own code
- * overflows after it has taken the lock. Under its kind stands each place with its number:
+ * <p>{@code Locks MIXES WARM-UP [main]} prints a line for each kind of lock: how many calls overflowed, how many of those
+ * left the lock held, how many of these by a call that is not in the source, and how many calls threw something else. A
+ * plain JVM also leaves a lock held now and then, if its own code overflows after it has taken the lock. Under its kind
+ * stands each place with its number:
  *
  * <pre>
  * TIMES held|released|threw|passed after ERROR from ABOVE:LINE in TOP, step STEP
  * </pre>
  *
- * <p>ABOVE says what is above the program's own frame, whose line follows: a frame of the recorder ({@code inserted}), only the JDK's ({@code jdk}), or none
- * ({@code own}). A semaphore with more permits than it was made with is {@code released} too often. An overflow {@code passed} an inserted call although no
- * lock was held.
+ * <p>ABOVE says what is above the program's own frame, whose line follows: a frame of the recorder ({@code inserted}),
+ * only the JDK's ({@code jdk}), or none ({@code own}). A semaphore with more permits than it was made with is {@code
+ * released} too often. An overflow {@code passed} an inserted call although no lock was held.
  *
- * <p>A leak is by an inserted call if a frame of {@code dev.anrscope} is above the program's own, if the program's own frame is on top although the lock
- * is taken and the {@code try} not begun, since there the source has no call, or if nothing was thrown.
+ * <p>A leak is by an inserted call if a frame of {@code dev.anrscope} is above the program's own, if the program's own
+ * frame is on top although the lock is taken and the {@code try} not begun, since there the source has no call, or if
+ * nothing was thrown.
  */
 public final class Locks {
     static final String[] KINDS = {
