@@ -4,9 +4,9 @@
 //! of them. A register whose value is not known stays unknown; what needs it ends the stack.
 
 use gimli::{
-    BaseAddresses, CfaRule, CieOrFde, DebugFrame, EhFrame, EhFrameHdr, EndianSlice, Expression,
-    FrameDescriptionEntry, LittleEndian, RegisterRule, UnwindContext, UnwindExpression, UnwindOffset,
-    UnwindSection, Value, Vendor,
+    BaseAddresses, CfaRule, CieOrFde, DW_EH_PE_udata4, DebugFrame, EhFrame, EhFrameHdr, EndianSlice,
+    Expression, FrameDescriptionEntry, LittleEndian, RegisterRule, UnwindContext, UnwindExpression,
+    UnwindOffset, UnwindSection, Value, Vendor,
 };
 use trace_format::native_slot::Machine;
 
@@ -75,10 +75,11 @@ pub(super) fn step(elf: &Elf, frame: &mut Frame<'_>) -> Option<(Step, Found)> {
     })
 }
 
+/// The table of the header leads to the entry, if its length has the 4 bytes that linkers write: gimli multiplies a longer one unchecked.
 fn eh_frame(elf: &Elf, bases: BaseAddresses, frame: &mut Frame<'_>) -> Option<(Step, Found)> {
     let hdr = elf.eh_frame_hdr.as_ref();
     let bases = hdr.map_or(bases.clone(), |hdr| bases.set_eh_frame_hdr(hdr.address));
-    let parsed = hdr.and_then(|hdr| {
+    let parsed = hdr.filter(|hdr| hdr.bytes().get(2) == Some(&DW_EH_PE_udata4.0)).and_then(|hdr| {
         EhFrameHdr::new(hdr.bytes(), LittleEndian).parse(&bases, size(frame.convention)).ok()
     });
     // Without section headers the table leads to the section.

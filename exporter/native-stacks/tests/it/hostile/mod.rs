@@ -44,6 +44,19 @@ fn damage(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     damaged
 }
 
+/// The files' tables of unwind data with a count of 8 bytes: its upper half is what follows.
+fn with_huge_tables(inputs: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    // The header of `.eh_frame_hdr` as linkers write it, up to the count's size.
+    let header = [1, 0x1b, 3, 0x3b];
+    let widened = inputs.iter().filter_map(|input| {
+        let at = input.windows(4).position(|bytes| bytes == header)?;
+        let mut widened = input.clone();
+        widened[at + 2] = 4;
+        Some(widened)
+    });
+    widened.collect()
+}
+
 /// Runs a body on an input and on damaged forms of it.
 fn check(name: &str, body: fn(&[u8]), inputs: &[Vec<u8>]) {
     let mut random = Random(20);
@@ -66,9 +79,12 @@ fn damaged_files_and_captures_are_read_within_bounds() {
     let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile");
     let _ = std::fs::remove_dir_all(&directory);
     std::fs::create_dir_all(&directory).unwrap();
-    let (named, unwound) = native::samples(&directory);
+    let (named, mut unwound) = native::samples(&directory);
     std::fs::remove_dir_all(&directory).unwrap();
     assert!(named.len() >= 5 && unwound.len() >= 8, "this machine's compiler makes some");
+    let huge = with_huge_tables(&unwound);
+    assert!(!huge.is_empty(), "linkers make such tables");
+    unwound.extend(huge);
     check("symbols", native::symbols, &named);
     check("unwind", native::unwind, &unwound);
 }
