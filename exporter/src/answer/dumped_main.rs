@@ -1,5 +1,7 @@
 //! What a thread dump shows of main: what it does, who owns its lock, and which threads wait for each other.
 
+use std::collections::HashMap;
+
 use super::Owner;
 use super::activity::{self, Activity, remote_call};
 use super::dumped_why::DumpedWhy;
@@ -135,7 +137,6 @@ impl DumpedMain {
 
     fn locks(&mut self, section: &Section, main: &Thread) {
         let graph = LockGraph::from(section);
-        let named = |tid: u32| named(section, tid);
         if let Some(wanted) = main.awaited_lock() {
             self.lock = Some(wanted.class.clone());
         } else if self.activity == Some(Activity::Of(super::CauseId::LockWait)) && self.is_blocked() {
@@ -151,7 +152,7 @@ impl DumpedMain {
             passed.push(edge.to);
             self.owners.push(match section.thread(edge.to) {
                 Some(thread) => owner(thread, edge.class.clone()),
-                None => Owner::unknown(&named(edge.to), edge.to, edge.class.clone()),
+                None => Owner::unknown(&name(None, edge.to), edge.to, edge.class.clone()),
             });
         }
         let in_reach = |cycle: &&Vec<u32>| cycle.iter().any(|tid| passed.contains(tid));
@@ -159,13 +160,11 @@ impl DumpedMain {
         let found = sure.or_else(|| graph.possible_deadlocks.iter().find(in_reach));
         if let Some(cycle) = found {
             let from = cycle.iter().position(|member| *member == tid).unwrap_or(0);
-            let turned = cycle[from..].iter().chain(&cycle[..from]);
-            self.cycle = turned.map(|tid| named(*tid)).collect();
+            self.cycle = names(section, cycle[from..].iter().chain(&cycle[..from]));
             self.cycle_inferred = sure.is_none();
         }
         let other = graph.deadlocks.iter().chain(&graph.possible_deadlocks).find(|cycle| !in_reach(cycle));
-        self.other_cycle =
-            other.map(|cycle| cycle.iter().map(|tid| named(*tid)).collect()).unwrap_or_default();
+        self.other_cycle = other.map(|cycle| names(section, cycle)).unwrap_or_default();
         self.why = DumpedWhy::of(section, main, &graph);
     }
 
@@ -189,12 +188,20 @@ fn is_freezer(channel: &str) -> bool {
 fn cycle_of(section: &Section) -> Vec<String> {
     let graph = LockGraph::from(section);
     let cycle = graph.deadlocks.iter().chain(&graph.possible_deadlocks).next();
-    cycle.map(|cycle| cycle.iter().map(|tid| named(section, *tid)).collect()).unwrap_or_default()
+    cycle.map(|cycle| names(section, cycle)).unwrap_or_default()
+}
+
+/// Names threads, of which there may be as many as the dump has.
+fn names<'t>(section: &Section, tids: impl IntoIterator<Item = &'t u32>) -> Vec<String> {
+    // Of two threads with one id the first counts, as in `Section::thread`.
+    let threads: HashMap<u32, &Thread> =
+        section.threads.iter().rev().filter_map(|thread| Some((thread.tid?, thread))).collect();
+    tids.into_iter().map(|tid| name(threads.get(tid).copied(), *tid)).collect()
 }
 
 /// A thread's name, or its number if it has none.
-fn named(section: &Section, tid: u32) -> String {
-    section.thread(tid).and_then(|thread| thread.name.clone()).unwrap_or_else(|| format!("tid {tid}"))
+fn name(thread: Option<&Thread>, tid: u32) -> String {
+    thread.and_then(|thread| thread.name.clone()).unwrap_or_else(|| format!("tid {tid}"))
 }
 
 fn owner(thread: &Thread, lock: Option<String>) -> Owner {
@@ -202,12 +209,5 @@ fn owner(thread: &Thread, lock: Option<String>) -> Owner {
     let stack = stack::of_thread(thread);
     let tid = thread.sys_tid.or(thread.tid).unwrap_or_default();
     let activity = activity::classify(stack::seen(thread), &state).words().to_owned();
-    Owner {
-        thread: thread.name.clone().unwrap_or_else(|| format!("tid {tid}")),
-        tid,
-        lock,
-        root: stack::root(&stack),
-        activity,
-        stack,
-    }
+    Owner { thread: name(Some(thread), tid), tid, lock, root: stack::root(&stack), activity, stack }
 }
