@@ -44,7 +44,7 @@ fn damage(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     damaged
 }
 
-/// The files' tables of unwind data with a count of 8 bytes: its upper half is what follows.
+/// Widens the count of each file's table of unwind data to 8 bytes, so that its upper half is what follows.
 fn with_huge_tables(inputs: &[Vec<u8>]) -> Vec<Vec<u8>> {
     // The header of `.eh_frame_hdr` as linkers write it, up to the count's size.
     let header = [1, 0x1b, 3, 0x3b];
