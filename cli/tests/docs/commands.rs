@@ -12,6 +12,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
@@ -32,6 +33,9 @@ use test_support::temp_dir::TempDir;
 const TIMEOUT: Duration = Duration::from_secs(600);
 
 const PACKAGE: &str = "com.example.shop";
+
+/// Held by a line that opens a page: all use the same port.
+static OPENS: Mutex<()> = Mutex::new(());
 
 /// A block of commands, and the outputs that the page shows for it.
 struct Step {
@@ -79,44 +83,18 @@ fn commands(lines: &[String]) -> Vec<String> {
 
 #[test]
 fn every_command_line_runs_and_prints_what_the_page_says() {
-    let bench = Bench::new();
-    let mut wrong = Vec::new();
-    let mut ran = 0;
-    for page in pages() {
-        let steps = steps(&page);
-        if steps.is_empty() {
-            continue;
-        }
-        let dir = bench.furnished(&page.path);
-        for step in steps {
-            let mut said = String::new();
-            let mut any_ran = false;
-            for command in &step.commands {
-                if NOT_RUN.iter().any(|(line, _)| line == command) {
-                    continue;
-                }
-                let began = Instant::now();
-                let (output, status) = bench.run(&dir, command);
-                // A page names files as they were typed, and a device's as they are there.
-                let phone = bench.phone.directory().root().display().to_string();
-                let output = output.replace(&format!("{}/", dir.display()), "").replace(&phone, "");
-                println!("{}: {command}: {:.1} s, {status}", page.path, began.elapsed().as_secs_f64());
-                let expected =
-                    FAILS.iter().find(|(line, ..)| line == command).map_or(0, |(_, code, _)| *code);
-                if status.code() != Some(expected) {
-                    wrong.push(format!("{}:{}: {command}: {status}\n{output}", page.path, step.line));
-                }
-                said.push_str(&output);
-                any_ran = true;
-                ran += 1;
-            }
-            for block in step.outputs.iter().filter(|_| any_ran) {
-                if let Some(why) = missing(&block.lines, &said) {
-                    wrong.push(format!("{}:{}: {why}\nThe whole output:\n{said}", page.path, block.line));
-                }
-            }
-        }
-    }
+    let pages: Vec<Page> = pages();
+    // The lines wait more than they compute. Each half has a device and recordings of its own.
+    let (ran, wrong) = std::thread::scope(|scope| {
+        let halves = [0, 1].map(|half| {
+            scope.spawn({
+                let pages = &pages;
+                move || Bench::new().run_pages(pages.iter().skip(half).step_by(2))
+            })
+        });
+        let [one, other] = halves.map(|half| half.join().unwrap());
+        (one.0 + other.0, [one.1, other.1].concat())
+    });
     assert!(ran > 30, "{ran} lines ran");
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
@@ -323,6 +301,48 @@ impl Bench {
         dir.canonicalize().unwrap()
     }
 
+    /// Runs the lines of pages; how many ran, and what is not as the page says.
+    fn run_pages<'p>(&self, pages: impl Iterator<Item = &'p Page>) -> (usize, Vec<String>) {
+        let mut wrong = Vec::new();
+        let mut ran = 0;
+        for page in pages {
+            let steps = steps(page);
+            if steps.is_empty() {
+                continue;
+            }
+            let dir = self.furnished(&page.path);
+            for step in steps {
+                let mut said = String::new();
+                let mut any_ran = false;
+                for command in &step.commands {
+                    if NOT_RUN.iter().any(|(line, _)| line == command) {
+                        continue;
+                    }
+                    let began = Instant::now();
+                    let (output, status) = self.run(&dir, command);
+                    // A page names files as they were typed, and a device's as they are there.
+                    let phone = self.phone.directory().root().display().to_string();
+                    let output = output.replace(&format!("{}/", dir.display()), "").replace(&phone, "");
+                    println!("{}: {command}: {:.1} s, {status}", page.path, began.elapsed().as_secs_f64());
+                    let expected =
+                        FAILS.iter().find(|(line, ..)| line == command).map_or(0, |(_, code, _)| *code);
+                    if status.code() != Some(expected) {
+                        wrong.push(format!("{}:{}: {command}: {status}\n{output}", page.path, step.line));
+                    }
+                    said.push_str(&output);
+                    any_ran = true;
+                    ran += 1;
+                }
+                for block in step.outputs.iter().filter(|_| any_ran) {
+                    if let Some(why) = missing(&block.lines, &said) {
+                        wrong.push(format!("{}:{}: {why}\nThe whole output:\n{said}", page.path, block.line));
+                    }
+                }
+            }
+        }
+        (ran, wrong)
+    }
+
     /// Runs a line in a shell with what it needs, and returns both streams and the exit status.
     fn run(&self, dir: &Path, line: &str) -> (String, ExitStatus) {
         let as_run = RUN_AS.iter().find(|(written, ..)| *written == line).map_or(line, |(_, run, _)| run);
@@ -331,7 +351,8 @@ impl Bench {
         if line.starts_with("anrscope device pull") {
             self.phone.directory().write(&format!("{own}/{PACKAGE}-16360.anrscope"), hung()).unwrap();
         }
-        if line.starts_with("anrscope open") {
+        let opens = line.starts_with("anrscope open").then(|| OPENS.lock().unwrap());
+        if opens.is_some() {
             // The one port that the page may use; another test of this machine may have it for a moment.
             let end = Instant::now() + TIMEOUT;
             while TcpListener::bind("127.0.0.1:9001").is_err() {
@@ -353,7 +374,7 @@ impl Bench {
                 std::thread::sleep(Duration::from_secs(3));
             }
         }
-        if line.starts_with("anrscope open") {
+        if opens.is_some() {
             fetch(&running.wait_for_page());
         }
         if let Some((_, text)) = interrupted {
