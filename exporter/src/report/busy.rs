@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use serde::Serialize;
 use trace_format::{Event, ReadError, Source, Thread, ids};
 
 use super::open_item::{OpenItem, OpenItemKind};
@@ -35,14 +36,16 @@ pub struct Busy {
     pub counted: u64,
 }
 
-/// A method called by the loop.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A recorded method that the busy method called.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Callee {
-    /// Its name.
+    /// The method.
     pub name: String,
-    /// Number of recorded calls.
+    /// The number of recorded calls.
     pub calls: u64,
-    /// Total duration, ns.
+    /// The total time of these calls.
+    #[serde(rename = "total_ns")]
     pub total: u64,
 }
 

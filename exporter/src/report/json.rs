@@ -1,7 +1,6 @@
-//! The report as JSON. The types here are its schema: `docs/report-schema.json` is made from them and from their comments, and
-//! `docs/reports.md` says what may change.
+//! The report as JSON. The types here, and the types of the findings that are `Serialize`, are its schema:
+//! `docs/report-schema.json` is made from them and from their comments, and `docs/reports.md` says what may change.
 
-mod chain;
 mod device;
 mod hang;
 mod native;
@@ -15,14 +14,17 @@ use serde_json::Value;
 use trace_format::layout::State;
 use trace_format::sections::profile::Outcome;
 
-use self::chain::{Posters, PreferenceWrites};
 use self::device::Device;
 use self::hang::{Hang, Unit};
-use self::native::{MissedHeartbeat, NativeStack};
-use self::recorded::{Counts, Coverage, MissingProfile, Notice, Profile, Recorder};
-use self::timeline::{Anr, Before, Capture, CompletedWait, SlowWork, Start, StartSplit};
+use self::native::NativeStack;
+use self::recorded::{Coverage, MissingProfile, Notice, Profile, Recorder};
+use self::timeline::{Anr, Before, Capture, Start, StartSplit};
 use super::findings;
+use super::long_waits::LongWait;
+use super::native::MissedBeat;
 use super::platform;
+use super::walk::{Counts, Slow};
+use super::why::{Posters, PreferenceWrites};
 use crate::answer::AnswerJson;
 
 /// The version of the schema. The major version changes when a key changes its meaning or is removed.
@@ -30,10 +32,6 @@ pub const SCHEMA_VERSION: &str = "1.0";
 
 /// Maximum number of ANRs and captures.
 const MAX_LISTED: usize = 1024;
-
-/// The kinds of waits.
-#[cfg(test)]
-const WAIT_KINDS: [&str; 7] = ["monitor", "object-wait", "park", "sleep", "join", "blocking", "unknown"];
 
 /// One document for all recordings.
 #[derive(Serialize)]
@@ -77,10 +75,10 @@ struct Report<'a> {
     /// The worst hang of the main thread.
     hang: Option<Hang<'a>>,
     /// Of a message storm, the place that posted most of the messages, if steps of concurrent work were recorded.
-    posters: Option<Posters<'a>>,
+    posters: Option<&'a Posters>,
     /// The writes of SharedPreferences that main may wait for in `QueuedWork.waitToFinish`, if steps of concurrent work were
     /// recorded.
-    preference_writes: Option<PreferenceWrites<'a>>,
+    preference_writes: Option<&'a PreferenceWrites>,
     /// Main's unit at the system's last request for a dump, or at the end without one; null if main was polling.
     open: Option<Unit<'a>>,
     /// ANRs and suspected ANRs, by time; at most 1,024.
@@ -90,15 +88,15 @@ struct Report<'a> {
     /// The work in the 10 s before the hang, or before the end.
     before: Before<'a>,
     /// The slowest messages and frames of these 10 s.
-    slowest: Vec<SlowWork<'a>>,
+    slowest: &'a [Slow],
     /// The longest completed waits of main, longest first.
-    waits: Vec<CompletedWait<'a>>,
+    waits: &'a [LongWait],
     /// The work of the app's other threads and of the rest of the device during the hang.
     device: Option<Device<'a>>,
     /// Native stacks, by time; at most 64.
     native_stacks: Vec<NativeStack<'a>>,
     /// Watched threads that missed their heartbeats, the longest first.
-    missed_heartbeats: Vec<MissedHeartbeat<'a>>,
+    missed_heartbeats: &'a [MissedBeat],
     /// Starts and pages, by time.
     starts: Vec<Start<'a>>,
     /// The parts of the process's start on main, if its methods are known.
@@ -108,7 +106,7 @@ struct Report<'a> {
     /// Profiles that the platform was asked for and did not store.
     profiles_missing: Vec<MissingProfile<'a>>,
     /// The number of recorded things.
-    counts: Counts,
+    counts: &'a Counts,
     /// The cost of recording, and what is missing because of it.
     recorder: Recorder<'a>,
     /// The recorded part of each thread's time, main first; at most 1,024.
@@ -127,11 +125,6 @@ struct StartClocks {
     boottime_ns: u64,
     /// The time since 1970.
     realtime_ns: u64,
-}
-
-/// Formats a lock's identity; JSON would lose bits of a number.
-fn lock_word(lock: u64) -> Option<String> {
-    (lock > 0).then(|| format!("0x{lock:x}"))
 }
 
 impl<'a> Report<'a> {
@@ -157,17 +150,17 @@ impl<'a> Report<'a> {
             hung: report.hung(),
             answer: AnswerJson::new(&report.answer, report.headline()),
             hang: report.hang.as_ref().map(Hang::from),
-            posters: report.posters.as_ref().map(Posters::from),
-            preference_writes: report.preference_writes.as_ref().map(PreferenceWrites::from),
+            posters: report.posters.as_ref(),
+            preference_writes: report.preference_writes.as_ref(),
             open: report.open.as_ref().map(Unit::from),
             anrs: report.anrs.iter().take(MAX_LISTED).map(Anr::from).collect(),
             captures: report.captures.iter().take(MAX_LISTED).map(Capture::from).collect(),
             before: Before::from(&report.before),
-            slowest: report.slowest.iter().map(SlowWork::from).collect(),
-            waits: report.waits.iter().map(CompletedWait::from).collect(),
+            slowest: &report.slowest,
+            waits: &report.waits,
             device: report.device.as_ref().map(Device::from),
             native_stacks: report.native.stacks.iter().map(NativeStack::from).collect(),
-            missed_heartbeats: report.native.missed.iter().map(MissedHeartbeat::from).collect(),
+            missed_heartbeats: &report.native.missed,
             starts: report.starts.iter().map(Start::from).collect(),
             start_split: report.start_split.as_ref().map(StartSplit::from),
             profiles: stored.map(Profile::from).collect(),
@@ -175,7 +168,7 @@ impl<'a> Report<'a> {
                 .into_iter()
                 .map(MissingProfile::from)
                 .collect(),
-            counts: Counts::from(&report.counts),
+            counts: &report.counts,
             recorder: Recorder::from(&report.recorder),
             coverage: report.coverage.iter().take(MAX_LISTED).map(Coverage::from).collect(),
             notices: report.notices.iter().map(Notice::from).collect(),

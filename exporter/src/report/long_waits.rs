@@ -1,55 +1,68 @@
 //! The longest waits of main, in a hang or not.
 
-use trace_format::event::{Wait, WaitKind};
+use serde::{Serialize, Serializer};
+use trace_format::event::WaitKind;
 
 /// Number of waits kept.
 const MAX_WAITS: usize = 8;
 /// Minimum duration of a long wait or slow message, ns: a frame at 60 Hz.
 pub(super) const MIN_SLOW: u64 = 16_666_667;
 
-/// A wait of main that ended.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// The kinds of waits in the JSON.
+#[cfg(test)]
+pub(super) const WAIT_KINDS: [&str; 7] =
+    ["monitor", "object-wait", "park", "sleep", "join", "blocking", "unknown"];
+
+/// A completed wait of main.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "CompletedWait"))]
 pub struct LongWait {
-    /// Its kind.
+    /// The kind of wait.
+    #[serde(serialize_with = "serialize_kind")]
+    #[cfg_attr(test, schemars(with = "String", extend("enum" = WAIT_KINDS)))]
     pub kind: WaitKind,
-    /// When it started.
+    /// The time at which it began.
+    #[serde(rename = "since_ns")]
     pub since: u64,
-    /// Its duration, ns.
+    /// The time from its begin to its end.
+    #[serde(rename = "duration_ns")]
     pub duration: u64,
-    /// The lock's class, or the name of the blocking call.
+    /// The lock's class, or the called method.
     pub class: Option<String>,
-    /// The lock's identity, 0 if unknown.
+    /// The lock's identity hash in hexadecimal.
+    // 0 if unknown.
+    #[serde(serialize_with = "serialize_lock")]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub lock: u64,
-    /// The thread that owned the lock when the wait started.
+    /// The lock's owner when the wait began.
     pub owner: Option<String>,
-    /// The innermost method that contained it.
+    /// The innermost method around it.
     pub method: Option<String>,
+}
+
+/// Serializes a kind of wait as its word.
+pub(super) fn serialize_kind<S: Serializer>(kind: &WaitKind, serializer: S) -> Result<S::Ok, S::Error> {
+    kind.word().serialize(serializer)
+}
+
+/// Serializes the identity of a lock as a text, because JSON would lose bits of a number; as null if it is unknown.
+pub(super) fn serialize_lock<S: Serializer>(lock: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    (*lock > 0).then(|| format!("0x{lock:x}")).serialize(serializer)
 }
 
 /// The longest waits so far, longest first; of equal ones the first.
 #[derive(Default, Debug)]
 pub(super) struct LongWaits(Vec<LongWait>);
 
-/// The names of a wait.
-pub(super) struct WaitNames {
-    pub(super) class: Option<String>,
-    pub(super) owner: Option<String>,
-    pub(super) method: Option<String>,
-}
-
 impl LongWaits {
-    /// Keeps the wait if it is one of the longest; only then requests its names.
-    pub(super) fn offer(&mut self, wait: Wait, since: u64, duration: u64, named: impl FnOnce() -> WaitNames) {
+    /// Keeps a wait of this duration if it is one of the longest; only then asks for it, with its names.
+    pub(super) fn offer(&mut self, duration: u64, wait: impl FnOnce() -> LongWait) {
         let shortest = self.0.get(MAX_WAITS - 1).map_or(0, |wait| wait.duration);
         if duration < MIN_SLOW || duration <= shortest {
             return;
         }
-        let WaitNames { class, owner, method } = named();
         let place = self.0.partition_point(|other| other.duration >= duration);
-        self.0.insert(
-            place,
-            LongWait { kind: wait.kind, since, duration, class, lock: wait.lock, owner, method },
-        );
+        self.0.insert(place, wait());
         self.0.truncate(MAX_WAITS);
     }
 
@@ -61,17 +74,16 @@ impl LongWaits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace_format::TextId;
 
     #[test]
     fn the_longest_are_kept_and_only_they_are_named() {
-        let wait = Wait { kind: WaitKind::Sleep, lock: 0, class: TextId(0), owner: 0 };
         let mut waits = LongWaits::default();
         let mut requested = 0;
         let mut offer = |duration: u64, since: u64| {
-            waits.offer(wait, since, duration, || {
+            waits.offer(duration, || {
                 requested += 1;
-                WaitNames { class: None, owner: None, method: None }
+                let kind = WaitKind::Sleep;
+                LongWait { kind, since, duration, class: None, lock: 0, owner: None, method: None }
             });
         };
         offer(MIN_SLOW - 1, 0);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use trace_format::native_slot::Reason;
 
 use crate::answer::native_summary::NativeSummary;
@@ -13,19 +14,22 @@ pub(super) const MAX_STACKS: usize = 64;
 /// Time between two captures of a thread from which they are of different stalls, ns.
 const MAX_GAP: u64 = 10_000_000_000;
 
-/// A thread that missed its heartbeat.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A watched thread that missed its heartbeat.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "MissedHeartbeat"))]
 #[non_exhaustive]
 pub struct MissedBeat {
     /// The thread's name.
     pub thread: String,
-    /// Its tid.
+    /// The thread's kernel id.
     pub tid: u32,
-    /// When its stack was first taken, BOOTTIME ns.
+    /// The time at which the thread's stack was first taken.
+    #[serde(rename = "since_ns")]
     pub since: u64,
-    /// When it was last taken.
+    /// The time at which the thread's stack was last taken.
+    #[serde(rename = "until_ns")]
     pub until: u64,
-    /// What it was in, in words.
+    /// The finding from these stacks.
     pub finding: String,
 }
 

@@ -1,43 +1,68 @@
 //! What main waited for, and who owned it.
 
+use serde::Serialize;
 use trace_format::event::{Wait, WaitKind};
 use trace_format::{Recording, Source, Thread};
 
-use super::open_item::{OpenItem, OpenItemKind};
+#[cfg(test)]
+use super::long_waits::WAIT_KINDS;
+use super::long_waits::{serialize_kind, serialize_lock};
+use super::open_item::{OpenItem, OpenItemKind, serialize_stack};
 use super::walk::{StackItem, text};
 use crate::answer::{is_own, parts};
 use crate::words::thread_name;
 
-/// A wait and the owner of its lock.
-#[derive(Clone, PartialEq, Debug)]
+/// The wait that main was in during the hang.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Wait"))]
 #[non_exhaustive]
 pub struct WaitFact {
-    /// Its kind.
+    /// The kind of wait.
+    #[serde(serialize_with = "serialize_kind")]
+    #[cfg_attr(test, schemars(with = "String", extend("enum" = WAIT_KINDS)))]
     pub kind: WaitKind,
-    /// When it started.
+    /// The time at which it began.
+    #[serde(rename = "since_ns")]
     pub since: u64,
-    /// The lock's class, or the name of the blocking call.
+    /// The lock's class, or the called method.
     pub class: Option<String>,
-    /// The lock's identity, 0 if unknown.
+    /// The lock's identity hash in hexadecimal.
+    // 0 if unknown.
+    #[serde(serialize_with = "serialize_lock")]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub lock: u64,
     /// The lock's owner.
     pub owner: Option<LockOwner>,
 }
 
-/// The owner of a lock.
-#[derive(Clone, PartialEq, Debug)]
+/// A thread that owns a lock for which main waits.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "WaitOwner"))]
 #[non_exhaustive]
 pub struct LockOwner {
-    /// Its name.
+    /// The thread's name.
     pub name: String,
-    /// Its tid.
+    /// The thread's kernel id.
     pub tid: u32,
-    /// The open items on it at the moment of the report, outermost first.
+    /// The calls that were open, innermost first.
+    // Outermost first here, as on every stack; the JSON has it the other way round.
+    #[serde(serialize_with = "serialize_stack")]
     pub stack: Vec<OpenItem>,
-    /// The last method that it left before that moment, if nothing is open.
+    /// The method that the thread left last.
     pub last_left: Option<String>,
-    /// The lock that it waits for itself: class or identity, and owner.
-    pub waits_for: Option<(String, Option<String>)>,
+    /// The lock for which this thread waits.
+    pub waits_for: Option<WaitedLock>,
+}
+
+/// A lock for which the owner of another one waits.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WaitedLock {
+    /// The lock's class.
+    // Without one, its identity.
+    pub lock: String,
+    /// The thread that owns it.
+    pub owner: Option<String>,
 }
 
 /// The name of a lock for people: its class, else its identity.
@@ -60,7 +85,10 @@ impl LockOwner {
             tid: thread.tid,
             stack: stack.iter().map(|open| open.item.clone()).collect(),
             last_left,
-            waits_for: wait.map(|w| (lock_name(recording, &w), find(w.owner).map(thread_name))),
+            waits_for: wait.map(|wait| WaitedLock {
+                lock: lock_name(recording, &wait),
+                owner: find(wait.owner).map(thread_name),
+            }),
         }
     }
 }
@@ -72,7 +100,7 @@ fn own_method(stack: &[OpenItem]) -> Option<&OpenItem> {
 
 /// What the owner does, in a few words.
 pub(super) fn activity(owner: &LockOwner) -> String {
-    if let Some((lock, owner)) = &owner.waits_for {
+    if let Some(WaitedLock { lock, owner }) = &owner.waits_for {
         let owner = owner.as_deref().map_or_else(String::new, |o| format!(", which \"{o}\" owns"));
         return format!("which itself waits for the lock of {lock}{owner}");
     }

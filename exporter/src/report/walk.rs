@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use serde::Serialize;
 use trace_format::android::IDLE_HANDLER;
 use trace_format::event::{Message, Wait, types};
 use trace_format::{Event, ReadError, Recording, Source, TextId, Thread, ids};
@@ -11,7 +12,7 @@ use trace_format::{Event, ReadError, Recording, Source, TextId, Thread, ids};
 use super::chart::{Chart, ChartBuilder};
 use super::history::{BEFORE_WINDOW, History, What};
 use super::long_call::LongCalls;
-use super::long_waits::{LongWaits, MIN_SLOW, WaitNames};
+use super::long_waits::{LongWait, LongWaits, MIN_SLOW};
 use super::messages::message_kind_name;
 use super::open_item::{OpenItem, OpenItemKind};
 use crate::facts::Unit;
@@ -38,37 +39,42 @@ enum SlowKind {
     Frame,
 }
 
-/// A message, a frame, or a call outside of messages that took long.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A slow message or frame.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "SlowWork"))]
 pub struct Slow {
-    /// Its name.
+    /// The message or frame.
     pub name: String,
-    /// When it started.
+    /// The time at which it began.
+    #[serde(rename = "since_ns")]
     pub since: u64,
-    /// How long it took.
+    /// The time from its begin to its end.
+    #[serde(rename = "duration_ns")]
     pub duration: u64,
 }
 
-/// Numbers of recorded items.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+/// The number of recorded things.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Counts {
-    /// Number of threads.
+    /// The number of recorded threads.
     pub threads: u64,
-    /// Words in the recording, and words overwritten by newer ones.
+    /// Words of 8 bytes.
     pub words: u64,
     /// Words overwritten by newer ones.
     pub overwritten: u64,
-    /// Messages of the main thread.
-    pub messages: u64,
-    /// Input events, idle handlers and the like of the main thread, outside of messages.
-    pub not_queued: u64,
-    /// Frames of the main thread.
-    pub frames: u64,
-    /// Frames whose metrics the system dropped, which were counted by what main recorded.
-    pub frame_metrics_dropped: u64,
-    /// Methods entered on the main thread.
+    /// Methods entered on main.
     pub methods: u64,
+    /// Messages of main.
+    pub messages: u64,
+    /// Input events, idle handlers and other work of main outside messages.
+    pub not_queued: u64,
+    /// Frames of main.
+    pub frames: u64,
+    /// Frames whose FrameMetrics the system dropped.
+    pub frame_metrics_dropped: u64,
     /// Events of all threads.
+    #[serde(skip)]
     pub events: u64,
 }
 
@@ -416,11 +422,15 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         if self.waits_open > 1 {
             return;
         }
-        self.waits.offer(wait, own.begun, duration, || {
+        self.waits.offer(duration, || {
             let method = outside.iter().rev().find(|open| ids::is_method(open.key));
             let owner = self.recording.threads().iter().find(|t| wait.owner > 0 && t.uid == wait.owner);
-            WaitNames {
+            LongWait {
+                kind: wait.kind,
+                since: own.begun,
+                duration,
                 class: text(self.recording, wait.class),
+                lock: wait.lock,
                 owner: owner.map(thread_name),
                 method: method.map(|open| self.names.method(open.key).into_owned()),
             }

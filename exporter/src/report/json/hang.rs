@@ -2,13 +2,12 @@
 
 use serde::Serialize;
 
-use super::chain::Why;
-use crate::answer::MAX_STACK_FRAMES;
 use crate::facts::{self, MessageComponent};
-use crate::report::busy;
+use crate::report::busy::{self, Callee};
 use crate::report::hang;
-use crate::report::open_item::{OpenItem, OpenItemKind};
-use crate::report::waits::{LockOwner, WaitFact};
+use crate::report::open_item::{OpenItem, innermost_first};
+use crate::report::waits::WaitFact;
+use crate::report::why::Why;
 
 /// A stall of main.
 #[derive(Serialize)]
@@ -33,11 +32,11 @@ pub(super) struct Hang<'a> {
     /// The innermost method.
     method: Option<&'a str>,
     /// The calls that were open, innermost first.
-    stack: Vec<Frame<'a>>,
+    stack: Vec<&'a OpenItem>,
     /// Main's open wait.
-    wait: Option<Wait<'a>>,
+    wait: Option<&'a WaitFact>,
     /// The reason why main's wait was not over, if steps of concurrent work were recorded.
-    why: Option<Why<'a>>,
+    why: Option<&'a Why>,
     /// The methods in which main spent the time, if recorded.
     busy: Option<Busy<'a>>,
     /// Time of the hang in which the coarse clock stood still: calls look short there, or are missing.
@@ -59,9 +58,9 @@ impl<'a> From<&'a hang::Hang> for Hang<'a> {
             ended: hang.ended,
             stack_at_ns: hang.at,
             method: hang.method().map(|method| method.name.as_str()),
-            stack: stack(&hang.stack),
-            wait: hang.wait.as_ref().map(Wait::from),
-            why: hang.why.as_ref().map(Why::from),
+            stack: innermost_first(&hang.stack),
+            wait: hang.wait.as_ref(),
+            why: hang.why.as_ref(),
             busy: hang.busy.as_ref().map(Busy::from),
             standstill_ns: hang.standstill,
             cpu: hang.cpu.as_ref().map(CpuTime::from),
@@ -132,106 +131,6 @@ impl<'a> From<&'a MessageComponent> for Component<'a> {
     }
 }
 
-/// A call or unit that was open.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Frame<'a> {
-    /// The kind; the hang's `unit` has the kind of a `span` in more detail.
-    #[cfg_attr(test, schemars(extend("enum" = ["method", "message", "frame", "wait", "span"])))]
-    kind: &'static str,
-    /// The name of the method, message or wait.
-    name: &'a str,
-    /// The time at which it began.
-    since_ns: u64,
-    /// True if it began earlier, because older events of the thread were overwritten.
-    began_before: bool,
-}
-
-fn stack(items: &[OpenItem]) -> Vec<Frame<'_>> {
-    items.iter().rev().take(MAX_STACK_FRAMES).map(Frame::from).collect()
-}
-
-impl<'a> From<&'a OpenItem> for Frame<'a> {
-    fn from(item: &'a OpenItem) -> Self {
-        let kind = match item.kind {
-            OpenItemKind::Method => "method",
-            OpenItemKind::Message => "message",
-            OpenItemKind::Frame => "frame",
-            OpenItemKind::Wait => "wait",
-            OpenItemKind::Unit | OpenItemKind::Span => "span",
-        };
-        Self { kind, name: &item.name, since_ns: item.since, began_before: item.began_before }
-    }
-}
-
-/// The wait that main was in during the hang.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Wait<'a> {
-    /// The kind of wait.
-    #[cfg_attr(test, schemars(extend("enum" = super::WAIT_KINDS)))]
-    kind: &'static str,
-    /// The time at which it began.
-    since_ns: u64,
-    /// The lock's class, or the called method.
-    class: Option<&'a str>,
-    /// The lock's identity hash in hexadecimal.
-    lock: Option<String>,
-    /// The lock's owner.
-    owner: Option<WaitOwner<'a>>,
-}
-
-impl<'a> From<&'a WaitFact> for Wait<'a> {
-    fn from(wait: &'a WaitFact) -> Self {
-        Self {
-            kind: wait.kind.word(),
-            since_ns: wait.since,
-            class: wait.class.as_deref(),
-            lock: super::lock_word(wait.lock),
-            owner: wait.owner.as_ref().map(WaitOwner::from),
-        }
-    }
-}
-
-/// A thread that owns a lock for which main waits.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct WaitOwner<'a> {
-    /// The thread's name.
-    name: &'a str,
-    /// The thread's kernel id.
-    tid: u32,
-    /// The calls that were open, innermost first.
-    stack: Vec<Frame<'a>>,
-    /// The method that the thread left last.
-    last_left: Option<&'a str>,
-    /// The lock for which this thread waits.
-    waits_for: Option<WaitedLock<'a>>,
-}
-
-/// A lock for which the owner of another one waits.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct WaitedLock<'a> {
-    /// The lock's class.
-    lock: &'a str,
-    /// The thread that owns it.
-    owner: Option<&'a str>,
-}
-
-impl<'a> From<&'a LockOwner> for WaitOwner<'a> {
-    fn from(owner: &'a LockOwner) -> Self {
-        let waits_for = owner.waits_for.as_ref();
-        Self {
-            name: &owner.name,
-            tid: owner.tid,
-            stack: stack(&owner.stack),
-            last_left: owner.last_left.as_deref(),
-            waits_for: waits_for.map(|(lock, owner)| WaitedLock { lock, owner: owner.as_deref() }),
-        }
-    }
-}
-
 /// The methods in which main spent a hang.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -243,25 +142,13 @@ struct Busy<'a> {
     /// The recorded part of the hang.
     of_ns: u64,
     /// The methods that were open for that long, innermost first.
-    chain: Vec<Frame<'a>>,
+    chain: Vec<&'a OpenItem>,
     /// The called methods with the most time; at most four.
-    callees: Vec<Callee<'a>>,
+    callees: &'a [Callee],
     /// The approximate number of main's calls that were too short to record.
     short_calls: u64,
     /// The methods with the most short calls; at most four.
     hot: Vec<HotMethod<'a>>,
-}
-
-/// A recorded method that the busy method called.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Callee<'a> {
-    /// The method.
-    name: &'a str,
-    /// The number of recorded calls.
-    calls: u64,
-    /// The total time of these calls.
-    total_ns: u64,
 }
 
 /// A method with many calls that were too short to record.
@@ -276,17 +163,12 @@ struct HotMethod<'a> {
 
 impl<'a> From<&'a busy::Busy> for Busy<'a> {
     fn from(busy: &'a busy::Busy) -> Self {
-        let callee = |callee: &'a busy::Callee| Callee {
-            name: &callee.name,
-            calls: callee.calls,
-            total_ns: callee.total,
-        };
         Self {
             method: busy.method().map(|method| method.name.as_str()),
             open_ns: busy.open,
             of_ns: busy.span.1.saturating_sub(busy.span.0),
-            chain: stack(&busy.chain),
-            callees: busy.callees.iter().map(callee).collect(),
+            chain: innermost_first(&busy.chain),
+            callees: &busy.callees,
             short_calls: busy.short_calls,
             hot: busy.hot.iter().map(|(name, percent)| HotMethod { name, percent: *percent }).collect(),
         }

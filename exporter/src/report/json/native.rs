@@ -5,7 +5,7 @@ use trace_format::sections::native_frames::FrameKind;
 
 use crate::answer::{MAX_STACK_FRAMES, NativePlace};
 use crate::native::{self, reason_word};
-use crate::report::{MissedBeat, ReportedStack};
+use crate::report::ReportedStack;
 
 /// The native stack of a thread at one moment.
 #[derive(Serialize)]
@@ -77,34 +77,6 @@ impl<'a> From<&'a native::Frame> for NativeFrame<'a> {
                 rel_pc: format!("{:#x}", place.rel_pc),
                 inlined: place.kind == FrameKind::Inlined,
             }),
-        }
-    }
-}
-
-/// A watched thread that missed its heartbeat.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct MissedHeartbeat<'a> {
-    /// The thread's name.
-    thread: &'a str,
-    /// The thread's kernel id.
-    tid: u32,
-    /// The time at which the thread's stack was first taken.
-    since_ns: u64,
-    /// The time at which the thread's stack was last taken.
-    until_ns: u64,
-    /// The finding from these stacks.
-    finding: &'a str,
-}
-
-impl<'a> From<&'a MissedBeat> for MissedHeartbeat<'a> {
-    fn from(missed: &'a MissedBeat) -> Self {
-        Self {
-            thread: &missed.thread,
-            tid: missed.tid,
-            since_ns: missed.since,
-            until_ns: missed.until,
-            finding: &missed.finding,
         }
     }
 }

@@ -5,44 +5,7 @@ use trace_format::sections::profile::PlatformProfile;
 
 use super::MAX_LISTED;
 use crate::facts::{Cost, MethodOff, OffReason};
-use crate::report::{RecorderReport, ThreadCoverage, walk};
-
-/// The number of recorded things.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Counts {
-    /// The number of recorded threads.
-    threads: u64,
-    /// Words of 8 bytes.
-    words: u64,
-    /// Words overwritten by newer ones.
-    overwritten: u64,
-    /// Methods entered on main.
-    methods: u64,
-    /// Messages of main.
-    messages: u64,
-    /// Input events, idle handlers and other work of main outside messages.
-    not_queued: u64,
-    /// Frames of main.
-    frames: u64,
-    /// Frames whose FrameMetrics the system dropped.
-    frame_metrics_dropped: u64,
-}
-
-impl From<&walk::Counts> for Counts {
-    fn from(counts: &walk::Counts) -> Self {
-        Self {
-            threads: counts.threads,
-            words: counts.words,
-            overwritten: counts.overwritten,
-            methods: counts.methods,
-            messages: counts.messages,
-            not_queued: counts.not_queued,
-            frames: counts.frames,
-            frame_metrics_dropped: counts.frame_metrics_dropped,
-        }
-    }
-}
+use crate::report::{RecorderReport, ThreadCoverage};
 
 /// The cost of recording, and what is missing because of it.
 #[derive(Serialize)]

@@ -5,7 +5,6 @@ use trace_format::verdict::Verdict;
 
 use crate::facts::{self, Detector, MessageKind, RecentWork, Startup};
 use crate::model;
-use crate::report::{LongWait, Slow};
 
 /// An ANR or a suspected ANR.
 #[derive(Serialize)]
@@ -151,59 +150,6 @@ impl<'a> From<&'a RecentWork> for Before<'a> {
             not_queued: before.not_queued,
             busy_ns: before.busy,
             kinds: before.kinds.iter().map(kind).collect(),
-        }
-    }
-}
-
-/// A slow message or frame.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct SlowWork<'a> {
-    /// The message or frame.
-    name: &'a str,
-    /// The time at which it began.
-    since_ns: u64,
-    /// The time from its begin to its end.
-    duration_ns: u64,
-}
-
-impl<'a> From<&'a Slow> for SlowWork<'a> {
-    fn from(slow: &'a Slow) -> Self {
-        Self { name: &slow.name, since_ns: slow.since, duration_ns: slow.duration }
-    }
-}
-
-/// A completed wait of main.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct CompletedWait<'a> {
-    /// The kind of wait.
-    #[cfg_attr(test, schemars(extend("enum" = super::WAIT_KINDS)))]
-    kind: &'static str,
-    /// The time at which it began.
-    since_ns: u64,
-    /// The time from its begin to its end.
-    duration_ns: u64,
-    /// The lock's class, or the called method.
-    class: Option<&'a str>,
-    /// The lock's identity hash in hexadecimal.
-    lock: Option<String>,
-    /// The lock's owner when the wait began.
-    owner: Option<&'a str>,
-    /// The innermost method around it.
-    method: Option<&'a str>,
-}
-
-impl<'a> From<&'a LongWait> for CompletedWait<'a> {
-    fn from(wait: &'a LongWait) -> Self {
-        Self {
-            kind: wait.kind.word(),
-            since_ns: wait.since,
-            duration_ns: wait.duration,
-            class: wait.class.as_deref(),
-            lock: super::lock_word(wait.lock),
-            owner: wait.owner.as_deref(),
-            method: wait.method.as_deref(),
         }
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
         let label = if at == 0 { "Lock owner" } else { "Its owner" };
         let next = answer.owners.get(at + 1).map(|next| next.lock.clone());
         let recorded = wait.and_then(|(_, wait)| wait.owner.as_ref()?.waits_for.as_ref());
-        let recorded = recorded.filter(|_| at == 0).map(|(lock, _)| Some(lock.clone()));
+        let recorded = recorded.filter(|_| at == 0).map(|waited| Some(waited.lock.clone()));
         let of_cycle = answer.cycle.contains(&owner.thread).then_some(None);
         rows.push((label, vec![owns(owner, next.or(recorded).or(of_cycle), names)]));
     }

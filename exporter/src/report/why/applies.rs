@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use serde::Serialize;
 use trace_format::Source;
 use trace_format::event::ConcurrencyStep;
 
@@ -18,31 +19,34 @@ const WINDOW: u64 = 10_000_000_000;
 const MAX_SITES: usize = 64;
 const MAX_SAID: usize = 4;
 
-/// Calls of `apply()` before main waited in `QueuedWork.waitToFinish`.
-///
-/// Which of them are written already is not recorded, so their number is the most that main can wait for.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// Calls of `SharedPreferences.Editor.apply` before main's wait for their writes.
+// Which of them are written already is not recorded, so their number is the most that main can wait for.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PreferenceWrites {
-    /// How many calls.
+    /// The number of calls; some of them may be written already.
     pub count: usize,
-    /// From when on they were counted, BOOTTIME ns.
+    /// The time from which on they were counted.
+    #[serde(rename = "from_ns")]
     pub from: u64,
-    /// Where they are, the most frequent in front.
+    /// The places of the calls, the most frequent in front; at most 64.
     pub sites: Vec<WriteSite>,
     /// The length of the time in which they were counted before main's wait, ns.
+    #[serde(skip)]
     before: u64,
 }
 
 /// A place that calls `apply()`.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct WriteSite {
-    /// `Cart.kt:88`; without a file, class and method.
+    /// File and line, else class, method and line.
     pub site: String,
-    /// The method.
+    /// The recorded method that called `apply`; null outside recorded methods.
     pub method: Option<String>,
-    /// How many calls.
+    /// The number of calls.
     pub count: usize,
 }
 

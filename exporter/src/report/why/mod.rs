@@ -1,6 +1,8 @@
 //! Why a wait is not over: what main waits for, who works on it, what that thread waits for, and so on.
 //!
 //! A link says nothing rather than something wrong: where several tasks or threads may be meant, the chain ends.
+//!
+//! The types are also the report's JSON, and their comments stand in `docs/report-schema.json`.
 
 mod applies;
 mod coroutines;
@@ -8,6 +10,7 @@ mod queue;
 mod resolve;
 mod words;
 
+use serde::Serialize;
 use trace_format::event::{Wait, WaitKind};
 use trace_format::{ReadError, Source};
 
@@ -25,8 +28,9 @@ use resolve::{Next, Resolver};
 /// Maximum number of workers of a queue whose waits are read.
 const MAX_WORKERS: usize = 64;
 
-/// Why a wait is not over, in one word.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The reason why a wait is not over, in one word. The words are the same in all versions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum WhyCause {
     /// All threads of a pool wait for tasks of the same pool.
@@ -64,153 +68,154 @@ impl WhyCause {
             _ => None,
         }
     }
-
-    /// The stable identifier, the same in all versions.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::PoolExhausted => "pool-exhausted",
-            Self::SelfMadeDeadlock => "self-made-deadlock",
-            Self::LatchNeverCountedDown => "latch-never-counted-down",
-            Self::LostWakeUp => "lost-wake-up",
-            Self::NeverSignalled => "never-signalled",
-            Self::NeverCompleted => "never-completed",
-            Self::EmptyQueue => "empty-queue",
-            Self::SlowTask => "slow-task",
-            Self::LongQueue => "long-queue",
-            Self::LockHeld => "lock-held",
-            Self::SlowThread => "slow-thread",
-        }
-    }
 }
 
 /// A task, as far as it is known.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Task"))]
 #[non_exhaustive]
 pub struct TaskFact {
-    /// The method that is its code, else its class.
+    /// The method that is the task's code, else its class.
     pub name: Option<String>,
-    /// Whether it is a coroutine, which may wait without a thread.
+    /// True for a coroutine, which may wait without a thread.
+    #[serde(rename = "coroutine")]
     pub is_coroutine: bool,
-    /// `queued`, `waiting` (a stage), `scheduled`, `running`, `suspended` (a coroutine), `finished` or `unknown`.
+    /// One of queued, waiting (a stage, for the one before it), scheduled, running, suspended (a coroutine), finished, unknown.
     pub state: &'static str,
-    /// `Cart.kt:88`, where it was submitted.
+    /// Source file and line of the submission.
     pub submitted_at: Option<String>,
     /// The method that submitted it.
     pub submitted_in: Option<String>,
     /// The thread that submitted it.
     pub submitted_by: Option<String>,
-    /// When, BOOTTIME ns.
+    /// The time of the submission.
+    #[serde(rename = "submitted_ns")]
     pub submitted: u64,
     /// The thread that runs it.
     pub thread: Option<String>,
-    /// The queue that it waits in.
+    /// The queue in which it waits.
     pub queue: Option<QueueFact>,
 }
 
-/// A queue that a task waits in.
-#[derive(Clone, PartialEq, Debug)]
+/// The queue in which a task waits.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "TaskQueue"))]
 #[non_exhaustive]
 pub struct QueueFact {
-    /// Class of the executor.
+    /// The class of the executor.
     pub class: Option<String>,
-    /// Its identity.
+    /// The identity of the executor.
     pub id: u32,
     /// The task's place, from 1.
     pub place: usize,
-    /// How many tasks wait.
+    /// The number of tasks that wait.
     pub pending: usize,
-    /// What the names of its threads have in common: the pool's name.
-    pub pool: Option<String>,
-    /// The threads that run its tasks.
+    /// The threads that run the queue's tasks, the first to begin in front.
     pub workers: Vec<String>,
-    /// What these threads are in.
+    /// The pool's name: the common part of its threads' names.
+    pub pool: Option<String>,
+    /// The methods in which these threads are, the most frequent in front.
     pub busy: Vec<BusyThreads>,
-    /// Where most of the tasks before it were submitted.
+    /// The place where most of the tasks in front were submitted.
     pub posters: Option<Posters>,
 }
 
 /// Threads of a pool that are in the same method.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "PoolThreads"))]
 #[non_exhaustive]
 pub struct BusyThreads {
     /// The innermost method, with the class of the object whose call blocks there.
+    #[serde(rename = "in")]
     pub inside: String,
-    /// How many threads.
+    /// The number of threads.
     pub threads: usize,
-    /// Since when the first of them is, BOOTTIME ns.
+    /// The time since which the first of them is there.
+    #[serde(rename = "since_ns")]
     pub since: u64,
 }
 
-/// The place where most tasks of a queue were submitted.
-#[derive(Clone, PartialEq, Debug)]
+/// The place where most messages or tasks of a queue were submitted.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Posters {
     /// The method that is the tasks' code, else their class.
     pub task: Option<String>,
-    /// `Feed.java:88`.
+    /// The call that submitted them: file and line.
     pub site: Option<String>,
-    /// The thread that submitted them; none if several did.
+    /// The thread that submitted them; null if several did.
     pub thread: Option<String>,
-    /// How many.
+    /// The number of tasks from there.
     pub count: usize,
-    /// Of how many tasks.
+    /// The number of tasks in the queue.
     pub of: usize,
 }
 
-/// A thread of the chain and what it waits for.
-#[derive(Clone, PartialEq, Debug)]
+/// A thread and the object for which it waits.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct WhyLink {
     /// The thread's name.
     pub thread: String,
-    /// Its tid.
+    /// The thread's kernel id.
     pub tid: u32,
-    /// Since when it waits, or is in its innermost method, BOOTTIME ns.
+    /// The time since which it waits, or is in its innermost method.
+    #[serde(rename = "since_ns")]
     pub since: u64,
-    /// The kind of what it waits for: `future`, `lock`, `nothing`, and so on.
+    /// One of future, coroutine, lock, monitor, latch, semaphore, barrier, condition, queue, thread, executor, blocking, sleep,
+    /// nothing, unknown.
     pub waits_for: &'static str,
-    /// Class of the object that it waits for.
+    /// The class of the object.
     pub class: Option<String>,
-    /// Its identity, 0 if unknown.
+    /// The identity of the object; 0 if unknown.
     pub id: u32,
-    /// The innermost method.
+    /// The innermost recorded method.
+    #[serde(rename = "in")]
     pub inside: Option<String>,
-    /// The task that it waits for.
-    pub task: Option<TaskFact>,
-    /// The owner of the lock.
+    /// The owner of the lock or permit.
     pub owner: Option<String>,
+    /// The task for which the thread waits.
+    pub task: Option<TaskFact>,
 }
 
-/// Who must move.
-#[derive(Clone, PartialEq, Debug, Default)]
+/// The thread that must move so that the chain ends.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Culprit {
-    /// The thread.
+    /// The name of the thread that must move; null if unknown.
     pub thread: Option<String>,
-    /// The task that it runs, or that does not run: the method that is its code.
+    /// The task that it runs, or that has ended: the method that is its code.
     pub task: Option<String>,
-    /// Where this task was submitted, or its thread started.
+    /// The place where that task was submitted, or the thread started.
     pub site: Option<String>,
 }
 
-/// Why main's wait is not over.
-#[derive(Clone, PartialEq, Debug)]
+/// The reason why a wait was not over.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Why {
-    /// The links, main's first.
-    pub links: Vec<WhyLink>,
-    /// Why the last link's wait is not over.
-    pub cause: Option<WhyCause>,
-    /// Whether the chain returns to a thread that it passed.
-    pub cycle: bool,
-    /// Who must move, as far as known.
-    pub culprit: Culprit,
     /// The chain as a sentence.
     pub text: String,
-    /// Its parts, a link each.
+    /// The reason why the last link's wait is not over: pool-exhausted, self-made-deadlock, latch-never-counted-down,
+    /// lost-wake-up, never-signalled, never-completed, empty-queue, slow-task, long-queue, lock-held, slow-thread; null if the
+    /// recording does not show it.
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub cause: Option<WhyCause>,
+    /// True if the chain returns to a thread that it passed.
+    pub cycle: bool,
+    /// The threads, main first, each with the object for which it waits.
+    pub links: Vec<WhyLink>,
+    /// The thread that must move, as far as known.
+    pub culprit: Culprit,
+    /// The parts of the sentence, a link each.
+    #[serde(skip)]
     pub lines: Vec<String>,
-    /// How many steps of concurrent work were left out of the analysis because there were too many.
+    /// The number of steps of concurrent work that were too many to be examined.
+    #[serde(rename = "steps_left_out")]
     pub dropped: u64,
 }
 
