@@ -49,7 +49,7 @@ pub use unit::UnitKind;
 pub(crate) use frames::FrameFacts;
 pub(crate) use recorder::{Switch, estimate, first_event, percent};
 pub(crate) use restored::{Restored, Step, name_before};
-pub(crate) use stack::{Open, OpenStack, begins, is_message, still_open, typed};
+pub(crate) use stack::{Open, OpenStack, begins, ends, is_message, still_open, typed};
 pub(crate) use subject::{Subjects, known_form};
 pub(crate) use survey::{LockWait, Survey, last_moment};
 pub(crate) use unit::Loops;

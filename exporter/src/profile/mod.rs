@@ -11,6 +11,7 @@ mod walk;
 
 use std::collections::HashMap;
 
+use serde::Serialize;
 use trace_format::event::{WaitKind, types};
 use trace_format::{ReadError, Recording, Source, ids};
 
@@ -69,13 +70,15 @@ pub struct ThreadProfile {
 }
 
 /// One call of a path.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct PathCall {
     /// The method, or what it waited for.
     pub name: String,
     /// Total time, including callees, ns.
+    #[serde(rename = "total_ns")]
     pub total: u64,
     /// Self time, ns.
+    #[serde(rename = "self_ns")]
     pub own: u64,
 }
 

@@ -31,13 +31,15 @@ struct Node {
     own: u64,
 }
 
-impl CallTree {
-    pub(crate) fn new() -> Self {
+impl Default for CallTree {
+    fn default() -> Self {
         // No call has this key.
         let root = Node { key: u32::MAX, parent: ROOT, depth: 0, own: 0 };
         Self { nodes: vec![root], next: HashMap::new() }
     }
+}
 
+impl CallTree {
     /// The node of a call of `key` by `from`: a new one only if the path from the root has no node of this key.
     /// At the limit it is `from` itself.
     pub(crate) fn call(&mut self, from: u32, key: u32) -> u32 {
@@ -104,7 +106,7 @@ mod tests {
 
     #[test]
     fn recursion_leads_back_to_the_outer_call() {
-        let mut tree = CallTree::new();
+        let mut tree = CallTree::default();
         let a = tree.call(ROOT, 1);
         let b = tree.call(a, 2);
         assert_eq!((tree.call(b, 1), tree.call(b, 2), tree.call(a, 2)), (a, b, b));
@@ -118,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_path_without_end_and_a_tree_without_bound_are_cut() {
-        let mut tree = CallTree::new();
+        let mut tree = CallTree::default();
         let deepest = (1..5_000).fold(ROOT, |at, key| tree.call(at, key));
         assert_eq!(tree.nodes().count(), 1 + MAX_DEPTH as usize);
         tree.add(deepest, 3);

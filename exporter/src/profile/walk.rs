@@ -1,11 +1,11 @@
 //! Converts one thread's events to time in a call tree.
 
-use trace_format::event::{OpenCalls, types};
+use trace_format::event::OpenCalls;
 use trace_format::{Event, Events, Item, ReadError, Source};
 
 use super::tree::{CallTree, ROOT};
 use super::wait_key;
-use crate::facts::{OpenStack, still_open, typed};
+use crate::facts::{OpenStack, begins, ends, still_open};
 
 /// The key of a call of which only the depth is known. No method has this id.
 pub(super) const UNKNOWN_CALL: u32 = 0;
@@ -14,7 +14,7 @@ pub(super) const UNKNOWN_CALL: u32 = 0;
 const MAX_LISTED: u32 = 1 << 16;
 
 /// The result for a thread.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ThreadTime {
     pub(super) tree: CallTree,
     pub(super) events: u64,
@@ -29,7 +29,7 @@ pub(super) struct ThreadTime {
     /// Time that the events cover.
     pub(super) covered: u64,
     pub(super) too_short: u64,
-    /// The node of the innermost open call.
+    /// The node of the innermost open call; [`ROOT`] outside of calls.
     at: u32,
 }
 
@@ -55,17 +55,7 @@ pub(super) fn walk<S: Source + ?Sized>(
     from: u64,
 ) -> Result<ThreadTime, ReadError> {
     stack.clear();
-    let mut found = ThreadTime {
-        tree: CallTree::new(),
-        events: 0,
-        lost: 0,
-        first_left: u64::MAX,
-        first: 0,
-        now: 0,
-        covered: 0,
-        too_short: 0,
-        at: ROOT,
-    };
+    let mut found = ThreadTime { first_left: u64::MAX, ..ThreadTime::default() };
     // The nodes of the open items, one for each stack entry.
     let mut nodes: Vec<u32> = Vec::new();
     // Whether the calls listed at a block's start are needed: at the first block, and after a gap.
@@ -127,23 +117,23 @@ pub(super) fn walk<S: Source + ?Sized>(
             _ => {}
         }
         needs_list = false;
-        match change(&event) {
-            Change::Open(stack_key, tree_key) => {
-                if stack.push(stack_key, time) {
-                    nodes.push(found.tree.call(found.at, tree_key));
-                }
+        if let Some(key) = begins(&event) {
+            let tree_key = match event {
+                Event::WaitBegin(wait) => wait_key(wait.kind),
+                _ => key,
+            };
+            if stack.push(key, time) {
+                nodes.push(found.tree.call(found.at, tree_key));
             }
-            Change::Close(key) => {
-                // Its start may be lost. It may have been any of the calls without a name.
-                let depth = stack.find(key).or_else(|| {
-                    stack.frames().last().filter(|open| open.key == UNKNOWN_CALL).map(|_| stack.depth() - 1)
-                });
-                if let Some(depth) = depth {
-                    stack.truncate(depth);
-                    nodes.truncate(depth);
-                }
+        } else if let Some(key) = ends(&event) {
+            // Its start may be lost. It may have been any of the calls without a name.
+            let depth = stack.find(key).or_else(|| {
+                stack.frames().last().filter(|open| open.key == UNKNOWN_CALL).map(|_| stack.depth() - 1)
+            });
+            if let Some(depth) = depth {
+                stack.truncate(depth);
+                nodes.truncate(depth);
             }
-            Change::None => continue,
         }
         found.at = nodes.last().copied().unwrap_or(ROOT);
     }
@@ -169,33 +159,5 @@ fn list(open: &OpenCalls, stack: &mut OpenStack, nodes: &mut Vec<u32>, tree: &mu
             at = tree.call(at, key);
             nodes.push(at);
         }
-    }
-}
-
-enum Change {
-    None,
-    /// The key by which the end finds it, and its key in the tree.
-    Open(u32, u32),
-    Close(u32),
-}
-
-fn change(event: &Event) -> Change {
-    let open = |ty| Change::Open(typed(ty), typed(ty));
-    match *event {
-        Event::Enter(id) => Change::Open(id, id),
-        Event::Exit(id) => Change::Close(id),
-        Event::WaitBegin(wait) => Change::Open(typed(types::WAIT), wait_key(wait.kind)),
-        Event::WaitEnd => Change::Close(typed(types::WAIT)),
-        Event::MessageBegin(_) => open(types::MESSAGE),
-        Event::MessageEnd => Change::Close(typed(types::MESSAGE)),
-        Event::FrameBegin(_) => open(types::FRAME),
-        Event::FrameEnd | Event::FrameSkipped => Change::Close(typed(types::FRAME)),
-        Event::StageBegin(stage) => open(stage as u8),
-        Event::StageEnd(stage) => Change::Close(typed(stage as u8)),
-        Event::SpanBegin(_) => open(types::SPAN),
-        Event::SpanEnd => Change::Close(typed(types::SPAN)),
-        Event::IdleBegin(_) => open(types::IDLE),
-        Event::IdleEnd => Change::Close(typed(types::IDLE)),
-        _ => Change::None,
     }
 }

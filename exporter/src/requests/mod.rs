@@ -13,6 +13,7 @@ mod walk;
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use trace_format::{ReadError, Recording, Source};
 
@@ -22,12 +23,8 @@ use crate::model::Names;
 use crate::profile::{self, PathCall};
 use walk::{Found, Request, Walk};
 
-/// How many slow requests are described.
-const MAX_SLOW: usize = 10;
 /// How many methods are listed.
 const MAX_METHODS: usize = 5;
-/// How many durations are kept for the median and the 95th percentile; later requests only count.
-const MAX_DURATIONS: usize = 1 << 21;
 
 /// What is a request, and which are slow.
 #[derive(Clone, Debug)]
@@ -41,41 +38,50 @@ pub struct Watch {
 }
 
 /// The requests of a recording.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Requests {
     /// Watched threads that the recording has.
     pub threads: u64,
     /// Requests that began in the recording and have ended.
+    #[serde(rename = "requests")]
     pub ended: u64,
     /// Requests that had not ended when the recording did.
     pub open: u64,
     /// Requests of which the start is no longer in the recording.
     pub cut: u64,
     /// Median duration of those that have ended, ns.
+    #[serde(rename = "median_ns")]
     pub median: u64,
     /// Duration below which 95 % of them are, ns.
+    #[serde(rename = "p95_ns")]
     pub most: u64,
     /// The longest of them, ns.
+    #[serde(rename = "longest_ns")]
     pub longest: u64,
     /// Requests that took the limit or longer, open ones included.
     pub slow_count: u64,
     /// The longest slow ones, at most ten.
     pub slow: Vec<SlowRequest>,
     /// Methods that were requests, with their number; the most frequent first, at most five.
+    #[serde(serialize_with = "serialize_methods")]
     pub methods: Vec<(String, u64)>,
     /// Words that were overwritten or lost in the watched threads.
+    #[serde(rename = "missing_words")]
     pub missing: u64,
     /// The limit, ns.
+    #[serde(rename = "limit_ns")]
     pub limit: u64,
     /// Names of all threads, at most twenty, for a watch that fits none.
+    #[serde(skip)]
     pub all_threads: Vec<String>,
     /// The watched method, if the method map does not have it.
+    #[serde(skip)]
     pub unknown_method: Option<String>,
 }
 
 /// A slow request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SlowRequest {
     /// Name of the thread.
     pub thread: String,
@@ -84,12 +90,15 @@ pub struct SlowRequest {
     /// The method.
     pub method: String,
     /// From the start of the recording to its start, ns.
+    #[serde(rename = "since_start_ns")]
     pub since_start: u64,
     /// Its duration, for an open one up to the end of the recording, ns.
+    #[serde(rename = "duration_ns")]
     pub duration: u64,
     /// Whether it has ended.
     pub ended: bool,
     /// How much of it was waits, ns.
+    #[serde(rename = "waited_ns")]
     pub waited: u64,
     /// Where the time went: the heaviest path below it, outermost call first.
     pub path: Vec<PathCall>,
@@ -109,7 +118,7 @@ impl Requests {
         let names = Names::new(fits.then_some(map));
         let facts = Facts::of(recording)?;
         let mut stack = OpenStack::new();
-        let mut all = Found::new(watch.limit, MAX_SLOW, MAX_DURATIONS);
+        let mut all = Found::new(watch.limit);
         let mut missing = 0_u64;
         let mut now = Vec::new();
         let mut still_open = Vec::new();
@@ -153,7 +162,7 @@ impl Requests {
                 path: profile::path(&request.tree, &names),
             }
         };
-        let slow = all.slow().iter().map(describe).collect();
+        let slow = all.slow.iter().map(describe).collect();
         let mut methods: Vec<(String, u64)> =
             all.methods.iter().map(|(key, count)| (names.method(*key).into_owned(), *count)).collect();
         methods.sort_unstable_by(|a, b| (Reverse(a.1), &a.0).cmp(&(Reverse(b.1), &b.0)));
@@ -183,39 +192,14 @@ impl Requests {
     /// Returns them as JSON. Times are in ns.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let path = |path: &[PathCall]| -> Value {
-            path.iter()
-                .map(|call| json!({"name": call.name, "total_ns": call.total, "self_ns": call.own}))
-                .collect()
-        };
-        let slow = self.slow.iter().map(|slow| {
-            json!({
-                "thread": slow.thread,
-                "tid": slow.tid,
-                "method": slow.method,
-                "since_start_ns": slow.since_start,
-                "duration_ns": slow.duration,
-                "ended": slow.ended,
-                "waited_ns": slow.waited,
-                "path": path(&slow.path),
-            })
-        });
-        let methods = self.methods.iter().map(|(name, count)| json!({"name": name, "requests": count}));
-        json!({
-            "threads": self.threads,
-            "requests": self.ended,
-            "open": self.open,
-            "cut": self.cut,
-            "median_ns": self.median,
-            "p95_ns": self.most,
-            "longest_ns": self.longest,
-            "limit_ns": self.limit,
-            "slow_count": self.slow_count,
-            "slow": slow.collect::<Value>(),
-            "methods": methods.collect::<Value>(),
-            "missing_words": self.missing,
-        })
+        // Keys are texts, and every number has a JSON form.
+        serde_json::to_value(self).unwrap_or_default()
     }
+}
+
+/// Serializes methods as objects with their names and numbers of requests.
+fn serialize_methods<S: Serializer>(methods: &[(String, u64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(methods.iter().map(|(name, count)| json!({"name": name, "requests": count})))
 }
 
 /// Whether a name fits a pattern in which `*` stands for any characters.

@@ -8,6 +8,11 @@ use crate::facts::{OpenStack, Step};
 use crate::profile::tree::{CallTree, ROOT};
 use crate::profile::wait_key;
 
+/// Maximum number of slow requests described.
+const MAX_SLOW: usize = 10;
+/// Maximum number of durations kept for the median and the 95th percentile; later requests only count.
+const MAX_DURATIONS: usize = 1 << 21;
+
 /// A request, and where its time went.
 #[derive(Debug)]
 pub(super) struct Request {
@@ -24,16 +29,16 @@ pub(super) struct Request {
 }
 
 /// What the walks over all threads have found.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Found {
+    /// A request that takes at least this long is slow, ns.
     limit: u64,
-    max_slow: usize,
-    max_durations: usize,
     pub(super) ended: u64,
     pub(super) open: u64,
     pub(super) cut: u64,
     pub(super) slow_count: u64,
-    slow: Vec<Request>,
+    /// The longest slow requests, longest first.
+    pub(super) slow: Vec<Request>,
     durations: Vec<u64>,
     longest: u64,
     /// By method.
@@ -41,20 +46,8 @@ pub(super) struct Found {
 }
 
 impl Found {
-    pub(super) fn new(limit: u64, max_slow: usize, max_durations: usize) -> Self {
-        Self {
-            limit,
-            max_slow,
-            max_durations,
-            ended: 0,
-            open: 0,
-            cut: 0,
-            slow_count: 0,
-            slow: Vec::new(),
-            durations: Vec::new(),
-            longest: 0,
-            methods: HashMap::new(),
-        }
+    pub(super) fn new(limit: u64) -> Self {
+        Self { limit, ..Self::default() }
     }
 
     fn ended(&mut self, request: Request) {
@@ -64,7 +57,7 @@ impl Found {
         } else {
             self.ended += 1;
             self.longest = self.longest.max(request.duration);
-            if self.durations.len() < self.max_durations {
+            if self.durations.len() < MAX_DURATIONS {
                 self.durations.push(request.duration);
             }
         }
@@ -87,12 +80,7 @@ impl Found {
         // Of equal ones the earlier stays.
         let place = self.slow.partition_point(|known| known.duration >= request.duration);
         self.slow.insert(place, request);
-        self.slow.truncate(self.max_slow);
-    }
-
-    /// The longest slow requests, longest first.
-    pub(super) fn slow(&self) -> &[Request] {
-        &self.slow
+        self.slow.truncate(MAX_SLOW);
     }
 
     /// The median, the 95th percentile (nearest rank) and the longest duration.
@@ -179,7 +167,7 @@ impl<'w> Walk<'w> {
             return;
         }
         if ids::is_method(key) && self.wanted.map_or(depth == 0, |wanted| wanted.contains(&key)) {
-            let tree = CallTree::new();
+            let tree = CallTree::default();
             let request =
                 Request { thread: self.thread, key, begun: time, duration: 0, ended: false, cut, tree };
             self.current = Some(Current { request, depth, nodes: Vec::new() });
