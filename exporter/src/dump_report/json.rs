@@ -108,72 +108,42 @@ struct SectionJson<'a> {
 }
 
 impl Serialize for SectionJson<'_> {
+    /// Writes the fields in the order of their keys, which is that of a whole document.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let section = self.section;
         let graph = LockGraph::from(section);
-        let mut head = section_head(section, &graph);
-        if let Some(file) = self.file {
-            head.insert("file".to_owned(), json!(file));
-        }
+        let edges = |inferred| graph.edges.iter().filter(move |e| e.inferred == inferred).map(edge);
+        let kind = match section.kind {
+            SectionKind::Threads => "threads",
+            SectionKind::WaitingChannels => "waiting_channels",
+        };
+        let runs = section.long_methods.as_ref().map(|long| LazyArray(|| long.runs.iter().map(run)));
         let wanted = |thread: &&Thread| {
             let named = |part: &str| thread.name.as_ref().is_some_and(|name| name.contains(part));
             self.thread.is_none_or(named)
         };
-        let edges = |inferred| graph.edges.iter().filter(move |e| e.inferred == inferred).map(edge);
+        let channel = |c: &WaitChannel| json!({"sys_tid": c.sys_tid, "state": c.state.map(String::from), "channel": c.channel});
         let mut map = serializer.serialize_map(None)?;
-        // In the key order of the head, which is that of a whole document.
-        for (key, value) in &head {
-            match key.as_str() {
-                "threads" => {
-                    map.serialize_entry(
-                        key,
-                        &LazyArray(|| section.threads.iter().filter(wanted).map(thread)),
-                    )?;
-                }
-                "lock_edges" => map.serialize_entry(key, &LazyArray(|| edges(false)))?,
-                "inferred_lock_edges" => map.serialize_entry(key, &LazyArray(|| edges(true)))?,
-                "wait_channels" => {
-                    let channel = |c: &WaitChannel| json!({"sys_tid": c.sys_tid, "state": c.state.map(String::from), "channel": c.channel});
-                    map.serialize_entry(key, &LazyArray(|| section.channels.iter().map(channel)))?;
-                }
-                "long_methods" => {
-                    let runs =
-                        section.long_methods.as_ref().map(|long| LazyArray(|| long.runs.iter().map(run)));
-                    map.serialize_entry(key, &runs)?;
-                }
-                _ => map.serialize_entry(key, value)?,
-            }
+        map.serialize_entry("cmdline", &section.cmdline)?;
+        map.serialize_entry("complete", &section.ended)?;
+        map.serialize_entry("deadlocks", &graph.deadlocks)?;
+        map.serialize_entry("declared_threads", &section.declared_threads)?;
+        map.serialize_entry("facts", &facts(&section.facts))?;
+        if let Some(file) = self.file {
+            map.serialize_entry("file", file)?;
         }
+        map.serialize_entry("inferred_lock_edges", &LazyArray(|| edges(true)))?;
+        map.serialize_entry("kind", kind)?;
+        map.serialize_entry("line", &section.line)?;
+        map.serialize_entry("lock_edges", &LazyArray(|| edges(false)))?;
+        map.serialize_entry("long_methods", &runs)?;
+        map.serialize_entry("main", &section.main().and_then(|main| main.tid))?;
+        map.serialize_entry("pid", &section.pid)?;
+        map.serialize_entry("possible_deadlocks", &graph.possible_deadlocks)?;
+        map.serialize_entry("threads", &LazyArray(|| section.threads.iter().filter(wanted).map(thread)))?;
+        map.serialize_entry("time", &section.time)?;
+        map.serialize_entry("wait_channels", &LazyArray(|| section.channels.iter().map(channel)))?;
         map.end()
-    }
-}
-
-/// The fields of a section except its lists, which are null here.
-fn section_head(section: &Section, graph: &LockGraph) -> serde_json::Map<String, Value> {
-    let head = json!({
-        "kind": match section.kind {
-            SectionKind::Threads => "threads",
-            SectionKind::WaitingChannels => "waiting_channels",
-        },
-        "pid": section.pid,
-        "cmdline": section.cmdline,
-        "time": section.time,
-        "line": section.line,
-        "complete": section.ended,
-        "declared_threads": section.declared_threads,
-        "facts": facts(&section.facts),
-        "threads": null,
-        "main": section.main().and_then(|main| main.tid),
-        "lock_edges": null,
-        "inferred_lock_edges": null,
-        "deadlocks": graph.deadlocks,
-        "possible_deadlocks": graph.possible_deadlocks,
-        "wait_channels": null,
-        "long_methods": null,
-    });
-    match head {
-        Value::Object(head) => head,
-        _ => serde_json::Map::new(),
     }
 }
 
