@@ -6,7 +6,7 @@ use std::path::Path;
 use trace_format::event::{Event, Message, types};
 use trace_format::{Recording, Source, TextId, ids};
 
-use crate::facts::{Facts, OpenStack, Step, typed};
+use crate::facts::{Facts, OpenStack, Step, is_message, typed};
 use crate::model::{Names, message_name};
 use crate::names::names_of;
 use crate::{ExportError, MethodMap, Warning};
@@ -93,14 +93,12 @@ impl Default for DurationTable {
     }
 }
 
-/// An open message, method or unit with a name of its own.
+/// A message, method or unit with a name of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
     Method(u32),
-    /// Target, callback, `what`.
-    Message(TextId, TextId, i32),
-    /// A unit outside of messages: target, callback.
-    Unit(TextId, TextId),
+    /// A message, or a unit outside of messages, as [`kind_of`] returns it.
+    Message(Message),
 }
 
 impl DurationTable {
@@ -129,57 +127,26 @@ impl DurationTable {
         let mut messages: Vec<Message> = Vec::new();
         for step in facts.steps(main) {
             let step = step.map_err(placed)?;
-            let (time, event) = match step {
-                Step::Event { time, event } => (time, event),
-                Step::Before { time, key } => {
-                    if key == ids::DISPATCH || key == typed(types::MESSAGE) {
-                        if stack.push_before(typed(types::MESSAGE), time) {
-                            messages.push(Message::default());
-                        }
-                    } else if ids::is_method(key) {
-                        stack.push_before(key, time);
-                    }
-                    continue;
+            let Some((time, begun, ended)) = step.change() else { continue };
+            if let Some(key) = begun.map(message_or_other).filter(|key| counts(*key)) {
+                let (before, message) = match step {
+                    Step::Event { event: Event::MessageBegin(message), .. } => (false, message),
+                    _ => (matches!(step, Step::Before { .. }), Message::default()),
+                };
+                let is_open = if before { stack.push_before(key, time) } else { stack.push(key, time) };
+                if is_open && is_message(key) {
+                    messages.push(message);
                 }
-                Step::Ended { key, .. } => {
-                    let key = if key == ids::DISPATCH { typed(types::MESSAGE) } else { key };
-                    let depth = stack.find(key).unwrap_or(stack.depth());
-                    let gone = stack.frames()[depth..]
-                        .iter()
-                        .filter(|open| open.key == typed(types::MESSAGE))
-                        .count();
-                    messages.truncate(messages.len().saturating_sub(gone));
-                    stack.truncate(depth);
-                    continue;
-                }
-                Step::Lost { .. } | Step::Fault(_) => continue,
-            };
-            let ends = match event {
-                Event::Enter(ids::DISPATCH) => {
-                    open(&mut stack, &mut messages, time, Message::default());
-                    continue;
-                }
-                Event::MessageBegin(message) => {
-                    open(&mut stack, &mut messages, time, message);
-                    continue;
-                }
-                Event::Enter(id) if ids::is_method(id) => {
-                    stack.push(id, time);
-                    continue;
-                }
-                Event::Exit(id) if ids::is_method(id) => id,
-                Event::Exit(ids::DISPATCH) | Event::MessageEnd => typed(types::MESSAGE),
-                _ => continue,
-            };
-            let Some(depth) = stack.find(ends) else { continue };
+            }
+            let Some(depth) = ended.and_then(|key| stack.find(message_or_other(key))) else { continue };
             while stack.depth() > depth {
                 let Some(ended) = stack.pop() else { break };
-                let key = if ended.key == typed(types::MESSAGE) {
-                    key_of(&messages.pop().unwrap_or_default())
+                let key = if is_message(ended.key) {
+                    Key::Message(kind_of(messages.pop().unwrap_or_default()))
                 } else {
                     Key::Method(ended.key)
                 };
-                if ended.before {
+                if ended.before || matches!(step, Step::Ended { .. }) {
                     continue;
                 }
                 found.entry(key).or_default().add(time.saturating_sub(ended.begun), &mut self.draw);
@@ -195,24 +162,18 @@ impl DurationTable {
         names: &Names<'_>,
         recording: &Recording<S>,
     ) {
-        let mut named: Vec<((Kind, String), Durations)> = found
-            .into_iter()
-            .map(|(key, samples)| match key {
-                Key::Method(id) => ((Kind::Method, names.method(id).into_owned()), samples),
-                Key::Message(TextId(0), TextId(0), 0) => {
-                    ((Kind::Message, names.method(ids::DISPATCH).into_owned()), samples)
-                }
-                Key::Unit(target, callback) => {
-                    let handler = Message::NOT_QUEUED;
-                    let message = Message { target, callback, handler, ..Message::default() };
-                    ((Kind::Unit, message_name(recording.texts(), &message)), samples)
-                }
-                Key::Message(target, callback, what) => {
-                    let message = Message { target, callback, what, ..Message::default() };
-                    ((Kind::Message, message_name(recording.texts(), &message)), samples)
-                }
-            })
-            .collect();
+        let name_of = |key: Key| match key {
+            Key::Method(id) => (Kind::Method, names.method(id).into_owned()),
+            // A message that is entered and left like a method has no other name.
+            Key::Message(message) if message == Message::default() => {
+                (Kind::Message, names.method(ids::DISPATCH).into_owned())
+            }
+            Key::Message(message) => {
+                let kind = if message.is_queued() { Kind::Message } else { Kind::Unit };
+                (kind, message_name(recording.texts(), &message))
+            }
+        };
+        let mut named: Vec<_> = found.into_iter().map(|(key, samples)| (name_of(key), samples)).collect();
         // The order of a hash table must not affect the sample.
         named.sort_by(|a, b| a.0.cmp(&b.0));
         for (name, samples) in named {
@@ -248,17 +209,24 @@ impl DurationTable {
     }
 }
 
-fn open(stack: &mut OpenStack, messages: &mut Vec<Message>, at: u64, message: Message) {
-    if stack.push(typed(types::MESSAGE), at) {
-        messages.push(message);
-    }
+/// Returns one key for both forms of a message: a message that is entered and left like a method is one too.
+fn message_or_other(key: u32) -> u32 {
+    if is_message(key) { typed(types::MESSAGE) } else { key }
 }
 
-/// When a message was due, and which handler instance it has, does not make it a different message.
-fn key_of(message: &Message) -> Key {
-    if !message.is_queued() {
-        return Key::Unit(message.target, message.callback);
-    }
-    let what = if message.callback.0 > 0 { 0 } else { message.what };
-    Key::Message(message.target, message.callback, what)
+/// Returns true if the durations of what has this key count.
+fn counts(key: u32) -> bool {
+    is_message(key) || ids::is_method(key)
+}
+
+/// Returns the message without what does not make it a different one: its due time, and which handler and callback it has of
+/// their classes.
+fn kind_of(message: Message) -> Message {
+    let Message { target, callback, what, .. } = message;
+    let (what, handler) = match message.is_queued() {
+        true if callback == TextId::default() => (what, 0),
+        true => (0, 0),
+        false => (0, Message::NOT_QUEUED),
+    };
+    Message { target, callback, what, handler, ..Message::default() }
 }

@@ -60,7 +60,7 @@ impl Stage {
 pub struct TextId(pub u32);
 
 /// The start of a Looper message.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Message {
     /// The handler's class.
     pub target: TextId,
