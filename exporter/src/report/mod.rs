@@ -29,7 +29,6 @@ mod html;
 mod json;
 mod long_call;
 mod long_waits;
-mod messages;
 mod moments;
 mod native;
 mod open_item;

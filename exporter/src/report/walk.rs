@@ -13,11 +13,10 @@ use super::chart::{Chart, ChartBuilder};
 use super::history::{BEFORE_WINDOW, History, What};
 use super::long_call::LongCalls;
 use super::long_waits::{LongWait, LongWaits, MIN_SLOW};
-use super::messages::message_kind_name;
 use super::open_item::{OpenItem, OpenItemKind};
 use crate::facts::Unit;
 use crate::facts::{
-    Facts, Loops, OpenStack, RecentWork, Step, UnitKind, begins, is_message, name_before, typed,
+    Facts, Loops, OpenStack, RecentWork, Step, UnitKind, begins, ends, is_message, name_before, typed,
 };
 use crate::model::{Names, message_name, stage_names, wait_name};
 use crate::text::clean;
@@ -104,6 +103,18 @@ enum Detail {
     Wait(Wait),
     Frame(u64),
     Text(TextId),
+}
+
+impl Detail {
+    fn of(event: &Event) -> Option<Self> {
+        match *event {
+            Event::MessageBegin(message) => Some(Self::Message(message)),
+            Event::WaitBegin(wait) => Some(Self::Wait(wait)),
+            Event::FrameBegin(frame) => Some(Self::Frame(frame.vsync)),
+            Event::SpanBegin(id) | Event::IdleBegin(id) => Some(Self::Text(id)),
+            _ => None,
+        }
+    }
 }
 
 /// Reads one thread with its stack.
@@ -266,7 +277,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
     /// The work between two moments.
     pub(super) fn before(&self, from: u64, to: u64) -> RecentWork {
         self.history.between(from, to, self.has_messages(), |what| match what {
-            What::Message(message) => message_kind_name(self.recording.texts(), &message),
+            What::Message(message) => self.message_kind_name(&message),
             What::Call(key, id) => {
                 let text = text(self.recording, id);
                 match text {
@@ -276,6 +287,15 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
                 }
             }
         })
+    }
+
+    /// The name of a kind of messages.
+    fn message_kind_name(&self, message: &Message) -> String {
+        if *message == Message::default() {
+            // A message that is entered and left like a method has no other name.
+            return "android.os.Handler.dispatchMessage".to_owned();
+        }
+        message_name(self.recording.texts(), message)
     }
 
     /// The name of an item without a text of its own.
@@ -294,48 +314,26 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
             Event::Enter(id) => {
                 self.counts.methods += u64::from(ids::is_method(id));
                 self.counts.messages += u64::from(id == ids::DISPATCH);
-                self.stack.push(id, at);
             }
-            Event::Exit(id) => {
-                if self.requested.is_none() && ids::is_method(id) {
-                    self.last_left = Some(id);
-                }
-                self.close(at, id);
-            }
-            Event::MessageBegin(m) => {
-                match m.is_queued() {
-                    true => self.counts.messages += 1,
-                    false => self.counts.not_queued += 1,
-                }
-                self.open(at, typed(types::MESSAGE), Detail::Message(m));
-            }
-            Event::FrameBegin(f) => {
-                self.counts.frames += 1;
-                self.open(at, typed(types::FRAME), Detail::Frame(f.vsync));
-            }
-            Event::WaitBegin(w) => self.open(at, typed(types::WAIT), Detail::Wait(w)),
-            Event::SpanBegin(id) => self.open(at, typed(types::SPAN), Detail::Text(id)),
-            Event::IdleBegin(id) => self.open(at, typed(types::IDLE), Detail::Text(id)),
-            Event::StageBegin(stage) => {
-                self.stack.push(typed(stage as u8), at);
-            }
-            Event::StageEnd(stage) => self.close(at, typed(stage as u8)),
-            Event::MessageEnd => self.close(at, typed(types::MESSAGE)),
-            Event::FrameEnd => self.close(at, typed(types::FRAME)),
-            Event::FrameSkipped => {
-                self.counts.frames = self.counts.frames.saturating_sub(1);
-                self.close(at, typed(types::FRAME));
-            }
-            Event::WaitEnd => self.close(at, typed(types::WAIT)),
-            Event::SpanEnd => self.close(at, typed(types::SPAN)),
-            Event::IdleEnd => self.close(at, typed(types::IDLE)),
+            Event::Exit(id) if self.requested.is_none() && ids::is_method(id) => self.last_left = Some(id),
+            Event::MessageBegin(message) if message.is_queued() => self.counts.messages += 1,
+            Event::MessageBegin(_) => self.counts.not_queued += 1,
+            Event::FrameBegin(_) => self.counts.frames += 1,
+            Event::FrameSkipped => self.counts.frames = self.counts.frames.saturating_sub(1),
             _ => {}
+        }
+        if let Some(key) = begins(&event) {
+            self.open(at, key, Detail::of(&event));
+        } else if let Some(key) = ends(&event) {
+            self.close(at, key);
         }
     }
 
-    fn open(&mut self, at: u64, key: u32, detail: Detail) {
+    fn open(&mut self, at: u64, key: u32, detail: Option<Detail>) {
         let depth = self.stack.depth();
-        if self.stack.push(key, at) {
+        if self.stack.push(key, at)
+            && let Some(detail) = detail
+        {
             self.details.push((depth, detail));
             self.waits_open += usize::from(matches!(detail, Detail::Wait(_)));
         }
@@ -538,8 +536,7 @@ fn stage_of(key: u32) -> Option<&'static str> {
 
 fn kind_of(key: u32) -> OpenItemKind {
     match key {
-        ids::DISPATCH => OpenItemKind::Message,
-        key if key == typed(types::MESSAGE) => OpenItemKind::Message,
+        key if is_message(key) => OpenItemKind::Message,
         key if key == typed(types::WAIT) => OpenItemKind::Wait,
         key if key == typed(types::FRAME) || stage_of(key).is_some() => OpenItemKind::Frame,
         key if ids::is_method(key) => OpenItemKind::Method,
