@@ -17,7 +17,7 @@ use super::native::NativeReport;
 use super::owners;
 use super::recorder::recorder_report;
 use super::walk::{Counts, EndedUnit, Walk};
-use super::why::{PreferenceWrites, STORM_WINDOW, applies, posters, why};
+use super::why::{Chains, PreferenceWrites, STORM_WINDOW};
 use crate::answer::native_summary::NativeSummary;
 use crate::answer::observed::{Observed, cpu_time, sampled, slept};
 use crate::answer::{Answer, CauseId, Evidence, HungThread, Span, SystemShare};
@@ -123,7 +123,8 @@ pub(super) fn build<S: Source + ?Sized>(
         hang.cpu = recorder.cpu(main.tid, hang.since, until);
         hang.busy = busy(&facts, &names, main, hang.since, hang.until).map_err(placed)?;
         if hang.wait.is_some() {
-            hang.why = why(&facts, &names, hang.at).map_err(placed)?;
+            let chains = Chains::of(&facts, &names, hang.at).map_err(placed)?;
+            hang.why = chains.why().map_err(placed)?;
         }
         hang.component =
             facts.sections.components.of_message(hang.since, hang.until, facts.sections.process.sdk);
@@ -139,10 +140,8 @@ pub(super) fn build<S: Source + ?Sized>(
             native.at_least = hang.as_ref().is_some_and(Hang::began_before);
         }
     }
-    let mut thread = main.map_or_else(
-        || HungThread { name: "main".to_owned(), tid: None, main: true },
-        |main| HungThread { name: thread_name(main), tid: Some(main.tid), main: true },
-    );
+    let name = main.map_or_else(|| "main".to_owned(), thread_name);
+    let mut thread = HungThread { name, tid: main.map(|main| main.tid), main: true };
     if let Some(hang) = &mut hang {
         let chain = std::mem::take(&mut hang.chain);
         (observed.owners, observed.cycle) = (chain.owners, chain.cycle);
@@ -230,8 +229,10 @@ pub(super) fn build<S: Source + ?Sized>(
         (Some(hang), _) => (hang.since, hang.until),
         (None, at) => (at.unwrap_or(end), end),
     };
-    let storm = answer.cause.id == CauseId::MessageStorm;
-    let posters = if storm { posters(&facts, &names, observed.noticed).map_err(placed)? } else { None };
+    let posters = match answer.cause.id {
+        CauseId::MessageStorm => Chains::of(&facts, &names, observed.noticed).map_err(placed)?.storm(),
+        _ => None,
+    };
     Ok(Report {
         preference_writes,
         posters,
@@ -406,7 +407,7 @@ fn preference_writes<S: Source + ?Sized>(
     if !sampled && !in_snapshot() && !dumped() {
         return Ok(None);
     }
-    applies(facts, names, hang.since, hang.at)
+    Ok(Chains::of(facts, names, hang.at)?.applies(hang.since))
 }
 
 /// Whether a dump is about a process other than the recorded one, in words.

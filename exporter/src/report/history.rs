@@ -99,16 +99,11 @@ impl History {
     }
 
     fn end(&mut self, at: u64) {
-        match self.depth {
-            0 => return,
-            1 => {}
-            _ => {
-                self.depth -= 1;
-                return;
-            }
+        let Some(depth) = self.depth.checked_sub(1) else { return };
+        self.depth = depth;
+        if depth == 0 {
+            self.ran(EndedWork { since: self.open.0, end: at, what: What::Message(self.open.1) });
         }
-        self.depth = 0;
-        self.ran(EndedWork { since: self.open.0, end: at, what: What::Message(self.open.1) });
     }
 
     /// Notes that main's outermost call, outside of messages, has ended.

@@ -3,6 +3,8 @@
 use serde::{Serialize, Serializer};
 use trace_format::event::WaitKind;
 
+use crate::words::waited_for;
+
 /// Number of waits kept.
 const MAX_WAITS: usize = 8;
 /// Minimum duration of a long wait or slow message, ns: a frame at 60 Hz.
@@ -38,6 +40,16 @@ pub struct LongWait {
     pub owner: Option<String>,
     /// The innermost method around it.
     pub method: Option<String>,
+}
+
+impl LongWait {
+    /// `lock of com.acme.Cart, owned by "worker", in com.acme.Cart.total`; with the lock's identity if `with_lock`.
+    pub(super) fn words(&self, with_lock: bool) -> String {
+        let what = waited_for(self.kind, self.class.as_deref(), if with_lock { self.lock } else { 0 });
+        let owner = self.owner.as_ref().map_or_else(String::new, |name| format!(", owned by \"{name}\""));
+        let method = self.method.as_ref().map_or_else(String::new, |name| format!(", in {name}"));
+        format!("{what}{owner}{method}")
+    }
 }
 
 /// Serializes a kind of wait as its word.

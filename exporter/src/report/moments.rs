@@ -13,15 +13,9 @@ pub(super) fn moment(report: &Report, at: u64) -> String {
     }
 }
 
-/// A moment as time of day by the device's clock at the start of the recording; `None` if that was not read.
+/// A moment as date and time of day by the device's clock at the start of the recording; `None` if that was not read.
 pub(super) fn time_of_day(report: &Report, at: u64) -> Option<String> {
     let start = report.start;
-    (start.realtime > 0)
-        .then(|| date_and_time(start.realtime.saturating_add(at).saturating_sub(start.boottime)))
-}
-
-/// Nanoseconds since 1970 as date and time.
-fn date_and_time(ns: u64) -> String {
-    let seconds = ns / 1_000_000_000;
-    format!("{} {} UTC", utc::date(seconds), utc::time_of_day(seconds))
+    let seconds = start.realtime.saturating_add(at).saturating_sub(start.boottime) / 1_000_000_000;
+    (start.realtime > 0).then(|| format!("{} {} UTC", utc::date(seconds), utc::time_of_day(seconds)))
 }

@@ -11,7 +11,7 @@ use super::wrap::Row;
 use crate::answer::{Answer, CauseId, Conclusion, MAX_OWNERS, Owner};
 use crate::facts::{Unit, UnitKind};
 use crate::text::clean;
-use crate::words::{about, rounded, seconds, times};
+use crate::words::{rounded, seconds, times};
 
 /// Maximum number of facts listed.
 const EVIDENCE: usize = 3;
@@ -27,7 +27,7 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
         rows.push(("Why", why.lines.iter().map(|line| names.text(line)).collect()));
     }
     if let Some(posters) = &r.posters {
-        rows.push(("Posted by", vec![names.text(&posted(posters))]));
+        rows.push(("Posted by", vec![names.text(&posted(posters, "of main's looper"))]));
     }
     if !answer.cycle.is_empty() {
         let first = answer.cycle.first().into_iter();
@@ -98,32 +98,10 @@ fn main(r: &Report, wait: Option<(&Hang, &WaitFact)>, names: &mut Names) -> Vec<
         let before = if hang.began_before() { "before " } else { "" };
         let share = percent.map_or_else(String::new, |percent| format!(", {percent} % of the hang"));
         lines.push(format!("since {before}{}{}{share}", moment(r, hang.since), day.unwrap_or_default()));
-        lines.extend(calls(hang, names));
+        let called = hang.busy.as_ref().and_then(|busy| busy.called(rounded));
+        lines.extend(called.map(|called| names.text(&format!("calls {called}"))));
     }
     lines
-}
-
-/// The callees of the method that contains the loop.
-fn calls(hang: &Hang, names: &mut Names) -> Option<String> {
-    let busy = hang.busy.as_ref()?;
-    if busy.short_calls > 0 {
-        let calls = about(busy.short_calls);
-        let hot: Vec<_> =
-            busy.hot.iter().take(2).map(|(name, percent)| format!("{name} ({percent} %)")).collect();
-        return Some(match &hot[..] {
-            [] => format!("calls about {calls} methods, too briefly to be recorded"),
-            hot => {
-                names.text(&format!("calls {} of about {calls} calls too short to record", hot.join(", ")))
-            }
-        });
-    }
-    let callee = busy.callees.first().filter(|callee| callee.total >= busy.open / 2 && callee.calls > 1)?;
-    Some(names.text(&format!(
-        "calls {}, {} in {}",
-        callee.name,
-        rounded(callee.total),
-        times(callee.calls, "call")
-    )))
 }
 
 /// The wait that main is in, if it takes half of the hang or more.

@@ -65,10 +65,7 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     if !r.waits.is_empty() {
         writeln!(f, "\nMAIN'S LONGEST WAITS")?;
         for w in &r.waits {
-            let what = waited_for(w.kind, w.class.as_deref(), w.lock);
-            let owner = w.owner.as_ref().map_or_else(String::new, |name| format!(", owned by \"{name}\""));
-            let method = w.method.as_ref().map_or_else(String::new, |name| format!(", in {name}"));
-            writeln!(f, "  {:>10}  at {}  {what}{owner}{method}", seconds(w.duration), moment(r, w.since))?;
+            writeln!(f, "  {:>10}  at {}  {}", seconds(w.duration), moment(r, w.since), w.words(true))?;
         }
     }
     write_starts(r, f)?;
@@ -180,24 +177,8 @@ fn write_method(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {
         None if h.standstill > 0 => writeln!(f, "  in method   (not recorded)")?,
         None => writeln!(f, "  in method   (no instrumented method was open)")?,
     }
-    if let Some(busy) = &h.busy {
-        let callee = busy.callees.first().filter(|callee| callee.total >= busy.open / 2);
-        if busy.short_calls > 0 {
-            let calls = about(busy.short_calls);
-            let hot: Vec<_> =
-                busy.hot.iter().take(2).map(|(name, percent)| format!("{name} ({percent} %)")).collect();
-            match &hot[..] {
-                [] => writeln!(f, "  called      about {calls} methods, too briefly to be recorded")?,
-                hot => writeln!(
-                    f,
-                    "  called      {} of about {calls} calls too short to record",
-                    hot.join(", ")
-                )?,
-            }
-        } else if let Some(callee) = callee.filter(|callee| callee.calls > 1) {
-            let (took, calls) = (seconds(callee.total), times(callee.calls, "call"));
-            writeln!(f, "  called      {}, {took} in {calls}", callee.name)?;
-        }
+    if let Some(called) = h.busy.as_ref().and_then(|busy| busy.called(seconds)) {
+        writeln!(f, "  called      {called}")?;
     }
     if h.standstill > 0 {
         let (still, whole) = (seconds(h.standstill), seconds(h.duration()));

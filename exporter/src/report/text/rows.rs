@@ -11,7 +11,7 @@ use super::wrap::Row;
 use crate::facts::{Anr, Detector, PolledCpu, outcome_name};
 use crate::model::forward_name;
 use crate::text::clean;
-use crate::words::{rounded, thousands, times, waited_for};
+use crate::words::{rounded, thousands, times};
 
 /// Maximum number of waits and starts listed.
 const MAX_LISTED: usize = 3;
@@ -38,14 +38,8 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
     let missed = missed.map(|missed| names.text(&clean(&format!("{}; {}", missed.words(), missed.finding))));
     rows.push(("Heartbeats", missed.collect()));
     let waits = r.waits.iter().take(MAX_LISTED).map(|w| {
-        let what = waited_for(w.kind, w.class.as_deref(), 0);
-        let owner = w.owner.as_ref().map_or_else(String::new, |name| format!(", owned by \"{name}\""));
-        let method = w.method.as_ref().map_or_else(String::new, |name| format!(", in {name}"));
-        names.text(&clean(&format!(
-            "{} at {} {what}{owner}{method}",
-            rounded(w.duration),
-            moment(r, w.since)
-        )))
+        let words = w.words(false);
+        names.text(&clean(&format!("{} at {} {words}", rounded(w.duration), moment(r, w.since))))
     });
     let waits: Vec<String> = waits.collect();
     rows.push(("Long waits", waits));

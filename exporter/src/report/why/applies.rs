@@ -70,8 +70,8 @@ impl PreferenceWrites {
 }
 
 impl<S: Source + ?Sized> Chains<'_, S> {
-    /// The calls of `apply()` up to the moment, that main's wait since `since` may be for; `None` without any.
-    pub(super) fn applies(&self, since: u64) -> Option<PreferenceWrites> {
+    /// The calls of `apply()` that main's wait, in a message that began at `since`, may be for; `None` without any.
+    pub(in super::super) fn applies(&self, since: u64) -> Option<PreferenceWrites> {
         let texts = self.facts.recording.texts();
         let from = since.saturating_sub(WINDOW).max(self.facts.recording.header().start.boottime.min(since));
         let mut places: HashMap<(u32, u16), usize> = HashMap::new();

@@ -23,7 +23,8 @@ use crate::model::Names;
 use crate::words::thread_name;
 pub use applies::{PreferenceWrites, WriteSite};
 pub(super) use queue::STORM_WINDOW;
-use resolve::{Next, Resolver};
+use resolve::Next;
+pub(super) use words::posted;
 
 /// Maximum number of workers of a queue whose waits are read.
 const MAX_WORKERS: usize = 64;
@@ -219,7 +220,7 @@ pub struct Why {
     pub dropped: u64,
 }
 
-/// What is read once for all links.
+/// The threads and the steps of concurrent work at one moment. They are read once for all links.
 pub(super) struct Chains<'a, S: ?Sized> {
     facts: &'a Facts<'a, S>,
     names: &'a Names<'a>,
@@ -228,7 +229,7 @@ pub(super) struct Chains<'a, S: ?Sized> {
 }
 
 impl<'a, S: Source + ?Sized> Chains<'a, S> {
-    fn of(facts: &'a Facts<'a, S>, names: &'a Names<'a>, at: u64) -> Result<Self, ReadError> {
+    pub(super) fn of(facts: &'a Facts<'a, S>, names: &'a Names<'a>, at: u64) -> Result<Self, ReadError> {
         let mut codes = TaskCodes::default();
         for (id, method) in names.all() {
             codes.add(id, method.class, method.method);
@@ -238,48 +239,14 @@ impl<'a, S: Source + ?Sized> Chains<'a, S> {
     }
 }
 
-fn main_of<S: Source + ?Sized>(facts: &Facts<'_, S>) -> Option<usize> {
-    facts.recording.threads().iter().position(|thread| thread.main)
-}
-
-/// Finds why the wait that main is in at the moment `at` is not over; `None` if main does not wait.
-pub(super) fn why<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
-    names: &Names<'_>,
-    at: u64,
-) -> Result<Option<Why>, ReadError> {
-    let Some(main) = main_of(facts) else { return Ok(None) };
-    Chains::of(facts, names, at)?.follow(main)
-}
-
-/// Who posted most of the messages that main's queue has, or had shortly before the moment `at`.
-pub(super) fn posters<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
-    names: &Names<'_>,
-    at: u64,
-) -> Result<Option<Posters>, ReadError> {
-    let Some(main) = main_of(facts) else { return Ok(None) };
-    Ok(Chains::of(facts, names, at)?.storm(main))
-}
-
-/// The calls of `SharedPreferences.Editor.apply` that main's wait at the moment `at`, in a message that began at `since`,
-/// may be for.
-pub(super) fn applies<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
-    names: &Names<'_>,
-    since: u64,
-    at: u64,
-) -> Result<Option<PreferenceWrites>, ReadError> {
-    Ok(Chains::of(facts, names, at)?.applies(since))
-}
-
-/// `3,900 of 4,000 tasks of main's looper are Feed$Tick.run, submitted at Feed.java:88 by worker-1`.
-pub(super) fn posted(posters: &Posters) -> String {
-    words::posted(posters, "of main's looper")
-}
-
 impl<S: Source + ?Sized> Chains<'_, S> {
-    fn follow(&self, main: usize) -> Result<Option<Why>, ReadError> {
+    fn main(&self) -> Option<usize> {
+        self.facts.recording.threads().iter().position(|thread| thread.main)
+    }
+
+    /// Finds why main's wait is not over; `None` if main does not wait.
+    pub(super) fn why(&self) -> Result<Option<Why>, ReadError> {
+        let Some(main) = self.main() else { return Ok(None) };
         let mut why = Why {
             links: Vec::new(),
             cause: None,
@@ -393,13 +360,8 @@ impl<S: Source + ?Sized> Chains<'_, S> {
             TaskState::Finished => "finished",
             TaskState::Unknown => "unknown",
         };
-        let queue = (task.state() == TaskState::Queued && task.queue != 0).then(|| self.queue_fact(task));
+        let is_in_queue = task.state() == TaskState::Queued && task.queue != 0;
         let class = || super::walk::text(self.facts.recording, task.class);
-        let queue = match queue {
-            Some(Ok(queue)) => queue,
-            Some(Err(error)) => return Err(error),
-            None => None,
-        };
         Ok(TaskFact {
             name: self.method_name(task.method).or_else(class),
             is_coroutine: task.is_coroutine,
@@ -409,7 +371,7 @@ impl<S: Source + ?Sized> Chains<'_, S> {
             submitted_by: self.thread_name(task.submitted.thread),
             submitted: task.submitted.at,
             thread: task.run.and_then(|run| self.thread_name(run.thread)),
-            queue,
+            queue: if is_in_queue { self.queue_fact(task)? } else { None },
         })
     }
 

@@ -42,12 +42,6 @@ impl Resolved<'_> {
     }
 }
 
-/// Resolves waits.
-pub(super) trait Resolver {
-    /// What the wait that `thread` has been in since a moment is for.
-    fn resolve(&self, thread: usize, since: u64, wait: Wait) -> Result<Resolved<'_>, ReadError>;
-}
-
 /// The kind of object that a thread waits for by its class (OpenJDK 8 to 25, and AOSP libcore, `java.util.concurrent`).
 fn kind_of(class: &str) -> &'static str {
     let simple = class.rsplit(['.', '$']).next().unwrap_or(class);
@@ -64,42 +58,36 @@ fn kind_of(class: &str) -> &'static str {
     }
 }
 
-impl<S: Source + ?Sized> Resolver for Chains<'_, S> {
-    fn resolve(&self, thread: usize, since: u64, wait: Wait) -> Result<Resolved<'_>, ReadError> {
+impl<S: Source + ?Sized> Chains<'_, S> {
+    /// What the wait that `thread` has been in since a moment is for.
+    pub(super) fn resolve(&self, thread: usize, since: u64, wait: Wait) -> Result<Resolved<'_>, ReadError> {
         let object = wait.lock as u32;
         let class = self.facts.recording.texts().get(wait.class).unwrap_or_default();
-        match wait.kind {
-            WaitKind::Sleep => {
-                return Ok(Resolved { next: Next::Works, ..Resolved::unknown("sleep") });
-            }
-            WaitKind::Blocking => {
-                return Ok(Resolved { next: Next::Works, ..Resolved::unknown("blocking") });
-            }
-            WaitKind::Monitor => return Ok(self.lock("monitor", thread, wait)),
-            WaitKind::Join => return Ok(self.join(object)),
-            WaitKind::ObjectWait => return Ok(self.signal(thread, since, object)),
-            WaitKind::Park => {}
-            WaitKind::Unknown(_) => return Ok(Resolved::unknown("unknown")),
-        }
-        Ok(match kind_of(class) {
-            "lock" => self.lock("lock", thread, wait),
-            "condition" => self.signal(thread, since, object),
-            "latch" => self.latch(thread, since, object)?,
-            "semaphore" => self.permit(thread, object),
-            "queue" => self.element(thread, object),
-            "executor" => self.executor(thread, since, object)?,
-            // Whichever of its tasks ends first.
-            "completion" => match &self.work.workers(object)[..] {
-                [run] => Resolved::thread("queue", WhyCause::SlowTask, run.thread),
-                _ => Resolved::unknown("queue"),
+        Ok(match wait.kind {
+            WaitKind::Sleep => Resolved { next: Next::Works, ..Resolved::unknown("sleep") },
+            WaitKind::Blocking => Resolved { next: Next::Works, ..Resolved::unknown("blocking") },
+            WaitKind::Monitor => self.lock("monitor", thread, wait),
+            WaitKind::Join => self.join(object),
+            WaitKind::ObjectWait => self.signal(thread, since, object),
+            WaitKind::Unknown(_) => Resolved::unknown("unknown"),
+            WaitKind::Park => match kind_of(class) {
+                "lock" => self.lock("lock", thread, wait),
+                "condition" => self.signal(thread, since, object),
+                "latch" => self.latch(thread, since, object)?,
+                "semaphore" => self.permit(thread, object),
+                "queue" => self.element(thread, object),
+                "executor" => self.executor(thread, since, object)?,
+                // Whichever of its tasks ends first.
+                "completion" => match &self.work.workers(object)[..] {
+                    [run] => Resolved::thread("queue", WhyCause::SlowTask, run.thread),
+                    _ => Resolved::unknown("queue"),
+                },
+                "future" if object != 0 => self.future(thread, object, wait.class)?,
+                kind => Resolved::unknown(kind),
             },
-            "future" if object != 0 => self.future(thread, object, wait.class)?,
-            kind => Resolved::unknown(kind),
         })
     }
-}
 
-impl<S: Source + ?Sized> Chains<'_, S> {
     fn thread_of_uid(&self, uid: u32) -> Option<usize> {
         self.facts.recording.threads().iter().position(|thread| uid != 0 && thread.uid == uid)
     }

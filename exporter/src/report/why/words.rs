@@ -101,7 +101,7 @@ fn waits_in(queue: &QueueFact, at: u64) -> String {
 }
 
 /// `3,900 of the 4,000 tasks before it are Feed$Tick.run, submitted at Feed.java:88 by worker-1`.
-pub(super) fn posted(posters: &Posters, place: &str) -> String {
+pub(in super::super) fn posted(posters: &Posters, place: &str) -> String {
     let (count, of) = (thousands(posters.count as u64), thousands(posters.of as u64));
     let mut text = if posters.count == posters.of {
         format!("all {of} tasks {place}")
