@@ -6,26 +6,20 @@ use crate::dump::frame::Frame;
 use crate::dump::model::Thread;
 use crate::dump::state;
 
-/// Threads in the same state with the same stack.
-#[derive(Debug)]
-pub(crate) struct Group<'a> {
-    /// The threads, in the dump's order.
-    pub(crate) threads: Vec<&'a Thread>,
-}
-
-/// Groups threads: largest groups first, equal sizes in the dump's order.
-pub(crate) fn fold<'a>(threads: impl Iterator<Item = &'a Thread>) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group<'a>> = Vec::new();
+/// Groups threads that are in the same state with the same stack: the largest groups first, equal sizes and the threads of a
+/// group in the dump's order.
+pub(crate) fn fold<'a>(threads: impl Iterator<Item = &'a Thread>) -> Vec<Vec<&'a Thread>> {
+    let mut groups: Vec<Vec<&'a Thread>> = Vec::new();
     let mut places: HashMap<(&str, Vec<Key<'a>>), usize> = HashMap::new();
     for thread in threads {
         let key = (state::name(thread), thread.frames.iter().map(key).collect());
         let place = *places.entry(key).or_insert_with(|| {
-            groups.push(Group { threads: Vec::new() });
+            groups.push(Vec::new());
             groups.len() - 1
         });
-        groups[place].threads.push(thread);
+        groups[place].push(thread);
     }
-    groups.sort_by_key(|group| std::cmp::Reverse(group.threads.len()));
+    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
     groups
 }
 

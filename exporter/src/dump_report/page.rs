@@ -41,9 +41,7 @@ impl Dump {
         let mut page = Page { out, dump: self, channels: Channels::of(self), options };
         if options.thread.is_some() { page.chosen() } else { page.whole() }
     }
-}
 
-impl Dump {
     /// The lines of the page about deadlocks: for each, how many threads, and who waits for whom. Empty without deadlocks.
     #[must_use]
     pub fn deadlock_lines(&self) -> Vec<String> {
@@ -218,20 +216,15 @@ impl Page<'_> {
         }
         self.line("\nOTHER THREADS, grouped by stack (--all for full stacks)")?;
         for group in groups {
-            let Some(first) = group.threads.first() else { continue };
+            let Some(first) = group.first() else { continue };
             let doing = doing::words(first, self.channels.get(section, first));
             let mut names: Vec<&str> =
-                group.threads.iter().take(MAX_NAMES).map(|t| t.name.as_deref().unwrap_or("?")).collect();
-            let more = format!("and {} more", group.threads.len().saturating_sub(MAX_NAMES));
-            if group.threads.len() > MAX_NAMES {
+                group.iter().take(MAX_NAMES).map(|t| t.name.as_deref().unwrap_or("?")).collect();
+            let more = format!("and {} more", group.len().saturating_sub(MAX_NAMES));
+            if group.len() > MAX_NAMES {
                 names.push(&more);
             }
-            self.line(&format!(
-                "{:>4} {}, {doing}: {}",
-                group.threads.len(),
-                state::name(first),
-                names.join(", ")
-            ))?;
+            self.line(&format!("{:>4} {}, {doing}: {}", group.len(), state::name(first), names.join(", ")))?;
             self.frames(first, MAX_OTHER_FRAMES, "       ")?;
         }
         Ok(())

@@ -81,7 +81,7 @@ impl Row {
     /// The row of a recording and its report.
     #[must_use]
     pub fn of<S: Source + ?Sized>(file: &str, recording: &Recording<S>, report: &Report) -> Self {
-        let hang = report.hang.as_ref();
+        let (hang, cause, root) = (report.hang.as_ref(), report.cause.as_ref(), report.answer.root.as_ref());
         let wait = hang.and_then(|hang| hang.wait.as_ref());
         let cold = report.starts.iter().find(|start| start.kind == StartKind::Cold);
         Self {
@@ -93,13 +93,11 @@ impl Row {
             hung: hang.is_some(),
             hang_ns: hang.map_or(0, |hang| hang.duration()),
             anrs: u32::try_from(report.anrs.len()).unwrap_or(u32::MAX),
-            cause: report.cause.as_ref().map_or("none", |cause| cause.id.word()),
-            root_file: report.answer.root.as_ref().and_then(|root| root.file.clone()),
-            root_line: report.answer.root.as_ref().and_then(|root| root.line),
-            confidence: report.cause.as_ref().map_or("none", |cause| cause.confidence.word()),
-            root: report
-                .cause
-                .as_ref()
+            cause: cause.map_or("none", |cause| cause.id.word()),
+            root_file: root.and_then(|root| root.file.clone()),
+            root_line: root.and_then(|root| root.line),
+            confidence: cause.map_or("none", |cause| cause.confidence.word()),
+            root: cause
                 .and_then(|cause| cause.root.as_deref())
                 .map(|root| root_of(root, recording.header().map_id)),
             message: hang.and_then(|hang| hang.message()).map(str::to_owned),
@@ -114,12 +112,12 @@ impl Row {
             sdk: report.system.sdk,
             device: report.system.fingerprint.clone(),
             foreground: report.foreground,
-            component: report.cause.as_ref().and_then(|cause| cause.component).map(AnrKind::name),
+            component: cause.and_then(|cause| cause.component).map(AnrKind::name),
             verdict: verdict(report).map(|verdict| verdict.outcome.word()),
             stack_hash: hang.and_then(|hang| stack_hash(&hang.stack)),
             app_version: report.system.app_version.clone(),
             app_version_code: report.system.app_version_code,
-            unactionable: report.cause.as_ref().is_some_and(|cause| cause.id.is_unactionable()),
+            unactionable: cause.is_some_and(|cause| cause.id.is_unactionable()),
         }
     }
 }

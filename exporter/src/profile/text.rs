@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{PathCall, Profile, ThreadProfile};
+use crate::words::short_method;
 
 /// Maximum width of a line in columns.
 const WIDTH: usize = 120;
@@ -50,7 +51,7 @@ fn of_thread(thread: &ThreadProfile) -> String {
     }
     for (i, (method, own)) in thread.hottest.iter().enumerate() {
         let mut more = String::from(if i == 0 { "; most self time: " } else { ", " });
-        let _ = write!(more, "{} {}", short(method), time(*own));
+        let _ = write!(more, "{} {}", short_method(method), time(*own));
         if i > 0 && columns(&line) + columns(&more) > WIDTH {
             break;
         }
@@ -69,7 +70,7 @@ pub(crate) fn path_line(steps: &[PathCall]) -> Option<String> {
     let last = steps.last()?;
     let own = format!(" (self {})", time(last.own));
     let mut line = format!("    {:>8}  ", time(last.total));
-    let names: Vec<&str> = steps.iter().map(|step| short(&step.name)).collect();
+    let names: Vec<&str> = steps.iter().map(|step| short_method(&step.name)).collect();
     let room = WIDTH.saturating_sub(columns(&line) + columns(&own));
     let length = |names: &[&str]| names.iter().map(|name| columns(name) + BETWEEN.len()).sum::<usize>();
     if length(&names) <= room + BETWEEN.len() {
@@ -97,13 +98,6 @@ fn cut(name: &str, columns: usize) -> String {
     let mut cut: String = name.chars().take(columns - 3).collect();
     cut.push_str("...");
     cut
-}
-
-/// `Class.method` of `com.example.Class.method`. Names without a package are unchanged.
-fn short(method: &str) -> &str {
-    let Some((class, _)) = method.rsplit_once('.') else { return method };
-    let at = class.rfind('.').map_or(0, |dot| dot + 1);
-    &method[at..]
 }
 
 /// `8.03 s`, `310 ms`, `0.4 ms`: a time in ns for people.
@@ -162,7 +156,10 @@ mod tests {
         assert!(line.ends_with(" > Class39.method39 (self 5.0 ms)") && line.len() <= WIDTH, "{line}");
         let long = step(&format!("a.{}.b", "x".repeat(300)));
         assert!(path_line(&[long.clone(), long]).unwrap().contains(" > ... > "), "a name is never cut");
-        assert_eq!((short("park"), short("A.b"), short("x.y.A$B.c")), ("park", "A.b", "A$B.c"));
+        assert_eq!(
+            (short_method("park"), short_method("A.b"), short_method("x.y.A$B.c")),
+            ("park", "A.b", "A$B.c")
+        );
         assert_eq!(cut("a thread with a very long name", 20), "a thread with a v...");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Requests, SlowRequest};
 use crate::profile::{path_line, time};
+use crate::words::times;
 
 impl Requests {
     /// The lines for a terminal: how many requests there were and how long they took, then the slow ones.
@@ -18,9 +19,8 @@ impl Requests {
                 "requests: the method map has no method {method}: write it as Class.method"
             )];
         }
-        let plural = |count: u64, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
         let mut lines = Vec::new();
-        let mut first = format!("{} on {}", plural(self.ended, "request"), plural(self.threads, "thread"));
+        let mut first = format!("{} on {}", times(self.ended, "request"), times(self.threads, "thread"));
         if self.ended > 0 {
             first += &format!(
                 ": median {}, 95 % below {}, longest {}",
