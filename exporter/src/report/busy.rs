@@ -6,7 +6,7 @@ use serde::Serialize;
 use trace_format::{Event, ReadError, Source, Thread, ids};
 
 use super::open_item::{OpenItem, OpenItemKind};
-use crate::facts::{Facts, OpenStack, Restored, Step};
+use crate::facts::{Facts, Open, OpenStack, Restored, Step};
 use crate::model::{Names, ShortCalls};
 use crate::words::{about, times};
 
@@ -83,9 +83,7 @@ impl Busy {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct LongCall {
     depth: usize,
-    id: u32,
-    begun: u64,
-    before: bool,
+    open: Open,
     spent: u64,
 }
 
@@ -116,10 +114,10 @@ pub(super) fn busy<'a, S: Source + ?Sized>(
     callees.truncate(MAX_LISTED);
     let frame = |call: &LongCall| OpenItem {
         kind: OpenItemKind::Method,
-        name: names.method(call.id).into_owned(),
-        since: call.begun,
-        began_before: call.before,
-        source: names.source(call.id),
+        name: names.method(call.open.key).into_owned(),
+        since: call.open.begun,
+        began_before: call.open.before,
+        source: names.source(call.open.key),
     };
     Ok(Some(Busy {
         span,
@@ -155,8 +153,7 @@ fn long_calls<S: Source + ?Sized>(
             let Some(open) = stack.pop() else { break };
             let spent = overlap((open.begun, at), span);
             if ids::is_method(open.key) && spent >= least && long.len() < MAX_CHAIN {
-                let depth = stack.depth();
-                long.push(LongCall { depth, id: open.key, begun: open.begun, before: open.before, spent });
+                long.push(LongCall { depth: stack.depth(), open, spent });
             }
         }
     };
@@ -178,7 +175,7 @@ fn long_calls<S: Source + ?Sized>(
     }
     let Some(span) = span.filter(|(from, to)| from < to) else { return Ok(None) };
     close(&mut stack, 0, until, span, &mut long);
-    long.sort_by_key(|call| (call.depth, call.begun));
+    long.sort_by_key(|call| (call.depth, call.open.begun));
     Ok(Some((span, long)))
 }
 
@@ -199,7 +196,7 @@ fn called<S: Source + ?Sized>(
             let Some(call) = stack.pop() else { break };
             let around = stack.frames().iter().enumerate().rev().find(|(_, open)| ids::is_method(open.key));
             let is_caller = caller.zip(around).is_some_and(|(caller, (depth, around))| {
-                depth == caller.depth && around.begun == caller.begun
+                depth == caller.depth && around.begun == caller.open.begun
             });
             let took = (call.begun, at);
             if !is_caller || !ids::is_method(call.key) || call.begun > span.1 || at < span.0 {

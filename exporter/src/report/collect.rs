@@ -43,14 +43,78 @@ const WAIT_TO_FINISH: &str = "android.app.QueuedWork.waitToFinish";
 
 /// Which hang a report is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Wanted {
+enum Wanted {
     /// The worst one: of the longest ANR, else the one at the end, else the longest of 5 s or more.
     Worst,
     /// The last one that took at least this long, ns, or that main is still in.
     Latest(u64),
 }
 
-pub(super) fn build<S: Source + ?Sized>(
+impl Report {
+    /// Reads a recording. `file` is used in messages, and in the commands that the page lists.
+    ///
+    /// # Errors
+    /// If the recording cannot be read any further.
+    pub fn build(
+        file: &Path,
+        recording: &Recording<dyn Source + '_>,
+        map: &MethodMap,
+    ) -> Result<Self, ExportError> {
+        Self::with_symbols(file, recording, map, &[])
+    }
+
+    /// As [`Report::build`]; functions of native stacks are named by the files in the directories `symbols`.
+    ///
+    /// # Errors
+    /// If the recording cannot be read any further.
+    pub fn with_symbols(
+        file: &Path,
+        recording: &Recording<dyn Source + '_>,
+        map: &MethodMap,
+        symbols: &[PathBuf],
+    ) -> Result<Self, ExportError> {
+        build(file, recording, map, symbols, Wanted::Worst)
+    }
+
+    /// The report on the last stall of main: the last message, or call outside of messages, that took at least
+    /// `least` ns, or what main has been in for 2 s or more at the end. Earlier hangs and their ANRs are left out.
+    ///
+    /// # Errors
+    /// If the recording cannot be read any further.
+    pub fn latest_stall<S: Source>(
+        file: &Path,
+        recording: &Recording<S>,
+        map: &MethodMap,
+        least: u64,
+    ) -> Result<Self, ExportError> {
+        build(file, recording, map, &[], Wanted::Latest(least))
+    }
+
+    /// A chart of what main did in the hang and the 10 s before it, or in the last 10 s.
+    ///
+    /// # Errors
+    /// If the recording cannot be read any further.
+    pub fn chart(
+        &self,
+        file: &Path,
+        recording: &Recording<dyn Source + '_>,
+        map: &MethodMap,
+    ) -> Result<Chart, ExportError> {
+        let placed = ExportError::reading(file);
+        let (names, _) = names_of(file, recording, map);
+        let facts = Facts::of(recording).map_err(placed)?;
+        let (since, to) = self.hang.as_ref().map_or((self.end, self.end), |h| (h.since, h.until));
+        let from = since.saturating_sub(BEFORE_WINDOW).max(self.first.min(since));
+        let mut walk = Walk::new(&facts, &names);
+        walk.chart = Some(ChartBuilder::new(from, to));
+        if let Some(main) = facts.main() {
+            walk.run(main, None).map_err(placed)?;
+        }
+        Ok(walk.into_chart())
+    }
+}
+
+fn build<S: Source + ?Sized>(
     file: &Path,
     recording: &Recording<S>,
     map: &MethodMap,
@@ -255,7 +319,7 @@ pub(super) fn build<S: Source + ?Sized>(
         starts: facts.sections.starts.clone(),
         profiles: facts.sections.profiles.clone(),
         slowest: walk.slowest(until),
-        long_call: if walk.has_messages() { None } else { walk.long_calls.into_longest() },
+        long_call: if walk.has_messages() { None } else { walk.long_calls.longest },
         waits: walk.waits.into_vec(),
         coverage: coverage.filter(|thread| thread.coverage.lived() > 0).collect(),
         counts: Counts {
@@ -297,26 +361,6 @@ fn latest<S: Source + ?Sized>(
         Some(since) => Some(EndedUnit { since, until: end }),
         None => walk.longest(least),
     })
-}
-
-/// Main's slices in the hang and before it.
-pub(super) fn chart<S: Source + ?Sized>(
-    file: &Path,
-    recording: &Recording<S>,
-    map: &MethodMap,
-    report: &Report,
-) -> Result<Chart, ExportError> {
-    let placed = ExportError::reading(file);
-    let (names, _) = names_of(file, recording, map);
-    let facts = Facts::of(recording).map_err(placed)?;
-    let (since, to) = report.hang.as_ref().map_or((report.end, report.end), |h| (h.since, h.until));
-    let from = since.saturating_sub(BEFORE_WINDOW).max(report.first.min(since));
-    let mut walk = Walk::new(&facts, &names);
-    walk.chart = Some(ChartBuilder::new(from, to));
-    if let Some(main) = facts.main() {
-        walk.run(main, None).map_err(placed)?;
-    }
-    Ok(walk.into_chart())
 }
 
 /// The facts about the hang, or about the system's request.

@@ -136,24 +136,16 @@ pub(super) fn hang<S: Source + ?Sized>(
     let last = walk.snapshot();
     let open = walk.unit();
     // If main recovered, what counts is what it did when the ANR was detected; else what it does at the end.
-    let (now, then) =
-        ((&last, open.as_ref()), (walk.requested.as_ref().unwrap_or(&last), walk.unit_at_request.as_ref()));
+    let now = (&last, open.as_ref());
+    let then = walk.requested.as_ref().map_or(now, |stack| (stack, walk.unit_at_request.as_ref()));
     let (since, at, until, ended, (snapshot, unit)) = match anr {
         Some(anr) => match anr.recovered.or(walk.left.filter(|left| *left >= anr.detected)) {
-            Some(ended) => {
-                (anr.since, anr.detected, ended, true, if walk.requested.is_some() { then } else { now })
-            }
+            Some(ended) => (anr.since, anr.detected, ended, true, then),
             None => (anr.since, end, end, false, now),
         },
         None => match (open_at_end(walk, end, in_order(facts)), ended) {
             (Some(since), _) => (since, end, end, false, now),
-            (None, Some(ended)) => (
-                ended.since,
-                middle(ended),
-                ended.until,
-                true,
-                if walk.requested.is_some() { then } else { now },
-            ),
+            (None, Some(ended)) => (ended.since, middle(ended), ended.until, true, then),
             (None, None) => return Ok(None),
         },
     };

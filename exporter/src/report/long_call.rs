@@ -19,7 +19,7 @@ pub struct LongCall {
 /// the whole program.
 #[derive(Default, Debug)]
 pub(super) struct LongCalls {
-    longest: Option<LongCall>,
+    pub(super) longest: Option<LongCall>,
     /// When the last long call or wait without another one inside began.
     last: u64,
 }
@@ -43,10 +43,6 @@ impl LongCalls {
             self.longest = Some(LongCall { name, since, duration });
         }
     }
-
-    pub(super) fn into_longest(self) -> Option<LongCall> {
-        self.longest
-    }
 }
 
 #[cfg(test)]
@@ -69,6 +65,6 @@ mod tests {
         calls.ended(2, (40 * S, 44 * S), named("short"));
         calls.ended(0, (S, 60 * S), named("main"));
         let longest = LongCall { name: "parse".to_owned(), since: 10 * S, duration: 6 * S };
-        assert_eq!(calls.into_longest(), Some(longest));
+        assert_eq!(calls.longest, Some(longest));
     }
 }

@@ -104,14 +104,10 @@ impl MissedBeat {
     #[must_use]
     pub fn words(&self) -> String {
         let Self { thread, tid, since, until, .. } = self;
+        let missed = format!("\"{thread}\" (tid {tid}) missed its heartbeat");
         match until - since {
-            0 => format!("\"{thread}\" (tid {tid}) missed its heartbeat"),
-            stalled => {
-                format!(
-                    "\"{thread}\" (tid {tid}) missed its heartbeat, and stalled for at least {}",
-                    seconds(stalled)
-                )
-            }
+            0 => missed,
+            stalled => format!("{missed}, and stalled for at least {}", seconds(stalled)),
         }
     }
 }

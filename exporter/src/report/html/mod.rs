@@ -17,17 +17,15 @@ impl Report {
     /// does not offer to open a trace.
     #[must_use]
     pub fn to_html(&self, name: &str, chart: &Chart, trace: Option<&[u8]>) -> String {
-        let kinds = [
-            OpenItemKind::Method,
-            OpenItemKind::Message,
-            OpenItemKind::Frame,
-            OpenItemKind::Wait,
-            OpenItemKind::Span,
-        ];
         let slices = chart.slices.iter().map(|s| {
-            // Units outside of messages are drawn and listed like messages.
-            let kind = if s.kind == OpenItemKind::Unit { OpenItemKind::Message } else { s.kind };
-            let kind = kinds.iter().position(|known| *known == kind).unwrap_or(0);
+            let kind = match s.kind {
+                OpenItemKind::Method => 0,
+                // Units outside of messages are drawn and listed like messages.
+                OpenItemKind::Message | OpenItemKind::Unit => 1,
+                OpenItemKind::Frame => 2,
+                OpenItemKind::Wait => 3,
+                OpenItemKind::Span => 4,
+            };
             json!([s.depth, s.begin - chart.from, s.end - chart.from, kind, s.name, u8::from(s.open)])
         });
         let data = json!({

@@ -3,7 +3,6 @@
 
 use std::fmt::{self, Formatter};
 
-use trace_format::layout::State;
 use trace_format::verdict::Outcome;
 
 use super::super::context::{write_before, write_cause, write_starts};
@@ -31,18 +30,12 @@ const MAX_LISTED: usize = 8;
 
 pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     let begun = time_of_day(r, r.first).map_or_else(String::new, |at| format!(", from {at}"));
-    writeln!(f, "  recorded    {}{begun}", recorded(r))?;
-    let ended = match r.state {
-        Some(State::Open) => "the process was killed, crashed, or is still running",
-        Some(State::Ended) => "the process ended normally",
-        Some(State::Disarmed) => "the recorder switched itself off",
-        None => "how the recording ended is unknown to this version",
-    };
+    writeln!(f, "  recorded    {}{begun}", r.recorded(seconds))?;
     if let Some(version) = &r.system.app_version {
         let code = r.system.app_version_code.map_or_else(String::new, |code| format!(" ({code})"));
         writeln!(f, "  app         version {version}{code}")?;
     }
-    writeln!(f, "  end         {ended}; last seen alive at {}", moment(r, r.end))?;
+    writeln!(f, "  end         {}; last seen alive at {}", r.ended(), moment(r, r.end))?;
     match (&r.hang, &r.cause) {
         (Some(hang), _) => write_hang(r, hang, f)?,
         (None, Some(cause)) => write_cause(r, cause, f)?,
@@ -116,14 +109,6 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "  warning: {warning}")?;
     }
     Ok(())
-}
-
-/// The recorded part of main's time.
-fn recorded(r: &Report) -> String {
-    match r.partial_main() {
-        Some(main) => format!("{} of main's {}", seconds(main.recorded), seconds(main.lived())),
-        None => seconds(r.end.saturating_sub(r.first)),
-    }
 }
 
 fn write_hang(r: &Report, h: &Hang, f: &mut Formatter<'_>) -> fmt::Result {

@@ -27,7 +27,7 @@ impl Report {
                 Some((what, did, ns)) => {
                     format!("Long {what} in {process}: {thread} {did} for {}, then it continued", rounded(ns))
                 }
-                None => format!("No hang in {process}: {}{}", self.recorded(), self.closed()),
+                None => format!("No hang in {process}: {} recorded{}", self.recorded(rounded), self.closed()),
             },
             (Conclusion::OtherProcess, None) => {
                 format!("No ANR of {process}: the system asked because of another process")
@@ -83,21 +83,26 @@ impl Report {
         }
     }
 
-    /// `12.4 s of main's 14.0 s recorded`, or `14.0 s recorded`.
-    pub(super) fn recorded(&self) -> String {
+    /// The recorded part of main's time, `12.4 s of main's 14.0 s`, or `14.0 s`; `time` puts a time into words.
+    pub(super) fn recorded(&self, time: fn(u64) -> String) -> String {
         match self.partial_main() {
-            Some(main) => format!("{} of main's {} recorded", rounded(main.recorded), rounded(main.lived())),
-            None => format!("{} recorded", rounded(self.end.saturating_sub(self.first))),
+            Some(main) => format!("{} of main's {}", time(main.recorded), time(main.lived())),
+            None => time(self.end.saturating_sub(self.first)),
         }
     }
 
-    /// How a recording without a hang ended.
-    pub(super) fn closed(&self) -> &'static str {
+    /// Says in words how the recording ended.
+    pub(super) fn ended(&self) -> &'static str {
         match self.state {
-            Some(State::Open) => "",
-            Some(State::Ended) => "; the process ended normally",
-            Some(State::Disarmed) => "; the recorder switched itself off",
-            None => "; how the recording ended is unknown to this version",
+            Some(State::Open) => "the process was killed, crashed, or is still running",
+            Some(State::Ended) => "the process ended normally",
+            Some(State::Disarmed) => "the recorder switched itself off",
+            None => "how the recording ended is unknown to this version",
         }
+    }
+
+    /// Says how a recording without a hang ended, unless it is open.
+    fn closed(&self) -> String {
+        if self.state == Some(State::Open) { String::new() } else { format!("; {}", self.ended()) }
     }
 }

@@ -41,8 +41,7 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
         let words = w.words(false);
         names.text(&clean(&format!("{} at {} {words}", rounded(w.duration), moment(r, w.since))))
     });
-    let waits: Vec<String> = waits.collect();
-    rows.push(("Long waits", waits));
+    rows.push(("Long waits", waits.collect()));
     let starts = r.starts.iter().take(MAX_LISTED).map(|start| {
         let activity =
             if start.activity.is_empty() { String::new() } else { format!(" of {}", clean(&start.activity)) };
@@ -184,7 +183,7 @@ fn recording(r: &Report) -> Vec<String> {
     };
     let events = if c.events == 1 { "1 event".to_owned() } else { format!("{} events", thousands(c.events)) };
     let threads = times(c.threads, "thread");
-    vec![format!("{}, {missing}, {events}, {threads}{cost}", r.recorded())]
+    vec![format!("{} recorded, {missing}, {events}, {threads}{cost}", r.recorded(rounded))]
 }
 
 /// Where the signal was forwarded.

@@ -18,10 +18,8 @@ impl Report {
         let span = self.answer.span?;
         let least = if span.at_least { "at least " } else { "" };
         let took = rounded(span.duration);
-        let blocked = match span.ended {
-            true => format!("Main was blocked for {least}{took}"),
-            false => format!("Main has been blocked for {least}{took}"),
-        };
+        let was = if span.ended { "was" } else { "has been" };
+        let blocked = format!("Main {was} blocked for {least}{took}");
         Some((blocked, short(&self.reason(), MAX_WHAT).into_owned()))
     }
 

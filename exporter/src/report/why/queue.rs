@@ -14,8 +14,8 @@ const MANY: usize = 10;
 pub(in crate::report) const STORM_WINDOW: u64 = 5_000_000_000;
 
 impl<S: Source + ?Sized> Chains<'_, S> {
-    /// Who posted most of the messages that main's queue has, or had shortly before: of the tasks that wait at the moment, and
-    /// those that main began in the seconds before it.
+    /// The place that posted most of the messages of main's queue: of the tasks that wait at the moment, and of those that main
+    /// began in the seconds before it.
     pub(in super::super) fn storm(&self) -> Option<Posters> {
         let main = self.main()?;
         let of_main = |task: &&Task| task.run.is_some_and(|run| run.thread == main) && !task.is_coroutine;

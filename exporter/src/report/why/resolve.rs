@@ -59,7 +59,7 @@ fn kind_of(class: &str) -> &'static str {
 }
 
 impl<S: Source + ?Sized> Chains<'_, S> {
-    /// What the wait that `thread` has been in since a moment is for.
+    /// Finds the object of the wait that `thread` has been in since a moment, and the thread that has to end it.
     pub(super) fn resolve(&self, thread: usize, since: u64, wait: Wait) -> Result<Resolved<'_>, ReadError> {
         let object = wait.lock as u32;
         let class = self.facts.recording.texts().get(wait.class).unwrap_or_default();
@@ -250,29 +250,24 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         };
         // What the code of a task does shows which of them matter.
         let counts = |run: &Run| run.does & Concurrency::COUNTS_DOWN != 0;
-        let running: Vec<(Run, Option<&Task>)> = self.work.running();
-        let mut open: Vec<Run> = running
-            .iter()
-            .map(|(run, _)| *run)
-            .filter(|run| run.thread != thread && !has_counted(run))
-            .collect();
-        let ended = self
-            .work
-            .tasks()
-            .iter()
-            .filter(|task| task.submitted.thread == thread && task.submitted.at < since);
-        let mut ended: Vec<&Task> = ended
-            .filter(|task| task.state() == TaskState::Finished)
-            .filter(|task| task.run.is_some_and(|run| !has_counted(&run)))
-            .collect();
-        let pending = self.work.tasks().iter().any(|task| match task.state() {
+        let tasks = self.work.tasks();
+        let running = self.work.running().into_iter().map(|(run, _)| run);
+        let mut open: Vec<Run> = running.filter(|run| run.thread != thread && !has_counted(run)).collect();
+        let ended = tasks.iter().filter(|task| {
+            task.state() == TaskState::Finished
+                && task.submitted.thread == thread
+                && task.submitted.at < since
+                && task.run.is_some_and(|run| !has_counted(&run))
+        });
+        let mut ended: Vec<&Task> = ended.collect();
+        let pending = tasks.iter().any(|task| match task.state() {
             TaskState::Queued | TaskState::Unknown => task.submitted.thread == thread,
             TaskState::Suspended => true,
             _ => false,
         });
         let alone: Vec<&Run> =
             self.work.ended_alone().iter().filter(|run| counts(run) && !has_counted(run)).collect();
-        let in_queue = self.work.tasks().iter().filter(|task| {
+        let in_queue = tasks.iter().filter(|task| {
             task.state() == TaskState::Queued && !task.is_stage && task.does & Concurrency::COUNTS_DOWN != 0
         });
         let in_queue: Vec<&Task> = in_queue.collect();

@@ -1,7 +1,5 @@
 //! The chain as a sentence.
 
-use std::fmt::Write;
-
 use super::{BusyThreads, Posters, QueueFact, TaskFact, Why, WhyCause, WhyLink};
 use crate::words::{rounded, short_class, short_method, thousands};
 
@@ -32,31 +30,22 @@ fn ordinal(n: usize) -> String {
     format!("{}{ending}", thousands(n as u64))
 }
 
-fn ago(at: u64, then: u64) -> String {
-    format!("{} ago", rounded(at.saturating_sub(then)))
-}
-
 fn task(task: &TaskFact, at: u64) -> String {
     let kind = if task.is_coroutine { "coroutine" } else { "task" };
-    let mut text = format!("{kind} {}", task.name.as_deref().map_or("of unknown code", short));
-    match (&task.submitted_at, &task.submitted_by) {
-        (Some(site), Some(by)) => {
-            let _ = write!(text, ", submitted at {site} by {by} {}", ago(at, task.submitted));
-        }
-        _ => {
-            let _ = write!(text, ", submitted {}", ago(at, task.submitted));
-        }
-    }
-    if let Some(queue) = &task.queue {
-        text.push_str(&waits_in(queue, at));
-    }
-    text
+    let name = task.name.as_deref().map_or("of unknown code", short);
+    let from = match (&task.submitted_at, &task.submitted_by) {
+        (Some(site), Some(by)) => format!(" at {site} by {by}"),
+        _ => String::new(),
+    };
+    let age = rounded(at.saturating_sub(task.submitted));
+    let queue = task.queue.as_ref().map_or_else(String::new, |queue| waits_in(queue, at));
+    format!("{kind} {name}, submitted{from} {age} ago{queue}")
 }
 
-/// Where a task waits, and what the threads of this pool are in.
+/// Says where a task waits, and what the threads of this pool are in.
 fn waits_in(queue: &QueueFact, at: u64) -> String {
     let place = ordinal(queue.place);
-    let mut text = match (&queue.pool, queue.class.as_deref()) {
+    let queued = match (&queue.pool, queue.class.as_deref()) {
         (Some(pool), _) if pool.starts_with("pool") => format!("; it is {place} in {pool}"),
         (Some(pool), _) => format!("; it is {place} in pool {pool}"),
         (None, class) => {
@@ -72,49 +61,39 @@ fn waits_in(queue: &QueueFact, at: u64) -> String {
         format!("{}{class}{since}", short(method))
     };
     let threads = queue.workers.len();
-    match (&queue.busy[..], &queue.workers[..]) {
-        (_, []) => {}
-        ([one], [thread]) => {
-            let _ = write!(text, ", whose thread {thread} is in {}", inside(one));
-        }
-        ([one], _) if one.threads == threads => {
-            let _ = write!(text, ", whose {threads} threads are in {}", inside(one));
-        }
-        ([], _) => {
-            let _ = write!(text, ", whose {threads} threads are busy");
-        }
+    let busy = match (&queue.busy[..], &queue.workers[..]) {
+        (_, []) => String::new(),
+        ([one], [thread]) => format!(", whose thread {thread} is in {}", inside(one)),
+        ([one], _) if one.threads == threads => format!(", whose {threads} threads are in {}", inside(one)),
+        ([], _) => format!(", whose {threads} threads are busy"),
         (all, _) => {
-            let said =
-                all.iter().take(MAX_GROUPS).map(|busy| format!("{} in {}", busy.threads, inside(busy)));
-            let _ =
-                write!(text, ", whose {threads} threads are busy: {}", said.collect::<Vec<_>>().join(", "));
+            let said = all.iter().take(MAX_GROUPS);
+            let mut said: Vec<_> = said.map(|busy| format!("{} in {}", busy.threads, inside(busy))).collect();
             let rest: usize = all.iter().skip(MAX_GROUPS).map(|busy| busy.threads).sum();
             if rest > 0 {
-                let _ = write!(text, ", {rest} elsewhere");
+                said.push(format!("{rest} elsewhere"));
             }
+            format!(", whose {threads} threads are busy: {}", said.join(", "))
         }
-    }
-    if let Some(posters) = &queue.posters {
-        let _ = write!(text, "; {}", posted(posters, "before it"));
-    }
-    text
+    };
+    let posters =
+        queue.posters.as_ref().map_or_else(String::new, |of| format!("; {}", posted(of, "before it")));
+    format!("{queued}{busy}{posters}")
 }
 
 /// `3,900 of the 4,000 tasks before it are Feed$Tick.run, submitted at Feed.java:88 by worker-1`.
 pub(in super::super) fn posted(posters: &Posters, place: &str) -> String {
     let (count, of) = (thousands(posters.count as u64), thousands(posters.of as u64));
-    let mut text = if posters.count == posters.of {
+    let tasks = if posters.count == posters.of {
         format!("all {of} tasks {place}")
     } else {
         format!("{count} of the {of} tasks {place}")
     };
-    let _ = write!(text, " are {}", posters.task.as_deref().map_or("of one place", short));
-    let site = posters.site.as_ref().map(|site| format!(" at {site}"));
-    let thread = posters.thread.as_ref().map(|thread| format!(" by {thread}"));
-    if site.is_some() || thread.is_some() {
-        let _ = write!(text, ", submitted{}{}", site.unwrap_or_default(), thread.unwrap_or_default());
-    }
-    text
+    let code = posters.task.as_deref().map_or("of one place", short);
+    let site = posters.site.as_ref().map_or_else(String::new, |site| format!(" at {site}"));
+    let thread = posters.thread.as_ref().map_or_else(String::new, |thread| format!(" by {thread}"));
+    let submitted = if site.is_empty() && thread.is_empty() { "" } else { ", submitted" };
+    format!("{tasks} are {code}{submitted}{site}{thread}")
 }
 
 /// What a thread waits for.
