@@ -175,14 +175,6 @@ pub(crate) fn text<'a>(facts: &'a [Fact], key: &str) -> Option<&'a str> {
     })
 }
 
-/// The number of a fact.
-pub(crate) fn value(facts: &[Fact], key: &str) -> Option<u64> {
-    facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
-        FactValue::Number(number) => Some(number),
-        FactValue::Text(_) => None,
-    })
-}
-
 /// Parses `2119KB`, `25MB`, `1GB`, `12B` or a plain number of bytes (ART's PrettySize).
 pub(crate) fn bytes(text: &str) -> Option<u64> {
     let text = text.trim();
@@ -292,7 +284,8 @@ mod tests {
             ("anr_to_dump_ms", 5),
             ("gc_count", 3),
         ] {
-            assert_eq!(value(&facts, key), Some(expected), "{key}");
+            let value = facts.iter().find(|fact| fact.key == key).map(|fact| &fact.value);
+            assert_eq!(value, Some(&FactValue::Number(expected)), "{key}");
         }
         assert_eq!(text(&facts, "build_fingerprint"), Some("a/b/c:14/D.1/2:user/release-keys"));
         for line in ["Heap: x", "Heap: 1% free, 2", "Total GC count: x", "", "Durations", "JNI: CheckJNI is"]

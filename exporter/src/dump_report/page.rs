@@ -8,7 +8,6 @@ use super::fold::fold;
 use super::why;
 use crate::answer::Answer;
 use crate::dump::channels::Channels;
-use crate::dump::facts;
 use crate::dump::frame::Frame;
 use crate::dump::graph::{Edge, LockGraph};
 use crate::dump::model::{Dump, Section, SectionKind, Thread};
@@ -230,14 +229,14 @@ impl Page<'_> {
         Ok(())
     }
 
+    /// Says what a thread does, after its name: `is Blocked: it waits for a lock`.
+    fn doing(&self, section: &Section, thread: &Thread) -> String {
+        let words = doing::words(thread, self.channels.get(section, thread));
+        format!("is {}: it {words}", state::name(thread))
+    }
+
     fn thread(&mut self, section: &Section, thread: &Thread, frames: usize) -> fmt::Result {
-        let channel = self.channels.get(section, thread);
-        self.line(&format!(
-            "{} is {}: it {}",
-            thread.title(),
-            state::name(thread),
-            doing::words(thread, channel)
-        ))?;
+        self.line(&format!("{} {}", thread.title(), self.doing(section, thread)))?;
         let mut times = Vec::new();
         let hz = u64::from(thread.hz.unwrap_or(100).max(1));
         if let (Some(utm), Some(stm)) = (thread.utm, thread.stm) {
@@ -250,7 +249,7 @@ impl Page<'_> {
         if let Some([_, ready, _]) = thread.schedstat.filter(|stat| stat[1] > 0) {
             times.push(format!("{:.2} s runnable", ready as f64 / 1e9));
         }
-        if let Some(channel) = channel {
+        if let Some(channel) = self.channels.get(section, thread) {
             times.push(format!("in the kernel at {channel}"));
         }
         if !times.is_empty() {
@@ -386,11 +385,7 @@ impl Page<'_> {
     fn one_line(&mut self, section: &Section) -> fmt::Result {
         let view = View::of(section);
         let main = match section.main() {
-            Some(main) => format!(
-                "main is {}: it {}",
-                state::name(main),
-                doing::words(main, self.channels.get(section, main))
-            ),
+            Some(main) => format!("main {}", self.doing(section, main)),
             None => "no main thread".to_owned(),
         };
         self.line(&format!("  {}: {} threads; {main}", section.title(), section.threads.len()))?;
@@ -401,18 +396,4 @@ impl Page<'_> {
 fn lock_name(edge: &Edge) -> String {
     let class = edge.class.as_deref().unwrap_or("an object");
     edge.address.map_or(class.to_owned(), |address| format!("{class} (0x{address:08x})"))
-}
-
-impl Section {
-    /// The build, from `Build fingerprint`.
-    #[must_use]
-    pub fn fingerprint(&self) -> Option<&str> {
-        facts::text(&self.facts, "build_fingerprint")
-    }
-
-    /// A figure of the head, by its key.
-    #[must_use]
-    pub fn figure(&self, key: &str) -> Option<u64> {
-        facts::value(&self.facts, key)
-    }
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use exporter::dump::{
-    AnrKind, Dump, DumpError, Edge, FactValue, Frame, LockGraph, LockKind, SectionKind, ThreadForm,
+    AnrKind, Dump, DumpError, Edge, Fact, FactValue, Frame, LockGraph, LockKind, SectionKind, ThreadForm,
 };
 use exporter::dump_report::PageOptions;
 
@@ -17,15 +17,17 @@ fn a_dump_of_art_with_its_exit_information_is_read_whole() {
     assert_eq!((subject.kind, subject.waited_ms), (AnrKind::InputDispatching, Some(5004)));
     let event = &dump.events[0];
     assert_eq!((event.kind.as_str(), event.value("process")), ("anr", Some("com.acme.shop")));
-    let fact = |key: &str| dump.facts.iter().find(|fact| fact.key == key).map(|fact| fact.value.clone());
-    assert_eq!(fact("rss_highest_bytes"), Some(FactValue::Number(204_800 << 10)));
-    assert_eq!(fact("anr_to_dump_ms"), Some(FactValue::Number(10)));
+    let fact =
+        |facts: &[Fact], key: &str| facts.iter().find(|fact| fact.key == key).map(|fact| fact.value.clone());
+    assert_eq!(fact(&dump.facts, "rss_highest_bytes"), Some(FactValue::Number(204_800 << 10)));
+    assert_eq!(fact(&dump.facts, "anr_to_dump_ms"), Some(FactValue::Number(10)));
 
     let [section, channels] = dump.sections.as_slice() else { panic!("{:?}", dump.sections) };
     assert_eq!((section.pid, section.cmdline.as_deref()), (Some(4242), Some("com.acme.shop")));
     assert_eq!(section.time.as_deref(), Some("2026-01-01 11:00:00.456000000+0100"));
     assert_eq!((section.declared_threads, section.threads.len(), section.ended), (Some(5), 6, true));
-    assert_eq!(section.fingerprint(), Some("acme/phone/phone:14/UP1A.1/7:user/release-keys"));
+    let build = FactValue::Text("acme/phone/phone:14/UP1A.1/7:user/release-keys".to_owned());
+    assert_eq!(fact(&section.facts, "build_fingerprint"), Some(build));
     for (key, expected) in [
         ("dump_uptime_ms", 88_001_240),
         ("class_loaders", 2),
@@ -34,7 +36,7 @@ fn a_dump_of_art_with_its_exit_information_is_read_whole() {
         ("suspend_all_longest_ns", 90_000),
         ("free_until_oome_bytes", 185 << 20),
     ] {
-        assert_eq!(section.figure(key), Some(expected), "{key}");
+        assert_eq!(fact(&section.facts, key), Some(FactValue::Number(expected)), "{key}");
     }
     assert_eq!((channels.kind, channels.channels.len()), (SectionKind::WaitingChannels, 3));
 
