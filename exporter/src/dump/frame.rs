@@ -14,7 +14,7 @@ pub enum Frame {
 }
 
 /// The source location of a Java frame.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Place {
     /// A file, and a line if known.
     Source {
@@ -26,11 +26,22 @@ pub enum Place {
     /// A native method.
     Native,
     /// Not given.
+    #[default]
     Unknown,
 }
 
+impl Place {
+    /// The file and the line, as far as they are known.
+    pub(super) fn source(&self) -> (Option<&str>, Option<u32>) {
+        match self {
+            Self::Source { file, line } => (Some(file), *line),
+            Self::Native | Self::Unknown => (None, None),
+        }
+    }
+}
+
 /// A Java frame.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct JavaFrame {
     /// The class, with dots.
     pub class: String,
@@ -78,10 +89,7 @@ pub(crate) fn java_text(text: &str) -> Option<JavaFrame> {
         class: class.to_owned(),
         method: method.to_owned(),
         place: parse_place(place),
-        repeated: 0,
-        or: Vec::new(),
-        inlined: false,
-        synthesized: false,
+        ..JavaFrame::default()
     })
 }
 

@@ -38,29 +38,13 @@ pub struct LockGraph {
 impl From<&Section> for LockGraph {
     /// Builds the graph of a process.
     fn from(section: &Section) -> Self {
-        let mut owners: HashMap<u64, Vec<u32>> = HashMap::new();
-        for thread in &section.threads {
-            let Some(tid) = thread.tid else { continue };
-            let owns = |kind| matches!(kind, LockKind::Locked | LockKind::Owned);
-            let waits: HashSet<u64> =
-                thread.locks.iter().filter(|l| !owns(l.kind)).filter_map(|l| l.address).collect();
-            let held = thread.locks.iter().filter(|l| owns(l.kind)).filter_map(|l| l.address);
-            for address in held.filter(|address| !waits.contains(address)) {
-                let tids = owners.entry(address).or_default();
-                if !tids.contains(&tid) && tids.len() < 2 {
-                    tids.push(tid);
-                }
-            }
-        }
+        let owners = owners(section);
         let mut edges = Vec::new();
         for thread in &section.threads {
             let wants = |kind| matches!(kind, LockKind::WaitingToLock | LockKind::ParkingFor);
             for lock in thread.locks.iter().filter(|lock| wants(lock.kind)) {
                 let Some(from) = thread.tid else { continue };
-                let by_line = lock.address.and_then(|address| match owners.get(&address)?.as_slice() {
-                    [only] => Some(*only),
-                    _ => None,
-                });
+                let by_line = lock.address.and_then(|address| *owners.get(&address)?);
                 let Some(to) = lock.owner.or(by_line) else { continue };
                 let inferred = lock.owner.is_none();
                 edges.push(Edge { from, to, address: lock.address, class: lock.class.clone(), inferred });
@@ -68,6 +52,26 @@ impl From<&Section> for LockGraph {
         }
         Self::new(edges)
     }
+}
+
+/// The only thread that has entered a monitor and does not wait on it, or owns a synchronizer; `None` if there
+/// are two.
+pub(super) fn owners(section: &Section) -> HashMap<u64, Option<u32>> {
+    let mut owners: HashMap<u64, Option<u32>> = HashMap::new();
+    for thread in &section.threads {
+        let Some(tid) = thread.tid else { continue };
+        let waits = |kind| !matches!(kind, LockKind::Locked | LockKind::Owned);
+        let waited: HashSet<u64> =
+            thread.locks.iter().filter(|lock| waits(lock.kind)).filter_map(|lock| lock.address).collect();
+        let owned = thread.locks.iter().filter(|lock| !waits(lock.kind)).filter_map(|lock| lock.address);
+        for address in owned.filter(|address| !waited.contains(address)) {
+            owners
+                .entry(address)
+                .and_modify(|owner| *owner = owner.filter(|o| *o == tid))
+                .or_insert(Some(tid));
+        }
+    }
+    owners
 }
 
 impl LockGraph {

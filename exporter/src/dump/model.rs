@@ -4,6 +4,7 @@ use super::anr_report::AnrReport;
 use super::event_log::CriticalEvent;
 use super::facts::Fact;
 use super::frame::Frame;
+use super::limits::FRAMES;
 use super::lock_line::{LockKind, LockLine};
 use super::long_methods::LongMethods;
 use super::subject::Subject;
@@ -76,10 +77,11 @@ pub struct WaitChannel {
 }
 
 /// The format of a thread, by its writer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum ThreadForm {
     /// ART's or Dalvik's format.
+    #[default]
     Art,
     /// debuggerd's format: native frames only.
     Native,
@@ -116,7 +118,7 @@ impl ThreadForm {
 }
 
 /// One thread.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Thread {
     /// Its name; `None` if its first line is missing.
     pub name: Option<String>,
@@ -184,38 +186,22 @@ pub struct Thread {
 
 impl Thread {
     pub(crate) fn new(name: Option<String>, form: ThreadForm) -> Self {
-        Self {
-            name,
-            form,
-            attached: true,
-            daemon: false,
-            starting: false,
-            priority: None,
-            tid: None,
-            sys_tid: None,
-            state: None,
-            native_state: None,
-            group: None,
-            suspend_count: None,
-            other_suspend_count: None,
-            nice: None,
-            cgroup: None,
-            sched: None,
-            schedstat: None,
-            utm: None,
-            stm: None,
-            hz: None,
-            cpu_ns: None,
-            elapsed_ns: None,
-            is_virtual: false,
-            core: None,
-            stack_size: None,
-            held_mutexes: Vec::new(),
-            frames: Vec::new(),
-            locks: Vec::new(),
-            remarks: Vec::new(),
-            cut_frames: 0,
-            lines: (0, 0),
+        Self { name, form, attached: true, ..Self::default() }
+    }
+
+    /// Replaces each frame by those that `expand` appends for it; lock lines stay below the last of them. Each frame can expand to many,
+    /// so that only the innermost [`FRAMES`] are kept.
+    pub(super) fn expand_frames(&mut self, mut expand: impl FnMut(Frame, &mut Vec<Frame>)) {
+        let old = std::mem::take(&mut self.frames);
+        let mut last_new = Vec::with_capacity(old.len());
+        for frame in old {
+            expand(frame, &mut self.frames);
+            self.cut_frames += self.frames.len().saturating_sub(FRAMES) as u64;
+            self.frames.truncate(FRAMES);
+            last_new.push(self.frames.len().checked_sub(1));
+        }
+        for lock in &mut self.locks {
+            lock.frame = lock.frame.and_then(|frame| *last_new.get(frame)?);
         }
     }
 

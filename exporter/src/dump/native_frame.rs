@@ -1,7 +1,7 @@
 //! Native frames: `native: #01 pc 00446c30  /system/lib64/libart.so (art::Thread::Run()+12) (BuildId: d2)`.
 
 /// A native frame.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct NativeFrame {
     /// Its number in the dump.
     pub number: u32,
@@ -40,18 +40,7 @@ pub(crate) fn parse(text: &str) -> Option<Result<NativeFrame, String>> {
     let (pc, rest) = rest.split_once(' ').unwrap_or((rest, ""));
     let pc = u64::from_str_radix(pc.strip_prefix("0x").unwrap_or(pc), 16).ok()?;
     let mut rest = rest.trim();
-    let mut frame = NativeFrame {
-        number,
-        pc,
-        map: String::new(),
-        map_offset: None,
-        symbol: None,
-        symbol_offset: None,
-        build_id: None,
-        file: None,
-        line: None,
-        inlined: false,
-    };
+    let mut frame = NativeFrame { number, pc, ..NativeFrame::default() };
     if let Some((before, id)) = rest.rsplit_once("(BuildId: ") {
         frame.build_id = Some(id.trim_end_matches(')').to_owned());
         rest = before.trim_end();

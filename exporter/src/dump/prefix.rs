@@ -73,7 +73,7 @@ fn behind_priority(after: &str) -> Option<&str> {
     let tag = rest.trim_start().split("  ").next()?;
     for _ in 0..4 {
         let (column, behind) = rest.trim_start().split_once("  ")?;
-        if matches!(column.trim(), "V" | "D" | "I" | "W" | "E" | "F" | "A") {
+        if is_priority(column.trim()) {
             // In some versions the columns end with the tag again.
             return Some(behind.strip_prefix(tag).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(behind));
         }
@@ -98,10 +98,12 @@ fn without_number(text: &str) -> &str {
 fn behind_tag(text: &str) -> Option<&str> {
     let (head, rest) = text.split_once(": ").or_else(|| Some((text.strip_suffix(':')?, "")))?;
     let (priority, tag) = head.split_once('/')?;
-    let is_tag = matches!(priority, "V" | "D" | "I" | "W" | "E" | "F" | "A")
-        && !tag.is_empty()
-        && !tag.trim_end().contains(char::is_whitespace);
+    let is_tag = is_priority(priority) && !tag.is_empty() && !tag.trim_end().contains(char::is_whitespace);
     is_tag.then_some(rest)
+}
+
+fn is_priority(text: &str) -> bool {
+    matches!(text, "V" | "D" | "I" | "W" | "E" | "F" | "A")
 }
 
 fn is_number(text: &str) -> bool {
@@ -116,16 +118,10 @@ fn is_seconds(text: &str) -> bool {
 
 /// The text after `I/art     ( 2158): `.
 fn behind_brief(text: &str) -> Option<&str> {
-    let mut bytes = text.bytes();
-    if !matches!(bytes.next(), Some(b'V' | b'D' | b'I' | b'W' | b'E' | b'F' | b'A'))
-        || bytes.next() != Some(b'/')
-    {
-        return None;
-    }
+    let (priority, _) = text.split_once('/')?;
     let (head, rest) = text.split_once("): ").or_else(|| Some((text.strip_suffix("):")?, "")))?;
     let (_, pid) = head.rsplit_once('(')?;
-    (pid.len() <= 10 && !pid.trim().is_empty() && pid.trim().bytes().all(|b| b.is_ascii_digit()))
-        .then_some(rest)
+    (is_priority(priority) && pid.len() <= 10 && is_number(pid.trim())).then_some(rest)
 }
 
 /// `03-26` or `2026-03-26`.

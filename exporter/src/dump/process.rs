@@ -34,13 +34,8 @@ impl AnrProcess {
         match (self.pid, section.pid) {
             (Some(pid), Some(of)) => pid == of,
             _ => self.name.as_deref().is_some_and(|name| {
-                let of_package =
-                    |rest: &str| rest.is_empty() || rest.starts_with(':') || rest.starts_with(' ');
-                section
-                    .cmdline
-                    .as_deref()
-                    .and_then(|cmdline| cmdline.strip_prefix(name))
-                    .is_some_and(of_package)
+                let rest = section.cmdline.as_deref().and_then(|cmdline| cmdline.strip_prefix(name));
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', ' ']))
             }),
         }
     }

@@ -1,9 +1,8 @@
 //! Retraces a dump.
 
-use crate::retrace::{FrameName, Mapping};
+use crate::retrace::Mapping;
 
 use super::frame::{Frame, JavaFrame, Place};
-use super::limits;
 use super::model::{Dump, Thread};
 
 impl Dump {
@@ -42,9 +41,7 @@ impl Dump {
     pub fn r8_map_id(&self) -> Option<&str> {
         let threads = self.sections.iter().flat_map(|section| &section.threads);
         threads.flat_map(|thread| &thread.frames).find_map(|frame| match frame {
-            Frame::Java(JavaFrame { place: Place::Source { file, .. }, .. }) => {
-                file.strip_prefix("r8-map-id-")
-            }
+            Frame::Java(java) => java.place.source().0?.strip_prefix("r8-map-id-"),
             _ => None,
         })
     }
@@ -56,54 +53,25 @@ fn retrace_thread(thread: &mut Thread, mapping: &Mapping) {
             *class = object_class(class, mapping);
         }
     }
-    let old = std::mem::take(&mut thread.frames);
-    // Index of the last new frame for each old one: lock lines are below it.
-    let mut places = Vec::with_capacity(old.len());
     let mut outline: Option<u32> = None;
-    for frame in old {
-        match frame {
-            Frame::Java(java) => {
-                let line = match java.place {
-                    Place::Source { line, .. } => line,
-                    Place::Native | Place::Unknown => None,
-                };
-                if mapping.is_outline(&java.class, &java.method) {
-                    // Outlined code represents a place in its caller, which the caller's row has.
-                    outline = Some(line.unwrap_or(0));
-                } else {
-                    let place = outline.take();
-                    retrace_java(java, line, place, mapping, &mut thread.frames);
-                }
-            }
-            Frame::Native(mut native) => {
-                if let Some(name) = native.symbol.as_deref().and_then(|symbol| method_name(symbol, mapping)) {
-                    native.symbol = Some(name);
-                }
-                thread.frames.push(Frame::Native(native));
-            }
-            Frame::Kernel(kernel) => thread.frames.push(Frame::Kernel(kernel)),
+    thread.expand_frames(|frame, frames| match frame {
+        Frame::Java(java) if mapping.is_outline(&java.class, &java.method) => {
+            // Outlined code represents a place in its caller, which the caller's row has.
+            outline = Some(java.place.source().1.unwrap_or(0));
         }
-        // Each frame can expand to many.
-        thread.cut_frames += thread.frames.len().saturating_sub(limits::FRAMES) as u64;
-        thread.frames.truncate(limits::FRAMES);
-        places.push(thread.frames.len().checked_sub(1));
-    }
-    for lock in &mut thread.locks {
-        lock.frame = lock.frame.and_then(|frame| *places.get(frame)?);
-    }
+        Frame::Java(java) => retrace_java(java, outline.take(), mapping, frames),
+        Frame::Native(mut native) => {
+            if let Some(name) = native.symbol.as_deref().and_then(|symbol| method_name(symbol, mapping)) {
+                native.symbol = Some(name);
+            }
+            frames.push(Frame::Native(native));
+        }
+        Frame::Kernel(kernel) => frames.push(Frame::Kernel(kernel)),
+    });
 }
 
-fn retrace_java(
-    java: JavaFrame,
-    line: Option<u32>,
-    outline: Option<u32>,
-    mapping: &Mapping,
-    out: &mut Vec<Frame>,
-) {
-    let file = match &java.place {
-        Place::Source { file, .. } => Some(file.as_str()),
-        Place::Native | Place::Unknown => None,
-    };
+fn retrace_java(java: JavaFrame, outline: Option<u32>, mapping: &Mapping, out: &mut Vec<Frame>) {
+    let (file, line) = java.place.source();
     let found = mapping.frame(&java.class, &java.method, line, outline);
     let Some((first, others)) = found.split_first() else {
         out.push(Frame::Java(java));
@@ -121,20 +89,16 @@ fn retrace_java(
         out.push(Frame::Java(JavaFrame {
             class: name.class.clone(),
             method: name.method.clone(),
-            place: place(name, file, &java.place),
+            place: match java.place {
+                Place::Native => Place::Native,
+                _ => Place::Source { file: name.file(file), line: name.line },
+            },
             repeated: if index == last { java.repeated } else { 0 },
             or: if index == last { std::mem::take(&mut or) } else { Vec::new() },
             inlined: index < last,
             synthesized: name.synthesized,
         }));
     }
-}
-
-fn place(name: &FrameName, file: Option<&str>, old: &Place) -> Place {
-    if *old == Place::Native {
-        return Place::Native;
-    }
-    Place::Source { file: name.file(file), line: name.line }
 }
 
 /// `a.b.c` as the original name of that method, without a line.

@@ -4,9 +4,10 @@
 //! line shows the owner at that very moment: such an owner is stated, not inferred. `Thread.dump_to_file`
 //! visits one thread after another: only owners that the text names are stated.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::deadlock::Wait;
+use crate::dump::graph::owners;
 use crate::dump::lock_line::LockKind;
 use crate::dump::model::{Section, ThreadForm};
 
@@ -61,24 +62,4 @@ fn number(section: &mut Section) {
             thread.tid = Some(next);
         }
     }
-}
-
-/// The only thread that has entered a monitor and does not wait on it, or owns a synchronizer; `None` if there
-/// are two.
-fn owners(section: &Section) -> HashMap<u64, Option<u32>> {
-    let mut owners: HashMap<u64, Option<u32>> = HashMap::new();
-    for thread in &section.threads {
-        let Some(tid) = thread.tid else { continue };
-        let waits = |kind| !matches!(kind, LockKind::Locked | LockKind::Owned);
-        let waited: HashSet<u64> =
-            thread.locks.iter().filter(|lock| waits(lock.kind)).filter_map(|lock| lock.address).collect();
-        let owned = thread.locks.iter().filter(|lock| !waits(lock.kind)).filter_map(|lock| lock.address);
-        for address in owned.filter(|address| !waited.contains(address)) {
-            owners
-                .entry(address)
-                .and_modify(|owner| *owner = owner.filter(|o| *o == tid))
-                .or_insert(Some(tid));
-        }
-    }
-    owners
 }
