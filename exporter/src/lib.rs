@@ -26,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+mod descriptor;
 pub mod diff;
 pub mod dump;
 pub mod dump_report;

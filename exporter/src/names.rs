@@ -6,6 +6,7 @@ use std::path::Path;
 
 use trace_format::{Recording, Source, ids};
 
+use crate::descriptor::take_type;
 use crate::method_map::{Fit, Method, MethodMap};
 use crate::text::clean;
 use crate::warning::Warning;
@@ -106,41 +107,12 @@ fn pretty(m: &Method<'_>) -> String {
     let mut rest = m.descriptor.strip_prefix('(').unwrap_or_default();
     let mut parameters = String::new();
     while !rest.is_empty() && !rest.starts_with(')') {
-        let Some(ty) = take_type(&mut rest) else { break };
+        let Some(ty) = take_type(&mut rest, |class| class) else { break };
         let _ = write!(parameters, "{}{ty}", if parameters.is_empty() { "" } else { ", " });
     }
     rest = rest.strip_prefix(')').unwrap_or_default();
-    let returns = take_type(&mut rest).unwrap_or_else(|| "?".to_owned());
+    let returns = take_type(&mut rest, |class| class).unwrap_or_else(|| "?".to_owned());
     format!("{returns} {}.{}({parameters})", m.class, m.method.replace(' ', "_"))
-}
-
-/// Removes one type from the front of a descriptor; `None` if the descriptor is empty or malformed.
-fn take_type(rest: &mut &str) -> Option<String> {
-    let dimensions = rest.len() - rest.trim_start_matches('[').len();
-    let element = &rest[dimensions..];
-    let (name, length) = match element.chars().next()? {
-        'L' => {
-            let end = element.find(';')?;
-            (element[1..end].replace('/', "."), end + 1)
-        }
-        c => {
-            let name = match c {
-                'V' => "void",
-                'Z' => "boolean",
-                'B' => "byte",
-                'C' => "char",
-                'S' => "short",
-                'I' => "int",
-                'J' => "long",
-                'F' => "float",
-                'D' => "double",
-                _ => return None,
-            };
-            (name.to_owned(), 1)
-        }
-    };
-    *rest = &element[length..];
-    Some(name + &"[]".repeat(dimensions.min(255)))
 }
 
 #[cfg(test)]

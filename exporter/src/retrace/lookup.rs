@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::mapping::{Class, Mapping, Method};
 use super::row::{Row, stacks};
+use crate::descriptor::take_type;
 
 /// Maximum number of meanings per frame.
 const MAX_MEANINGS: usize = 16;
@@ -135,38 +136,12 @@ impl Mapping {
     /// The arguments of a descriptor with the original class names, as the mapping writes them.
     fn arguments(&self, descriptor: &str) -> Option<String> {
         let mut rest = descriptor.strip_prefix('(')?;
-        let mut out = String::new();
+        let mut types = Vec::new();
         while !rest.starts_with(')') {
-            let dimensions = rest.len() - rest.trim_start_matches('[').len();
-            rest = &rest[dimensions..];
-            let (name, used) = match rest.chars().next()? {
-                'L' => {
-                    let end = rest.find(';')?;
-                    let name = rest[1..end].replace('/', ".");
-                    (self.class(&name).map_or(name.clone(), str::to_owned), end + 1)
-                }
-                c => {
-                    let names = [
-                        ('Z', "boolean"),
-                        ('B', "byte"),
-                        ('C', "char"),
-                        ('S', "short"),
-                        ('I', "int"),
-                        ('J', "long"),
-                        ('F', "float"),
-                        ('D', "double"),
-                    ];
-                    (names.iter().find(|(letter, _)| *letter == c)?.1.to_owned(), 1)
-                }
-            };
-            if !out.is_empty() {
-                out.push(',');
-            }
-            out.push_str(&name);
-            out.push_str(&"[]".repeat(dimensions.min(255)));
-            rest = &rest[used..];
+            let original = |name: String| self.class(&name).map_or(name.clone(), str::to_owned);
+            types.push(take_type(&mut rest, original)?);
         }
-        Some(out)
+        Some(types.join(","))
     }
 
     fn rows(&self, class: &str, method: &str) -> Option<(&Class, &Method)> {
@@ -180,31 +155,22 @@ impl Mapping {
             method: method.to_owned(),
             line,
             synthesized: class.synthesized,
-            source_file: real_file(class),
+            source_file: class.file.as_deref().map(str::to_owned),
         }
     }
 
     fn name(&self, own: &Class, row: &Row, line: Option<u32>) -> FrameName {
         // A method from another class: its file is in that class's mapping.
         let class = row.class.as_deref().unwrap_or(&own.original);
-        let file = if row.class.is_none() {
-            real_file(own)
-        } else {
-            self.files.get(class).map(|file| file.to_string())
-        };
+        let file = if row.class.is_none() { own.file.as_ref() } else { self.files.get(class) };
         FrameName {
             class: class.to_owned(),
             method: row.method.to_string(),
             line: source_line(row, line),
             synthesized: row.synthesized || (row.class.is_none() && own.synthesized),
-            source_file: file,
+            source_file: file.map(|file| file.to_string()),
         }
     }
-}
-
-/// The source file, unless R8 generated the class.
-fn real_file(class: &Class) -> Option<String> {
-    class.file.as_deref().filter(|file| *file != "R8$$SyntheticClass").map(str::to_owned)
 }
 
 /// The source line of a row for a line of the build.

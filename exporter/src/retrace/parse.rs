@@ -81,7 +81,7 @@ fn put(mapping: &mut Mapping, class: Option<(Box<str>, Class)>) {
             }
             method.index = Index::of(&method.rows);
         }
-        if let Some(file) = class.file.clone().filter(|file| &**file != "R8$$SyntheticClass") {
+        if let Some(file) = class.file.clone() {
             mapping.files.insert(class.original.clone(), file);
         }
         // The first class stays, as in R8.
@@ -111,7 +111,9 @@ fn comment_line(
     let word = |key: &str| value.get(key).and_then(Value::as_str);
     let row = method.and_then(|method| class.methods.get_mut(method)?.rows.last_mut());
     match (id, row) {
-        ("sourceFile", _) => class.file = word("fileName").map(Box::from),
+        ("sourceFile", _) => {
+            class.file = word("fileName").filter(|file| *file != "R8$$SyntheticClass").map(Box::from)
+        }
         ("com.android.tools.r8.synthesized", Some(row)) => row.synthesized = true,
         ("com.android.tools.r8.synthesized", None) => class.synthesized = true,
         ("com.android.tools.r8.outline", Some(row)) => row.outline = true,
