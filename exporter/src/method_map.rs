@@ -116,10 +116,7 @@ impl MethodMap {
         let (file, _) = regular_file::open(path).map_err(open)?;
         let mut bytes = Vec::new();
         // By content, not by metadata: the file may grow.
-        let length = file.take(MAX_LENGTH + 1).read_to_end(&mut bytes).map_err(open)? as u64;
-        if length > MAX_LENGTH {
-            return Err(ExportError::MapTooLarge { file: path.to_owned(), length, limit: MAX_LENGTH });
-        }
+        file.take(MAX_LENGTH + 1).read_to_end(&mut bytes).map_err(open)?;
         Self::parse(path, bytes)
     }
 
@@ -141,15 +138,15 @@ impl MethodMap {
     /// If a line is invalid, or the text is not UTF-8.
     pub fn parse(file: &Path, bytes: Vec<u8>) -> Result<Self, ExportError> {
         let bad = |line: usize, what| ExportError::MapLine { file: file.to_owned(), line, what };
+        let length = bytes.len() as u64;
+        if length > MAX_LENGTH {
+            return Err(ExportError::MapTooLarge { file: file.to_owned(), length, limit: MAX_LENGTH });
+        }
         let text = String::from_utf8(bytes).map_err(|e| {
             let upto = e.utf8_error().valid_up_to();
             let line = 1 + memchr::memchr_iter(b'\n', &e.as_bytes()[..upto]).count();
             bad(line, "not UTF-8")
         })?;
-        if text.len() as u64 > MAX_LENGTH {
-            let length = text.len() as u64;
-            return Err(ExportError::MapTooLarge { file: file.to_owned(), length, limit: MAX_LENGTH });
-        }
         let mut map = Self { text, lines: Vec::new(), len: 0, id: None, sites: SourceSites::default() };
         let mut whole: Vec<(u32, Range<usize>)> = Vec::new();
         let stated = map.text.lines().next().and_then(MapId::of_first_line);

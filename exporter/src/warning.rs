@@ -1,6 +1,5 @@
 //! Non-fatal problems found while reading.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use trace_format::layout::State;
@@ -8,12 +7,18 @@ use trace_format::{MapId, Recording, Source};
 
 use crate::facts::Skipped;
 use crate::tally::Tally;
+use crate::words::times;
 
 /// A problem that the reader of a trace or report should know.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
     /// The map is of a different build, and was not used.
+    #[error(
+        "{}: the method map is of another build (map id {map}, the recording has {recorded}); its names would be wrong, so methods are \
+         called by number: pass the methodMapping.txt of that build",
+        file.display()
+    )]
     MapOfOtherBuild {
         /// The recording.
         file: PathBuf,
@@ -23,6 +28,10 @@ pub enum Warning {
         map: MapId,
     },
     /// The recording does not name its build; the map was used unverified.
+    #[error(
+        "{}: the recording does not say which build it is of; names are those of map {map}, unverified",
+        file.display()
+    )]
     UnverifiedMap {
         /// The recording.
         file: PathBuf,
@@ -30,11 +39,13 @@ pub enum Warning {
         map: MapId,
     },
     /// There is no map: methods are named by number.
+    #[error("{}: no method map, so methods are called by number: pass --method-map", file.display())]
     NoMap {
         /// The recording.
         file: PathBuf,
     },
     /// The file is truncated or damaged.
+    #[error("{}: {first}{}", file.display(), more_faults(*faults))]
     Damaged {
         /// The recording.
         file: PathBuf,
@@ -44,21 +55,29 @@ pub enum Warning {
         faults: u64,
     },
     /// The recorder switched itself off after an internal error.
+    #[error("{}: the recorder switched itself off after a fault of its own", file.display())]
     Disarmed {
         /// The recording.
         file: PathBuf,
     },
     /// Events are missing because threads found no free block.
+    #[error(
+        "{} of threads that found no room {} not recorded: record with larger rings",
+        times(*events, "event"),
+        if *events == 1 { "was" } else { "were" }
+    )]
     Dropped {
         /// The number of events.
         events: u64,
     },
     /// Words are missing between others.
+    #[error("{words} words are missing in the middle of the recording")]
     Lost {
         /// The number of words.
         words: u64,
     },
     /// Sections, or events of later versions, could not be read or exceeded a limit.
+    #[error("{}: not read: {skipped}", file.display())]
     Skipped {
         /// The recording.
         file: PathBuf,
@@ -66,6 +85,12 @@ pub enum Warning {
         skipped: Skipped,
     },
     /// Captures of native stacks that this build cannot unwind.
+    #[error(
+        "{}: {} {} not unwound: use a released program, or build one with `--features native-stacks`",
+        file.display(),
+        times(*stacks, "native stack"),
+        if *stacks == 1 { "is" } else { "are" }
+    )]
     NotUnwound {
         /// The recording.
         file: PathBuf,
@@ -73,6 +98,13 @@ pub enum Warning {
         stacks: u64,
     },
     /// Frames of native stacks have no function's name.
+    #[error(
+        "{}: {} {} no function's name: pass --symbols with a directory that has the unstripped {}",
+        file.display(),
+        times(*frames, "native frame"),
+        if *frames == 1 { "has" } else { "have" },
+        with_build_ids(libraries)
+    )]
     NoSymbols {
         /// The recording.
         file: PathBuf,
@@ -82,11 +114,18 @@ pub enum Warning {
         frames: u64,
     },
     /// Some of the files with symbols was left out.
+    #[error("{note}")]
     SymbolsLeftOut {
         /// The file, and the reason.
         note: String,
     },
     /// The trace is larger than a browser handles well.
+    #[error(
+        "{slices} slices are more than ui.perfetto.dev shows smoothly: take a part with --from {:.3}s --to {:.3}s, --min-duration 1ms \
+         or --threads main, or open it with trace_processor",
+        *from as f64 / 1e9,
+        *to as f64 / 1e9
+    )]
     ManySlices {
         /// The number of slices.
         slices: u64,
@@ -96,6 +135,7 @@ pub enum Warning {
         to: u64,
     },
     /// A trace ends in the middle of a packet.
+    #[error("{} ends in the middle of a packet (offset {offset}), which is left out", file.display())]
     CutTrace {
         /// The trace.
         file: PathBuf,
@@ -103,6 +143,10 @@ pub enum Warning {
         offset: u64,
     },
     /// A trace has more tracks than merging remembers.
+    #[error(
+        "{} has more tracks than merge remembers: conflicts with the tracks of other traces were not checked",
+        file.display()
+    )]
     ManyTracks {
         /// The trace.
         file: PathBuf,
@@ -120,9 +164,7 @@ impl Warning {
         if recording.header().state == Some(State::Disarmed) {
             found.push(Self::Disarmed { file: file.to_owned() });
         }
-        if let Some(dropped) = Self::of_drops(recording) {
-            found.push(dropped);
-        }
+        found.extend(Self::of_drops(recording));
         found
     }
 
@@ -138,88 +180,15 @@ impl Warning {
         (skipped.total() > 0).then(|| Self::Skipped { file: file.to_owned(), skipped: skipped.clone() })
     }
 
-    pub(crate) fn of_counts(counts: &Tally) -> Vec<Self> {
-        let mut found = Vec::new();
-        if counts.lost_words > 0 {
-            found.push(Self::Lost { words: counts.lost_words });
-        }
-        found
+    pub(crate) fn of_counts(counts: &Tally) -> Option<Self> {
+        (counts.lost_words > 0).then_some(Self::Lost { words: counts.lost_words })
     }
 }
 
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::MapOfOtherBuild { file, recorded, map } => write!(
-                f,
-                "{}: the method map is of another build (map id {map}, the recording has {recorded}); its \
-                 names would be wrong, so methods are called by number: pass the methodMapping.txt of that \
-                 build",
-                file.display()
-            ),
-            Self::UnverifiedMap { file, map } => write!(
-                f,
-                "{}: the recording does not say which build it is of; names are those of map {map}, \
-                 unverified",
-                file.display()
-            ),
-            Self::NoMap { file } => write!(
-                f,
-                "{}: no method map, so methods are called by number: pass --method-map",
-                file.display()
-            ),
-            Self::Damaged { file, first, faults } => {
-                write!(f, "{}: {first}", file.display())?;
-                if *faults > 1 { write!(f, " (and {} more faults)", faults - 1) } else { Ok(()) }
-            }
-            Self::Disarmed { file } => {
-                write!(f, "{}: the recorder switched itself off after a fault of its own", file.display())
-            }
-            Self::Dropped { events } => {
-                write!(
-                    f,
-                    "{events} event{} of threads that found no room {} not recorded: record with larger rings",
-                    if *events == 1 { "" } else { "s" },
-                    if *events == 1 { "was" } else { "were" }
-                )
-            }
-            Self::Lost { words } => write!(f, "{words} words are missing in the middle of the recording"),
-            Self::Skipped { file, skipped } => write!(f, "{}: not read: {skipped}", file.display()),
-            Self::NotUnwound { file, stacks } => write!(
-                f,
-                "{}: {stacks} native stack{} not unwound: use a released program, or build one with `--features native-stacks`",
-                file.display(),
-                if *stacks == 1 { " is" } else { "s are" }
-            ),
-            Self::NoSymbols { file, libraries, frames } => {
-                let of = |(name, id): &(String, String)| format!("{name} (build id {id})");
-                let listed = libraries.iter().map(of).collect::<Vec<_>>().join(", ");
-                write!(
-                    f,
-                    "{}: {frames} native frame{} no function's name: pass --symbols with a directory that has the \
-                     unstripped {listed}",
-                    file.display(),
-                    if *frames == 1 { " has" } else { "s have" }
-                )
-            }
-            Self::SymbolsLeftOut { note } => f.write_str(note),
-            Self::ManySlices { slices, from, to } => write!(
-                f,
-                "{slices} slices are more than ui.perfetto.dev shows smoothly: take a part with --from {:.3}s --to {:.3}s, \
-                 --min-duration 1ms or --threads main, or open it with trace_processor",
-                *from as f64 / 1e9,
-                *to as f64 / 1e9
-            ),
-            Self::CutTrace { file, offset } => write!(
-                f,
-                "{} ends in the middle of a packet (offset {offset}), which is left out",
-                file.display()
-            ),
-            Self::ManyTracks { file } => write!(
-                f,
-                "{} has more tracks than merge remembers: conflicts with the tracks of other traces were not checked",
-                file.display()
-            ),
-        }
-    }
+fn more_faults(faults: u64) -> String {
+    if faults > 1 { format!(" (and {} more faults)", faults - 1) } else { String::new() }
+}
+
+fn with_build_ids(libraries: &[(String, String)]) -> String {
+    libraries.iter().map(|(name, id)| format!("{name} (build id {id})")).collect::<Vec<_>>().join(", ")
 }
