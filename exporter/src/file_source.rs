@@ -2,7 +2,7 @@
 //! data is first converted to a recording in memory.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -85,21 +85,14 @@ fn read_file(mut file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usiz
 /// If there is no such file, or it is not a recording that this version can read.
 pub fn open_recording(path: &Path) -> Result<Recording<FileSource>, ExportError> {
     let failed = |source| ExportError::Open { file: path.to_owned(), source };
-    let mut source = FileSource::open(path).map_err(failed)?;
+    let source = FileSource::open(path).map_err(failed)?;
     let mut magic = [0; layout::MAGIC.len()];
     let begun = source.read_at(0, &mut magic).map_err(failed)?;
     if !layout::MAGIC.starts_with(&magic[..begun]) && source.length <= matrix::MAX_LENGTH {
-        let mut bytes = vec![0; source.length as usize];
-        let mut read = 0;
-        while read < bytes.len() {
-            match source.read_at(read as u64, &mut bytes[read..]).map_err(failed)? {
-                0 => break,
-                n => read += n,
-            }
-        }
-        if let Some(made) = matrix::recording_of(path, &bytes[..read]) {
-            source = FileSource::of(made?);
-        }
+        let mut bytes = Vec::new();
+        let (file, _) = regular_file::open(path).map_err(failed)?;
+        file.take(source.length).read_to_end(&mut bytes).map_err(failed)?;
+        return recording_of(path, bytes);
     }
     Recording::open(source).map_err(ExportError::reading(path))
 }

@@ -124,24 +124,32 @@ impl<W: Write> JsonWriter<W> {
         }
     }
 
-    fn metadata(&mut self, pid: u32, tid: Option<u32>, name: &str, args: &str) -> io::Result<()> {
+    /// Writes what a thread, or without a tid the process, has as its `key`.
+    fn metadata(&mut self, pid: u32, tid: Option<u32>, key: &str, value: &str) -> io::Result<()> {
         self.separate();
-        let tid = tid.map_or_else(String::new, |tid| format!(",\"tid\":{tid}"));
-        write!(self.buffer, "{{\"ph\":\"M\",\"pid\":{pid}{tid},\"name\":\"{name}\",\"args\":{{{args}}}}}")?;
+        let (of, tid) = tid.map_or(("process", String::new()), |tid| ("thread", format!(",\"tid\":{tid}")));
+        write!(
+            self.buffer,
+            "{{\"ph\":\"M\",\"pid\":{pid}{tid},\"name\":\"{of}_{key}\",\"args\":{{\"{key}\":{value}}}}}"
+        )?;
         self.flush_if_full()
+    }
+
+    fn named(&mut self, pid: u32, tid: Option<u32>, name: &str) -> io::Result<()> {
+        self.metadata(pid, tid, "name", &format!("\"{}\"", escaped(name)))
     }
 
     /// Starts a track that is no thread's: a thread with a tid that no other has, since this format has no other tracks.
     fn other_track(&mut self, name: &str) -> io::Result<()> {
         let (pid, tid) = (self.pid(), FIRST_OTHER_TID + self.other_tracks);
         self.other_tracks += 1;
-        self.metadata(pid, Some(tid), "thread_name", &format!("\"name\":\"{}\"", escaped(name)))?;
+        self.named(pid, Some(tid), name)?;
         self.place = place(pid, tid);
         Ok(())
     }
 
-    /// Writes the line of a slice that has ended.
-    fn line(&mut self, out: &mut Vec<u8>, span: &Span, end: u64, thread_time: Option<u64>) {
+    /// Writes the line of a slice that has ended, and the lines that waited for it.
+    fn line(&self, out: &mut Vec<u8>, span: &Span, end: u64, thread_time: Option<u64>) {
         out.extend_from_slice(b"{\"ph\":\"X\",");
         out.extend_from_slice(self.place.as_bytes());
         put_micros(out, self.shown(span.begun));
@@ -158,18 +166,15 @@ impl<W: Write> JsonWriter<W> {
             out.extend_from_slice(category.as_bytes());
             out.push(b'"');
         }
-        out.extend_from_slice(b",\"name\":\"");
-        out.extend_from_slice(match &span.label {
-            Label::Method(id) => self.methods[*id as usize].as_deref().unwrap_or_default().as_bytes(),
-            Label::Text(text) => text.as_bytes(),
-        });
-        out.push(b'"');
-        if !span.args.is_empty() {
-            out.extend_from_slice(b",\"args\":{");
-            out.extend_from_slice(&span.args);
-            out.push(b'}');
+        let name: &str = match &span.label {
+            Label::Method(id) => self.methods[*id as usize].as_deref().unwrap_or_default(),
+            Label::Text(text) => text,
+        };
+        put_end(out, name, &span.args);
+        if !span.held.is_empty() {
+            out.extend_from_slice(b",\n");
+            out.extend_from_slice(&span.held);
         }
-        out.push(b'}');
     }
 
     /// Writes the line of an event without duration.
@@ -180,11 +185,7 @@ impl<W: Write> JsonWriter<W> {
         put_micros(&mut self.buffer, at);
         let mut inside = Vec::new();
         put_args(&mut inside, args);
-        write!(self.buffer, ",\"name\":\"{}\"", escaped(name))?;
-        if !inside.is_empty() {
-            write!(self.buffer, ",\"args\":{{{}}}", String::from_utf8_lossy(&inside))?;
-        }
-        self.buffer.push(b'}');
+        put_end(&mut self.buffer, &escaped(name), &inside);
         self.flush_if_full()
     }
 
@@ -196,6 +197,19 @@ impl<W: Write> JsonWriter<W> {
         write!(self.buffer, ",\"name\":\"{}\",\"args\":{{\"{key}\":{value}}}}}", escaped(name))?;
         self.flush_if_full()
     }
+}
+
+/// The end of an event's line: its name, which is escaped already, and its arguments.
+fn put_end(out: &mut Vec<u8>, name: &str, args: &[u8]) {
+    out.extend_from_slice(b",\"name\":\"");
+    out.extend_from_slice(name.as_bytes());
+    out.push(b'"');
+    if !args.is_empty() {
+        out.extend_from_slice(b",\"args\":{");
+        out.extend_from_slice(args);
+        out.push(b'}');
+    }
+    out.push(b'}');
 }
 
 /// Nanoseconds as microseconds with three decimals, by integer arithmetic: a double would lose precision.
@@ -281,18 +295,15 @@ impl<W: Write> Sink for JsonWriter<W> {
 
     fn process(&mut self, info: &ProcessInfo) -> Result<(), ExportError> {
         let pid = info.pid;
-        self.metadata(pid, None, "process_name", &format!("\"name\":\"{}\"", escaped(&info.name)))?;
-        let order = format!("\"sort_index\":{}", self.processes);
-        self.metadata(pid, None, "process_sort_index", &order)?;
+        self.named(pid, None, &info.name)?;
+        self.metadata(pid, None, "sort_index", &self.processes.to_string())?;
         self.processes += 1;
         self.dumped.clear();
         for thread in &info.threads {
             if let Some(name) = &thread.name {
-                let args = format!("\"name\":\"{}\"", escaped(name));
-                self.metadata(pid, Some(thread.tid), "thread_name", &args)?;
+                self.named(pid, Some(thread.tid), name)?;
             }
-            let order = format!("\"sort_index\":{}", thread.rank);
-            self.metadata(pid, Some(thread.tid), "thread_sort_index", &order)?;
+            self.metadata(pid, Some(thread.tid), "sort_index", &thread.rank.to_string())?;
         }
         self.methods.clear();
         self.process = Some(info.clone());
@@ -307,7 +318,7 @@ impl<W: Write> Sink for JsonWriter<W> {
             (_, place) => process.plain_tids[place.unwrap_or(0)],
         };
         if let Some((name, _)) = track.described() {
-            self.metadata(pid, Some(tid), "thread_name", &format!("\"name\":\"{name}\""))?;
+            self.named(pid, Some(tid), name)?;
         }
         self.place = place(pid, tid);
         Ok(())
@@ -345,25 +356,18 @@ impl<W: Write> Sink for JsonWriter<W> {
         put_args(&mut span.args, args);
         // Only one child with a duration can have its parent's start, so at most one ever waits.
         let waits = at > span.begun && self.open.last().is_some_and(|parent| parent.begun == span.begun);
-        let mut held = std::mem::take(&mut span.held);
-        if waits {
-            let mut line = Vec::with_capacity(160 + held.len());
-            self.line(&mut line, &span, at, thread_time(args));
-            if !held.is_empty() {
-                line.extend_from_slice(b",\n");
-                line.append(&mut held);
-            }
-            self.open.last_mut().expect("a parent").held = line;
-            return Ok(());
+        if !waits {
+            self.separate();
         }
-        self.separate();
-        let mut buffer = std::mem::take(&mut self.buffer);
-        self.line(&mut buffer, &span, at, thread_time(args));
-        if !held.is_empty() {
-            buffer.extend_from_slice(b",\n");
-            buffer.append(&mut held);
+        let mut out = match waits {
+            true => Vec::with_capacity(160 + span.held.len()),
+            false => std::mem::take(&mut self.buffer),
+        };
+        self.line(&mut out, &span, at, thread_time(args));
+        match self.open.last_mut().filter(|_| waits) {
+            Some(parent) => parent.held = out,
+            None => self.buffer = out,
         }
-        self.buffer = buffer;
         Ok(self.flush_if_full()?)
     }
 
@@ -390,7 +394,7 @@ impl<W: Write> Sink for JsonWriter<W> {
         if let Some(name) = row.name
             && self.dumped.insert(row.tid)
         {
-            self.metadata(pid, Some(row.tid), "thread_name", &format!("\"name\":\"{}\"", escaped(name)))?;
+            self.named(pid, Some(row.tid), name)?;
         }
         Ok(self.mark(&place(pid, row.tid), row.at, state.name, state.args)?)
     }
@@ -403,7 +407,7 @@ impl<W: Write> Sink for JsonWriter<W> {
         let Some(process) = self.process.as_ref().filter(|_| self.stdlib_anr) else { return Ok(()) };
         let (pid, name) = (process.pid, process.name.replace([' ', '#'], "_"));
         if !std::mem::replace(&mut self.system_server, true) {
-            self.metadata(SYSTEM_SERVER_PID, None, "process_name", "\"name\":\"system_server\"")?;
+            self.named(SYSTEM_SERVER_PID, None, "system_server")?;
         }
         // The engine appends a space and the argument's key, here empty, to the name of a counter.
         let (id, subject) = (row.error_id, row.subject);

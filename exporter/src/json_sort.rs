@@ -12,6 +12,8 @@ use std::io::{self, BufRead, BufReader, BufWriter, Seek, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::output::private;
+
 /// Maximum number of bytes sorted in memory.
 const MAX_MEMORY: usize = 48 << 20;
 
@@ -46,11 +48,9 @@ impl Run {
     fn write(lines: &[u8], order: &[(Key, usize, usize)]) -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let directory = std::env::temp_dir();
-        let mut options = File::options();
-        options.read(true).write(true).create_new(true);
         // Another user could open the file before it has no name any more.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut options = private();
+        options.read(true);
         let (path, file) = loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let path = directory.join(format!("anrscope-sort-{}-{number}", std::process::id()));

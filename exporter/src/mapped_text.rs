@@ -29,12 +29,8 @@ impl MappedText<'_> {
 
 /// `depth,methodId,count,costMs` followed by the method.
 fn matrix_line(map: &MethodMap, line: &str) -> Option<String> {
-    let mut numbers = line.trim().split(',').map(|part| part.parse::<i64>().ok());
-    let (Some(_), Some(id), Some(_), Some(_), None) =
-        (numbers.next()?, numbers.next()?, numbers.next()?, numbers.next()?, numbers.next())
-    else {
-        return None;
-    };
+    let numbers = line.trim().split(',').map(|part| part.parse::<i64>().ok());
+    let [_, id, _, _] = numbers.collect::<Option<Vec<_>>>()?[..] else { return None };
     let name = match u32::try_from(id).ok().and_then(|id| map.get(id)) {
         Some(method) => format!("{}.{}", method.class, method.method),
         None if id == i64::from(trace_format::ids::DISPATCH) => {

@@ -81,7 +81,7 @@ impl Output {
 }
 
 /// Options that create a new file for this user alone.
-fn private() -> fs::OpenOptions {
+pub(crate) fn private() -> fs::OpenOptions {
     let mut options = File::options();
     options.write(true).create_new(true);
     #[cfg(unix)]

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::io::BufRead;
 
+use memchr::memmem;
+
 use crate::protobuf::read::Stop;
 
 /// Maximum number of remembered processes and ANRs; a device has fewer.
@@ -55,7 +57,7 @@ impl SystemFacts {
             from.consume(n);
             length -= n as u64;
             let mut at = 0;
-            while let Some(found) = position(&unread[at..], ERROR_ID) {
+            while let Some(found) = memmem::find(&unread[at..], ERROR_ID) {
                 let name = at + found + ERROR_ID.len();
                 let rest = &unread[name..unread.len().min(name + MAX_NAME)];
                 match rest.iter().position(|byte| *byte == b'#') {
@@ -68,23 +70,10 @@ impl SystemFacts {
                 }
                 at = name;
             }
-            let kept = position(&unread[at..], ERROR_ID)
+            let kept = memmem::find(&unread[at..], ERROR_ID)
                 .map_or(unread.len().saturating_sub(ERROR_ID.len() - 1).max(at), |found| at + found);
             unread.drain(..kept);
         }
         Ok(())
     }
-}
-
-/// The offset of `needle` in `bytes`.
-fn position(bytes: &[u8], needle: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    while let Some(found) = bytes[at..].iter().position(|byte| *byte == needle[0]) {
-        at += found;
-        if bytes[at..].starts_with(needle) {
-            return Some(at);
-        }
-        at += 1;
-    }
-    None
 }

@@ -24,19 +24,13 @@ thread_local! {
     static STATE: RefCell<State> = RefCell::default();
 }
 
-impl State {
-    fn finish(&mut self, result: Result<Vec<u8>, Refusal>) -> u32 {
-        let failed = result.is_err();
-        self.output = result.unwrap_or_else(|refusal| refusal.to_string().into_bytes());
-        u32::from(failed)
-    }
-}
-
 fn with(run: impl FnOnce(&mut Session) -> Result<Vec<u8>, Refusal>) -> u32 {
     panics::keep();
     STATE.with_borrow_mut(|state| {
         let result = run(&mut state.session);
-        state.finish(result)
+        let failed = result.is_err();
+        state.output = result.unwrap_or_else(|refusal| refusal.to_string().into_bytes());
+        u32::from(failed)
     })
 }
 
