@@ -3,9 +3,11 @@
 //! All registers are followed, with gimli's rows: realigned frames, signal frames and hand-written assembly keep the frame's address in any
 //! of them. A register whose value is not known stays unknown; what needs it ends the stack.
 
+use std::ops::Range;
+
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, DW_EH_PE_udata4, DebugFrame, EhFrame, EhFrameHdr, EndianSlice,
-    Expression, FrameDescriptionEntry, LittleEndian, RegisterRule, UnwindContext, UnwindExpression,
+    Expression, FrameDescriptionEntry, LittleEndian, Register, RegisterRule, UnwindContext, UnwindExpression,
     UnwindOffset, UnwindSection, Value, Vendor,
 };
 use trace_format::native_slot::Machine;
@@ -41,12 +43,6 @@ pub(super) enum NoCaller {
     Broken,
 }
 
-/// Where an unwind entry is, and the first address of its function.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
-    pub(super) function: u64,
-}
-
 /// What a step needs, besides the row.
 pub(super) struct Frame<'f> {
     pub(super) convention: &'f Convention,
@@ -60,8 +56,8 @@ pub(super) struct Frame<'f> {
     pub(super) budget: &'f mut usize,
 }
 
-/// The step that the file's unwind data describes; `None` if it has none for this address.
-pub(super) fn step(elf: &Elf, frame: &mut Frame<'_>) -> Option<(Step, Found)> {
+/// The step that the file's unwind data describes, and the first address of the function; `None` if it has none for this address.
+pub(super) fn step(elf: &Elf, frame: &mut Frame<'_>) -> Option<(Step, u64)> {
     let bases = BaseAddresses::default().set_text(elf.text).set_got(elf.got);
     let found = eh_frame(elf, bases.clone(), frame);
     found.or_else(|| {
@@ -77,7 +73,7 @@ pub(super) fn step(elf: &Elf, frame: &mut Frame<'_>) -> Option<(Step, Found)> {
 
 /// Looks the address up in the table of `.eh_frame_hdr`, or else in an index of the section. The table counts only if its length has the
 /// 4 bytes that linkers write: gimli multiplies a longer one unchecked.
-fn eh_frame(elf: &Elf, bases: BaseAddresses, frame: &mut Frame<'_>) -> Option<(Step, Found)> {
+fn eh_frame(elf: &Elf, bases: BaseAddresses, frame: &mut Frame<'_>) -> Option<(Step, u64)> {
     let hdr = elf.eh_frame_hdr.as_ref();
     let bases = hdr.map_or(bases.clone(), |hdr| bases.set_eh_frame_hdr(hdr.address));
     let parsed = hdr.filter(|hdr| hdr.bytes().get(2) == Some(&DW_EH_PE_udata4.0)).and_then(|hdr| {
@@ -176,7 +172,7 @@ fn at<'d, S: UnwindSection<Bytes<'d>>>(
     bytes: &'d [u8],
     offset: usize,
     frame: &mut Frame<'_>,
-) -> Option<(Step, Found)>
+) -> Option<(Step, u64)>
 where
     S::Offset: From<usize>,
 {
@@ -184,9 +180,7 @@ where
         return None;
     }
     match section.fde_from_offset(bases, offset.into(), |section, bases, at| cie(section, bases, bytes, at)) {
-        Ok(fde) => fde
-            .contains(frame.address)
-            .then(|| (row(section, bases, &fde, frame), Found { function: fde.initial_address() })),
+        Ok(fde) => covering(section, bases, &fde, frame),
         // Letters that gimli does not know: alone, without them, the entry can be read.
         Err(gimli::Error::UnknownAugmentation) if S::has_zero_terminator() => {
             let pointer = u32::from_le_bytes(bytes.get(offset + 4..offset + 8)?.try_into().ok()?);
@@ -230,21 +224,34 @@ impl Alone {
     }
 
     /// The function's addresses.
-    pub(super) fn function(&self, convention: &Convention) -> Option<(u64, u64)> {
-        let section = section(&self.bytes, convention);
-        let bases = BaseAddresses::default().set_eh_frame(self.address);
-        let fde = section.fde_from_offset(&bases, self.offset.into(), UnwindSection::cie_from_offset).ok()?;
-        (fde.initial_address() < fde.end_address()).then(|| (fde.initial_address(), fde.end_address()))
+    pub(super) fn function(&self, convention: &Convention) -> Option<Range<u64>> {
+        let fde = self.fde(&section(&self.bytes, convention))?;
+        Some(fde.initial_address()..fde.end_address()).filter(|range| !range.is_empty())
     }
 
-    /// Its step.
-    pub(super) fn step(&self, frame: &mut Frame<'_>) -> Option<(Step, Found)> {
+    /// Its step, and the function's first address.
+    pub(super) fn step(&self, frame: &mut Frame<'_>) -> Option<(Step, u64)> {
         let section = section(&self.bytes, frame.convention);
-        let bases = BaseAddresses::default().set_eh_frame(self.address);
-        let fde = section.fde_from_offset(&bases, self.offset.into(), UnwindSection::cie_from_offset).ok()?;
-        fde.contains(frame.address)
-            .then(|| (row(&section, &bases, &fde, frame), Found { function: fde.initial_address() }))
+        covering(&section, &self.bases(), &self.fde(&section)?, frame)
     }
+
+    fn fde<'d>(&self, section: &EhFrame<Bytes<'d>>) -> Option<FrameDescriptionEntry<Bytes<'d>>> {
+        section.fde_from_offset(&self.bases(), self.offset.into(), UnwindSection::cie_from_offset).ok()
+    }
+
+    fn bases(&self) -> BaseAddresses {
+        BaseAddresses::default().set_eh_frame(self.address)
+    }
+}
+
+/// The step of an FDE's row, and the function's first address, if the FDE has the frame's address.
+fn covering<'d, S: UnwindSection<Bytes<'d>>>(
+    section: &S,
+    bases: &BaseAddresses,
+    fde: &FrameDescriptionEntry<Bytes<'d>>,
+    frame: &mut Frame<'_>,
+) -> Option<(Step, u64)> {
+    fde.contains(frame.address).then(|| (row(section, bases, fde, frame), fde.initial_address()))
 }
 
 /// The step of an FDE's row at the address.
@@ -270,11 +277,7 @@ fn row<'d, S: UnwindSection<Bytes<'d>>>(
     };
     let cfa = match row.cfa() {
         CfaRule::RegisterAndOffset { register, offset } => {
-            let register = usize::from(register.0);
-            match frame.registers.get(register).copied().flatten() {
-                Some(value) => value.wrapping_add_signed(*offset),
-                None => return Err(NoCaller::Unknown(register)),
-            }
+            known(frame.registers, *register)?.wrapping_add_signed(*offset)
         }
         CfaRule::Expression(expression) => evaluated(expression, None)?,
     };
@@ -293,16 +296,10 @@ fn row<'d, S: UnwindSection<Bytes<'d>>>(
         let value = match rule {
             RegisterRule::Undefined if *register == column => return Err(NoCaller::Root),
             RegisterRule::Undefined | RegisterRule::Architectural => Err(NoCaller::Broken),
-            RegisterRule::SameValue => {
-                let register = usize::from(register.0);
-                frame.registers.get(register).copied().flatten().ok_or(NoCaller::Unknown(register))
-            }
+            RegisterRule::SameValue => known(frame.registers, *register),
             RegisterRule::Offset(offset) => stored(frame, cfa.wrapping_add_signed(*offset)),
             RegisterRule::ValOffset(offset) => Ok(cfa.wrapping_add_signed(*offset)),
-            RegisterRule::Register(from) => {
-                let from = usize::from(from.0);
-                frame.registers.get(from).copied().flatten().ok_or(NoCaller::Unknown(from))
-            }
+            RegisterRule::Register(from) => known(frame.registers, *from),
             RegisterRule::Expression(expression) => {
                 evaluated(expression, Some(cfa)).and_then(|address| stored(frame, address))
             }
@@ -317,15 +314,10 @@ fn row<'d, S: UnwindSection<Bytes<'d>>>(
             caller[register] = value.ok().map(|value| frame.convention.cut(value));
         }
     }
-    let same = usize::from(column.0);
     let address = match address {
-        Some(Ok(address)) => address,
-        Some(Err(why)) => return Err(why),
+        Some(stated) => stated?,
         // The caller's call left it in the register, and nothing was called since.
-        None if Some(same) == link && !frame.returned => match frame.registers[same] {
-            Some(address) => address,
-            None => return Err(NoCaller::Unknown(same)),
-        },
+        None if Some(usize::from(column.0)) == link && !frame.returned => known(frame.registers, column)?,
         None => return Err(NoCaller::Broken),
     };
     if let (Some(link), false) = (link, is_signal) {
@@ -333,6 +325,11 @@ fn row<'d, S: UnwindSection<Bytes<'d>>>(
     }
     caller[pc] = Some(frame.convention.cut(address));
     Ok((caller, is_signal))
+}
+
+fn known(registers: &Registers, register: Register) -> Result<u64, NoCaller> {
+    let register = usize::from(register.0);
+    registers.get(register).copied().flatten().ok_or(NoCaller::Unknown(register))
 }
 
 fn stored(frame: &Frame<'_>, address: u64) -> Result<u64, NoCaller> {
@@ -359,9 +356,7 @@ fn evaluate(
         state = match state.map_err(|_| NoCaller::Broken)? {
             Wants::Complete => break,
             Wants::RequiresRegister { register, .. } => {
-                let register = usize::from(register.0);
-                let value = registers.get(register).copied().flatten().ok_or(NoCaller::Unknown(register))?;
-                evaluation.resume_with_register(Value::Generic(value))
+                evaluation.resume_with_register(Value::Generic(known(registers, register)?))
             }
             Wants::RequiresMemory { address, size, space: None, .. } => {
                 let value = memory.number(address, size.into()).ok_or(NoCaller::NotCopied(address))?;

@@ -50,7 +50,7 @@ pub(super) struct Function {
 }
 
 /// An ELF file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Elf {
     data: Arc<[u8]>,
     pub(super) eh_frame: Option<Part>,
@@ -72,12 +72,11 @@ pub(super) struct Elf {
 impl Elf {
     /// Reads a file; `None` if it is not a little-endian one of this machine.
     pub(super) fn read(data: Arc<[u8]>, machine: Machine) -> Option<Self> {
-        let found = match object::File::parse(&*data).ok()? {
+        match object::File::parse(&*data).ok()? {
             object::File::Elf32(file) => Self::from_file(&data, &file, machine),
             object::File::Elf64(file) => Self::from_file(&data, &file, machine),
             _ => None,
-        }?;
-        Some(Self { data, ..found })
+        }
     }
 
     fn from_file<H: FileHeader<Endian = Endianness>>(
@@ -104,21 +103,7 @@ impl Elf {
                 address,
             })
         };
-        let mut found = Self {
-            data: Arc::new([]),
-            eh_frame: None,
-            eh_frame_hdr: None,
-            debug_frame: None,
-            exidx: None,
-            text: 0,
-            got: 0,
-            plt: Vec::new(),
-            loads: Vec::new(),
-            entry: file.entry(),
-            eh_index: OnceCell::new(),
-            debug_index: OnceCell::new(),
-            functions: OnceCell::new(),
-        };
+        let mut found = Self { data: data.clone(), entry: file.entry(), ..Self::default() };
         for section in file.sections() {
             let address = section.address();
             let here = || section.file_range().and_then(|range| part(range, address));

@@ -67,20 +67,26 @@ pub struct Unwound {
     pub end: End,
 }
 
-/// The files of a mapping.
+/// The file of a mapping.
 #[derive(Clone, Copy, Debug)]
 struct Object<'u> {
-    /// The file and its debug file.
-    elves: &'u [Elf],
+    elf: &'u Elf,
     bias: u64,
+}
+
+impl Object<'_> {
+    /// An address in memory, in the file's own numbering.
+    fn address(&self, convention: &Convention, pc: u64) -> u64 {
+        convention.cut(pc.wrapping_sub(self.bias))
+    }
 }
 
 /// Unwinds the stacks of one process.
 pub struct Unwinder<'m> {
     modules: &'m NativeModules,
     convention: Convention,
-    /// Each file once, with its debug file. A recording may say that it is mapped at ten thousand places, and its index has megabytes.
-    files: Vec<Vec<Elf>>,
+    /// Each file once. A recording may say that it is mapped at ten thousand places, and its index has megabytes.
+    files: Vec<Elf>,
     /// Executable addresses, sorted: the range, what is there, the file.
     places: Vec<(Range<u64>, Place)>,
     /// FDEs from memory, by their functions' addresses.
@@ -114,20 +120,15 @@ impl<'m> Unwinder<'m> {
     /// An unwinder for captures of this machine with these modules.
     pub fn new(machine: Machine, modules: &'m NativeModules, files: &mut dyn Files) -> Self {
         let convention = Convention::of(machine);
-        let mut read: Vec<Vec<Elf>> = Vec::new();
+        let mut read: Vec<Elf> = Vec::new();
         let mut places = Vec::new();
         // A file may have several executable mappings.
         let mut known = std::collections::HashMap::new();
         for (i, mapping) in modules.mappings.iter().enumerate() {
             let key = (&mapping.path, &mapping.build_id);
             let file = *known.entry(key).or_insert_with(|| {
-                let files = [files.elf(mapping), files.debug(mapping)];
-                let elves: Vec<_> =
-                    files.into_iter().flatten().filter_map(|data| Elf::read(data, machine)).collect();
-                (!elves.is_empty()).then(|| {
-                    read.push(elves);
-                    read.len() - 1
-                })
+                read.push(Elf::read(files.elf(mapping)?, machine)?);
+                Some(read.len() - 1)
             });
             let place = Place { mapping: Some(i), file, bias: mapping.bias, kind: FrameKind::Native };
             places.push((mapping.start..mapping.end, place));
@@ -136,7 +137,7 @@ impl<'m> Unwinder<'m> {
             let range = *start..start.saturating_add(bytes.len() as u64);
             let Some(elf) = Elf::read(Arc::from(&bytes[..]), machine) else { continue };
             let bias = start.wrapping_sub(elf.base());
-            read.push(vec![elf]);
+            read.push(elf);
             let file = Some(read.len() - 1);
             let mapped = places.iter_mut().find(|(mapped, _)| mapped.contains(start));
             match mapped {
@@ -188,9 +189,7 @@ impl<'m> Unwinder<'m> {
                     let cie = cies.get(&address.wrapping_add(4).wrapping_sub(pointer.into()));
                     let alone = cie.and_then(|cie| Alone::new(cie, bytes, *address));
                     let Some(alone) = alone else { continue };
-                    if let Some((start, end)) = alone.function(&self.convention) {
-                        self.rows.push((start..end, alone));
-                    }
+                    self.rows.extend(alone.function(&self.convention).map(|range| (range, alone)));
                 }
                 UnwindRow::Exidx { function, bytes, .. } => {
                     self.entries.extend(exidx::entry(bytes).map(|entry| (function & !1, entry)));
@@ -222,14 +221,13 @@ impl<'m> Unwinder<'m> {
 
     fn object(&self, place: Option<Place>) -> Option<Object<'_>> {
         let place = place?;
-        Some(Object { elves: self.files.get(place.file?)?, bias: place.bias })
+        Some(Object { elf: self.files.get(place.file?)?, bias: place.bias })
     }
 
     /// The code from an address on, as the file has it.
     fn code(&self, pc: u64) -> Option<&[u8]> {
         let object = self.object(self.place(pc))?;
-        let address = self.convention.cut(pc.wrapping_sub(object.bias));
-        object.elves.iter().find_map(|elf| elf.load(address))
+        object.elf.load(object.address(&self.convention, pc))
     }
 
     /// Unwinds a capture; `stack` is its whole stack.
@@ -272,6 +270,17 @@ struct Walk<'w> {
     tries: usize,
 }
 
+/// A frame whose caller is looked for.
+#[derive(Clone, Copy)]
+struct Callee<'s, 'c> {
+    site: code::Site<'s, 'c>,
+    /// The address to look up: the program counter if it is exact, else the return address less 1.
+    lookup: u64,
+    place: Option<Place>,
+    /// True if the program counter is no return address.
+    exact: bool,
+}
+
 /// How a caller was found.
 struct Caller {
     registers: Registers,
@@ -282,7 +291,9 @@ struct Caller {
 impl Walk<'_> {
     /// Follows the callers of these registers; `exact` says that the program counter is no return address.
     fn run(&mut self, mut registers: Registers, mut exact: bool) -> End {
-        let Convention { pc: counter, sp, machine, word, .. } = self.unwinder.convention;
+        let unwinder = self.unwinder;
+        let Convention { pc: counter, sp, machine, word, .. } = unwinder.convention;
+        let code = move |at| unwinder.code(at);
         let mut innermost = true;
         loop {
             let Some(mut pc) = registers[counter] else { return End::Register(machine, counter) };
@@ -293,7 +304,7 @@ impl Walk<'_> {
             }
             registers[counter] = Some(pc);
             let lookup = if exact { pc } else { pc.wrapping_sub(1) };
-            let place = self.unwinder.place(lookup);
+            let place = unwinder.place(lookup);
             if place.is_some() || innermost {
                 self.push(lookup, place);
             } else if self.interrupted(&registers).is_none() {
@@ -306,7 +317,9 @@ impl Walk<'_> {
                     _ => End::NotCopied(0),
                 };
             }
-            let caller = match self.caller(&registers, lookup, place, exact, thumb) {
+            let (convention, memory) = (&unwinder.convention, self.memory);
+            let site = code::Site { convention, registers: &registers, pc, thumb, memory, code: &code };
+            let caller = match self.caller(&Callee { site, lookup, place, exact }) {
                 Ok(caller) => caller,
                 Err(end) => return end,
             };
@@ -336,24 +349,14 @@ impl Walk<'_> {
         });
     }
 
-    /// The caller of the frame with these registers, or why it has no caller.
-    fn caller(
-        &mut self,
-        registers: &Registers,
-        lookup: u64,
-        place: Option<Place>,
-        exact: bool,
-        thumb: bool,
-    ) -> Result<Caller, End> {
-        let convention = &self.unwinder.convention;
-        let pc = registers[convention.pc].unwrap_or(lookup);
-        let code = self.unwinder.code(pc);
+    /// The caller of a frame, or why it has none.
+    fn caller(&mut self, callee: &Callee<'_, '_>) -> Result<Caller, End> {
+        let Callee { site, lookup, place, exact } = *callee;
+        let code = self.unwinder.code(site.pc);
         // A function that calls the signal's return was never called by it: the address is exact.
-        if let Some(caller) = self.interrupted(registers) {
+        if let Some(caller) = self.interrupted(site.registers) {
             return Ok(Caller { registers: caller, exact: true });
         }
-        let memory = self.memory;
-        let site = code::Site { convention, registers, pc, thumb, memory: &memory };
         if let (true, Some(code)) = (exact, code)
             && let Some(caller) = code::epilogue(&site, code)
             && let Ok(caller) = self.checked(caller, false)
@@ -361,7 +364,7 @@ impl Walk<'_> {
             return Ok(caller);
         }
         let mut why = None;
-        match self.table(registers, lookup, place, exact) {
+        match self.table(callee) {
             Some((Ok((caller, exact)), _)) => match self.checked(caller, exact) {
                 Ok(caller) => return Ok(caller),
                 Err(end) => why = Some(end),
@@ -369,87 +372,69 @@ impl Walk<'_> {
             Some((Err(NoCaller::Root), _)) => return Err(End::Complete),
             Some((Err(NoCaller::NotCopied(address)), _)) => return Err(self.not_copied(address)),
             Some((Err(NoCaller::Unknown(register)), function)) => {
-                return self.by_call(registers, lookup, place, register, function);
+                return self.by_call(callee, register, function);
             }
             Some((Err(NoCaller::Broken), _)) => why = Some(End::Broken(self.name(place), lookup)),
             None => {}
         }
         if why.is_none()
-            && let Some(end) = self.by_exidx(registers, lookup, place, exact, thumb)
+            && let Some(end) = self.by_exidx(callee)
         {
             match end {
                 Ok(caller) => return Ok(caller),
                 Err(end) => why = Some(end),
             }
         }
-        if self.is_root(registers, lookup, place) {
+        if self.is_root(callee) {
             return Err(End::Complete);
         }
         if let Some(end) = why {
             return Err(end);
         }
         let Some(place) = place else {
-            return Err(End::NotCode(pc));
+            return Err(End::NotCode(site.pc));
         };
         if exact
             && let Some(object) = self.unwinder.object(Some(place))
-            && let Some(caller) = code::stub(
-                convention,
-                registers,
-                object.elves,
-                convention.cut(pc.wrapping_sub(object.bias)),
-                &self.memory,
-            )
+            && let Some(caller) = code::stub(&site, object.elf, object.address(site.convention, site.pc))
         {
             return self.checked(caller, false);
         }
-        if exact && code.is_some() {
-            let start = self.function(place, lookup);
-            if let Some(caller) = code::prologue(&site, |at| self.unwinder.code(at), start, true) {
-                return self.checked(caller, false);
-            }
+        if exact
+            && code.is_some()
+            && let Some(caller) = code::prologue(&site, self.function(callee), true)
+        {
+            return self.checked(caller, false);
         }
-        match self.by_frame_pointer(registers) {
-            Ok(caller) => Ok(caller),
-            Err(end) => {
-                let mapping = place.mapping.and_then(|mapping| self.unwinder.modules.mappings.get(mapping));
-                Err(match (place.kind, place.file, mapping) {
-                    (FrameKind::Jit | FrameKind::Interpreter, ..) => End::Generated(lookup),
-                    (_, None, Some(mapping)) => {
-                        End::NoFile { path: mapping.path.clone(), build_id: mapping.build_id.clone() }
-                    }
-                    (_, Some(_), _) if matches!(end, End::Complete) => {
-                        End::NoData(self.name(Some(place)), lookup)
-                    }
-                    _ => end,
-                })
+        self.by_frame_pointer(site.registers).map_err(|end| {
+            let mapping = place.mapping.and_then(|mapping| self.unwinder.modules.mappings.get(mapping));
+            match (place.kind, place.file, mapping) {
+                (FrameKind::Jit | FrameKind::Interpreter, ..) => End::Generated(lookup),
+                (_, None, Some(mapping)) => {
+                    End::NoFile { path: mapping.path.clone(), build_id: mapping.build_id.clone() }
+                }
+                (_, Some(_), _) if end == End::Complete => End::NoData(self.name(Some(place)), lookup),
+                _ => end,
             }
-        }
+        })
     }
 
     /// The step that call frame information describes, and the function's first address.
-    fn table(
-        &mut self,
-        registers: &Registers,
-        lookup: u64,
-        place: Option<Place>,
-        exact: bool,
-    ) -> Option<(Step, u64)> {
+    fn table(&mut self, callee: &Callee<'_, '_>) -> Option<(Step, u64)> {
+        let Callee { site, lookup, place, exact } = *callee;
         let unwinder = self.unwinder;
         let mut frame = cfi::Frame {
-            convention: &unwinder.convention,
-            registers,
-            memory: &self.memory,
+            convention: site.convention,
+            registers: site.registers,
+            memory: &site.memory,
             address: lookup,
             returned: !exact,
             budget: &mut self.budget,
         };
         if let Some(object) = unwinder.object(place) {
-            frame.address = unwinder.convention.cut(lookup.wrapping_sub(object.bias));
-            for elf in object.elves {
-                if let Some((step, found)) = cfi::step(elf, &mut frame) {
-                    return Some((step, found.function.wrapping_add(object.bias)));
-                }
+            frame.address = object.address(site.convention, lookup);
+            if let Some((step, function)) = cfi::step(object.elf, &mut frame) {
+                return Some((step, function.wrapping_add(object.bias)));
             }
         }
         frame.address = lookup;
@@ -458,28 +443,20 @@ impl Walk<'_> {
         if !range.contains(&lookup) {
             return None;
         }
-        let (step, found) = alone.step(&mut frame)?;
-        Some((step, found.function))
+        alone.step(&mut frame)
     }
 
     /// The step that `.ARM.exidx` describes.
-    fn by_exidx(
-        &mut self,
-        registers: &Registers,
-        lookup: u64,
-        place: Option<Place>,
-        exact: bool,
-        thumb: bool,
-    ) -> Option<Result<Caller, End>> {
+    fn by_exidx(&mut self, callee: &Callee<'_, '_>) -> Option<Result<Caller, End>> {
+        let Callee { site, lookup, place, exact } = *callee;
         let unwinder = self.unwinder;
-        let convention = &unwinder.convention;
+        let convention = site.convention;
         if convention.machine != Machine::Arm {
             return None;
         }
         let in_file = unwinder.object(place).and_then(|object| {
-            let address = convention.cut(lookup.wrapping_sub(object.bias));
-            let found = object.elves.iter().find_map(|elf| exidx::find(elf, address));
-            found.map(|(function, entry)| (convention.cut(function.wrapping_add(object.bias)) & !1, entry))
+            let (function, entry) = exidx::find(object.elf, object.address(convention, lookup))?;
+            Some((convention.cut(function.wrapping_add(object.bias)) & !1, entry))
         });
         let (function, entry) = match in_file {
             Some(found) => found,
@@ -494,21 +471,20 @@ impl Walk<'_> {
             // The tables are true behind the prologue.
             // Functions that are not unwound share an entry.
             let is_unwound = matches!(entry, exidx::Entry::Instructions(_));
-            let start = self.function(place?, lookup).or(is_unwound.then_some(function));
-            let site = code::Site { convention, registers, pc: lookup, thumb, memory: &self.memory };
-            let caller = code::prologue(&site, |at| unwinder.code(at), start, !is_unwound);
+            let start = self.function(callee).or(is_unwound.then_some(function));
+            let caller = code::prologue(&site, start, !is_unwound);
             if let Some(caller) = caller.and_then(|caller| self.checked(caller, false).ok()) {
                 return Some(Ok(caller));
             }
         }
         let exidx::Entry::Instructions(instructions) = entry else {
-            if self.is_root(registers, lookup, place) {
+            if self.is_root(callee) {
                 return Some(Err(End::Complete));
             }
-            let caller = self.by_prologue(registers, lookup, place?, exact, thumb);
+            let caller = self.by_prologue(callee, place?);
             return Some(caller.ok_or_else(|| End::CantUnwind(self.name(place), lookup)));
         };
-        Some(match exidx::step(&instructions, convention, registers, &self.memory, !exact) {
+        Some(match exidx::step(&instructions, convention, site.registers, &site.memory, !exact) {
             Ok((caller, _)) => self.checked(caller, false),
             Err(NoCaller::NotCopied(address)) => Err(self.not_copied(address)),
             Err(NoCaller::Unknown(register)) => Err(End::Register(convention.machine, register)),
@@ -519,29 +495,19 @@ impl Walk<'_> {
     /// The caller of a function whose tables do not say: what its code has stored up to the program counter. Where no symbol has the
     /// function's start, it is where the call leads that the link register returns to, or else where the code before stores a return
     /// address; if all of the stack can be unwound from there.
-    fn by_prologue(
-        &mut self,
-        registers: &Registers,
-        lookup: u64,
-        place: Place,
-        exact: bool,
-        thumb: bool,
-    ) -> Option<Caller> {
-        let unwinder = self.unwinder;
-        let convention = &unwinder.convention;
-        let pc = registers[convention.pc]?;
-        let memory = self.memory;
-        let site = code::Site { convention, registers, pc, thumb, memory: &memory };
-        let known = self.function(place, lookup);
+    fn by_prologue(&mut self, callee: &Callee<'_, '_>, place: Place) -> Option<Caller> {
+        let Callee { site, exact, .. } = *callee;
+        let code::Site { convention, registers, pc, .. } = site;
+        let known = self.function(callee);
         if known.is_some() && exact {
             return None;
         }
         let called = convention.link.filter(|_| exact).and_then(|link| {
-            let called = code::calls(convention, registers[link]?, |at| unwinder.code(at));
+            let called = code::calls(convention, registers[link]?, site.code);
             called.filter(|called| *called <= pc && pc - *called < MAX_CALLED)
         });
-        let start = known.or(called).or_else(|| code::start_before(&site, |at| unwinder.code(at)));
-        let stored = start.and_then(|start| code::prologue(&site, |at| unwinder.code(at), Some(start), true));
+        let start = known.or(called).or_else(|| code::start_before(&site));
+        let stored = start.and_then(|start| code::prologue(&site, Some(start), true));
         let stored = stored.filter(|caller| self.follows_call(caller[convention.pc]));
         if known.is_some() {
             return self.checked(stored?, false).ok();
@@ -564,14 +530,20 @@ impl Walk<'_> {
         [stored, leaf].into_iter().flatten().find_map(|caller| {
             let caller = self.checked(caller, false).ok()?;
             self.tries = self.tries.checked_sub(1)?;
-            let frames = self.frames.len();
-            let end = self.run(caller.registers, false);
-            let further = self.frames.len() - frames;
-            self.frames.truncate(frames);
+            let (end, further) = self.end_from(&caller);
             // Where a stripped C library starts its threads, its tables end the stack.
             let goes_on = end == End::Complete || matches!(end, End::CantUnwind(..)) && further > 2;
             goes_on.then_some(caller)
         })
+    }
+
+    /// Unwinds all of the stack from a caller that is only guessed: its end, and how many frames there are. None of them is kept.
+    fn end_from(&mut self, caller: &Caller) -> (End, usize) {
+        let frames = self.frames.len();
+        let end = self.run(caller.registers, false);
+        let further = self.frames.len() - frames;
+        self.frames.truncate(frames);
+        (end, further)
     }
 
     /// The frame that the frame pointer leads to.
@@ -589,7 +561,7 @@ impl Walk<'_> {
         if fp == 0 || fp % convention.word != 0 || registers[sp].is_none_or(|sp| fp < sp) {
             return Err(End::Complete);
         }
-        let mut caller = code::frame_record(convention, registers, fp, &self.memory)
+        let mut caller = code::frame_record(convention, fp, &self.memory)
             .ok_or_else(|| if fp >= self.memory.end() { self.not_copied(fp) } else { End::Complete })?;
         let address = &mut caller[convention.pc];
         *address = address.map(|address| self.stripped(address));
@@ -601,15 +573,8 @@ impl Walk<'_> {
 
     /// The caller of a frame of which a register is unknown, since no signal brought it: the first return address further out that follows
     /// a call of exactly this function, if all of the stack can be unwound from there.
-    fn by_call(
-        &mut self,
-        registers: &Registers,
-        lookup: u64,
-        place: Option<Place>,
-        register: usize,
-        function: u64,
-    ) -> Result<Caller, End> {
-        let convention = self.unwinder.convention;
+    fn by_call(&mut self, callee: &Callee<'_, '_>, register: usize, function: u64) -> Result<Caller, End> {
+        let code::Site { convention, registers, .. } = callee.site;
         let unknown = End::Register(convention.machine, register);
         if self.capture.flags & flags::WITHOUT_SIGNAL == 0 || register != convention.fp {
             return Err(unknown);
@@ -617,7 +582,7 @@ impl Walk<'_> {
         let Some(mut at) = registers[convention.sp] else { return Err(unknown) };
         while let Some(address) = self.memory.word(at) {
             let address = self.stripped(address);
-            if code::calls(&convention, address, |at| self.unwinder.code(at)) == Some(function) {
+            if code::calls(convention, address, callee.site.code) == Some(function) {
                 if self.tries == 0 {
                     break;
                 }
@@ -625,16 +590,13 @@ impl Walk<'_> {
                 let mut guessed = *registers;
                 // The frame pointer leads to a record of two words, of which the return address is the second one.
                 guessed[register] = Some(at.wrapping_sub(convention.word));
-                if let Some((Ok((caller, _)), _)) = self.table(&guessed, lookup, place, false)
+                let site = code::Site { registers: &guessed, ..callee.site };
+                if let Some((Ok((caller, _)), _)) = self.table(&Callee { site, exact: false, ..*callee })
                     && let Ok(caller) = self.checked(caller, false)
                     && caller.registers[convention.pc] == Some(address)
+                    && self.end_from(&caller).0 == End::Complete
                 {
-                    let frames = self.frames.len();
-                    let end = self.run(caller.registers, false);
-                    self.frames.truncate(frames);
-                    if end == End::Complete {
-                        return Ok(caller);
-                    }
+                    return Ok(caller);
                 }
             }
             let Some(next) = at.checked_add(convention.word) else { break };
@@ -685,34 +647,32 @@ impl Walk<'_> {
         let convention = &self.unwinder.convention;
         let thumb = u64::from(convention.machine == Machine::Arm);
         address.is_some_and(|address| {
-            code::follows_call(convention, address & !thumb, |at| self.unwinder.code(at))
+            code::follows_call(convention, address & !thumb, &|at| self.unwinder.code(at))
         })
     }
 
     /// The first address of the function at an address, as its file's symbols have it.
-    fn function(&self, place: Place, lookup: u64) -> Option<u64> {
-        let object = self.unwinder.object(Some(place))?;
-        let address = self.unwinder.convention.cut(lookup.wrapping_sub(object.bias));
-        let start = object.elves.iter().find_map(|elf| Some(elf.functions_at(address).next()?.start))?;
-        Some(self.unwinder.convention.cut(start.wrapping_add(object.bias)))
+    fn function(&self, callee: &Callee<'_, '_>) -> Option<u64> {
+        let convention = callee.site.convention;
+        let object = self.unwinder.object(callee.place)?;
+        let found = object.elf.functions_at(object.address(convention, callee.lookup)).next()?;
+        Some(convention.cut(found.start.wrapping_add(object.bias)))
     }
 
     /// Whether a thread starts in the function at this address.
-    fn is_root(&self, registers: &Registers, lookup: u64, place: Option<Place>) -> bool {
+    fn is_root(&self, callee: &Callee<'_, '_>) -> bool {
         /// The most bytes of a program's start.
         const START: u64 = 0x80;
-        let convention = &self.unwinder.convention;
+        let code::Site { convention, registers, .. } = callee.site;
         let end = convention.cut(self.capture.stack_end);
         if end != 0 && registers[convention.sp].is_some_and(|sp| sp >= end && sp - end < 4096) {
             return true;
         }
-        let Some(object) = self.unwinder.object(place) else { return false };
-        let address = convention.cut(lookup.wrapping_sub(object.bias));
-        object.elves.iter().any(|elf| {
-            let entry = elf.entry & if convention.machine == Machine::Arm { !1 } else { !0 };
-            let is_entry = entry != 0 && address.checked_sub(entry).is_some_and(|behind| behind < START);
-            is_entry || elf.functions_at(address).any(|function| function.is_root)
-        })
+        let Some(object) = self.unwinder.object(callee.place) else { return false };
+        let address = object.address(convention, callee.lookup);
+        let entry = object.elf.entry & if convention.machine == Machine::Arm { !1 } else { !0 };
+        let is_entry = entry != 0 && address.checked_sub(entry).is_some_and(|behind| behind < START);
+        is_entry || object.elf.functions_at(address).any(|function| function.is_root)
     }
 
     fn not_copied(&self, address: u64) -> End {

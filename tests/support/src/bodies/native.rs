@@ -40,16 +40,12 @@ pub fn join(modules: &[u8], capture: &[u8], file: &[u8]) -> Vec<u8> {
     [&length(modules)[..], &length(capture), modules, capture, file].concat()
 }
 
-/// The same file for every mapping, as file and as debug file.
+/// The same file for every mapping.
 struct Same(Option<Arc<[u8]>>);
 
 impl Files for Same {
-    fn elf(&mut self, mapping: &Mapping) -> Option<Arc<[u8]>> {
-        self.0.clone().filter(|_| mapping.offset != 0x7000)
-    }
-
-    fn debug(&mut self, mapping: &Mapping) -> Option<Arc<[u8]>> {
-        self.0.clone().filter(|_| mapping.offset == 0x7000)
+    fn elf(&mut self, _mapping: &Mapping) -> Option<Arc<[u8]>> {
+        self.0.clone()
     }
 }
 
@@ -148,7 +144,7 @@ pub fn samples(directory: &Path) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
             }
             for bytes in files {
                 named.push([&[0], &bytes[..]].concat());
-                unwound.extend([0, 0x7000].map(|offset| capture(machine, offset, &bytes)));
+                unwound.push(capture(machine, &bytes));
             }
         }
     }
@@ -156,7 +152,7 @@ pub fn samples(directory: &Path) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
 }
 
 /// A capture whose words lead through all of a library's code.
-fn capture(machine: Machine, offset: u64, file: &[u8]) -> Vec<u8> {
+fn capture(machine: Machine, file: &[u8]) -> Vec<u8> {
     const BASE: u64 = 0x40_0000;
     const STACK: u64 = 0x7f00_0000;
     let word = if machine == Machine::Arm { 4 } else { 8 };
@@ -188,7 +184,7 @@ fn capture(machine: Machine, offset: u64, file: &[u8]) -> Vec<u8> {
         stack,
     };
     let modules = format!(
-        "at=1\nmap {BASE:x} {:x} {offset:x} {BASE:x} 0102 /x/libx.so\njit 500000 501000\ninterpreter 400300 400320\n\
+        "at=1\nmap {BASE:x} {:x} 0 {BASE:x} 0102 /x/libx.so\njit 500000 501000\ninterpreter 400300 400320\n\
          cie 600000 14000000000000000 1\ncie 600000 1400000000000000017a5200017810011b0c070890010000\n\
          fde 600018 1c0000001c00000000fcdfff2000000000410e108602430d065b0c0708000000\nexidx 400200 600100 b0b0a880\n\
          image 700000 7f454c46020101000000000000000000\nimage 710000 681180d2010000d4\n",

@@ -1,6 +1,6 @@
 //! Prologues and epilogues of 32-bit ARM and of Thumb.
 
-use super::{MAX_EPILOGUE, Saved};
+use super::{Code, MAX_EPILOGUE, Saved};
 use crate::unwind::machine::Registers;
 use crate::unwind::machine::arm::{LR, PC, SP};
 use crate::unwind::memory::Memory;
@@ -195,7 +195,7 @@ pub(super) fn epilogue(
 }
 
 /// The address that the call before this return address leads to: `bl` and `blx` with an offset.
-pub(super) fn calls<'c>(address: u64, code: impl Fn(u64) -> Option<&'c [u8]>) -> Option<u64> {
+pub(super) fn calls(address: u64, code: Code<'_, '_>) -> Option<u64> {
     let behind = address & !1;
     let at = behind.checked_sub(4)?;
     let bytes: [u8; 4] = *code(at)?.first_chunk()?;
@@ -226,11 +226,7 @@ pub(super) fn calls<'c>(address: u64, code: impl Fn(u64) -> Option<&'c [u8]>) ->
 }
 
 /// The nearest instruction before `pc` that stores the return address.
-pub(super) fn start_before<'c>(
-    pc: u64,
-    is_thumb: bool,
-    code: impl Fn(u64) -> Option<&'c [u8]>,
-) -> Option<u64> {
+pub(super) fn start_before(pc: u64, is_thumb: bool, code: Code<'_, '_>) -> Option<u64> {
     let step = if is_thumb { 2 } else { 4 };
     let mut at = pc;
     while pc - at < MAX_BEFORE {

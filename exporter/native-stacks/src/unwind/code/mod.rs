@@ -50,15 +50,19 @@ impl Saved {
     }
 }
 
+/// The machine code from an address on; `None` where no file has it.
+pub(super) type Code<'s, 'c> = &'s dyn Fn(u64) -> Option<&'c [u8]>;
+
 /// Where a thread was interrupted.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Site<'s> {
+#[derive(Clone, Copy)]
+pub(super) struct Site<'s, 'c> {
     pub(super) convention: &'s Convention,
     pub(super) registers: &'s Registers,
     pub(super) pc: u64,
     /// Whether the code is Thumb.
     pub(super) thumb: bool,
-    pub(super) memory: &'s Memory<'s>,
+    pub(super) memory: Memory<'s>,
+    pub(super) code: Code<'s, 'c>,
 }
 
 /// The caller's registers of a thread that a signal interrupted, if the code is the return from its handler. Without the code, what the
@@ -148,12 +152,7 @@ pub(super) fn signal_frame(
 }
 
 /// The caller's registers as a frame record has them: of the others none is known.
-pub(super) fn frame_record(
-    convention: &Convention,
-    _registers: &Registers,
-    fp: u64,
-    memory: &Memory<'_>,
-) -> Option<Registers> {
+pub(super) fn frame_record(convention: &Convention, fp: u64, memory: &Memory<'_>) -> Option<Registers> {
     let word = convention.word;
     // On RISC-V the frame pointer points behind the record.
     let record = if convention.machine == Machine::Riscv64 { fp.checked_sub(2 * word)? } else { fp };
@@ -164,16 +163,10 @@ pub(super) fn frame_record(
     Some(caller)
 }
 
-/// The caller of a stub that jumps to another file's function.
-pub(super) fn stub(
-    convention: &Convention,
-    registers: &Registers,
-    elves: &[Elf],
-    address: u64,
-    memory: &Memory<'_>,
-) -> Option<Registers> {
-    let (elf, plt) =
-        elves.iter().find_map(|elf| Some((elf, elf.plt.iter().find(|plt| plt.contains(&address))?)))?;
+/// The caller of a stub that jumps to another file's function; `address` is its own file's.
+pub(super) fn stub(site: &Site<'_, '_>, elf: &Elf, address: u64) -> Option<Registers> {
+    let Site { convention, registers, memory, .. } = *site;
+    let plt = elf.plt.iter().find(|plt| plt.contains(&address))?;
     let code = elf.load(address)?;
     let inside = address - plt.start;
     let sp = registers[convention.sp]?;
@@ -216,11 +209,7 @@ pub(super) fn stub(
 }
 
 /// Whether a call stands before this address; `true` if its code is not known.
-pub(super) fn follows_call<'c>(
-    convention: &Convention,
-    address: u64,
-    code: impl Fn(u64) -> Option<&'c [u8]>,
-) -> bool {
+pub(super) fn follows_call(convention: &Convention, address: u64, code: Code<'_, '_>) -> bool {
     let before = |length: u64| {
         let code = code(address.wrapping_sub(length))?;
         code.get(..usize::try_from(length).ok()?)
@@ -263,11 +252,7 @@ pub(super) fn follows_call<'c>(
 }
 
 /// The address that the call before this address leads to, if it is part of the instruction.
-pub(super) fn calls<'c>(
-    convention: &Convention,
-    address: u64,
-    code: impl Fn(u64) -> Option<&'c [u8]>,
-) -> Option<u64> {
+pub(super) fn calls(convention: &Convention, address: u64, code: Code<'_, '_>) -> Option<u64> {
     match convention.machine {
         Machine::X86_64 | Machine::X86 => {
             let [0xe8, offset @ ..] = code(address.checked_sub(5)?)?.first_chunk::<5>()? else { return None };
@@ -285,13 +270,13 @@ pub(super) fn calls<'c>(
 }
 
 /// The caller of a function that is about to return: its instructions from the program counter to the return, followed.
-pub(super) fn epilogue(site: &Site<'_>, code: &[u8]) -> Option<Registers> {
+pub(super) fn epilogue(site: &Site<'_, '_>, code: &[u8]) -> Option<Registers> {
     let Site { convention, registers, thumb, memory, .. } = *site;
     let mut caller = *registers;
     match convention.machine {
-        Machine::X86_64 => x86::epilogue(&mut caller, code, memory),
-        Machine::Aarch64 => aarch64::epilogue(&mut caller, code, memory),
-        Machine::Arm => arm::epilogue(&mut caller, code, thumb, memory),
+        Machine::X86_64 => x86::epilogue(&mut caller, code, &memory),
+        Machine::Aarch64 => aarch64::epilogue(&mut caller, code, &memory),
+        Machine::Arm => arm::epilogue(&mut caller, code, thumb, &memory),
         Machine::Riscv64 | Machine::X86 => None,
     }?;
     if let Some(link) = convention.link {
@@ -307,22 +292,17 @@ pub(super) fn epilogue(site: &Site<'_>, code: &[u8]) -> Option<Registers> {
 
 /// Where the function at `pc` starts to store what its caller keeps, of a function without a symbol: the nearest place before that
 /// stores the return address, if no function ends between.
-pub(super) fn start_before<'c>(site: &Site<'_>, code: impl Fn(u64) -> Option<&'c [u8]>) -> Option<u64> {
+pub(super) fn start_before(site: &Site<'_, '_>) -> Option<u64> {
     match site.convention.machine {
-        Machine::Arm => arm::start_before(site.pc, site.thumb, code),
+        Machine::Arm => arm::start_before(site.pc, site.thumb, site.code),
         _ => None,
     }
 }
 
 /// The caller of a function that was interrupted at `pc` on the straight way from its start. Past a branch only where nothing is known
 /// of the function otherwise (`whole`), and not past a call that would have overwritten the return address.
-pub(super) fn prologue<'c>(
-    site: &Site<'_>,
-    code: impl Fn(u64) -> Option<&'c [u8]>,
-    start: Option<u64>,
-    whole: bool,
-) -> Option<Registers> {
-    let Site { convention, registers, pc, thumb, memory } = *site;
+pub(super) fn prologue(site: &Site<'_, '_>, start: Option<u64>, whole: bool) -> Option<Registers> {
+    let Site { convention, registers, pc, thumb, memory, code } = *site;
     let start = start.filter(|start| *start <= pc && pc - *start <= MAX_PROLOGUE)?;
     let code = code(start)?.get(..usize::try_from(pc - start).ok()?)?;
     let saved = match convention.machine {
@@ -341,15 +321,12 @@ pub(super) fn prologue<'c>(
             caller[register] = registers[register];
         }
     }
-    let slot = |wanted: usize| saved.slots.iter().find(|(register, _)| *register == wanted);
     for (register, below) in &saved.slots {
         caller[*register] = memory.word(start_sp.checked_sub(*below)?);
     }
     let address = match convention.link {
-        Some(link) => match slot(link) {
-            Some(_) => caller[link],
-            None => registers[link],
-        },
+        Some(link) if saved.has(link) => caller[link],
+        Some(link) => registers[link],
         None => memory.word(start_sp),
     }?;
     if let Some(link) = convention.link {
