@@ -31,6 +31,7 @@ mod crc32;
 mod cursor;
 mod error;
 pub mod event;
+pub mod hex;
 pub mod ids;
 pub mod layout;
 mod map_id;

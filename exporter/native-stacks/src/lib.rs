@@ -5,6 +5,9 @@ pub mod recording;
 pub mod symbols;
 pub mod unwind;
 
+use std::collections::BTreeMap;
+
+use trace_format::hex::hex;
 use trace_format::sections::native_frames::{FrameKind, MAX_FRAMES, NativeFrame, NativeFrames};
 use trace_format::sections::native_modules::NativeModules;
 use trace_format::sections::native_stack::NativeStack;
@@ -13,57 +16,68 @@ pub use modules::Files;
 pub use symbols::{Named, Symbols};
 pub use unwind::{End, Unwinder, Unwound, UnwoundFrame};
 
-/// The frames of a capture, innermost first, with the names that `symbols` knows. `stack` is its whole stack, from the stack pointer
-/// upwards ([`NativeStack::whole`]).
-#[must_use]
-pub fn frames(
-    capture: &NativeStack,
-    stack: &[u8],
-    modules: &NativeModules,
-    symbols: &mut Symbols,
-) -> NativeFrames {
-    let unwinder = Unwinder::new(capture.machine, modules, symbols);
-    frames_by(&unwinder, capture, stack, modules, symbols)
+/// The unwinders of the captures that share a list of modules, by machine: to read the unwind tables of its files takes longer than to
+/// unwind a stack.
+#[derive(Debug)]
+pub struct Unwinders<'m> {
+    modules: &'m NativeModules,
+    all: BTreeMap<u8, Unwinder<'m>>,
 }
 
-/// As [`frames`], by an unwinder for the capture's machine and these modules: one serves all captures with the same list.
-#[must_use]
-pub fn frames_by(
-    unwinder: &Unwinder<'_>,
-    capture: &NativeStack,
-    stack: &[u8],
-    modules: &NativeModules,
-    symbols: &mut Symbols,
-) -> NativeFrames {
-    let mut unwound = unwinder.unwind(capture, stack);
-    let mut frames = Vec::new();
-    for frame in &unwound.frames {
-        if frames.len() >= MAX_FRAMES {
-            unwound.end = End::TooMany;
-            break;
-        }
-        let mapping = frame.mapping.and_then(|index| modules.mappings.get(index));
-        let (id, path) = mapping.map_or((&[][..], ""), |mapping| (&mapping.build_id[..], &mapping.path[..]));
-        let named = |function: String, file: Option<String>, line, kind| NativeFrame {
-            kind,
-            pc: frame.pc,
-            rel_pc: frame.rel_pc,
-            build_id: modules::hex(id),
-            path: path.to_owned(),
-            function,
-            file: file.unwrap_or_default(),
-            line,
-        };
-        let names = symbols.name(id, path, frame.rel_pc);
-        if names.is_empty() {
-            frames.push(named(String::new(), None, 0, frame.kind));
-        }
-        for name in names {
-            let kind = if name.inlined { FrameKind::Inlined } else { frame.kind };
-            frames.push(named(name.function, name.file, name.line, kind));
-        }
+impl<'m> Unwinders<'m> {
+    /// Unwinders for captures with these modules.
+    #[must_use]
+    pub fn of(modules: &'m NativeModules) -> Self {
+        Self { modules, all: BTreeMap::new() }
     }
-    let NativeStack { number, tid, at, reason, .. } = *capture;
-    let reason = reason.map_or(0, |reason| reason as u8);
-    NativeFrames { number, tid, at, reason, end: unwound.end.to_string(), frames }
+
+    /// The frames of a capture, innermost first, with the names that `symbols` knows. `stack` is its whole stack, from the stack pointer
+    /// upwards ([`NativeStack::whole`]).
+    pub fn frames(&mut self, capture: &NativeStack, stack: &[u8], symbols: &mut Symbols) -> NativeFrames {
+        let unwinder = self
+            .all
+            .entry(capture.machine as u8)
+            .or_insert_with(|| Unwinder::new(capture.machine, self.modules, symbols));
+        let mut unwound = unwinder.unwind(capture, stack);
+        let mut frames = Vec::new();
+        for &UnwoundFrame { pc, mapping, rel_pc, kind } in &unwound.frames {
+            if frames.len() >= MAX_FRAMES {
+                unwound.end = End::TooMany;
+                break;
+            }
+            let mapping = mapping.and_then(|index| self.modules.mappings.get(index));
+            let (id, path) =
+                mapping.map_or((&[][..], ""), |mapping| (&mapping.build_id[..], &mapping.path[..]));
+            let frame = NativeFrame {
+                kind,
+                pc,
+                rel_pc,
+                build_id: hex(id),
+                path: path.to_owned(),
+                function: String::new(),
+                file: String::new(),
+                line: 0,
+            };
+            frames.extend(named(frame, symbols.name(id, path, rel_pc)));
+        }
+        let NativeStack { number, tid, at, reason, .. } = *capture;
+        let reason = reason.map_or(0, |reason| reason as u8);
+        NativeFrames { number, tid, at, reason, end: unwound.end.to_string(), frames }
+    }
+}
+
+/// A frame with the names of its address, if there are any: a function that is inlined there becomes a frame of its own.
+#[must_use]
+pub fn named(frame: NativeFrame, names: Vec<Named>) -> Vec<NativeFrame> {
+    if names.is_empty() {
+        return vec![frame];
+    }
+    let frames = names.into_iter().map(|name| NativeFrame {
+        kind: if name.inlined { FrameKind::Inlined } else { frame.kind },
+        function: name.function,
+        file: name.file.unwrap_or_default(),
+        line: name.line,
+        ..frame.clone()
+    });
+    frames.collect()
 }

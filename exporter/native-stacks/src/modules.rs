@@ -9,9 +9,3 @@ pub trait Files {
     /// The ELF file of a mapping, whole; `None` if no file has its build id.
     fn elf(&mut self, mapping: &Mapping) -> Option<Arc<[u8]>>;
 }
-
-/// Bytes in hexadecimal, as build ids are written.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashSet};
 
 use trace_format::section::SectionKind;
 use trace_format::sections::native_frames::NativeFrames;
-use trace_format::sections::native_modules::{MAX_ROWS, NativeModules, UnwindRow};
+use trace_format::sections::native_modules::{JoinedModules, NativeModules};
 use trace_format::sections::native_stack::{MAX_WHOLE, NativeStack};
 use trace_format::{ReadError, Recording, Section, Source};
 
-use crate::{Symbols, Unwinder, frames_by};
+use crate::{Symbols, Unwinders};
 
 /// The most captures that are unwound: more than a recording has room for.
 const MAX_CAPTURES: usize = 4_096;
@@ -53,7 +53,7 @@ pub fn unwind<S: Source + ?Sized>(
     let mut all = Vec::new();
     while let Some(&(list, ..)) = ordered.peek() {
         let modules = joined(&lists, list);
-        let mut unwinders: BTreeMap<u8, Unwinder<'_>> = BTreeMap::new();
+        let mut unwinders = Unwinders::of(&modules);
         while let Some((_, number, place)) = ordered.next_if(|(nearest, ..)| *nearest == list) {
             let capture = match place {
                 Place::Slot(capture) => Some(*capture),
@@ -66,10 +66,7 @@ pub fn unwind<S: Source + ?Sized>(
             // Without the capture that it shares with, its inner part is still its own.
             let stack =
                 capture.whole(previous.map(|stack| &stack[..])).unwrap_or_else(|| capture.stack.clone());
-            let unwinder = unwinders
-                .entry(capture.machine as u8)
-                .or_insert_with(|| Unwinder::new(capture.machine, &modules, symbols));
-            all.push(frames_by(unwinder, &capture, &stack, &modules, symbols));
+            all.push(unwinders.frames(&capture, &stack, symbols));
             if shared.contains(&number) {
                 whole.insert(number, stack);
             }
@@ -94,41 +91,10 @@ fn of<S: Source + ?Sized>(recording: &Recording<S>, kind: SectionKind) -> impl I
 
 /// All lists as one. Where two contradict each other, that counts which is nearer to this one, an earlier one first.
 fn joined(lists: &[NativeModules], nearest: usize) -> NativeModules {
-    let mut all = NativeModules::default();
-    let mut ends: BTreeMap<u64, u64> = BTreeMap::new();
-    let mut rows = HashSet::new();
-    let mut images = HashSet::new();
+    let mut joined = JoinedModules::default();
     let order = (0..=nearest).rev().chain(nearest + 1..lists.len());
-    for list in order.filter_map(|place| lists.get(place)) {
-        for mapping in &list.mappings {
-            let before = ends.range(..mapping.end).next_back();
-            if ends.len() < MAX_ROWS && before.is_none_or(|(_, end)| *end <= mapping.start) {
-                ends.insert(mapping.start, mapping.end);
-                all.mappings.push(mapping.clone());
-            }
-        }
-        for row in &list.rows {
-            let key = match row {
-                UnwindRow::Cie { address, .. } | UnwindRow::Fde { address, .. } => (*address, false),
-                UnwindRow::Exidx { function, .. } => (*function, true),
-            };
-            if rows.len() < MAX_ROWS && rows.insert(key) {
-                all.rows.push(row.clone());
-            }
-        }
-        for (start, bytes) in &list.images {
-            if images.len() < MAX_ROWS && images.insert(*start) {
-                all.images.push((*start, bytes.clone()));
-            }
-        }
-        for (of, more) in [(&mut all.jit, &list.jit), (&mut all.interpreter, &list.interpreter)] {
-            let more = more.iter().filter(|range| !of.contains(range)).copied().collect::<Vec<_>>();
-            of.extend(more.into_iter().take(MAX_ROWS - of.len().min(MAX_ROWS)));
-        }
-        all.at = all.at.max(list.at);
-    }
-    all.mappings.sort_by_key(|mapping| mapping.start);
-    all
+    order.filter_map(|place| lists.get(place)).for_each(|list| joined.add(list));
+    joined.finish()
 }
 
 #[cfg(test)]

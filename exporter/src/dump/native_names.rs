@@ -6,8 +6,8 @@ use super::model::Dump;
 
 #[cfg(feature = "native-stacks")]
 use {
-    super::frame::Frame, super::limits, super::model::Thread, super::native_frame::NativeFrame,
-    crate::text::clean, native_stacks::symbols::from_hex,
+    super::frame::Frame, super::model::Thread, super::native_frame::NativeFrame, crate::text::clean,
+    trace_format::hex::unhex,
 };
 
 /// A library that has frames in a dump, and no symbols.
@@ -97,21 +97,10 @@ impl Dump {
 
 #[cfg(feature = "native-stacks")]
 fn name_thread(thread: &mut Thread, symbols: &mut native_stacks::Symbols) {
-    let old = std::mem::take(&mut thread.frames);
-    // Index of the last new frame for each old one: lock lines are below it.
-    let mut places = Vec::with_capacity(old.len());
-    for frame in old {
-        match frame {
-            Frame::Native(native) if is_library(&native) => name_frame(native, symbols, &mut thread.frames),
-            other => thread.frames.push(other),
-        }
-        thread.cut_frames += thread.frames.len().saturating_sub(limits::FRAMES) as u64;
-        thread.frames.truncate(limits::FRAMES);
-        places.push(thread.frames.len().checked_sub(1));
-    }
-    for lock in &mut thread.locks {
-        lock.frame = lock.frame.and_then(|frame| *places.get(frame)?);
-    }
+    thread.expand_frames(|frame, frames| match frame {
+        Frame::Native(native) if is_library(&native) => name_frame(native, symbols, frames),
+        other => frames.push(other),
+    });
 }
 
 /// Whether its code is in an ELF file that a linker wrote, rather than ART's compiler (`.oat`, `.odex`, generated code) or the kernel.
@@ -126,7 +115,7 @@ fn is_library(frame: &NativeFrame) -> bool {
 
 #[cfg(feature = "native-stacks")]
 fn name_frame(native: NativeFrame, symbols: &mut native_stacks::Symbols, out: &mut Vec<Frame>) {
-    let id = native.build_id.as_deref().and_then(from_hex).unwrap_or_default();
+    let id = native.build_id.as_deref().and_then(unhex).unwrap_or_default();
     let map = native.map.trim_end_matches(" (deleted)");
     let named = symbols.name(&id, map, native.pc);
     if named.is_empty() {

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use trace_format::hex::unhex;
 use trace_format::native_slot::{Reason, flags};
 use trace_format::sections::native_frames::{FrameKind, NativeFrame, NativeFrames};
 use trace_format::sections::native_modules::NativeModules;
@@ -25,7 +26,7 @@ use crate::facts::Facts;
 use crate::names::Names;
 use crate::text::clean;
 use modules::Modules;
-use unwinding::{Unwinders, Unwinding, unhex};
+use unwinding::{Unwinders, Unwinding};
 
 pub use unwinding::HAS_UNWINDING;
 
@@ -216,29 +217,23 @@ impl NativeStacks {
         // Those with the same list of modules follow each other, so that each list is read and joined once.
         let mut numbers: Vec<u64> = times.keys().copied().collect();
         numbers.sort_by_key(|number| modules.nearest(times[number]));
-        let mut numbers = numbers.into_iter();
+        let mut numbers = numbers.into_iter().peekable();
         let mut found = Collector::new(symbols);
-        let mut next = || -> Result<Option<Found>, ReadError> {
-            let Some(number) = numbers.next() else { return Ok(None) };
-            let capture = match captures.remove(&number) {
-                Some(Capture::Slot(capture)) => Some(*capture),
-                Some(Capture::Section(section)) => facts.payload(section, NativeStack::parse).transpose()?,
-                None => None,
-            };
-            let device = match unwound.get(&number) {
-                Some(section) => facts.payload(section, NativeFrames::parse).transpose()?,
-                None => None,
-            };
-            Ok(Some(Found { number, at: times[&number], capture, device }))
-        };
-        let mut one = next()?;
-        while let Some(first) = &one {
-            let nearest = modules.nearest(first.at);
+        while let Some(first) = numbers.peek() {
+            let nearest = modules.nearest(times[first]);
             let joined = modules.joined(nearest)?;
             let mut unwinders = Unwinders::of(&joined);
-            while let Some(same) = one.take_if(|one| modules.nearest(one.at) == nearest) {
-                found.add(same, &mut unwinders);
-                one = next()?;
+            while let Some(number) = numbers.next_if(|number| modules.nearest(times[number]) == nearest) {
+                let capture = match captures.remove(&number) {
+                    Some(Capture::Slot(capture)) => Some(*capture),
+                    Some(Capture::Section(section)) => {
+                        facts.payload(section, NativeStack::parse).transpose()?
+                    }
+                    None => None,
+                };
+                let device = unwound.get(&number);
+                let device = device.and_then(|section| facts.payload(section, NativeFrames::parse));
+                found.add(number, capture, device.transpose()?, &mut unwinders);
             }
         }
         let notes = found.unwinding.notes();
@@ -260,15 +255,6 @@ impl NativeStacks {
     ) -> impl Iterator<Item = &ThreadStack> + Clone {
         self.all.iter().filter(move |stack| stack.tid == tid && (since..=until).contains(&stack.at))
     }
-}
-
-/// What there is of one capture.
-struct Found {
-    number: u64,
-    /// When it was, BOOTTIME ns.
-    at: u64,
-    capture: Option<NativeStack>,
-    device: Option<NativeFrames>,
 }
 
 /// Reads captures, one after another.
@@ -294,8 +280,13 @@ impl Collector {
         }
     }
 
-    fn add(&mut self, one: Found, unwinders: &mut Unwinders<'_>) {
-        let Found { number, at: _, capture, device } = one;
+    fn add(
+        &mut self,
+        number: u64,
+        capture: Option<NativeStack>,
+        device: Option<NativeFrames>,
+        unwinders: &mut Unwinders<'_>,
+    ) {
         let host = match &capture {
             Some(capture) if !capture.is_wiped() => {
                 let stack = self.whole(capture);
@@ -329,7 +320,7 @@ impl Collector {
             return;
         }
         self.frames += frames.len();
-        let modules = unwinders.modules();
+        let modules = unwinders.modules;
         let mut shown = Vec::with_capacity(frames.len());
         for frame in &frames {
             let mapping = mapped_file(modules, frame);

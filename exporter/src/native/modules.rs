@@ -1,9 +1,7 @@
 //! What native code was mapped at a moment: the lists of a recording, the nearest one first.
 
-use std::collections::{BTreeMap, HashSet};
-
-use trace_format::sections::native_modules::{MAX_ROWS, Mapping, NativeModules, UnwindRow};
-use trace_format::{ReadError, Section, Source};
+use trace_format::sections::native_modules::{JoinedModules, NativeModules};
+use trace_format::{ReadError, Source};
 
 use crate::facts::Facts;
 
@@ -29,60 +27,11 @@ impl<'a, 'f, S: Source + ?Sized> Modules<'a, 'f, S> {
     pub(super) fn joined(&self, nearest: usize) -> Result<NativeModules, ReadError> {
         let lists = &self.facts.sections.native.modules;
         let order = (0..=nearest).rev().chain(nearest + 1..lists.len());
-        let mut joined = Join::default();
+        let mut joined = JoinedModules::default();
         for (_, section) in order.filter_map(|place| lists.get(place)) {
-            joined.add(self.read(section)?);
+            joined.add(&self.facts.payload(section, NativeModules::parse).transpose()?.unwrap_or_default());
         }
-        joined.all.mappings.sort_by_key(|mapping| mapping.start);
-        Ok(joined.all)
-    }
-
-    fn read(&self, section: &Section) -> Result<NativeModules, ReadError> {
-        self.facts.payload(section, NativeModules::parse).transpose().map(Option::unwrap_or_default)
-    }
-}
-
-#[derive(Default)]
-struct Join {
-    all: NativeModules,
-    ends: BTreeMap<u64, u64>,
-    rows: HashSet<(u64, bool)>,
-    images: HashSet<u64>,
-}
-
-impl Join {
-    fn add(&mut self, list: NativeModules) {
-        for mapping in list.mappings {
-            self.mapping(mapping);
-        }
-        for row in list.rows {
-            let known = match &row {
-                UnwindRow::Cie { address, .. } | UnwindRow::Fde { address, .. } => (*address, false),
-                UnwindRow::Exidx { function, .. } => (*function, true),
-            };
-            if self.all.rows.len() < MAX_ROWS && self.rows.insert(known) {
-                self.all.rows.push(row);
-            }
-        }
-        for (start, bytes) in list.images {
-            if self.images.len() < MAX_ROWS && self.images.insert(start) {
-                self.all.images.push((start, bytes));
-            }
-        }
-        let all = &mut self.all;
-        for (of, more) in [(&mut all.jit, list.jit), (&mut all.interpreter, list.interpreter)] {
-            of.extend(more.into_iter().take(MAX_ROWS - of.len().min(MAX_ROWS)));
-        }
-        all.at = if all.at == 0 { list.at } else { all.at };
-    }
-
-    fn mapping(&mut self, mapping: Mapping) {
-        // The last one that starts before the end of this one must end before it.
-        let before = self.ends.range(..mapping.end).next_back();
-        if self.ends.len() < MAX_ROWS && before.is_none_or(|(_, end)| *end <= mapping.start) {
-            self.ends.insert(mapping.start, mapping.end);
-            self.all.mappings.push(mapping);
-        }
+        Ok(joined.finish())
     }
 }
 
@@ -91,6 +40,7 @@ mod tests {
     use super::*;
     use trace_format::Recording;
     use trace_format::section::SectionKind;
+    use trace_format::sections::native_modules::{Mapping, UnwindRow};
     use trace_format::synth::RecordingBuilder;
 
     fn list(at: u64, maps: &[(u64, u64, &str)]) -> NativeModules {

@@ -12,21 +12,20 @@ pub const HAS_UNWINDING: bool = cfg!(feature = "native-stacks");
 #[cfg(feature = "native-stacks")]
 pub(super) struct Unwinding(native_stacks::Symbols);
 
-/// The unwinders of the captures that share a list of modules, by machine: to read the unwind tables of its files takes longer than to unwind a stack.
-#[cfg(feature = "native-stacks")]
+/// The unwinders of the captures that share a list of modules.
 pub(super) struct Unwinders<'m> {
-    modules: &'m NativeModules,
-    all: std::collections::BTreeMap<u8, native_stacks::Unwinder<'m>>,
+    pub(super) modules: &'m NativeModules,
+    #[cfg(feature = "native-stacks")]
+    all: native_stacks::Unwinders<'m>,
 }
 
-#[cfg(feature = "native-stacks")]
 impl<'m> Unwinders<'m> {
     pub(super) fn of(modules: &'m NativeModules) -> Self {
-        Self { modules, all: std::collections::BTreeMap::new() }
-    }
-
-    pub(super) fn modules(&self) -> &'m NativeModules {
-        self.modules
+        Self {
+            modules,
+            #[cfg(feature = "native-stacks")]
+            all: native_stacks::Unwinders::of(modules),
+        }
     }
 }
 
@@ -43,11 +42,7 @@ impl Unwinding {
         stack: &[u8],
         unwinders: &mut Unwinders<'_>,
     ) -> Option<NativeFrames> {
-        let Unwinders { modules, all } = unwinders;
-        let unwinder = all
-            .entry(capture.machine as u8)
-            .or_insert_with(|| native_stacks::Unwinder::new(capture.machine, modules, &mut self.0));
-        Some(native_stacks::frames_by(unwinder, capture, stack, modules, &mut self.0))
+        Some(unwinders.all.frames(capture, stack, &mut self.0))
     }
 
     /// Returns sentences about symbols that were left out or could not be read.
@@ -57,46 +52,23 @@ impl Unwinding {
 
     /// Names the frames of a device that lacked the symbols.
     pub(super) fn name(&mut self, frames: &mut NativeFrames) {
+        use trace_format::hex::unhex;
         use trace_format::sections::native_frames::{FrameKind, MAX_FRAMES, NativeFrame};
 
         // An offset shows that only exported functions were known there.
         let is_vague = |frame: &NativeFrame| frame.function.is_empty() || frame.function.contains("+0x");
         let mut named = Vec::with_capacity(frames.frames.len());
         for frame in frames.frames.drain(..) {
-            let names = match unhex(&frame.build_id) {
+            let names = match unhex(&frame.build_id).filter(|id| !id.is_empty()) {
                 Some(id) if is_vague(&frame) && frame.kind == FrameKind::Native => {
                     self.0.name(&id, &frame.path, frame.rel_pc)
                 }
                 _ => Vec::new(),
             };
-            if names.is_empty() {
-                named.push(frame);
-                continue;
-            }
-            named.extend(names.into_iter().map(|name| NativeFrame {
-                kind: if name.inlined { FrameKind::Inlined } else { frame.kind },
-                function: name.function,
-                file: name.file.unwrap_or_default(),
-                line: name.line,
-                ..frame.clone()
-            }));
+            named.extend(native_stacks::named(frame, names));
         }
         named.truncate(MAX_FRAMES);
         frames.frames = named;
-    }
-}
-
-#[cfg(not(feature = "native-stacks"))]
-pub(super) struct Unwinders<'m>(&'m NativeModules);
-
-#[cfg(not(feature = "native-stacks"))]
-impl<'m> Unwinders<'m> {
-    pub(super) fn of(modules: &'m NativeModules) -> Self {
-        Self(modules)
-    }
-
-    pub(super) fn modules(&self) -> &'m NativeModules {
-        self.0
     }
 }
 
@@ -123,14 +95,4 @@ impl Unwinding {
     }
 
     pub(super) fn name(&mut self, _frames: &mut NativeFrames) {}
-}
-
-/// The bytes of a build id; `None` if it has none or is not hexadecimal.
-pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| (byte as char).to_digit(16);
-    let pairs = text.as_bytes().chunks_exact(2);
-    if text.is_empty() || !pairs.remainder().is_empty() {
-        return None;
-    }
-    pairs.map(|pair| u8::try_from(digit(pair[0])? << 4 | digit(pair[1])?).ok()).collect()
 }

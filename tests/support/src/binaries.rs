@@ -167,7 +167,7 @@ pub fn with_debugdata(scratch: &Scratch, unstripped: &Path, to: &Path, xz: &[&st
 pub fn build_id(file: &Path) -> Vec<u8> {
     let notes = run("readelf", ["-n", file.to_str().unwrap()]);
     let id = notes.split("Build ID: ").nth(1).expect("a build id").split_whitespace().next().unwrap();
-    native_stacks::symbols::from_hex(id).unwrap()
+    trace_format::hex::unhex(id).unwrap()
 }
 
 /// A function of `nm`: its address, its size, its type and its names, demangled by binutils.

@@ -15,9 +15,11 @@
 //!
 //! [`SectionKind::NativeModules`]: crate::section::SectionKind::NativeModules
 
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 use super::lines::Keys;
+use crate::hex::{hex, unhex};
 
 /// The longest payload in bytes.
 pub const MAX_LEN: usize = 4 << 20;
@@ -183,23 +185,61 @@ impl NativeModules {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        for digit in [byte >> 4, byte & 15] {
-            out.push(char::from_digit(digit.into(), 16).expect("a digit"));
-        }
-    }
-    out
+/// The lists of a recording as one. A list has only what the stacks touched that it was made for, and an app may map another file where an
+/// earlier list has one. So the list that is added first counts, and of a later one only what does not contradict it.
+#[derive(Default, Debug)]
+pub struct JoinedModules {
+    all: NativeModules,
+    /// The mappings' ends, by their starts.
+    ends: BTreeMap<u64, u64>,
+    rows: HashSet<(u64, bool)>,
+    images: HashSet<u64>,
+    ranges: HashSet<(bool, (u64, u64))>,
 }
 
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| (byte as char).to_digit(16);
-    let pairs = text.as_bytes().chunks_exact(2);
-    if !pairs.remainder().is_empty() {
-        return None;
+impl JoinedModules {
+    /// Adds what the list has more, up to [`MAX_ROWS`] of each kind.
+    pub fn add(&mut self, list: &NativeModules) {
+        let all = &mut self.all;
+        for mapping in &list.mappings {
+            // The last one that starts before the end of this one must end before it.
+            let before = self.ends.range(..mapping.end).next_back();
+            if self.ends.len() < MAX_ROWS && before.is_none_or(|(_, end)| *end <= mapping.start) {
+                self.ends.insert(mapping.start, mapping.end);
+                all.mappings.push(mapping.clone());
+            }
+        }
+        for row in &list.rows {
+            let key = match row {
+                UnwindRow::Cie { address, .. } | UnwindRow::Fde { address, .. } => (*address, false),
+                UnwindRow::Exidx { function, .. } => (*function, true),
+            };
+            if all.rows.len() < MAX_ROWS && self.rows.insert(key) {
+                all.rows.push(row.clone());
+            }
+        }
+        for (start, bytes) in &list.images {
+            if all.images.len() < MAX_ROWS && self.images.insert(*start) {
+                all.images.push((*start, bytes.clone()));
+            }
+        }
+        for (is_jit, of, more) in
+            [(true, &mut all.jit, &list.jit), (false, &mut all.interpreter, &list.interpreter)]
+        {
+            for range in more {
+                if of.len() < MAX_ROWS && self.ranges.insert((is_jit, *range)) {
+                    of.push(*range);
+                }
+            }
+        }
     }
-    pairs.map(|pair| u8::try_from(digit(pair[0])? << 4 | digit(pair[1])?).ok()).collect()
+
+    /// The modules of all lists, with mappings in the order of their addresses, at no time of their own.
+    #[must_use]
+    pub fn finish(mut self) -> NativeModules {
+        self.all.mappings.sort_by_key(|mapping| mapping.start);
+        self.all
+    }
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use trace_format::hex::unhex;
+
 use super::demangle::{MAX_MANGLED, demangle, shortened};
 use super::{MAX_INLINED, Named};
 
@@ -48,7 +50,7 @@ pub(super) fn identity(head: &[u8]) -> Option<Identity> {
     let (_os, _machine, id, name) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
     let info = lines.next();
     let code = info.as_deref().and_then(|line| line.strip_prefix("INFO CODE_ID "));
-    let code = code.and_then(|rest| super::from_hex(rest.split_whitespace().next()?));
+    let code = code.and_then(|rest| unhex(rest.split_whitespace().next()?));
     Some(Identity { id: id.to_ascii_uppercase(), code_id: code, name: name.to_owned() })
 }
 
@@ -61,7 +63,7 @@ pub(super) fn id_of(build_id: &[u8]) -> String {
     bytes[..4].reverse();
     bytes[4..6].reverse();
     bytes[6..8].reverse();
-    crate::modules::hex(&bytes).to_ascii_uppercase() + "0"
+    trace_format::hex::hex(&bytes).to_ascii_uppercase() + "0"
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -93,25 +95,11 @@ impl SymbolFile {
         while at < text.len() {
             let end = line_end(&text, at);
             let line = &text[at..end];
-            match line.first() {
-                Some(b'F') if line.starts_with(b"FUNC ") => {
-                    if functions.len() < MAX_ROWS
-                        && let Some(function) = function(line, at, "FUNC ", true)
-                    {
-                        functions.push(function);
-                    }
-                }
-                Some(b'P') if line.starts_with(b"PUBLIC ") => {
-                    if functions.len() < MAX_ROWS
-                        && let Some(function) = function(line, at, "PUBLIC ", false)
-                    {
-                        functions.push(function);
-                    }
-                }
-                Some(b'F') => numbered(line, at, "FILE ", &mut files),
-                Some(b'I') => numbered(line, at, "INLINE_ORIGIN ", &mut origins),
-                _ => {}
+            if functions.len() < MAX_ROWS {
+                functions.extend(function(line, at));
             }
+            numbered(line, at, b"FILE ", &mut files);
+            numbered(line, at, b"INLINE_ORIGIN ", &mut origins);
             at = end + 1;
         }
         // Functions before public symbols of the same address.
@@ -207,9 +195,12 @@ fn hex(text: &str) -> Option<u64> {
 }
 
 /// `FUNC [m] ADDRESS SIZE PARAMETERS NAME` and `PUBLIC [m] ADDRESS PARAMETERS NAME`; `at` is where the line begins.
-fn function(line: &[u8], at: usize, keyword: &str, sized: bool) -> Option<Function> {
-    let line = std::str::from_utf8(line).ok()?;
-    let rest = line.strip_prefix(keyword)?;
+fn function(line: &[u8], at: usize) -> Option<Function> {
+    let (rest, sized) = match line.strip_prefix(b"FUNC ") {
+        Some(rest) => (rest, true),
+        None => (line.strip_prefix(b"PUBLIC ")?, false),
+    };
+    let rest = std::str::from_utf8(rest).ok()?;
     let rest = rest.strip_prefix("m ").unwrap_or(rest);
     let (start, rest) = rest.split_once(' ')?;
     let (size, rest) = if sized { rest.split_once(' ')? } else { ("0", rest) };
@@ -222,11 +213,10 @@ fn function(line: &[u8], at: usize, keyword: &str, sized: bool) -> Option<Functi
 }
 
 /// `FILE NUMBER NAME` and `INLINE_ORIGIN NUMBER NAME`.
-fn numbered(line: &[u8], at: usize, keyword: &str, into: &mut HashMap<u64, usize>) {
-    let Some(rest) = std::str::from_utf8(line).ok().and_then(|line| line.strip_prefix(keyword)) else {
-        return;
-    };
-    if let Some((number, name)) = rest.split_once(' ')
+fn numbered(line: &[u8], at: usize, keyword: &[u8], into: &mut HashMap<u64, usize>) {
+    if let Some(rest) = line.strip_prefix(keyword)
+        && let Ok(rest) = std::str::from_utf8(rest)
+        && let Some((number, name)) = rest.split_once(' ')
         && let Ok(number) = number.parse()
         && into.len() < MAX_ROWS
     {

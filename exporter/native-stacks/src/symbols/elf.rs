@@ -129,19 +129,17 @@ impl ElfFile {
         self.source.part(0, self.source.len())
     }
 
+    /// Reads a number of up to 8 bytes.
+    pub(super) fn number(&self, bytes: &[u8]) -> u64 {
+        let fold = |value: u64, byte: &u8| value << 8 | u64::from(*byte);
+        if self.little_endian { bytes.iter().rev().fold(0, fold) } else { bytes.iter().fold(0, fold) }
+    }
+
     /// Unpacks a section with `Elf32_Chdr` or `Elf64_Chdr` in front; zlib only, which is what compilers write by default.
     fn unpack(&mut self, bytes: &[u8]) -> io::Result<Arc<[u8]>> {
         let bad = || io::Error::from(io::ErrorKind::InvalidData);
         let (header, size_at, size_len) = if self.is_64 { (24, 8, 8) } else { (12, 4, 4) };
-        let number = |at: usize, len: usize| {
-            let bytes = bytes.get(at..at + len)?;
-            let fold = |value: u64, byte: &u8| value << 8 | u64::from(*byte);
-            Some(if self.little_endian {
-                bytes.iter().rev().fold(0, fold)
-            } else {
-                bytes.iter().fold(0, fold)
-            })
-        };
+        let number = |at: usize, len: usize| Some(self.number(bytes.get(at..at + len)?));
         let (kind, size) = (number(0, 4).ok_or_else(bad)?, number(size_at, size_len).ok_or_else(bad)?);
         let packed = bytes.get(header..).ok_or_else(bad)?;
         if kind != u64::from(elf::ELFCOMPRESS_ZLIB.0) || size > MAX_READ {

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use trace_format::hex::hex;
+
 use super::apk;
 use super::breakpad;
 use super::elf::ElfFile;
 use super::source::{Place, Source};
-use crate::modules::hex;
 
 /// Most files that are examined.
 const MAX_FILES: usize = 200_000;
@@ -133,11 +134,7 @@ impl Index {
         let Ok(head) = source.head(1024) else { return };
         let name = path.to_string_lossy().into_owned();
         if head.starts_with(b"\x7fELF") {
-            if let Some(id) = ElfFile::build_id_of(source) {
-                self.add(place, id, name);
-            } else {
-                self.add(place, Vec::new(), name);
-            }
+            self.add(place, ElfFile::build_id_of(source).unwrap_or_default(), name);
         } else if head.starts_with(b"MODULE ") {
             if let Some(identity) = breakpad::identity(&head) {
                 // `app/lib/libexample.so` for a file `app/lib/libexample.so.sym`.

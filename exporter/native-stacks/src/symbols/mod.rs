@@ -29,9 +29,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use trace_format::hex::hex;
 use trace_format::sections::native_modules::Mapping;
 
-use crate::modules::{Files, hex};
+use crate::modules::Files;
 
 use elf::ElfFile;
 use index::{ByName, Index};
@@ -234,7 +235,8 @@ impl Symbols {
             let directories = self.directories.clone();
             let module = Module::load(&id, &places, &mut |id| {
                 let trees = directories.iter().map(PathBuf::as_path).chain([Path::new(SYSTEM_DEBUG)]);
-                let mut found: Vec<_> = trees.flat_map(|tree| alternatives(tree, id)).collect();
+                // dwz moves common debug data to files of their own, in a tree of debug data.
+                let mut found: Vec<_> = trees.flat_map(|tree| index::in_tree(tree, id)).collect();
                 if found.is_empty() {
                     found = self.index().with_id(id);
                 }
@@ -365,26 +367,12 @@ fn debug_link(own: &Place, id: &[u8]) -> Option<Place> {
     })
 }
 
-/// The files that dwz moved common debug data to, in a tree of debug data.
-fn alternatives(tree: &Path, id: &[u8]) -> Vec<Place> {
-    index::in_tree(tree, id)
-}
-
 /// A build id in hexadecimal, or the module's id of a symbol file.
 fn shown_id(id: &[u8]) -> String {
     match std::str::from_utf8(id) {
         Ok(text) if text.len() == 33 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) => text.to_owned(),
         _ => hex(id),
     }
-}
-
-/// Bytes from hexadecimal.
-#[must_use]
-pub fn from_hex(text: &str) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2) || !text.is_ascii() {
-        return None;
-    }
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok()).collect()
 }
 
 /// Names in the bytes of one ELF file, without other files; `None` if it is no ELF file.

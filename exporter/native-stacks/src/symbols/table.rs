@@ -59,10 +59,7 @@ impl Table {
         let Ok(table) = u16::try_from(self.names.len()) else { return };
         let size = if file.is_64 { 24 } else { 16 };
         let machine = elf::Machine(file.machine);
-        let number = |bytes: &[u8]| {
-            let fold = |value: u64, byte: &u8| value << 8 | u64::from(*byte);
-            if file.little_endian { bytes.iter().rev().fold(0, fold) } else { bytes.iter().fold(0, fold) }
-        };
+        let number = |bytes: &[u8]| file.number(bytes);
         for symbol in bytes.chunks_exact(size) {
             let name = number(&symbol[..4]) as u32;
             let (info, section, mut start, size) = if file.is_64 {

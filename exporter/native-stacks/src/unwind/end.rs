@@ -2,9 +2,8 @@
 
 use std::fmt;
 
+use trace_format::hex::hex;
 use trace_format::native_slot::Machine;
-
-use crate::modules::hex;
 
 /// Why a stack ends where it does.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,9 +4,10 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use native_stacks::modules::{Files, hex};
+use native_stacks::modules::Files;
 use native_stacks::symbols::{Missing, Why};
 use native_stacks::{Named, Symbols};
+use trace_format::hex::hex;
 use trace_format::sections::native_modules::Mapping;
 
 use test_support::binaries::{Scratch, build_id, compile, functions, objcopy, run};
