@@ -2,7 +2,7 @@
 
 use super::Reader;
 use crate::dump::facts::{self, FactValue};
-use crate::dump::model::{Section, ThreadForm};
+use crate::dump::model::ThreadForm;
 use crate::dump::{coroutine, frame};
 
 impl Reader {
@@ -10,12 +10,9 @@ impl Reader {
     pub(super) fn of_coroutine(&mut self, text: &str) -> bool {
         if let Some(time) = coroutine::title(text) {
             self.end_section(false);
-            if self.keep(size_of::<Section>() + time.len()) {
-                let mut section =
-                    Section { time: Some(time.to_owned()), line: self.number, ..Section::default() };
+            if let Some(section) = self.begin_section(time.len()) {
+                section.time = Some(time.to_owned());
                 facts::push(&mut section.facts, "vm", FactValue::Text("coroutines".to_owned()));
-                self.dump.sections.push(section);
-                self.in_section = true;
                 // Such a dump has no end marker.
                 self.jvm.complete = true;
             }

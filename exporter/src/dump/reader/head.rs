@@ -28,6 +28,7 @@ impl Reader {
             self.loaders = Some(0);
         } else if let Some(loaders) = self.loaders.filter(|_| text.starts_with("Done dumping class loaders"))
         {
+            self.loaders = None;
             self.add_fact("class_loaders", loaders);
         } else if let Some(loaders) = self.loaders.as_mut().filter(|_| text.starts_with('#')) {
             *loaders += 1;
@@ -61,8 +62,7 @@ impl Reader {
         true
     }
 
-    fn add_fact(&mut self, key: &str, number: u64) {
-        self.loaders = None;
+    pub(super) fn add_fact(&mut self, key: &str, number: u64) {
         if let Some(section) = self.section() {
             facts::push(&mut section.facts, key, FactValue::Number(number));
         }

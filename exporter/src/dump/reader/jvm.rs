@@ -5,23 +5,22 @@ use crate::dump::facts::{self, FactValue};
 use crate::dump::frame::{self, Frame};
 use crate::dump::jvm::deadlock::{self, Deadlocks, Wait};
 use crate::dump::jvm::{self, first_line, owners};
-use crate::dump::model::{Section, ThreadForm};
+use crate::dump::model::ThreadForm;
 use crate::dump::{limits, lock_line, section};
 
 impl Reader {
     /// Takes a line; returns whether it belongs to a JVM's dump.
     pub(super) fn of_jvm(&mut self, text: &str) -> bool {
-        if let Some(block) = &mut self.jvm.deadlocks {
+        if self.jvm.deadlocks.is_some() {
             let ends = jvm::title(text).is_some()
                 || section::border(text).is_some()
                 || first_line::quoted(text).is_some()
                 || first_line::numbered(text).is_some();
             if !ends {
-                if jvm::is_time(text) {
-                    self.jvm.time = Some((text.to_owned(), self.number));
-                } else if let Some(pid) = jvm::pid(text) {
-                    self.jvm.pid = Some(pid);
-                } else if self.kept < limits::MEMORY {
+                if !self.head(text)
+                    && self.kept < limits::MEMORY
+                    && let Some(block) = &mut self.jvm.deadlocks
+                {
                     let before = block.waits.len();
                     block.take(text);
                     self.kept += (block.waits.len() - before) * (size_of::<Wait>() + 2 * text.len());
@@ -64,30 +63,35 @@ impl Reader {
 
     fn begin_jvm(&mut self, vm: &str) {
         self.end_section(false);
-        if self.keep(size_of::<Section>() + vm.len()) {
-            let mut section = Section {
-                pid: self.jvm.pid.take(),
-                time: self.jvm.time.take().map(|(time, _)| time),
-                line: self.number,
-                ..Section::default()
-            };
+        if self.begin_section(vm.len()).is_some()
+            && let Some(section) = self.dump.sections.last_mut()
+        {
+            section.pid = self.jvm.pid.take();
+            section.time = self.jvm.time.take().map(|(time, _)| time);
             facts::push(&mut section.facts, "vm", FactValue::Text(vm.to_owned()));
-            self.dump.sections.push(section);
-            self.in_section = true;
         }
     }
 
     /// Parses lines before a dump: process id, time, version.
     fn before_jvm(&mut self, text: &str) -> bool {
+        if self.head(text) {
+            return true;
+        }
+        let is_version = self.jvm.time.as_ref().is_some_and(|(_, line)| line + 1 == self.number)
+            && text.starts_with(|c: char| c.is_ascii_digit())
+            && !text.contains(char::is_whitespace);
+        if is_version {
+            self.jvm.version = Some(text.to_owned());
+        }
+        is_version
+    }
+
+    /// Takes the time of a dump or the id of its process.
+    fn head(&mut self, text: &str) -> bool {
         if jvm::is_time(text) {
             self.jvm.time = Some((text.to_owned(), self.number));
         } else if let Some(pid) = jvm::pid(text) {
             self.jvm.pid = Some(pid);
-        } else if self.jvm.time.as_ref().is_some_and(|(_, line)| line + 1 == self.number)
-            && text.starts_with(|c: char| c.is_ascii_digit())
-            && !text.contains(char::is_whitespace)
-        {
-            self.jvm.version = Some(text.to_owned());
         } else {
             return false;
         }

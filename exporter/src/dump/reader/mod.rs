@@ -10,7 +10,6 @@ use std::collections::HashMap;
 
 use super::anr_report::AnrReports;
 use super::event_log::EventLog;
-use super::facts::{self, FactValue};
 use super::frame::{Frame, KernelFrame};
 use super::jvm::deadlock::{Deadlocks, Wait};
 use super::long_methods::LongMethods;
@@ -133,20 +132,12 @@ impl Reader {
         self.end_section(border == Border::End);
         match border {
             Border::Begin(kind, pid, time) => {
-                if self.keep(size_of::<Section>() + time.len()) {
-                    let mut section = Section {
-                        kind,
-                        pid: Some(pid),
-                        time: Some(time),
-                        line: self.number,
-                        ..Section::default()
-                    };
-                    if let Some((_, Some(at))) = self.announced.take_if(|(next, _)| *next == pid) {
-                        facts::push(&mut section.facts, "dump_uptime_ms", FactValue::Number(at));
-                    }
+                if let Some(section) = self.begin_section(time.len()) {
+                    (section.kind, section.pid, section.time) = (kind, Some(pid), Some(time));
                     self.dump.first_dumped.get_or_insert(pid);
-                    self.dump.sections.push(section);
-                    self.in_section = true;
+                    if let Some((_, Some(at))) = self.announced.take_if(|(next, _)| *next == pid) {
+                        self.add_fact("dump_uptime_ms", at);
+                    }
                 }
             }
             Border::Announced(pid, at) => {
@@ -159,13 +150,16 @@ impl Reader {
 
     /// The section of the current line; a text without a head starts one implicitly.
     fn section(&mut self) -> Option<&mut Section> {
-        if !self.in_section {
-            if !self.keep(size_of::<Section>()) {
-                return None;
-            }
-            self.dump.sections.push(Section { line: self.number, ..Section::default() });
-            self.in_section = true;
+        if self.in_section { self.dump.sections.last_mut() } else { self.begin_section(0) }
+    }
+
+    /// Opens a section at this line, if there is room for it and so many bytes of texts.
+    fn begin_section(&mut self, bytes: usize) -> Option<&mut Section> {
+        if !self.keep(size_of::<Section>() + bytes) {
+            return None;
         }
+        self.dump.sections.push(Section { line: self.number, ..Section::default() });
+        self.in_section = true;
         self.dump.sections.last_mut()
     }
 
