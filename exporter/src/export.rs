@@ -183,8 +183,8 @@ fn perfetto(
     let base = if options.merge_safe { base(inputs) } else { 0 };
     let mut writer = PerfettoWriter::new(out, options.level, options.stdlib_anr, base, options.min_perfetto);
     writer.leave_out_trees(&options.known_processes);
-    let (counts, warnings) = write(inputs, options, &mut writer)?;
-    Ok(ExportSummary { counts, bytes: writer.bytes(), warnings })
+    let summary = write(inputs, options, &mut writer)?;
+    Ok(ExportSummary { bytes: writer.bytes(), ..summary })
 }
 
 fn chrome_json(
@@ -200,15 +200,16 @@ fn chrome_json(
         out
     };
     let mut writer = JsonWriter::new(out, options.stdlib_anr);
-    let (counts, warnings) = write(inputs, options, &mut writer)?;
-    Ok(ExportSummary { counts, bytes: writer.bytes(), warnings })
+    let summary = write(inputs, options, &mut writer)?;
+    Ok(ExportSummary { bytes: writer.bytes(), ..summary })
 }
 
+/// Writes the inputs to a sink, which alone knows how many bytes they became.
 fn write<K: Sink>(
     inputs: &[AnyInput<'_>],
     options: &ExportOptions,
     writer: &mut K,
-) -> Result<(Tally, Vec<Warning>), ExportError> {
+) -> Result<ExportSummary, ExportError> {
     let mut warnings = Vec::new();
     let answers: Vec<_> = inputs
         .iter()
@@ -235,20 +236,20 @@ fn write<K: Sink>(
             }
         })
         .collect();
-    let counts = selected(&streams, &options.selection, writer, &mut warnings)?;
-    Ok((counts, warnings))
+    let read = selected(&streams, &options.selection, writer)?;
+    finish(&streams, read, writer, warnings)
 }
 
 /// A number that distinguishes the recordings: an FNV hash of their identities, truncated so that numbers
 /// counted from it stay positive.
-fn base<S: Source + ?Sized>(inputs: &[ExportInput<'_, S>]) -> u64 {
+fn base(inputs: &[AnyInput<'_>]) -> u64 {
     let facts = inputs.iter().map(|input| input.recording.header());
     let words = facts.flat_map(|h| [u64::from(h.pid), h.start.boottime, h.start.realtime]);
     fnv1a(words.flat_map(u64::to_le_bytes)) >> 2 | 1 << 61
 }
 
 /// The time range around the first ANR, else at the end, in ns since the first moment.
-fn worth_seeing<S: Source + ?Sized>(inputs: &[Input<'_, S>], read: &Streamed) -> (u64, u64) {
+fn worth_seeing(inputs: &[Input<'_, dyn Source + '_>], read: &Streamed) -> (u64, u64) {
     let start = first_moment(inputs);
     match read.anr {
         Some((since, detected)) => {
@@ -259,28 +260,29 @@ fn worth_seeing<S: Source + ?Sized>(inputs: &[Input<'_, S>], read: &Streamed) ->
     }
 }
 
-fn selected<S: Source + ?Sized, K: Sink>(
-    inputs: &[Input<'_, S>],
+/// Writes what is selected to the sink.
+fn selected<K: Sink>(
+    inputs: &[Input<'_, dyn Source + '_>],
     selection: &Selection,
     sink: &mut K,
-    warnings: &mut Vec<Warning>,
-) -> Result<Tally, ExportError> {
+) -> Result<Streamed, ExportError> {
     if selection.is_all() {
-        let read = streamed(inputs, sink)?;
-        return finish(inputs, read, sink, warnings);
+        return streamed(inputs, sink);
     }
     check_threads(inputs, &selection.threads)?;
     let mut filter = Filter::new(sink, selection.clone());
     let mut read = streamed(inputs, &mut filter)?;
     read.counts.leave_out(filter.left_out());
     if read.counts.slices == 0 && (selection.from.is_some() || selection.to.is_some()) {
-        return Err(empty_part(inputs, &read, selection));
+        let length = read.last.saturating_sub(first_moment(inputs));
+        let from = selection.from.unwrap_or(0);
+        return Err(ExportError::EmptyPart { from, to: selection.to.unwrap_or(length.max(from)), length });
     }
-    finish(inputs, read, sink, warnings)
+    Ok(read)
 }
 
 /// Checks that each of `wanted` is a thread of one of the recordings.
-fn check_threads<S: Source + ?Sized>(inputs: &[Input<'_, S>], wanted: &[String]) -> Result<(), ExportError> {
+fn check_threads(inputs: &[Input<'_, dyn Source + '_>], wanted: &[String]) -> Result<(), ExportError> {
     let threads = || inputs.iter().flat_map(|input| input.recording.threads());
     let Some(missing) =
         wanted.iter().find(|wanted| !threads().any(|t| is_called(wanted, t.main, t.name.as_deref(), t.tid)))
@@ -300,24 +302,15 @@ fn check_threads<S: Source + ?Sized>(inputs: &[Input<'_, S>], wanted: &[String])
     Err(ExportError::NoSuchThread { wanted: missing.clone(), known })
 }
 
-fn empty_part<S: Source + ?Sized>(
-    inputs: &[Input<'_, S>],
-    read: &Streamed,
-    selection: &Selection,
-) -> ExportError {
-    let length = read.last.saturating_sub(first_moment(inputs));
-    let from = selection.from.unwrap_or(0);
-    ExportError::EmptyPart { from, to: selection.to.unwrap_or(length.max(from)), length }
-}
-
-fn finish<S: Source + ?Sized, K: Sink>(
-    inputs: &[Input<'_, S>],
-    mut read: Streamed,
+/// Writes the warnings and the trace's facts.
+fn finish<K: Sink>(
+    inputs: &[Input<'_, dyn Source + '_>],
+    read: Streamed,
     sink: &mut K,
-    warnings: &mut Vec<Warning>,
-) -> Result<Tally, ExportError> {
+    mut warnings: Vec<Warning>,
+) -> Result<ExportSummary, ExportError> {
     let counts = read.counts;
-    warnings.append(&mut read.warnings);
+    warnings.extend_from_slice(&read.warnings);
     warnings.extend(Warning::of_counts(&counts));
     if counts.slices > MANY_SLICES {
         let (from, to) = worth_seeing(inputs, &read);
@@ -325,7 +318,7 @@ fn finish<S: Source + ?Sized, K: Sink>(
     }
     // Also log warnings in the trace: it is shared without what was printed when it was written.
     let start = inputs.iter().map(|i| i.recording.header().start.boottime).min().unwrap_or(0);
-    for warning in warnings.iter() {
+    for warning in &warnings {
         let message = format!("export: {warning}");
         sink.log(&LogLine::ours(start, Level::Warn, &clean(&message)))?;
     }
@@ -353,5 +346,5 @@ fn finish<S: Source + ?Sized, K: Sink>(
     let numbered = warnings.iter().enumerate();
     facts.extend(numbered.map(|(i, w)| (format!("anrscope.warning.{i}"), w.to_string())));
     sink.finish(&facts)?;
-    Ok(counts)
+    Ok(ExportSummary { counts, bytes: 0, warnings })
 }

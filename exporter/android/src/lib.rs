@@ -229,7 +229,7 @@ extern "system" fn Java_dev_anrscope_export_TraceExport_export<'local>(
 ) -> jstring {
     let outcome = env.with_env(|env| {
         let (recording, map, out) = (path(env, &recording)?, optional_path(env, &map)?, path(env, &out)?);
-        answer(env, caught(|| write(&recording, map.as_deref(), &out).map(|()| String::new())))
+        answer(env, || write(&recording, map.as_deref(), &out).map(|()| String::new()))
     });
     returned(outcome)
 }
@@ -248,7 +248,7 @@ extern "system" fn Java_dev_anrscope_export_TraceExport_stall<'local>(
         let (recording, map, page) = (path(env, &recording)?, optional_path(env, &map)?, path(env, &page)?);
         let least_ms = u64::try_from(least_ms).unwrap_or(0);
         let stall = || latest_stall(&recording, map.as_deref(), least_ms, &page);
-        answer(env, caught(|| Ok(stall()?.map_or_else(String::new, |stall| stall.lines()))))
+        answer(env, || Ok(stall()?.map_or_else(String::new, |stall| stall.lines())))
     });
     returned(outcome)
 }
@@ -263,7 +263,7 @@ extern "system" fn Java_dev_anrscope_export_TraceExport_unwind<'local>(
     let outcome = env.with_env(|env| {
         let recording = path(env, &recording)?;
         let in_use = |unwound: Option<Unwound>| if unwound.is_some() { "" } else { "-" };
-        answer(env, caught(|| Ok(in_use(unwind_stacks(&recording)?).to_owned())))
+        answer(env, || Ok(in_use(unwind_stacks(&recording)?).to_owned()))
     });
     returned(outcome)
 }
@@ -276,17 +276,16 @@ fn optional_path(env: &mut Env<'_>, text: &JString<'_>) -> jni::errors::Result<O
     if text.is_null() { Ok(None) } else { path(env, text).map(Some) }
 }
 
-/// The result, or the error as a message. A panic becomes a message, too.
-fn caught<T>(work: impl FnOnce() -> Result<T, ExportError>) -> Result<T, String> {
-    match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(result) => result.map_err(|error| error_text(&error)),
-        Err(panic) => Err(panic_text(&*panic)),
-    }
-}
-
-/// Java's string of the answer.
-fn answer(env: &mut Env<'_>, answer: Result<String, String>) -> jni::errors::Result<jstring> {
-    let text = answer.unwrap_or_else(|message| format!("!{message}"));
+/// Java's string of the result, or of the error as a message. A panic becomes a message, too.
+fn answer(
+    env: &mut Env<'_>,
+    work: impl FnOnce() -> Result<String, ExportError>,
+) -> jni::errors::Result<jstring> {
+    let text = match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(text)) => text,
+        Ok(Err(error)) => format!("!{}", error_text(&error)),
+        Err(panic) => format!("!{}", panic_text(&*panic)),
+    };
     Ok(env.new_string(text)?.into_raw())
 }
 

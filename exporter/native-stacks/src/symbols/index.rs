@@ -40,17 +40,6 @@ pub(super) struct Index {
     pub(super) notes: Vec<String>,
 }
 
-/// What a name alone finds.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum ByName<'a> {
-    /// No file.
-    None,
-    /// One build.
-    One(&'a Entry),
-    /// Different builds.
-    Many,
-}
-
 impl Index {
     /// Searches directories, or files, in this order.
     pub(super) fn of(directories: &[PathBuf]) -> Self {
@@ -74,9 +63,9 @@ impl Index {
         self.by_name.get(library(path))?.first().map(|entry| &self.entries[*entry])
     }
 
-    /// The file whose path has most directories in common with `path`, counted from the end.
-    pub(super) fn by_name(&self, path: &str) -> ByName<'_> {
-        let Some(found) = self.by_name.get(library(path)) else { return ByName::None };
+    /// The files of this name whose paths have most directories in common with `path`, counted from the end.
+    pub(super) fn by_name(&self, path: &str) -> Vec<&Entry> {
+        let Some(found) = self.by_name.get(library(path)) else { return Vec::new() };
         let common = |entry: &Entry| {
             let (mut a, mut b) = (parents(path), parents(&entry.path));
             let mut count = 0;
@@ -88,10 +77,7 @@ impl Index {
             count
         };
         let best = found.iter().map(|entry| common(&self.entries[*entry])).max().unwrap_or(0);
-        let mut entries =
-            found.iter().map(|entry| &self.entries[*entry]).filter(|entry| common(entry) == best);
-        let Some(first) = entries.next() else { return ByName::None };
-        if entries.any(|entry| entry.id != first.id) { ByName::Many } else { ByName::One(first) }
+        found.iter().map(|entry| &self.entries[*entry]).filter(|entry| common(entry) == best).collect()
     }
 
     fn search(&mut self, top: &Path) {

@@ -35,7 +35,7 @@ use trace_format::sections::native_modules::Mapping;
 use crate::modules::Files;
 
 use elf::ElfFile;
-use index::{ByName, Index};
+use index::Index;
 use module::Module;
 use source::Place;
 
@@ -268,10 +268,12 @@ impl Symbols {
     fn places(&mut self, (id, path): &Key) -> (Vec<Place>, Option<Why>) {
         let mut places = Vec::new();
         if id.is_empty() {
-            match self.index().by_name(path) {
-                ByName::One(entry) => return (vec![entry.place.clone()], None),
-                ByName::Many => return (Vec::new(), Some(Why::Ambiguous)),
-                ByName::None => {}
+            let found = self.index().by_name(path);
+            if found.iter().any(|entry| entry.id != found[0].id) {
+                return (Vec::new(), Some(Why::Ambiguous));
+            }
+            if let Some(entry) = found.first() {
+                return (vec![entry.place.clone()], None);
             }
         } else {
             for directory in &self.directories {

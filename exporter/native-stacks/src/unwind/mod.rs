@@ -17,7 +17,6 @@ mod exidx;
 mod machine;
 mod memory;
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -82,6 +81,7 @@ impl Object<'_> {
 }
 
 /// Unwinds the stacks of one process.
+#[derive(Debug)]
 pub struct Unwinder<'m> {
     modules: &'m NativeModules,
     convention: Convention,
@@ -104,16 +104,6 @@ struct Place {
     file: Option<usize>,
     bias: u64,
     kind: FrameKind,
-}
-
-impl fmt::Debug for Unwinder<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unwinder")
-            .field("machine", &self.convention.machine)
-            .field("files", &self.files.len())
-            .field("rows", &self.rows.len())
-            .finish_non_exhaustive()
-    }
 }
 
 impl<'m> Unwinder<'m> {
