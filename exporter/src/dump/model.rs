@@ -233,16 +233,15 @@ impl Section {
     /// versions (1 in JDK 17, 3 in JDK 25).
     #[must_use]
     pub fn main(&self) -> Option<&Thread> {
-        let by = |test: &dyn Fn(&Thread) -> bool| self.threads.iter().find(|thread| test(thread));
-        if self.threads.first().is_some_and(|thread| thread.form.is_like_hotspots()) {
-            return by(&|t| t.name.as_deref() == Some("main"));
+        let called_main = || self.threads.iter().find(|thread| thread.name.as_deref() == Some("main"));
+        match self.threads.first()? {
+            first if first.form.is_like_hotspots() => called_main(),
+            first if first.form == ThreadForm::Stack => called_main().or(Some(first)),
+            _ => self
+                .thread(1)
+                .or_else(|| self.threads.iter().find(|t| t.sys_tid.is_some() && t.sys_tid == self.pid))
+                .or_else(called_main),
         }
-        if let Some(first) = self.threads.first().filter(|first| first.form == ThreadForm::Stack) {
-            return by(&|t| t.name.as_deref() == Some("main")).or(Some(first));
-        }
-        by(&|t| t.tid == Some(1))
-            .or_else(|| by(&|t| t.sys_tid.is_some() && t.sys_tid == self.pid))
-            .or_else(|| by(&|t| t.name.as_deref() == Some("main")))
     }
 
     /// The thread with this tid of the virtual machine.

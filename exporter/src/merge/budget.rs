@@ -14,7 +14,7 @@ const MAX_TRACKS: usize = 1 << 20;
 #[derive(Debug)]
 pub struct Budget {
     /// Bytes that may be unpacked in all.
-    whole: u64,
+    pub(super) whole: u64,
     left: Cell<u64>,
     spent: Cell<bool>,
     tracks: Cell<usize>,
@@ -40,11 +40,6 @@ impl Budget {
     /// True if a request exceeded the budget.
     pub(super) fn is_spent(&self) -> bool {
         self.spent.get()
-    }
-
-    /// Bytes that may be unpacked in all.
-    pub(super) fn whole(&self) -> u64 {
-        self.whole
     }
 
     /// Takes one track from the budget; returns true if there was room.

@@ -69,7 +69,7 @@ impl<'l, W: RemoveEnd> Walk<'l, W> {
         };
         let Tee { taken, failed, .. } = tee;
         if self.budget.is_spent() {
-            let (file, limit) = (self.path.clone(), self.budget.whole());
+            let (file, limit) = (self.path.clone(), self.budget.whole);
             return Err(MergeError::UnpacksToMore { file, offset: self.offset, limit });
         }
         if let Some(error) = self.out.failed.take() {

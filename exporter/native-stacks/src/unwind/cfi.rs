@@ -229,7 +229,7 @@ impl Alone {
         Some(fde.initial_address()..fde.end_address()).filter(|range| !range.is_empty())
     }
 
-    /// Its step, and the function's first address.
+    /// The step of the row for the frame, and the function's first address.
     pub(super) fn step(&self, frame: &mut Frame<'_>) -> Option<(Step, u64)> {
         let section = section(&self.bytes, frame.convention);
         covering(&section, &self.bases(), &self.fde(&section)?, frame)

@@ -27,22 +27,15 @@ impl Reader {
     }
 
     fn frame(&mut self, text: &str) -> bool {
-        let frame = if let Some(java) = frame::java(text) {
-            Frame::Java(java)
-        } else if let Some(native) = native_frame::parse(text) {
-            match native {
-                Ok(native) => Frame::Native(native),
-                Err(why) => return self.add_remark(why),
-            }
-        } else if let Some(kernel) = frame::kernel(text) {
-            match kernel {
-                Ok(kernel) => Frame::Kernel(kernel),
-                Err(why) => return self.add_remark(why),
-            }
-        } else {
-            return false;
-        };
-        self.add_frame(frame, text.len());
+        let parsed = frame::java(text)
+            .map(|java| Ok(Frame::Java(java)))
+            .or_else(|| Some(native_frame::parse(text)?.map(Frame::Native)))
+            .or_else(|| Some(frame::kernel(text)?.map(Frame::Kernel)));
+        match parsed {
+            Some(Ok(frame)) => self.add_frame(frame, text.len()),
+            Some(Err(why)) => return self.add_remark(why),
+            None => return false,
+        }
         true
     }
 
