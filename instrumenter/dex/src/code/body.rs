@@ -1,7 +1,7 @@
 //! A method's code in the form that edits work on.
 
 use super::debug::{Debug, What};
-use super::instruction::{Instruction, Label};
+use super::instruction::{Instruction, Label, Operand};
 
 /// A method's code as instructions with labels.
 ///
@@ -77,6 +77,11 @@ pub(crate) struct Catch {
 }
 
 impl Catch {
+    /// Creates a list with one clause, which catches everything.
+    pub(crate) fn all(label: Label) -> Self {
+        Self { typed: Vec::new(), all: Some(label) }
+    }
+
     /// Returns where handlers begin.
     pub(crate) fn labels(&self) -> impl Iterator<Item = Label> + '_ {
         self.typed.iter().map(|(_, label)| *label).chain(self.all)
@@ -124,9 +129,60 @@ impl Body {
         (self.labels.len() - 1) as Label
     }
 
+    /// Lets a label stand for the end, where code is to be appended. Returns the position.
+    pub(crate) fn place_at_end(&mut self, label: Label) -> u32 {
+        let end = self.instructions.len() as u32;
+        if let Some(position) = self.labels.get_mut(label as usize) {
+            *position = end;
+        }
+        end
+    }
+
+    /// Adds a list of catch clauses, and returns its index.
+    pub(crate) fn add_handler(&mut self, catch: Catch) -> usize {
+        self.handlers.push(catch);
+        self.handlers.len() - 1
+    }
+
+    /// Visits each instruction that control can reach from the positions `pending`, which are the first: over branches, and from
+    /// what throws to its handlers. `visit` returns true if control is to be followed beyond the instruction, and `None` to end
+    /// the walk. Returns true if the walk was not ended.
+    pub(crate) fn reach(
+        &self,
+        mut pending: Vec<u32>,
+        mut visit: impl FnMut(u32, &Instruction) -> Option<bool>,
+    ) -> bool {
+        let mut visited = vec![false; self.instructions.len()];
+        // Lists of catch clauses can be long, and many instructions can share one.
+        let mut seen = vec![false; self.handlers.len()];
+        while let Some(position) = pending.pop() {
+            let Some(instruction) = self.instructions.get(position as usize) else { continue };
+            if std::mem::replace(&mut visited[position as usize], true) {
+                continue;
+            }
+            let Some(goes_on) = visit(position, instruction) else { return false };
+            if instruction.opcode().can_throw
+                && let Some(handler) = self.handler_at(position)
+                && let (Some(catch), Some(seen)) = (self.handlers.get(handler), seen.get_mut(handler))
+                && !std::mem::replace(seen, true)
+            {
+                pending.extend(catch.labels().map(|label| self.position(label)));
+            }
+            if goes_on {
+                self.successors(position, &mut |next| pending.push(next));
+            }
+        }
+        true
+    }
+
     /// Returns the catch clauses that cover `position`.
     pub(crate) fn catch_at(&self, position: u32) -> Option<&Catch> {
         self.handlers.get(self.handler_at(position)?)
+    }
+
+    /// Returns true if a handler for everything covers `position`.
+    pub(crate) fn catches_all(&self, position: u32) -> bool {
+        self.catch_at(position).is_some_and(|catch| catch.all.is_some())
     }
 
     /// Returns the list of catch clauses that covers `position`, as an index.
@@ -187,7 +243,6 @@ impl Body {
 
     /// Calls `visit` with each position that control can reach from the instruction at `position` without an exception.
     pub(crate) fn successors(&self, position: u32, visit: &mut dyn FnMut(u32)) {
-        use super::instruction::Operand;
         let Some(instruction) = self.instructions.get(position as usize) else { return };
         if instruction.opcode().continues {
             visit(position + 1);

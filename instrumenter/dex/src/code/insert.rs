@@ -75,7 +75,8 @@ impl Moves {
         let first = self.at.partition_point(|at| *at < start);
         let inside =
             insertions.iter().enumerate().skip(first).take_while(|(_, insertion)| insertion.at < end);
-        for (index, insertion) in inside.filter(|(_, insertion)| !insertion.takes_part()) {
+        let cuts = |cover: Cover| matches!(cover, Cover::None | Cover::By(_));
+        for (index, insertion) in inside.filter(|(_, insertion)| cuts(insertion.cover)) {
             let (front, behind) = (insertion.at + self.sum(index), insertion.at + self.sum(index + 1));
             if from < front {
                 tries.push(Range { start: from, end: front, handler });
@@ -98,9 +99,22 @@ impl Moves {
 }
 
 impl Insertion {
-    /// Whether a range over both sides stays whole.
-    fn takes_part(&self) -> bool {
-        matches!(self.cover, Cover::Previous | Cover::Next)
+    /// Creates an insertion that either all that leads to the instruction passes by, or nothing.
+    pub(crate) fn new(at: u32, code: Vec<Instruction>, is_skipped: bool, cover: Cover) -> Self {
+        Self {
+            at,
+            code,
+            skipped_by_branches: is_skipped,
+            skipped_by_lines: is_skipped,
+            skipped_by_locals: is_skipped,
+            cover,
+        }
+    }
+
+    /// Creates an insertion at the start of a method. A loop back to the first instruction is no entry, but the inserted code has
+    /// the method's first line.
+    pub(crate) fn at_start(code: Vec<Instruction>) -> Self {
+        Self { skipped_by_lines: false, ..Self::new(0, code, true, Cover::None) }
     }
 }
 

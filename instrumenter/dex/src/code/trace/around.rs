@@ -18,7 +18,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Kind, Shape, Untraceable, constructor, emit, grow, locks};
+use super::constructor::Prelude;
+use super::{Kind, Shape, Untraceable, emit, grow, locks};
 use crate::code::body::{Body, Catch, Range};
 use crate::code::insert::{Cover, Insertion};
 use crate::code::instruction::{Instruction, Label, Operand};
@@ -80,12 +81,10 @@ impl Body {
     ///
     /// If there are too many registers. The body is then unfinished and must be dropped.
     pub(super) fn around_calls(&mut self, shape: &Shape, sites: &[Around]) -> Result<usize, Untraceable> {
-        let prelude = if shape.is_constructor { constructor::prelude(self) } else { None };
-        let is_before =
-            |at: u32| prelude.as_ref().is_some_and(|prelude| prelude.before.get(at as usize) == Some(&true));
+        let prelude = Prelude::of(self, shape);
         let is_there = |at: u32| (at as usize) < self.instructions.len();
         let sites: Vec<&Around> =
-            sites.iter().filter(|site| is_there(site.at) && !is_before(site.at)).collect();
+            sites.iter().filter(|site| is_there(site.at) && !prelude.has(site.at)).collect();
         if sites.is_empty() {
             return Ok(0);
         }
@@ -99,14 +98,7 @@ impl Body {
         let moves = grow::moves(self, shape, SCRATCH);
         let start: Vec<Instruction> = grow::code(&moves).collect();
         let behind_start = start.len() as u32;
-        let mut insertions = vec![Insertion {
-            at: 0,
-            code: start,
-            skipped_by_branches: true,
-            skipped_by_lines: false,
-            skipped_by_locals: true,
-            cover: Cover::None,
-        }];
+        let mut insertions = vec![Insertion::at_start(start)];
         let held = if self.has_locks() { locks::held(self) } else { None };
         let mut done = Vec::with_capacity(sites.len());
         let mut releases = Vec::new();
@@ -139,7 +131,8 @@ impl Body {
         let mut behind = Vec::new();
         let mut saved = scratch.saved;
         let mut kept: BTreeMap<u16, u16> = BTreeMap::new();
-        for argument in site.behind.iter().flat_map(|call| &call.arguments) {
+        let arguments = || site.behind.iter().flat_map(|call| &call.arguments);
+        for argument in arguments() {
             let Argument::Object(register) = *argument else { continue };
             let is_overwritten = result.is_some_and(|result| result.writes(u32::from(register)));
             if is_overwritten && !kept.contains_key(&register) && saved < scratch.saved + 2 {
@@ -149,11 +142,10 @@ impl Body {
             }
         }
         let dropped = scratch.saved + 2;
-        let wanted =
-            site.behind.iter().flat_map(|call| &call.arguments).find_map(|argument| match argument {
-                Argument::Result(is_object) => Some(*is_object),
-                _ => None,
-            });
+        let wanted = arguments().find_map(|argument| match argument {
+            Argument::Result(is_object) => Some(*is_object),
+            _ => None,
+        });
         if let (None, Some(is_object)) = (result, wanted) {
             let op = if is_object { MOVE_RESULT_OBJECT } else { MOVE_RESULT };
             behind.push(Instruction::new(op, &[dropped], Operand::None));
@@ -164,15 +156,10 @@ impl Body {
             .for_each(|call| put(call, scratch.first + 1, &BTreeMap::new(), dropped, &mut before));
         site.behind.iter().for_each(|call| put(call, scratch.first + 1, &kept, result_in, &mut behind));
         let position = site.at + if result.is_some() { 2 } else { 1 };
-        let insertion = |at, code, is_behind| Insertion {
-            at,
-            code,
-            skipped_by_branches: is_behind,
-            skipped_by_lines: is_behind,
-            skipped_by_locals: is_behind,
-            cover: Cover::Next,
-        };
-        [insertion(site.at, before, false), insertion(position, behind, true)]
+        [
+            Insertion::new(site.at, before, false, Cover::Next),
+            Insertion::new(position, behind, true, Cover::Next),
+        ]
     }
 
     /// A range that ends between a call and the move of its result gets the move too, which cannot throw.
@@ -193,16 +180,12 @@ impl Body {
         self.change_handlers(sites, |body, call, handler| {
             let (_, own) = *stubs.entry((handler, call)).or_insert_with(|| {
                 let label = body.add_label(u32::MAX);
-                body.handlers.push(Catch { typed: Vec::new(), all: Some(label) });
-                (label, body.handlers.len() - 1)
+                (label, body.add_handler(Catch::all(label)))
             });
             own
         });
         for ((handler, call), (label, _)) in stubs {
-            let at = self.instructions.len() as u32;
-            if let Some(place) = self.labels.get_mut(label as usize) {
-                *place = at;
-            }
+            let at = self.place_at_end(label);
             self.instructions.push(Instruction::new(MOVE_EXCEPTION, &[scratch.first], Operand::None));
             put(call, scratch.first + 1, &BTreeMap::new(), scratch.first, &mut self.instructions);
             self.instructions.push(Instruction::new(THROW, &[scratch.first], Operand::None));

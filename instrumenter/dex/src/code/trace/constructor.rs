@@ -4,6 +4,7 @@
 //! uninitialized, and the call is the only one that takes it. So the registers that hold it are followed. One visit of each
 //! instruction is enough, because verified code has the same answer on every path to it.
 
+use super::Shape;
 use crate::code::body::Body;
 use crate::code::opcode::{
     INVOKE_DIRECT, INVOKE_DIRECT_RANGE, MOVE_OBJECT, MOVE_OBJECT_16, MOVE_OBJECT_FROM16, is_return,
@@ -12,17 +13,30 @@ use crate::code::opcode::{
 /// Bound on the registers of all pending states.
 const MAX_PENDING: usize = 1 << 16;
 
-/// The parts of a constructor before its call of another.
+/// The parts of a constructor before its call of another. Empty for a method that is traced from its start.
+#[derive(Default)]
 pub(super) struct Prelude {
     /// By position: whether the instruction runs before the call, or is the call.
-    pub(super) before: Vec<bool>,
+    before: Vec<bool>,
     /// The positions behind the calls, in their order.
     pub(super) bodies: Vec<u32>,
 }
 
+impl Prelude {
+    /// Returns the prelude of a method, if it is a constructor that can be traced from behind its call of another.
+    pub(super) fn of(body: &Body, shape: &Shape) -> Self {
+        if shape.is_constructor { prelude(body).unwrap_or_default() } else { Self::default() }
+    }
+
+    /// Returns true for an instruction that runs before the call, or is the call.
+    pub(super) fn has(&self, position: u32) -> bool {
+        self.before.get(position as usize) == Some(&true)
+    }
+}
+
 /// Returns the prelude of a constructor. `None` if there is no such call on the way to a return, or if code is shared by what is before
 /// and behind it.
-pub(super) fn prelude(body: &Body) -> Option<Prelude> {
+fn prelude(body: &Body) -> Option<Prelude> {
     let mut found = Prelude { before: vec![false; body.instructions.len()], bodies: Vec::new() };
     let this = u32::from(body.registers.checked_sub(body.ins)?);
     let mut pending = vec![(0_u32, vec![this])];
@@ -56,7 +70,7 @@ pub(super) fn prelude(body: &Body) -> Option<Prelude> {
             holders.extend(first.filter(|_| copies));
             body.successors(position, &mut |after| next.push((after, holders.clone())));
         }
-        next.retain(|(position, _)| !found.before.get(*position as usize).is_some_and(|visited| *visited));
+        next.retain(|(position, _)| !found.has(*position));
         words += next.iter().map(|(_, holders)| holders.len()).sum::<usize>();
         if words > MAX_PENDING || pending.len() > MAX_PENDING {
             return None;
@@ -69,26 +83,5 @@ pub(super) fn prelude(body: &Body) -> Option<Prelude> {
 
 /// Returns whether no path leads from behind the calls to code before them.
 fn is_apart(body: &Body, prelude: &Prelude) -> bool {
-    let mut visited = vec![false; body.instructions.len()];
-    let mut pending = prelude.bodies.clone();
-    // Lists of catch clauses can be long, and many instructions can share one.
-    let mut seen = vec![false; body.handlers.len()];
-    while let Some(position) = pending.pop() {
-        match visited.get_mut(position as usize) {
-            Some(visited) if !*visited => *visited = true,
-            _ => continue,
-        }
-        if prelude.before.get(position as usize) == Some(&true) {
-            return false;
-        }
-        if body.instructions.get(position as usize).is_some_and(|instruction| instruction.opcode().can_throw)
-            && let Some(handler) = body.handler_at(position)
-            && let (Some(catch), Some(seen)) = (body.handlers.get(handler), seen.get_mut(handler))
-            && !std::mem::replace(seen, true)
-        {
-            pending.extend(catch.labels().map(|label| body.position(label)));
-        }
-        body.successors(position, &mut |next| pending.push(next));
-    }
-    true
+    body.reach(prelude.bodies.clone(), |position, _| (!prelude.has(position)).then_some(true))
 }

@@ -45,17 +45,15 @@ impl Body {
             }
             Some(Instruction { op: MONITOR_EXIT, registers, .. }) => {
                 let outer = self.outer_handler(at, registers[0], depth - 1, held);
-                self.handlers.push(Catch { typed: Vec::new(), all: Some(outer.ok_or(Untraceable::Locks)?) });
-                Cover::By(self.handlers.len() - 1)
+                Cover::By(self.add_handler(Catch::all(outer.ok_or(Untraceable::Locks)?)))
             }
             // The method's own handlers need not cover the next instruction, or may need what is written there.
             Some(Instruction { op: MONITOR_ENTER, registers, .. }) => {
                 let lock = registers[0];
                 let outer = self.handler_at(at);
                 let label = self.add_label(self.instructions.len() as u32);
-                self.handlers.push(Catch { typed: Vec::new(), all: Some(label) });
                 releases.push(Release { label, lock, outer });
-                Cover::By(self.handlers.len() - 1)
+                Cover::By(self.add_handler(Catch::all(label)))
             }
             _ if depth == 0 => Cover::None,
             _ => {
@@ -132,10 +130,7 @@ impl Body {
 
     /// Appends the handler of the code behind a `monitor-enter`. The exception goes to this register, which is free.
     pub(super) fn add_release(&mut self, release: Release, exception: u16) {
-        let at = self.instructions.len() as u32;
-        if let Some(place) = self.labels.get_mut(release.label as usize) {
-            *place = at;
-        }
+        let at = self.place_at_end(release.label);
         self.instructions.extend([
             Instruction::new(MOVE_EXCEPTION, &[exception], Operand::None),
             Instruction::new(MONITOR_EXIT, &[release.lock], Operand::None),

@@ -10,16 +10,12 @@ use crate::code::instruction::{Instruction, Label, Operand};
 use crate::code::opcode::{GOTO, MOVE_EXCEPTION, RETURN_OBJECT, RETURN_VOID, RETURN_WIDE, THROW, is_return};
 
 /// Lets a handler, which is to be appended, catch what nothing else does, and returns its label. `None` if nothing can throw.
-pub(super) fn cover(body: &mut Body, prelude: Option<&Prelude>) -> Result<Option<Label>, Untraceable> {
+pub(super) fn cover(body: &mut Body, prelude: &Prelude) -> Result<Option<Label>, Untraceable> {
     let end = body.instructions.len() as u32;
-    let is_before =
-        |position: u32| prelude.is_some_and(|prelude| prelude.before.get(position as usize) == Some(&true));
-    check_locks(body, &is_before)?;
+    check_locks(body, prelude)?;
     let label = body.add_label(end);
-    let ours = body.handlers.len();
-    body.handlers.push(Catch { typed: Vec::new(), all: Some(label) });
-    let mut cover =
-        Cover { body, ours, label, with_ours: BTreeMap::new(), tries: Vec::new(), is_before: &is_before };
+    let ours = body.add_handler(Catch::all(label));
+    let mut cover = Cover { body, ours, label, with_ours: BTreeMap::new(), tries: Vec::new(), prelude };
     let mut at = 0;
     for range in cover.body.tries.clone() {
         cover.range(at, range.start, None);
@@ -37,14 +33,14 @@ pub(super) fn cover(body: &mut Body, prelude: Option<&Prelude>) -> Result<Option
 }
 
 /// Refuses a method in which an instruction holds a lock that its own handlers do not release.
-fn check_locks(body: &Body, is_before: &dyn Fn(u32) -> bool) -> Result<(), Untraceable> {
+fn check_locks(body: &Body, prelude: &Prelude) -> Result<(), Untraceable> {
     if !body.has_locks() {
         return Ok(());
     }
     let held = locks::held(body).ok_or(Untraceable::Locks)?;
     for ((position, instruction), depth) in (0..).zip(&body.instructions).zip(held) {
         let holds = locks::can_throw(instruction) && depth > 0;
-        if holds && !is_before(position) && body.catch_at(position).is_none_or(|catch| catch.all.is_none()) {
+        if holds && !prelude.has(position) && !body.catches_all(position) {
             return Err(Untraceable::Locks);
         }
     }
@@ -59,23 +55,22 @@ struct Cover<'b> {
     /// By list of typed clauses: the list with ours at its end.
     with_ours: BTreeMap<usize, usize>,
     tries: Vec<Range>,
-    is_before: &'b dyn Fn(u32) -> bool,
+    prelude: &'b Prelude,
 }
 
 impl Cover<'_> {
     /// Covers positions that have these handlers: where an exception would leave the method, also ours.
     fn range(&mut self, start: u32, end: u32, handler: Option<usize>) {
-        let catches_all = handler
-            .and_then(|handler| self.body.handlers.get(handler))
-            .is_some_and(|catch| catch.all.is_some());
-        if let Some(handler) = handler.filter(|_| catches_all) {
+        let catches_all =
+            |handler: &usize| self.body.handlers.get(*handler).is_some_and(|catch| catch.all.is_some());
+        if let Some(handler) = handler.filter(catches_all) {
             self.tries.push(Range { start, end, handler });
             return;
         }
         let mut at = start;
         while at < end {
-            let before = (self.is_before)(at);
-            let behind = (at..end).find(|position| (self.is_before)(*position) != before).unwrap_or(end);
+            let before = self.prelude.has(at);
+            let behind = (at..end).find(|position| self.prelude.has(*position) != before).unwrap_or(end);
             match (before, handler) {
                 (true, Some(handler)) => self.tries.push(Range { start: at, end: behind, handler }),
                 (true, None) => {}
@@ -91,16 +86,12 @@ impl Cover<'_> {
 
     /// Covers what can throw.
     fn throwing(&mut self, start: u32, end: u32) {
-        let throws = |position: &u32| {
-            self.body
-                .instructions
-                .get(*position as usize)
-                .is_some_and(|instruction| instruction.opcode().can_throw)
-        };
-        let first = (start..end).find(throws);
-        let last = (start..end).rev().find(throws);
-        if let (Some(start), Some(last)) = (first, last) {
-            self.tries.push(Range { start, end: last + 1, handler: self.ours });
+        let covered = self.body.instructions.get(start as usize..end as usize).unwrap_or_default();
+        let throws = |instruction: &Instruction| instruction.opcode().can_throw;
+        if let (Some(first), Some(last)) = (covered.iter().position(throws), covered.iter().rposition(throws))
+        {
+            let (start, end) = (start + first as u32, start + last as u32 + 1);
+            self.tries.push(Range { start, end, handler: self.ours });
         }
     }
 
@@ -110,8 +101,7 @@ impl Cover<'_> {
         }
         let mut catch = self.body.handlers.get(handler).cloned().unwrap_or_default();
         catch.all = Some(self.label);
-        self.body.handlers.push(catch);
-        let new = self.body.handlers.len() - 1;
+        let new = self.body.add_handler(catch);
         self.with_ours.insert(handler, new);
         new
     }
@@ -148,8 +138,7 @@ pub(super) fn append(body: &mut Body, ends: &Ends<'_>, handler: Option<Label>) {
         }
         let line = body.line_at(position);
         let label = *known.entry(key(&back)).or_insert_with(|| {
-            body.labels.push(end);
-            let label = (body.labels.len() - 1) as Label;
+            let label = body.add_label(end);
             stubs.push(Stub { back, label, line });
             label
         });
@@ -158,29 +147,20 @@ pub(super) fn append(body: &mut Body, ends: &Ends<'_>, handler: Option<Label>) {
         }
     }
     for Stub { back, label, line } in stubs {
-        let at = body.instructions.len() as u32;
-        place(body, label, at, line);
+        let at = body.place_at_end(label);
+        if let (Some(debug), Some(line)) = (&mut body.debug, line) {
+            debug.events.push(Event { at, what: What::Line(line) });
+        }
         let returned = Some(back.registers[0]).filter(|_| back.op == RETURN_OBJECT);
         body.instructions.extend(ends.exit(beside(&back, ends.width()), returned));
         body.instructions.push(Instruction { pc: Instruction::NEW, ..back });
     }
     if let Some(label) = handler {
-        let at = body.instructions.len() as u32;
-        place(body, label, at, None);
+        body.place_at_end(label);
         let thrown = ends.width();
         body.instructions.push(Instruction::new(MOVE_EXCEPTION, &[thrown], Operand::None));
         body.instructions.extend(ends.exit(0, Some(thrown)));
         body.instructions.push(Instruction::new(THROW, &[thrown], Operand::None));
-    }
-}
-
-/// Lets `label` stand for a position, and makes a line entry there.
-fn place(body: &mut Body, label: Label, at: u32, line: Option<u32>) {
-    if let Some(position) = body.labels.get_mut(label as usize) {
-        *position = at;
-    }
-    if let (Some(debug), Some(line)) = (&mut body.debug, line) {
-        debug.events.push(Event { at, what: What::Line(line) });
     }
 }
 

@@ -34,7 +34,7 @@ impl Body {
                 continue;
             }
             let holds = held.get(at as usize).is_some_and(|depth| *depth > 0);
-            if holds && self.catch_at(at).is_none_or(|catch| catch.all.is_none()) {
+            if holds && !self.catches_all(at) {
                 return Err(Untraceable::Locks);
             }
             // A handler cannot begin with the move of a result, whose register has a value for this case.
@@ -47,8 +47,7 @@ impl Body {
             let mut catch = own.cloned().unwrap_or_default();
             let label = body.add_label(next);
             catch.typed.splice(0..0, errors.map(|error| (error, label)));
-            body.handlers.push(catch);
-            body.handlers.len() - 1
+            body.add_handler(catch)
         });
         Ok(())
     }

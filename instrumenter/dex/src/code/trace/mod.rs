@@ -30,6 +30,7 @@ mod start;
 mod tests;
 
 pub use self::around::{Argument, Around, StaticCall};
+use self::constructor::Prelude;
 use self::ends::Ends;
 pub use self::ends::{Task, TaskCode};
 use super::body::Body;
@@ -184,37 +185,36 @@ impl Body {
             return Err(Untraceable::Parameters);
         }
         exits::check_handlers(self)?;
-        let before = self.length()?;
-        if before > MAX_UNITS {
-            return Err(Untraceable::Huge);
-        }
+        let before = self.compilable_length()?;
         let sites = waits.map_or(Ok(0), |waits| self.around_calls(shape, &waits.sites))?;
         exits::check_handlers(self)?;
         self.add_lines(shape);
-        let prelude = if shape.is_constructor { constructor::prelude(self) } else { None };
+        let prelude = Prelude::of(self, shape);
         let handler = match exits {
-            Exits::All => exits::cover(self, prelude.as_ref())?,
+            Exits::All => exits::cover(self, &prelude)?,
             Exits::Normal => None,
         };
-        let grown = start::insert(self, shape, &ends, exits, prelude.as_ref(), handler.is_some())?;
+        let grown = start::insert(self, shape, &ends, exits, &prelude, handler.is_some())?;
         exits::append(self, &ends, handler);
         if let Some(waits) = waits {
             self.lose_events(waits.errors, calls)?;
         }
         self.drop_unused_handlers();
         self.outs = self.outs.max(ends.width());
-        let after = self.length()?;
-        if after > MAX_UNITS {
-            return Err(Untraceable::Huge);
-        }
+        let after = self.compilable_length()?;
         exits::check_handlers(self)?;
         Ok(Traced {
             grown,
-            after_super: prelude.is_some(),
+            after_super: !prelude.bodies.is_empty(),
             has_handler: handler.is_some(),
             sites,
             units: (before, after),
         })
+    }
+
+    /// Returns the length in units, unless Android would not compile that.
+    fn compilable_length(&self) -> Result<u32, Untraceable> {
+        Some(self.length()?).filter(|units| *units <= MAX_UNITS).ok_or(Untraceable::Huge)
     }
 
     /// Makes debug information for a method without any, in which lines are old addresses.
@@ -230,13 +230,11 @@ impl Body {
     }
 
     /// The positions of `throw`s that record an exit of their own.
-    fn throws(&self, prelude: Option<&constructor::Prelude>) -> Vec<u32> {
-        let before =
-            |position: usize| prelude.is_some_and(|prelude| prelude.before.get(position) == Some(&true));
-        let all = self.instructions.iter().enumerate();
+    fn throws(&self, prelude: &Prelude) -> Vec<u32> {
         // Inserted ones go on with an exception that was caught.
         let own = |instruction: &Instruction| instruction.op == THROW && instruction.pc != Instruction::NEW;
-        let throws = all.filter(|(position, instruction)| own(instruction) && !before(*position));
-        throws.map(|(position, _)| position as u32).collect()
+        let all = (0..).zip(&self.instructions);
+        let throws = all.filter(|(position, instruction)| own(instruction) && !prelude.has(*position));
+        throws.map(|(position, _)| position).collect()
     }
 }

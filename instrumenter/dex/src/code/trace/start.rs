@@ -22,19 +22,18 @@ pub(super) fn insert(
     shape: &Shape,
     ends: &Ends<'_>,
     exits: Exits,
-    prelude: Option<&Prelude>,
+    prelude: &Prelude,
     has_handler: bool,
 ) -> Result<u16, Untraceable> {
-    let bodies = prelude.map_or(&[][..], |prelude| &prelude.bodies);
-    let enters: Vec<Call> =
-        bodies.iter().map(|at| Call { at: *at, register: dead_register(body, *at), thrown: None }).collect();
+    let enter = |at: &u32| Call { at: *at, register: dead_register(body, *at), thrown: None };
+    let enters: Vec<Call> = prelude.bodies.iter().map(enter).collect();
     let throws: Vec<Call> = match exits {
         Exits::All => Vec::new(),
         Exits::Normal => {
             body.throws(prelude).into_iter().map(|at| before_throw(body, at, ends.width())).collect()
         }
     };
-    let at_start = prelude.is_none();
+    let at_start = prelude.bodies.is_empty();
     let mut needed = u32::from(body.registers);
     if at_start {
         needed = needed.max(u32::from(body.ins) + u32::from(ends.width()));
@@ -59,16 +58,7 @@ pub(super) fn insert(
     let first_new = body.registers;
     let mut insertions = Vec::new();
     if !start.is_empty() {
-        insertions.push(Insertion {
-            at: 0,
-            code: start,
-            // A loop back to the first instruction is no entry.
-            skipped_by_branches: true,
-            // The enter call has the method's first line.
-            skipped_by_lines: false,
-            skipped_by_locals: true,
-            cover: Cover::None,
-        });
+        insertions.push(Insertion::at_start(start));
     }
     for (calls, is_enter) in [(&enters, true), (&throws, false)] {
         for Call { at, register, thrown } in calls {
@@ -76,17 +66,11 @@ pub(super) fn insert(
             if u32::from(register) + u32::from(ends.width()) > emit::MAX_CONST + 1 {
                 return Err(Untraceable::Registers);
             }
-            insertions.push(Insertion {
-                at: *at,
-                code: match is_enter {
-                    true => emit::call(register, ends.id, ends.calls.enter).to_vec(),
-                    false => ends.exit(register, *thrown),
-                },
-                skipped_by_branches: is_enter,
-                skipped_by_lines: is_enter,
-                skipped_by_locals: is_enter,
-                cover: Cover::None,
-            });
+            let code = match is_enter {
+                true => emit::call(register, ends.id, ends.calls.enter).to_vec(),
+                false => ends.exit(register, *thrown),
+            };
+            insertions.push(Insertion::new(*at, code, is_enter, Cover::None));
         }
     }
     body.insert(insertions);
