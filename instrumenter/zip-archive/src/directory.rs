@@ -12,31 +12,25 @@
 use core::ops::Range;
 
 use crate::records::{
-    CENTRAL, CENTRAL_LENGTH, CentralHeader, ENCRYPTED, END_LENGTH, EndRecord, LOCAL_LENGTH, Malformed,
-    end_records, likeliest_end, local_lengths, malformed,
+    Attributes, CENTRAL, CENTRAL_LENGTH, CentralHeader, ENCRYPTED, END_LENGTH, EndRecord, LOCAL_LENGTH,
+    Malformed, end_records, likeliest_end, local_lengths, malformed,
 };
 
 /// An entry. Ranges are positions in the archive; sizes are in bytes.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// "Version made by": format version and operating system.
-    pub made_by: u16,
+    #[allow(missing_docs)]
+    pub attributes: Attributes,
     /// "Version needed to extract".
     pub needed: u16,
     /// General purpose flags.
     pub flags: u16,
     /// The compression method.
     pub method: u16,
-    /// MS-DOS time and date, unchanged.
-    pub time: [u8; 4],
     /// CRC-32 of the contents.
     pub crc: u32,
     /// Size of the contents, as the archive claims it.
     pub size: u64,
-    /// Internal attributes.
-    pub internal: u16,
-    /// External attributes, such as a file mode.
-    pub external: u32,
     /// Name in the central header.
     pub name: Range<usize>,
     /// Extra fields of the central header.
@@ -200,15 +194,12 @@ fn central_header(bytes: &[u8], at: usize, central: &Central) -> Result<(Entry, 
     let data_end = data_end.filter(|&end| end <= central.start);
     let data_end = data_end.ok_or_else(|| wrong("an entry extends into the directory"))?;
     let entry = Entry {
-        made_by: header.made_by,
+        attributes: header.attributes,
         needed: header.needed,
         flags: header.flags,
         method: header.method,
-        time: header.time,
         crc: header.crc,
         size: header.size,
-        internal: header.internal,
-        external: header.external,
         data: local_extra.end..data_end,
         name,
         extra,

@@ -2,7 +2,9 @@
 
 use crate::directory::Entry;
 use crate::fields::{push_others, push_zip64};
-use crate::records::{CENTRAL, DEFLATED, DESCRIPTOR, ENCRYPTED, END, LOCAL, UTF8, ZIP64_END, ZIP64_LOCATOR};
+use crate::records::{
+    Attributes, CENTRAL, DEFLATED, DESCRIPTOR, ENCRYPTED, END, LOCAL, UTF8, ZIP64_END, ZIP64_LOCATOR,
+};
 
 /// The largest value of a 32-bit field, which means "see the zip64 field".
 const LARGE: u64 = 0xFFFF_FFFF;
@@ -94,14 +96,8 @@ impl Stored {
 /// The name and metadata of an entry. The texts are bytes, as in the archive.
 #[derive(Clone, Copy)]
 pub struct Label<'a> {
-    /// "Version made by": format version and operating system.
-    pub made_by: u16,
-    /// MS-DOS time and date.
-    pub time: [u8; 4],
-    /// Internal attributes.
-    pub internal: u16,
-    /// External attributes, such as a file mode.
-    pub external: u32,
+    #[allow(missing_docs)]
+    pub attributes: Attributes,
     /// The path, with `/` between directories; at most 65,535 bytes.
     pub name: &'a [u8],
     /// Extra fields of the central header; a zip64 field is replaced.
@@ -118,10 +114,7 @@ impl<'a> Label<'a> {
     pub fn from_entry(archive: &'a [u8], entry: &Entry) -> Self {
         let text = |range: &core::ops::Range<usize>| archive.get(range.clone()).unwrap_or_default();
         Self {
-            made_by: entry.made_by,
-            time: entry.time,
-            internal: entry.internal,
-            external: entry.external,
+            attributes: entry.attributes,
             name: text(&entry.name),
             extra: text(&entry.extra),
             local_extra: text(&entry.local_extra),
@@ -132,16 +125,8 @@ impl<'a> Label<'a> {
     /// Creates the label of an entry that is not in the input.
     #[must_use]
     pub fn new(name: &'a [u8]) -> Self {
-        Self {
-            made_by: NEEDED_DEFLATED,
-            time: FIRST_DAY,
-            internal: 0,
-            external: 0,
-            name,
-            extra: &[],
-            local_extra: &[],
-            comment: &[],
-        }
+        let attributes = Attributes { made_by: NEEDED_DEFLATED, time: FIRST_DAY, internal: 0, external: 0 };
+        Self { attributes, name, extra: &[], local_extra: &[], comment: &[] }
     }
 }
 
@@ -173,7 +158,7 @@ pub fn push_local(label: &Label<'_>, stored: &Stored, out: &mut Vec<u8>) {
     let extra = extra_fields(label.local_extra, if large { &values } else { &[] });
     out.extend_from_slice(&LOCAL);
     let needed = if large { stored.needed.max(NEEDED_ZIP64) } else { stored.needed };
-    stored.push(needed, label.time, large, out);
+    stored.push(needed, label.attributes.time, large, out);
     push_u16(label.name.len(), out);
     push_u16(extra.len(), out);
     out.extend_from_slice(label.name);
@@ -189,15 +174,15 @@ pub fn push_central(label: &Label<'_>, stored: &Stored, at: u64, out: &mut Vec<u
     }
     let extra = extra_fields(label.extra, &values);
     out.extend_from_slice(&CENTRAL);
-    out.extend_from_slice(&label.made_by.to_le_bytes());
+    out.extend_from_slice(&label.attributes.made_by.to_le_bytes());
     let needed = if values.is_empty() { stored.needed } else { stored.needed.max(NEEDED_ZIP64) };
-    stored.push(needed, label.time, large, out);
+    stored.push(needed, label.attributes.time, large, out);
     push_u16(label.name.len(), out);
     push_u16(extra.len(), out);
     push_u16(label.comment.len(), out);
     push_u16(0, out);
-    out.extend_from_slice(&label.internal.to_le_bytes());
-    out.extend_from_slice(&label.external.to_le_bytes());
+    out.extend_from_slice(&label.attributes.internal.to_le_bytes());
+    out.extend_from_slice(&label.attributes.external.to_le_bytes());
     out.extend_from_slice(&(at.min(LARGE) as u32).to_le_bytes());
     out.extend_from_slice(label.name);
     out.extend_from_slice(&extra);

@@ -102,7 +102,7 @@ impl Listing {
     fn listed<'a>(&self, header: &CentralHeader<'a>) -> Listed<'a> {
         Listed {
             name: header.name,
-            time: header.time,
+            time: header.attributes.time,
             is_encrypted: header.flags & ENCRYPTED != 0,
             method: header.method,
             compressed: header.compressed,

@@ -168,18 +168,28 @@ impl EndRecord {
     }
 }
 
+/// The metadata of an entry in a directory, without its texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attributes {
+    /// "Version made by": format version and operating system.
+    pub made_by: u16,
+    /// MS-DOS time and date.
+    pub time: [u8; 4],
+    /// Internal attributes.
+    pub internal: u16,
+    /// External attributes, such as a file mode.
+    pub external: u32,
+}
+
 /// The central header of an entry. Sizes and the offset are those of the zip64 field, if it has them.
 pub(crate) struct CentralHeader<'a> {
-    pub(crate) made_by: u16,
+    pub(crate) attributes: Attributes,
     pub(crate) needed: u16,
     pub(crate) flags: u16,
     pub(crate) method: u16,
-    pub(crate) time: [u8; 4],
     pub(crate) crc: u32,
     pub(crate) compressed: u64,
     pub(crate) size: u64,
-    pub(crate) internal: u16,
-    pub(crate) external: u32,
     /// The recorded position of the local header.
     pub(crate) local: u64,
     pub(crate) name: &'a [u8],
@@ -216,17 +226,20 @@ impl<'a> CentralHeader<'a> {
         let (name, rest) = rest.split_at_checked(u16_at(bytes, 28)?.into())?;
         let (extra, rest) = rest.split_at_checked(u16_at(bytes, 30)?.into())?;
         let comment = rest.get(..usize::from(u16_at(bytes, 32)?))?;
-        let header = Self {
+        let attributes = Attributes {
             made_by: u16_at(bytes, 4)?,
+            time: u32_at(bytes, 12)?.to_le_bytes(),
+            internal: u16_at(bytes, 36)?,
+            external: u32_at(bytes, 38)?,
+        };
+        let header = Self {
+            attributes,
             needed: u16_at(bytes, 6)?,
             flags: u16_at(bytes, 8)?,
             method: u16_at(bytes, 10)?,
-            time: u32_at(bytes, 12)?.to_le_bytes(),
             crc: u32_at(bytes, 16)?,
             compressed: u32_at(bytes, 20)?.into(),
             size: u32_at(bytes, 24)?.into(),
-            internal: u16_at(bytes, 36)?,
-            external: u32_at(bytes, 38)?,
             local: u32_at(bytes, 42)?.into(),
             name,
             extra,

@@ -2,25 +2,19 @@
 
 use std::borrow::Cow;
 
-use zip_archive::{Inflater, Label, Unreadable};
+use zip_archive::{Attributes, Inflater, Label, Unreadable};
 
 /// An entry of an APK. Texts are bytes, as in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
     /// Its path, with `/` between directories.
     pub name: Cow<'a, [u8]>,
-    /// "Version made by": format version and operating system.
-    pub made_by: u16,
+    #[allow(missing_docs)]
+    pub attributes: Attributes,
     /// "Version needed to extract". For new contents it is computed.
     pub needed: u16,
     /// General purpose flags. The flag of a data descriptor (bit 3) is cleared when written.
     pub flags: u16,
-    /// MS-DOS time and date.
-    pub time: [u8; 4],
-    /// Internal attributes.
-    pub internal: u16,
-    /// External attributes, such as a file mode.
-    pub external: u32,
     /// Extra fields of the central header.
     pub extra: Cow<'a, [u8]>,
     /// Extra fields of the local header. Alignment and 64-bit sizes are dropped when written.
@@ -66,12 +60,9 @@ impl<'a> Entry<'a> {
     pub(crate) fn from_label(label: &Label<'a>, flags: u16, data: Data<'a>) -> Self {
         Self {
             name: label.name.into(),
-            made_by: label.made_by,
+            attributes: label.attributes,
             needed: 0,
             flags,
-            time: label.time,
-            internal: label.internal,
-            external: label.external,
             extra: label.extra.into(),
             local_extra: label.local_extra.into(),
             comment: label.comment.into(),

@@ -107,10 +107,7 @@ pub(crate) fn lay_out_all<'a>(entries: &[&'a Entry<'a>], options: &Options<'_>) 
         let at = u64::from(offset(out.len())?);
         let (extra, local_extra) = (kept_extra(&entry.extra), aligned_extra(entry, stored.method, out.len()));
         let label = Label {
-            made_by: entry.made_by,
-            time: entry.time,
-            internal: entry.internal,
-            external: entry.external,
+            attributes: entry.attributes,
             name: &entry.name,
             // Only a caller's own value can be longer than the field; a header of an archive cannot.
             extra: extra.get(..0xFFFF).unwrap_or(&extra),

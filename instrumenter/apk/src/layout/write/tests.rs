@@ -118,7 +118,7 @@ fn a_descriptor_flag_and_old_alignment_are_removed_and_other_fields_are_kept() {
     let mut entry = stored("a", b"1");
     entry.flags = 0x0808;
     entry.comment = b"why".as_slice().into();
-    entry.time = [1, 2, 3, 4];
+    entry.attributes.time = [1, 2, 3, 4];
     let field = [0x55, 0x54, 1, 0, 9];
     entry.local_extra = [&[0x35, 0xd9, 3, 0, 4, 0, 0][..], &field, &[0; 7]].concat().into();
     entry.extra = [&field[..], &[1, 0, 0, 0]].concat().into();
@@ -126,7 +126,10 @@ fn a_descriptor_flag_and_old_alignment_are_removed_and_other_fields_are_kept() {
     let apk = lay_out(&[entry], &options).unwrap();
     assert!(apk.ends_with(b"\x07\0the end"));
     let read = read(&apk).unwrap().remove(0);
-    assert_eq!((read.flags, read.time, read.comment.as_ref()), (0x0800, [1, 2, 3, 4], &b"why"[..]));
+    assert_eq!(
+        (read.flags, read.attributes.time, read.comment.as_ref()),
+        (0x0800, [1, 2, 3, 4], &b"why"[..])
+    );
     assert_eq!(read.extra.as_ref(), field);
     assert_eq!(read.local_extra[..5], field);
     assert_eq!(read.local_extra[5..7], [0x35, 0xd9]);
