@@ -85,11 +85,8 @@ impl Addition {
                 }
             } else if child.has_tag_name("uses-sdk") {
                 let level = child.attribute((NAMESPACE, attribute::MIN_SDK_VERSION.name)).unwrap_or("1");
-                addition.min_sdk = level.parse().map_err(|_| AdditionError::Value {
-                    line: line(child),
-                    name: attribute::MIN_SDK_VERSION.name.to_owned(),
-                    value: level.to_owned(),
-                })?;
+                let wrong = |_| wrong_value(child, attribute::MIN_SDK_VERSION.name, level);
+                addition.min_sdk = level.parse().map_err(wrong)?;
             } else {
                 addition.elements.push(element(child, 0)?);
             }
@@ -121,12 +118,12 @@ impl Addition {
 
     /// Children of `<manifest>` for an app.
     pub(super) fn elements_for(&self, package: &str) -> Vec<NewElement> {
-        self.elements.iter().map(|element| resolved(element, package)).collect()
+        resolved(&self.elements, package)
     }
 
     /// Children of `<application>` for an app, without options.
     pub(super) fn members_for(&self, package: &str) -> Vec<NewElement> {
-        self.members.iter().map(|element| resolved(element, package)).collect()
+        resolved(&self.members, package)
     }
 
     /// Names and values of options.
@@ -139,6 +136,10 @@ fn line(node: roxmltree::Node<'_, '_>) -> u32 {
     node.document().text_pos_at(node.range().start).row
 }
 
+fn wrong_value(node: roxmltree::Node<'_, '_>, name: &str, value: &str) -> AdditionError {
+    AdditionError::Value { line: line(node), name: name.to_owned(), value: value.to_owned() }
+}
+
 fn element(node: roxmltree::Node<'_, '_>, depth: usize) -> Result<NewElement, AdditionError> {
     if depth == MAX_DEPTH {
         return Err(AdditionError::Depth { line: line(node) });
@@ -148,11 +149,8 @@ fn element(node: roxmltree::Node<'_, '_>, depth: usize) -> Result<NewElement, Ad
         let known = attribute::by_name(at.name())
             .filter(|_| at.namespace() == Some(NAMESPACE))
             .ok_or_else(unknown)?;
-        let value = known.compile(at.value()).ok_or_else(|| AdditionError::Value {
-            line: line(node),
-            name: at.name().to_owned(),
-            value: at.value().to_owned(),
-        })?;
+        let value = known.compile(at.value());
+        let value = value.ok_or_else(|| wrong_value(node, at.name(), at.value()))?;
         Ok(NewAttribute { attribute: known, value, text: at.value().to_owned() })
     });
     let children = node.children().filter(roxmltree::Node::is_element).map(|child| element(child, depth + 1));
@@ -163,15 +161,16 @@ fn element(node: roxmltree::Node<'_, '_>, depth: usize) -> Result<NewElement, Ad
     })
 }
 
-/// The element with the app's package in place of `${applicationId}`.
-fn resolved(element: &NewElement, package: &str) -> NewElement {
-    let attributes = element.attributes.iter().map(|new| match new.value.text() {
+/// The elements with the app's package in place of `${applicationId}`.
+fn resolved(elements: &[NewElement], package: &str) -> Vec<NewElement> {
+    let attribute = |new: &NewAttribute| match new.value.text() {
         Some(text) => NewAttribute::text(new.attribute, &text.replace(APPLICATION_ID, package)),
         None => new.clone(),
-    });
-    NewElement {
+    };
+    let element = |element: &NewElement| NewElement {
         name: element.name.clone(),
-        attributes: attributes.collect(),
-        children: element.children.iter().map(|child| resolved(child, package)).collect(),
-    }
+        attributes: element.attributes.iter().map(attribute).collect(),
+        children: resolved(&element.children, package),
+    };
+    elements.iter().map(element).collect()
 }

@@ -1,12 +1,12 @@
 //! Edits of a manifest.
 
+use super::Manifest;
 use super::addition::Addition;
 use super::attribute::{self, Attribute};
 use super::document::{Document, Place};
 use super::element::{NewAttribute, NewElement};
 use super::error::Error;
 use super::facts::{Facts, application, children, class_name, sdk};
-use super::{Form, Manifest};
 
 /// What [`Manifest::merge`] did. Elements are described by tag and name: `provider dev.anrscope.StartProvider`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl Manifest {
 
     /// Changes a copy, which replaces the document if there was no error.
     fn edit<T>(&mut self, change: impl FnOnce(&mut dyn Document) -> Result<T, Error>) -> Result<T, Error> {
-        let mut form: Form = self.form.clone();
+        let mut form = self.form.clone();
         let result = change(form.document_mut())?;
         self.facts = Facts::of(form.document())?;
         self.form = form;

@@ -43,9 +43,8 @@ impl ComponentKind {
     }
 
     fn of(document: &dyn Document, element: usize) -> Option<Self> {
-        [Self::Activity, Self::Service, Self::Receiver, Self::Provider, Self::Instrumentation]
-            .into_iter()
-            .find(|kind| document.is_named(element, kind.tag()))
+        let all = [Self::Activity, Self::Service, Self::Receiver, Self::Provider, Self::Instrumentation];
+        all.into_iter().find(|kind| document.is_named(element, kind.tag()))
     }
 }
 
@@ -142,18 +141,9 @@ impl Facts {
         if document.is_empty() || !document.is_named(0, "manifest") {
             return Err(Error::NoManifest);
         }
-        let mut reader = Reader { document, names: 0 };
-        let package =
-            reader.plain_text("package")?.filter(|package| !package.is_empty()).ok_or(Error::NoManifest)?;
-        let mut facts = Self {
-            process: package.clone(),
-            package,
-            has_code: true,
-            min_sdk: 1,
-            target_sdk: 1,
-            ..Self::default()
-        };
-        facts.read_root(&mut reader)?;
+        let facts = Self { has_code: true, min_sdk: 1, target_sdk: 1, ..Self::default() };
+        let mut reader = Reader { document, names: 0, facts };
+        reader.root()?;
         let application = application(document);
         for element in 1..document.len() {
             let Some(parent) =
@@ -164,123 +154,19 @@ impl Facts {
             // Read for every tag, which limits what edits may have to decode.
             let name = reader.text(element, attribute::NAME)?;
             if Some(element) == application {
-                facts.read_application(&mut reader, element, name)?;
+                reader.application(element, name)?;
             } else if Some(parent) == application {
-                facts.read_member(&mut reader, element, name)?;
+                reader.member(element, name)?;
             } else {
-                facts.read_child(&mut reader, element, name)?;
+                reader.child(element, name)?;
             }
         }
+        let mut facts = reader.facts;
         let others = facts.components.iter().map(|component| &component.process);
         facts.other_processes = others.filter(|process| **process != facts.process).cloned().collect();
         facts.other_processes.sort_unstable();
         facts.other_processes.dedup();
         Ok(facts)
-    }
-
-    fn read_root(&mut self, reader: &mut Reader<'_>) -> Result<(), Malformed> {
-        self.split = reader.plain_text("split")?;
-        self.config_for_split = reader.plain_text("configForSplit")?;
-        self.is_feature_split = reader.boolean(0, attribute::IS_FEATURE_SPLIT)?.unwrap_or(false);
-        self.isolated_splits = reader.boolean(0, attribute::ISOLATED_SPLITS)?.unwrap_or(false);
-        self.split_required = reader.boolean(0, attribute::IS_SPLIT_REQUIRED)?.unwrap_or(false)
-            || reader.text(0, attribute::REQUIRED_SPLIT_TYPES)?.is_some_and(|types| !types.is_empty());
-        let half =
-            |value: Option<i64>| value.and_then(|code| u32::try_from(code & 0xffff_ffff).ok()).unwrap_or(0);
-        let code = half(reader.integer(0, attribute::VERSION_CODE)?);
-        let major = half(reader.integer(0, attribute::VERSION_CODE_MAJOR)?);
-        self.version_code = u64::from(major) << 32 | u64::from(code);
-        self.version_name = reader.text(0, attribute::VERSION_NAME)?;
-        self.shared_user_id = reader.text(0, attribute::SHARED_USER_ID)?;
-        Ok(())
-    }
-
-    /// Reads a child of `<manifest>` other than the application.
-    fn read_child(
-        &mut self,
-        reader: &mut Reader<'_>,
-        element: usize,
-        name: Option<String>,
-    ) -> Result<(), Malformed> {
-        let document = reader.document;
-        if document.is_named(element, "uses-sdk") {
-            let min = reader.attribute(element, attribute::MIN_SDK_VERSION)?;
-            let target = reader.attribute(element, attribute::TARGET_SDK_VERSION)?;
-            self.min_sdk = sdk(min.as_ref()).unwrap_or(1);
-            self.target_sdk = sdk(target.as_ref()).unwrap_or(self.min_sdk);
-        } else if document.is_named(element, "uses-permission")
-            || document.is_named(element, "uses-permission-sdk-23")
-        {
-            self.permissions.extend(name);
-        } else if document.is_named(element, ComponentKind::Instrumentation.tag()) {
-            self.read_component(reader, element, ComponentKind::Instrumentation, name)?;
-        }
-        Ok(())
-    }
-
-    fn read_application(
-        &mut self,
-        reader: &mut Reader<'_>,
-        element: usize,
-        name: Option<String>,
-    ) -> Result<(), Malformed> {
-        self.has_application = true;
-        self.debuggable = reader.boolean(element, attribute::DEBUGGABLE)?.unwrap_or(false);
-        self.test_only = reader.boolean(element, attribute::TEST_ONLY)?.unwrap_or(false);
-        self.has_code = reader.boolean(element, attribute::HAS_CODE)?.unwrap_or(true);
-        self.extract_native_libs = reader.boolean(element, attribute::EXTRACT_NATIVE_LIBS)?;
-        self.use_embedded_dex = reader.boolean(element, attribute::USE_EMBEDDED_DEX)?.unwrap_or(false);
-        let full = |name: Option<String>| {
-            name.filter(|name| !name.is_empty()).map(|name| class_name(&self.package, &name))
-        };
-        self.application_class = full(name);
-        let mut class = |attribute| Ok::<_, Malformed>(full(reader.text(element, attribute)?));
-        self.component_factory = class(attribute::APP_COMPONENT_FACTORY)?;
-        self.backup_agent = class(attribute::BACKUP_AGENT)?;
-        self.zygote_preload = class(attribute::ZYGOTE_PRELOAD_NAME)?;
-        if let Some(process) = reader.text(element, attribute::PROCESS)? {
-            self.process = process_name(&self.package, &process);
-        }
-        Ok(())
-    }
-
-    /// Reads a child of `<application>`.
-    fn read_member(
-        &mut self,
-        reader: &mut Reader<'_>,
-        element: usize,
-        name: Option<String>,
-    ) -> Result<(), Malformed> {
-        if reader.document.is_named(element, "meta-data") {
-            if let Some(name) = name {
-                let required = name == "com.android.vending.splits.required";
-                if required && reader.boolean(element, attribute::VALUE)? == Some(true) {
-                    self.split_required = true;
-                }
-                self.meta_data.push(name);
-            }
-        } else if let Some(kind) = ComponentKind::of(reader.document, element) {
-            self.read_component(reader, element, kind, name)?;
-        }
-        Ok(())
-    }
-
-    fn read_component(
-        &mut self,
-        reader: &mut Reader<'_>,
-        element: usize,
-        kind: ComponentKind,
-        name: Option<String>,
-    ) -> Result<(), Malformed> {
-        let Some(name) = name else { return Ok(()) };
-        let class = class_name(&self.package, &name);
-        let process = match reader.text(element, attribute::PROCESS)? {
-            Some(process) => process_name(&self.package, &process),
-            None => self.process.clone(),
-        };
-        reader.count(class.len() + process.len())?;
-        self.components.push(Component { kind, class, process });
-        Ok(())
     }
 }
 
@@ -320,14 +206,112 @@ pub(super) fn sdk(value: Option<&Value>) -> Option<u32> {
     }
 }
 
-/// Reads attributes and limits what is decoded.
+/// Reads the facts, and limits what is decoded.
 struct Reader<'a> {
     document: &'a dyn Document,
     /// Bytes decoded so far.
     names: usize,
+    facts: Facts,
 }
 
 impl Reader<'_> {
+    /// Reads `<manifest>`.
+    fn root(&mut self) -> Result<(), Error> {
+        let package = self.plain_text("package")?.filter(|package| !package.is_empty());
+        self.facts.package = package.ok_or(Error::NoManifest)?;
+        self.facts.process.clone_from(&self.facts.package);
+        self.facts.split = self.plain_text("split")?;
+        self.facts.config_for_split = self.plain_text("configForSplit")?;
+        self.facts.is_feature_split = self.boolean(0, attribute::IS_FEATURE_SPLIT)?.unwrap_or(false);
+        self.facts.isolated_splits = self.boolean(0, attribute::ISOLATED_SPLITS)?.unwrap_or(false);
+        self.facts.split_required = self.boolean(0, attribute::IS_SPLIT_REQUIRED)?.unwrap_or(false)
+            || self.text(0, attribute::REQUIRED_SPLIT_TYPES)?.is_some_and(|types| !types.is_empty());
+        let half =
+            |value: Option<i64>| value.and_then(|code| u32::try_from(code & 0xffff_ffff).ok()).unwrap_or(0);
+        let code = half(self.integer(0, attribute::VERSION_CODE)?);
+        let major = half(self.integer(0, attribute::VERSION_CODE_MAJOR)?);
+        self.facts.version_code = u64::from(major) << 32 | u64::from(code);
+        self.facts.version_name = self.text(0, attribute::VERSION_NAME)?;
+        self.facts.shared_user_id = self.text(0, attribute::SHARED_USER_ID)?;
+        Ok(())
+    }
+
+    /// Reads a child of `<manifest>` other than the application.
+    fn child(&mut self, element: usize, name: Option<String>) -> Result<(), Malformed> {
+        let document = self.document;
+        if document.is_named(element, "uses-sdk") {
+            let min = self.attribute(element, attribute::MIN_SDK_VERSION)?;
+            let target = self.attribute(element, attribute::TARGET_SDK_VERSION)?;
+            self.facts.min_sdk = sdk(min.as_ref()).unwrap_or(1);
+            self.facts.target_sdk = sdk(target.as_ref()).unwrap_or(self.facts.min_sdk);
+        } else if document.is_named(element, "uses-permission")
+            || document.is_named(element, "uses-permission-sdk-23")
+        {
+            self.facts.permissions.extend(name);
+        } else if document.is_named(element, ComponentKind::Instrumentation.tag()) {
+            self.component(element, ComponentKind::Instrumentation, name)?;
+        }
+        Ok(())
+    }
+
+    /// Reads `<application>`.
+    fn application(&mut self, element: usize, name: Option<String>) -> Result<(), Malformed> {
+        self.facts.has_application = true;
+        self.facts.debuggable = self.boolean(element, attribute::DEBUGGABLE)?.unwrap_or(false);
+        self.facts.test_only = self.boolean(element, attribute::TEST_ONLY)?.unwrap_or(false);
+        self.facts.has_code = self.boolean(element, attribute::HAS_CODE)?.unwrap_or(true);
+        self.facts.extract_native_libs = self.boolean(element, attribute::EXTRACT_NATIVE_LIBS)?;
+        self.facts.use_embedded_dex = self.boolean(element, attribute::USE_EMBEDDED_DEX)?.unwrap_or(false);
+        let factory = self.text(element, attribute::APP_COMPONENT_FACTORY)?;
+        let agent = self.text(element, attribute::BACKUP_AGENT)?;
+        let preload = self.text(element, attribute::ZYGOTE_PRELOAD_NAME)?;
+        let full = |name: Option<String>| {
+            name.filter(|name| !name.is_empty()).map(|name| class_name(&self.facts.package, &name))
+        };
+        let [application, factory, agent, preload] = [name, factory, agent, preload].map(full);
+        self.facts.application_class = application;
+        self.facts.component_factory = factory;
+        self.facts.backup_agent = agent;
+        self.facts.zygote_preload = preload;
+        if let Some(process) = self.text(element, attribute::PROCESS)? {
+            self.facts.process = process_name(&self.facts.package, &process);
+        }
+        Ok(())
+    }
+
+    /// Reads a child of `<application>`.
+    fn member(&mut self, element: usize, name: Option<String>) -> Result<(), Malformed> {
+        if self.document.is_named(element, "meta-data") {
+            if let Some(name) = name {
+                let required = name == "com.android.vending.splits.required";
+                if required && self.boolean(element, attribute::VALUE)? == Some(true) {
+                    self.facts.split_required = true;
+                }
+                self.facts.meta_data.push(name);
+            }
+        } else if let Some(kind) = ComponentKind::of(self.document, element) {
+            self.component(element, kind, name)?;
+        }
+        Ok(())
+    }
+
+    fn component(
+        &mut self,
+        element: usize,
+        kind: ComponentKind,
+        name: Option<String>,
+    ) -> Result<(), Malformed> {
+        let Some(name) = name else { return Ok(()) };
+        let class = class_name(&self.facts.package, &name);
+        let process = match self.text(element, attribute::PROCESS)? {
+            Some(process) => process_name(&self.facts.package, &process),
+            None => self.facts.process.clone(),
+        };
+        self.count(class.len() + process.len())?;
+        self.facts.components.push(Component { kind, class, process });
+        Ok(())
+    }
+
     fn count(&mut self, size: usize) -> Result<(), Malformed> {
         self.names = self.names.saturating_add(size);
         if self.names > MAX_NAMES {

@@ -6,15 +6,21 @@
 
 use super::{Evidence, Finding, Severity};
 
+/// A sign that an app uses a service.
+enum Mark {
+    Class(&'static str),
+    /// A `<meta-data>` of the application.
+    MetaData(&'static str),
+    Permission(&'static str),
+}
+
+use Mark::{Class, MetaData, Permission};
+
 /// A service that knows the app by its certificate.
 struct Service {
     name: &'static str,
-    /// Any of these classes.
-    classes: &'static [&'static str],
-    /// Any of these `<meta-data>` of the application.
-    meta_data: &'static [&'static str],
-    /// Any of these permissions.
-    permissions: &'static [&'static str],
+    /// Any of these is enough.
+    marks: &'static [Mark],
     /// What will fail, and why.
     effect: &'static str,
 }
@@ -22,80 +28,65 @@ struct Service {
 const SERVICES: &[Service] = &[
     Service {
         name: "Play Integrity",
-        classes: &[
-            "com.google.android.play.core.integrity.IntegrityManagerFactory",
-            "com.google.android.play.core.integrity.IntegrityManager",
-            "com.google.android.play.core.integrity.StandardIntegrityManager",
+        marks: &[
+            Class("com.google.android.play.core.integrity.IntegrityManagerFactory"),
+            Class("com.google.android.play.core.integrity.IntegrityManager"),
+            Class("com.google.android.play.core.integrity.StandardIntegrityManager"),
         ],
-        meta_data: &[],
-        permissions: &[],
         effect: "Google reports a changed app as UNRECOGNIZED_VERSION. A server that demands a recognized one refuses the traced \
                  app.",
     },
     Service {
         name: "SafetyNet",
-        classes: &[
-            "com.google.android.gms.safetynet.SafetyNetClient",
-            "com.google.android.gms.safetynet.SafetyNet",
+        marks: &[
+            Class("com.google.android.gms.safetynet.SafetyNetClient"),
+            Class("com.google.android.gms.safetynet.SafetyNet"),
         ],
-        meta_data: &[],
-        permissions: &[],
         effect: "An attestation names the certificate of the traced app. A server that compares it refuses the traced app.",
     },
     Service {
         name: "Play licensing",
-        classes: &["com.google.android.vending.licensing.LicenseChecker"],
-        meta_data: &[],
-        permissions: &["com.android.vending.CHECK_LICENSE"],
+        marks: &[
+            Class("com.google.android.vending.licensing.LicenseChecker"),
+            Permission("com.android.vending.CHECK_LICENSE"),
+        ],
         effect: "The store licenses an app only with its own certificate. The traced app may say that it is not licensed.",
     },
     Service {
         name: "Google Maps",
-        classes: &[],
-        meta_data: &["com.google.android.geo.API_KEY", "com.google.android.maps.v2.API_KEY"],
-        permissions: &[],
+        marks: &[MetaData("com.google.android.geo.API_KEY"), MetaData("com.google.android.maps.v2.API_KEY")],
         effect: "An API key that is restricted to the app's certificate is refused: maps stay empty. Add the certificate of the \
                  tracing key to the API key's restrictions.",
     },
     Service {
         name: "Google sign-in",
-        classes: &[
-            "com.google.android.gms.auth.api.signin.GoogleSignIn",
-            "com.google.android.libraries.identity.googleid.GetGoogleIdOption",
+        marks: &[
+            Class("com.google.android.gms.auth.api.signin.GoogleSignIn"),
+            Class("com.google.android.libraries.identity.googleid.GetGoogleIdOption"),
         ],
-        meta_data: &[],
-        permissions: &[],
         effect: "The OAuth client is bound to the app's certificate: signing in fails with DEVELOPER_ERROR (10). Register the \
                  certificate of the tracing key, or sign in with the original before.",
     },
     Service {
         name: "Firebase App Check",
-        classes: &["com.google.firebase.appcheck.FirebaseAppCheck"],
-        meta_data: &[],
-        permissions: &[],
+        marks: &[Class("com.google.firebase.appcheck.FirebaseAppCheck")],
         effect: "App Check gets no token for the traced app. Services that enforce it refuse its requests; the debug provider is \
                  meant for this.",
     },
     Service {
         name: "Firebase",
-        classes: &["com.google.firebase.provider.FirebaseInitProvider"],
-        meta_data: &[],
-        permissions: &[],
+        marks: &[Class("com.google.firebase.provider.FirebaseInitProvider")],
         effect: "If the project's API key is restricted to the app's certificate, push messages, remote configuration and sign-in \
                  fail. Add the certificate of the tracing key to its restrictions.",
     },
     Service {
         name: "Facebook login",
-        classes: &[],
-        meta_data: &["com.facebook.sdk.ApplicationId"],
-        permissions: &[],
+        marks: &[MetaData("com.facebook.sdk.ApplicationId")],
         effect: "Facebook compares the hash of the app's key: login fails until the hash of the tracing key is registered.",
     },
     Service {
         name: "WeChat",
-        classes: &["com.tencent.mm.opensdk.openapi.WXAPIFactory"],
-        meta_data: &[],
-        permissions: &[],
+        marks: &[Class("com.tencent.mm.opensdk.openapi.WXAPIFactory")],
         effect: "WeChat compares the app's signature: login, sharing and payment fail.",
     },
 ];
@@ -188,11 +179,12 @@ fn referrers(evidence: &Evidence<'_>, members: &[(&str, &str)]) -> Vec<String> {
 }
 
 fn found(service: &Service, evidence: &Evidence<'_>) -> Option<Finding> {
-    let class = service.classes.iter().find(|class| (evidence.defines_class)(class));
-    let has = |names: &[String], wanted: &str| names.iter().any(|name| name == wanted);
-    let meta_data = service.meta_data.iter().find(|name| has(&evidence.facts.meta_data, name));
-    let permission = service.permissions.iter().find(|name| has(&evidence.facts.permissions, name));
-    let mark = class.or(meta_data).or(permission)?;
+    let among = |names: &[String], wanted: &str| names.iter().any(|name| name == wanted);
+    let mark = service.marks.iter().find_map(|mark| match *mark {
+        Class(class) => (evidence.defines_class)(class).then_some(class),
+        MetaData(name) => among(&evidence.facts.meta_data, name).then_some(name),
+        Permission(name) => among(&evidence.facts.permissions, name).then_some(name),
+    })?;
     Some(Finding {
         severity: Severity::Limits,
         subject: service.name.to_owned(),

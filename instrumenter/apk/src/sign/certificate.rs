@@ -17,7 +17,7 @@ const DAY: u64 = 24 * 60 * 60;
 const LAST_DAY: u64 = 2_000_000;
 
 /// The fields of a certificate, each encoded in DER.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Certificate<'a> {
     pub(crate) serial: &'a [u8],
     pub(crate) issuer: &'a [u8],

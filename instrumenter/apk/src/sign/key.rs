@@ -16,18 +16,18 @@ use super::certificate::{self, Certificate};
 use super::der::Reader;
 use super::digest::sha256;
 use super::private_key::{PrivateKey, Refused};
-use super::{Error, KeyError, pem};
+use super::{KeyError, pem};
 
 /// The largest key or certificate file that is read, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
 /// A private key with its certificates. Debug output does not show the key.
 pub struct Identity {
-    key: PrivateKey,
+    pub(crate) key: PrivateKey,
     /// In DER; the first one is the key's.
     certificates: Vec<Vec<u8>>,
     /// That of the certificate, in DER.
-    public_key: Vec<u8>,
+    pub(crate) public_key: Vec<u8>,
 }
 
 impl fmt::Debug for Identity {
@@ -119,26 +119,7 @@ impl Identity {
 
     /// Returns the fields of the certificate, which was readable when this was created.
     pub(crate) fn certificate_fields(&self) -> Certificate<'_> {
-        Certificate::read(self.certificate()).unwrap_or(Certificate {
-            serial: &[],
-            issuer: &[],
-            public_key: &[],
-        })
-    }
-
-    /// Returns the public key in DER.
-    pub(crate) fn public_key(&self) -> &[u8] {
-        &self.public_key
-    }
-
-    /// Returns the private key.
-    pub(crate) fn key(&self) -> &PrivateKey {
-        &self.key
-    }
-
-    /// Returns the signature of `message`.
-    pub(crate) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
-        self.key.sign(message)
+        Certificate::read(self.certificate()).unwrap_or_default()
     }
 
     /// Returns private key and certificates as PEM, as [`read`](Self::read) takes them; `None` if the key was given: there
@@ -202,10 +183,8 @@ fn read_file(path: &Path) -> Result<Vec<u8>, KeyError> {
     let read = File::open(path).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes));
     read.map_err(|source| KeyError::Read { path: path.into(), source })?;
     if bytes.len() as u64 > MAX_FILE {
-        return Err(KeyError::Invalid {
-            path: path.into(),
-            what: "it is larger than 1 MiB, so it is no key or certificate",
-        });
+        let what = "it is larger than 1 MiB, so it is no key or certificate";
+        return Err(KeyError::Invalid { path: path.into(), what });
     }
     Ok(bytes)
 }
@@ -240,19 +219,17 @@ fn sections(path: &Path, bytes: &[u8]) -> Result<Vec<(String, Vec<u8>)>, KeyErro
 }
 
 fn keystore(path: &Path, kind: &'static str) -> KeyError {
-    if kind == "PKCS#12" {
-        return KeyError::Keystore {
-            path: path.into(),
-            kind,
-            convert: String::new(),
-            input: path.display().to_string(),
-        };
-    }
-    let convert = format!(
-        "    keytool -importkeystore -srckeystore {} -destkeystore key.p12 -deststoretype pkcs12\n",
-        path.display()
-    );
-    KeyError::Keystore { path: path.into(), kind, convert, input: "key.p12".into() }
+    let (convert, input) = match kind {
+        "PKCS#12" => (String::new(), path.display().to_string()),
+        _ => {
+            let convert = format!(
+                "    keytool -importkeystore -srckeystore {} -destkeystore key.p12 -deststoretype pkcs12\n",
+                path.display()
+            );
+            (convert, "key.p12".to_owned())
+        }
+    };
+    KeyError::Keystore { path: path.into(), kind, convert, input }
 }
 
 /// Returns the certificates among `sections`.
@@ -268,7 +245,7 @@ fn find_key(path: &Path, sections: &[(String, Vec<u8>)]) -> Result<PrivateKey, K
             "ENCRYPTED PRIVATE KEY" => return Err(KeyError::Encrypted { path: path.into() }),
             "DSA PRIVATE KEY" => Err(Refused::Kind("a DSA key")),
             "PRIVATE KEY" => PrivateKey::from_pkcs8(der),
-            "EC PRIVATE KEY" => PrivateKey::from_sec1(der),
+            "EC PRIVATE KEY" => PrivateKey::from_sec1(der, true),
             "RSA PRIVATE KEY" => PrivateKey::from_pkcs1(der),
             _ => continue,
         };

@@ -63,12 +63,20 @@ impl PrivateKey {
         if algorithm.optional(Tag::ObjectIdentifier).is_none_or(|curve| !curve.is(oid::P256)) {
             return Err(Refused::Kind("an EC key on another curve"));
         }
-        ec(key, false)
+        Self::from_sec1(key, false)
     }
 
-    /// Reads a SEC 1 key (RFC 5915): `EC PRIVATE KEY`.
-    pub(crate) fn from_sec1(der: &[u8]) -> Result<Self, Refused> {
-        ec(der, true)
+    /// Reads a SEC 1 key (RFC 5915), `EC PRIVATE KEY`, which must name its curve if nothing else does.
+    pub(crate) fn from_sec1(der: &[u8], names_curve: bool) -> Result<Self, Refused> {
+        let mut fields = Reader(der).sequence().ok_or(DAMAGED)?;
+        let _version = fields.optional(Tag::Integer).ok_or(DAMAGED)?;
+        let secret = fields.optional(Tag::OctetString).ok_or(DAMAGED)?.contents;
+        let curve = fields.inside(CONTEXT_0).and_then(|mut curve| curve.optional(Tag::ObjectIdentifier));
+        match curve {
+            Some(curve) if !curve.is(oid::P256) => Err(Refused::Kind("an EC key on another curve")),
+            None if names_curve => Err(DAMAGED),
+            _ => Self::from_secret(secret),
+        }
     }
 
     /// Reads a PKCS#1 key (RFC 8017): `RSA PRIVATE KEY`.
@@ -84,12 +92,8 @@ impl PrivateKey {
         let public = public_key::rsa(modulus, exponent);
         let public = public.ok_or(Refused::Kind("an RSA key of an unusual size"))?;
         let private = BoxedUint::from_be_slice_vartime(private);
-        let key = rsa::PrivateKey::from_components(
-            public.n().as_ref().clone(),
-            public.e().clone(),
-            private,
-            primes,
-        );
+        let (modulus, exponent) = (public.n().as_ref().clone(), public.e().clone());
+        let key = rsa::PrivateKey::from_components(modulus, exponent, private, primes);
         Ok(Self::Rsa(Box::new(pkcs1v15::SigningKey::new(key.map_err(|_| DAMAGED)?))))
     }
 
@@ -160,17 +164,4 @@ impl PrivateKey {
 
 fn failed(error: rsa::signature::Error) -> Error {
     Error::Sign(error.to_string())
-}
-
-/// Reads a SEC 1 key, which must name its curve if nothing else does.
-fn ec(der: &[u8], names_curve: bool) -> Result<PrivateKey, Refused> {
-    let mut fields = Reader(der).sequence().ok_or(DAMAGED)?;
-    let _version = fields.optional(Tag::Integer).ok_or(DAMAGED)?;
-    let secret = fields.optional(Tag::OctetString).ok_or(DAMAGED)?.contents;
-    let curve = fields.inside(CONTEXT_0).and_then(|mut curve| curve.optional(Tag::ObjectIdentifier));
-    match curve {
-        Some(curve) if !curve.is(oid::P256) => Err(Refused::Kind("an EC key on another curve")),
-        None if names_curve => Err(DAMAGED),
-        _ => PrivateKey::from_secret(secret),
-    }
 }

@@ -37,12 +37,12 @@ fn signers(
     range: &[u8],
     attributes: &[u8],
 ) -> Result<Vec<u8>, Error> {
-    let algorithm = identity.key().algorithm().to_le_bytes();
+    let algorithm = identity.key.algorithm().to_le_bytes();
     let digests = prefixed(&[&prefixed(&[&algorithm, &prefixed(&[digest])])]);
     let certificates: Vec<u8> = identity.certificates().iter().flat_map(|der| prefixed(&[der])).collect();
     let signed = [&digests, &prefixed(&[&certificates]), range, attributes].concat();
-    let signature = prefixed(&[&identity.sign(&signed)?]);
+    let signature = prefixed(&[&identity.key.sign(&signed)?]);
     let signatures = prefixed(&[&prefixed(&[&algorithm, &signature])]);
-    let signer = [&prefixed(&[&signed]), range, &signatures, &prefixed(&[identity.public_key()])].concat();
+    let signer = [&prefixed(&[&signed]), range, &signatures, &prefixed(&[&identity.public_key])].concat();
     Ok(prefixed(&[&prefixed(&[&signer])]))
 }

@@ -45,34 +45,29 @@ fn section(name: &[u8], digest: &[u8; 32]) -> Vec<u8> {
 /// Returns the files of the signature of `entries`. Directories are not covered.
 pub(crate) fn sign<'a>(entries: &[&Entry<'_>], identity: &Identity) -> Result<Vec<Entry<'a>>, Error> {
     let files = entries.par_iter().filter(|entry| !entry.name.ends_with(b"/"));
-    let sections: Result<Vec<_>, Error> = files
-        .map(|entry| {
-            let name = entry.name.as_ref();
-            let failed = |reason: String| Error::Entry { name: entry.display_name(), reason };
-            if name.is_empty() || name.iter().any(|byte| b"\r\n\0".contains(byte)) {
-                return Err(failed("its name is empty or has a line break".to_owned()));
-            }
-            let contents = entry.contents(MAX_INFLATED).map_err(|error| failed(error.to_string()))?;
-            let section = section(name, &sha256(&contents));
-            Ok((name, sha256(&section), section))
-        })
-        .collect();
-    let sections = sections?;
+    let sections = files.map(|entry| {
+        let name = entry.name.as_ref();
+        let failed = |reason: String| Error::Entry { name: entry.display_name(), reason };
+        if name.is_empty() || name.iter().any(|byte| b"\r\n\0".contains(byte)) {
+            return Err(failed("its name is empty or has a line break".to_owned()));
+        }
+        let contents = entry.contents(MAX_INFLATED).map_err(|error| failed(error.to_string()))?;
+        let section = section(name, &sha256(&contents));
+        Ok((name, sha256(&section), section))
+    });
+    let sections = sections.collect::<Result<Vec<_>, Error>>()?;
     let mut manifest = b"Manifest-Version: 1.0\r\nCreated-By: anrscope\r\n\r\n".to_vec();
     sections.iter().for_each(|(_, _, section)| manifest.extend_from_slice(section));
     let mut file = b"Signature-Version: 1.0\r\nCreated-By: anrscope\r\n".to_vec();
-    push_attribute(
-        "SHA-256-Digest-Manifest",
-        Base64::encode_string(&sha256(&manifest)).as_bytes(),
-        &mut file,
-    );
+    let digest = Base64::encode_string(&sha256(&manifest));
+    push_attribute("SHA-256-Digest-Manifest", digest.as_bytes(), &mut file);
     // Android 7 and later refuse an APK whose v2 and v3 signatures were removed.
     file.extend_from_slice(b"X-Android-APK-Signed: 2, 3\r\n\r\n");
     for (name, digest, _) in &sections {
         file.extend_from_slice(&section(name, digest));
     }
     let signature = pkcs7(&file, identity)?;
-    let is_rsa = identity.key().key_oid() == oid::RSA_KEY;
+    let is_rsa = identity.key.key_oid() == oid::RSA_KEY;
     let name: &[u8] = if is_rsa { b"META-INF/ANRSCOPE.RSA" } else { b"META-INF/ANRSCOPE.EC" };
     Ok(vec![
         Entry::new(b"META-INF/MANIFEST.MF".as_slice(), manifest, true),
@@ -91,8 +86,8 @@ fn pkcs7(message: &[u8], identity: &Identity) -> Result<Vec<u8>, Error> {
         &sequence(&[certificate.issuer, certificate.serial]),
         &algorithm(oid::SHA256),
         // The key's algorithm, not the signature's: Android 4.3 and 4.4 know no other.
-        &algorithm(identity.key().key_oid()),
-        &value(Tag::OctetString, &[&identity.sign(message)?]),
+        &algorithm(identity.key.key_oid()),
+        &value(Tag::OctetString, &[&identity.key.sign(message)?]),
     ]);
     let certificates: Vec<&[u8]> = identity.certificates().iter().map(Vec::as_slice).collect();
     let signed = sequence(&[

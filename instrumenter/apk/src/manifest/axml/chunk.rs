@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use zip_archive::{u16_at, u32_at};
+
 use super::super::error::Malformed;
 use super::NONE;
 
@@ -41,14 +43,6 @@ pub(super) struct Chunk {
     pub(super) end: usize,
     /// Where the fields behind the header start.
     fields: usize,
-}
-
-pub(super) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 pub(super) fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
@@ -100,10 +94,8 @@ impl Chunk {
             let (start, each, count) = chunk.attribute_table(bytes);
             // Fields that overlap could not be edited each by itself.
             if count > 0 && (start < ELEMENT_FIELDS || each < ATTRIBUTE) {
-                return Err(Malformed::new(
-                    at,
-                    "the attributes of an element overlap each other or the element",
-                ));
+                let what = "the attributes of an element overlap each other or the element";
+                return Err(Malformed::new(at, what));
             }
             if count > 0 && start + each * count > size - header {
                 return Err(Malformed::new(at, "the attributes of an element do not fit into its chunk"));
@@ -146,26 +138,20 @@ impl Chunk {
 
     /// The offsets of all references to strings. Typed values are included if they are strings.
     pub(super) fn references(&self, bytes: &[u8]) -> Vec<usize> {
-        let comment = self.start + 12;
-        match self.kind {
-            Kind::Pool | Kind::Map | Kind::Unknown => Vec::new(),
-            Kind::StartNamespace | Kind::EndNamespace | Kind::EndElement => {
-                vec![comment, self.fields, self.fields + 4]
-            }
-            Kind::Text => {
-                let mut all = vec![comment, self.fields];
-                all.extend(typed_string(bytes, self.fields + 4));
-                all
-            }
-            Kind::StartElement => {
-                let mut all = vec![comment, self.fields, self.fields + 4];
-                for attribute in self.attributes(bytes) {
-                    all.extend([attribute.at, attribute.at + 4, attribute.at + 8]);
-                    all.extend(typed_string(bytes, attribute.at + 12));
-                }
-                all
-            }
+        if matches!(self.kind, Kind::Pool | Kind::Map | Kind::Unknown) {
+            return Vec::new();
         }
+        // The comment, and the first field.
+        let mut all = vec![self.start + 12, self.fields];
+        match self.kind {
+            Kind::Text => all.extend(typed_string(bytes, self.fields + 4)),
+            _ => all.push(self.fields + 4),
+        }
+        for attribute in self.attributes(bytes) {
+            all.extend([attribute.at, attribute.at + 4, attribute.at + 8]);
+            all.extend(typed_string(bytes, attribute.at + 12));
+        }
+        all
     }
 
     /// The range of the bytes of a new chunk, which is known to be well formed.
@@ -175,12 +161,8 @@ impl Chunk {
 
     /// The same chunk, copied to another place.
     pub(super) fn moved_to(&self, range: Range<usize>) -> Self {
-        Self {
-            kind: self.kind,
-            start: range.start,
-            end: range.end,
-            fields: range.start + (self.fields - self.start),
-        }
+        let fields = range.start + (self.fields - self.start);
+        Self { kind: self.kind, start: range.start, end: range.end, fields }
     }
 }
 

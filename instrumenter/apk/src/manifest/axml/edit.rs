@@ -1,5 +1,7 @@
 //! Edits: new attributes and elements, and the strings they need.
 
+use zip_archive::{u16_at, u32_at};
+
 use super::super::attribute::{Attribute, NAMESPACE};
 use super::super::document::Place;
 use super::super::element::{NewAttribute, NewElement};
@@ -7,7 +9,7 @@ use super::super::error::Error;
 use super::super::value::Value;
 use super::chunk::{
     ATTRIBUTE, AttributeAt, Chunk, ELEMENT_FIELDS, Kind, NODE_HEADER, TYPE_BOOLEAN, TYPE_DECIMAL, TYPE_HEX,
-    TYPE_REFERENCE, TYPE_STRING, put_u16, put_u32, u16_at, u32_at,
+    TYPE_REFERENCE, TYPE_STRING, put_u16, put_u32,
 };
 use super::{Document, NONE, read};
 
@@ -114,10 +116,9 @@ impl Document {
     fn append_element(&mut self, new: &NewElement, line: u32, chunks: &mut Vec<Chunk>) -> Result<(), Error> {
         let name = self.string(&new.name)?;
         let count = u16::try_from(new.attributes.len()).map_err(|_| Error::TooLarge)?;
-        let mut fields = Vec::new();
-        for value in [NONE, name] {
-            fields.extend(value.to_le_bytes());
-        }
+        // Without a namespace.
+        let name = [NONE, name].map(u32::to_le_bytes).concat();
+        let mut fields = name.clone();
         // Start and size of the attributes, their number, no `id`, `class` or `style`.
         for value in [20u16, 20, count, 0, 0, 0] {
             fields.extend(value.to_le_bytes());
@@ -132,11 +133,7 @@ impl Document {
         }
         chunks.push(self.append_node(Kind::StartElement, 0x0102, line, &fields)?);
         new.children.iter().try_for_each(|child| self.append_element(child, line, chunks))?;
-        let mut fields = Vec::new();
-        for value in [NONE, name] {
-            fields.extend(value.to_le_bytes());
-        }
-        chunks.push(self.append_node(Kind::EndElement, 0x0103, line, &fields)?);
+        chunks.push(self.append_node(Kind::EndElement, 0x0103, line, &name)?);
         Ok(())
     }
 

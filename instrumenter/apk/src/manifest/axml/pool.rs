@@ -4,9 +4,11 @@
 
 use std::collections::BTreeSet;
 
+use zip_archive::{u16_at, u32_at};
+
 use super::super::error::{Error, Malformed};
 use super::NONE;
-use super::chunk::{put_u32, u16_at, u32_at};
+use super::chunk::put_u32;
 
 const HEADER: usize = 28;
 /// `SORTED_FLAG`: strings are in order, and the system may look them up by bisection.

@@ -1,8 +1,10 @@
 //! Reading: the chunks of a file, checked so that edits can rely on them.
 
+use zip_archive::u32_at;
+
 use super::super::error::Malformed;
 use super::super::{MAX_DEPTH, MAX_SIZE};
-use super::chunk::{Chunk, Kind, header, u32_at};
+use super::chunk::{Chunk, Kind, header};
 use super::pool::StringPool;
 use super::{Document, Element, NONE};
 
@@ -33,10 +35,8 @@ impl Document {
             for reference in chunk.references(bytes) {
                 let string = u32_at(bytes, reference).unwrap_or(NONE);
                 if string != NONE && string >= pool.len() {
-                    return Err(Malformed::new(
-                        reference,
-                        "a reference to a string that the pool does not have",
-                    ));
+                    let what = "a reference to a string that the pool does not have";
+                    return Err(Malformed::new(reference, what));
                 }
             }
         }

@@ -99,11 +99,8 @@ impl Document {
                 let field = field?;
                 if let (ELEMENT_CHILD, Payload::Bytes { length, bytes }) = (field.number, field.payload) {
                     let length_size = u8::try_from(length.len()).unwrap_or(0);
-                    nodes.push((
-                        Node { child_at: field.range.start, length_size, range: bytes },
-                        number,
-                        depth + 1,
-                    ));
+                    let node = Node { child_at: field.range.start, length_size, range: bytes };
+                    nodes.push((node, number, depth + 1));
                 }
             }
             nodes.get_mut(first..).unwrap_or_default().reverse();
@@ -197,18 +194,13 @@ impl Document {
                 // Primitive.
                 (7, Payload::Bytes { bytes, .. }) => {
                     for field in fields(&self.bytes, bytes) {
-                        match field? {
-                            Field { number: 6, payload: Payload::Varint(number), .. } => {
-                                value = Value::Integer(low(number).cast_signed());
-                            }
-                            Field { number: 7, payload: Payload::Varint(number), .. } => {
-                                value = Value::Hex(low(number))
-                            }
-                            Field { number: 8, payload: Payload::Varint(number), .. } => {
-                                value = Value::Boolean(number != 0)
-                            }
-                            _ => {}
-                        }
+                        let field = field?;
+                        value = match (field.number, field.payload) {
+                            (6, Payload::Varint(number)) => Value::Integer(low(number).cast_signed()),
+                            (7, Payload::Varint(number)) => Value::Hex(low(number)),
+                            (8, Payload::Varint(number)) => Value::Boolean(number != 0),
+                            _ => continue,
+                        };
                     }
                 }
                 _ => {}

@@ -3,10 +3,10 @@
 pub(in crate::manifest) mod build;
 
 use proptest::prelude::*;
+use zip_archive::u32_at;
 
 use super::super::attribute;
 use super::super::document::{Document as _, Place};
-use super::chunk::u32_at;
 use super::*;
 use build::{ATTRIBUTES, Part, any_element, any_file, any_value, build};
 
@@ -311,7 +311,8 @@ fn the_special_attributes_of_an_element_keep_their_numbers() {
         Document::read(&build(&[Part::Start("a".to_owned(), values), Part::End], false, 0, false)).unwrap();
     document.set_attribute(0, &NewAttribute::boolean(attribute::EXPORTED, true)).unwrap();
     let chunk = document.start_of(0).unwrap();
-    let numbers = [14, 16, 18].map(|offset| chunk::u16_at(&document.bytes, chunk.fields() + offset).unwrap());
+    let numbers =
+        [14, 16, 18].map(|offset| zip_archive::u16_at(&document.bytes, chunk.fields() + offset).unwrap());
     assert_eq!(numbers, [3, 0, 1]);
 }
 
