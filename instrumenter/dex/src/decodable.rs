@@ -1,6 +1,6 @@
 //! Classes whose code cannot be given new indices.
 
-use crate::code::Use;
+use crate::table::Use;
 use crate::{Class, Dex, Malformed, MethodCode};
 
 impl Dex<'_> {
@@ -13,24 +13,12 @@ impl Dex<'_> {
         class.methods().find_map(|method| {
             let Some(MethodCode::Read(code)) = &method.code else { return None };
             let mut is_outside = false;
-            let broken = code.uses(&mut |item| is_outside |= !self.has(item)).err();
+            let mut visit = |(table, index): Use| is_outside |= index as usize >= self.size(table);
+            let broken = code.uses(&mut visit).err();
             let what = "the code of a method refers to an item that is not in the tables";
             let broken = broken.or(is_outside.then_some(Malformed { at: code.at, what }));
             broken.map(|broken| (method.method, broken))
         })
-    }
-
-    fn has(&self, item: Use) -> bool {
-        let (index, size) = match item {
-            Use::String(index) => (index, self.strings.len()),
-            Use::Type(index) => (index, self.types.len()),
-            Use::Proto(index) => (index, self.protos.len()),
-            Use::Field(index) => (index, self.fields.len()),
-            Use::Method(index) => (index, self.methods.len()),
-            Use::CallSite(index) => (index, self.call_sites.len()),
-            Use::Handle(index) => (index, self.handles.len()),
-        };
-        (index as usize) < size
     }
 }
 

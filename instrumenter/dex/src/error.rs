@@ -38,22 +38,10 @@ pub enum Limit {
 pub enum Fault {
     /// The code that was read is broken.
     #[error(transparent)]
-    Malformed(Malformed),
+    Malformed(#[from] Malformed),
     /// The edit exceeds a limit of the format.
     #[error(transparent)]
-    Limit(Limit),
-}
-
-impl From<Malformed> for Fault {
-    fn from(malformed: Malformed) -> Self {
-        Self::Malformed(malformed)
-    }
-}
-
-impl From<Limit> for Fault {
-    fn from(limit: Limit) -> Self {
-        Self::Limit(limit)
-    }
+    Limit(#[from] Limit),
 }
 
 /// Why a [`Dex`](crate::Dex) cannot be written.
@@ -61,7 +49,7 @@ impl From<Limit> for Fault {
 pub enum WriteError {
     /// A table has too many entries; [`Dex::split`](crate::Dex::split) makes several files of it.
     #[error(transparent)]
-    Limit(Limit),
+    Limit(#[from] Limit),
     /// The code of a method cannot be written. If it was edited, the method can be left as it was.
     #[error("the code of method {method} cannot be written: {fault}")]
     Code {
@@ -87,10 +75,4 @@ pub enum WriteError {
     /// The file would be larger than 4 GiB.
     #[error("the dex file would be larger than 4 GiB")]
     TooLarge,
-}
-
-impl From<Limit> for WriteError {
-    fn from(limit: Limit) -> Self {
-        Self::Limit(limit)
-    }
 }

@@ -8,11 +8,6 @@ use std::borrow::Cow;
 use crate::lookup::Lookup;
 use crate::{Dex, Field, Method, Proto, mutf8};
 
-/// Finds in a sorted table.
-fn search<T>(table: &[T], compare: impl Fn(&T) -> std::cmp::Ordering) -> Option<u32> {
-    table.binary_search_by(compare).ok().map(|index| index as u32)
-}
-
 impl<'a> Dex<'a> {
     /// A string as MUTF-8 without the final zero.
     pub fn string(&self, index: u32) -> Option<&[u8]> {
@@ -63,10 +58,8 @@ impl<'a> Dex<'a> {
     }
 
     fn find_bytes(&mut self, bytes: &[u8]) -> Option<u32> {
-        let added = &mut self.lookup.strings;
-        added.catch_up(&self.strings, |string| (**string).into());
-        search(added.sorted(&self.strings), |string| mutf8::compare(string, bytes))
-            .or_else(|| added.index(bytes))
+        let key_of = |string: &Cow<'a, [u8]>| (**string).into();
+        self.lookup.strings.find(&self.strings, bytes, key_of, |string| mutf8::compare(string, bytes))
     }
 
     /// The index of a string, which is added if it is missing.
@@ -82,9 +75,7 @@ impl<'a> Dex<'a> {
     }
 
     fn find_type_of(&mut self, string: u32) -> Option<u32> {
-        let added = &mut self.lookup.types;
-        added.catch_up(&self.types, |&string| string);
-        search(added.sorted(&self.types), |other| other.cmp(&string)).or_else(|| added.index(&string))
+        self.lookup.types.find(&self.types, &string, |&other| other, |other| other.cmp(&string))
     }
 
     /// The index of the type with a descriptor, which must be valid. The type is added if it is missing.
@@ -95,12 +86,10 @@ impl<'a> Dex<'a> {
 
     /// The index of a proto by the types of its result and its parameters, which must be in the table. It is added if it is missing.
     pub fn find_or_add_proto(&mut self, result: u32, parameters: &[u32]) -> u32 {
-        let added = &mut self.lookup.protos;
-        added.catch_up(&self.protos, |proto| (proto.result, proto.parameters.clone()));
-        let compare = |other: &Proto| (other.result, &*other.parameters).cmp(&(result, parameters));
         let key = (result, parameters.into());
-        let found = search(added.sorted(&self.protos), compare).or_else(|| added.index(&key));
-        found.unwrap_or_else(|| {
+        let key_of = |proto: &Proto| (proto.result, proto.parameters.clone());
+        let compare = |other: &Proto| other.key().cmp(&(result, parameters));
+        self.lookup.protos.find(&self.protos, &key, key_of, compare).unwrap_or_else(|| {
             let kinds = std::iter::once(&result).chain(parameters);
             let letters = kinds.filter_map(|&kind| self.descriptor(kind)?.first().copied());
             let shorty: String =
@@ -113,21 +102,17 @@ impl<'a> Dex<'a> {
     /// The index of a field by the indices of its class and type. It is added if it is missing.
     pub fn find_or_add_field(&mut self, class: u32, name: &str, kind: u32) -> u32 {
         let field = Field { class, kind, name: self.find_or_add_string(name) };
-        let added = &mut self.lookup.fields;
         let key = |field: &Field| (field.class, field.name, field.kind);
-        added.catch_up(&self.fields, key);
-        let found = search(added.sorted(&self.fields), |other| key(other).cmp(&key(&field)));
-        found.or_else(|| added.index(&key(&field))).unwrap_or_else(|| push(&mut self.fields, field))
+        let found = self.lookup.fields.find(&self.fields, &key(&field), key, |other| other.cmp(&field));
+        found.unwrap_or_else(|| push(&mut self.fields, field))
     }
 
     /// The index of a method by the indices of its class and proto. It is added if it is missing.
     pub fn find_or_add_method(&mut self, class: u32, name: &str, proto: u32) -> u32 {
         let method = Method { class, proto, name: self.find_or_add_string(name) };
-        let added = &mut self.lookup.methods;
         let key = |method: &Method| (method.class, method.name, method.proto);
-        added.catch_up(&self.methods, key);
-        let found = search(added.sorted(&self.methods), |other| key(other).cmp(&key(&method)));
-        found.or_else(|| added.index(&key(&method))).unwrap_or_else(|| push(&mut self.methods, method))
+        let found = self.lookup.methods.find(&self.methods, &key(&method), key, |other| other.cmp(&method));
+        found.unwrap_or_else(|| push(&mut self.methods, method))
     }
 
     /// Notes that the tables are sorted as far as they are filled.

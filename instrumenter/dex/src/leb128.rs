@@ -18,17 +18,22 @@ impl<'a> Bytes<'a> {
         Some(byte)
     }
 
-    /// Up to five bytes; bits above the 32nd are ignored, as ART does (libdexfile `leb128.h`, `DecodeUnsignedLeb128Checked`).
-    pub(crate) fn uleb(&mut self) -> Option<u32> {
+    /// Up to five bytes, and the number of bits in them. Bits above the 32nd are ignored, as ART does (libdexfile `leb128.h`,
+    /// `DecodeUnsignedLeb128Checked`).
+    fn leb(&mut self) -> Option<(u32, u32)> {
         let mut value = 0;
         for shift in [0, 7, 14, 21, 28] {
             let byte = self.byte()?;
             value |= u32::from(byte & 0x7F) << shift;
             if byte & 0x80 == 0 {
-                return Some(value);
+                return Some((value, shift + 7));
             }
         }
         None
+    }
+
+    pub(crate) fn uleb(&mut self) -> Option<u32> {
+        self.leb().map(|(value, _)| value)
     }
 
     /// An index plus one; 0 stands for none.
@@ -37,16 +42,9 @@ impl<'a> Bytes<'a> {
     }
 
     pub(crate) fn sleb(&mut self) -> Option<i32> {
-        let mut value = 0_u32;
-        for shift in [0, 7, 14, 21, 28] {
-            let byte = self.byte()?;
-            value |= u32::from(byte & 0x7F) << shift;
-            if byte & 0x80 == 0 {
-                let unused = 32_u32.saturating_sub(shift + 7);
-                return Some((value << unused).cast_signed() >> unused);
-            }
-        }
-        None
+        let (value, bits) = self.leb()?;
+        let unused = 32_u32.saturating_sub(bits);
+        Some((value << unused).cast_signed() >> unused)
     }
 }
 

@@ -25,6 +25,7 @@ pub mod read;
 mod remap;
 mod sha1;
 mod split;
+mod table;
 mod tracing;
 mod uses;
 mod write;
@@ -36,3 +37,4 @@ pub use model::{
     Method, MethodCode, ParameterSets, Proto, Value, access,
 };
 pub use remap::Remap;
+pub use table::Table;

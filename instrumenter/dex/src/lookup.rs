@@ -1,6 +1,9 @@
 //! Where the entries of tables are that were added to a file.
 
+use std::borrow::Borrow;
+use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::hash::Hash;
 
 /// How far the tables of a [`Dex`](crate::Dex) are sorted, and where the entries behind that are. The default is right for any tables.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +18,7 @@ pub struct Lookup {
 }
 
 /// Entries behind the sorted ones.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Added<K> {
     /// Entries that are sorted.
     pub(crate) sorted: usize,
@@ -24,32 +27,25 @@ pub(crate) struct Added<K> {
     indices: HashMap<K, u32>,
 }
 
-impl<K> Default for Added<K> {
-    fn default() -> Self {
-        Self { sorted: 0, known: 0, indices: HashMap::new() }
-    }
-}
-
-impl<K: std::hash::Hash + Eq> Added<K> {
-    /// Adds the entries that are not known yet, with `key` for each.
-    pub(crate) fn catch_up<T>(&mut self, table: &[T], key: impl Fn(&T) -> K) {
+impl<K: Hash + Eq> Added<K> {
+    /// Finds an entry of `table` by its key. `compare` finds it among the sorted entries, `key_of` gives the keys of the others.
+    pub(crate) fn find<T, Q: ?Sized + Hash + Eq>(
+        &mut self,
+        table: &[T],
+        key: &Q,
+        key_of: impl Fn(&T) -> K,
+        compare: impl Fn(&T) -> Ordering,
+    ) -> Option<u32>
+    where
+        K: Borrow<Q>,
+    {
         let first = self.sorted + self.known;
         for (entry, index) in table.get(first..).unwrap_or_default().iter().zip(first as u32..) {
-            self.indices.entry(key(entry)).or_insert(index);
+            self.indices.entry(key_of(entry)).or_insert(index);
             self.known += 1;
         }
-    }
-
-    /// The index of an entry behind the sorted ones.
-    pub(crate) fn index<Q: ?Sized + std::hash::Hash + Eq>(&self, key: &Q) -> Option<u32>
-    where
-        K: std::borrow::Borrow<Q>,
-    {
-        self.indices.get(key).copied()
-    }
-
-    /// The entries that are sorted.
-    pub(crate) fn sorted<'t, T>(&self, table: &'t [T]) -> &'t [T] {
-        table.get(..self.sorted).unwrap_or(table)
+        let sorted = table.get(..self.sorted).unwrap_or(table);
+        let found = sorted.binary_search_by(compare).ok().map(|index| index as u32);
+        found.or_else(|| self.indices.get(key).copied())
     }
 }

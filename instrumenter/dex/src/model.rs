@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::code::{Body, Code};
 use crate::lookup::Lookup;
+use crate::table::{Table, Use};
 
 /// Access flags of dex files. Those of class files are the same for what both have, but have 16 bits.
 pub mod access {
@@ -27,6 +28,7 @@ pub(crate) const NO_INDEX: u32 = u32::MAX;
 ///
 /// Tables are appended to, directly or by `find_or_add_...`; entries are never moved or changed.
 #[derive(Clone, Debug, Default)]
+#[allow(missing_docs)]
 pub struct Dex<'a> {
     /// 35 to 41.
     pub version: u8,
@@ -34,15 +36,10 @@ pub struct Dex<'a> {
     pub strings: Vec<Cow<'a, [u8]>>,
     /// String indices of descriptors.
     pub types: Vec<u32>,
-    #[allow(missing_docs)]
     pub protos: Vec<Proto>,
-    #[allow(missing_docs)]
     pub fields: Vec<Field>,
-    #[allow(missing_docs)]
     pub methods: Vec<Method>,
-    #[allow(missing_docs)]
     pub call_sites: Vec<CallSite>,
-    #[allow(missing_docs)]
     pub handles: Vec<Handle>,
     /// In the order of the file: super classes and interfaces before the classes that use them.
     pub classes: Vec<Class<'a>>,
@@ -50,6 +47,21 @@ pub struct Dex<'a> {
     pub drop_unused: bool,
     /// Finds entries of the tables.
     pub lookup: Lookup,
+}
+
+impl Dex<'_> {
+    /// The number of entries of a table.
+    pub(crate) fn size(&self, table: Table) -> usize {
+        match table {
+            Table::Strings => self.strings.len(),
+            Table::Types => self.types.len(),
+            Table::Protos => self.protos.len(),
+            Table::Fields => self.fields.len(),
+            Table::Methods => self.methods.len(),
+            Table::CallSites => self.call_sites.len(),
+            Table::Handles => self.handles.len(),
+        }
+    }
 }
 
 /// A prototype: what a method takes and returns.
@@ -63,26 +75,33 @@ pub struct Proto {
     pub parameters: Box<[u32]>,
 }
 
-/// A field that is referred to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+impl Proto {
+    /// Returns the sort key of the table. The short form follows from it.
+    pub(crate) fn key(&self) -> (u32, &[u32]) {
+        (self.result, &self.parameters)
+    }
+}
+
+/// A field that is referred to. Tables have the order of the members: `field_ids` run by class, name and type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Field {
     /// Type index.
     pub class: u32,
-    /// Type index.
-    pub kind: u32,
     /// String index.
     pub name: u32,
+    /// Type index.
+    pub kind: u32,
 }
 
-/// A method that is referred to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// A method that is referred to. Tables have the order of the members: `method_ids` run by class, name and proto.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Method {
     /// Type index.
     pub class: u32,
-    /// Proto index.
-    pub proto: u32,
     /// String index.
     pub name: u32,
+    /// Proto index.
+    pub proto: u32,
 }
 
 /// The arguments of a call site's bootstrap: an encoded array.
@@ -102,10 +121,16 @@ impl Handle {
     pub fn is_of_field(&self) -> bool {
         self.kind < 4
     }
+
+    /// The target, with its table.
+    pub(crate) fn member(&self) -> Use {
+        (if self.is_of_field() { Table::Fields } else { Table::Methods }, self.target)
+    }
 }
 
 /// A class definition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Class<'a> {
     /// Type index.
     pub class: u32,
@@ -121,13 +146,10 @@ pub struct Class<'a> {
     pub annotations: Annotations,
     /// Values of the first static fields.
     pub static_values: Box<[Value]>,
-    #[allow(missing_docs)]
     pub static_fields: Vec<ClassField>,
-    #[allow(missing_docs)]
     pub instance_fields: Vec<ClassField>,
     /// Static and private methods and constructors.
     pub direct_methods: Vec<ClassMethod<'a>>,
-    #[allow(missing_docs)]
     pub virtual_methods: Vec<ClassMethod<'a>>,
 }
 
@@ -199,16 +221,12 @@ pub struct Annotation {
 
 /// An encoded value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
 pub enum Value {
-    #[allow(missing_docs)]
     Byte(i8),
-    #[allow(missing_docs)]
     Short(i16),
-    #[allow(missing_docs)]
     Char(u16),
-    #[allow(missing_docs)]
     Int(i32),
-    #[allow(missing_docs)]
     Long(i64),
     /// The bits, so that every NaN stays as it is.
     Float(u32),
@@ -228,12 +246,8 @@ pub enum Value {
     Method(u32),
     /// Field index.
     Enum(u32),
-    #[allow(missing_docs)]
     Array(Box<[Value]>),
-    #[allow(missing_docs)]
     Annotation(Box<Annotation>),
-    #[allow(missing_docs)]
     Null,
-    #[allow(missing_docs)]
     Boolean(bool),
 }

@@ -1,6 +1,7 @@
 //! Where each item of the tables is written.
 
 use crate::WriteError;
+use crate::table::Table;
 
 /// New indices by old ones. An item that is not written has [`Remap::UNUSED`].
 #[derive(Clone, Debug, Default)]
@@ -26,32 +27,34 @@ impl Remap {
         tables.all(|table| table.iter().zip(0..).all(|(new, old)| *new == old))
     }
 
-    pub(crate) fn string(&self, index: u32) -> Result<u32, WriteError> {
-        find(&self.strings, index, "strings")
+    /// The new index of an item; `None` if it is not written, or is not in the table.
+    pub(crate) fn find(&self, table: Table, index: u32) -> Option<u32> {
+        let indices = match table {
+            Table::Strings => &self.strings,
+            Table::Types => &self.types,
+            Table::Protos => &self.protos,
+            Table::Fields => &self.fields,
+            Table::Methods => &self.methods,
+            Table::CallSites => &self.call_sites,
+            Table::Handles => &self.handles,
+        };
+        indices.get(index as usize).copied().filter(|&new| new != Self::UNUSED)
     }
 
-    pub(crate) fn kind(&self, index: u32) -> Result<u32, WriteError> {
-        find(&self.types, index, "types")
+    /// The new index of an item that must be written.
+    pub(crate) fn get(&self, table: Table, index: u32) -> Result<u32, WriteError> {
+        self.find(table, index).ok_or(WriteError::Index { table: table.name(), index })
     }
 
-    pub(crate) fn proto(&self, index: u32) -> Result<u32, WriteError> {
-        find(&self.protos, index, "protos")
+    /// The new indices of items of one table, each with what belongs to the item, in their order.
+    pub(crate) fn sorted<T>(
+        &self,
+        table: Table,
+        items: impl IntoIterator<Item = (u32, T)>,
+    ) -> Result<Vec<(u32, T)>, WriteError> {
+        let new = items.into_iter().map(|(index, item)| Ok((self.get(table, index)?, item)));
+        let mut new = new.collect::<Result<Vec<_>, WriteError>>()?;
+        new.sort_by_key(|&(index, _)| index);
+        Ok(new)
     }
-
-    pub(crate) fn field(&self, index: u32) -> Result<u32, WriteError> {
-        find(&self.fields, index, "fields")
-    }
-
-    pub(crate) fn method(&self, index: u32) -> Result<u32, WriteError> {
-        find(&self.methods, index, "methods")
-    }
-
-    pub(crate) fn handle(&self, index: u32) -> Result<u32, WriteError> {
-        find(&self.handles, index, "method handles")
-    }
-}
-
-fn find(table: &[u32], index: u32, name: &'static str) -> Result<u32, WriteError> {
-    let new = table.get(index as usize).copied().filter(|&new| new != Remap::UNUSED);
-    new.ok_or(WriteError::Index { table: name, index })
 }

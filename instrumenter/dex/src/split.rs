@@ -1,8 +1,8 @@
 //! Divides a dex file whose tables are too large.
 
-use crate::uses::{Table, Used};
+use crate::uses::Used;
 use crate::write::classes::places;
-use crate::{Class, Dex, Limit, Lookup, WriteError, mutf8};
+use crate::{Class, Dex, Lookup, WriteError, mutf8};
 
 impl<'a> Dex<'a> {
     /// Divides the classes among as many files as their tables need, which may be one. Each is written without the items that its
@@ -26,18 +26,16 @@ impl<'a> Dex<'a> {
         let kept_count = kept.len();
         for (order, place) in kept.into_iter().chain(others).enumerate() {
             let Some(class) = self.classes.get(place) else { continue };
-            used.add_class(&self, class)?;
-            if let Some(table) = used.overflow() {
+            used.add_class(class)?;
+            if let Err(too_large) = used.check() {
                 let is_alone = parts.last().is_none_or(Vec::is_empty);
                 if order < kept_count || is_alone {
-                    return Err(too_large(table));
+                    return Err(too_large.into());
                 }
                 parts.push(Vec::new());
                 used = Used::by_none(&self);
-                used.add_class(&self, class)?;
-                if let Some(table) = used.overflow() {
-                    return Err(too_large(table));
-                }
+                used.add_class(class)?;
+                used.check()?;
             }
             if let Some(part) = parts.last_mut() {
                 part.push(place);
@@ -50,8 +48,4 @@ impl<'a> Dex<'a> {
         let parts = parts.into_iter().map(|part| part.into_iter().filter_map(&mut take).collect());
         Ok(parts.map(|classes| Dex { classes, lookup: Lookup::default(), ..self.clone() }).collect())
     }
-}
-
-fn too_large(table: Table) -> WriteError {
-    Limit::Table { name: table.name() }.into()
 }

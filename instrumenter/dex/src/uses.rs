@@ -1,87 +1,27 @@
 //! Which items of the tables classes use.
 
-use crate::code::{Fault, Use};
-use crate::{AnnotationSet, Class, ClassMethod, Dex, MethodCode, Value, WriteError};
-
-/// Types and protos are referred to by 16 bits of which the last value stands for none.
-pub(crate) const MAX_TYPES: usize = 0xffff;
-/// Fields and methods are referred to by 16 bits.
-pub(crate) const MAX_MEMBERS: usize = 0x1_0000;
-
-/// A table of a dex file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Table {
-    Strings,
-    Types,
-    Protos,
-    Fields,
-    Methods,
-    CallSites,
-    Handles,
-}
-
-impl Table {
-    /// The table's name in errors.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Strings => "strings",
-            Self::Types => "types",
-            Self::Protos => "protos",
-            Self::Fields => "fields",
-            Self::Methods => "methods",
-            Self::CallSites => "call sites",
-            Self::Handles => "method handles",
-        }
-    }
-
-    /// The number of entries that a file can have.
-    fn max(self) -> usize {
-        match self {
-            Self::Strings => u32::MAX as usize,
-            Self::Types | Self::Protos => MAX_TYPES,
-            Self::Fields | Self::Methods | Self::CallSites | Self::Handles => MAX_MEMBERS,
-        }
-    }
-}
-
-const TABLES: [Table; 7] = [
-    Table::Strings,
-    Table::Types,
-    Table::Protos,
-    Table::Fields,
-    Table::Methods,
-    Table::CallSites,
-    Table::Handles,
-];
+use crate::code::Fault;
+use crate::table::{TABLES, Table, Use};
+use crate::{Annotation, Class, ClassMethod, Dex, Limit, MethodCode, Value, WriteError};
 
 /// The items that some classes use, with all that those refer to.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Used {
-    used: [Vec<bool>; 7],
-    counts: [usize; 7],
+#[derive(Clone, Debug)]
+pub(crate) struct Used<'d> {
+    dex: &'d Dex<'d>,
+    used: [Vec<bool>; TABLES.len()],
+    counts: [usize; TABLES.len()],
 }
 
-impl Used {
+impl<'d> Used<'d> {
     /// What none of the classes of `dex` uses.
-    pub(crate) fn by_none(dex: &Dex<'_>) -> Self {
-        let sizes = [
-            dex.strings.len(),
-            dex.types.len(),
-            dex.protos.len(),
-            dex.fields.len(),
-            dex.methods.len(),
-            dex.call_sites.len(),
-            dex.handles.len(),
-        ];
-        Self { used: sizes.map(|size| vec![false; size]), ..Self::default() }
+    pub(crate) fn by_none(dex: &'d Dex<'d>) -> Self {
+        Self { dex, used: TABLES.map(|table| vec![false; dex.size(table)]), counts: [0; TABLES.len()] }
     }
 
     /// What the classes of `dex` use.
-    pub(crate) fn by_all(dex: &Dex<'_>) -> Result<Self, WriteError> {
+    pub(crate) fn by_all(dex: &'d Dex<'d>) -> Result<Self, WriteError> {
         let mut used = Self::by_none(dex);
-        for class in &dex.classes {
-            used.add_class(dex, class)?;
-        }
+        dex.classes.iter().try_for_each(|class| used.add_class(class))?;
         Ok(used)
     }
 
@@ -90,173 +30,113 @@ impl Used {
         used.is_some_and(|&used| used)
     }
 
-    /// A table with more used items than a file can have.
-    pub(crate) fn overflow(&self) -> Option<Table> {
-        TABLES
-            .into_iter()
-            .zip(self.counts)
-            .find(|(table, count)| *count > table.max())
-            .map(|(table, _)| table)
+    /// Checks that a file can have as many items as are used.
+    pub(crate) fn check(&self) -> Result<(), Limit> {
+        TABLES.into_iter().zip(self.counts).try_for_each(|(table, count)| table.check(count))
     }
 
-    /// Adds an item. Returns whether it is new.
-    fn add(&mut self, table: Table, index: u32) -> Result<bool, WriteError> {
-        let used = self.used.get_mut(table as usize).and_then(|used| used.get_mut(index as usize));
+    /// Adds an item, and what it refers to if it is new.
+    fn item(&mut self, table: Table, index: u32) -> Result<(), WriteError> {
+        let used = self.used[table as usize].get_mut(index as usize);
         let used = used.ok_or(WriteError::Index { table: table.name(), index })?;
         if std::mem::replace(used, true) {
-            return Ok(false);
+            return Ok(());
         }
-        if let Some(count) = self.counts.get_mut(table as usize) {
-            *count += 1;
+        self.counts[table as usize] += 1;
+        // The item is in the table, because `used` is as long.
+        let (dex, index) = (self.dex, index as usize);
+        match table {
+            Table::Strings => Ok(()),
+            Table::Types => self.item(Table::Strings, dex.types[index]),
+            Table::Protos => {
+                let proto = &dex.protos[index];
+                self.item(Table::Strings, proto.shorty)?;
+                self.item(Table::Types, proto.result)?;
+                self.types(&proto.parameters)
+            }
+            Table::Fields => {
+                let field = dex.fields[index];
+                self.types(&[field.class, field.kind])?;
+                self.item(Table::Strings, field.name)
+            }
+            Table::Methods => {
+                let method = dex.methods[index];
+                self.item(Table::Types, method.class)?;
+                self.item(Table::Protos, method.proto)?;
+                self.item(Table::Strings, method.name)
+            }
+            Table::CallSites => self.values(&dex.call_sites[index]),
+            Table::Handles => {
+                let (table, member) = dex.handles[index].member();
+                self.item(table, member)
+            }
         }
-        Ok(true)
     }
 
-    fn string(&mut self, index: u32) -> Result<(), WriteError> {
-        self.add(Table::Strings, index).map(|_| ())
+    fn types<'k>(&mut self, kinds: impl IntoIterator<Item = &'k u32>) -> Result<(), WriteError> {
+        kinds.into_iter().try_for_each(|kind| self.item(Table::Types, *kind))
     }
 
-    fn kind(&mut self, dex: &Dex<'_>, index: u32) -> Result<(), WriteError> {
-        if self.add(Table::Types, index)?
-            && let Some(&string) = dex.types.get(index as usize)
-        {
-            self.string(string)?;
-        }
-        Ok(())
+    fn values(&mut self, values: &[Value]) -> Result<(), WriteError> {
+        values.iter().try_for_each(|value| self.value(value))
     }
 
-    fn proto(&mut self, dex: &Dex<'_>, index: u32) -> Result<(), WriteError> {
-        if self.add(Table::Protos, index)?
-            && let Some(proto) = dex.protos.get(index as usize)
-        {
-            self.string(proto.shorty)?;
-            self.kind(dex, proto.result)?;
-            proto.parameters.iter().try_for_each(|&kind| self.kind(dex, kind))?;
-        }
-        Ok(())
-    }
-
-    fn field(&mut self, dex: &Dex<'_>, index: u32) -> Result<(), WriteError> {
-        if self.add(Table::Fields, index)?
-            && let Some(field) = dex.fields.get(index as usize)
-        {
-            self.kind(dex, field.class)?;
-            self.kind(dex, field.kind)?;
-            self.string(field.name)?;
-        }
-        Ok(())
-    }
-
-    fn method(&mut self, dex: &Dex<'_>, index: u32) -> Result<(), WriteError> {
-        if self.add(Table::Methods, index)?
-            && let Some(method) = dex.methods.get(index as usize)
-        {
-            self.kind(dex, method.class)?;
-            self.proto(dex, method.proto)?;
-            self.string(method.name)?;
-        }
-        Ok(())
-    }
-
-    fn handle(&mut self, dex: &Dex<'_>, index: u32) -> Result<(), WriteError> {
-        if self.add(Table::Handles, index)?
-            && let Some(handle) = dex.handles.get(index as usize)
-        {
-            return if handle.is_of_field() {
-                self.field(dex, handle.target)
-            } else {
-                self.method(dex, handle.target)
-            };
-        }
-        Ok(())
-    }
-
-    fn call_site(&mut self, dex: &Dex<'_>, index: u32) -> Result<(), WriteError> {
-        if self.add(Table::CallSites, index)?
-            && let Some(site) = dex.call_sites.get(index as usize)
-        {
-            self.values(dex, site)?;
-        }
-        Ok(())
-    }
-
-    fn values(&mut self, dex: &Dex<'_>, values: &[Value]) -> Result<(), WriteError> {
-        values.iter().try_for_each(|value| self.value(dex, value))
-    }
-
-    fn value(&mut self, dex: &Dex<'_>, value: &Value) -> Result<(), WriteError> {
+    fn value(&mut self, value: &Value) -> Result<(), WriteError> {
         match value {
-            Value::MethodType(proto) => self.proto(dex, *proto),
-            Value::MethodHandle(handle) => self.handle(dex, *handle),
-            Value::String(string) => self.string(*string),
-            Value::Type(kind) => self.kind(dex, *kind),
-            Value::Field(field) | Value::Enum(field) => self.field(dex, *field),
-            Value::Method(method) => self.method(dex, *method),
-            Value::Array(values) => self.values(dex, values),
-            Value::Annotation(annotation) => self.annotations(dex, std::slice::from_ref(annotation)),
-            Value::Byte(_)
-            | Value::Short(_)
-            | Value::Char(_)
-            | Value::Int(_)
-            | Value::Long(_)
-            | Value::Float(_)
-            | Value::Double(_)
-            | Value::Null
-            | Value::Boolean(_) => Ok(()),
+            Value::MethodType(proto) => self.item(Table::Protos, *proto),
+            Value::MethodHandle(handle) => self.item(Table::Handles, *handle),
+            Value::String(string) => self.item(Table::Strings, *string),
+            Value::Type(kind) => self.item(Table::Types, *kind),
+            Value::Field(field) | Value::Enum(field) => self.item(Table::Fields, *field),
+            Value::Method(method) => self.item(Table::Methods, *method),
+            Value::Array(values) => self.values(values),
+            Value::Annotation(annotation) => self.annotations(std::slice::from_ref(annotation)),
+            Value::Byte(_) | Value::Short(_) | Value::Char(_) | Value::Int(_) | Value::Long(_) => Ok(()),
+            Value::Float(_) | Value::Double(_) | Value::Null | Value::Boolean(_) => Ok(()),
         }
     }
 
-    fn annotations(&mut self, dex: &Dex<'_>, annotations: &[crate::Annotation]) -> Result<(), WriteError> {
+    fn annotations(&mut self, annotations: &[Annotation]) -> Result<(), WriteError> {
         for annotation in annotations {
-            self.kind(dex, annotation.kind)?;
+            self.item(Table::Types, annotation.kind)?;
             for (name, value) in annotation.elements.iter() {
-                self.string(*name)?;
-                self.value(dex, value)?;
+                self.item(Table::Strings, *name)?;
+                self.value(value)?;
             }
         }
         Ok(())
     }
 
     /// Adds all that a class uses.
-    pub(crate) fn add_class(&mut self, dex: &Dex<'_>, class: &Class<'_>) -> Result<(), WriteError> {
-        self.kind(dex, class.class)?;
-        class.super_class.iter().chain(&class.interfaces).try_for_each(|&kind| self.kind(dex, kind))?;
-        class.source_file.map_or(Ok(()), |string| self.string(string))?;
-        self.values(dex, &class.static_values)?;
-        let set = |used: &mut Self, set: &AnnotationSet| used.annotations(dex, set);
-        class.annotations.class.iter().try_for_each(|it| set(self, it))?;
-        for (field, it) in &class.annotations.fields {
-            self.field(dex, *field)?;
-            set(self, it)?;
+    pub(crate) fn add_class(&mut self, class: &Class<'_>) -> Result<(), WriteError> {
+        self.item(Table::Types, class.class)?;
+        self.types(class.super_class.iter().chain(&class.interfaces))?;
+        class.source_file.map_or(Ok(()), |string| self.item(Table::Strings, string))?;
+        self.values(&class.static_values)?;
+        class.annotations.class.iter().try_for_each(|set| self.annotations(set))?;
+        for (field, set) in &class.annotations.fields {
+            self.item(Table::Fields, *field)?;
+            self.annotations(set)?;
         }
-        for (method, it) in &class.annotations.methods {
-            self.method(dex, *method)?;
-            set(self, it)?;
+        for (method, set) in &class.annotations.methods {
+            self.item(Table::Methods, *method)?;
+            self.annotations(set)?;
         }
         for (method, sets) in &class.annotations.parameters {
-            self.method(dex, *method)?;
-            sets.iter().flatten().try_for_each(|it| set(self, it))?;
+            self.item(Table::Methods, *method)?;
+            sets.iter().flatten().try_for_each(|set| self.annotations(set))?;
         }
         let mut fields = class.static_fields.iter().chain(&class.instance_fields);
-        fields.try_for_each(|field| self.field(dex, field.field))?;
-        let mut methods = class.direct_methods.iter().chain(&class.virtual_methods);
-        methods.try_for_each(|method| self.class_method(dex, method))
+        fields.try_for_each(|field| self.item(Table::Fields, field.field))?;
+        class.methods().try_for_each(|method| self.class_method(method))
     }
 
-    fn class_method(&mut self, dex: &Dex<'_>, method: &ClassMethod<'_>) -> Result<(), WriteError> {
-        self.method(dex, method.method)?;
+    fn class_method(&mut self, method: &ClassMethod<'_>) -> Result<(), WriteError> {
+        self.item(Table::Methods, method.method)?;
         let mut result = Ok(());
-        let mut visit = |item| {
+        let mut visit = |(table, index): Use| {
             if result.is_ok() {
-                result = match item {
-                    Use::String(string) => self.string(string),
-                    Use::Type(kind) => self.kind(dex, kind),
-                    Use::Proto(proto) => self.proto(dex, proto),
-                    Use::Field(field) => self.field(dex, field),
-                    Use::Method(method) => self.method(dex, method),
-                    Use::CallSite(site) => self.call_site(dex, site),
-                    Use::Handle(handle) => self.handle(dex, handle),
-                };
+                result = self.item(table, index);
             }
         };
         match &method.code {

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use apk::layout::Entry;
 use apk::protection::{self, Evidence, Finding, Severity};
 use dex::code::Use;
-use dex::{Class, Dex, MethodCode};
+use dex::{Class, Dex, MethodCode, Table};
 
 use super::edit::Kept;
 use super::error::Error;
@@ -105,8 +105,8 @@ fn referrers(dexes: &[&Dex<'_>], class: &str, member: &str) -> Vec<String> {
             continue;
         }
         let uses = |used: Use| match used {
-            Use::Method(index) => methods.contains(&index),
-            Use::Field(index) => fields.contains(&index),
+            (Table::Methods, index) => methods.contains(&index),
+            (Table::Fields, index) => fields.contains(&index),
             _ => false,
         };
         let users = dex.classes.iter().filter(|class| uses_any(class, uses));

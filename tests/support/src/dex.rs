@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use dex::code::{Code, Use};
-use dex::{Annotation, Class, ClassMethod, Dex, MethodCode, Value, mutf8};
+use dex::{Annotation, Class, ClassMethod, Dex, MethodCode, Table, Value, mutf8};
 
 /// A file with the sums and the size that its header needs.
 pub fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
@@ -159,15 +159,15 @@ fn class_method(dex: &Dex<'_>, list: &str, it: &ClassMethod<'_>) -> String {
 /// References in their order. The instructions themselves are the business of the tests of `dex::code`.
 fn code(dex: &Dex<'_>, code: &Code<'_>) -> String {
     let mut uses = Vec::new();
-    let mut visit = |it| {
+    let mut visit = |it: Use| {
         uses.push(match it {
-            Use::String(index) => string(dex, index),
-            Use::Type(index) => kind(dex, index),
-            Use::Proto(index) => proto(dex, index),
-            Use::Field(index) => field(dex, index),
-            Use::Method(index) => method(dex, index),
-            Use::CallSite(index) => values(dex, &dex.call_sites[index as usize]),
-            Use::Handle(index) => handle(dex, index),
+            (Table::Strings, index) => string(dex, index),
+            (Table::Types, index) => kind(dex, index),
+            (Table::Protos, index) => proto(dex, index),
+            (Table::Fields, index) => field(dex, index),
+            (Table::Methods, index) => method(dex, index),
+            (Table::CallSites, index) => values(dex, &dex.call_sites[index as usize]),
+            (Table::Handles, index) => handle(dex, index),
         });
     };
     code.uses(&mut visit).unwrap();

@@ -1,9 +1,12 @@
 //! Debug information: lines, local variables, names of parameters.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use crate::code::opcode::Reference;
+use super::indices::Indices;
+use crate::error::{Fault, Malformed};
 use crate::leb128::{Bytes, put_index, put_sleb, put_uleb};
+use crate::table::{Table, Use};
 
 const END_SEQUENCE: u8 = 0;
 const ADVANCE_PC: u8 = 1;
@@ -56,107 +59,131 @@ pub(crate) enum What {
     File(Option<u32>),
 }
 
-/// Reads an item. The events have addresses, which do not descend. `None` if it is broken.
-pub(crate) fn read(bytes: &[u8]) -> Option<Debug> {
+/// Reads the events of an item, which have addresses that do not descend.
+struct Events<'a> {
+    from: Bytes<'a>,
+    at: u32,
+    line: u32,
+}
+
+/// Reads the start of an item, without its events. `None` if it is broken.
+fn begin(bytes: &[u8]) -> Option<(Debug, Events<'_>)> {
     let mut from = Bytes::new(bytes, 0);
-    let line_start = from.uleb()?;
+    let line = from.uleb()?;
     let count = from.uleb()?;
-    let mut debug = Debug { line_start, ..Debug::default() };
-    for _ in 0..count {
-        debug.parameters.push(from.index()?);
-    }
-    let (mut at, mut line) = (0_u32, line_start);
-    loop {
-        let opcode = from.byte()?;
-        let what = match opcode {
-            END_SEQUENCE => return Some(debug),
-            ADVANCE_PC => {
-                at = at.saturating_add(from.uleb()?);
-                continue;
-            }
-            ADVANCE_LINE => {
-                line = line.wrapping_add_signed(from.sleb()?);
-                continue;
-            }
-            START_LOCAL | START_LOCAL_EXTENDED => {
-                let (register, name, kind) = (from.uleb()?, from.index()?, from.index()?);
-                let signature = if opcode == START_LOCAL { None } else { Some(from.index()?) };
-                What::Start { register, name, kind, signature }
-            }
-            END_LOCAL => What::End(from.uleb()?),
-            RESTART_LOCAL => What::Restart(from.uleb()?),
-            SET_PROLOGUE_END => What::PrologueEnd,
-            SET_EPILOGUE_BEGIN => What::EpilogueBegin,
-            SET_FILE => What::File(from.index()?),
-            FIRST_SPECIAL.. => {
-                let adjusted = i32::from(opcode - FIRST_SPECIAL);
-                at = at.saturating_add((adjusted / LINE_RANGE).cast_unsigned());
-                line = line.wrapping_add_signed(LINE_BASE + adjusted % LINE_RANGE);
-                What::Line(line)
-            }
-        };
-        debug.events.push(Event { at, what });
+    let parameters = (0..count).map(|_| from.index()).collect::<Option<_>>()?;
+    Some((Debug { line_start: line, parameters, events: Vec::new() }, Events { from, at: 0, line }))
+}
+
+impl Events<'_> {
+    /// Reads the next event; `Some(None)` at the end. `None` if the item is broken.
+    fn event(&mut self) -> Option<Option<Event>> {
+        loop {
+            let from = &mut self.from;
+            let opcode = from.byte()?;
+            let what = match opcode {
+                END_SEQUENCE => return Some(None),
+                ADVANCE_PC => {
+                    self.at = self.at.saturating_add(from.uleb()?);
+                    continue;
+                }
+                ADVANCE_LINE => {
+                    self.line = self.line.wrapping_add_signed(from.sleb()?);
+                    continue;
+                }
+                START_LOCAL | START_LOCAL_EXTENDED => {
+                    let (register, name, kind) = (from.uleb()?, from.index()?, from.index()?);
+                    let signature = if opcode == START_LOCAL { None } else { Some(from.index()?) };
+                    What::Start { register, name, kind, signature }
+                }
+                END_LOCAL => What::End(from.uleb()?),
+                RESTART_LOCAL => What::Restart(from.uleb()?),
+                SET_PROLOGUE_END => What::PrologueEnd,
+                SET_EPILOGUE_BEGIN => What::EpilogueBegin,
+                SET_FILE => What::File(from.index()?),
+                FIRST_SPECIAL.. => {
+                    let adjusted = i32::from(opcode - FIRST_SPECIAL);
+                    self.at = self.at.saturating_add((adjusted / LINE_RANGE).cast_unsigned());
+                    self.line = self.line.wrapping_add_signed(LINE_BASE + adjusted % LINE_RANGE);
+                    What::Line(self.line)
+                }
+            };
+            return Some(Some(Event { at: self.at, what }));
+        }
     }
 }
 
-/// Writes an item. `address_of` gives the address of a position, `index_of` the new index of a string or type.
-pub(crate) fn write<E>(
+/// Reads an item. The events have addresses, which do not descend. `None` if it is broken.
+pub(crate) fn read(bytes: &[u8]) -> Option<Debug> {
+    let (mut debug, mut events) = begin(bytes)?;
+    while let Some(event) = events.event()? {
+        debug.events.push(event);
+    }
+    Some(debug)
+}
+
+/// Returns the line of the first line entry. `None` if it has no such entry, or if the item is broken before it.
+pub(crate) fn first_line(bytes: &[u8]) -> Option<u32> {
+    let (_, mut events) = begin(bytes)?;
+    loop {
+        if let What::Line(line) = events.event()??.what {
+            return Some(line);
+        }
+    }
+}
+
+/// Writes an item. `address_of` gives the address of a position.
+pub(super) fn write(
     debug: &Debug,
     address_of: impl Fn(u32) -> u32,
-    index_of: &mut dyn FnMut(Reference, u32) -> Result<u32, E>,
-) -> Result<Vec<u8>, E> {
+    indices: Indices<'_>,
+) -> Result<Vec<u8>, Fault> {
     let mut out = Vec::with_capacity(8 + debug.parameters.len() + 2 * debug.events.len());
-    let mut index =
-        |kind: Reference, index: Option<u32>| index.map(|index| index_of(kind, index)).transpose();
+    let index = |table: Table, old: Option<u32>| old.map(|old| indices.new_index(table, old)).transpose();
     put_uleb(debug.line_start, &mut out);
     put_uleb(debug.parameters.len() as u32, &mut out);
     for name in &debug.parameters {
-        put_index(index(Reference::String, *name)?, &mut out);
+        put_index(index(Table::Strings, *name)?, &mut out);
     }
     let (mut at, mut line) = (0, debug.line_start);
     for event in &debug.events {
         let address = address_of(event.at).max(at);
-        let mut ahead = address - at;
+        let ahead = address - at;
         at = address;
-        if let What::Line(next) = event.what {
-            let difference = next.wrapping_sub(line).cast_signed();
-            line = next;
-            put_line(ahead, difference, &mut out);
-            continue;
-        }
-        if ahead > 0 {
-            out.push(ADVANCE_PC);
-            put_uleb(core::mem::take(&mut ahead), &mut out);
+        if ahead > 0 && !matches!(event.what, What::Line(_)) {
+            put_operation(ADVANCE_PC, ahead, &mut out);
         }
         match event.what {
-            What::Line(_) => {}
+            What::Line(next) => {
+                put_line(ahead, next.wrapping_sub(line).cast_signed(), &mut out);
+                line = next;
+            }
             What::Start { register, name, kind, signature } => {
-                out.push(if signature.is_some() { START_LOCAL_EXTENDED } else { START_LOCAL });
-                put_uleb(register, &mut out);
-                put_index(index(Reference::String, name)?, &mut out);
-                put_index(index(Reference::Type, kind)?, &mut out);
+                let opcode = if signature.is_some() { START_LOCAL_EXTENDED } else { START_LOCAL };
+                put_operation(opcode, register, &mut out);
+                put_index(index(Table::Strings, name)?, &mut out);
+                put_index(index(Table::Types, kind)?, &mut out);
                 if let Some(signature) = signature {
-                    put_index(index(Reference::String, signature)?, &mut out);
+                    put_index(index(Table::Strings, signature)?, &mut out);
                 }
             }
-            What::End(register) => {
-                out.push(END_LOCAL);
-                put_uleb(register, &mut out);
-            }
-            What::Restart(register) => {
-                out.push(RESTART_LOCAL);
-                put_uleb(register, &mut out);
-            }
+            What::End(register) => put_operation(END_LOCAL, register, &mut out),
+            What::Restart(register) => put_operation(RESTART_LOCAL, register, &mut out),
             What::PrologueEnd => out.push(SET_PROLOGUE_END),
             What::EpilogueBegin => out.push(SET_EPILOGUE_BEGIN),
             What::File(file) => {
                 out.push(SET_FILE);
-                put_index(index(Reference::String, file)?, &mut out);
+                put_index(index(Table::Strings, file)?, &mut out);
             }
         }
     }
     out.push(END_SEQUENCE);
     Ok(out)
+}
+
+fn put_operation(opcode: u8, operand: u32, out: &mut Vec<u8>) {
+    out.push(opcode);
+    put_uleb(operand, out);
 }
 
 /// Moves ahead by units and lines, and makes an entry there.
@@ -172,113 +199,68 @@ fn put_line(ahead: u32, difference: i32, out: &mut Vec<u8>) {
         u8::try_from(number.checked_add(u32::from(FIRST_SPECIAL))?).ok()
     };
     let opcode = special(ahead).unwrap_or_else(|| {
-        out.push(ADVANCE_PC);
-        put_uleb(ahead, out);
+        put_operation(ADVANCE_PC, ahead, out);
         FIRST_SPECIAL + lines as u8
     });
     out.push(opcode);
 }
 
-/// Calls `visit` with each index in an item: where it starts and ends in `bytes`, its kind and value. Returns
-/// `None` if the item is broken.
-pub(crate) fn walk<E>(
+/// Returns the operands of an opcode, which are all LEB128 numbers: the table of an index plus one, and `None` for other numbers.
+/// Returns `None` for the opcode that ends the item.
+pub(crate) fn operands(opcode: u8) -> Option<&'static [Option<Table>]> {
+    Some(match opcode {
+        END_SEQUENCE => return None,
+        ADVANCE_PC | ADVANCE_LINE | END_LOCAL | RESTART_LOCAL => &[None],
+        START_LOCAL => &[None, Some(Table::Strings), Some(Table::Types)],
+        START_LOCAL_EXTENDED => &[None, Some(Table::Strings), Some(Table::Types), Some(Table::Strings)],
+        SET_FILE => &[Some(Table::Strings)],
+        _ => &[],
+    })
+}
+
+/// Calls `visit` with each index in an item, after its place in `bytes`. `broken` is the error of a broken item.
+pub(crate) fn walk<E: From<Malformed>>(
     bytes: &[u8],
-    visit: &mut dyn FnMut(usize, usize, Reference, u32) -> Result<(), E>,
-) -> Result<Option<()>, E> {
+    broken: Malformed,
+    visit: &mut dyn FnMut(Range<usize>, Use) -> Result<(), E>,
+) -> Result<(), E> {
     let mut from = Bytes::new(bytes, 0);
-    let mut step = |from: &mut Bytes<'_>, kind: Reference| -> Result<Option<()>, E> {
+    let mut operand = |from: &mut Bytes<'_>, table: Option<Table>| -> Result<(), E> {
         let start = from.at;
-        match from.index() {
-            None => Ok(None),
-            Some(None) => Ok(Some(())),
-            Some(Some(index)) => visit(start, from.at, kind, index).map(Some),
+        match (table, from.index().ok_or(broken)?) {
+            (Some(table), Some(index)) => visit(start..from.at, (table, index)),
+            _ => Ok(()),
         }
     };
-    macro_rules! some {
-        ($value:expr) => {
-            match $value {
-                Some(value) => value,
-                None => return Ok(None),
-            }
-        };
+    operand(&mut from, None)?;
+    for _ in 0..from.uleb().ok_or(broken)? {
+        operand(&mut from, Some(Table::Strings))?;
     }
-    some!(from.uleb());
-    for _ in 0..some!(from.uleb()) {
-        some!(step(&mut from, Reference::String)?);
+    while let Some(operands) = operands(from.byte().ok_or(broken)?) {
+        operands.iter().try_for_each(|table| operand(&mut from, *table))?;
     }
-    loop {
-        match some!(from.byte()) {
-            END_SEQUENCE => return Ok(Some(())),
-            ADVANCE_PC | END_LOCAL | RESTART_LOCAL => {
-                some!(from.uleb());
-            }
-            ADVANCE_LINE => {
-                some!(from.sleb());
-            }
-            opcode @ (START_LOCAL | START_LOCAL_EXTENDED) => {
-                some!(from.uleb());
-                some!(step(&mut from, Reference::String)?);
-                some!(step(&mut from, Reference::Type)?);
-                if opcode == START_LOCAL_EXTENDED {
-                    some!(step(&mut from, Reference::String)?);
-                }
-            }
-            SET_FILE => some!(step(&mut from, Reference::String)?),
-            _ => {}
-        }
-    }
+    Ok(())
 }
 
-/// Returns the line of the first line entry. `None` if it has no such entry, or if the item is broken before it.
-pub(crate) fn first_line(bytes: &[u8]) -> Option<u32> {
-    let mut from = Bytes::new(bytes, 0);
-    let mut line = from.uleb()?;
-    for _ in 0..from.uleb()? {
-        from.uleb()?;
-    }
-    loop {
-        match from.byte()? {
-            END_SEQUENCE => return None,
-            ADVANCE_LINE => line = line.wrapping_add_signed(from.sleb()?),
-            ADVANCE_PC | END_LOCAL | RESTART_LOCAL | SET_FILE => {
-                from.uleb()?;
-            }
-            opcode @ (START_LOCAL | START_LOCAL_EXTENDED) => {
-                for _ in 0..if opcode == START_LOCAL { 3 } else { 4 } {
-                    from.uleb()?;
-                }
-            }
-            SET_PROLOGUE_END | SET_EPILOGUE_BEGIN => {}
-            special => {
-                return Some(
-                    line.wrapping_add_signed(LINE_BASE + i32::from(special - FIRST_SPECIAL) % LINE_RANGE),
-                );
-            }
-        }
-    }
-}
-
-/// Replaces the indices of an item. Borrows if none changes. `Ok(None)` if the item is broken.
-pub(crate) fn remapped<'a, E>(
-    bytes: &'a [u8],
-    index_of: &mut dyn FnMut(Reference, u32) -> Result<u32, E>,
-) -> Result<Option<Cow<'a, [u8]>>, E> {
+/// Replaces the indices of an item. Borrows if none changes and the item is borrowed. `broken` is the error of a broken item.
+pub(super) fn remapped<'a>(
+    bytes: &Cow<'a, [u8]>,
+    broken: Malformed,
+    indices: Indices<'_>,
+) -> Result<Cow<'a, [u8]>, Fault> {
     let (mut out, mut copied) = (Vec::new(), 0);
-    let walked = walk(bytes, &mut |start, end, kind, old| {
-        let new = index_of(kind, old)?;
+    walk::<Fault>(bytes, broken, &mut |place, (table, old)| {
+        let new = indices.new_index(table, old)?;
         if new != old {
-            out.extend_from_slice(bytes.get(copied..start).unwrap_or_default());
+            out.extend_from_slice(bytes.get(copied..place.start).unwrap_or_default());
             put_index(Some(new), &mut out);
-            copied = end;
+            copied = place.end;
         }
         Ok(())
     })?;
-    if walked.is_none() {
-        return Ok(None);
-    }
     if copied == 0 {
-        return Ok(Some(Cow::Borrowed(bytes)));
+        return Ok(bytes.clone());
     }
     out.extend_from_slice(bytes.get(copied..).unwrap_or_default());
-    Ok(Some(Cow::Owned(out)))
+    Ok(Cow::Owned(out))
 }

@@ -1,14 +1,15 @@
 //! What the selection of methods needs to know of code.
 
-use super::instruction::{pair, unit};
+use super::instruction::{distance, unit};
 use super::opcode::{
     Format, INVOKE_DIRECT, INVOKE_DIRECT_RANGE, INVOKE_INTERFACE, INVOKE_INTERFACE_RANGE, INVOKE_STATIC,
     INVOKE_STATIC_RANGE, INVOKE_SUPER, INVOKE_SUPER_RANGE, INVOKE_VIRTUAL, INVOKE_VIRTUAL_RANGE,
-    MONITOR_ENTER, MONITOR_EXIT, Reference,
+    MONITOR_ENTER, MONITOR_EXIT,
 };
 use super::scan::{Scan, Step};
 use super::{Code, debug};
 use crate::error::Malformed;
+use crate::table::Table;
 
 /// How a method is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,8 +93,8 @@ pub fn facts(code: &Code<'_>) -> Result<Facts, Malformed> {
             INVOKE_STATIC | INVOKE_STATIC_RANGE => Some(Invoke::Static),
             INVOKE_INTERFACE | INVOKE_INTERFACE_RANGE => Some(Invoke::Interface),
             _ => match opcode.reference {
-                Some(Reference::MethodAndProto) => Some(Invoke::Polymorphic),
-                Some(Reference::CallSite) => Some(Invoke::Custom),
+                Some(Table::Methods) => Some(Invoke::Polymorphic),
+                Some(Table::CallSites) => Some(Invoke::Custom),
                 _ => None,
             },
         };
@@ -105,15 +106,10 @@ pub fn facts(code: &Code<'_>) -> Result<Facts, Malformed> {
         facts.has_locks |= matches!(op, MONITOR_ENTER | MONITOR_EXIT);
         // nop, moves, returns and constants; aget; iget, iput, sget, sput.
         facts.is_simple &= matches!(op, 0x00..=0x1c | 0x44..=0x4a | 0x52..=0x6d | 0xfe | 0xff);
-        let offset = match opcode.format {
-            Format::F10t => unit(&code.units, pc).map(|unit| i32::from(unit.cast_signed() >> 8)),
-            Format::F20t | Format::F21t | Format::F22t => {
-                unit(&code.units, pc + 1).map(|unit| i32::from(unit.cast_signed()))
-            }
-            Format::F30t => pair(&code.units, pc + 1).map(u32::cast_signed),
-            _ => None,
-        };
-        facts.has_loop |= offset.is_some_and(|offset| offset <= 0);
+        // The data of a switch or an array is no place to branch to.
+        let is_branch = opcode.format != Format::F31t;
+        let distance = distance(&code.units, pc, opcode.format);
+        facts.has_loop |= is_branch && distance.is_some_and(|distance| distance <= 0);
     }
     Ok(facts)
 }

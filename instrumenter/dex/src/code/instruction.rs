@@ -1,6 +1,7 @@
 //! One instruction: its registers and operand, read from units and written to them.
 
-use super::opcode::{CONST_HIGH16, Format, Opcode, Reference, Role, opcode};
+use super::opcode::{CONST_HIGH16, Format, Opcode, Role, op, opcode};
+use crate::table::Table;
 
 /// A place in the code that instructions can branch to: an index in a body's list of labels.
 pub type Label = u32;
@@ -89,14 +90,7 @@ impl Instruction {
     /// Returns the entry of the instruction set. The number of an `Instruction` is always valid.
     #[must_use]
     pub fn opcode(&self) -> &'static Opcode {
-        const UNKNOWN: &Opcode = &Opcode {
-            name: "unknown",
-            format: Format::F10x,
-            roles: [None; 3],
-            reference: None,
-            can_throw: false,
-            continues: true,
-        };
+        const UNKNOWN: &Opcode = &op(Format::F10x, "unknown", "");
         opcode(self.op).unwrap_or(UNKNOWN)
     }
 
@@ -138,13 +132,13 @@ impl Instruction {
         })
     }
 
-    /// Returns each index with what it refers to.
-    pub(crate) fn references(&self) -> impl Iterator<Item = (Reference, u32)> + use<> {
+    /// Returns each index with the table that it refers to.
+    pub(crate) fn references(&self) -> impl Iterator<Item = (Table, u32)> + use<> {
         let kind = self.opcode().reference;
         let found = match (self.operand, kind) {
             (Operand::Index(index), Some(kind)) => [Some((kind, index)), None],
             (Operand::Indices(method, proto), _) => {
-                [Some((Reference::Method, u32::from(method))), Some((Reference::Proto, u32::from(proto)))]
+                [Some((Table::Methods, u32::from(method))), Some((Table::Protos, u32::from(proto)))]
             }
             _ => [None, None],
         };
@@ -152,199 +146,114 @@ impl Instruction {
     }
 }
 
+/// Reads the distance of the branch or payload of the instruction at `pc`. `None` if the format has none, or if the units end.
+pub(crate) fn distance(units: &[u8], pc: u32, format: Format) -> Option<i32> {
+    use Format::*;
+    match format {
+        F10t => Some(i32::from(unit(units, pc)?.cast_signed() >> 8)),
+        F20t | F21t | F22t => Some(i32::from(unit(units, pc.checked_add(1)?)?.cast_signed())),
+        F30t | F31t => Some(pair(units, pc.checked_add(1)?)?.cast_signed()),
+        _ => None,
+    }
+}
+
 /// Decodes the instruction at `pc`. `None` if the units end, or if there is no such instruction.
 pub(crate) fn decode(units: &[u8], pc: u32) -> Option<Raw> {
+    use Format::*;
     let first = unit(units, pc)?;
     let op = low(first) as u8;
     let format = opcode(op)?.format;
     let at = |index: u32| unit(units, pc.checked_add(index)?);
+    let signed = |index: u32| at(index).map(|unit| i64::from(unit.cast_signed()));
     let wide = |index: u32| pair(units, pc.checked_add(index)?);
-    let (a4, b4) = (nibble(first, 2), nibble(first, 3));
-    let (mut offset, mut operand, mut count) = (0, Operand::None, None);
-    let registers: [u16; 5] = match format {
-        Format::F10x => [0; 5],
-        Format::F12x => [a4, b4, 0, 0, 0],
-        Format::F11n => {
-            operand = Operand::Literal(i64::from(first.cast_signed() >> 12));
-            [a4, 0, 0, 0, 0]
-        }
-        Format::F11x => [high(first), 0, 0, 0, 0],
-        Format::F10t => {
-            offset = i32::from(first.cast_signed() >> 8);
-            [0; 5]
-        }
-        Format::F20t => {
-            offset = i32::from(at(1)?.cast_signed());
-            [0; 5]
-        }
-        Format::F22x => [high(first), at(1)?, 0, 0, 0],
-        Format::F21t => {
-            offset = i32::from(at(1)?.cast_signed());
-            [high(first), 0, 0, 0, 0]
-        }
-        Format::F21s => {
-            operand = Operand::Literal(i64::from(at(1)?.cast_signed()));
-            [high(first), 0, 0, 0, 0]
-        }
-        Format::F21h => {
-            operand = Operand::Literal(i64::from(at(1)?.cast_signed()) << high_shift(op));
-            [high(first), 0, 0, 0, 0]
-        }
-        Format::F21c => {
-            operand = Operand::Index(u32::from(at(1)?));
-            [high(first), 0, 0, 0, 0]
-        }
-        Format::F23x => [high(first), low(at(1)?), high(at(1)?), 0, 0],
-        Format::F22b => {
-            operand = Operand::Literal(i64::from(at(1)?.cast_signed() >> 8));
-            [high(first), low(at(1)?), 0, 0, 0]
-        }
-        Format::F22t => {
-            offset = i32::from(at(1)?.cast_signed());
-            [a4, b4, 0, 0, 0]
-        }
-        Format::F22s => {
-            operand = Operand::Literal(i64::from(at(1)?.cast_signed()));
-            [a4, b4, 0, 0, 0]
-        }
-        Format::F22c => {
-            operand = Operand::Index(u32::from(at(1)?));
-            [a4, b4, 0, 0, 0]
-        }
-        Format::F32x => [at(1)?, at(2)?, 0, 0, 0],
-        Format::F30t => {
-            offset = wide(1)?.cast_signed();
-            [0; 5]
-        }
-        Format::F31i => {
-            operand = Operand::Literal(i64::from(wide(1)?.cast_signed()));
-            [high(first), 0, 0, 0, 0]
-        }
-        Format::F31t => {
-            offset = wide(1)?.cast_signed();
-            [high(first), 0, 0, 0, 0]
-        }
-        Format::F31c => {
-            operand = Operand::Index(wide(1)?);
-            [high(first), 0, 0, 0, 0]
-        }
-        Format::F35c | Format::F45cc => {
-            count = Some(b4 as u8).filter(|count| *count <= 5);
-            count?;
+    let (a8, a4, b4) = (high(first), nibble(first, 2), nibble(first, 3));
+    let (registers, count) = match format {
+        F10x | F10t | F20t | F30t => ([0; 5], 0),
+        F11n => ([a4, 0, 0, 0, 0], 1),
+        F11x | F21t | F21s | F21h | F21c | F31i | F31t | F31c | F51l => ([a8, 0, 0, 0, 0], 1),
+        F12x | F22t | F22s | F22c => ([a4, b4, 0, 0, 0], 2),
+        F22x => ([a8, at(1)?, 0, 0, 0], 2),
+        F22b => ([a8, low(at(1)?), 0, 0, 0], 2),
+        F23x => ([a8, low(at(1)?), high(at(1)?), 0, 0], 3),
+        F32x => ([at(1)?, at(2)?, 0, 0, 0], 2),
+        F35c | F45cc if b4 > 5 => return None,
+        F35c | F45cc => {
             let list = at(2)?;
-            operand = indices(at(1)?, (format == Format::F45cc).then(|| at(3)))?;
             let mut all = [nibble(list, 0), nibble(list, 1), nibble(list, 2), nibble(list, 3), a4];
             all.iter_mut().skip(usize::from(b4)).for_each(|unused| *unused = 0);
-            all
+            (all, b4)
         }
-        Format::F3rc | Format::F4rcc => {
-            count = Some(high(first) as u8);
-            operand = indices(at(1)?, (format == Format::F4rcc).then(|| at(3)))?;
-            [at(2)?, 0, 0, 0, 0]
-        }
-        Format::F51l => {
-            operand = Operand::Literal((u64::from(wide(1)?) | u64::from(wide(3)?) << 32).cast_signed());
-            [high(first), 0, 0, 0, 0]
-        }
+        F3rc | F4rcc => ([at(2)?, 0, 0, 0, 0], a8),
     };
-    let count = count.unwrap_or(match format {
-        Format::F10x | Format::F10t | Format::F20t | Format::F30t => 0,
-        Format::F12x
-        | Format::F22x
-        | Format::F32x
-        | Format::F22b
-        | Format::F22t
-        | Format::F22s
-        | Format::F22c => 2,
-        Format::F23x => 3,
-        _ => 1,
-    });
-    Some(Raw { instruction: Instruction { op, count, registers, pc, operand }, offset })
-}
-
-fn indices(first: u16, second: Option<Option<u16>>) -> Option<Operand> {
-    match second {
-        None => Some(Operand::Index(u32::from(first))),
-        Some(second) => Some(Operand::Indices(first, second?)),
-    }
+    let operand = match format {
+        F11n => Operand::Literal(i64::from(first.cast_signed() >> 12)),
+        F21s | F22s => Operand::Literal(signed(1)?),
+        F21h => Operand::Literal(signed(1)? << high_shift(op)),
+        F22b => Operand::Literal(signed(1)? >> 8),
+        F31i => Operand::Literal(i64::from(wide(1)?.cast_signed())),
+        F51l => Operand::Literal((u64::from(wide(1)?) | u64::from(wide(3)?) << 32).cast_signed()),
+        F21c | F22c | F35c | F3rc => Operand::Index(u32::from(at(1)?)),
+        F31c => Operand::Index(wide(1)?),
+        F45cc | F4rcc => Operand::Indices(at(1)?, at(3)?),
+        F10x | F11x | F12x | F22x | F23x | F32x | F10t | F20t | F21t | F22t | F30t | F31t => Operand::None,
+    };
+    let offset = if format.has_distance() { distance(units, pc, format)? } else { 0 };
+    Some(Raw { instruction: Instruction { op, count: count as u8, registers, pc, operand }, offset })
 }
 
 /// Appends an instruction. `offset` is the distance of its branch or payload, and must fit. `None` if an operand does not fit.
 pub(crate) fn encode(instruction: &Instruction, offset: i32, out: &mut Vec<u8>) -> Option<()> {
+    use Format::*;
     let Instruction { op, count, registers: [a, b, c, d, e], operand, .. } = *instruction;
     let format = opcode(op)?.format;
-    let start = u16::from(op);
-    let a8 = |a: u16| (a <= 0xFF).then_some(start | a << 8);
-    let a4b4 = |a: u16, b: u16| (a <= 0xF && b <= 0xF).then_some(start | a << 8 | b << 12);
     let literal = match operand {
         Operand::Literal(value) => value,
         _ => 0,
     };
-    let short = |value: i64| i16::try_from(value).ok().map(i16::cast_unsigned);
     let index = match operand {
         Operand::Index(index) => index,
         Operand::Indices(method, _) => u32::from(method),
         _ => 0,
     };
-    let mut put = |units: &[u16]| units.iter().for_each(|unit| out.extend_from_slice(&unit.to_le_bytes()));
+    let byte = |value: u16| (value <= 0xFF).then_some(value);
+    let nibbles = |low: u16, high: u16| (low <= 0xF && high <= 0xF).then_some(low | high << 4);
+    let signed_byte = |value: i64| i8::try_from(value).ok().map(|value| u16::from(value.cast_unsigned()));
+    let short = |value: i64| i16::try_from(value).ok().map(i16::cast_unsigned);
+    let short_index = || u16::try_from(index).ok();
     let split = |value: u32| [value as u16, (value >> 16) as u16];
+    let mut put = |units: &[u16]| units.iter().for_each(|unit| out.extend_from_slice(&unit.to_le_bytes()));
+    let upper = match format {
+        F10x | F20t | F30t | F32x => 0,
+        F10t => signed_byte(offset.into())?,
+        F11n => nibbles(a, short(literal).filter(|_| (-8..8).contains(&literal))? & 0xF)?,
+        F12x | F22t | F22s | F22c => nibbles(a, b)?,
+        F35c | F45cc => nibbles(e, u16::from(count))?,
+        F3rc | F4rcc => u16::from(count),
+        F11x | F22x | F21t | F21s | F21h | F21c | F23x | F22b | F31i | F31t | F31c | F51l => byte(a)?,
+    };
+    put(&[u16::from(op) | upper << 8]);
     match format {
-        Format::F10x => put(&[start]),
-        Format::F12x => put(&[a4b4(a, b)?]),
-        Format::F11n => {
-            let value = short(literal).filter(|_| (-8..8).contains(&literal))?;
-            put(&[a4b4(a, value & 0xF)?]);
-        }
-        Format::F11x => put(&[a8(a)?]),
-        Format::F10t => put(&[a8(u16::from(i8::try_from(offset).ok()?.cast_unsigned()))?]),
-        Format::F20t => put(&[start, short(i64::from(offset))?]),
-        Format::F22x => put(&[a8(a)?, b]),
-        Format::F21t => put(&[a8(a)?, short(i64::from(offset))?]),
-        Format::F21s => put(&[a8(a)?, short(literal)?]),
-        Format::F21h => {
+        F10x | F10t | F11n | F11x | F12x => {}
+        F20t | F21t | F22t => put(&[short(offset.into())?]),
+        F21s | F22s => put(&[short(literal)?]),
+        F21h => {
             let shift = high_shift(op);
-            let value = short(literal >> shift).filter(|_| literal >> shift << shift == literal)?;
-            put(&[a8(a)?, value]);
+            put(&[short(literal >> shift).filter(|_| literal >> shift << shift == literal)?]);
         }
-        Format::F21c => put(&[a8(a)?, u16::try_from(index).ok()?]),
-        Format::F23x if b <= 0xFF && c <= 0xFF => put(&[a8(a)?, b | c << 8]),
-        Format::F22b if b <= 0xFF => {
-            put(&[a8(a)?, b | u16::from(i8::try_from(literal).ok()?.cast_unsigned()) << 8]);
-        }
-        Format::F23x | Format::F22b => return None,
-        Format::F22t => put(&[a4b4(a, b)?, short(i64::from(offset))?]),
-        Format::F22s => put(&[a4b4(a, b)?, short(literal)?]),
-        Format::F22c => put(&[a4b4(a, b)?, u16::try_from(index).ok()?]),
-        Format::F30t => {
-            let [low, high] = split(offset.cast_unsigned());
-            put(&[start, low, high]);
-        }
-        Format::F32x => put(&[start, a, b]),
-        Format::F31i => {
-            let [low, high] = split(i32::try_from(literal).ok()?.cast_unsigned());
-            put(&[a8(a)?, low, high]);
-        }
-        Format::F31t => {
-            let [low, high] = split(offset.cast_unsigned());
-            put(&[a8(a)?, low, high]);
-        }
-        Format::F31c => {
-            let [low, high] = split(index);
-            put(&[a8(a)?, low, high]);
-        }
-        Format::F35c | Format::F45cc => {
-            if [a, b, c, d, e].iter().any(|register| *register > 0xF) {
-                return None;
-            }
-            let list = a | b << 4 | c << 8 | d << 12;
-            put(&[a4b4(e, u16::from(count))?, u16::try_from(index).ok()?, list]);
-        }
-        Format::F3rc | Format::F4rcc => put(&[a8(u16::from(count))?, u16::try_from(index).ok()?, a]),
-        Format::F51l => {
+        F21c | F22c => put(&[short_index()?]),
+        F22x => put(&[b]),
+        F22b => put(&[byte(b)? | signed_byte(literal)? << 8]),
+        F23x => put(&[byte(b)? | byte(c)? << 8]),
+        F30t | F31t => put(&split(offset.cast_unsigned())),
+        F31i => put(&split(i32::try_from(literal).ok()?.cast_unsigned())),
+        F31c => put(&split(index)),
+        F32x => put(&[a, b]),
+        F35c | F45cc => put(&[short_index()?, nibbles(a, b)? | nibbles(c, d)? << 8]),
+        F3rc | F4rcc => put(&[short_index()?, a]),
+        F51l => {
             let bits = literal.cast_unsigned();
-            let [low, high] = split(bits as u32);
-            let [more, most] = split((bits >> 32) as u32);
-            put(&[a8(a)?, low, high, more, most]);
+            put(&split(bits as u32));
+            put(&split((bits >> 32) as u32));
         }
     }
     if let Operand::Indices(_, proto) = operand {

@@ -26,15 +26,16 @@ mod tests;
 use std::borrow::Cow;
 
 pub use crate::error::Fault;
+pub use crate::table::Use;
 pub use body::Body;
+pub(crate) use debug::operands as debug_operands;
 pub use facts::{Call, Facts, Invoke, facts};
 pub use instruction::{Instruction, Label, Operand};
 pub use opcode::{
     CONST, CONST_4, Format, INVOKE_INTERFACE, INVOKE_INTERFACE_RANGE, INVOKE_STATIC, INVOKE_STATIC_RANGE,
-    INVOKE_VIRTUAL, INVOKE_VIRTUAL_RANGE, MONITOR_ENTER, MONITOR_EXIT, NEW_ARRAY, NEW_INSTANCE, Opcode,
-    Reference, Role, SGET, SPUT_SHORT, opcode,
+    INVOKE_VIRTUAL, INVOKE_VIRTUAL_RANGE, MONITOR_ENTER, MONITOR_EXIT, NEW_ARRAY, NEW_INSTANCE, Opcode, Role,
+    SGET, SPUT_SHORT, opcode,
 };
-pub use remapped::Use;
 
 /// A `code_item` with its try ranges, handlers and debug information. References are indices of the file that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,6 +3,8 @@
 //! Source: "Dalvik bytecode" and "Dalvik executable instruction formats" (source.android.com). Which instructions can throw
 //! follows ART's verifier, since its rules about exception handlers depend on it: loading a string or a class can.
 
+use crate::table::Table;
+
 /// How an instruction is encoded, by the names of the format's documentation: units, registers, and what else there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -48,21 +50,16 @@ impl Format {
             Self::F51l => 5,
         }
     }
-}
 
-/// What an instruction refers to by index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Reference {
-    String,
-    Type,
-    Proto,
-    Field,
-    Method,
-    /// A method, and the prototype that it is called with.
-    MethodAndProto,
-    CallSite,
-    Handle,
+    /// Returns true if the instruction has the distance of a branch, or of the data of a switch or an array.
+    pub(crate) fn has_distance(self) -> bool {
+        matches!(self, Self::F10t | Self::F20t | Self::F21t | Self::F22t | Self::F30t | Self::F31t)
+    }
+
+    /// Returns true if the index of a method is followed by that of the prototype that it is called with.
+    pub(crate) fn has_proto(self) -> bool {
+        matches!(self, Self::F45cc | Self::F4rcc)
+    }
 }
 
 /// What an instruction does to one of its registers.
@@ -78,15 +75,14 @@ pub struct Role {
 
 /// An instruction of the instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Opcode {
-    #[allow(missing_docs)]
     pub name: &'static str,
-    #[allow(missing_docs)]
     pub format: Format,
     /// Of vA, vB and vC, as far as the format has them. Instructions with a list of registers read them all.
     pub roles: [Option<Role>; 3],
-    /// What the index refers to.
-    pub reference: Option<Reference>,
+    /// The table that the index refers to.
+    pub reference: Option<Table>,
     /// Whether an exception handler can be entered from here.
     pub can_throw: bool,
     /// Whether the next instruction can follow.
@@ -94,7 +90,7 @@ pub struct Opcode {
 }
 
 impl Opcode {
-    const fn on(mut self, reference: Reference) -> Self {
+    const fn on(mut self, reference: Table) -> Self {
         self.reference = Some(reference);
         self
     }
@@ -111,7 +107,7 @@ impl Opcode {
 }
 
 /// `roles`: a letter for each register; r reads, w writes, u does both, and capital letters mean pairs.
-const fn op(format: Format, name: &'static str, roles: &str) -> Opcode {
+pub(super) const fn op(format: Format, name: &'static str, roles: &str) -> Opcode {
     let letters = roles.as_bytes();
     let mut found = [None; 3];
     let mut at = 0;
@@ -206,7 +202,7 @@ static TABLE: [Option<Opcode>; 256] = table();
 #[rustfmt::skip]
 const fn table() -> [Option<Opcode>; 256] {
     use Format::*;
-    use Reference::{CallSite, Field, Handle, Method, MethodAndProto, Proto, String, Type};
+    use Table::{CallSites, Fields, Handles, Methods, Protos, Strings, Types};
     let mut table = [None; 256];
     table[0x00] = Some(op(F10x, "nop", ""));
     table[0x01] = Some(op(F12x, "move", "wr"));
@@ -234,18 +230,18 @@ const fn table() -> [Option<Opcode>; 256] {
     table[0x17] = Some(op(F31i, "const-wide/32", "W"));
     table[0x18] = Some(op(F51l, "const-wide", "W"));
     table[0x19] = Some(op(F21h, "const-wide/high16", "W"));
-    table[0x1a] = Some(op(F21c, "const-string", "w").on(String).throws());
-    table[0x1b] = Some(op(F31c, "const-string/jumbo", "w").on(String).throws());
-    table[0x1c] = Some(op(F21c, "const-class", "w").on(Type).throws());
+    table[0x1a] = Some(op(F21c, "const-string", "w").on(Strings).throws());
+    table[0x1b] = Some(op(F31c, "const-string/jumbo", "w").on(Strings).throws());
+    table[0x1c] = Some(op(F21c, "const-class", "w").on(Types).throws());
     table[0x1d] = Some(op(F11x, "monitor-enter", "r").throws());
     table[0x1e] = Some(op(F11x, "monitor-exit", "r").throws());
-    table[0x1f] = Some(op(F21c, "check-cast", "u").on(Type).throws());
-    table[0x20] = Some(op(F22c, "instance-of", "wr").on(Type).throws());
+    table[0x1f] = Some(op(F21c, "check-cast", "u").on(Types).throws());
+    table[0x20] = Some(op(F22c, "instance-of", "wr").on(Types).throws());
     table[0x21] = Some(op(F12x, "array-length", "wr").throws());
-    table[0x22] = Some(op(F21c, "new-instance", "w").on(Type).throws());
-    table[0x23] = Some(op(F22c, "new-array", "wr").on(Type).throws());
-    table[0x24] = Some(op(F35c, "filled-new-array", "").on(Type).throws());
-    table[0x25] = Some(op(F3rc, "filled-new-array/range", "").on(Type).throws());
+    table[0x22] = Some(op(F21c, "new-instance", "w").on(Types).throws());
+    table[0x23] = Some(op(F22c, "new-array", "wr").on(Types).throws());
+    table[0x24] = Some(op(F35c, "filled-new-array", "").on(Types).throws());
+    table[0x25] = Some(op(F3rc, "filled-new-array/range", "").on(Types).throws());
     table[0x26] = Some(op(F31t, "fill-array-data", "r").throws());
     table[0x27] = Some(op(F11x, "throw", "r").throws().ends());
     table[0x28] = Some(op(F10t, "goto", "").ends());
@@ -284,44 +280,44 @@ const fn table() -> [Option<Opcode>; 256] {
     table[0x4f] = Some(op(F23x, "aput-byte", "rrr").throws());
     table[0x50] = Some(op(F23x, "aput-char", "rrr").throws());
     table[0x51] = Some(op(F23x, "aput-short", "rrr").throws());
-    table[0x52] = Some(op(F22c, "iget", "wr").on(Field).throws());
-    table[0x53] = Some(op(F22c, "iget-wide", "Wr").on(Field).throws());
-    table[0x54] = Some(op(F22c, "iget-object", "wr").on(Field).throws());
-    table[0x55] = Some(op(F22c, "iget-boolean", "wr").on(Field).throws());
-    table[0x56] = Some(op(F22c, "iget-byte", "wr").on(Field).throws());
-    table[0x57] = Some(op(F22c, "iget-char", "wr").on(Field).throws());
-    table[0x58] = Some(op(F22c, "iget-short", "wr").on(Field).throws());
-    table[0x59] = Some(op(F22c, "iput", "rr").on(Field).throws());
-    table[0x5a] = Some(op(F22c, "iput-wide", "Rr").on(Field).throws());
-    table[0x5b] = Some(op(F22c, "iput-object", "rr").on(Field).throws());
-    table[0x5c] = Some(op(F22c, "iput-boolean", "rr").on(Field).throws());
-    table[0x5d] = Some(op(F22c, "iput-byte", "rr").on(Field).throws());
-    table[0x5e] = Some(op(F22c, "iput-char", "rr").on(Field).throws());
-    table[0x5f] = Some(op(F22c, "iput-short", "rr").on(Field).throws());
-    table[0x60] = Some(op(F21c, "sget", "w").on(Field).throws());
-    table[0x61] = Some(op(F21c, "sget-wide", "W").on(Field).throws());
-    table[0x62] = Some(op(F21c, "sget-object", "w").on(Field).throws());
-    table[0x63] = Some(op(F21c, "sget-boolean", "w").on(Field).throws());
-    table[0x64] = Some(op(F21c, "sget-byte", "w").on(Field).throws());
-    table[0x65] = Some(op(F21c, "sget-char", "w").on(Field).throws());
-    table[0x66] = Some(op(F21c, "sget-short", "w").on(Field).throws());
-    table[0x67] = Some(op(F21c, "sput", "r").on(Field).throws());
-    table[0x68] = Some(op(F21c, "sput-wide", "R").on(Field).throws());
-    table[0x69] = Some(op(F21c, "sput-object", "r").on(Field).throws());
-    table[0x6a] = Some(op(F21c, "sput-boolean", "r").on(Field).throws());
-    table[0x6b] = Some(op(F21c, "sput-byte", "r").on(Field).throws());
-    table[0x6c] = Some(op(F21c, "sput-char", "r").on(Field).throws());
-    table[0x6d] = Some(op(F21c, "sput-short", "r").on(Field).throws());
-    table[0x6e] = Some(op(F35c, "invoke-virtual", "").on(Method).throws());
-    table[0x6f] = Some(op(F35c, "invoke-super", "").on(Method).throws());
-    table[0x70] = Some(op(F35c, "invoke-direct", "").on(Method).throws());
-    table[0x71] = Some(op(F35c, "invoke-static", "").on(Method).throws());
-    table[0x72] = Some(op(F35c, "invoke-interface", "").on(Method).throws());
-    table[0x74] = Some(op(F3rc, "invoke-virtual/range", "").on(Method).throws());
-    table[0x75] = Some(op(F3rc, "invoke-super/range", "").on(Method).throws());
-    table[0x76] = Some(op(F3rc, "invoke-direct/range", "").on(Method).throws());
-    table[0x77] = Some(op(F3rc, "invoke-static/range", "").on(Method).throws());
-    table[0x78] = Some(op(F3rc, "invoke-interface/range", "").on(Method).throws());
+    table[0x52] = Some(op(F22c, "iget", "wr").on(Fields).throws());
+    table[0x53] = Some(op(F22c, "iget-wide", "Wr").on(Fields).throws());
+    table[0x54] = Some(op(F22c, "iget-object", "wr").on(Fields).throws());
+    table[0x55] = Some(op(F22c, "iget-boolean", "wr").on(Fields).throws());
+    table[0x56] = Some(op(F22c, "iget-byte", "wr").on(Fields).throws());
+    table[0x57] = Some(op(F22c, "iget-char", "wr").on(Fields).throws());
+    table[0x58] = Some(op(F22c, "iget-short", "wr").on(Fields).throws());
+    table[0x59] = Some(op(F22c, "iput", "rr").on(Fields).throws());
+    table[0x5a] = Some(op(F22c, "iput-wide", "Rr").on(Fields).throws());
+    table[0x5b] = Some(op(F22c, "iput-object", "rr").on(Fields).throws());
+    table[0x5c] = Some(op(F22c, "iput-boolean", "rr").on(Fields).throws());
+    table[0x5d] = Some(op(F22c, "iput-byte", "rr").on(Fields).throws());
+    table[0x5e] = Some(op(F22c, "iput-char", "rr").on(Fields).throws());
+    table[0x5f] = Some(op(F22c, "iput-short", "rr").on(Fields).throws());
+    table[0x60] = Some(op(F21c, "sget", "w").on(Fields).throws());
+    table[0x61] = Some(op(F21c, "sget-wide", "W").on(Fields).throws());
+    table[0x62] = Some(op(F21c, "sget-object", "w").on(Fields).throws());
+    table[0x63] = Some(op(F21c, "sget-boolean", "w").on(Fields).throws());
+    table[0x64] = Some(op(F21c, "sget-byte", "w").on(Fields).throws());
+    table[0x65] = Some(op(F21c, "sget-char", "w").on(Fields).throws());
+    table[0x66] = Some(op(F21c, "sget-short", "w").on(Fields).throws());
+    table[0x67] = Some(op(F21c, "sput", "r").on(Fields).throws());
+    table[0x68] = Some(op(F21c, "sput-wide", "R").on(Fields).throws());
+    table[0x69] = Some(op(F21c, "sput-object", "r").on(Fields).throws());
+    table[0x6a] = Some(op(F21c, "sput-boolean", "r").on(Fields).throws());
+    table[0x6b] = Some(op(F21c, "sput-byte", "r").on(Fields).throws());
+    table[0x6c] = Some(op(F21c, "sput-char", "r").on(Fields).throws());
+    table[0x6d] = Some(op(F21c, "sput-short", "r").on(Fields).throws());
+    table[0x6e] = Some(op(F35c, "invoke-virtual", "").on(Methods).throws());
+    table[0x6f] = Some(op(F35c, "invoke-super", "").on(Methods).throws());
+    table[0x70] = Some(op(F35c, "invoke-direct", "").on(Methods).throws());
+    table[0x71] = Some(op(F35c, "invoke-static", "").on(Methods).throws());
+    table[0x72] = Some(op(F35c, "invoke-interface", "").on(Methods).throws());
+    table[0x74] = Some(op(F3rc, "invoke-virtual/range", "").on(Methods).throws());
+    table[0x75] = Some(op(F3rc, "invoke-super/range", "").on(Methods).throws());
+    table[0x76] = Some(op(F3rc, "invoke-direct/range", "").on(Methods).throws());
+    table[0x77] = Some(op(F3rc, "invoke-static/range", "").on(Methods).throws());
+    table[0x78] = Some(op(F3rc, "invoke-interface/range", "").on(Methods).throws());
     table[0x7b] = Some(op(F12x, "neg-int", "wr"));
     table[0x7c] = Some(op(F12x, "not-int", "wr"));
     table[0x7d] = Some(op(F12x, "neg-long", "WR"));
@@ -426,12 +422,12 @@ const fn table() -> [Option<Opcode>; 256] {
     table[0xe0] = Some(op(F22b, "shl-int/lit8", "wr"));
     table[0xe1] = Some(op(F22b, "shr-int/lit8", "wr"));
     table[0xe2] = Some(op(F22b, "ushr-int/lit8", "wr"));
-    table[0xfa] = Some(op(F45cc, "invoke-polymorphic", "").on(MethodAndProto).throws());
-    table[0xfb] = Some(op(F4rcc, "invoke-polymorphic/range", "").on(MethodAndProto).throws());
-    table[0xfc] = Some(op(F35c, "invoke-custom", "").on(CallSite).throws());
-    table[0xfd] = Some(op(F3rc, "invoke-custom/range", "").on(CallSite).throws());
-    table[0xfe] = Some(op(F21c, "const-method-handle", "w").on(Handle).throws());
-    table[0xff] = Some(op(F21c, "const-method-type", "w").on(Proto).throws());
+    table[0xfa] = Some(op(F45cc, "invoke-polymorphic", "").on(Methods).throws());
+    table[0xfb] = Some(op(F4rcc, "invoke-polymorphic/range", "").on(Methods).throws());
+    table[0xfc] = Some(op(F35c, "invoke-custom", "").on(CallSites).throws());
+    table[0xfd] = Some(op(F3rc, "invoke-custom/range", "").on(CallSites).throws());
+    table[0xfe] = Some(op(F21c, "const-method-handle", "w").on(Handles).throws());
+    table[0xff] = Some(op(F21c, "const-method-type", "w").on(Protos).throws());
     table
 }
 

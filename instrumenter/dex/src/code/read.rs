@@ -1,7 +1,7 @@
 //! From a code item to a [`Body`], with the checks that edits rely on.
 
 use super::body::{Body, Catch, Payload, Range};
-use super::debug::{self, Debug};
+use super::debug;
 use super::instruction::{Instruction, Label, Operand, decode, pair, unit};
 use super::opcode::{FILL_ARRAY_DATA, Format, GOTO, GOTO_16, GOTO_32, NOP, PACKED_SWITCH};
 use super::scan::{Broken, DATA, PACKED, SPARSE, Scan, Step};
@@ -81,13 +81,8 @@ fn broken<T>(pc: u32, what: &'static str) -> Result<T, Broken> {
 impl<'c> Reader<'c> {
     fn new(code: &'c Code<'c>) -> Self {
         let end = (code.units.len() / 2) as u32;
-        let body = Body {
-            at: code.at,
-            registers: code.registers,
-            ins: code.ins,
-            outs: code.outs,
-            ..Body::default()
-        };
+        let &Code { at, registers, ins, outs, .. } = code;
+        let body = Body { at, registers, ins, outs, ..Body::default() };
         Self {
             code,
             end,
@@ -125,10 +120,7 @@ impl<'c> Reader<'c> {
             if let Some(place) = self.position.get_mut(pc as usize) {
                 *place = position;
             }
-            if matches!(
-                opcode.format,
-                Format::F10t | Format::F20t | Format::F30t | Format::F21t | Format::F22t | Format::F31t
-            ) {
+            if opcode.format.has_distance() {
                 self.offsets.push((position, raw.offset));
             }
             if matches!(instruction.op, GOTO_16 | GOTO_32) {
@@ -199,6 +191,10 @@ impl<'c> Reader<'c> {
             return Ok(*known);
         }
         let count = u32::from(unit(&self.code.units, at + 1).ok_or(lost)?);
+        if op != FILL_ARRAY_DATA {
+            let budget = self.budget.checked_sub(count);
+            self.budget = budget.ok_or(Broken { pc, what: "switches share their data" })?;
+        }
         let payload = match op {
             FILL_ARRAY_DATA => {
                 let elements = pair(&self.code.units, at + 2).ok_or(lost)?;
@@ -209,31 +205,29 @@ impl<'c> Reader<'c> {
                 self.data.insert(at, self.body.payloads.len() as u32);
                 Payload::Data { width: count as u16, count: elements, bytes: bytes.to_vec() }
             }
+            PACKED_SWITCH => {
+                let targets = self.targets(pc, at + 4, count, lost)?;
+                let first_key = pair(&self.code.units, at + 2).ok_or(lost)?.cast_signed();
+                Payload::Packed { first_key, targets }
+            }
             _ => {
-                let budget = self.budget.checked_sub(count);
-                self.budget = budget.ok_or(Broken { pc, what: "switches share their data" })?;
-                let numbers = |this: &Self, from: u32| -> Result<Vec<i32>, Broken> {
-                    let number =
-                        |index| pair(&this.code.units, from + 2 * index).map(u32::cast_signed).ok_or(lost);
-                    (0..count).map(number).collect()
-                };
-                let (keys, offsets) = match op {
-                    PACKED_SWITCH => (Vec::new(), numbers(self, at + 4)?),
-                    _ => (numbers(self, at + 2)?, numbers(self, at + 2 + 2 * count)?),
-                };
-                let targets =
-                    offsets.into_iter().map(|offset| self.branch(pc, offset)).collect::<Result<_, _>>()?;
-                match op {
-                    PACKED_SWITCH => {
-                        let first_key = pair(&self.code.units, at + 2).ok_or(lost)?.cast_signed();
-                        Payload::Packed { first_key, targets }
-                    }
-                    _ => Payload::Sparse { keys, targets },
-                }
+                let keys = self.numbers(at + 2, count).ok_or(lost)?;
+                Payload::Sparse { keys, targets: self.targets(pc, at + 2 + 2 * count, count, lost)? }
             }
         };
         self.body.payloads.push(payload);
         Ok((self.body.payloads.len() - 1) as u32)
+    }
+
+    /// Reads numbers of 32 bits from an address on.
+    fn numbers(&self, from: u32, count: u32) -> Option<Vec<i32>> {
+        (0..count).map(|index| pair(&self.code.units, from + 2 * index).map(u32::cast_signed)).collect()
+    }
+
+    /// Reads where the switch at `pc` branches to. `lost` is the error of data that is cut off.
+    fn targets(&mut self, pc: u32, from: u32, count: u32, lost: Broken) -> Result<Vec<Label>, Broken> {
+        let offsets = self.numbers(from, count).ok_or(lost)?;
+        offsets.into_iter().map(|offset| self.branch(pc, offset)).collect()
     }
 
     /// Returns the position of the first instruction at or behind an address.
@@ -274,8 +268,7 @@ impl<'c> Reader<'c> {
 
     fn debug(&mut self) -> Result<(), Malformed> {
         let Some(bytes) = &self.code.debug else { return Ok(()) };
-        let mut debug: Debug =
-            debug::read(bytes).ok_or(self.code.header("the debug information is broken"))?;
+        let mut debug = debug::read(bytes).ok_or(self.code.header("the debug information is broken"))?;
         let mut position = 0;
         for event in &mut debug.events {
             // An address within an instruction means the instruction.

@@ -1,59 +1,25 @@
 //! References of code, and code with the indices of a new file.
 
-use std::borrow::Cow;
-
 use super::body::Body;
 use super::debug::{self, What};
 use super::indices::Indices;
 use super::instruction::{pair, unit};
-use super::opcode::{CONST_STRING, Format, Opcode, Reference};
+use super::opcode::{CONST_STRING, Format, Opcode};
 use super::scan::{Broken, Scan, Step};
 use super::{Code, Handler};
 use crate::error::{Fault, Malformed};
 use crate::remap::Remap;
+use crate::table::{Table, Use};
 
-/// An item of the tables that code refers to, by index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs)]
-pub enum Use {
-    String(u32),
-    Type(u32),
-    Proto(u32),
-    Field(u32),
-    Method(u32),
-    CallSite(u32),
-    Handle(u32),
-}
+const BROKEN_DEBUG: &str = "the debug information of a method is broken";
 
-impl Use {
-    fn new(kind: Reference, index: u32) -> Self {
-        match kind {
-            Reference::String => Self::String(index),
-            Reference::Type => Self::Type(index),
-            Reference::Proto => Self::Proto(index),
-            Reference::Field => Self::Field(index),
-            Reference::Method | Reference::MethodAndProto => Self::Method(index),
-            Reference::CallSite => Self::CallSite(index),
-            Reference::Handle => Self::Handle(index),
-        }
-    }
-}
-
-/// The first index of an instruction, and where it stands.
-fn first_index(units: &[u8], pc: u32, opcode: &Opcode) -> Option<(Reference, u32)> {
-    let kind = opcode.reference?;
-    let index = match opcode.format {
-        Format::F31c => pair(units, pc + 1)?,
-        _ => u32::from(unit(units, pc + 1)?),
-    };
-    Some((kind, index))
-}
-
-fn put(units: &mut Cow<'_, [u8]>, pc: u32, value: &[u8]) {
-    let at = pc as usize * 2;
-    if let Some(place) = units.to_mut().get_mut(at..at + value.len()) {
-        place.copy_from_slice(value);
-    }
+/// The indices of an instruction, each with where it stands. One at most has 32 bits, which [`Format::F31c`] says.
+fn references(units: &[u8], pc: u32, opcode: &Opcode) -> impl Iterator<Item = (u32, Use)> + use<> {
+    let short = |at: u32| unit(units, at).map(u32::from);
+    let index = if opcode.format == Format::F31c { pair(units, pc + 1) } else { short(pc + 1) };
+    let first = opcode.reference.zip(index).map(|item| (pc + 1, item));
+    let proto = if opcode.format.has_proto() { short(pc + 3) } else { None };
+    first.into_iter().chain(proto.map(|proto| (pc + 3, (Table::Protos, proto))))
 }
 
 impl<'a> Code<'a> {
@@ -67,23 +33,16 @@ impl<'a> Code<'a> {
         for step in Scan::new(&self.units) {
             let (pc, step) = step.map_err(|broken| self.malformed(broken))?;
             let Step::Instruction { opcode, .. } = step else { continue };
-            let Some((kind, index)) = first_index(&self.units, pc, opcode) else { continue };
-            visit(Use::new(kind, index));
-            if kind == Reference::MethodAndProto
-                && let Some(proto) = unit(&self.units, pc + 3)
-            {
-                visit(Use::Proto(u32::from(proto)));
-            }
+            references(&self.units, pc, opcode).for_each(|(_, item)| visit(item));
         }
-        self.handlers.iter().flat_map(|handler| &handler.typed).for_each(|(kind, _)| visit(Use::Type(*kind)));
-        if let Some(bytes) = &self.debug {
-            let found = debug::walk(bytes, &mut |_, _, kind, index| {
-                visit(Use::new(kind, index));
-                Ok::<_, Malformed>(())
-            })?;
-            found.ok_or(Malformed { at: self.at, what: "the debug information of a method is broken" })?;
-        }
-        Ok(())
+        let caught = self.handlers.iter().flat_map(|handler| &handler.typed);
+        caught.for_each(|(kind, _)| visit((Table::Types, *kind)));
+        let Some(bytes) = &self.debug else { return Ok(()) };
+        let broken = Malformed { at: self.at, what: BROKEN_DEBUG };
+        debug::walk::<Malformed>(bytes, broken, &mut |_, item| {
+            visit(item);
+            Ok(())
+        })
     }
 
     /// Returns the code with the indices of a new file: the same instructions, unless a `const-string` must become a
@@ -98,68 +57,49 @@ impl<'a> Code<'a> {
         for step in Scan::new(&self.units) {
             let (pc, step) = step.map_err(|broken| self.malformed(broken))?;
             let Step::Instruction { op, opcode } = step else { continue };
-            let Some((kind, old)) = first_index(&self.units, pc, opcode) else { continue };
-            if op == CONST_STRING && indices.is_jumbo(old) {
-                return Body::read(self)?.encoded(remap);
-            }
-            if opcode.format == Format::F31c {
-                let new = indices.new_index(kind, old)?;
-                if new != old {
-                    put(&mut units, pc + 1, &new.to_le_bytes());
+            for (at, (table, old)) in references(&self.units, pc, opcode) {
+                if op == CONST_STRING && indices.is_jumbo(old) {
+                    return Body::read(self)?.encoded(remap);
                 }
-                continue;
-            }
-            let new = indices.short(kind, old)?;
-            if u32::from(new) != old {
-                put(&mut units, pc + 1, &new.to_le_bytes());
-            }
-            if kind == Reference::MethodAndProto
-                && let Some(old) = unit(&self.units, pc + 3)
-            {
-                let new = indices.short(Reference::Proto, u32::from(old))?;
-                if new != old {
-                    put(&mut units, pc + 3, &new.to_le_bytes());
+                let (new, size) = match opcode.format {
+                    Format::F31c => (indices.new_index(table, old)?, 4),
+                    _ => (u32::from(indices.short(table, old)?), 2),
+                };
+                let place = at as usize * 2..at as usize * 2 + size;
+                if new != old
+                    && let Some(place) = units.to_mut().get_mut(place)
+                {
+                    place.copy_from_slice(&new.to_le_bytes()[..size]);
                 }
             }
         }
         let mut handlers: Vec<Handler> = self.handlers.clone();
         for (kind, _) in handlers.iter_mut().flat_map(|handler| &mut handler.typed) {
-            *kind = indices.new_index(Reference::Type, *kind)?;
+            *kind = indices.new_index(Table::Types, *kind)?;
         }
         super::write::check_handlers(&handlers)?;
-        let debug = self.debug.as_ref().map(|bytes| self.remapped_debug(bytes, indices)).transpose()?;
+        let broken = self.malformed(Broken { pc: 0, what: BROKEN_DEBUG });
+        let debug = self.debug.as_ref().map(|bytes| debug::remapped(bytes, broken, indices)).transpose()?;
         Ok(Code { units, handlers, debug, tries: self.tries.clone(), ..*self })
-    }
-
-    fn remapped_debug(&self, bytes: &Cow<'a, [u8]>, indices: Indices<'_>) -> Result<Cow<'a, [u8]>, Fault> {
-        let mut index_of = |kind, old| indices.new_index(kind, old);
-        let remapped = match bytes {
-            Cow::Borrowed(bytes) => debug::remapped(bytes, &mut index_of)?,
-            Cow::Owned(bytes) => {
-                debug::remapped(bytes, &mut index_of)?.map(|new| Cow::Owned(new.into_owned()))
-            }
-        };
-        let broken = Broken { pc: 0, what: "the debug information of a method is broken" };
-        remapped.ok_or_else(|| self.malformed(broken).into())
     }
 }
 
 impl Body {
     /// Calls `visit` with each item that the code refers to, as [`Code::uses`] does.
     pub fn uses(&self, visit: &mut dyn FnMut(Use)) {
-        for (kind, index) in self.instructions.iter().flat_map(|instruction| instruction.references()) {
-            visit(Use::new(kind, index));
-        }
-        self.handlers.iter().flat_map(|handler| &handler.typed).for_each(|(kind, _)| visit(Use::Type(*kind)));
+        self.instructions.iter().flat_map(|instruction| instruction.references()).for_each(&mut *visit);
+        let caught = self.handlers.iter().flat_map(|handler| &handler.typed);
+        caught.for_each(|(kind, _)| visit((Table::Types, *kind)));
         let Some(debug) = &self.debug else { return };
-        debug.parameters.iter().flatten().for_each(|name| visit(Use::String(*name)));
+        debug.parameters.iter().flatten().for_each(|name| visit((Table::Strings, *name)));
         for event in &debug.events {
             match event.what {
                 What::Start { name, kind, signature, .. } => {
-                    name.into_iter().chain(signature.flatten()).for_each(|text| visit(Use::String(text)));
-                    kind.into_iter().for_each(|kind| visit(Use::Type(kind)));
+                    let texts = name.into_iter().chain(signature.flatten());
+                    texts.for_each(|text| visit((Table::Strings, text)));
+                    kind.into_iter().for_each(|kind| visit((Table::Types, kind)));
                 }
-                What::File(Some(file)) => visit(Use::String(file)),
+                What::File(Some(file)) => visit((Table::Strings, file)),
                 _ => {}
             }
         }

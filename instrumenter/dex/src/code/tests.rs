@@ -8,6 +8,7 @@ use super::programs::{Choices, identity, program, run};
 use super::{Body, Code, Fault, Handler, Try, Use};
 use crate::error::Limit;
 use crate::remap::Remap;
+use crate::table::Table;
 
 fn choices() -> impl Strategy<Value = Vec<u16>> {
     proptest::collection::vec(any::<u16>(), 0..250)
@@ -61,9 +62,7 @@ proptest! {
         prop_assert_eq!(&uses[0], &uses[1]);
         prop_assert_eq!(&uses[2], &uses[3]);
         let moved = |used: &Use| match *used {
-            Use::String(index) => Use::String(index + 3),
-            Use::Type(index) => Use::Type(index + 3),
-            Use::Method(index) => Use::Method(index + 3),
+            (table @ (Table::Strings | Table::Types | Table::Methods), index) => (table, index + 3),
             other => other,
         };
         prop_assert_eq!(uses[0].iter().map(moved).collect::<Vec<_>>(), uses[2].clone());

@@ -7,13 +7,13 @@ use super::debug::{self, Debug, Event, What};
 use super::indices::Indices;
 use super::instruction::{Instruction, Operand, encode};
 use super::layout::{Layout, is_if};
-use super::opcode::{CONST_STRING, CONST_STRING_JUMBO, GOTO, GOTO_16, GOTO_32, IF_EQ, Reference};
+use super::opcode::{CONST_STRING, CONST_STRING_JUMBO, GOTO, GOTO_16, GOTO_32, IF_EQ};
 use super::scan::{DATA, PACKED, SPARSE};
 use super::{Code, Handler, Try};
-use crate::error::Fault;
-use crate::error::{Limit, Malformed};
+use crate::error::{Fault, Limit, Malformed};
 use crate::leb128::{sleb_length, uleb_length};
 use crate::remap::Remap;
+use crate::table::Table;
 
 impl Body {
     /// Lays the code out, with the indices of a new file.
@@ -35,7 +35,7 @@ impl Body {
             let address = |label| layout.address(self.position(label));
             let mut handler = Handler { typed: Vec::new(), catch_all: catch.all.map(address) };
             for (kind, label) in &catch.typed {
-                handler.typed.push((indices.new_index(Reference::Type, *kind)?, address(*label)));
+                handler.typed.push((indices.new_index(Table::Types, *kind)?, address(*label)));
             }
             handlers.push(handler);
         }
@@ -43,19 +43,10 @@ impl Body {
         let made = self.debug.is_none() && !layout.is_unmoved(&self.instructions);
         let debug = if made { Some(self.addresses_as_lines()) } else { None };
         let debug = self.debug.as_ref().or(debug.as_ref());
-        let mut index_of = |kind, old| indices.new_index(kind, old);
-        let debug =
-            debug.map(|debug| debug::write(debug, |at| layout.address(at), &mut index_of)).transpose()?;
-        Ok(Code {
-            at: self.at,
-            registers: self.registers,
-            ins: self.ins,
-            outs: self.outs,
-            units: Cow::Owned(units),
-            tries: self.encoded_tries(&layout)?,
-            handlers,
-            debug: debug.map(Cow::Owned),
-        })
+        let debug = debug.map(|debug| debug::write(debug, |at| layout.address(at), indices)).transpose()?;
+        let &Self { at, registers, ins, outs, .. } = self;
+        let (units, tries, debug) = (Cow::Owned(units), self.encoded_tries(&layout)?, debug.map(Cow::Owned));
+        Ok(Code { at, registers, ins, outs, units, tries, handlers, debug })
     }
 
     /// Returns the length in units that the code has with about the indices that were read.
@@ -72,7 +63,7 @@ impl Body {
         let mut owners = vec![0; self.payloads.len()];
         for (position, instruction) in self.instructions.iter().enumerate() {
             let position = position as u32;
-            let mut instruction = self.with_new_indices(instruction, indices)?;
+            let mut instruction = with_new_indices(instruction, indices)?;
             let offset = match instruction.operand {
                 Operand::Target(label) => {
                     let distance = layout.distance(position, self.position(label));
@@ -105,62 +96,9 @@ impl Body {
         }
         for ((payload, at), owner) in self.payloads.iter().zip(&layout.payloads).zip(owners) {
             out.resize(*at as usize * 2, 0);
-            self.put_payload(payload, &|label| layout.distance(owner, self.position(label)), &mut out);
+            put_payload(payload, &|label| layout.distance(owner, self.position(label)), &mut out);
         }
         Ok(out)
-    }
-
-    fn with_new_indices(
-        &self,
-        instruction: &Instruction,
-        indices: Indices<'_>,
-    ) -> Result<Instruction, Fault> {
-        let mut new = *instruction;
-        let kind = instruction.opcode().reference;
-        match (instruction.operand, kind) {
-            (Operand::Index(string), Some(Reference::String)) => {
-                if new.op == CONST_STRING && indices.is_jumbo(string) {
-                    new.op = CONST_STRING_JUMBO;
-                }
-                new.operand = Operand::Index(indices.new_index(Reference::String, string)?);
-            }
-            (Operand::Index(index), Some(kind)) => {
-                new.operand = Operand::Index(u32::from(indices.short(kind, index)?));
-            }
-            (Operand::Indices(method, proto), _) => {
-                let method = indices.short(Reference::Method, u32::from(method))?;
-                new.operand = Operand::Indices(method, indices.short(Reference::Proto, u32::from(proto))?);
-            }
-            _ => {}
-        }
-        Ok(new)
-    }
-
-    fn put_payload(&self, payload: &Payload, distance: &dyn Fn(u32) -> i32, out: &mut Vec<u8>) {
-        let mut put = |bytes: &[u8]| out.extend_from_slice(bytes);
-        match payload {
-            Payload::Packed { first_key, targets } => {
-                put(&PACKED.to_le_bytes());
-                put(&(targets.len() as u16).to_le_bytes());
-                put(&first_key.to_le_bytes());
-                targets.iter().for_each(|label| put(&distance(*label).to_le_bytes()));
-            }
-            Payload::Sparse { keys, targets } => {
-                put(&SPARSE.to_le_bytes());
-                put(&(targets.len() as u16).to_le_bytes());
-                keys.iter().for_each(|key| put(&key.to_le_bytes()));
-                targets.iter().for_each(|label| put(&distance(*label).to_le_bytes()));
-            }
-            Payload::Data { width, count, bytes } => {
-                put(&DATA.to_le_bytes());
-                put(&width.to_le_bytes());
-                put(&count.to_le_bytes());
-                put(bytes);
-                if !bytes.len().is_multiple_of(2) {
-                    put(&[0]);
-                }
-            }
-        }
     }
 
     fn encoded_tries(&self, layout: &Layout) -> Result<Vec<Try>, Limit> {
@@ -188,6 +126,49 @@ impl Body {
             }
         }
         Debug { events, ..Debug::default() }
+    }
+}
+
+/// Returns an instruction with the indices of a new file.
+fn with_new_indices(instruction: &Instruction, indices: Indices<'_>) -> Result<Instruction, Fault> {
+    let mut new = *instruction;
+    let kind = instruction.opcode().reference;
+    match (instruction.operand, kind) {
+        (Operand::Index(string), Some(Table::Strings)) => {
+            if new.op == CONST_STRING && indices.is_jumbo(string) {
+                new.op = CONST_STRING_JUMBO;
+            }
+            new.operand = Operand::Index(indices.new_index(Table::Strings, string)?);
+        }
+        (Operand::Index(index), Some(kind)) => {
+            new.operand = Operand::Index(u32::from(indices.short(kind, index)?));
+        }
+        (Operand::Indices(method, proto), _) => {
+            let method = indices.short(Table::Methods, u32::from(method))?;
+            new.operand = Operand::Indices(method, indices.short(Table::Protos, u32::from(proto))?);
+        }
+        _ => {}
+    }
+    Ok(new)
+}
+
+fn put_payload(payload: &Payload, distance: &dyn Fn(u32) -> i32, out: &mut Vec<u8>) {
+    let (mark, count, keys) = match payload {
+        Payload::Packed { first_key, targets } => (PACKED, targets.len(), std::slice::from_ref(first_key)),
+        Payload::Sparse { keys, targets } => (SPARSE, targets.len(), &keys[..]),
+        Payload::Data { width, .. } => (DATA, usize::from(*width), &[][..]),
+    };
+    let mut put = |bytes: &[u8]| out.extend_from_slice(bytes);
+    put(&mark.to_le_bytes());
+    put(&(count as u16).to_le_bytes());
+    keys.iter().for_each(|key| put(&key.to_le_bytes()));
+    payload.targets().iter().for_each(|label| put(&distance(*label).to_le_bytes()));
+    if let Payload::Data { count, bytes, .. } = payload {
+        put(&count.to_le_bytes());
+        put(bytes);
+        if !bytes.len().is_multiple_of(2) {
+            put(&[0]);
+        }
     }
 }
 

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use super::Reader;
 use super::cursor::Cursor;
-use super::values::ValueReader;
-use crate::{Annotation, AnnotationSet, Annotations, Malformed, ParameterSets};
+use crate::{Annotation, AnnotationSet, Annotations, Malformed, ParameterSets, Table};
 
 /// Sets and items that were read, by offset: many things share them.
 #[derive(Debug, Default)]
@@ -21,39 +20,45 @@ impl Reader<'_, '_> {
         if at == 0 {
             return Ok(Annotations::default());
         }
-        let mut cursor = self.aligned(at)?;
+        let start = self.aligned(at)?;
+        let mut cursor = start;
         let class = self.set(cursor.u32()?, seen)?;
         let sizes = [cursor.u32()?, cursor.u32()?, cursor.u32()?].map(|size| size as usize);
         let entries = sizes.iter().fold(0_usize, |sum, &size| sum.saturating_add(size));
         if entries > cursor.left() / 8 {
-            return Err(Malformed {
-                at: at as usize,
-                what: "an annotation directory is longer than the file",
-            });
+            return Err(start.error("an annotation directory is longer than the file"));
         }
-        self.budget.memory::<(u32, AnnotationSet)>(at as usize, entries)?;
+        self.budget.memory::<(u32, AnnotationSet)>(start.at(), entries)?;
         let [fields, methods, parameters] = sizes;
-        let mut member = Members { previous: None, size: self.header.fields.size };
-        let mut sets = Vec::with_capacity(fields);
-        for _ in 0..fields {
-            let index = member.next(&mut cursor)?;
-            sets.push((index, self.some_set(&mut cursor, seen)?));
+        let mut some_set = |cursor: &mut Cursor<'_>| self.some_set(cursor, seen);
+        let fields = self.members(Table::Fields, fields, &mut cursor, &mut some_set)?;
+        let methods = self.members(Table::Methods, methods, &mut cursor, &mut some_set)?;
+        let set_list = |cursor: &mut Cursor<'_>| self.set_list(cursor.u32()?, seen);
+        let parameters = self.members(Table::Methods, parameters, &mut cursor, set_list)?;
+        Ok(Annotations { class, fields, methods, parameters })
+    }
+
+    /// Reads `count` members of a table, which are in order, each with what `read` reads behind it.
+    fn members<T>(
+        &self,
+        table: Table,
+        count: usize,
+        cursor: &mut Cursor<'_>,
+        mut read: impl FnMut(&mut Cursor<'_>) -> Result<T, Malformed>,
+    ) -> Result<Box<[(u32, T)]>, Malformed> {
+        let mut members: Vec<(u32, T)> = Vec::with_capacity(count);
+        for _ in 0..count {
+            let at = cursor.at();
+            let index = cursor.u32()?;
+            if index >= self.header.table(table).size {
+                return Err(Malformed { at, what: "an annotated member is outside of its table" });
+            }
+            if members.last().is_some_and(|&(previous, _)| previous >= index) {
+                return Err(Malformed { at, what: "the annotated members are not in order" });
+            }
+            members.push((index, read(cursor)?));
         }
-        let fields = sets.into();
-        member = Members { previous: None, size: self.header.methods.size };
-        let mut sets = Vec::with_capacity(methods);
-        for _ in 0..methods {
-            let index = member.next(&mut cursor)?;
-            sets.push((index, self.some_set(&mut cursor, seen)?));
-        }
-        let methods = sets.into();
-        member.previous = None;
-        let mut lists = Vec::with_capacity(parameters);
-        for _ in 0..parameters {
-            let index = member.next(&mut cursor)?;
-            lists.push((index, self.set_list(cursor.u32()?, seen)?));
-        }
-        Ok(Annotations { class, fields, methods, parameters: lists.into() })
+        Ok(members.into())
     }
 
     fn aligned(&self, at: u32) -> Result<Cursor<'_>, Malformed> {
@@ -63,15 +68,13 @@ impl Reader<'_, '_> {
 
     /// The `annotation_set_ref_list` at an offset.
     fn set_list(&self, at: u32, seen: &mut Seen) -> Result<ParameterSets, Malformed> {
-        let mut cursor = self.aligned(at)?;
+        let start = self.aligned(at)?;
+        let mut cursor = start;
         let size = cursor.u32()? as usize;
         if size > cursor.left() / 4 {
-            return Err(Malformed {
-                at: at as usize,
-                what: "a list of annotation sets is longer than the file",
-            });
+            return Err(start.error("a list of annotation sets is longer than the file"));
         }
-        self.budget.memory::<Option<AnnotationSet>>(at as usize, size)?;
+        self.budget.memory::<Option<AnnotationSet>>(start.at(), size)?;
         (0..size).map(|_| self.set(cursor.u32()?, seen)).collect()
     }
 
@@ -114,36 +117,14 @@ impl Reader<'_, '_> {
             self.budget.memory::<Annotation>(at as usize, 1)?;
             return Ok(item.clone());
         }
-        let mut cursor = Cursor::new(self.bytes, at as usize);
-        let visibility = cursor.u8()?;
+        let mut values = self.values(at as usize);
+        let visibility = values.cursor.u8()?;
         if visibility > 2 {
             return Err(Malformed { at: at as usize, what: "an annotation has an unknown visibility" });
         }
-        let mut values = ValueReader { cursor, sizes: &self.sizes, budget: self.budget };
         let item = values.annotation(Some(visibility))?;
         self.budget.item(at as usize, values.cursor.at())?;
         seen.items.insert(at, item.clone());
         Ok(item)
-    }
-}
-
-/// Checks the order of members.
-struct Members {
-    previous: Option<u32>,
-    size: u32,
-}
-
-impl Members {
-    fn next(&mut self, cursor: &mut Cursor<'_>) -> Result<u32, Malformed> {
-        let at = cursor.at();
-        let index = cursor.u32()?;
-        if index >= self.size {
-            return Err(Malformed { at, what: "an annotated member is outside of its table" });
-        }
-        if self.previous.is_some_and(|previous| previous >= index) {
-            return Err(Malformed { at, what: "the annotated members are not in order" });
-        }
-        self.previous = Some(index);
-        Ok(index)
     }
 }

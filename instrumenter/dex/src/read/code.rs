@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use super::Reader;
 use super::cursor::Cursor;
 use super::debug;
-use crate::Malformed;
 use crate::code::{Code, Handler, Try};
+use crate::{Malformed, Table};
 
 /// Items that were read, by offset, with the offsets of their ends.
 #[derive(Debug, Default)]
@@ -37,16 +37,8 @@ impl<'a> Reader<'a, '_> {
         let debug = self.debug(cursor.u32()?, seen)?;
         let length = cursor.u32()?;
         let units = cursor.take((length as usize).saturating_mul(2))?;
-        let mut code = Code {
-            at,
-            registers,
-            ins,
-            outs,
-            units: Cow::Borrowed(units),
-            tries: Vec::new(),
-            handlers: Vec::new(),
-            debug,
-        };
+        let units = Cow::Borrowed(units);
+        let mut code = Code { at, registers, ins, outs, units, debug, ..Code::default() };
         if tries_size != 0 {
             cursor.align()?;
             self.budget.memory::<Try>(at, tries_size)?;
@@ -119,7 +111,7 @@ impl<'a> Reader<'a, '_> {
             let mut handler = Handler { typed: Vec::with_capacity(count), catch_all: None };
             for _ in 0..count {
                 let kind = cursor.uleb()?;
-                self.check_type(kind, at)?;
+                self.header.check(Table::Types, kind, at)?;
                 handler.typed.push((kind, address(cursor)?));
             }
             if clauses <= 0 {

@@ -2,31 +2,33 @@
 
 use super::cursor::Cursor;
 use crate::Malformed;
+use crate::table::{TABLES, Table};
 
-/// A table of a dex file.
+/// The place of a table in a dex file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Table {
+pub(super) struct Extent {
     /// Entries.
     pub(super) size: u32,
     /// Offset of the first.
     pub(super) at: u32,
 }
 
+impl Extent {
+    fn read(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
+        Ok(Self { size: cursor.u32()?, at: cursor.u32()? })
+    }
+}
+
 /// What the header and the map say.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     /// 35 to 41.
     pub(super) version: u8,
     /// Bytes from the header on. Data of a container may be outside of them.
     pub(super) file_size: usize,
-    pub(super) strings: Table,
-    pub(super) types: Table,
-    pub(super) protos: Table,
-    pub(super) fields: Table,
-    pub(super) methods: Table,
-    pub(super) classes: Table,
-    pub(super) call_sites: Table,
-    pub(super) handles: Table,
+    /// In the order of [`TABLES`].
+    tables: [Extent; TABLES.len()],
+    pub(super) classes: Extent,
 }
 
 const SIZE: u32 = 0x70;
@@ -69,9 +71,11 @@ impl Header {
             return Err(bad(0x2c, "statically linked dex files are not supported"));
         }
         let map_at = cursor.u32()?;
-        let mut table = || Ok(Table { size: cursor.u32()?, at: cursor.u32()? });
-        let (strings, types, protos) = (table()?, table()?, table()?);
-        let (fields, methods, classes, _data) = (table()?, table()?, table()?, table()?);
+        let mut listed = [Extent::default(); 6];
+        for extent in &mut listed {
+            *extent = Extent::read(&mut cursor)?;
+        }
+        let _data = Extent::read(&mut cursor)?;
         if version >= CONTAINER_VERSION {
             if cursor.u32()? as usize != bytes.len() {
                 return Err(bad(0x70, "the container has another size than its header says"));
@@ -82,58 +86,64 @@ impl Header {
         } else if at != 0 {
             return Err(bad(4, "a container has a dex file of a version without containers"));
         }
-        let mut header =
-            Self { version, file_size, strings, types, protos, fields, methods, classes, ..Self::default() };
-        header.read_map(bytes, map_at as usize)?;
-        Ok(header)
+        let [call_sites, handles] = read_map(bytes, map_at as usize, listed)?;
+        let [strings, types, protos, fields, methods, classes] = listed;
+        let tables = [strings, types, protos, fields, methods, call_sites, handles];
+        Ok(Self { version, file_size, tables, classes })
     }
 
-    /// Checks the map, which alone knows of call sites and method handles.
-    fn read_map(&mut self, bytes: &[u8], at: usize) -> Result<(), Malformed> {
-        let mut cursor = Cursor::new(bytes, at);
-        if !at.is_multiple_of(4) {
-            return Err(cursor.error("the map is not aligned"));
-        }
-        let size = cursor.u32()?;
-        let mut previous = None;
-        let mut seen = [Table::default(); 9];
-        for _ in 0..size {
-            let entry = cursor;
-            let kind = cursor.u16()?;
-            cursor.u16()?;
-            let table = Table { size: cursor.u32()?, at: cursor.u32()? };
-            if previous.is_some_and(|previous| previous >= table.at) {
-                return Err(entry.error("the sections of the map are not in order"));
-            }
-            previous = Some(table.at);
-            if table.at as usize >= bytes.len() {
-                return Err(entry.error("a section of the map is outside of the file"));
-            }
-            match kind {
-                0x0000 | 0x1000..=0x1003 | 0x2000..=0x2006 => {}
-                0x0001..=0x0008 => {
-                    let slot =
-                        seen.get_mut(usize::from(kind)).filter(|slot| slot.size == 0 && table.size != 0);
-                    *slot.ok_or_else(|| entry.error("the map has a table twice, or an empty one"))? = table;
-                }
-                0xf000 => {
-                    return Err(
-                        entry.error("hidden API flags, which only dex files of the boot class path have")
-                    );
-                }
-                _ => return Err(entry.error("the map has an unknown section")),
-            }
-        }
-        let [_, strings, types, protos, fields, methods, classes, call_sites, handles] = seen;
-        let listed = [self.strings, self.types, self.protos, self.fields, self.methods, self.classes];
-        for (listed, mapped) in listed.into_iter().zip([strings, types, protos, fields, methods, classes]) {
-            if listed.size != mapped.size || listed.size != 0 && listed.at != mapped.at {
-                return Err(Malformed { at, what: "the map and the header differ" });
-            }
-        }
-        (self.call_sites, self.handles) = (call_sites, handles);
-        Ok(())
+    /// Returns the place of a table.
+    pub(super) fn table(&self, table: Table) -> Extent {
+        self.tables[table as usize]
     }
+
+    /// Checks that an item is in its table. `at` is where it is referred to.
+    pub(super) fn check(&self, table: Table, index: u32, at: usize) -> Result<(), Malformed> {
+        let is_inside = index < self.table(table).size;
+        if is_inside { Ok(()) } else { Err(Malformed { at, what: table.outside() }) }
+    }
+}
+
+/// Checks the map, which alone knows of call sites and method handles, and returns those. `listed` are the tables in the header.
+fn read_map(bytes: &[u8], at: usize, listed: [Extent; 6]) -> Result<[Extent; 2], Malformed> {
+    let mut cursor = Cursor::new(bytes, at);
+    if !at.is_multiple_of(4) {
+        return Err(cursor.error("the map is not aligned"));
+    }
+    let size = cursor.u32()?;
+    let mut previous = None;
+    let mut seen = [Extent::default(); 9];
+    for _ in 0..size {
+        let entry = cursor;
+        let kind = cursor.u16()?;
+        cursor.u16()?;
+        let table = Extent::read(&mut cursor)?;
+        if previous.is_some_and(|previous| previous >= table.at) {
+            return Err(entry.error("the sections of the map are not in order"));
+        }
+        previous = Some(table.at);
+        if table.at as usize >= bytes.len() {
+            return Err(entry.error("a section of the map is outside of the file"));
+        }
+        match kind {
+            0x0000 | 0x1000..=0x1003 | 0x2000..=0x2006 => {}
+            0x0001..=0x0008 => {
+                let slot = seen.get_mut(usize::from(kind)).filter(|slot| slot.size == 0 && table.size != 0);
+                *slot.ok_or_else(|| entry.error("the map has a table twice, or an empty one"))? = table;
+            }
+            0xf000 => {
+                return Err(entry.error("hidden API flags, which only dex files of the boot class path have"));
+            }
+            _ => return Err(entry.error("the map has an unknown section")),
+        }
+    }
+    let [_, mapped @ .., call_sites, handles] = seen;
+    for (listed, mapped) in listed.into_iter().zip(mapped) {
+        if listed.size != mapped.size || listed.size != 0 && listed.at != mapped.at {
+            return Err(Malformed { at, what: "the map and the header differ" });
+        }
+    }
+    Ok([call_sites, handles])
 }
 
 /// The version in a magic number.

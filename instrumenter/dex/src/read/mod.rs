@@ -16,8 +16,8 @@ mod values;
 use self::budget::Budget;
 use self::cursor::Cursor;
 use self::header::Header;
-use self::values::{Sizes, ValueReader};
-use crate::{Dex, Malformed, Value};
+use self::values::ValueReader;
+use crate::{Dex, Malformed};
 
 /// Reads every dex file of a file: one, or with version 041 those of the container.
 ///
@@ -58,15 +58,7 @@ impl<'a> Dex<'a> {
 }
 
 fn read<'a>(bytes: &'a [u8], header: Header, budget: &Budget) -> Result<Dex<'a>, Malformed> {
-    let sizes = Sizes {
-        strings: header.strings.size as usize,
-        types: header.types.size as usize,
-        protos: header.protos.size as usize,
-        fields: header.fields.size as usize,
-        methods: header.methods.size as usize,
-        handles: header.handles.size as usize,
-    };
-    let reader = Reader { bytes, header, sizes, budget };
+    let reader = Reader { bytes, header, budget };
     let mut dex = Dex { version: header.version, ..Dex::default() };
     dex.strings = reader.strings()?;
     dex.types = reader.types(&dex.strings)?;
@@ -85,13 +77,12 @@ fn read<'a>(bytes: &'a [u8], header: Header, budget: &Budget) -> Result<Dex<'a>,
 struct Reader<'a, 'b> {
     bytes: &'a [u8],
     header: Header,
-    sizes: Sizes,
     budget: &'b Budget,
 }
 
-impl Reader<'_, '_> {
-    fn encoded_array(&self, at: usize) -> Result<Box<[Value]>, Malformed> {
-        let cursor = Cursor::new(self.bytes, at);
-        ValueReader { cursor, sizes: &self.sizes, budget: self.budget }.array()
+impl<'a> Reader<'a, '_> {
+    /// A reader of the values at an offset.
+    fn values(&self, at: usize) -> ValueReader<'_, 'a> {
+        ValueReader { cursor: Cursor::new(self.bytes, at), header: &self.header, budget: self.budget }
     }
 }

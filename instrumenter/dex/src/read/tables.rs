@@ -4,15 +4,14 @@ use std::borrow::Cow;
 
 use super::Reader;
 use super::cursor::Cursor;
-use super::header::Table;
-use crate::uses::{MAX_MEMBERS, MAX_TYPES};
-use crate::{CallSite, Field, Handle, Malformed, Method, Proto, mutf8};
+use super::header::Extent;
+use crate::{CallSite, Field, Handle, Malformed, Method, Proto, Table, mutf8};
 
 impl<'a> Reader<'a, '_> {
     /// A cursor at a table, all of which is within the file.
     pub(super) fn table(
         &self,
-        table: Table,
+        table: Extent,
         entry: usize,
         max: usize,
     ) -> Result<(Cursor<'a>, usize), Malformed> {
@@ -34,17 +33,30 @@ impl<'a> Reader<'a, '_> {
         Ok((cursor, size))
     }
 
-    pub(super) fn strings(&self) -> Result<Vec<Cow<'a, [u8]>>, Malformed> {
-        let (mut cursor, size) = self.table(self.header.strings, 4, u32::MAX as usize)?;
-        let mut strings: Vec<Cow<'a, [u8]>> = Vec::with_capacity(size);
+    /// Reads the entries of a table, which have `length` bytes each. `read` also gets the entry before it.
+    fn entries<T>(
+        &self,
+        table: Table,
+        length: usize,
+        mut read: impl FnMut(&mut Cursor<'a>, Option<&T>) -> Result<T, Malformed>,
+    ) -> Result<Vec<T>, Malformed> {
+        let (mut cursor, size) = self.table(self.header.table(table), length, table.max())?;
+        let mut entries = Vec::with_capacity(size);
         for _ in 0..size {
+            let entry = read(&mut cursor, entries.last())?;
+            entries.push(entry);
+        }
+        Ok(entries)
+    }
+
+    pub(super) fn strings(&self) -> Result<Vec<Cow<'a, [u8]>>, Malformed> {
+        self.entries(Table::Strings, 4, |cursor, last: Option<&Cow<'a, [u8]>>| {
             let string = self.string(cursor.u32()? as usize)?;
-            if strings.last().is_some_and(|last| mutf8::compare(last, string).is_ge()) {
+            if last.is_some_and(|last| mutf8::compare(last, string).is_ge()) {
                 return Err(cursor.error("the strings are not in order"));
             }
-            strings.push(Cow::Borrowed(string));
-        }
-        Ok(strings)
+            Ok(Cow::Borrowed(string))
+        })
     }
 
     fn string(&self, at: usize) -> Result<&'a [u8], Malformed> {
@@ -75,119 +87,94 @@ impl<'a> Reader<'a, '_> {
     }
 
     pub(super) fn types(&self, strings: &[Cow<'a, [u8]>]) -> Result<Vec<u32>, Malformed> {
-        let (mut cursor, size) = self.table(self.header.types, 4, MAX_TYPES)?;
-        let mut types = Vec::with_capacity(size);
-        for _ in 0..size {
+        self.entries(Table::Types, 4, |cursor, last| {
             let at = cursor.at();
             let string = cursor.u32()?;
-            if types.last().is_some_and(|&last| last >= string) {
+            if last.is_some_and(|&last| last >= string) {
                 return Err(Malformed { at, what: "the types are not in order" });
             }
             let descriptor = strings.get(string as usize);
-            let descriptor =
-                descriptor.ok_or(Malformed { at, what: "a string index is outside of the table" })?;
+            let descriptor = descriptor.ok_or(Malformed { at, what: Table::Strings.outside() })?;
             if !is_descriptor(descriptor) {
                 return Err(Malformed { at, what: "a type has an invalid descriptor" });
             }
-            types.push(string);
-        }
-        Ok(types)
+            Ok(string)
+        })
     }
 
     pub(super) fn protos(&self, strings: &[Cow<'a, [u8]>], types: &[u32]) -> Result<Vec<Proto>, Malformed> {
-        let (mut cursor, size) = self.table(self.header.protos, 12, MAX_TYPES)?;
-        let mut protos: Vec<Proto> = Vec::with_capacity(size);
         let short = |kind: u32| {
             let descriptor = strings.get(*types.get(kind as usize)? as usize)?;
             descriptor.first().map(|&first| if first == b'[' { b'L' } else { first })
         };
-        for _ in 0..size {
+        self.entries(Table::Protos, 12, |cursor, last: Option<&Proto>| {
             let at = cursor.at();
             let (shorty, result, parameters) = (cursor.u32()?, cursor.u32()?, cursor.u32()?);
             let proto = Proto { shorty, result, parameters: self.type_list(parameters)? };
             let text = strings.get(shorty as usize);
-            let text = text.ok_or(Malformed { at, what: "a string index is outside of the table" })?;
-            self.check_type(result, at)?;
+            let text = text.ok_or(Malformed { at, what: Table::Strings.outside() })?;
+            self.header.check(Table::Types, result, at)?;
             let letters = std::iter::once(&result).chain(&proto.parameters).map(|&kind| short(kind));
             if !letters.eq(text.iter().copied().map(Some))
                 || proto.parameters.iter().any(|&kind| short(kind) == Some(b'V'))
             {
                 return Err(Malformed { at, what: "the short form of a proto does not match its types" });
             }
-            let ordered = |last: &Proto| (last.result, &last.parameters) < (proto.result, &proto.parameters);
-            if !protos.last().is_none_or(ordered) {
+            if last.is_some_and(|last| last.key() >= proto.key()) {
                 return Err(Malformed { at, what: "the protos are not in order" });
             }
-            protos.push(proto);
-        }
-        Ok(protos)
+            Ok(proto)
+        })
     }
 
     pub(super) fn fields(&self) -> Result<Vec<Field>, Malformed> {
-        let (mut cursor, size) = self.table(self.header.fields, 8, MAX_MEMBERS)?;
-        let mut fields: Vec<Field> = Vec::with_capacity(size);
-        for _ in 0..size {
+        self.entries(Table::Fields, 8, |cursor, last| {
             let at = cursor.at();
             let (class, kind) = (u32::from(cursor.u16()?), u32::from(cursor.u16()?));
             let field = Field { class, kind, name: cursor.u32()? };
-            self.check_type(class, at)?;
-            self.check_type(kind, at)?;
-            self.check_string(field.name, at)?;
-            let key = |field: &Field| (field.class, field.name, field.kind);
-            if fields.last().is_some_and(|last| key(last) >= key(&field)) {
+            self.header.check(Table::Types, class, at)?;
+            self.header.check(Table::Types, kind, at)?;
+            self.header.check(Table::Strings, field.name, at)?;
+            if last.is_some_and(|last| *last >= field) {
                 return Err(Malformed { at, what: "the fields are not in order" });
             }
-            fields.push(field);
-        }
-        Ok(fields)
+            Ok(field)
+        })
     }
 
     pub(super) fn methods(&self) -> Result<Vec<Method>, Malformed> {
-        let (mut cursor, size) = self.table(self.header.methods, 8, MAX_MEMBERS)?;
-        let mut methods: Vec<Method> = Vec::with_capacity(size);
-        for _ in 0..size {
+        self.entries(Table::Methods, 8, |cursor, last| {
             let at = cursor.at();
             let (class, proto) = (u32::from(cursor.u16()?), u32::from(cursor.u16()?));
             let method = Method { class, proto, name: cursor.u32()? };
-            self.check_type(class, at)?;
-            if proto >= self.header.protos.size {
-                return Err(Malformed { at, what: "a proto index is outside of the table" });
-            }
-            self.check_string(method.name, at)?;
-            let key = |method: &Method| (method.class, method.name, method.proto);
-            if methods.last().is_some_and(|last| key(last) >= key(&method)) {
+            self.header.check(Table::Types, class, at)?;
+            self.header.check(Table::Protos, proto, at)?;
+            self.header.check(Table::Strings, method.name, at)?;
+            if last.is_some_and(|last| *last >= method) {
                 return Err(Malformed { at, what: "the methods are not in order" });
             }
-            methods.push(method);
-        }
-        Ok(methods)
+            Ok(method)
+        })
     }
 
     pub(super) fn handles(&self) -> Result<Vec<Handle>, Malformed> {
-        let (mut cursor, size) = self.table(self.header.handles, 8, MAX_MEMBERS)?;
-        let mut handles = Vec::with_capacity(size);
-        for _ in 0..size {
+        self.entries(Table::Handles, 8, |cursor, _| {
             let at = cursor.at();
-            let kind = cursor.u16()?;
-            cursor.u16()?;
-            let target = u32::from(cursor.u16()?);
-            cursor.u16()?;
-            let table = match kind {
-                0..=3 => self.header.fields,
-                4..=8 => self.header.methods,
-                _ => return Err(Malformed { at, what: "a method handle has an unknown type" }),
-            };
-            if target >= table.size {
+            let [kind, _, target, _] = [cursor.u16()?, cursor.u16()?, cursor.u16()?, cursor.u16()?];
+            if kind > 8 {
+                return Err(Malformed { at, what: "a method handle has an unknown type" });
+            }
+            let handle = Handle { kind, target: u32::from(target) };
+            let (table, member) = handle.member();
+            if member >= self.header.table(table).size {
                 return Err(Malformed { at, what: "a method handle refers to no member" });
             }
-            handles.push(Handle { kind, target });
-        }
-        Ok(handles)
+            Ok(handle)
+        })
     }
 
     pub(super) fn call_sites(&self) -> Result<Vec<CallSite>, Malformed> {
-        let (mut cursor, size) = self.table(self.header.call_sites, 4, MAX_MEMBERS)?;
-        (0..size).map(|_| self.encoded_array(cursor.u32()? as usize)).collect()
+        self.entries(Table::CallSites, 4, |cursor, _| self.values(cursor.u32()? as usize).array())
     }
 
     /// The `type_list` at an offset; empty at 0.
@@ -208,26 +195,10 @@ impl<'a> Reader<'a, '_> {
         let mut types = Vec::with_capacity(size);
         for _ in 0..size {
             let kind = u32::from(cursor.u16()?);
-            self.check_type(kind, at)?;
+            self.header.check(Table::Types, kind, at)?;
             types.push(kind);
         }
         Ok(types.into())
-    }
-
-    pub(super) fn check_type(&self, index: u32, at: usize) -> Result<(), Malformed> {
-        if index < self.header.types.size {
-            Ok(())
-        } else {
-            Err(Malformed { at, what: "a type index is outside of the table" })
-        }
-    }
-
-    pub(super) fn check_string(&self, index: u32, at: usize) -> Result<(), Malformed> {
-        if index < self.header.strings.size {
-            Ok(())
-        } else {
-            Err(Malformed { at, what: "a string index is outside of the table" })
-        }
     }
 }
 

@@ -2,26 +2,16 @@
 
 use super::budget::Budget;
 use super::cursor::Cursor;
-use crate::{Annotation, Malformed, Value};
+use super::header::Header;
+use crate::{Annotation, Malformed, Table, Value};
 
 /// How deep arrays and annotations may be nested. Compilers need 3.
 const MAX_DEPTH: usize = 64;
 
-/// The sizes of the tables that values refer to.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sizes {
-    pub(super) strings: usize,
-    pub(super) types: usize,
-    pub(super) protos: usize,
-    pub(super) fields: usize,
-    pub(super) methods: usize,
-    pub(super) handles: usize,
-}
-
 /// Reads values at a cursor.
 pub(super) struct ValueReader<'r, 'a> {
     pub(super) cursor: Cursor<'a>,
-    pub(super) sizes: &'r Sizes,
+    pub(super) header: &'r Header,
     pub(super) budget: &'r Budget,
 }
 
@@ -48,13 +38,13 @@ impl ValueReader<'_, '_> {
 
     fn annotation_at_depth(&mut self, visibility: Option<u8>, depth: usize) -> Result<Annotation, Malformed> {
         let kind = self.cursor.uleb()?;
-        self.check(kind, self.sizes.types, "a type index is outside of the table")?;
+        self.header.check(Table::Types, kind, self.cursor.at())?;
         let size = self.size::<(u32, Value)>()?;
         let mut elements = Vec::with_capacity(size.min(256));
         let mut previous = None;
         for _ in 0..size {
             let name = self.cursor.uleb()?;
-            self.check(name, self.sizes.strings, "a string index is outside of the table")?;
+            self.header.check(Table::Strings, name, self.cursor.at())?;
             if previous.is_some_and(|previous| previous >= name) {
                 return Err(self.cursor.error("the elements of an annotation are not in order"));
             }
@@ -72,10 +62,6 @@ impl ValueReader<'_, '_> {
         }
         self.budget.memory::<T>(at, size)?;
         Ok(size)
-    }
-
-    fn check(&self, index: u32, size: usize, what: &'static str) -> Result<(), Malformed> {
-        if (index as usize) < size { Ok(()) } else { Err(self.cursor.error(what)) }
     }
 
     fn value(&mut self, depth: usize) -> Result<Value, Malformed> {
@@ -111,17 +97,15 @@ impl ValueReader<'_, '_> {
             _ => {}
         }
         let mut bytes = [0; 8];
-        for (to, from) in bytes.iter_mut().zip(self.cursor.take(width)?) {
-            *to = *from;
-        }
+        bytes[..width].copy_from_slice(self.cursor.take(width)?);
         let unset = (8 - width) * 8;
         let zero_extended = u64::from_le_bytes(bytes);
         let sign_extended = (zero_extended << unset).cast_signed() >> unset;
         // Floating point numbers lack their last bytes.
         let shifted = zero_extended << unset;
-        let index = |size: usize, what| {
+        let index = |table| {
             let index = zero_extended as u32;
-            if (index as usize) < size { Ok(index) } else { Err(bad(what)) }
+            self.header.check(table, index, at).map(|()| index)
         };
         Ok(match kind {
             0x00 => Value::Byte(sign_extended as i8),
@@ -131,16 +115,13 @@ impl ValueReader<'_, '_> {
             0x06 => Value::Long(sign_extended),
             0x10 => Value::Float((shifted >> 32) as u32),
             0x11 => Value::Double(shifted),
-            0x15 => Value::MethodType(index(self.sizes.protos, "a proto index is outside of the table")?),
-            0x16 => Value::MethodHandle(index(
-                self.sizes.handles,
-                "a method handle index is outside of the table",
-            )?),
-            0x17 => Value::String(index(self.sizes.strings, "a string index is outside of the table")?),
-            0x18 => Value::Type(index(self.sizes.types, "a type index is outside of the table")?),
-            0x19 => Value::Field(index(self.sizes.fields, "a field index is outside of the table")?),
-            0x1a => Value::Method(index(self.sizes.methods, "a method index is outside of the table")?),
-            _ => Value::Enum(index(self.sizes.fields, "a field index is outside of the table")?),
+            0x15 => Value::MethodType(index(Table::Protos)?),
+            0x16 => Value::MethodHandle(index(Table::Handles)?),
+            0x17 => Value::String(index(Table::Strings)?),
+            0x18 => Value::Type(index(Table::Types)?),
+            0x19 => Value::Field(index(Table::Fields)?),
+            0x1a => Value::Method(index(Table::Methods)?),
+            _ => Value::Enum(index(Table::Fields)?),
         })
     }
 }

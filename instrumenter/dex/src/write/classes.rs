@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::output::Output;
 use super::values;
-use crate::{Class, ClassField, ClassMethod, Dex, Remap, Value, WriteError};
+use crate::leb128::put_uleb;
+use crate::{Class, Dex, Remap, Table, Value, WriteError};
 
 /// The classes with super classes and interfaces before the classes that use them, and otherwise in their order.
 ///
@@ -62,47 +62,28 @@ pub(super) fn data(
     if sizes == [0; 4] {
         return Ok(false);
     }
-    sizes.iter().for_each(|&size| to.uleb(size as u32));
-    fields(&class.static_fields, remap, to)?;
-    fields(&class.instance_fields, remap, to)?;
-    methods(&class.direct_methods, code, remap, to)?;
-    methods(&class.virtual_methods, code, remap, to)?;
+    sizes.iter().for_each(|&size| put_uleb(size as u32, to));
+    for fields in [&class.static_fields, &class.instance_fields] {
+        let fields = fields.iter().map(|field| (field.field, (field.access, None)));
+        members(remap.sorted(Table::Fields, fields)?, to);
+    }
+    for methods in [&class.direct_methods, &class.virtual_methods] {
+        let methods = methods.iter().zip(&mut *code);
+        let methods = methods.map(|(method, code)| (method.method, (method.access, Some(code))));
+        members(remap.sorted(Table::Methods, methods)?, to);
+    }
     Ok(true)
 }
 
-fn fields(fields: &[ClassField], remap: &Remap, to: &mut Vec<u8>) -> Result<(), WriteError> {
-    let new = fields.iter().map(|field| Ok((remap.field(field.field)?, field.access)));
-    let mut new = new.collect::<Result<Vec<_>, WriteError>>()?;
-    new.sort_by_key(|&(index, _)| index);
+/// Appends members by new index, each with its access flags and, for a method, the offset of its code.
+fn members(members: Vec<(u32, (u32, Option<u32>))>, to: &mut Vec<u8>) {
     let mut previous = 0;
-    for (index, access) in new {
-        to.uleb(index - previous);
-        to.uleb(access);
+    for (index, (access, code)) in members {
+        put_uleb(index - previous, to);
+        put_uleb(access, to);
+        code.into_iter().for_each(|code| put_uleb(code, to));
         previous = index;
     }
-    Ok(())
-}
-
-fn methods(
-    methods: &[ClassMethod<'_>],
-    code: &mut impl Iterator<Item = u32>,
-    remap: &Remap,
-    to: &mut Vec<u8>,
-) -> Result<(), WriteError> {
-    let new = methods
-        .iter()
-        .zip(code)
-        .map(|(method, code)| Ok((remap.method(method.method)?, method.access, code)));
-    let mut new = new.collect::<Result<Vec<_>, WriteError>>()?;
-    new.sort_by_key(|&(index, _, _)| index);
-    let mut previous = 0;
-    for (index, access, code) in new {
-        to.uleb(index - previous);
-        to.uleb(access);
-        to.uleb(code);
-        previous = index;
-    }
-    Ok(())
 }
 
 /// Appends the `encoded_array` of a class's static values. Returns whether there is any.
@@ -117,21 +98,19 @@ pub(super) fn static_values(
     if class.static_values.is_empty() {
         return Ok(false);
     }
-    let new = class.static_fields.iter().map(|field| remap.field(field.field));
-    let new = new.collect::<Result<Vec<u32>, _>>()?;
-    if new.is_sorted() {
+    let new = class.static_fields.iter().map(|field| remap.get(Table::Fields, field.field));
+    if new.collect::<Result<Vec<u32>, _>>()?.is_sorted() {
         values::array(&class.static_values, remap, to)?;
         return Ok(true);
     }
-    let mut moved: Vec<(u32, u32, Option<&Value>)> = Vec::with_capacity(new.len());
-    for (place, (&new, field)) in new.iter().zip(&class.static_fields).enumerate() {
-        moved.push((new, field.field, class.static_values.get(place)));
-    }
-    moved.sort_by_key(|&(new, ..)| new);
-    let last = moved.iter().rposition(|(.., value)| value.is_some());
+    let values = class.static_values.iter().map(Some).chain(std::iter::repeat(None));
+    let fields = class.static_fields.iter().map(|field| field.field).zip(values);
+    let mut moved = remap.sorted(Table::Fields, fields.map(|(field, value)| (field, (field, value))))?;
+    let last = moved.iter().rposition(|(_, (_, value))| value.is_some());
     moved.truncate(last.map_or(0, |last| last + 1));
-    let value =
-        |(_, field, value): (u32, u32, Option<&Value>)| value.cloned().unwrap_or_else(|| default(dex, field));
+    let value = |(_, (field, value)): (u32, (u32, Option<&Value>))| {
+        value.cloned().unwrap_or_else(|| default(dex, field))
+    };
     let moved: Vec<Value> = moved.into_iter().map(value).collect();
     values::array(&moved, remap, to)?;
     Ok(true)
@@ -139,8 +118,7 @@ pub(super) fn static_values(
 
 /// The value of a static field that has none.
 fn default(dex: &Dex<'_>, field: u32) -> Value {
-    let kind = dex.fields.get(field as usize).and_then(|field| dex.types.get(field.kind as usize));
-    let descriptor = kind.and_then(|&string| dex.strings.get(string as usize));
+    let descriptor = dex.fields.get(field as usize).and_then(|field| dex.descriptor(field.kind));
     match descriptor.and_then(|descriptor| descriptor.first()) {
         Some(b'Z') => Value::Boolean(false),
         Some(b'B') => Value::Byte(0),

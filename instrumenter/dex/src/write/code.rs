@@ -7,6 +7,7 @@ use super::file::File;
 use super::output::Output;
 use super::pool::Pool;
 use crate::code::{Code, Fault};
+use crate::leb128::{put_sleb, put_uleb};
 use crate::{Class, ClassMethod, Limit, MethodCode, Remap, WriteError};
 
 /// Writes the code of every method and the debug information behind it. Returns the offset of each method's code, 0 where it has none:
@@ -15,20 +16,20 @@ pub(super) fn write(classes: &[&Class<'_>], remap: &Remap, file: &mut File) -> R
     let mut section = Section {
         remap,
         keeps_indices: remap.is_identity(),
-        debug: Pool::new(1),
+        debug: Pool::new(0, 1),
         debug_at: Vec::new(),
         count: 0,
         shared: HashMap::new(),
     };
     let start = file.begin(4);
-    let methods = classes.iter().flat_map(|class| class.direct_methods.iter().chain(&class.virtual_methods));
+    let methods = classes.iter().flat_map(|class| class.methods());
     let offsets =
-        methods.map(|method| section.method(method, file.bytes())).collect::<Result<Vec<u32>, _>>()?;
+        methods.map(|method| section.method(method, &mut file.bytes)).collect::<Result<Vec<u32>, _>>()?;
     let Section { debug, debug_at, count, .. } = section;
     file.section(0x2001, count, start);
-    let debug_section = file.append(0x2003, 1, &debug);
+    let debug_section = file.append(0x2003, &debug);
     for (place, offset) in debug_at {
-        if let Some(room) = file.bytes().get_mut(place..).and_then(|rest| rest.first_chunk_mut()) {
+        if let Some(room) = file.bytes.get_mut(place..).and_then(|rest| rest.first_chunk_mut()) {
             *room = debug_section.wrapping_add(offset).to_le_bytes();
         }
     }
@@ -83,7 +84,7 @@ impl<'a> Section<'a> {
             to.u16(half);
         }
         if let Some(debug) = &code.debug {
-            self.debug_at.push((to.len(), self.debug.add(debug) as u32));
+            self.debug_at.push((to.len(), self.debug.add(debug)));
         }
         to.u32(0);
         to.u32(units.len() as u32);
@@ -94,17 +95,17 @@ impl<'a> Section<'a> {
         }
         to.align(4);
         let mut list = Vec::new();
-        list.uleb(code.handlers.len() as u32);
+        put_uleb(code.handlers.len() as u32, &mut list);
         let mut starts = Vec::with_capacity(code.handlers.len());
         for handler in &code.handlers {
             starts.push(list.len());
             let typed = handler.typed.len() as i32;
-            list.sleb(if handler.catch_all.is_some() { -typed } else { typed });
+            put_sleb(if handler.catch_all.is_some() { -typed } else { typed }, &mut list);
             for &(kind, address) in &handler.typed {
-                list.uleb(kind);
-                list.uleb(address);
+                put_uleb(kind, &mut list);
+                put_uleb(address, &mut list);
             }
-            handler.catch_all.into_iter().for_each(|address| list.uleb(address));
+            handler.catch_all.into_iter().for_each(|address| put_uleb(address, &mut list));
         }
         for item in &code.tries {
             to.u32(item.start);

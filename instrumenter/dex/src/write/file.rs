@@ -20,7 +20,7 @@ struct Section {
 /// Offsets wrap beyond 4 GiB; such a file is refused at the end.
 #[derive(Debug)]
 pub(super) struct File {
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     sections: Vec<Section>,
     data: usize,
 }
@@ -32,11 +32,16 @@ impl File {
         Self { bytes: vec![0; data], sections: Vec::new(), data }
     }
 
+    /// A section that is to be appended next.
+    pub(super) fn pool(&mut self, alignment: usize) -> Pool {
+        Pool::new(self.begin(alignment), alignment)
+    }
+
     /// Appends a section, and returns its offset.
-    pub(super) fn append(&mut self, kind: u16, alignment: usize, pool: &Pool) -> u32 {
-        let at = self.begin(alignment);
-        self.bytes.extend_from_slice(pool.bytes());
-        self.section(kind, pool.count(), at);
+    pub(super) fn append(&mut self, kind: u16, pool: &Pool) -> u32 {
+        let at = self.begin(pool.alignment);
+        self.bytes.extend_from_slice(&pool.bytes);
+        self.section(kind, pool.count, at);
         at
     }
 
@@ -44,11 +49,6 @@ impl File {
     pub(super) fn begin(&mut self, alignment: usize) -> u32 {
         self.bytes.align(alignment);
         self.bytes.len() as u32
-    }
-
-    /// What has been written, to append to.
-    pub(super) fn bytes(&mut self) -> &mut Vec<u8> {
-        &mut self.bytes
     }
 
     /// Lists a section in the map. Sections are listed in the order of the file.

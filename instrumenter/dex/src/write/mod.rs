@@ -20,11 +20,11 @@ mod values;
 use self::file::File;
 use self::order::Order;
 use self::output::Output;
-use self::pool::Pool;
 use crate::WriteError;
+use crate::leb128::put_uleb;
 use crate::model::NO_INDEX;
 use crate::uses::Used;
-use crate::{Class, Dex, Remap, mutf8};
+use crate::{Class, Dex, Remap, Table, mutf8};
 
 /// The newest version of files that are no containers.
 const MAX_VERSION: u8 = 40;
@@ -57,81 +57,65 @@ impl Dex<'_> {
         let arrays = Arrays::write(self, &order, &classes, &mut file)?;
         let code = code::write(&classes, remap, &mut file)?;
         let data = class_data(&classes, code, remap, &mut file)?;
-        let strings = self.write_strings(&order, &mut file)?;
+        let strings = write_strings(&order, &mut file)?;
 
-        let mut types = Vec::new();
-        order.types.iter().for_each(|&string| types.u32(string));
-        let mut protos = Vec::new();
-        for (proto, list) in order.protos.iter().zip(lists.protos) {
-            [proto.shorty, proto.result, list].into_iter().for_each(|word| protos.u32(word));
-        }
-        let mut fields = Vec::new();
-        for field in &order.fields {
-            fields.u16(field.class as u16);
-            fields.u16(field.kind as u16);
-            fields.u32(field.name);
-        }
-        let mut methods = Vec::new();
-        for method in &order.methods {
-            methods.u16(method.class as u16);
-            methods.u16(method.proto as u16);
-            methods.u32(method.name);
-        }
+        let types = words(order.types.iter().copied());
+        let protos = order.protos.iter().zip(lists.protos);
+        let protos = words(protos.flat_map(|(proto, list)| [proto.shorty, proto.result, list]));
+        // Class and type, or proto, have 16 bits each.
+        let fields = order.fields.iter().flat_map(|field| [field.kind << 16 | field.class, field.name]);
+        let fields = words(fields);
+        let methods =
+            order.methods.iter().flat_map(|method| [method.proto << 16 | method.class, method.name]);
+        let methods = words(methods);
         let mut definitions = Vec::new();
         let offsets = lists.interfaces.into_iter().zip(directories).zip(data).zip(arrays.static_values);
         for (class, (((interfaces, directory), data), values)) in classes.iter().zip(offsets) {
-            let super_class = class.super_class.map_or(Ok(NO_INDEX), |kind| remap.kind(kind))?;
-            let source = class.source_file.map_or(Ok(NO_INDEX), |string| remap.string(string))?;
-            let words = [
-                remap.kind(class.class)?,
-                class.access,
-                super_class,
-                interfaces,
-                source,
-                directory,
-                data,
-                values,
-            ];
-            words.into_iter().for_each(|word| definitions.u32(word));
+            let index =
+                |table, index: Option<u32>| index.map_or(Ok(NO_INDEX), |index| remap.get(table, index));
+            let super_class = index(Table::Types, class.super_class)?;
+            let source = index(Table::Strings, class.source_file)?;
+            let kind = remap.get(Table::Types, class.class)?;
+            let definition = [kind, class.access, super_class, interfaces, source, directory, data, values];
+            definition.into_iter().for_each(|word| definitions.u32(word));
         }
-        let mut call_sites = Vec::new();
-        arrays.call_sites.iter().for_each(|&at| call_sites.u32(at));
+        let call_sites = words(arrays.call_sites);
         let handles = self.handle_table(&order)?;
         let tables = [strings, types, protos, fields, methods, definitions, call_sites, handles];
         let tables = (1..).zip(sizes).zip(tables).map(|((kind, (size, _)), bytes)| (kind, size, bytes));
         file.finish(self.version.min(MAX_VERSION), &tables.collect::<Vec<_>>())
     }
 
-    /// Writes the strings, and returns the table of their offsets.
-    fn write_strings(&self, order: &Order, file: &mut File) -> Result<Vec<u8>, WriteError> {
-        let at = file.begin(1);
-        let mut table = Vec::with_capacity(order.strings.len() * 4);
-        for &index in &order.strings {
-            let string = self.strings.get(index as usize).map_or(&[][..], |string| string);
-            let units = mutf8::utf16_length(string).ok_or(WriteError::String { index })?;
-            let to = file.bytes();
-            table.u32(to.len() as u32);
-            to.uleb(units as u32);
-            to.extend_from_slice(string);
-            to.push(0);
-        }
-        file.section(0x2002, order.strings.len(), at);
-        Ok(table)
-    }
-
-    fn handle_table(&self, order: &Order) -> Result<Vec<u8>, WriteError> {
-        let mut table = Vec::new();
-        let remap = &order.remap;
+    fn handle_table(&self, order: &Order<'_>) -> Result<Vec<u8>, WriteError> {
+        let mut bytes = Vec::new();
         for handle in order.handles.iter().filter_map(|&index| self.handles.get(index as usize)) {
-            let target = if handle.is_of_field() {
-                remap.field(handle.target)?
-            } else {
-                remap.method(handle.target)?
-            };
-            [handle.kind, 0, target as u16, 0].into_iter().for_each(|half| table.u16(half));
+            let (table, member) = handle.member();
+            let target = order.remap.get(table, member)?;
+            [handle.kind, 0, target as u16, 0].into_iter().for_each(|half| bytes.u16(half));
         }
-        Ok(table)
+        Ok(bytes)
     }
+}
+
+/// Returns the bytes of these words.
+fn words(words: impl IntoIterator<Item = u32>) -> Vec<u8> {
+    words.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+/// Writes the strings, and returns the table of their offsets.
+fn write_strings(order: &Order<'_>, file: &mut File) -> Result<Vec<u8>, WriteError> {
+    let at = file.begin(1);
+    let mut table = Vec::with_capacity(order.strings.len() * 4);
+    for &(index, string) in &order.strings {
+        let units = mutf8::utf16_length(string).ok_or(WriteError::String { index })?;
+        let to = &mut file.bytes;
+        table.u32(to.len() as u32);
+        put_uleb(units as u32, to);
+        to.extend_from_slice(string);
+        to.push(0);
+    }
+    file.section(0x2002, order.strings.len(), at);
+    Ok(table)
 }
 
 /// Offsets of type lists, 0 for empty ones.
@@ -141,30 +125,26 @@ struct TypeLists {
 }
 
 impl TypeLists {
-    fn write(order: &Order, classes: &[&Class<'_>], file: &mut File) -> Result<Self, WriteError> {
-        let mut pool = Pool::new(4);
+    fn write(order: &Order<'_>, classes: &[&Class<'_>], file: &mut File) -> Result<Self, WriteError> {
+        let mut pool = file.pool(4);
         let mut list = Vec::new();
         let mut add = |types: &[u32]| {
             if types.is_empty() {
-                return None;
+                return 0;
             }
             list.clear();
             list.u32(types.len() as u32);
             types.iter().for_each(|&kind| list.u16(kind as u16));
-            Some(pool.add(&list) as u32)
+            pool.add(&list)
         };
-        let protos: Vec<_> = order.protos.iter().map(|proto| add(&proto.parameters)).collect();
+        let protos = order.protos.iter().map(|proto| add(&proto.parameters)).collect();
         let mut interfaces = Vec::with_capacity(classes.len());
         for class in classes {
-            let types =
-                class.interfaces.iter().map(|&kind| order.remap.kind(kind)).collect::<Result<Vec<_>, _>>()?;
-            interfaces.push(add(&types));
+            let types = class.interfaces.iter().map(|&kind| order.remap.get(Table::Types, kind));
+            interfaces.push(add(&types.collect::<Result<Vec<_>, _>>()?));
         }
-        let at = file.append(0x1001, 4, &pool);
-        let absolute = |offsets: Vec<Option<u32>>| {
-            offsets.into_iter().map(|offset| offset.map_or(0, |it| at + it)).collect()
-        };
-        Ok(Self { protos: absolute(protos), interfaces: absolute(interfaces) })
+        file.append(0x1001, &pool);
+        Ok(Self { protos, interfaces })
     }
 }
 
@@ -177,28 +157,26 @@ struct Arrays {
 impl Arrays {
     fn write(
         dex: &Dex<'_>,
-        order: &Order,
+        order: &Order<'_>,
         classes: &[&Class<'_>],
         file: &mut File,
     ) -> Result<Self, WriteError> {
-        let mut pool = Pool::new(1);
+        let mut pool = file.pool(1);
         let mut array = Vec::new();
         let remap = &order.remap;
         let mut call_sites = Vec::with_capacity(order.call_sites.len());
         for site in order.call_sites.iter().filter_map(|&index| dex.call_sites.get(index as usize)) {
             array.clear();
             values::array(site, remap, &mut array)?;
-            call_sites.push(pool.add(&array) as u32);
+            call_sites.push(pool.add(&array));
         }
         let mut static_values = Vec::with_capacity(classes.len());
         for class in classes {
             array.clear();
             let any = classes::static_values(dex, class, remap, &mut array)?;
-            static_values.push(any.then(|| pool.add(&array) as u32));
+            static_values.push(if any { pool.add(&array) } else { 0 });
         }
-        let at = file.append(0x2005, 1, &pool);
-        call_sites.iter_mut().for_each(|offset| *offset += at);
-        let static_values = static_values.into_iter().map(|offset| offset.map_or(0, |it| at + it)).collect();
+        file.append(0x2005, &pool);
         Ok(Self { call_sites, static_values })
     }
 }
@@ -215,8 +193,8 @@ fn class_data(
     let mut offsets = Vec::with_capacity(classes.len());
     let mut count = 0;
     for class in classes {
-        let at = file.bytes().len() as u32;
-        let any = classes::data(class, &mut code, remap, file.bytes())?;
+        let at = file.bytes.len() as u32;
+        let any = classes::data(class, &mut code, remap, &mut file.bytes)?;
         count += usize::from(any);
         offsets.push(if any { at } else { 0 });
     }

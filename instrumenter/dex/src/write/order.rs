@@ -1,15 +1,16 @@
 //! The order of the tables.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use crate::uses::{MAX_MEMBERS, MAX_TYPES, Table, Used};
-use crate::{Dex, Field, Limit, Method, Proto, Remap, WriteError, mutf8};
+use crate::uses::Used;
+use crate::{Dex, Field, Method, Proto, Remap, Table, WriteError, mutf8};
 
 /// The tables in the order of the format, and the new indices.
-pub(super) struct Order {
+pub(super) struct Order<'d> {
     pub(super) remap: Remap,
-    /// Old indices of the strings, in their new order.
-    pub(super) strings: Vec<u32>,
+    /// Each with its old index.
+    pub(super) strings: Vec<(u32, &'d [u8])>,
     /// New string indices.
     pub(super) types: Vec<u32>,
     /// With new indices.
@@ -24,124 +25,82 @@ pub(super) struct Order {
     pub(super) handles: Vec<u32>,
 }
 
-impl Order {
+impl<'d> Order<'d> {
     /// Sorts every table of `dex`, or what is used of it. Entries that are equal become one.
-    pub(super) fn of(dex: &Dex<'_>, used: Option<&Used>) -> Result<Self, WriteError> {
+    pub(super) fn of(dex: &'d Dex<'_>, used: Option<&Used<'_>>) -> Result<Self, WriteError> {
         let mut remap = Remap::default();
-        let used = |table: Table, size: usize| -> Vec<u32> {
-            let all = (0..).take(size);
-            all.filter(|&index| used.is_none_or(|used| used.contains(table, index))).collect()
+        let used = |table: Table| move |index| used.is_none_or(|used| used.contains(table, index));
+
+        let new = |index, string: &'d Cow<'_, [u8]>| Ok((index, &**string));
+        let compare = |left: &(u32, &[u8]), right: &(u32, &[u8])| mutf8::compare(left.1, right.1);
+        let (strings, indices) = sorted(&dex.strings, used(Table::Strings), new, compare)?;
+        remap.strings = indices;
+
+        let new = |_, &string: &u32| remap.get(Table::Strings, string);
+        let (types, indices) = sorted(&dex.types, used(Table::Types), new, Ord::cmp)?;
+        remap.types = indices;
+        Table::Types.check(types.len())?;
+
+        let new = |_, proto: &Proto| {
+            let parameters = proto.parameters.iter().map(|&kind| remap.get(Table::Types, kind));
+            let parameters = parameters.collect::<Result<_, _>>()?;
+            let shorty = remap.get(Table::Strings, proto.shorty)?;
+            Ok(Proto { shorty, result: remap.get(Table::Types, proto.result)?, parameters })
         };
+        let compare = |left: &Proto, right: &Proto| left.key().cmp(&right.key());
+        let (protos, indices) = sorted(&dex.protos, used(Table::Protos), new, compare)?;
+        remap.protos = indices;
+        Table::Protos.check(protos.len())?;
 
-        let text = |&index: &u32| dex.string(index).unwrap_or_default();
-        let mut strings = used(Table::Strings, dex.strings.len());
-        // What was read is in order, so that this is one pass over most files.
-        strings.sort_by(|left, right| mutf8::compare(text(left), text(right)));
-        remap.strings = new_indices(dex.strings.len(), &mut strings, |left, right| text(left) == text(right));
-
-        let order = used(Table::Types, dex.types.len());
-        let new = |&string: &u32| remap.string(string);
-        let types = Sorted::new(&dex.types, order, new, |left, right| left.cmp(right))?;
-        remap.types = types.indices;
-        limit("types", types.entries.len(), MAX_TYPES)?;
-
-        let order = used(Table::Protos, dex.protos.len());
-        let new = |proto: &Proto| {
-            let parameters =
-                proto.parameters.iter().map(|&kind| remap.kind(kind)).collect::<Result<_, _>>()?;
-            Ok(Proto { shorty: remap.string(proto.shorty)?, result: remap.kind(proto.result)?, parameters })
+        let new = |_, field: &Field| {
+            let (class, kind) = (remap.get(Table::Types, field.class)?, remap.get(Table::Types, field.kind)?);
+            Ok(Field { class, kind, name: remap.get(Table::Strings, field.name)? })
         };
-        let protos = Sorted::new(&dex.protos, order, new, |left, right| {
-            (left.result, &left.parameters).cmp(&(right.result, &right.parameters))
-        })?;
-        remap.protos = protos.indices;
-        limit("protos", protos.entries.len(), MAX_TYPES)?;
+        let (fields, indices) = sorted(&dex.fields, used(Table::Fields), new, Ord::cmp)?;
+        remap.fields = indices;
+        Table::Fields.check(fields.len())?;
 
-        let order = used(Table::Fields, dex.fields.len());
-        let new = |field: &Field| {
-            let (class, kind) = (remap.kind(field.class)?, remap.kind(field.kind)?);
-            Ok(Field { class, kind, name: remap.string(field.name)? })
+        let new = |_, method: &Method| {
+            let (class, proto) =
+                (remap.get(Table::Types, method.class)?, remap.get(Table::Protos, method.proto)?);
+            Ok(Method { class, proto, name: remap.get(Table::Strings, method.name)? })
         };
-        let key = |field: &Field| (field.class, field.name, field.kind);
-        let fields = Sorted::new(&dex.fields, order, new, |left, right| key(left).cmp(&key(right)))?;
-        remap.fields = fields.indices;
-        limit("fields", fields.entries.len(), MAX_MEMBERS)?;
-
-        let order = used(Table::Methods, dex.methods.len());
-        let new = |method: &Method| {
-            let (class, proto) = (remap.kind(method.class)?, remap.proto(method.proto)?);
-            Ok(Method { class, proto, name: remap.string(method.name)? })
-        };
-        let key = |method: &Method| (method.class, method.name, method.proto);
-        let methods = Sorted::new(&dex.methods, order, new, |left, right| key(left).cmp(&key(right)))?;
-        remap.methods = methods.indices;
-        limit("methods", methods.entries.len(), MAX_MEMBERS)?;
+        let (methods, indices) = sorted(&dex.methods, used(Table::Methods), new, Ord::cmp)?;
+        remap.methods = indices;
+        Table::Methods.check(methods.len())?;
 
         // These two have no order that ART checks, and equal call sites are linked apart.
-        let mut call_sites = used(Table::CallSites, dex.call_sites.len());
-        let mut handles = used(Table::Handles, dex.handles.len());
-        remap.call_sites = new_indices(dex.call_sites.len(), &mut call_sites, |_, _| false);
-        remap.handles = new_indices(dex.handles.len(), &mut handles, |_, _| false);
-        limit("call sites", call_sites.len(), MAX_MEMBERS)?;
-        limit("method handles", handles.len(), MAX_MEMBERS)?;
-        let (types, protos) = (types.entries, protos.entries);
-        let (fields, methods) = (fields.entries, methods.entries);
+        let (call_sites, indices) =
+            sorted(&dex.call_sites, used(Table::CallSites), |index, _| Ok(index), Ord::cmp)?;
+        remap.call_sites = indices;
+        let (handles, indices) = sorted(&dex.handles, used(Table::Handles), |index, _| Ok(index), Ord::cmp)?;
+        remap.handles = indices;
+        Table::CallSites.check(call_sites.len())?;
+        Table::Handles.check(handles.len())?;
         Ok(Self { remap, strings, types, protos, fields, methods, call_sites, handles })
     }
 }
 
-fn limit(name: &'static str, size: usize, max: usize) -> Result<(), Limit> {
-    if size <= max { Ok(()) } else { Err(Limit::Table { name }) }
-}
-
-/// A table in its new order.
-struct Sorted<T> {
-    entries: Vec<T>,
-    /// New indices by old ones.
-    indices: Vec<u32>,
-}
-
-impl<T: Clone> Sorted<T> {
-    /// Sorts the entries of `table` whose indices are in `order`, after `new` has given them new indices.
-    fn new(
-        table: &[T],
-        order: Vec<u32>,
-        new: impl Fn(&T) -> Result<T, WriteError>,
-        compare: impl Fn(&T, &T) -> Ordering,
-    ) -> Result<Self, WriteError> {
-        let entries = order.into_iter().filter_map(|index| Some((index, table.get(index as usize)?)));
-        let entries = entries.map(|(index, entry)| Ok((index, new(entry)?)));
-        let mut entries = entries.collect::<Result<Vec<(u32, T)>, WriteError>>()?;
-        entries.sort_by(|(_, left), (_, right)| compare(left, right));
-        let mut indices = vec![Remap::UNUSED; table.len()];
-        let mut merged: Vec<T> = Vec::with_capacity(entries.len());
-        for (old, entry) in entries {
-            if merged.last().is_none_or(|last| compare(last, &entry).is_ne()) {
-                merged.push(entry);
-            }
-            if let Some(index) = indices.get_mut(old as usize) {
-                *index = (merged.len() - 1) as u32;
-            }
+/// Sorts the entries of `table` whose indices are used, after `new` has given them new indices. Equal entries become one. Returns
+/// the table, and its indices by the old ones.
+fn sorted<'t, T, U>(
+    table: &'t [T],
+    used: impl Fn(u32) -> bool,
+    new: impl Fn(u32, &'t T) -> Result<U, WriteError>,
+    compare: impl Fn(&U, &U) -> Ordering,
+) -> Result<(Vec<U>, Vec<u32>), WriteError> {
+    let entries = (0..).zip(table).filter(|(index, _)| used(*index));
+    let entries = entries.map(|(index, entry)| Ok((index, new(index, entry)?)));
+    let mut entries = entries.collect::<Result<Vec<(u32, U)>, WriteError>>()?;
+    // What was read is in order, so that this is one pass over most files.
+    entries.sort_by(|(_, left), (_, right)| compare(left, right));
+    let mut indices = vec![Remap::UNUSED; table.len()];
+    let mut merged: Vec<U> = Vec::with_capacity(entries.len());
+    for (old, entry) in entries {
+        if merged.last().is_none_or(|last| compare(last, &entry).is_ne()) {
+            merged.push(entry);
         }
-        Ok(Self { entries: merged, indices })
+        indices[old as usize] = (merged.len() - 1) as u32;
     }
-}
-
-/// Removes what is equal to its predecessor from `order`, and returns the new index of each of `size` old ones.
-fn new_indices(size: usize, order: &mut Vec<u32>, equal: impl Fn(&u32, &u32) -> bool) -> Vec<u32> {
-    let mut indices = vec![Remap::UNUSED; size];
-    let mut next = 0;
-    let mut previous = None;
-    order.retain(|old| {
-        let first = previous.is_none_or(|previous| !equal(&previous, old));
-        if first {
-            previous = Some(*old);
-            next += 1;
-        }
-        if let Some(index) = indices.get_mut(*old as usize) {
-            *index = next - 1;
-        }
-        first
-    });
-    indices
+    Ok((merged, indices))
 }

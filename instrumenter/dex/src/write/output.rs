@@ -1,12 +1,8 @@
 //! Appends numbers to bytes.
 
-use crate::leb128::{put_sleb, put_uleb};
-
 pub(super) trait Output {
     fn u16(&mut self, value: u16);
     fn u32(&mut self, value: u32);
-    fn uleb(&mut self, value: u32);
-    fn sleb(&mut self, value: i32);
     /// Appends zeros up to a multiple of `alignment`.
     fn align(&mut self, alignment: usize);
 }
@@ -18,14 +14,6 @@ impl Output for Vec<u8> {
 
     fn u32(&mut self, value: u32) {
         self.extend_from_slice(&value.to_le_bytes());
-    }
-
-    fn uleb(&mut self, value: u32) {
-        put_uleb(value, self);
-    }
-
-    fn sleb(&mut self, value: i32) {
-        put_sleb(value, self);
     }
 
     fn align(&mut self, alignment: usize) {

@@ -1,24 +1,22 @@
 //! Encoded values, arrays and annotations, each in the fewest bytes.
 
-use super::output::Output;
-use crate::{Annotation, Remap, Value, WriteError};
+use crate::leb128::put_uleb;
+use crate::{Annotation, Remap, Table, Value, WriteError};
 
 /// Appends an `encoded_array`.
 pub(super) fn array(values: &[Value], remap: &Remap, to: &mut Vec<u8>) -> Result<(), WriteError> {
-    to.uleb(values.len() as u32);
+    put_uleb(values.len() as u32, to);
     values.iter().try_for_each(|it| value(it, remap, to))
 }
 
 /// Appends an `encoded_annotation`.
 pub(super) fn annotation(annotation: &Annotation, remap: &Remap, to: &mut Vec<u8>) -> Result<(), WriteError> {
-    to.uleb(remap.kind(annotation.kind)?);
-    let named = |(name, value)| Ok((remap.string(name)?, value));
-    let elements = annotation.elements.iter().map(|(name, value)| named((*name, value)));
-    let mut elements = elements.collect::<Result<Vec<(u32, &Value)>, WriteError>>()?;
-    elements.sort_by_key(|&(name, _)| name);
-    to.uleb(elements.len() as u32);
+    put_uleb(remap.get(Table::Types, annotation.kind)?, to);
+    let elements = annotation.elements.iter().map(|(name, value)| (*name, value));
+    let elements = remap.sorted(Table::Strings, elements)?;
+    put_uleb(elements.len() as u32, to);
     for (name, element) in elements {
-        to.uleb(name);
+        put_uleb(name, to);
         value(element, remap, to)?;
     }
     Ok(())
@@ -33,13 +31,13 @@ fn value(value: &Value, remap: &Remap, to: &mut Vec<u8>) -> Result<(), WriteErro
         Value::Long(value) => signed(0x06, value, to),
         Value::Float(bits) => floating(0x10, u64::from(bits) << 32, to),
         Value::Double(bits) => floating(0x11, bits, to),
-        Value::MethodType(proto) => unsigned(0x15, remap.proto(proto)?, to),
-        Value::MethodHandle(handle) => unsigned(0x16, remap.handle(handle)?, to),
-        Value::String(string) => unsigned(0x17, remap.string(string)?, to),
-        Value::Type(kind) => unsigned(0x18, remap.kind(kind)?, to),
-        Value::Field(field) => unsigned(0x19, remap.field(field)?, to),
-        Value::Method(method) => unsigned(0x1a, remap.method(method)?, to),
-        Value::Enum(field) => unsigned(0x1b, remap.field(field)?, to),
+        Value::MethodType(proto) => unsigned(0x15, remap.get(Table::Protos, proto)?, to),
+        Value::MethodHandle(handle) => unsigned(0x16, remap.get(Table::Handles, handle)?, to),
+        Value::String(string) => unsigned(0x17, remap.get(Table::Strings, string)?, to),
+        Value::Type(kind) => unsigned(0x18, remap.get(Table::Types, kind)?, to),
+        Value::Field(field) => unsigned(0x19, remap.get(Table::Fields, field)?, to),
+        Value::Method(method) => unsigned(0x1a, remap.get(Table::Methods, method)?, to),
+        Value::Enum(field) => unsigned(0x1b, remap.get(Table::Fields, field)?, to),
         Value::Array(ref values) => {
             to.push(0x1c);
             array(values, remap, to)?;
