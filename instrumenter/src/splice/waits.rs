@@ -11,33 +11,26 @@ use super::guard::Guard;
 use super::layout::{Mark, Prelude};
 use super::site::{Call, Site};
 use crate::class::class_file::{ClassFile, Method};
-use crate::class::code::Code;
+use crate::class::code::{Code, line_at};
 use crate::class::constant_pool::Appended;
 use crate::class::opcodes::{
     self, ALOAD, ALOAD_0, ASTORE, ASTORE_0, DUP, INVOKEDYNAMIC, INVOKEVIRTUAL, Instruction, MONITORENTER,
     MONITOREXIT,
 };
 use crate::error::SkipReason;
+use crate::waits::Waits;
 use crate::waits::call_kind::CallKind;
 use crate::waits::steps::{Operand, Step, StepKind};
 use crate::waits::tasks::Tasks;
-use crate::waits::{WaitObject, Waits};
 
 /// How deep the calls of a task's code into its own class are followed, to see what it does.
 pub(crate) const MAX_DEPTH: u32 = 4;
 /// The longest method, in bytes, that is followed to see what a task's code does.
 pub(crate) const MAX_FOLLOWED: usize = 512;
 
-/// A call that waits.
-#[derive(Clone, Copy, Debug)]
-struct Blocking {
-    kind: CallKind,
-    object: Operand,
-}
-
 /// The state that the methods of a class share.
 pub(crate) struct ClassWaits<'a> {
-    waits: Waits<'a>,
+    pub(crate) waits: Waits<'a>,
     call_class: u16,
     calls: Option<WaitCalls>,
     step_calls: Option<StepCalls>,
@@ -49,17 +42,14 @@ pub(crate) struct ClassWaits<'a> {
 /// What is recorded at a call.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    blocking: Option<Blocking>,
+    /// The wait, and the object that it is recorded with.
+    blocking: Option<(CallKind, Operand)>,
     steps: Vec<Step>,
 }
 
 impl<'a> ClassWaits<'a> {
     pub(crate) fn new(waits: Waits<'a>, call_class: u16, tasks: Tasks) -> Self {
         Self { waits, call_class, calls: None, step_calls: None, tasks, known: HashMap::new() }
-    }
-
-    pub(crate) fn waits(&self) -> Waits<'a> {
-        self.waits
     }
 
     /// Returns the calls, which are added to the constant pool when they are first needed.
@@ -143,18 +133,9 @@ impl<'a> ClassWaits<'a> {
             // A class may call inherited methods by its own name.
             let parents = class.supertypes.iter().copied().filter(|_| owner == class.name);
             let mut classes = [owner].into_iter().chain(parents);
-            let found = classes
+            let blocking = classes
                 .clone()
                 .find_map(|class| waits.catalogue.find(class, name, descriptor, waits.hierarchy));
-            let blocking = found.map(|(kind, on)| {
-                let object = match on {
-                    WaitObject::Receiver => Operand::Receiver,
-                    WaitObject::FirstArgument => Operand::Argument(0),
-                    WaitObject::SecondArgument => Operand::Argument(1),
-                    WaitObject::None => Operand::None,
-                };
-                Blocking { kind, object }
-            });
             let steps = |class: &[u8]| {
                 let class = core::str::from_utf8(class).ok()?;
                 let steps = waits.catalogue.steps.find(class, name, descriptor, waits.hierarchy);
@@ -195,13 +176,6 @@ pub(crate) struct InMethod<'m> {
     /// Where each source line starts, sorted by position.
     pub(crate) lines: &'m [(u16, u16)],
     pub(crate) prelude: Option<&'m Prelude>,
-}
-
-impl InMethod<'_> {
-    fn line(&self, pc: u32) -> u16 {
-        let behind = self.lines.partition_point(|(start, _)| u32::from(*start) <= pc);
-        behind.checked_sub(1).and_then(|at| self.lines.get(at)).map_or(0, |(_, line)| *line)
-    }
 }
 
 /// Finds the waits and steps in a method, except for those before a constructor's super call: no handler can cover them,
@@ -275,7 +249,7 @@ fn held_in(code: &[u8], [first, second]: [Option<Instruction>; 2]) -> Option<u16
 
 /// Adds what is recorded around a call.
 fn calls_around(known: &Known, method: &InMethod<'_>, site: &mut Site<'_>) {
-    let line = method.line(site.instruction.pc);
+    let line = line_at(method.lines, site.instruction.pc).unwrap_or(0);
     for step in &known.steps {
         let call = match step.kind {
             StepKind::Unlock => Call::Release(Operand::Receiver),
@@ -284,7 +258,7 @@ fn calls_around(known: &Known, method: &InMethod<'_>, site: &mut Site<'_>) {
         };
         if step.kind.is_after() { &mut site.after } else { &mut site.before }.push(call);
     }
-    if let Some(Blocking { kind, object }) = known.blocking {
+    if let Some((kind, object)) = known.blocking {
         site.wait = Some(kind);
         site.before.push(Call::Begin(kind, object));
         site.after.insert(0, Call::End(kind, object));

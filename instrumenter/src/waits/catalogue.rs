@@ -1,11 +1,10 @@
 //! The catalogue of calls that block, and of calls that hand work to other threads: built-in lists that users can extend.
 
-use std::collections::BTreeMap;
-
 use trace_format::event::WaitKind;
 
 use super::call_kind::CallKind;
-use super::steps::{Steps, Task};
+use super::entries::{Entries, Entry, Line};
+use super::steps::{Operand, Steps, Task};
 use crate::hierarchy::Hierarchy;
 
 /// The built-in list of blocking calls; the comment at its top describes the format.
@@ -16,32 +15,9 @@ const BUILT_IN_STEPS: &str = include_str!("steps.txt");
 /// Calls that may block, and the kind of wait of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Catalogue {
-    /// By method name, in sorted order, so that the cache key of equal catalogues is equal.
-    entries: BTreeMap<Box<[u8]>, Vec<Entry>>,
+    /// The kind of wait, and the object that it is recorded with.
+    entries: Entries<(CallKind, Operand)>,
     pub(crate) steps: Steps,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
-    /// Internal name; `None` matches any class.
-    class: Option<Box<str>>,
-    /// `None` matches any descriptor.
-    descriptor: Option<Box<[u8]>>,
-    kind: CallKind,
-    on: WaitObject,
-}
-
-/// The object that a wait is recorded with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WaitObject {
-    /// The receiver of the call; none for a static method.
-    Receiver,
-    /// The first argument.
-    FirstArgument,
-    /// The second argument.
-    SecondArgument,
-    /// No object.
-    None,
 }
 
 /// An invalid line of a catalogue.
@@ -86,7 +62,7 @@ impl Catalogue {
     /// Returns a catalogue without any calls, with which only monitors are recorded.
     #[must_use]
     pub fn empty() -> Self {
-        Self { entries: BTreeMap::new(), steps: Steps::default() }
+        Self { entries: Entries::default(), steps: Steps::default() }
     }
 
     /// Adds the lines of `text`. A line replaces an entry with the same class, method and descriptor. The kind `off`
@@ -113,68 +89,51 @@ impl Catalogue {
     }
 
     fn add_line(&mut self, line: &str) -> Result<(), &'static str> {
-        let mut words = line.split_whitespace();
-        if line.split_whitespace().next().is_some_and(Steps::has_word) {
-            return self.steps.add_line(line);
+        let line = Line::read(line)?;
+        if Steps::has_word(line.kind) {
+            return self.steps.add(line);
         }
-        let (Some(kind), Some(class), Some(method)) = (words.next(), words.next(), words.next()) else {
-            return Err("a line needs a kind, a class and a method");
-        };
-        let class = class.replace('.', "/");
-        if class.contains([';', '[', '(']) {
-            return Err("the second word is not a class");
-        }
-        let class = (class != "*").then(|| class.into_boxed_str());
-        let (mut descriptor, mut on) = (None, WaitObject::Receiver);
-        for word in words {
-            match word {
-                "on=receiver" => on = WaitObject::Receiver,
-                "on=first" => on = WaitObject::FirstArgument,
-                "on=second" => on = WaitObject::SecondArgument,
-                "on=none" => on = WaitObject::None,
-                _ if word.starts_with('(') && word.contains(')') => {
-                    descriptor = Some(word.as_bytes().into());
-                }
+        let (kind, method) = (line.kind, line.method);
+        let Entry { class, descriptor, what: on } = line.entry(Operand::Receiver, |on, word| {
+            *on = match word {
+                "on=receiver" => Operand::Receiver,
+                "on=first" => Operand::Argument(0),
+                "on=second" => Operand::Argument(1),
+                "on=none" => Operand::None,
                 _ => return Err("not a descriptor, on=receiver, on=first, on=second or on=none"),
-            }
-        }
-        if class.is_none() && descriptor.is_none() {
-            return Err("a method of any class needs a descriptor");
-        }
-        let of_name = self.entries.entry(method.as_bytes().into()).or_default();
+            };
+            Ok(())
+        })?;
+        let of_name = self.entries.by_name.entry(method.into()).or_default();
         // `off` without a descriptor removes all entries of the method.
         let all = kind == "off" && descriptor.is_none();
-        of_name.retain(|entry: &Entry| entry.class != class || !all && entry.descriptor != descriptor);
+        of_name.retain(|entry| entry.class != class || !all && entry.descriptor != descriptor);
         if kind == "off" {
-            self.steps.remove(class.as_deref(), method.as_bytes(), descriptor.as_deref());
+            self.steps.remove(class.as_deref(), method, descriptor.as_deref());
             return Ok(());
         }
         let kind = kind_named(kind).ok_or(
             "the kind is not wait, park, lock, condition, sleep, join, blocking, off, or a step such as submitted",
         )?;
-        of_name.push(Entry { class, descriptor, kind, on });
+        of_name.push(Entry { class, descriptor, what: (kind, on) });
         Ok(())
     }
 
     /// Returns whether a call of this method may be in the list, depending on the super types of its class.
     pub(crate) fn asks_for_class(&self, name: &[u8], descriptor: &[u8]) -> bool {
-        let of_name = self.entries.get(name).map(Vec::as_slice).unwrap_or_default();
-        of_name.iter().any(|entry| {
-            entry.class.is_some() && entry.descriptor.as_deref().is_none_or(|wanted| wanted == descriptor)
-        }) || self.steps.asks_for_class(name, descriptor)
+        self.entries.asks_for_class(name, descriptor) || self.steps.asks_for_class(name, descriptor)
     }
 
     /// Returns whether a call of this method may be in the list: a wait for any class, or a step for exactly this one.
     /// The names of steps, such as `put`, are too common to take them for any class.
     pub(crate) fn names(&self, class: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
-        let of_name = self.entries.get(name).map(Vec::as_slice).unwrap_or_default();
-        of_name.iter().any(|entry| entry.descriptor.as_deref().is_none_or(|wanted| wanted == descriptor))
+        self.entries.of_name(name).iter().any(|entry| entry.fits(descriptor))
             || self.steps.lists_exactly(class, name, descriptor)
     }
 
     /// Returns the task types that an instance method may be the code of.
     pub(crate) fn tasks(&self) -> &[Task] {
-        self.steps.tasks()
+        &self.steps.tasks
     }
 
     /// Returns the kind and object of the wait in a call of this method, if it is in the list. Entries with a
@@ -185,15 +144,10 @@ impl Catalogue {
         name: &[u8],
         descriptor: &[u8],
         hierarchy: &Hierarchy,
-    ) -> Option<(CallKind, WaitObject)> {
-        let of_name = self.entries.get(name)?;
+    ) -> Option<(CallKind, Operand)> {
         let class = core::str::from_utf8(class).ok()?;
-        let fits = |entry: &&Entry| {
-            entry.descriptor.as_deref().is_none_or(|wanted| wanted == descriptor)
-                && entry.class.as_deref().is_none_or(|wanted| hierarchy.is(class, wanted))
-        };
-        let found = of_name.iter().filter(fits).max_by_key(|entry| entry.descriptor.is_some())?;
-        Some((found.kind, found.on))
+        let found = self.entries.find(class, name, descriptor, hierarchy);
+        found.max_by_key(|entry| entry.descriptor.is_some()).map(|entry| entry.what)
     }
 }
 
@@ -206,7 +160,7 @@ mod tests {
         let mut catalogue = Catalogue::empty();
         assert_eq!(catalogue.add(BUILT_IN), Ok(()));
         assert_eq!(catalogue.add(BUILT_IN_STEPS), Ok(()));
-        let count: usize = catalogue.entries.values().map(Vec::len).sum();
+        let count: usize = catalogue.entries.by_name.values().map(Vec::len).sum();
         let lines = BUILT_IN.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
         assert_eq!(count, lines.filter(|line| !line.is_empty()).count(), "no line twice");
         assert_eq!(catalogue, Catalogue::default());
@@ -221,27 +175,27 @@ mod tests {
         };
         assert_eq!(
             find("java/lang/Object", "wait", "(J)V"),
-            Some((CallKind::Wait(WaitKind::ObjectWait), WaitObject::Receiver))
+            Some((CallKind::Wait(WaitKind::ObjectWait), Operand::Receiver))
         );
         assert_eq!(
             find("any/Where", "wait", "()V"),
-            Some((CallKind::Wait(WaitKind::ObjectWait), WaitObject::Receiver))
+            Some((CallKind::Wait(WaitKind::ObjectWait), Operand::Receiver))
         );
         assert_eq!(find("any/Where", "wait", "(I)V"), None);
         assert_eq!(
             find("app/Worker", "join", "()V"),
-            Some((CallKind::Wait(WaitKind::Join), WaitObject::Receiver))
+            Some((CallKind::Wait(WaitKind::Join), Operand::Receiver))
         );
         assert_eq!(find("app/Other", "join", "()V"), None);
         let park = "(Ljava/lang/Object;J)V";
         let support = "java/util/concurrent/locks/LockSupport";
         assert_eq!(
             find(support, "parkNanos", park),
-            Some((CallKind::Wait(WaitKind::Park), WaitObject::FirstArgument))
+            Some((CallKind::Wait(WaitKind::Park), Operand::Argument(0)))
         );
         assert_eq!(
             find(support, "parkNanos", "(J)V"),
-            Some((CallKind::Wait(WaitKind::Sleep), WaitObject::None)),
+            Some((CallKind::Wait(WaitKind::Sleep), Operand::None)),
             "without an object it waits for a time"
         );
     }
@@ -258,16 +212,16 @@ mod tests {
         };
         assert_eq!(
             find("com/acme/Bus", "call", "(I)V"),
-            Some((CallKind::Wait(WaitKind::Blocking), WaitObject::Receiver))
+            Some((CallKind::Wait(WaitKind::Blocking), Operand::Receiver))
         );
         assert_eq!(find("java/lang/Thread", "sleep", "(J)V"), None);
         assert_eq!(
             find("java/lang/Thread", "join", "()V"),
-            Some((CallKind::Wait(WaitKind::Park), WaitObject::None))
+            Some((CallKind::Wait(WaitKind::Park), Operand::None))
         );
         assert_eq!(
             find("java/lang/Thread", "join", "(J)V"),
-            Some((CallKind::Wait(WaitKind::Join), WaitObject::Receiver))
+            Some((CallKind::Wait(WaitKind::Join), Operand::Receiver))
         );
     }
 

@@ -12,13 +12,13 @@
 
 pub(crate) mod call_kind;
 mod catalogue;
+mod entries;
 pub(crate) mod scan;
 pub(crate) mod serializable;
 pub(crate) mod steps;
 pub(crate) mod tasks;
 
 pub use call_kind::CallKind;
-pub(crate) use catalogue::WaitObject;
 pub use catalogue::{Catalogue, CatalogueError};
 
 use crate::hierarchy::Hierarchy;

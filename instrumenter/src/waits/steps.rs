@@ -2,10 +2,9 @@
 //!
 //! `steps.txt` describes the format.
 
-use std::collections::BTreeMap;
-
 use trace_format::event::{Concurrency, ConcurrencyStep};
 
+use super::entries::{Entries, Line};
 use crate::hierarchy::Hierarchy;
 
 /// What is recorded at a call.
@@ -56,21 +55,6 @@ pub(crate) struct Step {
     pub(crate) other: Operand,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
-    /// Internal name; `None` matches any class.
-    class: Option<Box<str>>,
-    /// `None` matches any descriptor.
-    descriptor: Option<Box<[u8]>>,
-    step: Step,
-}
-
-impl Entry {
-    fn fits(&self, descriptor: &[u8]) -> bool {
-        self.descriptor.as_deref().is_none_or(|wanted| wanted == descriptor)
-    }
-}
-
 /// A type of task: the method of a class that is a task's code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Task {
@@ -105,9 +89,9 @@ impl TaskKind {
 /// The list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Steps {
-    /// By method name.
-    entries: BTreeMap<Box<[u8]>, Vec<Entry>>,
-    tasks: Vec<Task>,
+    entries: Entries<Step>,
+    /// The task types.
+    pub(super) tasks: Vec<Task>,
 }
 
 fn kind_named(word: &str) -> Option<StepKind> {
@@ -129,53 +113,38 @@ impl Steps {
     }
 
     /// Adds a line, whose first word [`Self::has_word`] knows.
-    pub(super) fn add_line(&mut self, line: &str) -> Result<(), &'static str> {
-        let mut words = line.split_whitespace();
-        let (Some(kind), Some(class), Some(method)) = (words.next(), words.next(), words.next()) else {
-            return Err("a line needs a kind, a class and a method");
-        };
-        let class = class.replace('.', "/");
-        if class.contains([';', '[', '(']) {
-            return Err("the second word is not a class");
-        }
-        if let Some(kind) = TaskKind::named(kind) {
-            let task = Task { class: class.into(), method: method.as_bytes().into(), kind };
+    pub(super) fn add(&mut self, line: Line<'_>) -> Result<(), &'static str> {
+        let method = line.method;
+        if let Some(kind) = TaskKind::named(line.kind) {
+            let task = Task { class: line.class.into(), method: method.into(), kind };
             self.tasks.retain(|known| (&known.class, &known.method) != (&task.class, &task.method));
             self.tasks.push(task);
             return Ok(());
         }
-        let kind = kind_named(kind).ok_or("the first word is no step")?;
-        let class = (class != "*").then(|| class.into_boxed_str());
-        let mut descriptor = None;
-        let mut step = Step { kind, object: Operand::Receiver, other: Operand::None };
-        for word in words {
-            if let Some(operand) = word.strip_prefix("object=") {
-                step.object = operand_named(operand)?;
-            } else if let Some(operand) = word.strip_prefix("other=") {
-                step.other = operand_named(operand)?;
-            } else if word.starts_with('(') && word.contains(')') {
-                descriptor = Some(word.as_bytes().into());
-            } else {
-                return Err("not a descriptor, object=receiver|first|second|result or other=…");
+        let kind = kind_named(line.kind).ok_or("the first word is no step")?;
+        let step = Step { kind, object: Operand::Receiver, other: Operand::None };
+        let new = line.entry(step, |step, word| {
+            match word.split_once('=') {
+                Some(("object", operand)) => step.object = operand_named(operand)?,
+                Some(("other", operand)) => step.other = operand_named(operand)?,
+                _ => return Err("not a descriptor, object=receiver|first|second|result or other=…"),
             }
-        }
-        if class.is_none() && descriptor.is_none() {
-            return Err("a method of any class needs a descriptor");
-        }
-        if !kind.is_after() && [step.object, step.other].contains(&Operand::Result) {
+            Ok(())
+        })?;
+        if !kind.is_after() && [new.what.object, new.what.other].contains(&Operand::Result) {
             return Err("this step is recorded before the call, which has no result yet");
         }
-        let of_name = self.entries.entry(method.as_bytes().into()).or_default();
-        of_name.retain(|entry: &Entry| {
-            entry.class != class || entry.descriptor != descriptor || entry.step.kind != kind
+        let of_name = self.entries.by_name.entry(method.into()).or_default();
+        of_name.retain(|entry| {
+            (&entry.class, &entry.descriptor, entry.what.kind) != (&new.class, &new.descriptor, kind)
         });
-        of_name.push(Entry { class, descriptor, step });
+        of_name.push(new);
         Ok(())
     }
 
     /// Removes the steps of a method; without a descriptor those of all its forms.
     pub(super) fn remove(&mut self, class: Option<&str>, method: &[u8], descriptor: Option<&[u8]>) {
-        if let Some(of_name) = self.entries.get_mut(method) {
+        if let Some(of_name) = self.entries.by_name.get_mut(method) {
             of_name.retain(|entry| {
                 entry.class.as_deref() != class
                     || descriptor.is_some() && entry.descriptor.as_deref() != descriptor
@@ -183,19 +152,16 @@ impl Steps {
         }
     }
 
-    fn of_name(&self, name: &[u8]) -> &[Entry] {
-        self.entries.get(name).map(Vec::as_slice).unwrap_or_default()
-    }
-
     /// Whether the super types of its class decide if a call of this method has a step.
     pub(crate) fn asks_for_class(&self, name: &[u8], descriptor: &[u8]) -> bool {
-        self.of_name(name).iter().any(|entry| entry.class.is_some() && entry.fits(descriptor))
+        self.entries.asks_for_class(name, descriptor)
     }
 
     /// Whether a call of this method of exactly this class has a step.
     pub(crate) fn lists_exactly(&self, class: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
-        let same = |entry: &Entry| entry.class.as_deref().is_some_and(|wanted| wanted.as_bytes() == class);
-        self.of_name(name).iter().any(|entry| same(entry) && entry.fits(descriptor))
+        let same = |wanted: &str| wanted.as_bytes() == class;
+        let of_name = self.entries.of_name(name);
+        of_name.iter().any(|entry| entry.class.as_deref().is_some_and(same) && entry.fits(descriptor))
     }
 
     /// The steps at a call of this method, one of a kind. Entries with a descriptor take precedence.
@@ -206,23 +172,15 @@ impl Steps {
         descriptor: &[u8],
         hierarchy: &Hierarchy,
     ) -> Vec<Step> {
-        let fits = |entry: &&Entry| {
-            entry.fits(descriptor) && entry.class.as_deref().is_none_or(|wanted| hierarchy.is(class, wanted))
-        };
-        let mut found: Vec<&Entry> = self.of_name(name).iter().filter(fits).collect();
+        let mut found: Vec<_> = self.entries.find(class, name, descriptor, hierarchy).collect();
         found.sort_by_key(|entry| entry.descriptor.is_none());
         let mut steps: Vec<Step> = Vec::new();
         for entry in found {
-            if steps.iter().all(|known| known.kind != entry.step.kind) {
-                steps.push(entry.step);
+            if steps.iter().all(|known| known.kind != entry.what.kind) {
+                steps.push(entry.what);
             }
         }
         steps
-    }
-
-    /// The task types.
-    pub(super) fn tasks(&self) -> &[Task] {
-        &self.tasks
     }
 }
 
@@ -246,7 +204,7 @@ mod tests {
     fn steps(lines: &[&str]) -> Steps {
         let mut steps = Steps::default();
         for line in lines {
-            assert_eq!(steps.add_line(line), Ok(()), "{line}");
+            assert_eq!(Line::read(line).and_then(|line| steps.add(line)), Ok(()), "{line}");
         }
         steps
     }
@@ -276,9 +234,10 @@ mod tests {
     #[test]
     fn what_is_recorded_before_the_call_cannot_name_its_result() {
         let mut steps = Steps::default();
-        assert!(steps.add_line("submitted a/B c object=result").is_err());
-        assert!(steps.add_line("future a/B c object=fifth").is_err());
-        assert!(steps.add_line("put * d").is_err());
+        let mut add = |line| Line::read(line).and_then(|line| steps.add(line));
+        assert!(add("submitted a/B c object=result").is_err());
+        assert!(add("future a/B c object=fifth").is_err());
+        assert!(add("put * d").is_err());
         assert!(!Steps::has_word("created"));
         assert!(Steps::has_word("coroutine") && Steps::has_word("awaited"));
         assert_eq!(steps, Steps::default());

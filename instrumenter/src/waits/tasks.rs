@@ -50,14 +50,8 @@ impl Tasks {
     /// Looks for the tasks of a class whose methods have these ids.
     pub(crate) fn of(class: &ClassFile<'_>, ids: &[u32], waits: Waits<'_>) -> Self {
         let supertypes = || class.supertypes.iter().filter_map(|name| core::str::from_utf8(name).ok());
-        let mut tasks = Self {
-            made: HashMap::new(),
-            code: class
-                .methods
-                .iter()
-                .map(|method| OfObject::from(method).code(supertypes(), waits))
-                .collect(),
-        };
+        let code = class.methods.iter().map(|method| OfObject::from(method).code(supertypes(), waits));
+        let mut tasks = Self { made: HashMap::new(), code: code.collect() };
         if class.bootstrap_methods.is_some() {
             for (number, method) in class.methods.iter().enumerate() {
                 if let Ok(Some(code)) = Code::for_method(class, method) {

@@ -5,13 +5,13 @@ use rayon::prelude::*;
 
 use super::Listed;
 use super::original::Named;
-use crate::waits::steps::Step;
-use crate::waits::{CallKind, WaitObject};
+use crate::waits::CallKind;
+use crate::waits::steps::{Operand, Step};
 
 /// A method that is listed.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
-    pub(super) blocking: Option<(CallKind, WaitObject)>,
+    pub(super) blocking: Option<(CallKind, Operand)>,
     pub(super) steps: Vec<Step>,
     /// Whether it is a constructor.
     pub(super) creates: bool,

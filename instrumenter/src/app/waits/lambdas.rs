@@ -11,12 +11,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use dex::code::{Call, Facts, Invoke, facts};
-use dex::{Class, Dex, MethodCode};
+use dex::code::{Call, Invoke};
+use dex::{Class, Dex};
 use rayon::prelude::*;
 
-use super::Original;
 use super::known::Known;
+use super::{Original, calls_of};
 use crate::app::{desugared, names};
 use crate::cost::known::is_platform;
 use crate::waits::Catalogue;
@@ -90,12 +90,8 @@ impl Lambdas {
             return;
         }
         let of_class = |class: &Class<'_>| {
-            let codes = class.methods().filter_map(|method| match &method.code {
-                Some(MethodCode::Read(code)) => facts(code).ok(),
-                _ => None,
-            });
             let mut found = Vec::new();
-            for Facts { calls, .. } in codes {
+            for calls in class.methods().map(calls_of) {
                 for pair in calls.windows(2) {
                     let [making, next] = pair else { continue };
                     let Some(made) = made_by(dex, making).filter(|&made| waiting(made)) else { continue };
@@ -132,9 +128,7 @@ fn made_by(dex: &Dex<'_>, call: &Call) -> Option<u32> {
 
 /// The method that a lambda's class calls: the first outside of the platform, whose methods box and unbox.
 fn body_of(dex: &Dex<'_>, class: &Class<'_>, positions: &HashMap<u32, usize>) -> Option<u32> {
-    let called = |code: &MethodCode<'_>| {
-        let MethodCode::Read(code) = code else { return None };
-        let calls = facts(code).ok()?.calls;
+    let called = |calls: Vec<Call>| {
         let own = calls.iter().filter(|call| !matches!(call.how, Invoke::Custom | Invoke::Polymorphic));
         own.map(|call| call.target).find(|&target| {
             let method = dex.methods.get(target as usize);
@@ -143,13 +137,12 @@ fn body_of(dex: &Dex<'_>, class: &Class<'_>, positions: &HashMap<u32, usize>) ->
             })
         })
     };
-    let found = class.virtual_methods.iter().filter_map(|method| method.code.as_ref()).find_map(called)?;
+    let found = class.virtual_methods.iter().map(calls_of).find_map(called)?;
     let method = dex.methods.get(found as usize)?;
     if !names::string(dex, method.name).starts_with(ACCESSOR) {
         return Some(found);
     }
     let owner = dex.classes.get(*positions.get(&method.class)?)?;
     let accessor = owner.methods().find(|own| own.method == found)?;
-    let MethodCode::Read(code) = accessor.code.as_ref()? else { return None };
-    facts(code).ok()?.calls.first().map(|call| call.target)
+    calls_of(accessor).first().map(|call| call.target)
 }

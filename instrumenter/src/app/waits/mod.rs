@@ -22,9 +22,8 @@ pub(crate) use self::tasks::code_in;
 
 use std::collections::HashMap;
 
-use dex::code::Body;
-use dex::code::trace;
-use dex::{Class, Dex};
+use dex::code::{Body, Call, facts, trace};
+use dex::{Class, ClassMethod, Dex, MethodCode};
 
 use self::known::Known;
 use super::names;
@@ -156,6 +155,14 @@ impl<'a> DexWaits<'a> {
 
     fn known(&self, method: u32) -> Option<&Known> {
         self.known.get(method as usize)?.as_ref()
+    }
+}
+
+/// Returns the calls in a method, up to where its code is understood: none if it is broken.
+fn calls_of(method: &ClassMethod<'_>) -> Vec<Call> {
+    match &method.code {
+        Some(MethodCode::Read(code)) => facts(code).map(|facts| facts.calls).unwrap_or_default(),
+        _ => Vec::new(),
     }
 }
 

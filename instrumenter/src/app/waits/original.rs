@@ -29,18 +29,11 @@ impl Original<'_> {
     }
 
     /// Of a method: its name and descriptor. `class` is the name in the file.
-    fn method<'n>(&self, class: &str, name: &'n str, descriptor: &'n str) -> (Cow<'n, str>, Cow<'n, str>) {
-        let descriptor = match descriptor.contains("Lj$/") {
-            true => Cow::Owned(descriptor.replace("Lj$/", "Ljava/")),
-            false => Cow::Borrowed(descriptor),
-        };
-        match self.mapping {
-            Some(mapping) => {
-                let original = mapping.method(class, name, &descriptor, None);
-                (Cow::Owned(original.name), Cow::Owned(original.descriptor))
-            }
-            None => (Cow::Borrowed(name), descriptor),
-        }
+    fn method(&self, class: &str, name: &str, descriptor: &str) -> (String, String) {
+        let descriptor = descriptor.replace("Lj$/", "Ljava/");
+        let Some(mapping) = self.mapping else { return (name.to_owned(), descriptor) };
+        let original = mapping.method(class, name, &descriptor, None);
+        (original.name, original.descriptor)
     }
 }
 
@@ -56,10 +49,8 @@ impl Original<'_> {
     /// Of a method in the table of a file.
     pub(super) fn named(&self, dex: &Dex<'_>, method: &Method) -> Named {
         let owner = names::class(dex, method.class);
-        let (name, descriptor) =
-            (names::string(dex, method.name), names::method_descriptor(dex, method.proto));
-        let (name, descriptor) = self.method(&owner, &name, &descriptor);
-        let (name, descriptor) = (name.into_owned(), descriptor.into_owned());
+        let descriptor = names::method_descriptor(dex, method.proto);
+        let (name, descriptor) = self.method(&owner, &names::string(dex, method.name), &descriptor);
         Named { class: self.class(&owner).into_owned(), name, descriptor }
     }
 }

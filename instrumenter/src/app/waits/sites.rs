@@ -11,7 +11,6 @@ use super::known::Known;
 use super::{DexWaits, InClass, tasks};
 use crate::app::names;
 use crate::waits::CallKind;
-use crate::waits::WaitObject;
 use crate::waits::steps::{Operand, Step, StepKind};
 
 /// `invoke-virtual` to `invoke-interface`, and their forms with a range of registers.
@@ -25,7 +24,12 @@ pub(super) fn find(waits: &DexWaits<'_>, in_class: &InClass<'_>, index: usize, b
     let mut sites = Vec::new();
     for (at, instruction) in (0..).zip(body.instructions()) {
         let site = match (instruction.op, instruction.operand) {
-            (MONITOR_ENTER, _) => Some(lock(waits, instruction.registers[0])),
+            (MONITOR_ENTER, _) => {
+                let mut around = Around::default();
+                let object = Argument::Object(instruction.registers[0]);
+                add_wait(waits, CallKind::Wait(WaitKind::Monitor), object, &mut around);
+                Some(around)
+            }
             (MONITOR_EXIT, _) => Some(Around {
                 behind: vec![release(waits, Argument::Object(instruction.registers[0]))],
                 ..Around::default()
@@ -44,16 +48,12 @@ pub(super) fn find(waits: &DexWaits<'_>, in_class: &InClass<'_>, index: usize, b
     sites
 }
 
-/// `monitor-enter`.
-fn lock(waits: &DexWaits<'_>, register: u16) -> Around {
-    let kind = CallKind::Wait(WaitKind::Monitor);
-    let object = Argument::Object(register);
-    Around {
-        before: vec![wait(waits.calls.begin, kind.number(), object)],
-        behind: vec![wait(waits.calls.end, kind.number(), object)],
-        thrown: Some(wait(waits.calls.end, kind.number_thrown(), Argument::Null)),
-        ..Around::default()
-    }
+/// Adds the calls next to an instruction that waits for `object`.
+fn add_wait(waits: &DexWaits<'_>, kind: CallKind, object: Argument, around: &mut Around) {
+    let end = if kind.takes_lock() { object } else { Argument::Null };
+    around.before.push(wait(waits.calls.begin, kind.number(), object));
+    around.behind.insert(0, wait(waits.calls.end, kind.number(), end));
+    around.thrown = Some(wait(waits.calls.end, kind.number_thrown(), Argument::Null));
 }
 
 fn wait(method: u32, kind: u8, object: Argument) -> StaticCall {
@@ -139,17 +139,6 @@ impl Values {
             Operand::Result => self.result,
         }
     }
-
-    /// The object that a wait is recorded with.
-    fn waited(&self, on: WaitObject) -> Argument {
-        let object = match on {
-            WaitObject::Receiver => self.receiver,
-            WaitObject::FirstArgument => self.argument(Operand::Argument(0)),
-            WaitObject::SecondArgument => self.argument(Operand::Argument(1)),
-            WaitObject::None => None,
-        };
-        object.unwrap_or(Argument::Null)
-    }
 }
 
 fn is_object(descriptor: &[u8]) -> bool {
@@ -172,11 +161,7 @@ fn around_call(
         if one.kind.is_after() { &mut around.behind } else { &mut around.before }.push(recorded);
     }
     if let Some((kind, on)) = *blocking {
-        let object = values.waited(on);
-        let end = if kind.takes_lock() { object } else { Argument::Null };
-        around.before.push(wait(waits.calls.begin, kind.number(), object));
-        around.behind.insert(0, wait(waits.calls.end, kind.number(), end));
-        around.thrown = Some(wait(waits.calls.end, kind.number_thrown(), Argument::Null));
+        add_wait(waits, kind, values.argument(on).unwrap_or(Argument::Null), &mut around);
     }
     (around != Around::default()).then_some(around)
 }

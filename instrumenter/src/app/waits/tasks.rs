@@ -4,12 +4,12 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use dex::code::trace::{Task, TaskCode as DexTaskCode};
-use dex::code::{Call, Invoke, facts};
+use dex::code::{Call, Invoke};
 use dex::{Class, ClassMethod, Dex, MethodCode, access};
 use trace_format::event::ConcurrencyStep;
 
 use super::original::Named;
-use super::{DexWaits, InClass, Lambdas, Original};
+use super::{DexWaits, InClass, Lambdas, Original, calls_of};
 use crate::app::names;
 use crate::splice::waits::{MAX_DEPTH, MAX_FOLLOWED};
 use crate::waits::Catalogue;
@@ -103,10 +103,7 @@ fn hands_over_any(dex: &Dex<'_>, class: &Class<'_>, catalogue: &Catalogue, origi
             }
         })
     };
-    class.methods().any(|method| match &method.code {
-        Some(MethodCode::Read(code)) => facts(code).is_ok_and(|facts| facts.calls.iter().any(hands_over)),
-        _ => false,
-    })
+    class.methods().any(|method| calls_of(method).iter().any(hands_over))
 }
 
 fn of_lambda(waits: &DexWaits<'_>, method: &ClassMethod<'_>) -> Option<TaskCode> {
@@ -122,15 +119,12 @@ pub(super) fn does(waits: &DexWaits<'_>, in_class: &InClass<'_>, index: usize) -
     for depth in 0..=MAX_DEPTH {
         let mut next = Vec::new();
         for index in level {
-            let method = in_class.class.methods().nth(index);
-            let Some(MethodCode::Read(code)) = method.and_then(|method| method.code.as_ref()) else {
-                continue;
-            };
-            if depth > 0 && code.units.len() > MAX_FOLLOWED {
+            let Some(method) = in_class.class.methods().nth(index) else { continue };
+            let is_long = |code: &MethodCode<'_>| matches!(code, MethodCode::Read(code) if code.units.len() > MAX_FOLLOWED);
+            if depth > 0 && method.code.as_ref().is_some_and(is_long) {
                 continue;
             }
-            let calls = facts(code).map(|facts| facts.calls).unwrap_or_default();
-            for call in calls.iter().filter(|call| call.how != Invoke::Custom) {
+            for call in calls_of(method).iter().filter(|call| call.how != Invoke::Custom) {
                 let steps = waits.known(call.target).into_iter().flat_map(|known| &known.steps);
                 does |= steps.fold(0, |does, step| does | step.kind.does());
                 next.extend(in_class.position(call.target).filter(|&position| seen.insert(position)));
