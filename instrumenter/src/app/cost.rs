@@ -8,9 +8,10 @@ use dex::code::{
 
 use super::names;
 use crate::class_facts::ClassFacts;
-use crate::class_facts::body::{Body, Call, CallKind};
-use crate::cost::body::{ELEMENTS_PER_INSTRUCTION, KNOWN_CALL_COST};
-use crate::cost::{MAX_COST, known};
+use crate::class_facts::body::{Body, CallKind};
+use crate::cost::MAX_COST;
+use crate::cost::body::ELEMENTS_PER_INSTRUCTION;
+use crate::cost::calls::Calls;
 use crate::waits::Catalogue;
 
 /// Class files have about twice as many instructions for the same source, because they move every operand to the stack.
@@ -44,7 +45,8 @@ pub(crate) fn measure(
     if loops {
         return None;
     }
-    let mut walk = Walk { dex, class, waits, more: 0, calls: Vec::new() };
+    let calls = Calls::of(class.name_in_file().as_bytes(), class.super_class().map(str::as_bytes), waits);
+    let mut walk = Walk { dex, calls };
     let body = Instructions::read(code).ok()?;
     let mut before: Option<&Instruction> = None;
     for instruction in body.instructions() {
@@ -54,17 +56,13 @@ pub(crate) fn measure(
     for call in &facts.calls {
         walk.call(call)?;
     }
-    let instructions = instructions.checked_add(walk.more).filter(|&count| count <= MAX_COST)?;
-    Some(Body { instructions, calls: walk.calls.into() })
+    let instructions = instructions.checked_add(walk.calls.more).filter(|&count| count <= MAX_COST)?;
+    Some(Body { instructions, calls: walk.calls.found.into() })
 }
 
 struct Walk<'a> {
     dex: &'a Dex<'a>,
-    class: &'a ClassFacts,
-    waits: Option<&'a Catalogue>,
-    /// The additional cost of array creations and calls of known methods.
-    more: u16,
-    calls: Vec<Call>,
+    calls: Calls<'a>,
 }
 
 impl Walk<'_> {
@@ -81,30 +79,16 @@ impl Walk<'_> {
                     .filter(|before| (CONST_4..=CONST).contains(&before.op) && before.registers[0] == size);
                 let Some(Operand::Literal(size)) = constant.map(|before| before.operand) else { return None };
                 let more = u16::try_from(size / i64::from(ELEMENTS_PER_INSTRUCTION)).ok()?;
-                self.more = self.more.checked_add(more).filter(|&more| more <= MAX_COST)?;
+                self.calls.more = self.calls.more.checked_add(more).filter(|&more| more <= MAX_COST)?;
             }
             _ => {}
         }
         Some(())
     }
 
-    /// Adds the initialization of a class, unless it is certainly initialized already.
+    /// Adds the initialization of a class.
     fn uses(&mut self, kind: u32) {
-        let class = names::class(self.dex, kind);
-        if class == self.class.name_in_file() || known::is_platform(class.as_bytes()) {
-            return;
-        }
-        let class: Box<str> = class.as_ref().into();
-        if !self.calls.iter().any(|call| call.how == CallKind::Initialize && call.class == class) {
-            let (name, descriptor) = ("<clinit>".into(), "()V".into());
-            self.calls.push(Call { how: CallKind::Initialize, class, name, descriptor });
-        }
-    }
-
-    /// Whether this is a super constructor call that may call an overridden method: see [`crate::cost::body`].
-    fn calls_back(&self, class: &str, name: &str) -> bool {
-        const QUIET: [&str; 3] = ["java/lang/Object", "java/lang/Enum", "java/lang/Record"];
-        name == "<init>" && self.class.super_class() == Some(class) && !QUIET.contains(&class)
+        self.calls.uses(names::class(self.dex, kind).as_bytes());
     }
 
     fn call(&mut self, call: &DexCall) -> Option<()> {
@@ -112,31 +96,11 @@ impl Walk<'_> {
         let class = names::class(self.dex, method.class);
         let name = names::string(self.dex, method.name);
         let descriptor = names::method_descriptor(self.dex, method.proto);
-        let bytes = (class.as_bytes(), name.as_bytes(), descriptor.as_bytes());
-        if self.waits.is_some_and(|waits| waits.names(bytes.0, bytes.1, bytes.2)) {
-            return None;
-        }
-        if known::lists(bytes.0, bytes.1, bytes.2) && !self.calls_back(&class, &name) {
-            self.more = self.more.checked_add(KNOWN_CALL_COST)?;
-            return Some(());
-        }
-        if known::is_platform(bytes.0) {
-            return None;
-        }
         let how = match call.how {
             Invoke::Static => CallKind::Static,
             Invoke::Direct | Invoke::Super => CallKind::Special,
             _ => CallKind::Virtual,
         };
-        if how == CallKind::Static {
-            self.uses(method.class);
-        }
-        self.calls.push(Call {
-            how,
-            class: class.as_ref().into(),
-            name: name.as_ref().into(),
-            descriptor: descriptor.as_str().into(),
-        });
-        Some(())
+        self.calls.call(how, [class.as_bytes(), name.as_bytes(), descriptor.as_bytes()])
     }
 }

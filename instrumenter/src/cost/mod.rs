@@ -24,6 +24,7 @@
 //! the second step; [`crate::update`] describes the exceptions.
 
 pub(crate) mod body;
+pub(crate) mod calls;
 pub(crate) mod known;
 pub(crate) mod limits;
 mod program;
