@@ -144,15 +144,9 @@ pub(crate) fn worth_tracing(code: &[u8], is_constructor: bool) -> Result<bool, M
 
 /// Returns whether this code can jump backwards.
 pub(crate) fn has_loop(code: &[u8]) -> bool {
-    let jumps_back = |instruction: opcodes::Instruction| {
-        let operand = instruction.pc + 1;
-        match instruction.opcode {
-            GOTO_W => opcodes::i4_at(code, operand).is_ok_and(|offset| offset <= 0),
-            opcode if opcodes::is_short_branch(opcode) => {
-                opcodes::u2_at(code, operand).is_ok_and(|offset| offset.cast_signed() <= 0)
-            }
-            _ => false,
-        }
+    let jumps_back = |opcodes::Instruction { pc, opcode, .. }| {
+        (opcode == GOTO_W || opcodes::is_short_branch(opcode))
+            && opcodes::offset_at(code, pc).is_ok_and(|offset| offset <= 0)
     };
     opcodes::instructions(code).map_while(Result::ok).any(jumps_back)
 }

@@ -3,6 +3,7 @@
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::code::Code;
 use crate::class::constant_pool::Appended;
+use crate::class::overwrite;
 use crate::error::SkipReason;
 use crate::focus::split::split;
 use crate::focus::{Change, Part};
@@ -82,23 +83,6 @@ pub fn rewrite_class_with_waits(
 /// Called for each rewritten method with its index, its new code attribute, and the inserted code.
 pub(crate) type OnMethod<'t> = &'t mut dyn FnMut(usize, &[u8], &[Inserted]);
 
-/// Like [`rewrite_class`]; with `on_method` it also reports the inserted code.
-fn rewrite(
-    bytes: &[u8],
-    ids: &[u32],
-    how: Rewriting<'_>,
-    on_method: Option<OnMethod<'_>>,
-) -> Result<Rewritten, SkipReason> {
-    match on_method {
-        Some(on_method) => {
-            let mut scratch = Scratch::default();
-            scratch.report = Some(Vec::new());
-            rewrite_with(bytes, ids, how, scratch, on_method)
-        }
-        None => rewrite_with(bytes, ids, how, Scratch::default(), &mut |_, _, _| {}),
-    }
-}
-
 /// Like [`rewrite_class`], after applying `change`. If one of the two fails, returns the reason and does the other.
 pub(crate) fn rewrite_with_focus(
     bytes: &[u8],
@@ -107,37 +91,23 @@ pub(crate) fn rewrite_with_focus(
     how: Rewriting<'_>,
     on_method: Option<OnMethod<'_>>,
 ) -> (Rewritten, Option<SkipReason>) {
-    let none = || Rewritten { bytes: None, skipped: Vec::new() };
-    let Some(change) = change else {
-        return match rewrite(bytes, ids, how, on_method) {
-            Ok(rewritten) => (rewritten, None),
-            Err(reason) => (none(), Some(reason)),
-        };
-    };
-    let split = match split(bytes, change, how.call_class) {
-        Ok(split) => split,
-        Err(reason) => {
-            // The class can still be traced. Second parts in subclasses that call this class are not affected.
-            return match rewrite(bytes, ids, how, on_method) {
-                Ok(rewritten) => (rewritten, Some(SkipReason::Focus(Box::new(reason)))),
-                Err(reason) => (none(), Some(reason)),
-            };
-        }
+    let (split, failed) = match change.map(|change| split(bytes, change, how.call_class)) {
+        None => (None, None),
+        Some(Ok(split)) => (Some(split), None),
+        // The class can still be traced. Second parts in subclasses that call this class are not affected.
+        Some(Err(reason)) => (None, Some(SkipReason::Focus(Box::new(reason)))),
     };
     let moved;
     let ids = match change {
-        Change::Split { method, traced: Part::First, .. } => {
+        Some(Change::Split { method, traced: Part::First, .. }) if split.is_some() => {
             moved = moved_to_the_end(ids, *method);
             &moved
         }
         _ => ids,
     };
-    match rewrite(&split, ids, how, on_method) {
-        Ok(rewritten) => {
-            let bytes = rewritten.bytes.or(Some(split));
-            (Rewritten { bytes, skipped: rewritten.skipped }, None)
-        }
-        Err(reason) => (Rewritten { bytes: Some(split), skipped: Vec::new() }, Some(reason)),
+    match rewrite(split.as_deref().unwrap_or(bytes), ids, how, on_method) {
+        Ok(Rewritten { bytes, skipped }) => (Rewritten { bytes: bytes.or(split), skipped }, failed),
+        Err(reason) => (Rewritten { bytes: split, skipped: Vec::new() }, Some(reason)),
     }
 }
 
@@ -149,13 +119,15 @@ fn moved_to_the_end(ids: &[u32], method: usize) -> Vec<u32> {
     moved
 }
 
-fn rewrite_with(
+/// Like [`rewrite_class`]; with `on_method` it also reports the inserted code.
+fn rewrite(
     bytes: &[u8],
     ids: &[u32],
     how: Rewriting<'_>,
-    mut scratch: Scratch,
-    on_method: OnMethod<'_>,
+    mut on_method: Option<OnMethod<'_>>,
 ) -> Result<Rewritten, SkipReason> {
+    let mut scratch = Scratch::default();
+    scratch.report = on_method.is_some().then(Vec::new);
     let class = ClassFile::read(bytes)?;
     let mut rewritten = Rewritten { bytes: None, skipped: Vec::new() };
     if ids.iter().all(|&id| id == 0) {
@@ -183,12 +155,11 @@ fn rewrite_with(
                 changed = true;
                 if done.unsynchronized {
                     let flags = method.access & !access::SYNCHRONIZED;
-                    if let Some(slot) = body.get_mut(flags_at..flags_at + 2) {
-                        slot.copy_from_slice(&flags.to_be_bytes());
-                    }
+                    overwrite(&mut body, flags_at, &flags.to_be_bytes());
                 }
-                let inserted = scratch.report.as_deref().unwrap_or_default();
-                on_method(index, body.get(start..).unwrap_or_default(), inserted);
+                if let (Some(on_method), Some(inserted)) = (&mut on_method, &scratch.report) {
+                    on_method(index, body.get(start..).unwrap_or_default(), inserted);
+                }
                 rewritten.skipped.extend(without_waits.map(|why| (index, SkipReason::Waits(Box::new(why)))));
             }
             Err(reason) => {
@@ -226,15 +197,20 @@ fn rewrite_method<'c>(
         return Ok((Done { unsynchronized: false }, None));
     };
     let push = PushId::new(id, |id| pool.integer(id))?;
+    // Offsets are counted from the start of the code.
+    let in_file = |reason: SkipReason| match reason {
+        SkipReason::Malformed(broken) if broken.offset < code.at => broken.offset_by(code.at).into(),
+        other => other,
+    };
     let start = body.len();
     let waited = waits.is_some();
     let first = Context { class, number, target, pool, waits };
-    match method::rewrite(first, method, &code, push, scratch, body) {
+    match method::rewrite(first, method, &code, push, scratch, body).map_err(in_file) {
         Ok(done) => Ok((done, None)),
         Err(why) if waited => {
             body.truncate(start);
             let again = Context { class, number, target, pool, waits: None };
-            let done = method::rewrite(again, method, &code, push, scratch, body)?;
+            let done = method::rewrite(again, method, &code, push, scratch, body).map_err(in_file)?;
             Ok((done, Some(why)))
         }
         Err(why) => Err(why),

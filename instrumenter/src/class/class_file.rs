@@ -83,6 +83,14 @@ pub(crate) fn attribute<'a>(cursor: &mut Cursor<'a>) -> Result<(u16, Cursor<'a>)
     Ok((name, contents))
 }
 
+/// Name index and content of each attribute.
+pub(crate) type Attributes<'a> = Vec<(u16, Cursor<'a>)>;
+
+/// Returns the attributes at `cursor`, which follow their count.
+pub(crate) fn attributes<'a>(cursor: &mut Cursor<'a>) -> Result<Attributes<'a>, Malformed> {
+    (0..cursor.u2()?).map(|_| attribute(cursor)).collect()
+}
+
 fn skip_attributes(cursor: &mut Cursor<'_>) -> Result<(), Malformed> {
     for _ in 0..cursor.u2()? {
         attribute(cursor)?;

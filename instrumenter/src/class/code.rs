@@ -1,6 +1,6 @@
 //! Parses the `Code` attribute.
 
-use super::class_file::{ClassFile, Method, attribute};
+use super::class_file::{Attributes, ClassFile, Method, attribute, attributes};
 use super::cursor::Cursor;
 use crate::error::Malformed;
 
@@ -23,8 +23,7 @@ pub(crate) struct Code<'a> {
     /// The position of `bytes` in the class file.
     pub(crate) at: usize,
     pub(crate) handlers: Vec<Handler>,
-    /// Name index and content of each of its attributes.
-    pub(crate) attributes: Vec<(u16, Cursor<'a>)>,
+    pub(crate) attributes: Attributes<'a>,
 }
 
 impl<'a> Code<'a> {
@@ -57,10 +56,7 @@ impl<'a> Code<'a> {
                 catch_type: rows.u2()?,
             });
         }
-        let mut attributes = Vec::new();
-        for _ in 0..cursor.u2()? {
-            attributes.push(attribute(cursor)?);
-        }
+        let attributes = attributes(cursor)?;
         if !cursor.is_empty() {
             return Err(cursor.malformed("bytes after the end of a Code attribute"));
         }
@@ -88,4 +84,10 @@ impl<'a> Code<'a> {
         rows.sort_by_key(|&(pc, _)| pc);
         rows
     }
+}
+
+/// Returns the source line at `pc`, in lines that are sorted by their start.
+pub(crate) fn line_at(lines: &[(u16, u16)], pc: u32) -> Option<u16> {
+    let behind = lines.partition_point(|&(start, _)| u32::from(start) <= pc);
+    lines.get(behind.checked_sub(1)?).map(|&(_, line)| line)
 }

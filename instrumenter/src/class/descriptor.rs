@@ -4,6 +4,32 @@ use crate::error::Malformed;
 
 const BROKEN: Malformed = Malformed { offset: 0, what: "a broken method descriptor" };
 
+/// The primitive types and `void` as in the source, with the character of each in a descriptor.
+pub(crate) const PRIMITIVES: [(&str, char); 9] = [
+    ("void", 'V'),
+    ("boolean", 'Z'),
+    ("byte", 'B'),
+    ("char", 'C'),
+    ("short", 'S'),
+    ("int", 'I'),
+    ("long", 'J'),
+    ("float", 'F'),
+    ("double", 'D'),
+];
+
+/// Returns `descriptor` with the names that `name` returns for its classes.
+pub(crate) fn renamed<'n>(descriptor: &'n str, name: impl Fn(&'n str) -> &'n str) -> String {
+    let mut out = String::with_capacity(descriptor.len() + 32);
+    let mut rest = descriptor;
+    while let Some((before, behind)) = rest.split_once('L') {
+        let Some((class, behind)) = behind.split_once(';') else { break };
+        out.extend([before, "L", name(class), ";"]);
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
 /// Returns the words of a value whose type starts with this character.
 pub(crate) fn words_of(first: Option<&u8>) -> usize {
     match first {
@@ -52,14 +78,14 @@ impl<'a> Types<'a> {
     }
 }
 
-/// Returns the words of the arguments and of the result.
-pub(crate) fn call_words(descriptor: &[u8]) -> Result<(usize, usize), Malformed> {
+/// Returns the words of the arguments, and the type of the result.
+pub(crate) fn call_words(descriptor: &[u8]) -> Result<(usize, &[u8]), Malformed> {
     let mut types = Types::try_from(descriptor)?;
     let mut words = 0;
     while let Some(argument) = types.next()? {
         words += words_of(argument.first());
     }
-    Ok((words, words_of(types.result().first())))
+    Ok((words, types.result()))
 }
 
 #[cfg(test)]
@@ -67,9 +93,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptors_are_measured_in_words() {
-        assert_eq!(call_words(b"()V"), Ok((0, 0)));
-        assert_eq!(call_words(b"(IJLjava/lang/Object;[[D[LX;D)J"), Ok((1 + 2 + 1 + 1 + 1 + 2, 2)));
+    fn arguments_are_measured_in_words() {
+        assert_eq!(call_words(b"()V"), Ok((0, &b"V"[..])));
+        assert_eq!(call_words(b"(IJLjava/lang/Object;[[D[LX;D)J"), Ok((1 + 2 + 1 + 1 + 1 + 2, &b"J"[..])));
         for broken in [&b""[..], b"I", b"(", b"(I", b"(L", b"([", b"([[", b"([)V"] {
             assert!(call_words(broken).is_err());
         }

@@ -181,12 +181,10 @@ pub(crate) struct Switch<'a> {
 }
 
 impl Switch<'_> {
-    /// Returns all jump offsets but the default.
+    /// Returns all jump offsets, the default first.
     pub(crate) fn offsets(&self) -> impl Iterator<Item = i32> + '_ {
-        self.cases
-            .chunks_exact(self.stride)
-            .filter_map(|case| case.last_chunk::<4>())
-            .map(|o| i32::from_be_bytes(*o))
+        let cases = self.cases.chunks_exact(self.stride).filter_map(|case| case.last_chunk::<4>());
+        core::iter::once(self.default).chain(cases.map(|offset| i32::from_be_bytes(*offset)))
     }
 }
 
@@ -273,6 +271,25 @@ pub(crate) fn instructions(code: &[u8]) -> impl Iterator<Item = Result<Instructi
     })
 }
 
+/// Returns the offset of the jump at `pc`, which is a short branch or a `goto_w`.
+pub(crate) fn offset_at(code: &[u8], pc: u32) -> Result<i32, Malformed> {
+    match code.get(pc as usize) {
+        Some(&GOTO_W) => i4_at(code, pc + 1),
+        _ => Ok(u2_at(code, pc + 1)?.cast_signed().into()),
+    }
+}
+
+/// Returns where the jump at `pc` leads, as [`offset_at`].
+pub(crate) fn target_at(code: &[u8], pc: u32) -> Result<u32, Malformed> {
+    target(pc, offset_at(code, pc)?, code.len())
+}
+
+/// Returns where the switch at `pc` leads, by default first.
+pub(crate) fn switch_targets(code: &[u8], pc: u32) -> Result<Vec<u32>, Malformed> {
+    let (switch, _) = switch_at(code, pc)?;
+    switch.offsets().map(|offset| target(pc, offset, code.len())).collect()
+}
+
 /// Returns the target of a jump at `pc` by `offset`, if it is inside code of `length` bytes.
 pub(crate) fn target(pc: u32, offset: i32, length: usize) -> Result<u32, Malformed> {
     let target = i64::from(pc) + i64::from(offset);
@@ -310,7 +327,7 @@ mod tests {
         }
         let (switch, length) = switch_at(&code, 1).unwrap();
         assert_eq!((switch.default, length as usize), (24, code.len() - 1));
-        assert_eq!(switch.offsets().collect::<Vec<_>>(), [20, 21]);
+        assert_eq!(switch.offsets().collect::<Vec<_>>(), [24, 20, 21]);
 
         let mut code = vec![LOOKUPSWITCH, 0, 0, 0];
         for word in [9_i32, 2, -5, 30, 7, 40] {
@@ -318,7 +335,7 @@ mod tests {
         }
         let (switch, length) = switch_at(&code, 0).unwrap();
         assert_eq!((switch.default, length as usize), (9, code.len()));
-        assert_eq!(switch.offsets().collect::<Vec<_>>(), [30, 40]);
+        assert_eq!(switch.offsets().collect::<Vec<_>>(), [9, 30, 40]);
 
         code[11] = 200;
         assert!(switch_at(&code, 0).is_err());

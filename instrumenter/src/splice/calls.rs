@@ -2,7 +2,7 @@
 
 use trace_format::event::ConcurrencyStep;
 
-use super::emit::PushId;
+use super::emit::{PushId, with_index};
 use super::guard::GuardPool;
 use crate::class::constant_pool::Appended;
 use crate::class::opcodes::{ACONST_NULL, BIPUSH, ICONST_0, INVOKESTATIC};
@@ -10,7 +10,7 @@ use crate::error::SkipReason;
 use crate::waits::call_kind::CallKind;
 
 /// Constant pool indices of `wb`, `we` and `wr`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WaitCalls {
     pub(crate) begin: u16,
     pub(crate) end: u16,
@@ -54,15 +54,14 @@ fn push_kind(kind: u8, out: &mut Vec<u8>) {
 }
 
 pub(super) fn call(method: u16, out: &mut Vec<u8>) {
-    out.push(INVOKESTATIC);
-    out.extend_from_slice(&method.to_be_bytes());
+    with_index(INVOKESTATIC, method, out);
 }
 
 /// Stack slots that a call of `c` needs.
 pub(crate) const EXTRA_STACK: u16 = 4;
 
 /// Constant pool indices of `c` and `wt`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StepCalls {
     pub(crate) step: u16,
     pub(crate) tried: u16,
@@ -83,14 +82,9 @@ pub(crate) fn call_step(
 }
 
 /// The constants of the calls around waits and steps.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Calls {
     pub(crate) waits: WaitCalls,
     pub(crate) steps: StepCalls,
     pub(crate) guard: GuardPool,
-}
-
-/// Returns the constants for code that makes no call of these.
-pub(crate) fn no_calls(guard: GuardPool) -> Calls {
-    Calls { waits: WaitCalls { begin: 0, end: 0, release: 0 }, steps: StepCalls { step: 0, tried: 0 }, guard }
 }

@@ -11,6 +11,7 @@ use super::stack_map::{self, NewFrame};
 use super::{calls, debug_tables, type_annotations, waits};
 use crate::class::code::Code;
 use crate::class::cursor::Cursor;
+use crate::class::overwrite;
 use crate::error::SkipReason;
 
 /// The first class file version that requires a frame at each handler. Version 50 falls back to the old verifier if a
@@ -121,10 +122,7 @@ fn attributes(
         count += 1;
         close_attribute(out, start);
     }
-    let count = u2(count, SkipReason::TableFull)?;
-    if let Some(slot) = out.get_mut(count_at..count_at + 2) {
-        slot.copy_from_slice(&count);
-    }
+    overwrite(out, count_at, &u2(count, SkipReason::TableFull)?);
     Ok(())
 }
 
@@ -143,22 +141,14 @@ fn stack_map_table(old: Option<Cursor<'_>>, new: &NewCode<'_>, out: &mut Vec<u8>
         all.insert(at, types);
         Ok(())
     };
-    let start = layout.before(0)?;
-    let Some(old_frames) = new.old_frames else {
-        // Without guards inside of the method, old frames lie between those of its start and those of its end.
-        for (at, frame) in new.frames.iter().filter(|(at, _)| *at > start) {
-            add(*at, frame)?;
-        }
-        let of_start = new.frames.iter().filter(|(at, _)| *at <= start);
-        let of_start = of_start.map(|(at, frame)| (*at, frame.stack.first().copied()));
-        let ends: Vec<NewFrame<'_>> = all.iter().map(|(&at, types)| NewFrame { at, types }).collect();
-        return stack_map::relocate(old, layout, of_start, &ends, out);
-    };
-    for (at, frame) in &new.frames {
+    // Without guards inside of the method, old frames lie between those of its start and those of its end.
+    let start = Some(layout.before(0)?).filter(|_| new.old_frames.is_none());
+    let is_of_start = |&at: &u32| start.is_some_and(|start| at <= start);
+    for (at, frame) in new.frames.iter().filter(|(at, _)| !is_of_start(at)) {
         add(*at, frame)?;
     }
     // Where the code goes on after a guard, the method may have a frame of its own, which holds there, too.
-    for (&pc, frame) in old_frames {
+    for (&pc, frame) in new.old_frames.into_iter().flatten() {
         match new.lock {
             Some(lock) => {
                 let mut frame = frame.clone();
@@ -168,8 +158,10 @@ fn stack_map_table(old: Option<Cursor<'_>>, new: &NewCode<'_>, out: &mut Vec<u8>
             None => add(layout.before(pc)?, frame)?,
         }
     }
+    let of_start = new.frames.iter().filter(|(at, _)| is_of_start(at));
+    let of_start = of_start.map(|(at, frame)| (*at, frame.stack.first().copied()));
     let all: Vec<NewFrame<'_>> = all.iter().map(|(&at, types)| NewFrame { at, types }).collect();
-    stack_map::full(&all, out)
+    stack_map::relocate(old.filter(|_| start.is_some()), layout, of_start, &all, out)
 }
 
 /// Starts an attribute of this name, whose length [`close_attribute`] writes. Returns its start.
@@ -183,7 +175,5 @@ fn open_attribute(name: u16, out: &mut Vec<u8>) -> usize {
 /// Writes the length of the attribute that starts at `start`.
 fn close_attribute(out: &mut [u8], start: usize) {
     let length = (out.len() - start - 6) as u32;
-    if let Some(slot) = out.get_mut(start + 2..start + 6) {
-        slot.copy_from_slice(&length.to_be_bytes());
-    }
+    overwrite(out, start + 2, &length.to_be_bytes());
 }

@@ -6,7 +6,7 @@
 //! variable, is it the uninitialized object or not? One visit per instruction is enough, because verified code has
 //! the same answer on every path to it.
 
-use super::flow::shuffle;
+use super::flow::{Next, shuffle};
 use super::layout::Prelude;
 use super::stack_map;
 use crate::class::class_file::ClassFile;
@@ -92,23 +92,17 @@ pub(crate) fn prelude(class: &ClassFile<'_>, code: &Code<'_>) -> Result<Prelude,
                     queue(u32::from(row.handler), &[false], &state.locals)?;
                 }
             }
-            match step(class, code.bytes, instruction, &mut state)? {
-                Step::Next => pc = instruction.next(),
-                Step::Super => {
-                    found.bodies.push(instruction.next());
-                    break;
-                }
-                Step::End => break,
-                Step::Jump { targets, falls_through } => {
-                    for target in targets {
-                        queue(target, &state.stack, &state.locals)?;
-                    }
-                    if !falls_through {
-                        break;
-                    }
-                    pc = instruction.next();
-                }
+            let Some(next) = step(class, code.bytes, instruction, &mut state)? else {
+                found.bodies.push(instruction.next());
+                break;
+            };
+            for target in next.jumps {
+                queue(target, &state.stack, &state.locals)?;
             }
+            if !next.falls_through {
+                break;
+            }
+            pc = instruction.next();
             if state.stack.len() > usize::from(code.max_stack) {
                 return Err(Malformed { offset: 0, what: "the stack grows past max_stack" }.into());
             }
@@ -131,33 +125,17 @@ pub(crate) fn prelude(class: &ClassFile<'_>, code: &Code<'_>) -> Result<Prelude,
     Ok(found)
 }
 
-enum Step {
-    Next,
-    /// The super or this call.
-    Super,
-    /// A throw. (A return is refused here: no verified constructor has one.)
-    End,
-    Jump {
-        targets: Vec<u32>,
-        falls_through: bool,
-    },
-}
-
+/// Applies an instruction to the state; `None` if it is the super or this call. A return is refused: no verified constructor
+/// has one before that.
 fn step(
     class: &ClassFile<'_>,
     code: &[u8],
     instruction: Instruction,
     state: &mut State,
-) -> Result<Step, SkipReason> {
+) -> Result<Option<Next>, SkipReason> {
     let Instruction { pc, opcode, .. } = instruction;
     let operand = |at: u32| code.get((pc + at) as usize).copied().unwrap_or(0);
-    let jump = |falls_through: bool| -> Result<Step, SkipReason> {
-        let offset = match opcode {
-            GOTO_W => op::i4_at(code, pc + 1)?,
-            _ => i32::from(op::u2_at(code, pc + 1)? as i16),
-        };
-        Ok(Step::Jump { targets: vec![op::target(pc, offset, code.len())?], falls_through })
-    };
+    let mut next = Next { jumps: Vec::new(), falls_through: true };
     match opcode {
         ALOAD => load(state, u16::from(operand(1))),
         ALOAD_0..=ALOAD_3 => load(state, u16::from(opcode - ALOAD_0)),
@@ -197,23 +175,19 @@ fn step(
             let on_object = !matches!(opcode, INVOKESTATIC | INVOKEDYNAMIC);
             let this = on_object && state.pop()?;
             if this && opcode == INVOKESPECIAL && name == b"<init>" {
-                return Ok(Step::Super);
+                return Ok(None);
             }
-            state.push_words(result);
+            state.push_words(words_of(result.first()));
         }
         MULTIANEWARRAY => {
             state.pop_words(usize::from(operand(3)))?;
             state.push_words(1);
         }
-        ATHROW => return Ok(Step::End),
-        GOTO | GOTO_W => return jump(false),
+        ATHROW => next.falls_through = false,
+        GOTO | GOTO_W => next = Next { jumps: vec![op::target_at(code, pc)?], falls_through: false },
         TABLESWITCH | LOOKUPSWITCH => {
             state.pop()?;
-            let (switch, _) = op::switch_at(code, pc)?;
-            let offsets = core::iter::once(switch.default).chain(switch.offsets());
-            let targets =
-                offsets.map(|offset| op::target(pc, offset, code.len())).collect::<Result<_, _>>()?;
-            return Ok(Step::Jump { targets, falls_through: false });
+            next = Next { jumps: op::switch_targets(code, pc)?, falls_through: false };
         }
         _ if op::is_subroutine(opcode) => return Err(SkipReason::Subroutines),
         _ if op::is_return(opcode) => {
@@ -228,11 +202,11 @@ fn step(
             state.pop_words(popped)?;
             state.push_words(pushed);
             if op::is_short_branch(opcode) {
-                return jump(true);
+                next.jumps.push(op::target_at(code, pc)?);
             }
         }
     }
-    Ok(Step::Next)
+    Ok(Some(next))
 }
 
 fn load(state: &mut State, local: u16) {

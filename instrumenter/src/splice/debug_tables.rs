@@ -2,15 +2,18 @@
 
 use super::layout::Layout;
 use crate::class::cursor::Cursor;
+use crate::class::overwrite;
 use crate::error::SkipReason;
 
 /// Overwrites the two bytes of `out` at `at`.
 pub(super) fn patch(out: &mut [u8], at: usize, value: u32) -> Result<(), SkipReason> {
-    let value = u16::try_from(value).map_err(|_| SkipReason::CodeTooLarge)?;
-    if let Some(slot) = out.get_mut(at..at + 2) {
-        slot.copy_from_slice(&value.to_be_bytes());
-    }
+    overwrite(out, at, &short(value)?);
     Ok(())
+}
+
+/// Returns a position or length as two bytes.
+fn short(value: u32) -> Result<[u8; 2], SkipReason> {
+    u16::try_from(value).map(u16::to_be_bytes).map_err(|_| SkipReason::CodeTooLarge)
 }
 
 /// Reads a start and a length, and returns them for the new code.
@@ -26,10 +29,8 @@ pub(crate) fn lines(mut cursor: Cursor<'_>, layout: &Layout, out: &mut Vec<u8>) 
     let count = cursor.u2()?;
     out.extend_from_slice(&count.to_be_bytes());
     for _ in 0..count {
-        let row = out.len();
-        let pc = cursor.u2()?;
-        out.extend_from_slice(&[0, 0]);
-        patch(out, row, layout.debug(u32::from(pc)))?;
+        let pc = layout.debug(u32::from(cursor.u2()?));
+        out.extend_from_slice(&short(pc)?);
         out.extend_from_slice(cursor.bytes(2)?);
     }
     if cursor.is_empty() { Ok(()) } else { Err(cursor.malformed("bytes after a LineNumberTable").into()) }
@@ -44,11 +45,9 @@ pub(crate) fn variables(
     let count = cursor.u2()?;
     out.extend_from_slice(&count.to_be_bytes());
     for _ in 0..count {
-        let row = out.len();
         let (start, length) = moved_range(&mut cursor, layout)?;
-        out.extend_from_slice(&[0; 4]);
-        patch(out, row, start)?;
-        patch(out, row + 2, length)?;
+        out.extend_from_slice(&short(start)?);
+        out.extend_from_slice(&short(length)?);
         out.extend_from_slice(cursor.bytes(6)?);
     }
     if cursor.is_empty() { Ok(()) } else { Err(cursor.malformed("bytes after a variable table").into()) }

@@ -40,9 +40,14 @@ impl PushId {
     /// Appends the push and a call of `method`.
     pub(crate) fn call(&self, method: u16, out: &mut Vec<u8>) {
         self.push(out);
-        out.push(INVOKESTATIC);
-        out.extend_from_slice(&method.to_be_bytes());
+        with_index(INVOKESTATIC, method, out);
     }
+}
+
+/// Appends an instruction with a constant pool index.
+pub(crate) fn with_index(opcode: u8, index: u16, out: &mut Vec<u8>) {
+    out.push(opcode);
+    out.extend_from_slice(&index.to_be_bytes());
 }
 
 /// Appends the new code to `out`, and to `too_far` every `goto` that needs its wide form. If there are any, discard
@@ -63,11 +68,11 @@ pub(crate) fn emit(
             out.extend_from_slice(insertions.enter);
         }
         out.extend_from_slice(insertions.leaving(&instruction));
+        let bytes = code.get(pc as usize..instruction.next() as usize).unwrap_or_default();
         if let Some(mark) = marks.next_if(|mark| mark.pc == pc) {
             // Calls and monitor instructions have no positions and a fixed size.
             out.extend_from_slice(insertions.code_of(&mark.before));
-            let bytes = code.get(pc as usize..instruction.next() as usize);
-            out.extend_from_slice(bytes.unwrap_or_default());
+            out.extend_from_slice(bytes);
             out.extend_from_slice(insertions.code_of(&mark.after));
             continue;
         }
@@ -111,10 +116,7 @@ pub(crate) fn emit(
                     out.extend_from_slice(&moved(i32::from_be_bytes(*offset))?.to_be_bytes());
                 }
             }
-            _ => {
-                let bytes = code.get(pc as usize..instruction.next() as usize);
-                out.extend_from_slice(bytes.unwrap_or_default());
-            }
+            _ => out.extend_from_slice(bytes),
         }
     }
     Ok(())

@@ -79,7 +79,8 @@ impl Table {
             let (start, end) = (layout.range(u32::from(row.start))?, layout.range(u32::from(row.end))?);
             table.push(start, end, layout.before(u32::from(row.handler))?, row.catch_type)?;
         }
-        table.add_uncaught(layout, waited)?;
+        // For exceptions that no row of the method takes.
+        table.add_calls(Target::Exit, 0, layout, waited, |_| true)?;
         if let Some(exit) = exit {
             table.add_exits(code, layout, prelude, exit)?;
         }
@@ -115,13 +116,8 @@ impl Table {
     /// Adds the rows that must precede `row`: for the waiting calls in it, which go to a stub, and for the stubs of
     /// handlers in it.
     fn add_waits(&mut self, row: &Handler, layout: &Layout, waited: &Waited<'_>) -> Result<(), SkipReason> {
-        for (mark, kind) in waited.found.marks.iter().zip(&waited.found.kinds) {
-            let Some(kind) = kind.filter(|_| stubs::covers(row, mark.pc)) else { continue };
-            let wanted = Stub { target: Target::Handler(row.handler), kind };
-            let Some(stub) = waited.stub(wanted) else { continue };
-            let start = layout.instruction(mark.pc)?;
-            self.push(start, start + (mark.next - mark.pc), stub.at, row.catch_type)?;
-        }
+        let target = Target::Handler(row.handler);
+        self.add_calls(target, row.catch_type, layout, waited, |pc| stubs::covers(row, pc))?;
         for placed in waited.stubs {
             if let Target::Handler(handler) = placed.stub.target
                 && stubs::covers(row, u32::from(handler))
@@ -133,15 +129,20 @@ impl Table {
         Ok(())
     }
 
-    /// Adds rows for the waiting calls again, for exceptions that no row of the method takes.
-    fn add_uncaught(&mut self, layout: &Layout, waited: &Waited<'_>) -> Result<(), SkipReason> {
+    /// Adds rows from those waiting calls that `is_covered` names to their stubs for `target`.
+    fn add_calls(
+        &mut self,
+        target: Target,
+        catch_type: u16,
+        layout: &Layout,
+        waited: &Waited<'_>,
+        is_covered: impl Fn(u32) -> bool,
+    ) -> Result<(), SkipReason> {
         for (mark, kind) in waited.found.marks.iter().zip(&waited.found.kinds) {
-            let Some(kind) = *kind else { continue };
-            let Some(stub) = waited.stub(Stub { target: Target::Exit, kind }) else {
-                continue;
-            };
+            let Some(kind) = kind.filter(|_| is_covered(mark.pc)) else { continue };
+            let Some(stub) = waited.stub(Stub { target, kind }) else { continue };
             let start = layout.instruction(mark.pc)?;
-            self.push(start, start + (mark.next - mark.pc), stub.at, 0)?;
+            self.push(start, start + (mark.next - mark.pc), stub.at, catch_type)?;
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ use super::stack_map::{OBJECT, Type, UNINITIALIZED, UNINITIALIZED_THIS};
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::code::Code;
 use crate::class::constant_pool::Appended;
-use crate::class::descriptor::{Types, words_of};
+use crate::class::descriptor::{Types, call_words, words_of};
 use crate::class::opcodes::{self as op, Instruction};
 use crate::error::{Malformed, SkipReason};
 
@@ -349,9 +349,9 @@ fn covers(start: u16, end: u16, pc: u32) -> bool {
 }
 
 /// Where control goes from an instruction.
-struct Next {
-    jumps: Vec<u32>,
-    falls_through: bool,
+pub(super) struct Next {
+    pub(super) jumps: Vec<u32>,
+    pub(super) falls_through: bool,
 }
 
 /// Applies an instruction to the state.
@@ -421,18 +421,11 @@ fn step<'a>(
         op::CHECKCAST => state.replace(1, Value::Class(op::u2_at(code, pc + 1)?))?,
         op::ATHROW => next.falls_through = false,
         op::GOTO | op::GOTO_W => {
-            let offset = match opcode {
-                op::GOTO_W => op::i4_at(code, pc + 1)?,
-                _ => i32::from(op::u2_at(code, pc + 1)? as i16),
-            };
-            next = Next { jumps: vec![op::target(pc, offset, code.len())?], falls_through: false };
+            next = Next { jumps: vec![op::target_at(code, pc)?], falls_through: false };
         }
         op::TABLESWITCH | op::LOOKUPSWITCH => {
             state.pop()?;
-            let (switch, _) = op::switch_at(code, pc)?;
-            let offsets = core::iter::once(switch.default).chain(switch.offsets());
-            let jumps = offsets.map(|offset| op::target(pc, offset, code.len()));
-            next = Next { jumps: jumps.collect::<Result<_, _>>()?, falls_through: false };
+            next = Next { jumps: op::switch_targets(code, pc)?, falls_through: false };
         }
         _ if op::is_subroutine(opcode) => return Err(SkipReason::Subroutines),
         _ if op::is_return(opcode) => next.falls_through = false,
@@ -441,8 +434,7 @@ fn step<'a>(
             state.pop_words(popped)?;
             pushed.into_iter().for_each(|value| state.push(value));
             if op::is_short_branch(opcode) {
-                let offset = i32::from(op::u2_at(code, pc + 1)? as i16);
-                next.jumps.push(op::target(pc, offset, code.len())?);
+                next.jumps.push(op::target_at(code, pc)?);
             }
         }
     }
@@ -521,11 +513,7 @@ fn call<'a>(
     state: &mut State<'a>,
 ) -> Result<(), Malformed> {
     let (name, descriptor) = class.pool.member(index)?;
-    let mut types = Types::try_from(descriptor)?;
-    let mut words = 0;
-    while let Some(argument) = types.next()? {
-        words += words_of(argument.first());
-    }
+    let (words, result) = call_words(descriptor)?;
     state.pop_words(words)?;
     if !matches!(opcode, op::INVOKESTATIC | op::INVOKEDYNAMIC) {
         let receiver = state.pop()?;
@@ -537,7 +525,7 @@ fn call<'a>(
             state.initialize(&receiver, &made);
         }
     }
-    push(&mut state.stack, Value::of(types.result()));
+    push(&mut state.stack, Value::of(result));
     Ok(())
 }
 
@@ -581,21 +569,15 @@ fn effect<'a>(opcode: u8) -> (usize, Option<Value<'a>>) {
         op::ISHL..=op::LUSHR => (1, None),
         // Int and float have even numbers, long and double odd ones.
         op::IADD..=op::DREM | op::IAND..=op::LXOR => (1 + usize::from(opcode % 2), None),
-        op::I2L => (1, Some(Long)),
+        op::I2L | op::F2L => (1, Some(Long)),
         op::I2F => (1, Some(Float)),
-        op::I2D => (1, Some(Double)),
-        op::L2I => (2, Some(Integer)),
-        op::L2F => (2, Some(Float)),
-        op::L2D => (2, Some(Double)),
-        op::F2I => (1, Some(Integer)),
-        op::F2L => (1, Some(Long)),
-        op::F2D => (1, Some(Double)),
-        op::D2I => (2, Some(Integer)),
+        op::I2D | op::F2D => (1, Some(Double)),
+        op::F2I | op::ARRAYLENGTH | op::INSTANCEOF => (1, Some(Integer)),
         op::D2L => (2, Some(Long)),
-        op::D2F => (2, Some(Float)),
+        op::L2F | op::D2F => (2, Some(Float)),
+        op::L2D => (2, Some(Double)),
+        op::L2I | op::D2I | op::FCMPL | op::FCMPG => (2, Some(Integer)),
         op::LCMP | op::DCMPL | op::DCMPG => (4, Some(Integer)),
-        op::FCMPL | op::FCMPG => (2, Some(Integer)),
-        op::ARRAYLENGTH | op::INSTANCEOF => (1, Some(Integer)),
         op::IFEQ..=op::IFLE | op::IFNULL | op::IFNONNULL | op::MONITORENTER | op::MONITOREXIT => (1, None),
         op::IF_ICMPEQ..=op::IF_ACMPNE => (2, None),
         _ => (0, None),

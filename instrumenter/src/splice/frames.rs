@@ -7,10 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::stack_map::{self, Event, Type};
-use crate::class::class_file::{ClassFile, Method, access};
-use crate::class::constant_pool::Appended;
 use crate::class::cursor::Cursor;
-use crate::class::descriptor::Types;
 use crate::error::{Malformed, SkipReason};
 use crate::splice::layout::Layout;
 
@@ -19,8 +16,6 @@ use crate::splice::layout::Layout;
 pub(crate) const MAX_BYTES: usize = 1 << 20;
 
 const TOP: u8 = 0;
-const INTEGER: u8 = 1;
-const FLOAT: u8 = 2;
 const DOUBLE: u8 = 3;
 const LONG: u8 = 4;
 
@@ -41,37 +36,7 @@ pub(crate) struct Frame {
     pub(crate) stack: Vec<Type>,
 }
 
-/// Returns the types of the locals at the start of `method`. Classes of arguments get a constant pool entry.
-pub(crate) fn first_locals(
-    class: &ClassFile<'_>,
-    method: &Method<'_>,
-    pool: &mut Appended,
-) -> Result<Vec<Type>, SkipReason> {
-    let mut locals = Vec::new();
-    if method.access & access::STATIC == 0 {
-        locals.push(match method.is_constructor() {
-            true => (stack_map::UNINITIALIZED_THIS, 0),
-            false => (stack_map::OBJECT, class.this_class),
-        });
-    }
-    let mut types = Types::try_from(method.descriptor)?;
-    while let Some(argument) = types.next()? {
-        locals.push(match argument.first() {
-            Some(b'J') => (LONG, 0),
-            Some(b'D') => (DOUBLE, 0),
-            Some(b'F') => (FLOAT, 0),
-            Some(b'L') => {
-                let name = argument.get(1..argument.len() - 1).unwrap_or_default();
-                (stack_map::OBJECT, pool.class_named(name)?)
-            }
-            Some(b'[') => (stack_map::OBJECT, pool.class_named(argument)?),
-            _ => (INTEGER, 0),
-        });
-    }
-    Ok(locals)
-}
-
-/// Returns the frames of a `StackMapTable` by old position.
+/// Returns the frames of a `StackMapTable` by old position. `first` are the locals at the start of the method.
 pub(crate) fn read(first: Vec<Type>, table: Cursor<'_>) -> Result<BTreeMap<u32, Frame>, SkipReason> {
     let mut reader = Reader { frame: Frame { locals: first, stack: Vec::new() }, ..Reader::default() };
     stack_map::walk(table, &mut |event| reader.take(event))?;
@@ -153,21 +118,8 @@ pub(crate) fn types(frame: &Frame, layout: &Layout, out: &mut Vec<u8>) -> Result
     for types in [&frame.locals, &frame.stack] {
         let count = u16::try_from(types.len()).map_err(|_| SkipReason::TableFull)?;
         out.extend_from_slice(&count.to_be_bytes());
-        push_types(types, layout, out)?;
-    }
-    Ok(())
-}
-
-fn push_types(types: &[Type], layout: &Layout, out: &mut Vec<u8>) -> Result<(), SkipReason> {
-    for &(tag, operand) in types {
-        out.push(tag);
-        if has_operand(tag) {
-            let operand = match tag {
-                stack_map::UNINITIALIZED => u16::try_from(layout.instruction(u32::from(operand))?)
-                    .map_err(|_| SkipReason::CodeTooLarge)?,
-                _ => operand,
-            };
-            out.extend_from_slice(&operand.to_be_bytes());
+        for &(tag, operand) in types {
+            stack_map::push_type(tag, has_operand(tag).then_some(operand), layout, out)?;
         }
     }
     Ok(())

@@ -20,7 +20,7 @@
 
 use core::ops::Range;
 
-use super::emit::PushId;
+use super::emit::{self, PushId};
 use super::flow::{State, Value};
 use super::frames::{Frame, object};
 use super::local;
@@ -88,29 +88,18 @@ impl GuardPool {
     /// Appends the start of a handler: it drops the error and notes what is lost.
     pub(crate) fn drop_error(self, lost: Lost, out: &mut Vec<u8>) {
         out.push(POP);
-        let Some(fields) = self.lost else { return };
-        let [[ends_high, ends_low], [lost_high, lost_low]] = fields.map(u16::to_be_bytes);
-        let end = match lost {
-            Lost::Nothing => return,
-            Lost::Exit(id) => Some(id),
-            Lost::WaitEnd => None,
-        };
-        out.extend([
-            GETSTATIC,
-            ends_high,
-            ends_low,
-            GETSTATIC,
-            lost_high,
-            lost_low,
-            BIPUSH,
-            LOST_ENDS_LENGTH - 1,
-            IAND,
-        ]);
-        match end {
-            Some(id) => id.push(out),
-            None => out.push(ICONST_M1),
+        let Some([ends, count]) = self.lost.filter(|_| !matches!(lost, Lost::Nothing)) else { return };
+        emit::with_index(GETSTATIC, ends, out);
+        emit::with_index(GETSTATIC, count, out);
+        out.extend([BIPUSH, LOST_ENDS_LENGTH - 1, IAND]);
+        match lost {
+            Lost::Exit(id) => id.push(out),
+            Lost::WaitEnd | Lost::Nothing => out.push(ICONST_M1),
         }
-        out.extend([IASTORE, GETSTATIC, lost_high, lost_low, ICONST_1, IADD, PUTSTATIC, lost_high, lost_low]);
+        out.push(IASTORE);
+        emit::with_index(GETSTATIC, count, out);
+        out.extend([ICONST_1, IADD]);
+        emit::with_index(PUTSTATIC, count, out);
     }
 
     /// Returns the frame of a handler whose locals are these.

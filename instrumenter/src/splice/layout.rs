@@ -115,8 +115,7 @@ impl Layout {
         let mut marks = insertions.marks.iter().peekable();
         for instruction in opcodes::instructions(code) {
             let instruction = instruction?;
-            if enters.peek() == Some(&instruction.pc) {
-                enters.next();
+            if enters.next_if_eq(&instruction.pc).is_some() {
                 at += insertions.enter.len() as u32;
             }
             // A position inside an instruction maps to that of the instruction, because debug information may contain

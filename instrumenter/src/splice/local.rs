@@ -1,6 +1,6 @@
 //! Loads and stores of local variables.
 
-use crate::class::opcodes::WIDE;
+use crate::class::opcodes::{ALOAD, ATHROW, WIDE};
 
 /// Appends the load or store of local variable `number`.
 pub(crate) fn access(opcode: u8, number: u16, out: &mut Vec<u8>) {
@@ -8,4 +8,10 @@ pub(crate) fn access(opcode: u8, number: u16, out: &mut Vec<u8>) {
         [0, low] => out.extend_from_slice(&[opcode, low]),
         [high, low] => out.extend_from_slice(&[WIDE, opcode, high, low]),
     }
+}
+
+/// Appends the throw of the exception in local variable `number`.
+pub(crate) fn throw(number: u16, out: &mut Vec<u8>) {
+    access(ALOAD, number, out);
+    out.push(ATHROW);
 }

@@ -19,6 +19,7 @@
 use trace_format::event::WaitKind;
 
 use super::calls::WaitCalls;
+use super::emit::with_index;
 use super::flow::{State, Value};
 use super::guard::{Guard, GuardPool, Lost};
 use super::local;
@@ -94,10 +95,7 @@ impl Lock {
         out: &mut Vec<u8>,
     ) -> Result<(Vec<Guard>, u32), SkipReason> {
         match self.class {
-            Some(class) => {
-                out.push(LDC_W);
-                out.extend_from_slice(&class.to_be_bytes());
-            }
+            Some(class) => with_index(LDC_W, class, out),
             None => out.push(ALOAD_0),
         }
         self.local(ASTORE, out);
@@ -105,27 +103,23 @@ impl Lock {
         self.add_to(&mut state);
         let locals = state.frame_locals(pool)?;
         let kind = CallKind::Wait(WaitKind::Monitor);
-        let begin = |out: &mut Vec<u8>| self.calls.begin(kind, |out| self.local(ALOAD, out), out);
-        let end = |out: &mut Vec<u8>| self.calls.end(kind.number(), |out| self.local(ALOAD, out), out);
-        if !self.rewritten {
-            let both = guard.guard(locals, Lost::WaitEnd, out, |out| {
-                begin(out);
-                end(out);
-                Ok(())
-            })?;
-            return Ok((vec![both], 0));
-        }
-        let before = guard.guard(locals.clone(), Lost::Nothing, out, |out| {
-            begin(out);
+        let begin = |out: &mut Vec<u8>| {
+            self.calls.begin(kind, |out| self.local(ALOAD, out), out);
             Ok(())
-        })?;
+        };
+        let end = |out: &mut Vec<u8>| {
+            self.calls.end(kind.number(), |out| self.local(ALOAD, out), out);
+            Ok(())
+        };
+        if !self.rewritten {
+            let both = |out: &mut Vec<u8>| begin(out).and_then(|()| end(out));
+            return Ok((vec![guard.guard(locals, Lost::WaitEnd, out, both)?], 0));
+        }
+        let before = guard.guard(locals.clone(), Lost::Nothing, out, begin)?;
         self.local(ALOAD, out);
         out.push(MONITORENTER);
         let taken = out.len();
-        let after = guard.guard(locals, Lost::WaitEnd, out, |out| {
-            end(out);
-            Ok(())
-        })?;
+        let after = guard.guard(locals, Lost::WaitEnd, out, end)?;
         Ok((vec![before, after], (out.len() - taken) as u32))
     }
 

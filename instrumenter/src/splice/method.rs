@@ -21,7 +21,7 @@
 
 use std::collections::BTreeMap;
 
-use super::calls::{self, Calls};
+use super::calls::Calls;
 use super::code_attribute::{self, FRAMES_SINCE, NewCode};
 use super::context::{Context, Target};
 use super::emit::{self, PushId};
@@ -32,6 +32,7 @@ use super::guard::{Guard, Lost, Row};
 use super::layout::{Insertions, Layout, Prelude};
 use super::lock::Lock;
 use super::site::{Call, Site};
+use super::stack_map::Type;
 use super::task::Task;
 use super::waits::{self, Found, InMethod};
 use super::{constructor, local, report, stubs};
@@ -39,7 +40,7 @@ use crate::class::class_file::{ClassFile, Method};
 use crate::class::code::Code;
 use crate::class::constant_pool::Appended;
 use crate::class::descriptor::Types;
-use crate::class::opcodes::{self, ALOAD, ASTORE, ATHROW, GOTO, ILOAD, IRETURN, ISTORE};
+use crate::class::opcodes::{self, ASTORE, GOTO, ILOAD, IRETURN, ISTORE};
 use crate::error::SkipReason;
 use crate::options::Exits;
 use crate::waits::call_kind::CallKind;
@@ -68,24 +69,6 @@ pub(crate) struct Scratch {
 pub(crate) struct Done {
     /// Whether its flag `ACC_SYNCHRONIZED` must be removed, because the code acquires the lock.
     pub(crate) unsynchronized: bool,
-}
-
-/// Appends the rewritten `Code` attribute of `method` to `out`. After an error, discard what was appended.
-pub(crate) fn rewrite<'c>(
-    context: Context<'c, '_>,
-    method: &Method<'c>,
-    code: &Code<'c>,
-    push: PushId,
-    scratch: &mut Scratch,
-    out: &mut Vec<u8>,
-) -> Result<Done, SkipReason> {
-    let in_file = |reason: SkipReason| match reason {
-        SkipReason::Malformed(broken) if broken.offset < code.at => {
-            SkipReason::Malformed(broken.offset_by(code.at))
-        }
-        other => other,
-    };
-    rewrite_code(context, method, code, push, scratch, out).map_err(in_file)
 }
 
 /// The waits of a method, and the stubs, lock and task for them.
@@ -136,7 +119,7 @@ impl<'a> Rewritten<'_, 'a> {
     fn old_frames(&self, pool: &mut Appended) -> Result<BTreeMap<u32, Frame>, SkipReason> {
         for &(name, table) in &self.code.attributes {
             if self.class.pool.is_text(name, b"StackMapTable") {
-                return frames::read(frames::first_locals(self.class, self.method, pool)?, table);
+                return frames::read(State::first(self.class, self.method)?.frame_locals(pool)?, table);
             }
         }
         Ok(BTreeMap::new())
@@ -169,8 +152,7 @@ fn waits_of<'a>(
     let lock = match is_locked(class, method) {
         true => {
             let calls = of_class.calls(pool)?;
-            let waits = of_class.waits();
-            Some(Lock::new(class, method, code.max_locals, waits, calls, pool)?)
+            Some(Lock::new(class, method, code.max_locals, of_class.waits, calls, pool)?)
         }
         false => None,
     };
@@ -188,7 +170,9 @@ fn waits_of<'a>(
 
 /// The enter and exit code of a method; [`Scratch`] holds the bytes.
 #[derive(Default)]
-struct Ends {
+struct Ends<'a> {
+    /// What the method returns.
+    result: Option<Value<'a>>,
     /// Length of the call of `i`.
     enter_call: u32,
     /// Bytes at the end of the enter code that run with the lock.
@@ -203,16 +187,9 @@ struct Ends {
     load: Vec<u8>,
 }
 
-/// Appends the store or load of what a method returns, in `variable`.
-fn move_result(value: Option<&Value<'_>>, base: u8, variable: u16, out: &mut Vec<u8>) {
-    if let Some(value) = value {
-        local::access(base + value.kind(), variable, out);
-    }
-}
-
-impl Ends {
+impl<'a> Ends<'a> {
     fn write(
-        rewritten: &Rewritten<'_, '_>,
+        rewritten: &Rewritten<'_, 'a>,
         waits: &MethodWaits,
         needs_types: bool,
         pool: &mut Appended,
@@ -226,7 +203,10 @@ impl Ends {
         let mut ends = Self::default();
         let first = State::first(class, method)?;
         let locals = if needs_types { first.frame_locals(pool)? } else { Vec::new() };
-        let started = |out: &mut Vec<u8>| out.extend_from_slice(task.map_or(&[], |task| &task.started));
+        let started = |out: &mut Vec<u8>| {
+            out.extend_from_slice(task.map_or(&[], |task| &task.started));
+            Ok(())
+        };
         if let Some(calls) = waits.calls
             && waits.takes_locks
             && rewritten.prelude.is_none()
@@ -236,18 +216,14 @@ impl Ends {
         if rewritten.is_guarded() && rewritten.prelude.is_none() {
             ends.guards.push(guard.guard(locals, Lost::Nothing, enter, |out| {
                 push.call(target.enter, out);
-                started(out);
-                Ok(())
+                started(out)
             })?);
         } else {
             push.call(target.enter, enter);
             if task.is_some() && !rewritten.is_guarded() {
-                ends.guards.push(guard.guard(locals, Lost::Nothing, enter, |out| {
-                    started(out);
-                    Ok(())
-                })?);
+                ends.guards.push(guard.guard(locals, Lost::Nothing, enter, started)?);
             } else {
-                started(enter);
+                started(enter)?;
             }
         }
         ends.enter_call = enter.len() as u32;
@@ -257,11 +233,13 @@ impl Ends {
             ends.after_enter = after_enter;
         }
 
-        let result = result_of(method)?;
+        let mut types = Types::try_from(method.descriptor)?;
+        while types.next()?.is_some() {}
+        ends.result = Value::of(types.result());
         let is_guarded = rewritten.is_guarded() || lock.is_some() || task.is_some();
-        if is_guarded {
-            move_result(result.as_ref(), ISTORE, free, exit);
-            move_result(result.as_ref(), ILOAD, free, &mut ends.load);
+        if let Some(result) = ends.result.as_ref().filter(|_| is_guarded) {
+            local::access(ISTORE + result.kind(), free, exit);
+            local::access(ILOAD + result.kind(), free, &mut ends.load);
         }
         if let Some(lock) = lock {
             lock.release(exit);
@@ -273,13 +251,6 @@ impl Ends {
         exit.extend_from_slice(&ends.load);
         Ok(ends)
     }
-}
-
-/// Returns what a method returns.
-fn result_of<'a>(method: &Method<'a>) -> Result<Option<Value<'a>>, SkipReason> {
-    let mut types = Types::try_from(method.descriptor)?;
-    while types.next()?.is_some() {}
-    Ok(Value::of(types.result()))
 }
 
 /// Appends the calls at an exit: the lock was released, the task has finished, and the method exits.
@@ -307,16 +278,17 @@ struct Tail {
 }
 
 impl Tail {
-    fn write(rewritten: &Rewritten<'_, '_>, waits: &MethodWaits, ends: &Ends, code: &mut Vec<u8>) -> Self {
+    fn write(
+        rewritten: &Rewritten<'_, '_>,
+        waits: &MethodWaits,
+        ends: &Ends<'_>,
+        code: &mut Vec<u8>,
+    ) -> Self {
         let Rewritten { target, push, free, .. } = *rewritten;
         let mut tail = Self::default();
         if let Some(calls) = waits.calls {
             tail.placed = stubs::emit(&waits.stubs, calls.waits, calls.guard, free, code);
         }
-        let throw = |code: &mut Vec<u8>| {
-            local::access(ALOAD, free, code);
-            code.push(ATHROW);
-        };
         if ends.exit_calls.is_some() {
             let at = code.len() as u32;
             local::access(ASTORE, free, code);
@@ -328,10 +300,10 @@ impl Tail {
             let start = code.len() as u32;
             exit_calls(rewritten, waits, rewritten.is_guarded(), code);
             let end = code.len() as u32;
-            throw(code);
+            local::throw(free, code);
             let handler = code.len() as u32;
             target.guard.drop_error(Lost::Exit(push), code);
-            throw(code);
+            local::throw(free, code);
             let exit = ExitHandler { at, after_enter: ends.after_enter, release: ends.release, own_release };
             tail.exit = Some((exit, Row { start, end, handler }));
         }
@@ -339,16 +311,16 @@ impl Tail {
     }
 
     /// Appends where an error of an exit call before a return goes.
-    fn write_lost_exit(&mut self, rewritten: &Rewritten<'_, '_>, ends: &Ends, code: &mut Vec<u8>) {
+    fn write_lost_exit(&mut self, rewritten: &Rewritten<'_, '_>, ends: &Ends<'_>, code: &mut Vec<u8>) {
         self.lost_exit = Some(code.len() as u32);
         rewritten.target.guard.drop_error(Lost::Exit(rewritten.push), code);
         code.extend_from_slice(&ends.load);
-        let of_kind = result_of(rewritten.method).ok().flatten().map_or(5, |value| value.kind());
-        code.push(IRETURN + of_kind);
+        code.push(IRETURN + ends.result.as_ref().map_or(5, Value::kind));
     }
 }
 
-fn rewrite_code<'c>(
+/// Appends the rewritten `Code` attribute of `method` to `out`. After an error, discard what was appended.
+pub(crate) fn rewrite<'c>(
     mut context: Context<'c, '_>,
     method: &Method<'c>,
     code: &Code<'c>,
@@ -441,15 +413,16 @@ fn rewrite_code<'c>(
     if let Some(report) = report {
         report::after_code(&tail.placed, tail.exit.map(|(exit, _)| exit.at), report);
     }
-    let locals = found.locals.max(rewritten.spare_locals(&ends)?);
-    guards.add_after(&rewritten, &waits, &tail, old_frames.as_ref(), context.pool)?;
+    // What the method returns or throws.
+    let spare = if ends.exit_calls.is_some() { ends.result.as_ref().map_or(1, Value::words) } else { 0 };
+    guards.add_after(&rewritten, &waits, &ends, &tail, old_frames.as_ref(), context.pool)?;
     let new = NewCode {
         bytes: new_code,
         layout,
         waits: !found.marks.is_empty() || waits.lock.is_some(),
         steps: found.has_steps || waits.task.is_some(),
         handler_stack: rewritten.target.guard.handler_stack(),
-        locals,
+        locals: found.locals.max(spare),
         lock: waits.lock,
         table: &table,
         old_frames: old_frames.as_ref(),
@@ -482,20 +455,10 @@ fn sites_code<'a>(
             lock.add_to(&mut around.after);
         }
     }
-    // The starts of constructors alone use neither.
-    let none = || calls::no_calls(context.target.guard);
+    // The starts of constructors alone use only guards.
+    let none = || Calls { guard: context.target.guard, ..Calls::default() };
     let calls = waits.calls.unwrap_or_else(none);
     Found::write(sites, &around, rewritten.free, calls, context.pool)
-}
-
-impl Rewritten<'_, '_> {
-    /// Returns how many local variables the ends of the method need.
-    fn spare_locals(&self, ends: &Ends) -> Result<u16, SkipReason> {
-        if ends.exit_calls.is_none() {
-            return Ok(0);
-        }
-        Ok(result_of(self.method)?.map_or(1, |value| value.words()))
-    }
 }
 
 /// The rows and frames of all guards of a method.
@@ -516,7 +479,7 @@ impl Guards {
     fn add_inside(
         &mut self,
         rewritten: &Rewritten<'_, '_>,
-        ends: &Ends,
+        ends: &Ends<'_>,
         found: &Found,
         layout: &Layout,
     ) -> Result<(), SkipReason> {
@@ -540,26 +503,27 @@ impl Guards {
         &mut self,
         rewritten: &Rewritten<'_, '_>,
         waits: &MethodWaits,
+        ends: &Ends<'_>,
         tail: &Tail,
         old: Option<&BTreeMap<u32, Frame>>,
         pool: &mut Appended,
     ) -> Result<(), SkipReason> {
         let Rewritten { target, free, .. } = *rewritten;
         let thrown = frames::object(target.guard.throwable);
-        let mut own = Vec::new();
-        if let Some(lock) = &waits.lock {
-            frames::set_local(&mut own, lock.local, frames::object(lock.object))?;
-        }
+        let with_lock = |mut locals: Vec<Type>| -> Result<Vec<Type>, SkipReason> {
+            if let Some(lock) = &waits.lock {
+                frames::set_local(&mut locals, lock.local, frames::object(lock.object))?;
+            }
+            Ok(locals)
+        };
+        let own = with_lock(Vec::new())?;
         for placed in &tail.placed {
             let (mut locals, caught) = match placed.stub.handler() {
                 Some(pc) if rewritten.class.major >= code_attribute::FRAMES_SINCE => {
                     let frame = old.and_then(|old| old.get(&pc));
                     let frame = frame.ok_or(SkipReason::HandlerWithoutFrame)?;
-                    let mut locals = frame.locals.clone();
-                    if let Some(lock) = &waits.lock {
-                        frames::set_local(&mut locals, lock.local, frames::object(lock.object))?;
-                    }
-                    (locals, frame.stack.first().copied().unwrap_or(thrown))
+                    let caught = frame.stack.first().copied().unwrap_or(thrown);
+                    (with_lock(frame.locals.clone())?, caught)
                 }
                 _ => (own.clone(), thrown),
             };
@@ -575,7 +539,7 @@ impl Guards {
         }
         if let Some(at) = tail.lost_exit {
             let mut locals = Vec::new();
-            if let Some(result) = result_of(rewritten.method)?
+            if let Some(result) = &ends.result
                 && let Some(result) = result.verification_type(pool)?
             {
                 frames::set_local(&mut locals, free, result)?;

@@ -237,8 +237,7 @@ impl<'a> Site<'a> {
             return Ok(None);
         }
 
-        let mut guards = [None, None];
-        let [first, second] = &mut guards;
+        let (mut first, mut second) = (None, None);
         stored.store(out);
         let is_monitor = self.instruction.opcode == MONITORENTER;
         if is_monitor && self.held_in.is_none() {
@@ -246,11 +245,8 @@ impl<'a> Site<'a> {
             operands.calls(&before, calls, pool, out)?;
         } else if !before.is_empty() {
             let locals = stored.locals(&around.before, pool)?;
-            *first = Some(
-                calls
-                    .guard
-                    .guard(locals, Lost::Nothing, out, |out| operands.calls(&before, calls, pool, out))?,
-            );
+            let emit = |out: &mut Vec<u8>| operands.calls(&before, calls, pool, out);
+            first = Some(calls.guard.guard(locals, Lost::Nothing, out, emit)?);
         }
         match self.held_in {
             Some(variable) => local::access(ALOAD, variable, out),
@@ -272,13 +268,13 @@ impl<'a> Site<'a> {
             of_call.for_each(|(at, value)| state.set_local(*at, value.clone()));
             let locals = kept.locals(&state, pool)?;
             let lost = if self.wait.is_some() { Lost::WaitEnd } else { Lost::Nothing };
-            *second =
-                Some(calls.guard.guard(locals, lost, out, |out| operands.calls(&after, calls, pool, out))?);
+            let emit = |out: &mut Vec<u8>| operands.calls(&after, calls, pool, out);
+            second = Some(calls.guard.guard(locals, lost, out, emit)?);
         }
         if moves {
             kept.load(0..kept.entries.len(), out);
         }
-        Ok(Some(Written { between, free, guards }))
+        Ok(Some(Written { between, free, guards: [first, second] }))
     }
 
     /// True if a copy of the object that a constructor has made is on top of the stack when it returns.

@@ -10,6 +10,7 @@
 
 use super::layout::Layout;
 use crate::class::cursor::Cursor;
+use crate::class::overwrite;
 use crate::error::{Malformed, SkipReason};
 
 /// A verification type: its tag, and the two bytes that follow some tags.
@@ -108,41 +109,40 @@ pub(crate) struct NewFrame<'a> {
     pub(crate) types: &'a [u8],
 }
 
-fn push_full(out: &mut Vec<u8>, delta: u16, types: &[u8]) {
-    out.push(FULL);
-    out.extend_from_slice(&delta.to_be_bytes());
-    out.extend_from_slice(types);
-}
-
-/// Appends the content of a `StackMapTable` of full frames only, sorted by position.
-pub(crate) fn full(frames: &[NewFrame<'_>], out: &mut Vec<u8>) -> Result<(), SkipReason> {
-    let count = u16::try_from(frames.len()).map_err(|_| SkipReason::TableFull)?;
-    out.extend_from_slice(&count.to_be_bytes());
-    let mut previous = None;
-    for frame in frames {
-        push_full(out, delta(previous, frame.at)?, frame.types);
-        previous = Some(frame.at);
-    }
-    Ok(())
-}
-
-/// Appends a frame with the locals of the one before it, or of the method's start, and this on the stack.
-fn push_same(delta: u16, on_stack: Option<Type>, out: &mut Vec<u8>) {
-    let (short, extended) = match on_stack {
-        None => (0, SAME_EXTENDED),
-        Some(_) => (SAME_LOCALS_1, SAME_LOCALS_1_EXTENDED),
-    };
-    match u8::try_from(delta).ok().filter(|&delta| delta < SAME_LOCALS_1) {
-        Some(delta) => out.push(short + delta),
-        None => {
-            out.push(extended);
+/// Appends type and offset delta of a frame, in the short form if that has room.
+fn push_head(kind: u8, delta: u16, out: &mut Vec<u8>) {
+    let short = u8::try_from(delta).ok().filter(|&delta| delta < SAME_LOCALS_1);
+    match (kind, short) {
+        (0 | SAME_LOCALS_1, Some(short)) => out.push(kind + short),
+        _ => {
+            out.push(match kind {
+                0 => SAME_EXTENDED,
+                SAME_LOCALS_1 => SAME_LOCALS_1_EXTENDED,
+                kind => kind,
+            });
             out.extend_from_slice(&delta.to_be_bytes());
         }
     }
-    if let Some((tag, class)) = on_stack {
-        out.push(tag);
-        out.extend_from_slice(&class.to_be_bytes());
-    }
+}
+
+/// Appends a verification type, whose operand may be an old position.
+pub(super) fn push_type(
+    tag: u8,
+    operand: Option<u16>,
+    layout: &Layout,
+    out: &mut Vec<u8>,
+) -> Result<(), SkipReason> {
+    out.push(tag);
+    let Some(operand) = operand else { return Ok(()) };
+    let operand = match tag {
+        // The position of the `new` instruction itself, which a call may precede.
+        UNINITIALIZED => {
+            u16::try_from(layout.instruction(u32::from(operand))?).map_err(|_| SkipReason::CodeTooLarge)?
+        }
+        _ => operand,
+    };
+    out.extend_from_slice(&operand.to_be_bytes());
+    Ok(())
 }
 
 /// Appends the content of a `StackMapTable`: frames of the `start`, sorted, which have the locals of the method's start and an
@@ -158,19 +158,19 @@ pub(crate) fn relocate(
     out.extend_from_slice(&[0, 0]);
     let mut previous = None;
     let mut count = 0_u16;
-    let first_old = match old {
-        Some(mut old) => {
-            if old.u2()? > 0 {
-                Some(layout.before(frame_head(&mut old)?.1)?)
-            } else {
-                None
-            }
-        }
-        None => None,
-    };
+    let mut first_old = None;
+    if let Some(mut old) = old
+        && old.u2()? > 0
+    {
+        first_old = Some(layout.before(frame_head(&mut old)?.1)?);
+    }
     // A method that jumps to its start has a frame there already.
     for (at, on_stack) in start.filter(|(at, _)| Some(*at) != first_old) {
-        push_same(delta(previous, at)?, on_stack, out);
+        push_head(on_stack.map_or(0, |_| SAME_LOCALS_1), delta(previous, at)?, out);
+        if let Some((tag, class)) = on_stack {
+            out.push(tag);
+            out.extend_from_slice(&class.to_be_bytes());
+        }
         previous = Some(at);
         count += 1;
     }
@@ -179,46 +179,22 @@ pub(crate) fn relocate(
             match event {
                 Event::Frame { pc, kind } => {
                     let at = layout.before(pc)?;
-                    let delta = delta(previous, at)?;
+                    push_head(kind, delta(previous, at)?, out);
                     previous = Some(at);
-                    let short = u8::try_from(delta).ok().filter(|&delta| delta < SAME_LOCALS_1);
-                    match (kind, short) {
-                        (0 | SAME_LOCALS_1, Some(short)) => out.push(kind + short),
-                        _ => {
-                            out.push(match kind {
-                                0 => SAME_EXTENDED,
-                                SAME_LOCALS_1 => SAME_LOCALS_1_EXTENDED,
-                                kind => kind,
-                            });
-                            out.extend_from_slice(&delta.to_be_bytes());
-                        }
-                    }
                 }
                 Event::Count(count) => out.extend_from_slice(&count.to_be_bytes()),
-                Event::Type { tag, operand } => {
-                    out.push(tag);
-                    if let Some(operand) = operand {
-                        let operand = match tag {
-                            // The position of the `new` instruction itself, which a call may precede.
-                            UNINITIALIZED => u16::try_from(layout.instruction(u32::from(operand))?)
-                                .map_err(|_| SkipReason::CodeTooLarge)?,
-                            _ => operand,
-                        };
-                        out.extend_from_slice(&operand.to_be_bytes());
-                    }
-                }
+                Event::Type { tag, operand } => push_type(tag, operand, layout, out)?,
             }
             Ok(())
         })?;
     }
     for frame in new {
         count = count.checked_add(1).ok_or(SkipReason::TableFull)?;
-        push_full(out, delta(previous, frame.at)?, frame.types);
+        push_head(FULL, delta(previous, frame.at)?, out);
+        out.extend_from_slice(frame.types);
         previous = Some(frame.at);
     }
-    if let Some(slot) = out.get_mut(count_at..count_at + 2) {
-        slot.copy_from_slice(&count.to_be_bytes());
-    }
+    overwrite(out, count_at, &count.to_be_bytes());
     Ok(())
 }
 

@@ -22,7 +22,7 @@ use super::guard::{GuardPool, Lost, Row};
 use super::local;
 use super::waits::Found;
 use crate::class::code::{Code, Handler};
-use crate::class::opcodes::{ACONST_NULL, ALOAD, ASTORE, ATHROW};
+use crate::class::opcodes::{ACONST_NULL, ASTORE};
 use crate::error::SkipReason;
 use crate::waits::call_kind::CallKind;
 
@@ -102,18 +102,14 @@ pub(crate) fn emit(
     let mut placed = Vec::with_capacity(stubs.len());
     for &stub in stubs {
         let at = out.len() as u32;
-        let throw = |out: &mut Vec<u8>| {
-            local::access(ALOAD, thrown, out);
-            out.push(ATHROW);
-        };
         local::access(ASTORE, thrown, out);
         let start = out.len() as u32;
         calls.end(stub.kind.number_thrown(), |out| out.push(ACONST_NULL), out);
         let end = out.len() as u32;
-        throw(out);
+        local::throw(thrown, out);
         let handler = out.len() as u32;
         guard.drop_error(Lost::WaitEnd, out);
-        throw(out);
+        local::throw(thrown, out);
         placed.push(Placed { stub, at, guarded: Row { start, end, handler }, end: out.len() as u32 });
     }
     placed
