@@ -24,6 +24,7 @@ use std::path::Path;
 
 use proguard::{LineMapping, ProguardRecord};
 
+use crate::class::descriptor::{PRIMITIVES, renamed};
 use crate::error::Error;
 
 /// The content of a `mapping.txt`.
@@ -73,21 +74,9 @@ fn push_type(ty: &str, out: &mut String) {
         out.push('[');
         base = element;
     }
-    match base {
-        "void" => out.push('V'),
-        "boolean" => out.push('Z'),
-        "byte" => out.push('B'),
-        "char" => out.push('C'),
-        "short" => out.push('S'),
-        "int" => out.push('I'),
-        "long" => out.push('J'),
-        "float" => out.push('F'),
-        "double" => out.push('D'),
-        class => {
-            out.push('L');
-            out.push_str(&class.replace('.', "/"));
-            out.push(';');
-        }
+    match PRIMITIVES.iter().find(|(name, _)| *name == base) {
+        Some((_, character)) => out.push(*character),
+        None => out.extend(["L", &base.replace('.', "/"), ";"]),
     }
 }
 
@@ -117,7 +106,7 @@ fn same_lines(a: &LineMapping, b: &LineMapping) -> bool {
 
 impl Mapping {
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
-        let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.into(), source })?;
+        let bytes = std::fs::read(path).map_err(Error::reading(path))?;
         let mapping = Self::parse(&bytes);
         if mapping.classes.is_empty() {
             return Err(Error::Line {
@@ -215,18 +204,7 @@ impl Mapping {
 
     /// Returns `descriptor` with the original names of its classes.
     pub(crate) fn descriptor(&self, descriptor: &str) -> String {
-        let mut out = String::with_capacity(descriptor.len() + 32);
-        let mut rest = descriptor;
-        while let Some((before, name)) = rest.split_once('L') {
-            let Some((name, behind)) = name.split_once(';') else { break };
-            out.push_str(before);
-            out.push('L');
-            out.push_str(self.class(name).unwrap_or(name));
-            out.push(';');
-            rest = behind;
-        }
-        out.push_str(rest);
-        out
+        renamed(descriptor, |name| self.class(name).unwrap_or(name))
     }
 
     /// Returns the original of a method of the class file, whose first line is `line`.

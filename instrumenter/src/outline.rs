@@ -1,29 +1,17 @@
 //! Positions of a class's methods and attributes, for the few classes in which more than the code matters.
 
-use crate::class::class_file::{ClassFile, attribute};
+use crate::class::class_file::{Attributes, ClassFile, attributes};
 use crate::class::cursor::Cursor;
 use crate::error::Malformed;
-
-/// Name index and contents of each attribute.
-type Attributes<'a> = Vec<(u16, Cursor<'a>)>;
 
 pub(crate) struct Outline<'a> {
     /// Position of `methods_count`.
     pub(crate) methods_at: usize,
     /// Position of the end of the last method.
     pub(crate) methods_end: usize,
-    pub(crate) methods: Vec<MethodOutline<'a>>,
+    /// The attributes of each method.
+    pub(crate) methods: Vec<Attributes<'a>>,
     pub(crate) attributes: Attributes<'a>,
-}
-
-pub(crate) struct MethodOutline<'a> {
-    /// Position of its `access_flags`.
-    pub(crate) at: usize,
-    pub(crate) attributes: Attributes<'a>,
-}
-
-fn attributes<'a>(cursor: &mut Cursor<'a>) -> Result<Attributes<'a>, Malformed> {
-    (0..cursor.u2()?).map(|_| attribute(cursor)).collect()
 }
 
 impl<'a> TryFrom<&ClassFile<'a>> for Outline<'a> {
@@ -42,9 +30,8 @@ impl<'a> TryFrom<&ClassFile<'a>> for Outline<'a> {
         let methods_at = cursor.at();
         let mut methods = Vec::with_capacity(class.methods.len());
         for _ in 0..cursor.u2()? {
-            let at = cursor.at();
             cursor.skip(6)?;
-            methods.push(MethodOutline { at, attributes: attributes(&mut cursor)? });
+            methods.push(attributes(&mut cursor)?);
         }
         let methods_end = cursor.at();
         Ok(Self { methods_at, methods_end, methods, attributes: attributes(&mut cursor)? })

@@ -1,6 +1,6 @@
 //! The scan of a class: its methods, and which of them are traced.
 
-use crate::class::class_file::{ClassFile, Method, access};
+use crate::class::class_file::{Attributes, ClassFile, Method, access};
 use crate::class::code::Code;
 use crate::class::text;
 use crate::class_facts::focus::FocusFacts;
@@ -11,7 +11,6 @@ use crate::error::{Malformed, SkipReason};
 use crate::filter;
 use crate::options::Compat;
 use crate::outline::{self, Outline};
-use crate::rules::Subject;
 use crate::selection::{ClassView, Judged, Selection};
 use crate::waits;
 
@@ -79,19 +78,14 @@ impl Annotations {
         if !selection.rules.ask_for_annotations() {
             return Ok(Self::default());
         }
-        let original = |mut names: Vec<String>| {
-            for name in &mut names {
-                if let Some(original) = selection.mapping.as_ref().and_then(|mapping| mapping.class(name)) {
-                    *name = original.to_owned();
-                }
-            }
-            names
+        let names = |attributes: &Attributes<'_>| -> Result<Vec<String>, Malformed> {
+            let names = outline::annotations(class, attributes)?.into_iter();
+            Ok(names.map(|name| selection.original(name)).collect())
         };
         let outline = Outline::try_from(class)?;
-        let methods = outline.methods.iter().map(|method| outline::annotations(class, &method.attributes));
         Ok(Self {
-            class: original(outline::annotations(class, &outline.attributes)?),
-            methods: methods.map(|names| names.map(original)).collect::<Result<_, _>>()?,
+            class: names(&outline.attributes)?,
+            methods: outline.methods.iter().map(names).collect::<Result<_, _>>()?,
         })
     }
 }
@@ -151,14 +145,7 @@ impl MethodScan<'_> {
         annotations: &[String],
         is_task: bool,
     ) -> Judged {
-        let subject = Subject {
-            class: self.view.name,
-            class_annotations: self.view.annotations,
-            name: &found.name,
-            descriptor: &found.descriptor,
-            annotations,
-            size: code.bytes.len() as u32,
-        };
+        let subject = self.view.method(found, annotations, code.bytes.len() as u32);
         let worth = || {
             let worth = filter::worth_tracing(code.bytes, method.is_constructor());
             let worth = worth.map_err(|broken| broken.offset_by(code.at))?;

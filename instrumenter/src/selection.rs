@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::base_map::BaseMap;
-use crate::class_facts::Verdict;
+use crate::class_facts::{MethodFacts, Verdict};
 use crate::error::Error;
 use crate::filter::{self, Filter};
 use crate::mapping::Mapping;
@@ -39,6 +39,25 @@ pub(crate) struct ClassView<'a> {
     pub(crate) annotations: &'a [String],
     /// Whether it belongs to the runtime, or only the boot class loader may define it.
     pub(crate) untouchable: bool,
+}
+
+impl ClassView<'_> {
+    /// Returns a method of the class, whose code has this size in bytes, as rules see it.
+    pub(crate) fn method<'m>(
+        &'m self,
+        method: &'m MethodFacts,
+        annotations: &'m [String],
+        size: u32,
+    ) -> Subject<'m> {
+        Subject {
+            class: self.name,
+            class_annotations: self.annotations,
+            name: &method.name,
+            descriptor: &method.descriptor,
+            annotations,
+            size,
+        }
+    }
 }
 
 /// The decision about a method.
@@ -100,6 +119,12 @@ impl Selection {
         !self.of_jdk && filter::never_touched(class) || filter::covers(&self.call_class, class)
     }
 
+    /// Returns the name before obfuscation of the class that has this one in its file.
+    pub(crate) fn original(&self, in_file: String) -> String {
+        let original = self.mapping.as_ref().and_then(|mapping| mapping.class(&in_file));
+        original.map(str::to_owned).unwrap_or(in_file)
+    }
+
     /// Returns whether no method of the class can be traced, so that its code need not be scanned.
     pub(crate) fn blocks_whole(&self, class: &ClassView<'_>) -> bool {
         let excepted = self.compat != Compat::None || !self.rules.is_empty() || !self.base.is_empty();
@@ -127,11 +152,9 @@ impl Selection {
                 // The walk finds broken code.
                 return worth().map(|_| Judged::plain(Verdict::Trace));
             }
-            let verb = self.rules.decide(method).map(|(verb, by)| {
-                line = by;
-                verb
-            });
-            match verb {
+            let decided = self.rules.decide(method);
+            line = decided.map_or(0, |(_, line)| line);
+            match decided.map(|(verb, _)| verb) {
                 Some(Verb::Exclude) => return Ok(Judged { rule: line, ..Judged::plain(Verdict::Exclude) }),
                 Some(Verb::Always) => {
                     return worth().map(|_| Judged { rule: line, ..Judged::plain(Verdict::Trace) });

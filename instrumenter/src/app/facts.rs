@@ -13,7 +13,6 @@ use super::{cost, desugared, names, waits};
 use crate::class::class_file::access;
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
 use crate::error::SkipReason;
-use crate::rules::Subject;
 use crate::selection::{ClassView, Judged, Selection};
 
 /// Scans a class.
@@ -63,11 +62,7 @@ impl Annotations {
         }
         let names = |set: &AnnotationSet| {
             let kinds = set.iter().map(|annotation| names::class(dex, annotation.kind).into_owned());
-            let original = |name: String| {
-                let original = selection.mapping.as_ref().and_then(|mapping| mapping.class(&name));
-                original.map(str::to_owned).unwrap_or(name)
-            };
-            kinds.map(original).collect()
+            kinds.map(|name| selection.original(name)).collect()
         };
         Self {
             class: class.annotations.class.as_ref().map(names).unwrap_or_default(),
@@ -155,14 +150,7 @@ impl MethodScan<'_> {
         method: &ClassMethod<'_>,
         annotations: &[String],
     ) -> Judged {
-        let subject = Subject {
-            class: self.view.name,
-            class_annotations: self.view.annotations,
-            name: &found.name,
-            descriptor: &found.descriptor,
-            annotations,
-            size: code.units.saturating_mul(2),
-        };
+        let subject = self.view.method(found, annotations, code.units.saturating_mul(2));
         let worth = || {
             let is_made = self.is_desugared || desugared::is_made_method(self.dex, name, method.access, code);
             let waits = self.selection.waits.is_some()

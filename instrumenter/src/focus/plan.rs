@@ -158,13 +158,9 @@ fn decide(name: &str, facts: &FocusFacts, above: State) -> (Option<Change>, Opti
         (Some(_), _) if passes && facts.calls_super => {
             (None, None, State::Open { is_final: facts.is_final(), calls_super: true, covered: true })
         }
-        (Some(method), State::Covered(above)) => {
-            let change = Change::Split { method, part, above: Some(above), traced: Part::Second };
-            (Some(change), None, state)
-        }
-        (Some(method), _) => {
-            let change = Change::Split { method, part, above: None, traced: Part::Second };
-            (Some(change), None, state)
+        (Some(method), above) => {
+            let above = if let State::Covered(above) = above { Some(above) } else { None };
+            (Some(Change::Split { method, part, above, traced: Part::Second }), None, state)
         }
         (None, above @ State::Covered(_)) => (None, None, above),
         (None, above) if passes => (None, None, above),

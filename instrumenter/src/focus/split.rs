@@ -83,16 +83,15 @@ pub(crate) fn split(bytes: &[u8], change: &Change, call_class: &str) -> Result<V
     let at = call(INVOKESTATIC, writer.pool.method(at_class, at_name, at_type)?);
     match change {
         Change::Split { method, part, above, .. } => {
-            let found = outline.methods.get(*method).zip(class.methods.get(*method));
-            let (place, old_method) = found.ok_or(Malformed {
+            let old_method = class.methods.get(*method).ok_or(Malformed {
                 offset: outline.methods_at,
                 what: "the class has fewer methods than in the scan",
             })?;
             let part = writer.pool.utf8(part.as_bytes())?;
             let body = writer.pool.method(writer.this, part, writer.descriptor)?;
             let flags = (old_method.access & !access::FINAL) | access::SYNTHETIC;
-            patch(&mut old, place.at, flags)?;
-            patch(&mut old, place.at + 2, part)?;
+            patch(&mut old, old_method.at, flags)?;
+            patch(&mut old, old_method.at + 2, part)?;
             if let Some(above) = above {
                 let above = writer.pool.utf8(above.as_bytes())?;
                 let above = writer.method_of_super(above)?;

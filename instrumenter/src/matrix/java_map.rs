@@ -132,18 +132,12 @@ fn divide(bin: Bin, bit: u32) -> (Bin, Bin) {
     let last_side = bin.nodes.last().is_some_and(is_high);
     let run = bin.nodes.iter().rposition(|node| is_high(node) != last_side).map_or(0, |before| before + 1);
     let (before, run) = bin.nodes.split_at(run);
-    let mut halves = (Bin::default(), Bin::default());
-    let side = |halves: &mut (Bin, Bin), high: bool, nodes: &mut dyn Iterator<Item = (u32, usize)>| {
-        let half = if high { &mut halves.1 } else { &mut halves.0 };
-        half.nodes.extend(nodes);
+    let half = |high: bool| {
+        let before = before.iter().rev().filter(|node| is_high(node) == high);
+        let run = run.iter().filter(|_| high == last_side);
+        Bin { nodes: before.chain(run).copied().collect(), tree: false }
     };
-    for high in [false, true] {
-        side(&mut halves, high, &mut before.iter().rev().copied().filter(|node| is_high(node) == high));
-        if high == last_side {
-            side(&mut halves, high, &mut run.iter().copied());
-        }
-    }
-    halves
+    (half(false), half(true))
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ use crate::summary::{Stale, StaleReason, Warning};
 
 fn text_of(path: Option<&Path>) -> Result<String, Error> {
     let Some(path) = path else { return Ok(String::new()) };
-    std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.into(), source })
+    std::fs::read_to_string(path).map_err(Error::reading(path))
 }
 
 /// The result of assigning ids by Matrix's rules.
@@ -68,10 +68,8 @@ pub(crate) fn assign_ids(
     if needed > ids::METHOD_LAST as usize {
         return Err(Error::TooManyMethods { needed, available: ids::METHOD_LAST as usize });
     }
-    let second = passes.second(classes, &collected, &first);
-
+    let (numbered, changes) = passes.second(classes, &collected, &first);
     let (verdicts, ignored, warnings) = (first.verdicts, first.ignored, first.warnings);
-    let numbered = second.numbered;
     for (class, (verdicts, numbered)) in classes.iter_mut().zip(verdicts.into_iter().zip(&numbered)) {
         for (method, (verdict, &id)) in class.methods.iter_mut().zip(verdicts.into_iter().zip(numbered)) {
             method.verdict = match verdict {
@@ -92,7 +90,7 @@ pub(crate) fn assign_ids(
         states: Vec::new(),
     };
     let mut map = MethodMap::with(numbered, texts);
-    map.focus = second.changes;
+    map.focus = changes;
     Ok(Numbered { map, stale, warnings })
 }
 

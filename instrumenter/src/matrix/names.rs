@@ -5,6 +5,7 @@ use std::path::Path;
 
 use proguard::{ProguardMapping, ProguardRecord};
 
+use crate::class::descriptor::{PRIMITIVES, renamed};
 use crate::error::Error;
 
 /// The translated name of a method, with the types that identify it.
@@ -45,21 +46,15 @@ fn types(descriptor: &str, class: impl Fn(&str) -> String) -> Option<(String, St
 fn one_type<'a>(text: &'a str, class: &impl Fn(&str) -> String) -> Option<(String, &'a str)> {
     let base = text.trim_start_matches('[');
     let mut characters = base.chars();
-    let (mut name, rest) = match characters.next()? {
-        'V' => ("void".to_owned(), characters.as_str()),
-        'Z' => ("boolean".to_owned(), characters.as_str()),
-        'B' => ("byte".to_owned(), characters.as_str()),
-        'C' => ("char".to_owned(), characters.as_str()),
-        'S' => ("short".to_owned(), characters.as_str()),
-        'I' => ("int".to_owned(), characters.as_str()),
-        'J' => ("long".to_owned(), characters.as_str()),
-        'F' => ("float".to_owned(), characters.as_str()),
-        'D' => ("double".to_owned(), characters.as_str()),
-        'L' => {
-            let (name, rest) = characters.as_str().split_once(';')?;
+    let first = characters.next()?;
+    let rest = characters.as_str();
+    let (mut name, rest) = match PRIMITIVES.iter().find(|(_, character)| *character == first) {
+        Some((name, _)) => ((*name).to_owned(), rest),
+        None if first == 'L' => {
+            let (name, rest) = rest.split_once(';')?;
             (class(name), rest)
         }
-        _ => return None,
+        None => return None,
     };
     for _ in 0..text.len() - base.len() {
         name.push_str("[]");
@@ -69,7 +64,7 @@ fn one_type<'a>(text: &'a str, class: &impl Fn(&str) -> String) -> Option<(Strin
 
 impl Names {
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
-        let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.into(), source })?;
+        let bytes = std::fs::read(path).map_err(Error::reading(path))?;
         Ok(Self::parse(&bytes))
     }
 
@@ -119,30 +114,19 @@ impl Names {
         self.packages.get(package).map_or(package, String::as_str)
     }
 
-    fn translated(classes: &HashMap<String, String>, descriptor: &str) -> String {
-        let mut out = String::with_capacity(descriptor.len());
-        let mut rest = descriptor;
-        while let Some((before, behind)) = rest.split_once('L') {
-            let Some((name, behind)) = behind.split_once(';') else { break };
-            out.extend([before, "L", classes.get(name).map_or(name, String::as_str), ";"]);
-            rest = behind;
-        }
-        out.push_str(rest);
-        out
-    }
-
     /// Returns original name and descriptor of a method in the class files.
     pub(crate) fn original_method(&self, class: &str, name: &str, descriptor: &str) -> (String, String) {
         let original = |class: &str| self.original_class(class).to_owned();
         let methods = self.original_methods.get(&(class.to_owned(), name.to_owned()));
-        (found(methods, types(descriptor, original), name), Self::translated(&self.original, descriptor))
+        let name = found(methods, types(descriptor, original), name);
+        (name, renamed(descriptor, |class| self.original_class(class)))
     }
 
     /// Returns name and descriptor in the class files of an original method.
     pub(crate) fn obfuscated_method(&self, class: &str, name: &str, descriptor: &str) -> (String, String) {
         let methods = self.obfuscated_methods.get(&(class.to_owned(), name.to_owned()));
         let types = types(descriptor, str::to_owned);
-        (found(methods, types, name), Self::translated(&self.obfuscated, descriptor))
+        (found(methods, types, name), renamed(descriptor, |class| self.obfuscated_class(class)))
     }
 }
 

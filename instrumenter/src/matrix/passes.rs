@@ -37,14 +37,6 @@ pub(super) struct First<'c> {
     above: HashMap<&'c str, &'c str>,
 }
 
-/// The results of the second pass.
-pub(super) struct Second {
-    /// The ids of the methods of each class, 0 for none.
-    pub(super) numbered: Vec<Vec<u32>>,
-    /// The change of each class for `at`.
-    pub(super) changes: Vec<Option<Change>>,
-}
-
 impl<'a> Passes<'a> {
     /// `inputs` has an element for each class.
     pub(super) fn new(inputs: &'a [PathBuf], blocked: &'a [String], names: Option<&'a Names>) -> Self {
@@ -150,8 +142,14 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// Selects every method with an id, also those that the first pass left out.
-    pub(super) fn second(&self, classes: &[ClassFacts], collected: &Collected, first: &First<'_>) -> Second {
+    /// Selects every method with an id, also those that the first pass left out. Returns the ids of the methods of each class, 0 for none,
+    /// and the change of each class for `at`.
+    pub(super) fn second(
+        &self,
+        classes: &[ClassFacts],
+        collected: &Collected,
+        first: &First<'_>,
+    ) -> (Vec<Vec<u32>>, Vec<Option<Change>>) {
         let mut numbered: Vec<Vec<u32>> = classes.iter().map(|class| vec![0; class.methods.len()]).collect();
         let mut changes = vec![None; classes.len()];
         for &(number, input) in &self.order {
@@ -172,7 +170,7 @@ impl<'a> Passes<'a> {
                 *slot = focus(class, ids, &first.above, self.needs_trace(&class.name));
             }
         }
-        Second { numbered, changes }
+        (numbered, changes)
     }
 }
 

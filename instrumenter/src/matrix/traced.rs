@@ -34,12 +34,16 @@ impl Traced {
         self.descriptor.as_deref().filter(|_| !native)
     }
 
-    pub(super) fn key(&self) -> String {
-        let mut key = [&self.class, ".", &self.name].concat();
+    fn joined(&self, separator: &str) -> String {
+        let mut joined = [&self.class, separator, &self.name].concat();
         if let Some(descriptor) = self.shown_descriptor() {
-            key.extend([".", descriptor]);
+            joined.extend([separator, descriptor]);
         }
-        key
+        joined
+    }
+
+    pub(super) fn key(&self) -> String {
+        self.joined(".")
     }
 
     /// Returns `class method desc` with original names.
@@ -52,11 +56,7 @@ impl Traced {
             shown.descriptor = self.descriptor.is_some().then_some(descriptor);
             shown.class = names.original_class(&self.class).to_owned();
         }
-        let mut line = [&shown.class, " ", &shown.name].concat();
-        if let Some(descriptor) = shown.shown_descriptor() {
-            line.extend([" ", descriptor]);
-        }
-        line
+        shown.joined(" ")
     }
 }
 
