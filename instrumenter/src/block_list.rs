@@ -34,8 +34,7 @@ impl Filter {
     ///
     /// A file that cannot be read, or an invalid line.
     pub fn read_block_list(&mut self, path: &Path) -> Result<(), Error> {
-        let text =
-            std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.into(), source })?;
+        let text = std::fs::read_to_string(path).map_err(Error::reading(path))?;
         self.add_block_list(path, &text)
     }
 

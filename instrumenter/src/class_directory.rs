@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File as FsFile};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -11,16 +11,15 @@ use trace_format::regular_file;
 
 use crate::archive::write::rewritten_class;
 use crate::cache::{Item, Listing};
-use crate::class::class_file::MAX_CLASS;
-use crate::class_facts::ClassFacts;
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
 use crate::method_map::MethodMap;
+use crate::read_file::read_class;
 use crate::scan::scan_class;
-use crate::session::Session;
+use crate::session::{Scanned, Session};
 use crate::staged::Staged;
 use crate::stamp::{Stamp, Sum};
-use crate::summary::{Skip, Warning};
+use crate::summary::Warning;
 
 /// A file of the directory, and the number of its class if it is one.
 struct File {
@@ -51,23 +50,8 @@ pub(crate) struct ClassDirectory {
     stale_directories: Vec<PathBuf>,
 }
 
-/// The result of scanning a file.
-enum Scanned {
-    /// Unchanged since the previous run.
-    Known,
-    New(Sum, Result<Box<ClassFacts>, SkipReason>),
-}
-
 fn bytes_of(file: &File) -> &[u8] {
     file.relative.as_os_str().as_encoded_bytes()
-}
-
-fn read_error(path: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
-    |source| Error::Read { path: path.into(), source }
-}
-
-fn write_error(path: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
-    |source| Error::Write { path: path.into(), source }
 }
 
 impl ClassDirectory {
@@ -94,9 +78,9 @@ impl ClassDirectory {
         let mut pending = vec![PathBuf::new()];
         while let Some(relative) = pending.pop() {
             let path = self.root.join(&relative);
-            for entry in fs::read_dir(&path).map_err(read_error(&path))? {
-                let entry = entry.map_err(read_error(&path))?;
-                let kind = entry.file_type().map_err(read_error(&path))?;
+            for entry in fs::read_dir(&path).map_err(Error::reading(&path))? {
+                let entry = entry.map_err(Error::reading(&path))?;
+                let kind = entry.file_type().map_err(Error::reading(&path))?;
                 let relative = relative.join(entry.file_name());
                 if kind.is_dir() {
                     self.directories.push(relative.clone());
@@ -106,7 +90,7 @@ impl ClassDirectory {
                     let entry = relative.display().to_string();
                     session.warn(&self.root, Warning::LinkedDirectory { entry });
                 } else if !kind.is_file()
-                    && !fs::metadata(entry.path()).map_err(read_error(&entry.path()))?.is_file()
+                    && !fs::metadata(entry.path()).map_err(Error::reading(&entry.path()))?.is_file()
                 {
                     return Err(Error::NotAFile { path: entry.path() });
                 } else if relative == Path::new(map_id_class::ENTRY) {
@@ -132,15 +116,15 @@ impl ClassDirectory {
     /// previous run are obsolete.
     fn stamp(&mut self, output: Option<&Path>, session: &mut Session<'_>) -> Result<(), Error> {
         let (root, read) = (self.root.as_path(), self.read);
-        let known = session.known_mut();
+        let known = &mut session.known;
         for file in &mut self.files {
             file.place = file.relative.to_str().and_then(|name| known.place(name));
         }
-        let known = session.known();
+        let known = &session.known;
         session.pool.install(|| {
             self.files.par_iter_mut().with_min_len(64).try_for_each(|file| {
                 let path = root.join(&file.relative);
-                let now = Stamp::from(&fs::metadata(&path).map_err(read_error(&path))?);
+                let now = Stamp::from(&fs::metadata(&path).map_err(Error::reading(&path))?);
                 file.stamp = now.if_settled(read);
                 if let (Some(output), Some(before)) = (output, known.get(file.place)) {
                     let there = fs::metadata(output.join(&file.relative)).ok();
@@ -165,7 +149,7 @@ impl ClassDirectory {
     }
 
     fn scan_classes(&mut self, session: &mut Session<'_>) -> Result<(), Error> {
-        let known = session.known();
+        let known = &session.known;
         let scan = |file: &File| -> Result<Option<Scanned>, Error> {
             let before = known.get(file.place);
             let same_stamp = |before: &Stamp| file.stamp == *before && file.stamp != Stamp::NONE;
@@ -177,7 +161,7 @@ impl ClassDirectory {
                 return Ok(Some(Scanned::Known));
             }
             let path = self.root.join(&file.relative);
-            let Some(bytes) = class_at(&path)? else {
+            let Some(bytes) = read_class(&path).map_err(Error::reading(&path))? else {
                 return Ok(Some(Scanned::New(Sum::default(), Err(SkipReason::ClassTooLarge))));
             };
             let sum = if session.is_cached() { Sum::compute(&bytes) } else { Sum::default() };
@@ -190,28 +174,13 @@ impl ClassDirectory {
         };
         let scanned: Vec<_> = session.pool.install(|| self.files.par_iter().map(scan).collect());
         for (file, scanned) in self.files.iter_mut().zip(scanned) {
-            match scanned? {
-                None => file.kept = None,
-                Some(Scanned::Known) => {
-                    let (sum, facts) = session.known_mut().take(file.place);
-                    file.sum = sum;
-                    file.class = facts.map(|facts| session.add_packed(&self.root, facts));
-                }
-                Some(Scanned::New(sum, found)) => {
-                    (file.sum, file.kept) = (sum, None);
-                    match found {
-                        Ok(facts) => {
-                            let (_, saved) = session.known_mut().take(file.place);
-                            file.class = Some(session.add_class(&self.root, *facts, saved));
-                        }
-                        Err(reason) => {
-                            let class = file.relative.display().to_string();
-                            let input = self.root.clone();
-                            session.skips.push(Skip { input, class, method: None, reason });
-                        }
-                    }
-                }
+            let scanned = scanned?;
+            if !matches!(scanned, Some(Scanned::Known)) {
+                file.kept = None;
             }
+            let Some(scanned) = scanned else { continue };
+            let name = || file.relative.display().to_string();
+            (file.sum, file.class) = session.add_scanned(&self.root, name, file.place, scanned);
         }
         Ok(())
     }
@@ -231,7 +200,7 @@ impl ClassDirectory {
             self.directories.iter().filter(|directory| !updates || !output.join(directory).is_dir())
         {
             let path = target.join(directory);
-            fs::create_dir_all(&path).map_err(write_error(&path))?;
+            fs::create_dir_all(&path).map_err(Error::writing(&path))?;
         }
         let write = |file: &File| -> Result<_, Error> {
             let mut outcome = (0, Vec::new());
@@ -244,22 +213,22 @@ impl ClassDirectory {
             }
             let (from, to) = (self.root.join(&file.relative), target.join(&file.relative));
             if let Some(parent) = to.parent().filter(|_| updates) {
-                fs::create_dir_all(parent).map_err(write_error(parent))?;
+                fs::create_dir_all(parent).map_err(Error::writing(parent))?;
             }
             if let Some(number) = file.class {
-                let bytes = class_at(&from)?.unwrap_or_default();
+                let bytes = read_class(&from).map_err(Error::reading(&from))?.unwrap_or_default();
                 let (new, reasons) = rewritten_class(&bytes, number, map, session);
-                outcome.1.extend(reasons.into_iter().map(|(method, reason)| (number, method, reason)));
+                outcome.1 = reasons;
                 if let Some(new) = new {
                     outcome.0 = 1;
                     write_new(&to, &new)?;
                     return Ok(outcome);
                 }
             }
-            let (mut file, metadata) = regular_file::open(&from).map_err(read_error(&from))?;
+            let (mut file, metadata) = regular_file::open(&from).map_err(Error::reading(&from))?;
             let mut copy = new_file(&to)?;
-            io::copy(&mut file, &mut copy).map_err(write_error(&to))?;
-            copy.set_permissions(metadata.permissions()).map_err(write_error(&to))?;
+            io::copy(&mut file, &mut copy).map_err(Error::writing(&to))?;
+            copy.set_permissions(metadata.permissions()).map_err(Error::writing(&to))?;
             Ok(outcome)
         };
         let outcomes: Vec<_> = session.pool.install(|| self.files.par_iter().map(write).collect());
@@ -270,9 +239,9 @@ impl ClassDirectory {
         if map_id {
             let path = target.join(map_id_class::ENTRY);
             if let Some(parent) = path.parent() {
-                fs::create_dir_all(parent).map_err(write_error(parent))?;
+                fs::create_dir_all(parent).map_err(Error::writing(parent))?;
             }
-            fs::write(&path, map_id_class::bytes(map.texts().id)).map_err(write_error(&path))?;
+            fs::write(&path, map_id_class::bytes(map.texts().id)).map_err(Error::writing(&path))?;
         }
         staged.remove(self.stale.iter().cloned(), self.stale_directories.iter().cloned());
         Ok(())
@@ -284,17 +253,15 @@ impl ClassDirectory {
             paths.iter().map(|path| path.to_str().map(str::to_owned)).collect()
         };
         let item = |file: &File| {
-            // A reused output was checked already.
-            let there = file
-                .kept
-                .or_else(|| fs::metadata(output.join(&file.relative)).ok().map(|there| Stamp::from(&there)));
             Some(Item {
                 name: file.relative.to_str()?.to_owned(),
                 stamp: file.stamp,
-                output: there.unwrap_or(Stamp::NONE),
+                // A reused output was checked already.
+                output: file.kept.unwrap_or_else(|| Stamp::of(&output.join(&file.relative))),
                 sum: file.sum,
                 is_class: file.is_class(),
-                number: file.class,
+                class: file.class,
+                ..Item::default()
             })
         };
         let items = self.files.par_iter().with_min_len(64).map(item).collect::<Option<Vec<_>>>()?;
@@ -302,32 +269,20 @@ impl ClassDirectory {
     }
 }
 
-/// Reads a class file; `None` if it is too large.
-fn class_at(path: &Path) -> Result<Option<Vec<u8>>, Error> {
-    let (file, metadata) = regular_file::open(path).map_err(read_error(path))?;
-    let mut bytes = Vec::with_capacity(metadata.len().min(MAX_CLASS) as usize);
-    file.take(MAX_CLASS + 1).read_to_end(&mut bytes).map_err(read_error(path))?;
-    Ok((bytes.len() as u64 <= MAX_CLASS).then_some(bytes))
-}
-
 /// Returns whether the name is that of an archive.
 fn is_archive(path: &Path) -> bool {
     path.extension().is_some_and(|end| end.eq_ignore_ascii_case("jar") || end.eq_ignore_ascii_case("aar"))
 }
 
-fn same_but_for_case(path: &Path) -> Error {
-    Error::SameName { path: path.into() }
-}
-
 /// Writes a file that does not exist yet. On a file system that ignores case, two names of the input may collide
 /// here.
 fn write_new(path: &Path, contents: &[u8]) -> Result<(), Error> {
-    new_file(path)?.write_all(contents).map_err(write_error(path))
+    new_file(path)?.write_all(contents).map_err(Error::writing(path))
 }
 
 fn new_file(path: &Path) -> Result<FsFile, Error> {
     FsFile::create_new(path).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => same_but_for_case(path),
-        _ => write_error(path)(error),
+        io::ErrorKind::AlreadyExists => Error::SameName { path: path.into() },
+        _ => Error::writing(path)(error),
     })
 }

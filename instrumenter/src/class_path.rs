@@ -15,7 +15,7 @@ use crate::class::class_file::{ClassFile, MAX_CLASS};
 use crate::class_facts::Node;
 use crate::class_facts::focus::FocusFacts;
 use crate::error::Error;
-use crate::read_file::{MAX_NESTED, read_file};
+use crate::read_file::{MAX_NESTED, read_class, read_file};
 
 #[derive(Debug)]
 enum Place {
@@ -130,12 +130,11 @@ impl ClassPath {
     pub(crate) fn open(paths: &[PathBuf], pool: &ThreadPool) -> Result<Self, Error> {
         let mut places = Vec::with_capacity(paths.len());
         for path in paths {
-            let failed = |source| Error::Read { path: path.clone(), source };
-            if fs::metadata(path).map_err(failed)?.is_dir() {
+            if fs::metadata(path).map_err(Error::reading(path))?.is_dir() {
                 places.push(Place::Directory(path.clone()));
                 continue;
             }
-            let jar = Jar::read(path, read_file(path, pool).map_err(failed)?)?;
+            let jar = Jar::read(path, read_file(path, pool).map_err(Error::reading(path))?)?;
             if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("aar")) {
                 // An aar without code has no such entry.
                 let Some(bytes) = jar.entry("classes.jar", MAX_NESTED) else { continue };
@@ -189,10 +188,7 @@ impl ClassPath {
             return Some(Arc::clone(found));
         }
         self.open_the_rest();
-        if self.found.contains_key(name) {
-            return None;
-        }
-        if self.places.is_empty() {
+        if self.found.contains_key(name) || self.places.is_empty() {
             return None;
         }
         let entry = format!("{name}.class");
@@ -216,7 +212,5 @@ fn class_of_directory(directory: &Path, entry: &str) -> Option<Vec<u8>> {
     if entry.split('/').any(|part| matches!(part, "" | "." | "..")) || entry.contains('\\') {
         return None;
     }
-    let mut bytes = Vec::new();
-    regular_file::open(&directory.join(entry)).ok()?.0.take(MAX_CLASS + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= MAX_CLASS).then_some(bytes)
+    read_class(&directory.join(entry)).ok()?
 }

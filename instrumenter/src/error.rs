@@ -1,7 +1,7 @@
 //! Errors of a run, and reasons for skipping a class or method.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A violation of the class file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -98,6 +98,18 @@ pub enum SkipReason {
     /// The code before the constructor's super call takes too long to analyse.
     #[error("the constructor is too complex before its super call")]
     ConstructorTooComplex,
+}
+
+impl Error {
+    /// Returns how an error of the system becomes the error that `path` cannot be read.
+    pub(crate) fn reading(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        |source| Self::Read { path: path.into(), source }
+    }
+
+    /// Returns how an error of the system becomes the error that `path` cannot be written.
+    pub(crate) fn writing(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        |source| Self::Write { path: path.into(), source }
+    }
 }
 
 /// Why a run wrote nothing.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::class::class_file::ClassFile;
-use crate::class::code::Code;
+use crate::class::code::{Code, line_at};
 use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
 use crate::error::SkipReason;
 use crate::explained::{Decision, ExplainedClass, ExplainedMethod, FocusCall};
@@ -16,12 +16,9 @@ use crate::splice::report::Inserted;
 
 /// Explains the classes that were kept for it.
 pub(crate) fn explain(session: &Session<'_>, map: &MethodMap) -> Vec<ExplainedClass> {
-    let classes = session.classes.iter().zip(&map.ids).enumerate();
-    let kept = classes.filter_map(|(number, (class, ids))| {
-        Some((number, class, session.input(number)?, ids, class.kept.as_deref()?))
-    });
-    let explained = |(number, class, input, ids, bytes): (usize, &ClassFacts, &Path, &Vec<u32>, &[u8])| {
-        let change = map.focus.get(number).and_then(Option::as_ref);
+    let explained = |(number, (class, ids)): (usize, (&ClassFacts, &Vec<u32>))| {
+        let (input, bytes) = (session.input(number)?, class.kept.as_deref()?);
+        let change = map.change(number);
         let (methods, failed) = methods(class, ids, change, bytes, session);
         let focus = change.map(|change| match (failed, change) {
             (Some(reason), _) => FocusCall::Failed(reason),
@@ -30,15 +27,15 @@ pub(crate) fn explain(session: &Session<'_>, map: &MethodMap) -> Vec<ExplainedCl
             }
             (None, Change::Add { .. }) => FocusCall::Added,
         });
-        ExplainedClass {
+        Some(ExplainedClass {
             input: input.into(),
             name: class.name.clone(),
             source_file: class.source_file.clone(),
             focus,
             methods,
-        }
+        })
     };
-    kept.map(explained).collect()
+    session.classes.iter().zip(&map.ids).enumerate().filter_map(explained).collect()
 }
 
 /// Also returns why the focus change failed.
@@ -61,11 +58,7 @@ fn methods(
         let length = attribute.get(10..14).and_then(|length| length.try_into().ok()).map(u32::from_be_bytes);
         explained.code_bytes = length.map(|length| (code.bytes.len(), length as usize));
         let lines = code.lines(outline);
-        let line = |pc| {
-            let behind = lines.partition_point(|&(start, _)| start <= pc);
-            behind.checked_sub(1).and_then(|at| lines.get(at)).map(|&(_, line)| line)
-        };
-        let with_line = |&one: &Inserted| (one, one.old.and_then(|pc| line(u16::try_from(pc).ok()?)));
+        let with_line = |&one: &Inserted| (one, one.old.and_then(|pc| line_at(&lines, pc)));
         explained.inserted = inserted.iter().map(with_line).collect();
     };
     let (rewritten, failed) =

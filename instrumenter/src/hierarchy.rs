@@ -22,12 +22,7 @@ pub(crate) struct Hierarchy {
 impl Hierarchy {
     /// Of several classes with the same name, the first one counts.
     pub(crate) fn new(classes: &[ClassFacts], class_path: ClassPath) -> Self {
-        let mut inputs = HashMap::with_capacity(classes.len());
-        for class in classes {
-            let node = || Arc::new(Node { supertypes: class.supertypes.clone(), focus: class.focus.clone() });
-            inputs.entry(class.name_in_file().into()).or_insert_with(node);
-        }
-        Self { inputs, class_path: Mutex::new(class_path) }
+        Self { class_path: Mutex::new(class_path), ..Self::renamed(classes, str::to_owned) }
     }
 
     /// Of classes under other names, without a class path.

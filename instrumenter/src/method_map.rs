@@ -66,6 +66,16 @@ impl MethodMap {
         self.texts.wait()
     }
 
+    /// Returns the ids of the methods of class `number`.
+    pub(crate) fn ids_of(&self, number: usize) -> &[u32] {
+        self.ids.get(number).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the change of class `number` for `at`.
+    pub(crate) fn change(&self, number: usize) -> Option<&Change> {
+        self.focus.get(number).and_then(Option::as_ref)
+    }
+
     /// Returns whether class `number` is rewritten.
     pub(crate) fn changes(&self, number: usize) -> bool {
         self.changed.get(number).copied().unwrap_or(false)
@@ -73,9 +83,8 @@ impl MethodMap {
 
     /// Sets [`Self::changed`] from the ids and the changes.
     pub(crate) fn note_changed(&mut self) {
-        let changed = self.ids.iter().enumerate().map(|(number, ids)| {
-            ids.iter().any(|&id| id != 0) || self.focus.get(number).is_some_and(Option::is_some)
-        });
+        let ids = self.ids.iter().enumerate();
+        let changed = ids.map(|(number, ids)| ids.iter().any(|&id| id != 0) || self.change(number).is_some());
         self.changed = changed.collect();
     }
 }
@@ -111,10 +120,6 @@ impl Row<'_> {
     fn key(&self) -> (&str, &str, &str) {
         (&self.class.name, &self.method.name, &self.method.descriptor)
     }
-
-    fn push_to(&self, text: &mut String) {
-        push_method(text, &self.class.name, &self.method.name, &self.method.descriptor);
-    }
 }
 
 /// Returns the methods that `wanted` selects, sorted by their keys; those with equal keys in the order of the inputs.
@@ -130,9 +135,7 @@ fn sorted(classes: &[ClassFacts], wanted: impl Fn(&Verdict) -> bool) -> Vec<Row<
             rows.extend(methods.map(|(m, method)| Row { class, method, at: (c, m) }));
         }
         let group = rows.get_mut(start..).unwrap_or_default();
-        group.sort_by(|a, b| {
-            (&a.method.name, &a.method.descriptor).cmp(&(&b.method.name, &b.method.descriptor))
-        });
+        group.sort_by(|a, b| a.method.key().cmp(&b.method.key()));
     }
     rows
 }
@@ -208,7 +211,7 @@ impl Texts {
                 let states = states(&methods, &[], 0);
                 (methods, states)
             },
-            || (source_lines(rows()), ignored(classes)),
+            || (source_lines(rows()), format!("{IGNORED_HEADER}{}", ignored_lines(classes))),
         );
         Self { id, states, methods: Some(methods), ignored: Some(ignored), lines: Some(lines) }
     }
@@ -288,10 +291,6 @@ fn push_number(text: &mut String, mut number: u32) {
 /// The first line of the list of methods that are not traced.
 pub(crate) const IGNORED_HEADER: &str = "ignore methods:\n";
 
-fn ignored(classes: &[ClassFacts]) -> String {
-    format!("{IGNORED_HEADER}{}", ignored_lines(classes))
-}
-
 /// Returns the lines of these classes in the list of methods that are not traced.
 pub(crate) fn ignored_lines(classes: &[ClassFacts]) -> String {
     let mut rows = sorted(classes, |verdict| {
@@ -300,7 +299,8 @@ pub(crate) fn ignored_lines(classes: &[ClassFacts]) -> String {
     rows.dedup_by(|a, b| a.key() == b.key());
     let mut text = String::new();
     for row in rows {
-        row.push_to(&mut text);
+        let (class, name, descriptor) = row.key();
+        push_method(&mut text, class, name, descriptor);
         text.push('\n');
     }
     dotted(text)

@@ -1,7 +1,7 @@
 //! Reads a large file with all threads, because most of the cost is touching fresh memory.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 use rayon::ThreadPool;
@@ -9,11 +9,29 @@ use rayon::prelude::*;
 
 use trace_format::regular_file;
 
+use crate::class::class_file::MAX_CLASS;
+
 /// The largest jar inside an aar that is read, to bound memory.
 pub(crate) const MAX_NESTED: u64 = 512 << 20;
 
 /// Bytes that one thread reads at a time.
 const PIECE: usize = 1 << 20;
+
+/// Returns `None` if what was tried with a file failed because there is no such file.
+pub(crate) fn if_there<T>(tried: io::Result<T>) -> io::Result<Option<T>> {
+    match tried {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        tried => tried.map(Some),
+    }
+}
+
+/// Reads a class file; `None` if it is too large.
+pub(crate) fn read_class(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let (file, metadata) = regular_file::open(path)?;
+    let mut bytes = Vec::with_capacity(metadata.len().min(MAX_CLASS) as usize);
+    file.take(MAX_CLASS + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= MAX_CLASS).then_some(bytes))
+}
 
 /// Reads the file at `path`, up to its length when it was opened.
 pub(crate) fn read_file(path: &Path, pool: &ThreadPool) -> io::Result<Vec<u8>> {

@@ -19,7 +19,7 @@ use crate::outputs::check;
 use crate::report;
 use crate::selection::Selection;
 use crate::session::Session;
-use crate::source::{Place, Source, listing, reuse, scan_input, stamp_of, untouched, write, write_maps};
+use crate::source::{Place, Source, listing, reuse, scan_input, untouched, write, write_maps};
 use crate::staged::Staged;
 use crate::stamp::Stamp;
 use crate::summary::{Progress, Summary, Times, Warning};
@@ -147,12 +147,9 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
     {
         return Err(Error::NoSuchClass { class: class.clone() });
     }
-    let map_stamps =
-        |paths: &[String]| paths.iter().map(|path| stamp_of(Path::new(path))).collect::<Vec<_>>();
-    let old_maps = saved.map(|saved| saved.maps).filter(|maps| {
-        let (paths, stamps): (Vec<_>, Vec<_>) = maps.files.iter().cloned().unzip();
-        map_stamps(&paths) == stamps
-    });
+    let old_maps = saved.map(|saved| saved.maps);
+    let is_same = |(path, stamp): &(String, Stamp)| Stamp::of(Path::new(path)) == *stamp;
+    let old_maps = old_maps.filter(|maps| maps.files.iter().all(is_same));
     let map = match old_maps.as_ref().and_then(|old| update(&mut session, old, maps, &class_path)) {
         Some(map) => map,
         None => {
@@ -162,7 +159,7 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
     };
     let stays = |source: &Source| match source {
         Source::Untouched(listing) => {
-            let mut numbers = listing.items.iter().filter_map(|item| item.number);
+            let mut numbers = listing.items.iter().filter_map(|item| item.class);
             numbers.all(|number| session.is_unchanged(number, &map))
         }
         _ => true,
@@ -204,11 +201,9 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
         let listings: Option<Vec<Listing>> = session.pool.install(|| {
             sources.iter_mut().zip(inputs).map(|(source, input)| listing(source, input, &session)).collect()
         });
-        let paths: Option<Vec<String>> =
-            map_files.iter().map(|(path, _)| path.to_str().map(str::to_owned)).collect();
-        if let Some((listings, paths)) = listings.zip(paths) {
-            let stamps = map_stamps(&paths);
-            let files = paths.into_iter().zip(stamps).collect();
+        let with_stamp = |(path, _): &(&PathBuf, _)| Some((path.to_str()?.to_owned(), Stamp::of(path)));
+        let files: Option<Vec<_>> = map_files.iter().map(with_stamp).collect();
+        if let Some((listings, files)) = listings.zip(files) {
             let saved = SavedMaps {
                 id: texts.id,
                 states: texts.states.clone(),

@@ -57,11 +57,19 @@ pub(crate) struct Session<'a> {
     changed: usize,
     untraced: usize,
     /// What the cache knows about the input that is being scanned.
-    known: Known<'a>,
+    pub(crate) known: Known<'a>,
     /// Classes of the previous run that no longer exist.
     removed: Vec<Packed<'a>>,
     /// Classes with a warning or a skip, which have to be reported in every run.
     reported_always: HashSet<usize>,
+}
+
+/// The result of scanning a class.
+pub(crate) enum Scanned {
+    /// Unchanged since the previous run.
+    Known,
+    /// The checksum of the class, and the facts.
+    New(Sum, Result<Box<ClassFacts>, SkipReason>),
 }
 
 /// The input of a class.
@@ -198,17 +206,34 @@ impl<'a> Session<'a> {
             && class.head().is_some_and(|head| self.selection.explains(head.name, head.obfuscated))
     }
 
-    pub(crate) fn known(&self) -> &Known<'a> {
-        &self.known
-    }
-
-    pub(crate) fn known_mut(&mut self) -> &mut Known<'a> {
-        &mut self.known
-    }
-
     /// Adds a class that was scanned, with what the previous run knew about it. Returns its number.
     pub(crate) fn add_class(&mut self, input: &Path, facts: ClassFacts, saved: Option<Packed<'a>>) -> usize {
         self.add(input, facts, saved, State::Found)
+    }
+
+    /// Adds a class that was scanned, which the cache knows at `place`. Returns its checksum, and its number unless it cannot be read.
+    /// `name` names it in a skip.
+    pub(crate) fn add_scanned(
+        &mut self,
+        input: &Path,
+        name: impl FnOnce() -> String,
+        place: Option<usize>,
+        scanned: Scanned,
+    ) -> (Sum, Option<usize>) {
+        match scanned {
+            Scanned::Known => {
+                let (sum, facts) = self.known.take(place);
+                (sum, facts.map(|facts| self.add_packed(input, facts)))
+            }
+            Scanned::New(sum, Ok(facts)) => {
+                let (_, saved) = self.known.take(place);
+                (sum, Some(self.add_class(input, *facts, saved)))
+            }
+            Scanned::New(sum, Err(reason)) => {
+                self.skips.push(Skip { input: input.into(), class: name(), method: None, reason });
+                (sum, None)
+            }
+        }
     }
 
     /// Adds an unchanged class.
@@ -257,7 +282,7 @@ impl<'a> Session<'a> {
         if let Some(class) = self.packed(number).and_then(Packed::unpack) {
             return class.methods.iter().map(|method| method.kept_id).collect();
         }
-        map.ids.get(number).map(Vec::as_slice).unwrap_or_default().into()
+        map.ids_of(number).into()
     }
 
     /// Returns the numbers of the classes that are new or changed, and what the previous run knew about them.
@@ -318,10 +343,9 @@ impl<'a> Session<'a> {
             Some(State::Packed) => return true,
             Some(State::Cached) => {}
         }
-        let ids = map.ids.get(number).map(Vec::as_slice).unwrap_or_default();
         self.classes.get(number).is_some_and(|class| {
             self.decided.get(number) == Some(&class.decided)
-                && class.methods.iter().map(|method| method.kept_id).eq(ids.iter().copied())
+                && class.methods.iter().map(|method| method.kept_id).eq(map.ids_of(number).iter().copied())
         })
     }
 
@@ -334,7 +358,7 @@ impl<'a> Session<'a> {
             class: self.classes.get(number)?,
             ids: map.ids.get(number)?,
             decided: *self.decided.get(number)?,
-            change: map.focus.get(number).and_then(Option::as_ref),
+            change: map.change(number),
             problem: self.problems.get(&number),
         };
         Some((ToSave::New(facts), self.reported_always.contains(&number)))
@@ -346,7 +370,7 @@ impl<'a> Session<'a> {
         for (number, class) in self.classes.iter().enumerate() {
             sum += match self.packed(number).and_then(Packed::head) {
                 Some(head) => head.tally,
-                None => Tally::count(class, map.ids.get(number).map(Vec::as_slice).unwrap_or_default()),
+                None => Tally::count(class, map.ids_of(number)),
             };
         }
         sum
@@ -360,7 +384,7 @@ impl<'a> Session<'a> {
         let mut above: HashMap<&str, Sum> = HashMap::new();
         let hierarchy = &self.hierarchy;
         let decided = self.classes.iter().enumerate().map(|(number, class)| {
-            let change = map.focus.get(number).and_then(Option::as_ref);
+            let change = map.change(number);
             if change.is_none() && class.asked.is_empty() {
                 return Sum::default();
             }
@@ -397,7 +421,7 @@ impl<'a> Session<'a> {
                 Some(_) if matches!(reason, SkipReason::Waits(_)) => 0,
                 Some(_) => 1,
                 None if matches!(reason, SkipReason::Focus(_)) => 0,
-                None => map.ids.get(number).map_or(0, |ids| ids.iter().filter(|&&id| id != 0).count()),
+                None => map.ids_of(number).iter().filter(|&&id| id != 0).count(),
             };
             self.skips.push(Skip {
                 input: origin.input.to_path_buf(),

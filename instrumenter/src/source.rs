@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::archive::Archive;
-use crate::cache::{Item, Listing, SavedInput};
+use crate::cache::{Item, Listing, SavedInput, SavedItem};
 use crate::class_directory::ClassDirectory;
 use crate::error::Error;
 use crate::method_map::MethodMap;
@@ -27,10 +27,6 @@ pub(crate) enum Source {
     Directory(ClassDirectory),
 }
 
-pub(crate) fn stamp_of(path: &Path) -> Stamp {
-    fs::metadata(path).map_or(Stamp::NONE, |file| Stamp::from(&file))
-}
-
 /// Returns which inputs are archives that need not be opened. The first output contains the map id, so it stays only
 /// if nothing else changes.
 pub(crate) fn untouched(
@@ -47,8 +43,8 @@ pub(crate) fn untouched(
             && !explains(known)
             && known.is_quiet
             && known.stamp != Stamp::NONE
-            && stamp_of(&input.path) == known.stamp
-            && stamp_of(&input.output) == known.output
+            && Stamp::of(&input.path) == known.stamp
+            && Stamp::of(&input.output) == known.output
     };
     let mut same: Vec<bool> = inputs.iter().zip(known).map(is_same).collect();
     let all = same.iter().all(|&same| same);
@@ -62,15 +58,11 @@ pub(crate) fn untouched(
 pub(crate) fn reuse<'a>(input: &Input, known: SavedInput<'a>, session: &mut Session<'a>) -> Listing {
     let SavedInput { stamp, output, is_quiet, directories, items } = known;
     let directories = directories.into_iter().map(str::to_owned).collect();
-    let items = items.into_iter().map(|item| Item {
-        name: item.name.to_owned(),
-        stamp: item.stamp,
-        output: item.output,
-        sum: item.sum,
-        is_class: item.is_class,
-        number: item.class.map(|class| session.add_packed(&input.path, class)),
-    });
-    let items = items.collect();
+    let item = |SavedItem { name, stamp, output, sum, is_class, again, class }| {
+        let class = class.map(|class| session.add_packed(&input.path, class));
+        Item { name: str::to_owned(name), stamp, output, sum, is_class, again, class }
+    };
+    let items = items.into_iter().map(item).collect();
     Listing { stamp, output, is_quiet, directories, items }
 }
 
@@ -83,7 +75,7 @@ pub(crate) fn scan_input<'a>(
 ) -> Result<Source, Error> {
     let failed = |source| Error::Read { path: input.path.clone(), source };
     let there = fs::metadata(&input.path).map_err(failed)?;
-    let old_output = updates && stamp_of(&input.output) == known.output;
+    let old_output = updates && Stamp::of(&input.output) == known.output;
     session.begin_input(known);
     if there.is_dir() {
         let output = updates.then_some(input.output.as_path());
@@ -116,16 +108,13 @@ pub(crate) fn write(
     let Place { output, updates, is_ours, map_id } = place;
     match source {
         Source::Untouched(listing) => {
-            let numbers = listing.items.iter().filter_map(|item| item.number);
+            let numbers = listing.items.iter().filter_map(|item| item.class);
             let changed = numbers.filter(|&number| map.changes(number)).count();
             session.note_written(map, changed, Vec::new());
             Ok(None)
         }
         Source::Directory(directory) => {
-            let mut staged = match updates && output.is_dir() {
-                true => Staged::new_update(output)?,
-                false => Staged::new_directory(output, is_ours)?,
-            };
+            let mut staged = Staged::new_directory(output, updates, is_ours)?;
             directory.write(&mut staged, map, map_id, session)?;
             Ok(Some(staged))
         }
@@ -172,10 +161,10 @@ pub(crate) fn listing(source: &mut Source, input: &Input, session: &Session<'_>)
         Source::Directory(directory) => directory.listing(&input.output),
         Source::Archive { archive, stamp, .. } => Some(Listing {
             stamp: *stamp,
-            output: stamp_of(&input.output),
+            output: Stamp::of(&input.output),
             is_quiet: session.is_quiet(&input.path),
             directories: Vec::new(),
-            items: archive.take_items(),
+            items: core::mem::take(&mut archive.items),
         }),
     }
 }

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::read_file::if_there;
 
 /// How an output is moved to its final path.
 enum Kind {
@@ -36,27 +37,26 @@ impl Staged {
         Self::new(target, Kind::File)
     }
 
-    /// Prepares the directory `target`. If `is_ours`, an existing one is replaced.
-    pub(crate) fn new_directory(target: &Path, is_ours: bool) -> Result<Self, Error> {
-        Self::new(target, if is_ours && target.is_dir() { Kind::Replaced } else { Kind::Directory })
-    }
-
-    /// Prepares new files for the directory `target` of a previous run.
-    pub(crate) fn new_update(target: &Path) -> Result<Self, Error> {
-        Self::new(target, Kind::Update { files: Vec::new(), directories: Vec::new() })
+    /// Prepares the directory `target`. An existing one is updated with `updates`, and replaced if `is_ours`.
+    pub(crate) fn new_directory(target: &Path, updates: bool, is_ours: bool) -> Result<Self, Error> {
+        let kind = match target.is_dir() {
+            true if updates => Kind::Update { files: Vec::new(), directories: Vec::new() },
+            true if is_ours => Kind::Replaced,
+            _ => Kind::Directory,
+        };
+        Self::new(target, kind)
     }
 
     fn new(target: &Path, kind: Kind) -> Result<Self, Error> {
-        let failed = |path: &Path, source: io::Error| Error::Write { path: path.into(), source };
         if target.file_name().is_none() {
-            return Err(failed(target, io::Error::from(io::ErrorKind::InvalidFilename)));
+            return Err(Error::writing(target)(io::ErrorKind::InvalidFilename.into()));
         }
         let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
         let parent = parent.unwrap_or_else(|| Path::new("."));
-        fs::create_dir_all(parent).map_err(|error| failed(parent, error))?;
+        fs::create_dir_all(parent).map_err(Error::writing(parent))?;
         let temporary = beside(target, "tmp");
         if !matches!(kind, Kind::File) {
-            fs::create_dir(&temporary).map_err(|error| failed(&temporary, error))?;
+            fs::create_dir(&temporary).map_err(Error::writing(&temporary))?;
         }
         Ok(Self { temporary, target: target.into(), kind })
     }
@@ -137,10 +137,7 @@ impl Staged {
             }
             Kind::Update { files, directories } => {
                 for file in files {
-                    match fs::remove_file(to.join(file)) {
-                        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                        _ => {}
-                    }
+                    if_there(fs::remove_file(to.join(file)))?;
                 }
                 for directory in directories {
                     // It stays if it contains other files.

@@ -1,6 +1,7 @@
 //! Recognising unchanged files.
 
-use std::fs::Metadata;
+use std::fs::{self, Metadata};
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use libdeflater::{Crc, adler32};
@@ -26,6 +27,11 @@ const FINE_TICK: Duration = Duration::from_millis(100);
 impl Stamp {
     /// A stamp that no file has.
     pub(crate) const NONE: Self = Self { modified: -1, changed: -1, length: u64::MAX };
+
+    /// Returns the stamp of the file at `path`, or [`Stamp::NONE`] if there is none.
+    pub(crate) fn of(path: &Path) -> Self {
+        fs::metadata(path).map_or(Self::NONE, |file| Self::from(&file))
+    }
 
     /// Returns this stamp, or [`Stamp::NONE`] if the file could change after `read` without getting another stamp.
     pub(crate) fn if_settled(self, read: SystemTime) -> Self {

@@ -18,6 +18,12 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// Returns all counts, in the order of the cache.
+    pub(crate) fn counts(&mut self) -> [&mut usize; 7] {
+        let Self { methods, traced, ignored, short, blocked, excluded, without_code } = self;
+        [methods, traced, ignored, short, blocked, excluded, without_code]
+    }
+
     /// Counts the methods of a class that have these ids.
     pub(crate) fn count(class: &ClassFacts, ids: &[u32]) -> Self {
         let mut tally = Self {
@@ -43,13 +49,9 @@ impl Tally {
 }
 
 impl AddAssign for Tally {
-    fn add_assign(&mut self, other: Self) {
-        self.methods += other.methods;
-        self.traced += other.traced;
-        self.ignored += other.ignored;
-        self.short += other.short;
-        self.blocked += other.blocked;
-        self.excluded += other.excluded;
-        self.without_code += other.without_code;
+    fn add_assign(&mut self, mut other: Self) {
+        for (sum, count) in self.counts().into_iter().zip(other.counts()) {
+            *sum += *count;
+        }
     }
 }

@@ -154,8 +154,7 @@ fn settle_costs(
     let is_ours = |name: &str| heads.iter().any(|head| head.name == name);
     let limit = session.selection.short;
     for Changed { number, old, .. } in changed {
-        let mut before: HashMap<_, _> =
-            old.methods.iter().map(|method| ((&*method.name, &*method.descriptor), method)).collect();
+        let mut before = old.by_key();
         for method in &mut session.classes_mut().get_mut(*number)?.methods {
             let old = before.remove(&(&*method.name, &*method.descriptor));
             method.cost = match (old, &method.body) {
@@ -194,7 +193,7 @@ fn has_twins(heads: &[Head<'_>], changed: &[Changed]) -> bool {
 /// Returns whether its methods differ by name and descriptor, as the JVM requires.
 fn has_keys(class: &ClassFacts) -> bool {
     let mut keys = HashSet::new();
-    class.methods.iter().all(|method| keys.insert((&*method.name, &*method.descriptor)))
+    class.methods.iter().all(|method| keys.insert(method.key()))
 }
 
 /// Keeps the ids of the methods. Returns those that need new ids, in order: the index among the changed classes, and
@@ -203,20 +202,19 @@ fn keep_ids(session: &Session<'_>, changed: &mut [Changed]) -> Vec<(usize, usize
     let mut without = Vec::new();
     for (place, Changed { number, old, ids }) in changed.iter_mut().enumerate() {
         let Some(class) = session.classes.get(*number) else { continue };
-        let before: HashMap<_, _> =
-            old.methods.iter().map(|method| ((&*method.name, &*method.descriptor), method.kept_id)).collect();
+        let before = old.by_key();
         let id = |method: &MethodFacts| match method.verdict {
-            Verdict::Trace => before.get(&(&*method.name, &*method.descriptor)).copied().unwrap_or(0),
+            Verdict::Trace => before.get(&method.key()).map_or(0, |before| before.kept_id),
             _ => 0,
         };
         *ids = class.methods.iter().map(id).collect();
         let methods = class.methods.iter().zip(ids).enumerate();
         let mut new: Vec<_> = methods
             .filter(|(_, (method, id))| method.verdict == Verdict::Trace && **id == 0)
-            .map(|(index, (method, _))| (&method.name, &method.descriptor, index))
+            .map(|(index, (method, _))| (method.key(), index))
             .collect();
         new.sort_unstable();
-        without.extend(new.into_iter().map(|(_, _, index)| (place, index)));
+        without.extend(new.into_iter().map(|(_, index)| (place, index)));
     }
     without
 }

@@ -160,38 +160,37 @@ impl Editor<'_> {
         let traced = class.methods().enumerate().zip(ids).filter(|(_, id)| **id != 0);
         let edited = traced.filter_map(|((index, method), &id)| {
             let Some(MethodCode::Read(code)) = &method.code else { return None };
-            Some(self.method(method, code, id, &|body| {
+            let of_method = |body: &Body| {
                 let (waits, in_class) = waits.as_ref()?;
                 Some(waits::of_method(waits, in_class, index, body))
-            }))
-            .map(|(body, without_waits)| Done { index, body, without_waits })
+            };
+            let mut without_waits = None;
+            let body = self.method(method, code, id, &of_method, &mut without_waits);
+            Some(Done { index, body, without_waits })
         });
         edited.collect()
     }
 
-    /// Edits a method, without its waits if they cannot be recorded; then returns the reason too.
-    #[allow(clippy::type_complexity, reason = "it is taken apart by its only caller")]
+    /// Edits a method, without its waits if they cannot be recorded; then gives the reason in `without_waits`.
     fn method(
         &self,
         method: &ClassMethod<'_>,
         code: &Code<'_>,
         id: u32,
         waits: &dyn Fn(&Body) -> Option<Waits>,
-    ) -> (Result<(Box<Body>, (u32, u32)), SkipReason>, Option<SkipReason>) {
-        let broken = |what: String| SkipReason::BrokenDex(what);
-        let Some(shape) = self.dex.shape(method, self.this) else {
-            return (Err(broken("its prototype is missing".to_owned())), None);
-        };
-        let body = match Body::read(code) {
-            Ok(body) => body,
-            Err(error) => return (Err(broken(error.to_string())), None),
-        };
+        without_waits: &mut Option<SkipReason>,
+    ) -> Result<(Box<Body>, (u32, u32)), SkipReason> {
+        let shape = self.dex.shape(method, self.this);
+        let shape = shape.ok_or_else(|| SkipReason::BrokenDex("its prototype is missing".to_owned()))?;
+        let body = Body::read(code).map_err(|error| SkipReason::BrokenDex(error.to_string()))?;
         let of_method = waits(&body).filter(|waits| !waits.sites.is_empty() || waits.task.is_some());
-        let Some(of_method) = of_method else { return (self.trace(body, &shape, id, None), None) };
-        match self.trace(body.clone(), &shape, id, Some(&of_method)) {
-            Err(why) => (self.trace(body, &shape, id, None), Some(why)),
-            done => (done, None),
+        if let Some(of_method) = of_method {
+            match self.trace(body.clone(), &shape, id, Some(&of_method)) {
+                Err(why) => *without_waits = Some(why),
+                done => return done,
+            }
         }
+        self.trace(body, &shape, id, None)
     }
 
     fn trace(

@@ -91,24 +91,14 @@ fn referrers(dexes: &[&Dex<'_>], class: &str, member: &str) -> Vec<String> {
     for dex in dexes {
         let is_wanted =
             |of: u32, called: u32| names::string(dex, called) == member && names::class(dex, of) == name;
-        let methods: Vec<u32> = (0..)
-            .zip(&dex.methods)
-            .filter(|(_, one)| is_wanted(one.class, one.name))
-            .map(|(at, _)| at)
-            .collect();
-        let fields: Vec<u32> = (0..)
-            .zip(&dex.fields)
-            .filter(|(_, one)| is_wanted(one.class, one.name))
-            .map(|(at, _)| at)
-            .collect();
-        if methods.is_empty() && fields.is_empty() {
+        let methods = (0..).zip(&dex.methods).filter(|(_, one)| is_wanted(one.class, one.name));
+        let fields = (0..).zip(&dex.fields).filter(|(_, one)| is_wanted(one.class, one.name));
+        let wanted: Vec<Use> =
+            methods.map(|(at, _)| (Table::Methods, at)).chain(fields.map(|(at, _)| (Table::Fields, at))).collect();
+        if wanted.is_empty() {
             continue;
         }
-        let uses = |used: Use| match used {
-            (Table::Methods, index) => methods.contains(&index),
-            (Table::Fields, index) => fields.contains(&index),
-            _ => false,
-        };
+        let uses = |used: Use| wanted.contains(&used);
         let users = dex.classes.iter().filter(|class| uses_any(class, uses));
         found.extend(users.take(MAX_REFERRERS).map(|class| names::class(dex, class.class).replace('/', ".")));
         if found.len() >= MAX_REFERRERS {

@@ -1,7 +1,5 @@
 //! The packages of a run: files, and the APKs in an APK set.
 
-use std::path::PathBuf;
-
 use apk::layout::{self, Entry, MAX_INFLATED};
 use rayon::ThreadPool;
 
@@ -25,18 +23,10 @@ pub(crate) struct Inner {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Where a package comes from: a file, and its position in a set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Origin {
-    pub(crate) file: usize,
-    pub(crate) inner: Option<usize>,
-}
-
 impl File {
     /// Reads an input.
     pub(crate) fn read(input: &Input, pool: &ThreadPool) -> Result<Self, Error> {
-        let failed = |source| crate::Error::Read { path: input.path.clone(), source };
-        let bytes = read_file(&input.path, pool).map_err(failed)?;
+        let bytes = read_file(&input.path, pool).map_err(crate::Error::reading(&input.path))?;
         let name = input.path.display().to_string();
         let entries = layout::read(&bytes)
             .map_err(|broken| Error::Package { package: name.clone(), reason: broken.to_string() })?;
@@ -47,12 +37,12 @@ impl File {
         let mut left = MAX_INFLATED;
         if !has("AndroidManifest.xml") && !has("classes.dex") && !has("BundleConfig.pb") {
             for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| is_apk(entry)) {
-                let wrong = |reason: String| Error::Entry {
+                let bytes = entry.contents(left).map_err(|error| Error::Entry {
                     package: name.clone(),
                     entry: entry.display_name(),
-                    reason,
-                };
-                let bytes = entry.contents(left).map_err(|error| wrong(error.to_string()))?.into_owned();
+                    reason: error.to_string(),
+                })?;
+                let bytes = bytes.into_owned();
                 if entry.is_deflated() {
                     left = left.saturating_sub(u64::from(entry.size()));
                 }
@@ -66,13 +56,12 @@ impl File {
     }
 
     /// Returns the packages of a file: name and bytes.
-    pub(crate) fn packages(&self) -> Vec<(Option<usize>, String, &[u8])> {
-        if self.set.is_empty() {
-            return vec![(None, self.input.path.display().to_string(), &self.bytes)];
-        }
+    pub(crate) fn packages(&self) -> Vec<(String, &[u8])> {
         let path = self.input.path.display();
-        let inner = self.set.iter().enumerate();
-        inner.map(|(at, inner)| (Some(at), format!("{path}!/{}", inner.name), &*inner.bytes)).collect()
+        if self.set.is_empty() {
+            return vec![(path.to_string(), &self.bytes)];
+        }
+        self.set.iter().map(|inner| (format!("{path}!/{}", inner.name), &*inner.bytes)).collect()
     }
 
     /// Returns the bytes of the output, made of those of its packages in their order.
@@ -91,10 +80,5 @@ impl File {
         let options =
             layout::Options { store_libraries: false, store_resources: false, level: 6, comment: &[] };
         layout::lay_out(&entries, &options).map_err(|error| wrong(error.to_string()))
-    }
-
-    /// Returns its path, for messages.
-    pub(crate) fn path(&self) -> PathBuf {
-        self.input.path.clone()
     }
 }

@@ -1,12 +1,14 @@
 //! Writing a package: its edited dex files, the runtime, the manifest, and the signature.
 
+use std::collections::BTreeSet;
+
 use apk::layout::{self, Entry};
-use apk::manifest::{Error as ManifestError, Manifest};
+use apk::manifest::Error as ManifestError;
 use apk::sign::sign_entries;
 use trace_format::MapId;
 
 use super::error::Error;
-use super::inputs::Origin;
+use super::inputs::File;
 use super::options::{AppOptions, Signing};
 use super::package::{Kind, Module, Package};
 use super::runtime::{Runtime, library_entry};
@@ -51,32 +53,25 @@ pub(crate) struct Task<'a> {
 }
 
 /// Returns for each file of the run the ABIs of the app, and whether a split has them; none if the app has no libraries.
-pub(crate) fn abis(packages: &[Package<'_>], origins: &[Origin]) -> Vec<Vec<String>> {
-    let files = origins.iter().map(|origin| origin.file + 1).max().unwrap_or(0);
+pub(crate) fn abis(packages: &[Package<'_>], files: &[File]) -> Vec<Vec<String>> {
     // Splits that are given as files of their own belong to one app.
-    let is_one_app = origins.iter().all(|origin| origin.inner.is_none());
-    let mut all = vec![Vec::new(); files];
-    for (package, origin) in packages.iter().zip(origins) {
-        for (file, abis) in all.iter_mut().enumerate() {
-            if is_one_app || file == origin.file {
-                abis.extend(package.abis());
-            }
-        }
-    }
-    all.iter_mut().for_each(|abis| {
-        abis.sort_unstable();
-        abis.dedup();
-    });
-    all
+    let is_one_app = files.iter().all(|file| file.set.is_empty());
+    let of_file = |file: usize| {
+        let of_app = packages.iter().filter(|package| is_one_app || package.file == file);
+        let abis: BTreeSet<String> = of_app.flat_map(Package::abis).collect();
+        abis.into_iter().collect()
+    };
+    (0..files.len()).map(of_file).collect()
 }
 
 impl Task<'_> {
-    /// Writes a package. `abis` are those of the app that it belongs to.
+    /// Writes a package. `has_runtime` tells of each module whether it has the runtime already; `abis` are those of the app that
+    /// it belongs to.
     pub(crate) fn write<'o>(
         &'o self,
         mut package: Package<'o>,
         edited: Vec<Edited>,
-        has_runtime: &[bool],
+        has_runtime: impl Fn(usize) -> bool,
         abis: &[String],
     ) -> Result<Output, Error> {
         let mut summary = PackageSummary {
@@ -91,7 +86,7 @@ impl Task<'_> {
         let mut modules = core::mem::take(&mut package.modules);
         let mut added: Vec<Entry<'_>> = Vec::new();
         for (number, (module, edited)) in modules.iter_mut().zip(edited).enumerate() {
-            let runtime = has_runtime.get(number) == Some(&true);
+            let runtime = has_runtime(number);
             self.write_dexes(module, edited, runtime, &mut package, &mut added, &mut summary)?;
             if module.is_base() {
                 self.write_manifest(module, runtime, &mut package, &mut summary)?;
@@ -173,39 +168,27 @@ impl Task<'_> {
         summary: &mut PackageSummary,
     ) -> Result<(), Error> {
         let Some((at, manifest)) = &mut module.manifest else { return Ok(()) };
-        let wrong = |reason: String| Error::Manifest { package: summary.name.clone(), reason };
-        let changed = self.change_manifest(manifest, has_runtime)?;
-        let changed = changed.map_err(|error| wrong(error.to_string()))?;
+        let wrong = |error: ManifestError| Error::Manifest {
+            package: summary.name.clone(),
+            reason: error.to_string(),
+        };
+        let addition = self.runtime.addition(&self.options.settings, !has_runtime)?;
+        let merged = manifest.merge(&addition).map_err(wrong)?;
+        summary.manifest = merged.added;
+        summary.manifest.extend(merged.replaced);
+        if self.options.debuggable && !manifest.facts().debuggable {
+            manifest.set_debuggable(true).map_err(wrong)?;
+            summary.manifest.push("android:debuggable".to_owned());
+        }
+        summary.min_sdk_was = manifest.raise_min_sdk(MIN_SDK).map_err(wrong)?;
         let facts = manifest.facts();
         summary.package = facts.package.clone();
         summary.version_code = facts.version_code;
         summary.min_sdk = facts.min_sdk;
-        summary.min_sdk_was = changed.min_sdk_was;
-        summary.manifest = changed.added;
         if let Some(entry) = package.entries.get_mut(*at) {
             entry.replace(manifest.write());
         }
         Ok(())
-    }
-
-    fn change_manifest(
-        &self,
-        manifest: &mut Manifest,
-        has_runtime: bool,
-    ) -> Result<Result<Changed, ManifestError>, Error> {
-        let addition = self.runtime.addition(&self.options.settings, !has_runtime)?;
-        let debuggable = self.options.debuggable;
-        Ok((|| {
-            let merged = manifest.merge(&addition)?;
-            let mut added = merged.added;
-            added.extend(merged.replaced);
-            if debuggable && !manifest.facts().debuggable {
-                manifest.set_debuggable(true)?;
-                added.push("android:debuggable".to_owned());
-            }
-            let min_sdk_was = manifest.raise_min_sdk(MIN_SDK)?;
-            Ok(Changed { added, min_sdk_was })
-        })())
     }
 
     /// Adds the library for each ABI of the app: beside the app's own libraries, or to the base if it has none at all. The ABIs are those of the package and
@@ -237,21 +220,15 @@ impl Task<'_> {
     }
 }
 
-/// What was changed in a manifest.
-struct Changed {
-    added: Vec<String>,
-    min_sdk_was: Option<u32>,
-}
-
 /// Raises the level of a feature module with the base's: bundletool refuses a lower one, and an asset pack with any (`AndroidManifestValidator.java`).
 fn raise_min_sdk(module: &mut Module, package: &mut Package<'_>) -> Result<(), Error> {
     let Some((at, manifest)) = &mut module.manifest else { return Ok(()) };
     if module.dexes.is_empty() && manifest.facts().min_sdk <= 1 {
         return Ok(());
     }
-    let raised = manifest.raise_min_sdk(MIN_SDK);
-    let raised = raised
-        .map_err(|error| Error::Manifest { package: package.name.clone(), reason: error.to_string() })?;
+    let wrong =
+        |error: ManifestError| Error::Manifest { package: package.name.clone(), reason: error.to_string() };
+    let raised = manifest.raise_min_sdk(MIN_SDK).map_err(wrong)?;
     if let (Some(_), Some(entry)) = (raised, package.entries.get_mut(*at)) {
         entry.replace(manifest.write());
     }
@@ -275,11 +252,9 @@ fn drop_stale(package: &mut Package<'_>, summary: &mut PackageSummary) {
 }
 
 fn signed_by(package: &Package<'_>) -> Vec<String> {
-    let mut digests: Vec<String> =
-        package.signers.iter().flatten().map(|signer| hexadecimal(&signer.certificate_digest)).collect();
-    digests.sort_unstable();
-    digests.dedup();
-    digests
+    let signers = package.signers.iter().flatten();
+    let digests: BTreeSet<String> = signers.map(|signer| hexadecimal(&signer.certificate_digest)).collect();
+    digests.into_iter().collect()
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

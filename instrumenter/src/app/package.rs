@@ -2,6 +2,8 @@
 //!
 //! An APK is one module; an App Bundle has a directory for each.
 
+use std::collections::BTreeSet;
+
 use apk::bundle;
 use apk::layout::{self, Entry, MAX_INFLATED, Unreadable};
 use apk::manifest::{self, Manifest};
@@ -32,6 +34,8 @@ pub(crate) enum Kind {
 
 /// A package that is read.
 pub(crate) struct Package<'a> {
+    /// The number of the file that it is, or is in.
+    pub(crate) file: usize,
     /// Its file, for messages.
     pub(crate) name: String,
     pub(crate) kind: Kind,
@@ -75,15 +79,14 @@ impl Module {
 }
 
 impl<'a> Package<'a> {
-    /// Reads a package.
-    pub(crate) fn read(name: &str, bytes: &'a [u8]) -> Result<Self, Error> {
-        let of_package = |reason: String| Error::Package { package: name.to_owned(), reason };
-        let entries = layout::read(bytes).map_err(|broken| of_package(broken.to_string()))?;
+    /// Reads a package of this name in a file.
+    pub(crate) fn read(file: usize, name: String, bytes: &'a [u8]) -> Result<Self, Error> {
+        let entries = layout::read(bytes)
+            .map_err(|broken| Error::Package { package: name.clone(), reason: broken.to_string() })?;
         let kind =
             if entries.iter().any(|entry| entry.name == BUNDLE_CONFIG) { Kind::Bundle } else { Kind::Apk };
         let signers = find_signers(bytes).map_err(|error| error.to_string());
-        let mut package =
-            Self { name: name.to_owned(), kind, entries, modules: Vec::new(), signers, size: bytes.len() };
+        let mut package = Self { file, name, kind, entries, modules: Vec::new(), signers, size: bytes.len() };
         let prefixes = match kind {
             Kind::Apk => vec![String::new()],
             Kind::Bundle => package.module_prefixes(),
@@ -107,16 +110,13 @@ impl<'a> Package<'a> {
             Kind::Apk => MANIFEST.to_owned(),
             Kind::Bundle => format!("{prefix}{BUNDLE_MANIFEST}"),
         };
-        let manifest = match self.find(&manifest_name) {
-            Some(at) => {
-                self.take(at, manifest::MAX_SIZE as u64, left)?;
-                let bytes = self.contents(at, manifest::MAX_SIZE as u64)?;
-                let manifest =
-                    Manifest::read(&bytes).map_err(|broken| self.entry_error(at, broken.to_string()))?;
-                Some((at, manifest))
-            }
-            None => None,
-        };
+        let mut manifest = None;
+        if let Some(at) = self.find(&manifest_name) {
+            self.take(at, manifest::MAX_SIZE as u64, left)?;
+            let bytes = self.contents(at, manifest::MAX_SIZE as u64)?;
+            let read = Manifest::read(&bytes).map_err(|broken| self.entry_error(at, broken.to_string()))?;
+            manifest = Some((at, read));
+        }
         let mut module = Module { prefix, manifest, dexes: Vec::new() };
         // ART stops at the first number that is missing.
         let numbered = (0..).map_while(|index| self.find(&module.dex_name(index)));
@@ -197,18 +197,15 @@ impl<'a> Package<'a> {
     /// Returns the ABIs that it has libraries for, sorted.
     pub(crate) fn abis(&self) -> Vec<String> {
         let names = self.entries.iter().filter_map(|entry| core::str::from_utf8(&entry.name).ok());
-        let mut abis: Vec<String> = names
-            .filter_map(|name| {
-                let (_, rest) = match self.kind {
-                    Kind::Apk => ("", name.strip_prefix("lib/")?),
-                    Kind::Bundle => name.split_once("/lib/")?,
-                };
-                let (abi, file) = rest.split_once('/')?;
-                file.ends_with(".so").then(|| abi.to_owned())
-            })
-            .collect();
-        abis.sort_unstable();
-        abis.dedup();
-        abis
+        let abi = |name: &str| {
+            let rest = match self.kind {
+                Kind::Apk => name.strip_prefix("lib/")?,
+                Kind::Bundle => name.split_once("/lib/")?.1,
+            };
+            let (abi, file) = rest.split_once('/')?;
+            file.ends_with(".so").then(|| abi.to_owned())
+        };
+        let abis: BTreeSet<String> = names.filter_map(abi).collect();
+        abis.into_iter().collect()
     }
 }

@@ -1,5 +1,6 @@
 //! A run over an app: read its packages, scan the dex files, assign ids, edit, add the runtime, sign, commit.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -9,7 +10,7 @@ use rayon::prelude::*;
 
 use super::error::Error;
 use super::explain::explain;
-use super::inputs::{File, Origin};
+use super::inputs::File;
 use super::load::{Loaded, load, names_of};
 use super::options::AppOptions;
 use super::output::{self, Edited, Output};
@@ -58,12 +59,10 @@ pub fn instrument_app(
         progress(Progress::Reading(&input.path));
         files.push(File::read(input, &pool)?);
     }
-    let mut origins = Vec::new();
     let mut packages = Vec::new();
     for (number, file) in files.iter().enumerate() {
-        for (inner, name, bytes) in file.packages() {
-            packages.push(pool.install(|| Package::read(&name, bytes))?);
-            origins.push(Origin { file: number, inner });
+        for (name, bytes) in file.packages() {
+            packages.push(pool.install(|| Package::read(number, name, bytes))?);
         }
     }
     times.read = clock.lap();
@@ -76,7 +75,7 @@ pub fn instrument_app(
         None => mapping_in(&packages, &mut selection)?,
     };
     let mut session = Session::new(common, selection, &pool);
-    scan(&mut loaded, &packages, &origins, &files, &mut session);
+    scan(&mut loaded, &packages, &files, &mut session);
     session.end_inputs();
     times.collect = clock.lap();
     // Without a cache nothing is packed.
@@ -94,50 +93,36 @@ pub fn instrument_app(
         Err(packed) => return Err(unreadable.into_iter().next().unwrap_or(packed)),
     };
     findings.extend(unreadable.iter().map(findings::unreadable));
-    let has_runtime = |package: usize, module: usize| {
-        loaded
-            .iter()
-            .any(|one| (one.package, one.module) == (package, module) && defines(&one.dex, crate::CALL_CLASS))
-    };
-    let with_runtime: Vec<Vec<bool>> = packages
-        .iter()
-        .enumerate()
-        .map(|(number, package)| {
-            (0..package.modules.len()).map(|module| has_runtime(number, module)).collect()
-        })
-        .collect();
+    let with_runtime = loaded.iter().filter(|one| defines(&one.dex, crate::CALL_CLASS));
+    let with_runtime: HashSet<_> = with_runtime.map(|one| (one.package, one.module)).collect();
     let (edited, explained, untraced) =
         pool.install(|| edit_all(loaded, &packages, &map, &mut session, common))?;
     findings.extend(untraced);
     let id = map.texts().id;
     let task = output::Task { runtime: &runtime, options, id };
-    let mut outputs: Vec<Output> = Vec::with_capacity(packages.len());
-    let app_abis = output::abis(&packages, &origins);
-    for (number, ((package, edited), has_runtime)) in
-        packages.into_iter().zip(edited).zip(with_runtime).enumerate()
-    {
-        let file = origins.get(number).map_or(0, |origin| origin.file);
-        if let Some(file) = files.get(file) {
-            progress(Progress::Writing(&file.input.output));
-        }
-        let abis = app_abis.get(file).map(Vec::as_slice).unwrap_or_default();
-        outputs.push(pool.install(|| task.write(package, edited, &has_runtime, abis))?);
+    let mut written: Vec<Vec<Vec<u8>>> = vec![Vec::new(); files.len()];
+    let mut summaries = Vec::with_capacity(packages.len());
+    let app_abis = output::abis(&packages, &files);
+    for (number, (package, edited)) in packages.into_iter().zip(edited).enumerate() {
+        let at = package.file;
+        let (Some(file), Some(abis), Some(written)) = (files.get(at), app_abis.get(at), written.get_mut(at))
+        else {
+            continue;
+        };
+        progress(Progress::Writing(&file.input.output));
+        let has_runtime = |module: usize| with_runtime.contains(&(number, module));
+        let Output { bytes, mut summary } =
+            pool.install(|| task.write(package, edited, has_runtime, abis))?;
+        summary.output = match file.set.is_empty() {
+            true => file.input.output.clone(),
+            false => PathBuf::from(format!("{}!/", file.input.output.display())),
+        };
+        summaries.push(summary);
+        written.push(bytes);
     }
-
     let mut staged = Vec::with_capacity(files.len() + 3);
-    let mut summaries = Vec::new();
-    for (number, file) in files.iter().enumerate() {
-        let mut bytes = Vec::new();
-        for (origin, output) in origins.iter().zip(&mut outputs).filter(|(origin, _)| origin.file == number) {
-            let mut summary = core::mem::take(&mut output.summary);
-            summary.output = match origin.inner {
-                None => file.input.output.clone(),
-                Some(_) => PathBuf::from(format!("{}!/", file.input.output.display())),
-            };
-            summaries.push(summary);
-            bytes.push(core::mem::take(&mut output.bytes));
-        }
-        staged.push(Staged::file(&file.input.output, &file.output(bytes)?)?);
+    for (file, packages) in files.iter().zip(written) {
+        staged.push(Staged::file(&file.input.output, &file.output(packages)?)?);
     }
     let texts = map.texts();
     let mut map_files = vec![(&maps.methods, texts.methods.as_ref())];
@@ -185,13 +170,7 @@ fn check(packages: &[Package<'_>], loaded: &[Loaded<'_>], options: &Options) -> 
 }
 
 /// Scans the classes of all dex files, and gives them their numbers in the run.
-fn scan<'a>(
-    loaded: &mut [Loaded<'_>],
-    packages: &[Package<'_>],
-    origins: &[Origin],
-    files: &[File],
-    session: &mut Session<'a>,
-) {
+fn scan<'a>(loaded: &mut [Loaded<'_>], packages: &[Package<'_>], files: &[File], session: &mut Session<'a>) {
     for one in loaded {
         let dex = &one.dex;
         let selection = &session.selection;
@@ -204,7 +183,7 @@ fn scan<'a>(
                 .map(|class| session.clocks.parse.time(|| facts::scan_class(dex, class, selection, &lambdas)))
                 .collect()
         });
-        let input = input_of(one.package, packages, origins, files);
+        let input = packages.get(one.package).map(|package| input_of(package, files)).unwrap_or_default();
         let mut numbers = Vec::with_capacity(scanned.len());
         for (class, scanned) in dex.classes.iter().zip(scanned) {
             numbers.push(match scanned {
@@ -221,10 +200,10 @@ fn scan<'a>(
 }
 
 /// Returns the file of a package; of one in a set, with its name.
-fn input_of(package: usize, packages: &[Package<'_>], origins: &[Origin], files: &[File]) -> PathBuf {
-    match origins.get(package) {
-        Some(Origin { file, inner: None }) => files.get(*file).map(File::path).unwrap_or_default(),
-        _ => packages.get(package).map(|package| PathBuf::from(&package.name)).unwrap_or_default(),
+fn input_of(package: &Package<'_>, files: &[File]) -> PathBuf {
+    match files.get(package.file) {
+        Some(file) if file.set.is_empty() => file.input.path.clone(),
+        _ => PathBuf::from(&package.name),
     }
 }
 
@@ -241,13 +220,12 @@ fn edit_all(
 ) -> Result<AllEdited, Error> {
     struct One {
         place: (usize, usize, usize),
-        parts: Vec<Vec<u8>>,
+        method_ids_before: u64,
+        written: edit::Written,
         skipped: Vec<(usize, Option<usize>, SkipReason)>,
         finding: Option<Finding>,
         /// Why the file is left as it was.
         failed: Option<Error>,
-        method_ids_before: u64,
-        method_ids_after: u64,
         changed: usize,
         explained: Vec<ExplainedClass>,
     }
@@ -259,7 +237,7 @@ fn edit_all(
     let rewrite = |mut one: Loaded<'_>| -> Result<One, Error> {
         let ids = |class: usize| -> &[u32] {
             let number = one.numbers.get(class).copied().flatten();
-            number.and_then(|number| map.ids.get(number)).map(Vec::as_slice).unwrap_or_default()
+            number.map(|number| map.ids_of(number)).unwrap_or_default()
         };
         let traced: Vec<usize> =
             (0..one.dex.classes.len()).filter(|&class| ids(class).iter().any(|&id| id != 0)).collect();
@@ -312,10 +290,9 @@ fn edit_all(
             skipped.filter_map(|(class, method, reason)| Some((number(class)?, Some(method), reason)));
         Ok(One {
             place: (one.package, one.module, one.file),
-            skipped: skipped.collect(),
-            parts: written.parts,
             method_ids_before,
-            method_ids_after: written.method_ids,
+            written,
+            skipped: skipped.collect(),
             changed,
             explained,
             finding,
@@ -328,34 +305,24 @@ fn edit_all(
     let (mut all_explained, mut findings) = (Vec::new(), Vec::new());
     let (mut all_changed, mut all_failed) = (0, Vec::new());
     for one in all {
-        let One {
-            place: (package, module, file),
-            mut parts,
-            skipped,
-            method_ids_before,
-            method_ids_after,
-            changed,
-            explained,
-            finding,
-            failed,
-        } = one?;
-        all_explained.extend(explained);
-        findings.extend(finding);
-        all_changed += changed;
-        all_failed.extend(failed);
-        session.note_written(map, changed, skipped);
+        let one = one?;
+        let (package, module, file) = one.place;
+        all_explained.extend(one.explained);
+        findings.extend(one.finding);
+        all_changed += one.changed;
+        all_failed.extend(one.failed);
+        session.note_written(map, one.changed, one.skipped);
         let Some(module) = edited.get_mut(package).and_then(|modules| modules.get_mut(module)) else {
             continue;
         };
-        module.method_ids_before += method_ids_before;
-        module.method_ids_after += method_ids_after;
-        let rest = parts.split_off(1.min(parts.len()));
+        module.method_ids_before += one.method_ids_before;
+        module.method_ids_after += one.written.method_ids;
+        let mut parts = one.written.parts.into_iter();
         // Of a container with several files, the others follow all that were there.
-        match module.replaced.len() == file {
-            true => module.replaced.append(&mut parts),
-            false => module.added.append(&mut parts),
+        if module.replaced.len() == file {
+            module.replaced.extend(parts.next());
         }
-        module.added.extend(rest);
+        module.added.extend(parts);
     }
     match all_failed.into_iter().next() {
         Some(failed) if all_changed == 0 => Err(failed),

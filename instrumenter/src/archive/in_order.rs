@@ -10,13 +10,6 @@ use rayon::ThreadPool;
 /// The most finished chunks that may wait for a slow one before their threads wait too.
 const WAITING: usize = 64;
 
-/// Why not all chunks were written.
-pub(crate) enum Failed<E> {
-    /// The first chunk that failed.
-    Make(E),
-    Write(io::Error),
-}
-
 /// The written chunks.
 pub(crate) struct Written<T> {
     /// The position and the result of each chunk.
@@ -34,64 +27,55 @@ struct Sink<'a, W, T> {
     /// The position and the result of each chunk.
     written: Vec<(u64, T)>,
     at: u64,
+    failed: Option<io::Error>,
 }
 
-type Made<T, E> = Result<(Vec<u8>, T), E>;
-
-struct Shared<'a, W, T, E> {
-    ready: Mutex<BTreeMap<usize, Made<T, E>>>,
+struct Shared<'a, W, T> {
+    ready: Mutex<BTreeMap<usize, (Vec<u8>, T)>>,
     sink: Mutex<Sink<'a, W, T>>,
     /// Buffers of written chunks, reused because touching fresh memory is expensive.
     buffers: Mutex<Vec<Vec<u8>>>,
     next: AtomicUsize,
-    failed: Mutex<Option<Failed<E>>>,
 }
 
-impl<W: Write, T, E> Shared<'_, W, T, E> {
+impl<W: Write, T> Shared<'_, W, T> {
     /// Writes the chunks that are ready, in order.
     fn drain(&self, sink: &mut Sink<'_, W, T>) {
         loop {
             let turn = sink.written.len();
-            let Some(made) = lock(&self.ready).remove(&turn) else { return };
-            let failure = match made {
-                Ok((bytes, note)) => match sink.out.write_all(&bytes) {
-                    Ok(()) => {
-                        sink.written.push((sink.at, note));
-                        sink.at += bytes.len() as u64;
-                        lock(&self.buffers).push(bytes);
-                        continue;
-                    }
-                    Err(error) => Failed::Write(error),
-                },
-                Err(error) => Failed::Make(error),
-            };
-            *lock(&self.failed) = Some(failure);
-            // No further chunk is started.
-            self.next.store(usize::MAX / 2, Ordering::Relaxed);
-            return;
+            let Some((bytes, note)) = lock(&self.ready).remove(&turn) else { return };
+            if let Err(error) = sink.out.write_all(&bytes) {
+                sink.failed = Some(error);
+                // No further chunk is started.
+                self.next.store(usize::MAX / 2, Ordering::Relaxed);
+                return;
+            }
+            sink.written.push((sink.at, note));
+            sink.at += bytes.len() as u64;
+            lock(&self.buffers).push(bytes);
         }
     }
 }
 
 /// Calls `make` to fill a buffer for each of `count` chunks on all threads of `pool`, and writes them in order from
-/// position `at`.
+/// position `at`. The result does not depend on the number of threads.
 ///
-/// The result does not depend on the number of threads, nor does the error, which is that of the first chunk that
-/// fails.
-pub(crate) fn write_in_order<W: Write + Send, S, T: Send, E: Send>(
+/// # Errors
+///
+/// The error of the first write that fails.
+pub(crate) fn write_in_order<W: Write + Send, S, T: Send>(
     pool: &ThreadPool,
     out: &mut W,
     at: u64,
     count: usize,
     state: impl Fn() -> S + Sync,
-    make: impl Fn(&mut S, usize, &mut Vec<u8>) -> Result<T, E> + Sync,
-) -> Result<Written<T>, Failed<E>> {
+    make: impl Fn(&mut S, usize, &mut Vec<u8>) -> T + Sync,
+) -> io::Result<Written<T>> {
     let shared = Shared {
         ready: Mutex::default(),
-        sink: Mutex::new(Sink { out, written: Vec::with_capacity(count), at }),
+        sink: Mutex::new(Sink { out, written: Vec::with_capacity(count), at, failed: None }),
         buffers: Mutex::default(),
         next: AtomicUsize::new(0),
-        failed: Mutex::default(),
     };
     let work = || {
         let mut state = state();
@@ -102,10 +86,10 @@ pub(crate) fn write_in_order<W: Write + Send, S, T: Send, E: Send>(
             }
             let mut buffer = lock(&shared.buffers).pop().unwrap_or_default();
             buffer.clear();
-            let made = make(&mut state, index, &mut buffer).map(|note| (buffer, note));
+            let note = make(&mut state, index, &mut buffer);
             let waiting = {
                 let mut ready = lock(&shared.ready);
-                ready.insert(index, made);
+                ready.insert(index, (buffer, note));
                 ready.len()
             };
             if waiting > WAITING {
@@ -118,11 +102,9 @@ pub(crate) fn write_in_order<W: Write + Send, S, T: Send, E: Send>(
     pool.scope(|scope| (0..pool.current_num_threads()).for_each(|_| scope.spawn(|_| work())));
     // Chunks that became ready while another thread was writing.
     shared.drain(&mut lock(&shared.sink));
-    match shared.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(failed) => Err(failed),
-        None => {
-            let sink = shared.sink.into_inner().unwrap_or_else(PoisonError::into_inner);
-            Ok(Written { chunks: sink.written, end: sink.at })
-        }
+    let sink = shared.sink.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match sink.failed {
+        Some(error) => Err(error),
+        None => Ok(Written { chunks: sink.written, end: sink.at }),
     }
 }

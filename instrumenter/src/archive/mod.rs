@@ -38,7 +38,7 @@ pub(crate) struct Archive {
     /// For each entry of the directory.
     pub(crate) actions: Vec<EntryAction>,
     /// Its classes and those of the jars inside it, for the cache.
-    items: Vec<Item>,
+    pub(crate) items: Vec<Item<String, usize>>,
 }
 
 impl Archive {
@@ -58,11 +58,6 @@ impl Archive {
     /// Returns the name of an entry for messages.
     pub(crate) fn entry_name(&self, index: usize) -> String {
         self.full_name(index).into_owned()
-    }
-
-    /// Returns what the cache has to know about its classes.
-    pub(crate) fn take_items(&mut self) -> Vec<Item> {
-        core::mem::take(&mut self.items)
     }
 
     fn entry_error(&self, index: usize, reason: &impl ToString) -> Error {

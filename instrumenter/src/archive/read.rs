@@ -9,14 +9,13 @@ use zip_archive::{Directory, Inflater, crc32};
 use super::{Archive, EntryAction};
 use crate::cache::Item;
 use crate::class::class_file::MAX_CLASS;
-use crate::class_facts::ClassFacts;
 use crate::error::{Error, SkipReason};
 use crate::map_id_class;
 use crate::read_file::MAX_NESTED;
 use crate::scan::scan_class;
-use crate::session::Session;
+use crate::session::{Scanned, Session};
 use crate::stamp::{Stamp, Sum};
-use crate::summary::{Skip, Warning};
+use crate::summary::Warning;
 
 impl Archive {
     /// Opens `bytes`, the content of the input `path` or of a jar inside it.
@@ -114,55 +113,50 @@ impl Archive {
     fn scan_classes(&mut self, classes: &[usize], session: &mut Session<'_>) {
         let mut places = Vec::new();
         if session.is_cached() {
-            let known = session.known_mut();
+            let known = &mut session.known;
             places.extend(classes.iter().map(|&index| known.place(&self.full_name(index))));
         }
         let place = |at: usize| places.get(at).copied().flatten();
-        let known = session.known();
-        let scan = |inflater: &mut Inflater, at: usize, index: usize| -> Scanned {
+        let known = &session.known;
+        let scan = |inflater: &mut Inflater, at: usize, index: usize| {
             let mut sum = Sum::default();
             if session.is_cached() {
                 sum = self.sum_of(index);
                 let before = known.get(place(at)).filter(|before| before.class.is_some() && !before.again);
                 if before.is_some_and(|before| before.sum == sum) {
-                    return Scanned::Known;
+                    return (Scanned::Known, None);
                 }
             }
             let clocks = &session.clocks;
+            let mut kept = None;
             let bytes = clocks.inflate.time(|| self.read_entry(inflater, index, MAX_CLASS));
             let found = bytes.and_then(|bytes| {
                 let facts = clocks.parse.time(|| scan_class(&bytes, &session.selection))?;
-                Ok((Box::new(facts), session.keeps(bytes.len()).then_some(bytes)))
+                kept = session.keeps(bytes.len()).then_some(bytes);
+                Ok(Box::new(facts))
             });
-            Scanned::New(sum, found)
+            (Scanned::New(sum, found), kept)
         };
-        let scanned: Vec<Scanned> = session.pool.install(|| {
+        let scanned: Vec<_> = session.pool.install(|| {
             let each = classes.par_iter().enumerate().with_min_len(16);
             each.map_init(Inflater::default, |inflater, (at, &index)| scan(inflater, at, index)).collect()
         });
-        for (at, (&index, scanned)) in classes.iter().zip(scanned).enumerate() {
-            let (sum, class) = match scanned {
-                Scanned::Known => {
-                    let (sum, facts) = session.known_mut().take(place(at));
-                    (sum, facts.map(|facts| (session.add_packed(&self.path, facts), None)))
-                }
-                Scanned::New(sum, Ok((facts, bytes))) => {
-                    let (_, saved) = session.known_mut().take(place(at));
-                    (sum, Some((session.add_class(&self.path, *facts, saved), bytes)))
-                }
-                Scanned::New(sum, Err(reason)) => {
-                    let (input, class) = (self.path.clone(), self.entry_name(index));
-                    session.skips.push(Skip { input, class, method: None, reason });
-                    (sum, None)
-                }
-            };
-            let number = class.as_ref().map(|&(number, _)| number);
-            if let Some((number, bytes)) = class {
-                self.set_action(index, EntryAction::Class { number, bytes });
-            }
+        for (at, (&index, (scanned, bytes))) in classes.iter().zip(scanned).enumerate() {
+            let name = || self.entry_name(index);
+            let (sum, class) = session.add_scanned(&self.path, name, place(at), scanned);
             if session.is_cached() {
-                let (name, stamp, output) = (self.entry_name(index), Stamp::NONE, Stamp::NONE);
-                self.items.push(Item { name, stamp, output, sum, is_class: true, number });
+                self.items.push(Item {
+                    name: self.entry_name(index),
+                    stamp: Stamp::NONE,
+                    output: Stamp::NONE,
+                    sum,
+                    is_class: true,
+                    class,
+                    ..Item::default()
+                });
+            }
+            if let Some(number) = class {
+                self.set_action(index, EntryAction::Class { number, bytes });
             }
         }
     }
@@ -184,13 +178,6 @@ impl Archive {
             *slot = action;
         }
     }
-}
-
-/// The result of scanning a class.
-enum Scanned {
-    /// Unchanged since the previous run.
-    Known,
-    New(Sum, Result<(Box<ClassFacts>, Option<Vec<u8>>), SkipReason>),
 }
 
 /// Returns whether the entry is `classes.jar` or a library in an aar.

@@ -10,7 +10,7 @@ use zip_archive::{
     push_end, push_local,
 };
 
-use super::in_order::{Failed, Written, write_in_order};
+use super::in_order::{Written, write_in_order};
 use super::{Archive, EntryAction};
 use crate::class::class_file::MAX_CLASS;
 use crate::error::{Error, SkipReason};
@@ -29,12 +29,6 @@ const CHUNK_ENTRIES: usize = 64;
 pub(crate) struct Worker {
     inflater: Inflater,
     deflater: Deflater,
-}
-
-impl Worker {
-    pub(crate) fn new(level: u8) -> Self {
-        Self { inflater: Inflater::default(), deflater: Deflater::new(level) }
-    }
 }
 
 /// The number of the class, the index of the method in it, and the reason.
@@ -65,10 +59,6 @@ struct Output<W> {
 }
 
 impl<W: Write> Output<W> {
-    fn new(out: W) -> Self {
-        Self { out, at: 0, central: Vec::new(), entries: 0 }
-    }
-
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.at += bytes.len() as u64;
         self.out.write_all(bytes)
@@ -76,9 +66,9 @@ impl<W: Write> Output<W> {
 
     fn add(&mut self, name: &str, contents: &[u8], deflater: &mut Deflater) -> std::io::Result<()> {
         let label = Label::new(name.as_bytes());
-        let at = self.at;
-        let (bytes, stored) = fresh_entry(&label, 0, contents, deflater);
-        push_central(&label, &stored, at, &mut self.central);
+        let mut bytes = Vec::new();
+        let stored = push_fresh(&label, 0, contents, deflater, &mut bytes);
+        push_central(&label, &stored, self.at, &mut self.central);
         self.entries += 1;
         self.write(&bytes)
     }
@@ -93,13 +83,7 @@ impl<W: Write> Output<W> {
     }
 }
 
-/// Returns local header and data of new content.
-fn fresh_entry(label: &Label<'_>, flags: u16, contents: &[u8], deflater: &mut Deflater) -> (Vec<u8>, Stored) {
-    let mut out = Vec::with_capacity(contents.len() / 2 + 128);
-    let stored = push_fresh(label, flags, contents, deflater, &mut out);
-    (out, stored)
-}
-
+/// Appends local header and data of new content.
 fn push_fresh(
     label: &Label<'_>,
     flags: u16,
@@ -145,11 +129,10 @@ impl Archive {
             }
         }
         let level = session.options.level;
-        let drops_signatures = self.changes(map);
-        let kept = self.entries_to_write(drops_signatures, session);
+        let kept = self.entries_to_write(self.changes(map), session);
         let mut added = Deflater::new(level);
         let failed = |error: std::io::Error| self.failed(&error);
-        let mut output = Output::new(out);
+        let mut output = Output { out, at: 0, central: Vec::new(), entries: 0 };
         let Directory { prefix, central, .. } = &self.directory;
         let comment = self.bytes.get(central.comment.clone()).unwrap_or_default();
         output.write(self.bytes.get(..*prefix).unwrap_or_default()).map_err(failed)?;
@@ -158,9 +141,8 @@ impl Archive {
         let make = |worker: &mut Worker, index: usize, note: &mut Note, out: &mut Vec<u8>| {
             self.make(worker, index, &inner, old.as_ref(), map, shared, note, out)
         };
-        let notes = self.write_entries(&mut output, session.pool, level, &kept, &make)?;
-        for (changed, skipped) in notes {
-            session.note_written(map, changed, skipped);
+        for note in self.write_entries(&mut output, session.pool, level, &kept, &make)? {
+            session.note_written(map, note.changed, note.skipped);
         }
         if map_id {
             output
@@ -185,17 +167,11 @@ impl Archive {
     /// Returns all entries but those that are dropped, and warns about dropped signatures.
     fn entries_to_write(&self, drops_signatures: bool, session: &mut Session<'_>) -> Vec<usize> {
         let mut kept = Vec::with_capacity(self.actions.len());
-        for (index, action) in self.actions.iter().enumerate() {
+        for (index, (action, entry)) in self.actions.iter().zip(&self.directory.entries).enumerate() {
             if matches!(action, EntryAction::Drop) {
                 continue;
             }
-            if drops_signatures
-                && self
-                    .directory
-                    .entries
-                    .get(index)
-                    .is_some_and(|entry| is_signature(entry.name_in(&self.bytes)))
-            {
+            if drops_signatures && is_signature(entry.name_in(&self.bytes)) {
                 session.warn(&self.path, Warning::SignatureDropped { entry: self.entry_name(index) });
             } else {
                 kept.push(index);
@@ -213,7 +189,7 @@ impl Archive {
         level: u8,
         kept: &[usize],
         make: &(impl Fn(&mut Worker, usize, &mut Note, &mut Vec<u8>) + Sync),
-    ) -> Result<Vec<(usize, Skipped)>, Error> {
+    ) -> Result<Vec<Note>, Error> {
         let entry = |index: usize| self.directory.entries.get(index);
         let mut order = kept.to_vec();
         order.sort_by_key(|&index| entry(index).map(|entry| entry.local_at));
@@ -223,24 +199,19 @@ impl Archive {
             for &index in chunks.get(number).and_then(|chunk| order.get(chunk.clone())).unwrap_or_default() {
                 make(worker, index, &mut note, out);
             }
-            Ok::<Note, Error>(note)
+            note
         };
-        let written =
-            write_in_order(pool, &mut output.out, output.at, chunks.len(), || Worker::new(level), fill);
-        let Written { chunks: written, end } = written.map_err(|failed| match failed {
-            Failed::Make(error) => error,
-            Failed::Write(error) => self.failed(&error),
-        })?;
+        let worker = || Worker { inflater: Inflater::default(), deflater: Deflater::new(level) };
+        let written = write_in_order(pool, &mut output.out, output.at, chunks.len(), worker, fill);
+        let Written { chunks: written, end } = written.map_err(|error| self.failed(&error))?;
         output.at = end;
         let mut places: Vec<Option<(u64, Stored)>> = vec![None; self.directory.entries.len()];
-        let mut noted = Vec::with_capacity(written.len());
-        for (start, note) in written {
-            for Placed { index, at, stored } in note.placed {
+        for (start, note) in &written {
+            for &Placed { index, at, stored } in &note.placed {
                 if let Some(slot) = places.get_mut(index) {
                     *slot = Some((start + at, stored));
                 }
             }
-            noted.push((note.changed, note.skipped));
         }
         output.central.reserve(kept.len() * 96);
         output.entries += kept.len() as u64;
@@ -250,7 +221,7 @@ impl Archive {
                 push_central(&Label::from_entry(&self.bytes, entry), &stored, at, &mut output.central);
             }
         }
-        Ok(noted)
+        Ok(written.into_iter().map(|(_, note)| note).collect())
     }
 
     fn chunks(&self, order: &[usize]) -> Vec<Range<usize>> {
@@ -290,7 +261,7 @@ impl Archive {
             }
             Some(EntryAction::Class { number, bytes }) if map.changes(*number) => {
                 if let Some((old, made)) = old.and_then(|old| {
-                    let made = old.find(entry.name_in(&self.bytes))?;
+                    let made = *old.by_name.get(entry.name_in(&self.bytes))?;
                     session.is_unchanged(*number, map).then_some((old, made))
                 }) {
                     note.changed += 1;
@@ -306,36 +277,20 @@ impl Archive {
                     Some(bytes) => rewritten_class(bytes, *number, map, session),
                     None => match worker.inflater.read(&self.bytes, entry, MAX_CLASS) {
                         Ok(bytes) => rewritten_class(&bytes, *number, map, session),
-                        Err(reason) => (None, vec![(None, reason.into())]),
+                        Err(reason) => (None, vec![(*number, None, reason.into())]),
                     },
                 };
-                note.skipped.extend(reasons.into_iter().map(|(method, reason)| (*number, method, reason)));
+                note.skipped.extend(reasons);
                 note.changed += usize::from(new.is_some());
                 rewritten = new;
                 rewritten.as_deref()
             }
             _ => None,
         };
-        let clock = if contents.is_some() { &session.clocks.deflate } else { &Default::default() };
-        clock.time(|| self.push_entry(index, entry, contents, &mut worker.deflater, note, out));
-    }
-
-    /// Appends an entry with new content, or unchanged.
-    fn push_entry(
-        &self,
-        index: usize,
-        entry: &Entry,
-        contents: Option<&[u8]>,
-        deflater: &mut Deflater,
-        note: &mut Note,
-        out: &mut Vec<u8>,
-    ) {
         let label = Label::from_entry(&self.bytes, entry);
-        let at = out.len() as u64;
-        let stored = match contents {
-            Some(contents) => push_fresh(&label, entry.flags, contents, deflater, out),
-            None => return self.push_copy(index, entry, label, note, out),
-        };
+        let Some(contents) = contents else { return self.push_copy(index, entry, label, note, out) };
+        let (at, deflater) = (out.len() as u64, &mut worker.deflater);
+        let stored = session.clocks.deflate.time(|| push_fresh(&label, entry.flags, contents, deflater, out));
         note.placed.push(Placed { index, at, stored });
     }
 
@@ -361,13 +316,7 @@ impl<'a> Old<'a> {
         let by_name = entries.map(|entry| (entry.name_in(&archive.bytes), entry));
         Self { archive, by_name: by_name.collect() }
     }
-
-    fn find(&self, name: &[u8]) -> Option<&'a Entry> {
-        self.by_name.get(name).copied()
-    }
 }
-
-type Reasons = Vec<(Option<usize>, SkipReason)>;
 
 /// Returns the new bytes of class `number`, if it changes, and what was skipped in it.
 pub(crate) fn rewritten_class(
@@ -375,12 +324,11 @@ pub(crate) fn rewritten_class(
     number: usize,
     map: &MethodMap,
     session: &Session<'_>,
-) -> (Option<Vec<u8>>, Reasons) {
+) -> (Option<Vec<u8>>, Skipped) {
     let ids = session.ids(number, map);
-    let change = map.focus.get(number).and_then(Option::as_ref);
-    let rewrite = || rewrite_with_focus(bytes, &ids, change, session.rewriting(), None);
+    let rewrite = || rewrite_with_focus(bytes, &ids, map.change(number), session.rewriting(), None);
     let (rewritten, reason) = session.clocks.rewrite.time(rewrite);
     let Rewritten { bytes, skipped } = rewritten;
-    let methods = skipped.into_iter().map(|(method, reason)| (Some(method), reason));
-    (bytes, methods.chain(reason.map(|reason| (None, reason))).collect())
+    let methods = skipped.into_iter().map(|(method, reason)| (number, Some(method), reason));
+    (bytes, methods.chain(reason.map(|reason| (number, None, reason))).collect())
 }

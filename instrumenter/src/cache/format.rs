@@ -83,7 +83,7 @@ pub(super) fn write<'a>(
         input.directories.iter().for_each(|directory| out.text(directory));
         out.count(input.items.len());
         for item in &input.items {
-            let class = item.number.and_then(&class);
+            let class = item.class.and_then(&class);
             out.text(&item.name);
             out.stamp(item.stamp);
             out.sum(item.sum);

@@ -22,7 +22,6 @@ mod replaced;
 mod saved;
 
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 
 use rayon::ThreadPool;
@@ -31,11 +30,11 @@ pub(crate) use format::ToSave;
 pub(crate) use known::Known;
 pub(crate) use packed::{Facts, Head, Packed};
 pub(crate) use replaced::ReplacedClasses;
-pub(crate) use saved::{DAMAGED, Item, Listing, Saved, SavedInput, SavedMaps};
+pub(crate) use saved::{DAMAGED, Item, Listing, Saved, SavedInput, SavedItem, SavedMaps};
 
 use crate::error::Error;
 use crate::options::{Input, MapPaths, Options};
-use crate::read_file::read_file;
+use crate::read_file::{if_there, read_file};
 use crate::staged::Staged;
 use crate::stamp::Sum;
 
@@ -59,22 +58,15 @@ impl Cache {
         options: &Options,
     ) -> Result<Self, Error> {
         let listed = directory.join(OUTPUTS_FILE);
-        let outputs = match fs::read_to_string(&listed) {
-            Ok(text) => text.lines().map(str::to_owned).collect(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(source) => return Err(Error::Read { path: listed, source }),
-        };
+        let outputs = if_there(fs::read_to_string(&listed)).map_err(Error::reading(&listed))?;
+        let outputs = outputs.unwrap_or_default().lines().map(str::to_owned).collect();
         Ok(Self { directory: directory.into(), key: key(inputs, maps, options)?, outputs })
     }
 
     /// Reads the file of the previous run, if there is one.
     pub(crate) fn read(&self, pool: &ThreadPool) -> Result<Option<Vec<u8>>, Error> {
         let path = self.directory.join(CACHE_FILE);
-        match read_file(&path, pool) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(Error::Read { path, source }),
-        }
+        if_there(read_file(&path, pool)).map_err(Error::reading(&path))
     }
 
     /// Decodes the file, if it is from a run with the same options, inputs and outputs; otherwise returns the reason.
@@ -127,12 +119,7 @@ impl Cache {
     /// Deletes the file, because the outputs are about to change.
     pub(crate) fn forget(&self) -> Result<(), Error> {
         let path = self.directory.join(CACHE_FILE);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Error::Write { path, source: error })
-            }
-            _ => Ok(()),
-        }
+        if_there(fs::remove_file(&path)).map(drop).map_err(Error::writing(&path))
     }
 }
 
@@ -140,10 +127,7 @@ impl Cache {
 /// with their content.
 fn key(inputs: &[Input], maps: &MapPaths, options: &Options) -> Result<String, Error> {
     let files = [&options.base_map, &options.block_list, &options.rules, &options.mapping];
-    let sum = |path: &PathBuf| match fs::read(path) {
-        Ok(bytes) => Ok(Sum::compute(&bytes)),
-        Err(source) => Err(Error::Read { path: path.clone(), source }),
-    };
+    let sum = |path: &PathBuf| fs::read(path).map(|bytes| Sum::compute(&bytes)).map_err(Error::reading(path));
     let sums = files.map(|file| file.as_ref().map(sum).transpose());
     let [base, blocked, rules, mapping] = sums;
     let files = [base?, blocked?, rules?, mapping?];

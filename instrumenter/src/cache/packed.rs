@@ -25,20 +25,10 @@ impl Facts<'_> {
     /// Encodes the facts, without those for Matrix's rules, which have no cache.
     pub(super) fn encode(&self, out: &mut Encoder) {
         let class = self.class;
-        let tally = Tally::count(class, self.ids);
+        let mut tally = Tally::count(class, self.ids);
         out.text(&class.name);
         out.text(class.obfuscated.as_deref().unwrap_or_default());
-        for count in [
-            tally.methods,
-            tally.traced,
-            tally.ignored,
-            tally.short,
-            tally.blocked,
-            tally.excluded,
-            tally.without_code,
-        ] {
-            out.count(count);
-        }
+        tally.counts().into_iter().for_each(|count| out.count(*count));
         out.flag(tally.traced != 0 || self.change.is_some());
         encode_change(self.change, out);
         encode_problem(self.problem, out);
@@ -62,15 +52,9 @@ impl Facts<'_> {
             out.u16(method.access);
             // A line 0 means none: the format counts from 1.
             out.u16(method.first_line.unwrap_or(0));
-            out.bytes.push(match method.verdict {
-                Verdict::Trace => 0,
-                Verdict::Ignore => 1,
-                Verdict::Block => 2,
-                // A class with a skipped method is scanned in every run.
-                Verdict::NoCode | Verdict::Skip(_) => 3,
-                Verdict::Exclude => 4,
-                Verdict::Short => 5,
-            });
+            // A class with a skipped method is scanned in every run.
+            let verdict = VERDICTS.iter().position(|verdict| *verdict == method.verdict);
+            out.bytes.push(verdict.map_or(NO_CODE, |verdict| verdict as u8));
             out.flag(method.by_default);
             out.u16(method.cost.unwrap_or(NO_COST));
             encode_body(method.body.as_deref(), out);
@@ -88,17 +72,22 @@ impl Facts<'_> {
 /// Stands for an unlimited cost; no limit is this high.
 const NO_COST: u16 = u16::MAX;
 
+/// The verdicts by their numbers.
+const VERDICTS: [Verdict; 6] =
+    [Verdict::Trace, Verdict::Ignore, Verdict::Block, Verdict::NoCode, Verdict::Exclude, Verdict::Short];
+/// The number of [`Verdict::NoCode`].
+const NO_CODE: u8 = 3;
+
+/// The kinds of calls by their numbers.
+const CALL_KINDS: [CallKind; 4] =
+    [CallKind::Static, CallKind::Special, CallKind::Virtual, CallKind::Initialize];
+
 fn encode_body(body: Option<&Body>, out: &mut Encoder) {
     out.u16(body.map_or(NO_COST, |body| body.instructions));
     let Some(body) = body else { return };
     out.u16(body.calls.len() as u16);
     for call in &body.calls {
-        out.bytes.push(match call.how {
-            CallKind::Static => 0,
-            CallKind::Special => 1,
-            CallKind::Virtual => 2,
-            CallKind::Initialize => 3,
-        });
+        out.bytes.push(call.how as u8);
         out.text(&call.class);
         out.text(&call.name);
         out.text(&call.descriptor);
@@ -145,7 +134,7 @@ fn encode_focus(focus: &FocusFacts, out: &mut Encoder) {
 }
 
 /// A class in the cache.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Packed<'c>(pub(super) &'c [u8]);
 
 /// The fields before the facts.
@@ -191,18 +180,14 @@ impl<'c> Packed<'c> {
 
 impl<'c> Decoder<'c> {
     fn head(&mut self) -> Option<Head<'c>> {
+        let (name, obfuscated, mut tally) = (self.text()?, self.text()?, Tally::default());
+        for count in tally.counts() {
+            *count = self.count()?;
+        }
         Some(Head {
-            name: self.text()?,
-            obfuscated: self.text()?,
-            tally: Tally {
-                methods: self.count()?,
-                traced: self.count()?,
-                ignored: self.count()?,
-                short: self.count()?,
-                blocked: self.count()?,
-                excluded: self.count()?,
-                without_code: self.count()?,
-            },
+            name,
+            obfuscated,
+            tally,
             changed: self.flag()?,
             change: match self.array()? {
                 [0] => None,
@@ -228,15 +213,8 @@ impl<'c> Decoder<'c> {
     fn method(&mut self) -> Option<MethodFacts> {
         let (name, descriptor, kept_id) = (self.text()?.into(), self.text()?.into(), self.u32()?);
         let (access, line) = (self.u16()?, self.u16()?);
-        let verdict = match self.array::<1>()? {
-            [0] => Verdict::Trace,
-            [1] => Verdict::Ignore,
-            [2] => Verdict::Block,
-            [3] => Verdict::NoCode,
-            [4] => Verdict::Exclude,
-            [5] => Verdict::Short,
-            _ => return None,
-        };
+        let [verdict] = self.array()?;
+        let verdict = VERDICTS.get(usize::from(verdict))?.clone();
         let (by_default, cost, body) = (self.flag()?, self.u16()?, self.body()?);
         let in_file = match self.text()? {
             "" => None,
@@ -264,13 +242,8 @@ impl<'c> Decoder<'c> {
             return Some(None);
         }
         let calls = (0..self.u16()?).map(|_| {
-            let how = match self.array()? {
-                [0] => CallKind::Static,
-                [1] => CallKind::Special,
-                [2] => CallKind::Virtual,
-                [3] => CallKind::Initialize,
-                _ => return None,
-            };
+            let [how] = self.array()?;
+            let how = *CALL_KINDS.get(usize::from(how))?;
             let (class, name) = (self.text()?.into(), self.text()?.into());
             Some(Call { how, class, name, descriptor: self.text()?.into() })
         });

@@ -31,10 +31,9 @@ impl ReplacedClasses {
         };
         self.found.insert(class.name.clone());
         self.differs |= old.methods.len() != class.methods.len() || old.source_file != class.source_file;
-        let by_name: HashMap<_, _> =
-            old.methods.iter().map(|method| ((&*method.name, &*method.descriptor), method)).collect();
+        let by_key = old.by_key();
         for method in &mut class.methods {
-            let before = by_name.get(&(&*method.name, &*method.descriptor));
+            let before = by_key.get(&method.key());
             self.differs |= !before.is_some_and(|before| before.is_same_in_maps(method));
             if let Some(before) = before.filter(|_| method.verdict == Verdict::Trace) {
                 method.kept_id = before.kept_id;

@@ -31,8 +31,9 @@ pub(crate) struct SavedMaps {
     pub(crate) files: Vec<(String, Stamp)>,
 }
 
+/// What is known about an input, whose classes are `Class`.
 #[derive(Debug, Default)]
-pub(crate) struct SavedInput<'c> {
+pub(crate) struct Listed<Name, Class> {
     /// The stamp of the archive.
     pub(crate) stamp: Stamp,
     /// The stamp of the archive that was written.
@@ -40,44 +41,30 @@ pub(crate) struct SavedInput<'c> {
     /// Whether the input had no warnings and no skips.
     pub(crate) is_quiet: bool,
     /// The subdirectories of a directory.
-    pub(crate) directories: Vec<&'c str>,
-    pub(crate) items: Vec<SavedItem<'c>>,
+    pub(crate) directories: Vec<Name>,
+    pub(crate) items: Vec<Item<Name, Class>>,
 }
 
 /// A file of a directory, or a class of an archive.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SavedItem<'c> {
+pub(crate) struct Item<Name, Class> {
     /// The path in the directory, or the name of the entry.
-    pub(crate) name: &'c str,
+    pub(crate) name: Name,
     /// The stamps of the file and of its output; unused in an archive.
     pub(crate) stamp: Stamp,
     pub(crate) output: Stamp,
     /// The checksum of the file, or of the compressed bytes of an entry.
     pub(crate) sum: Sum,
     pub(crate) is_class: bool,
-    /// Whether the class has something to report in every run.
+    /// Whether the class of the previous run has something to report in every run.
     pub(crate) again: bool,
     /// `None` for other files, and for a class that could not be read.
-    pub(crate) class: Option<Packed<'c>>,
+    pub(crate) class: Option<Class>,
 }
 
-/// A file of a directory, or a class of an archive, as this run found it.
-pub(crate) struct Item {
-    pub(crate) name: String,
-    pub(crate) stamp: Stamp,
-    pub(crate) output: Stamp,
-    pub(crate) sum: Sum,
-    pub(crate) is_class: bool,
-    /// The number of its class in the run.
-    pub(crate) number: Option<usize>,
-}
+/// An input as the previous run knew it.
+pub(crate) type SavedInput<'c> = Listed<&'c str, Packed<'c>>;
+pub(crate) type SavedItem<'c> = Item<&'c str, Packed<'c>>;
 
-/// What a run saves about an input.
-#[derive(Default)]
-pub(crate) struct Listing {
-    pub(crate) stamp: Stamp,
-    pub(crate) output: Stamp,
-    pub(crate) is_quiet: bool,
-    pub(crate) directories: Vec<String>,
-    pub(crate) items: Vec<Item>,
-}
+/// What this run saves about an input; its classes are their numbers in the run.
+pub(crate) type Listing = Listed<String, usize>;

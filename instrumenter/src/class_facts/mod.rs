@@ -5,6 +5,8 @@ pub(crate) mod focus;
 pub(crate) mod matrix;
 mod naming;
 
+use std::collections::HashMap;
+
 use self::body::Body;
 use self::focus::FocusFacts;
 use self::matrix::MatrixFacts;
@@ -43,13 +45,18 @@ impl ClassFacts {
         self.obfuscated.as_deref().unwrap_or(&self.name)
     }
 
+    /// Returns the methods by their keys.
+    pub(crate) fn by_key(&self) -> HashMap<(&str, &str), &MethodFacts> {
+        self.methods.iter().map(|method| (method.key(), method)).collect()
+    }
+
     /// Returns the internal name of the super class in the file; `None` for `java/lang/Object` and for modules.
     pub(crate) fn super_class(&self) -> Option<&str> {
         self.supertypes.first().map(|name| &**name)
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct MethodFacts {
     pub(crate) access: u16,
     /// With a mapping, name and descriptor are the original ones.
@@ -75,11 +82,16 @@ pub(crate) struct MethodFacts {
 }
 
 impl MethodFacts {
+    /// Returns name and descriptor.
+    pub(crate) fn key(&self) -> (&str, &str) {
+        (&self.name, &self.descriptor)
+    }
+
     /// Returns name and descriptor in the class file.
     pub(crate) fn key_in_file(&self) -> (&str, &str) {
         match &self.in_file {
             Some(in_file) => (&in_file.0, &in_file.1),
-            None => (&self.name, &self.descriptor),
+            None => self.key(),
         }
     }
 
@@ -89,7 +101,7 @@ impl MethodFacts {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Trace,
     /// The default rule skips it.
@@ -101,6 +113,7 @@ pub(crate) enum Verdict {
     /// A rule excludes it.
     Exclude,
     /// Native or abstract.
+    #[default]
     NoCode,
     /// Its code is broken.
     Skip(SkipReason),
@@ -126,13 +139,7 @@ pub(crate) mod tests {
             descriptor: "(La/B;)V".into(),
             first_line: Some(12),
             verdict: Verdict::Trace,
-            by_default: false,
-            body: None,
-            cost: None,
-            in_file: None,
-            ambiguous: false,
-            rule: 0,
-            kept_id: 0,
+            ..MethodFacts::default()
         };
         ClassFacts {
             name: name.to_owned(),

@@ -43,20 +43,7 @@ impl MethodFacts {
         mapping: Option<&Mapping>,
         line: impl FnOnce() -> Option<u16>,
     ) -> Self {
-        let mut found = Self {
-            access,
-            name: name.into(),
-            descriptor: descriptor.into(),
-            first_line: None,
-            verdict: Verdict::NoCode,
-            by_default: false,
-            body: None,
-            cost: None,
-            in_file: None,
-            ambiguous: false,
-            rule: 0,
-            kept_id: 0,
-        };
+        let mut found = Self { access, name: name.into(), descriptor: descriptor.into(), ..Self::default() };
         if let Some(mapping) = mapping {
             let original = mapping.method(class.name_in_file(), name, descriptor, line());
             found.name = original.name.into();

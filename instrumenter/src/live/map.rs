@@ -32,16 +32,15 @@ impl Map {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut private, 0o600);
         let open = |path: &Path| private.open(path);
-        let failed = |path: &Path, source| Error::Write { path: path.into(), source };
         let mut text = format!("{}\n{},{DISPATCH}\n", id.first_line(), ids::DISPATCH);
         for (&id, line) in &base.lines {
             text.push_str(&format!("{id},{},{}\n", line.access, line.method));
         }
         let path = paths.methods.as_path();
-        let mut methods = open(path).map_err(|source| failed(path, source))?;
-        methods.write_all(text.as_bytes()).map_err(|source| failed(path, source))?;
+        let mut methods = open(path).map_err(Error::writing(path))?;
+        methods.write_all(text.as_bytes()).map_err(Error::writing(path))?;
         let lines = paths.lines.as_deref();
-        let lines = lines.map(|path| open(path).map_err(|source| failed(path, source))).transpose()?;
+        let lines = lines.map(|path| open(path).map_err(Error::writing(path))).transpose()?;
         Ok(Self { methods, lines, base_end: base.next_id() })
     }
 

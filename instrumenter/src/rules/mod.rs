@@ -108,8 +108,7 @@ impl Condition {
 
 impl Rules {
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
-        let text =
-            std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.into(), source })?;
+        let text = std::fs::read_to_string(path).map_err(Error::reading(path))?;
         Self::parse(path, &text)
     }
 
