@@ -203,33 +203,32 @@ impl ClassDirectory {
             fs::create_dir_all(&path).map_err(Error::writing(&path))?;
         }
         let write = |file: &File| -> Result<_, Error> {
-            let mut outcome = (0, Vec::new());
             if updates
                 && file.kept.is_some()
                 && file.class.is_none_or(|class| session.is_unchanged(class, map))
             {
-                outcome.0 = usize::from(file.class.is_some_and(|class| map.changes(class)));
-                return Ok(outcome);
+                let changed = usize::from(file.class.is_some_and(|class| map.changes(class)));
+                return Ok((changed, Vec::new()));
             }
             let (from, to) = (self.root.join(&file.relative), target.join(&file.relative));
             if let Some(parent) = to.parent().filter(|_| updates) {
                 fs::create_dir_all(parent).map_err(Error::writing(parent))?;
             }
+            let mut skipped = Vec::new();
             if let Some(number) = file.class {
                 let bytes = read_class(&from).map_err(Error::reading(&from))?.unwrap_or_default();
                 let (new, reasons) = rewritten_class(&bytes, number, map, session);
-                outcome.1 = reasons;
                 if let Some(new) = new {
-                    outcome.0 = 1;
-                    write_new(&to, &new)?;
-                    return Ok(outcome);
+                    new_file(&to)?.write_all(&new).map_err(Error::writing(&to))?;
+                    return Ok((1, reasons));
                 }
+                skipped = reasons;
             }
             let (mut file, metadata) = regular_file::open(&from).map_err(Error::reading(&from))?;
             let mut copy = new_file(&to)?;
             io::copy(&mut file, &mut copy).map_err(Error::writing(&to))?;
             copy.set_permissions(metadata.permissions()).map_err(Error::writing(&to))?;
-            Ok(outcome)
+            Ok((0, skipped))
         };
         let outcomes: Vec<_> = session.pool.install(|| self.files.par_iter().map(write).collect());
         for outcome in outcomes {
@@ -274,12 +273,8 @@ fn is_archive(path: &Path) -> bool {
     path.extension().is_some_and(|end| end.eq_ignore_ascii_case("jar") || end.eq_ignore_ascii_case("aar"))
 }
 
-/// Writes a file that does not exist yet. On a file system that ignores case, two names of the input may collide
+/// Creates a file that does not exist yet. On a file system that ignores case, two names of the input may collide
 /// here.
-fn write_new(path: &Path, contents: &[u8]) -> Result<(), Error> {
-    new_file(path)?.write_all(contents).map_err(Error::writing(path))
-}
-
 fn new_file(path: &Path) -> Result<FsFile, Error> {
     FsFile::create_new(path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Error::SameName { path: path.into() },

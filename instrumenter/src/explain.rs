@@ -77,15 +77,15 @@ fn methods(
             };
         }
     }
-    // If the focus change failed, the methods were rewritten without it.
-    let why = match failed {
+    match failed {
+        // The methods were rewritten without the focus change.
         Some(SkipReason::Focus(why)) => return (explained, Some(*why)),
-        failed => failed,
-    };
-    if let Some(why) = why {
-        for method in explained.iter_mut().filter(|method| method.decision == Decision::Traced) {
-            method.decision = Decision::Skipped(why.clone());
+        Some(why) => {
+            for method in explained.iter_mut().filter(|method| method.decision == Decision::Traced) {
+                method.decision = Decision::Skipped(why.clone());
+            }
         }
+        None => {}
     }
     (explained, None)
 }

@@ -12,22 +12,14 @@ pub(crate) fn check(inputs: &[Input], options: &Options, cache: Option<&Cache>) 
     if inputs.is_empty() {
         return Err(Error::NoInputs);
     }
-    let matrix = options.compat == Compat::Matrix;
-    for (clashes, with, cure) in [
-        (
-            options.cache.is_some(),
-            "a cache",
-            "remove the cache option: Matrix's ids depend on all classes and their order, so nothing could be reused",
-        ),
-        (
-            options.waits.is_some(),
-            "waits",
-            "remove the waits option: the class that Matrix's calls go to has no methods for them",
-        ),
-    ] {
-        if matrix && clashes {
-            return Err(Error::NotWithMatrix { with, cure });
-        }
+    let is_matrix = options.compat == Compat::Matrix;
+    if is_matrix && options.cache.is_some() {
+        let cure = "remove the cache option: Matrix's ids depend on all classes and their order, so nothing could be reused";
+        return Err(Error::NotWithMatrix { with: "a cache", cure });
+    }
+    if is_matrix && options.waits.is_some() {
+        let cure = "remove the waits option: the class that Matrix's calls go to has no methods for them";
+        return Err(Error::NotWithMatrix { with: "waits", cure });
     }
     let name = &options.call_class;
     let plain = !name.is_empty() && !name.contains(['.', ';', '[', '\0']) && name.len() <= 0xFFFF;

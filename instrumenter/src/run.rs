@@ -19,7 +19,7 @@ use crate::outputs::check;
 use crate::report;
 use crate::selection::Selection;
 use crate::session::Session;
-use crate::source::{Place, Source, listing, reuse, scan_input, untouched, write, write_maps};
+use crate::source::{Place, Source, listing, map_files, reuse, scan_input, untouched, write, write_maps};
 use crate::staged::Staged;
 use crate::stamp::Stamp;
 use crate::summary::{Progress, Summary, Times, Warning};
@@ -181,9 +181,7 @@ fn run<'c>(task: &Task<'c>, mut cache: Option<&mut Cache>, start: Start<'c>) -> 
         staged.extend(write(source, place, &map, &mut session)?);
     }
     let texts = map.texts();
-    let mut map_files = vec![(&maps.methods, texts.methods.as_ref())];
-    map_files.extend(maps.ignored.as_ref().map(|path| (path, texts.ignored.as_ref())));
-    map_files.extend(maps.lines.as_ref().map(|path| (path, texts.lines.as_ref())));
+    let map_files = map_files(maps, texts);
     write_maps(&map_files, inputs, &mut staged)?;
     times.write = clock.lap();
 

@@ -8,8 +8,8 @@ use crate::archive::Archive;
 use crate::cache::{Item, Listing, SavedInput, SavedItem};
 use crate::class_directory::ClassDirectory;
 use crate::error::Error;
-use crate::method_map::MethodMap;
-use crate::options::Input;
+use crate::method_map::{MethodMap, Texts};
+use crate::options::{Input, MapPaths};
 use crate::read_file::read_file;
 use crate::session::Session;
 use crate::staged::Staged;
@@ -128,6 +128,13 @@ pub(crate) fn write(
             Ok(Some(staged))
         }
     }
+}
+
+/// Returns the paths of the map files, and the texts of those that change.
+pub(crate) fn map_files<'m>(maps: &'m MapPaths, texts: &'m Texts) -> Vec<(&'m PathBuf, Option<&'m String>)> {
+    let optional = [(&maps.ignored, &texts.ignored), (&maps.lines, &texts.lines)];
+    let optional = optional.into_iter().filter_map(|(path, text)| Some((path.as_ref()?, text.as_ref())));
+    core::iter::once((&maps.methods, texts.methods.as_ref())).chain(optional).collect()
 }
 
 /// Writes the changed map files: into a directory that is being created, or next to their final paths.

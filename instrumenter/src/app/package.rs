@@ -148,12 +148,10 @@ impl<'a> Package<'a> {
     }
 
     fn contents(&self, at: usize, limit: u64) -> Result<Vec<u8>, Error> {
-        let contents = self.entries.get(at).map(|entry| entry.contents(limit));
-        match contents {
-            Some(Ok(contents)) => Ok(contents.into_owned()),
-            Some(Err(unreadable)) => Err(self.entry_error(at, unreadable.to_string())),
-            None => Err(self.entry_error(at, "there is no such entry".to_owned())),
-        }
+        let wrong = |reason: String| self.entry_error(at, reason);
+        let entry = self.entries.get(at).ok_or_else(|| wrong("there is no such entry".to_owned()))?;
+        let contents = entry.contents(limit).map_err(|unreadable| wrong(unreadable.to_string()))?;
+        Ok(contents.into_owned())
     }
 
     fn entry_error(&self, at: usize, reason: String) -> Error {

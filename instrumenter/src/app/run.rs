@@ -27,7 +27,7 @@ use crate::options::{Input, MapPaths, Options};
 use crate::run::{Clock, assign_ids};
 use crate::selection::Selection;
 use crate::session::Session;
-use crate::source::write_maps;
+use crate::source::{map_files, write_maps};
 use crate::staged::Staged;
 use crate::summary::{Progress, Skip, Summary, Times};
 
@@ -124,11 +124,7 @@ pub fn instrument_app(
     for (file, packages) in files.iter().zip(written) {
         staged.push(Staged::file(&file.input.output, &file.output(packages)?)?);
     }
-    let texts = map.texts();
-    let mut map_files = vec![(&maps.methods, texts.methods.as_ref())];
-    map_files.extend(maps.ignored.as_ref().map(|path| (path, texts.ignored.as_ref())));
-    map_files.extend(maps.lines.as_ref().map(|path| (path, texts.lines.as_ref())));
-    write_maps(&map_files, inputs, &mut staged)?;
+    write_maps(&map_files(maps, map.texts()), inputs, &mut staged)?;
     times.write = clock.lap();
     staged.into_iter().try_for_each(Staged::commit)?;
     times.commit = clock.lap();
@@ -163,10 +159,7 @@ fn check(packages: &[Package<'_>], loaded: &[Loaded<'_>], options: &Options) -> 
         let has_runtime = defines(&one.dex, &options.call_class);
         defines(&one.dex, map_id) || !has_runtime && edit::calls(&one.dex, &options.call_class)
     });
-    match traced {
-        Some(one) => Err(Error::AlreadyInstrumented { package: name(one.package) }),
-        None => Ok(()),
-    }
+    traced.map_or(Ok(()), |one| Err(Error::AlreadyInstrumented { package: name(one.package) }))
 }
 
 /// Scans the classes of all dex files, and gives them their numbers in the run.

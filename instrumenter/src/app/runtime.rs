@@ -64,13 +64,9 @@ impl Runtime {
     /// Refuses an ABI without a library.
     pub(crate) fn check_abis(&self, wanted: &[String]) -> Result<(), Error> {
         let known: Vec<&str> = self.libraries.iter().map(|(abi, _)| abi.as_str()).collect();
-        match wanted.iter().find(|abi| !known.contains(&abi.as_str())) {
-            Some(abi) => {
-                let reason = format!("it has no library for {abi}, only for {}", known.join(", "));
-                Err(Error::Runtime { path: None, reason })
-            }
-            None => Ok(()),
-        }
+        let Some(abi) = wanted.iter().find(|abi| !known.contains(&abi.as_str())) else { return Ok(()) };
+        let reason = format!("it has no library for {abi}, only for {}", known.join(", "));
+        Err(Error::Runtime { path: None, reason })
     }
 
     /// Returns the additions to a manifest: options as `<meta-data>`, and with `whole` the runtime's own elements. Without, the app has

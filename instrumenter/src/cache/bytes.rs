@@ -31,9 +31,14 @@ impl Encoder {
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
+    /// Appends a count and that many elements.
+    pub(super) fn list<T>(&mut self, list: &[T], mut each: impl FnMut(&mut Self, &T)) {
+        self.count(list.len());
+        list.iter().for_each(|element| each(self, element));
+    }
+
     pub(super) fn texts(&mut self, texts: &[Box<str>]) {
-        self.count(texts.len());
-        texts.iter().for_each(|text| self.text(text));
+        self.list(texts, |this, text| this.text(text));
     }
 
     pub(super) fn flag(&mut self, flag: bool) {

@@ -62,25 +62,20 @@ pub(super) fn write<'a>(
     };
     out.text(key);
     out.u64(maps.id.0);
-    out.count(maps.states.len());
-    maps.states.iter().for_each(|&state| out.u64(state));
-    out.count(maps.called.len());
-    maps.called.iter().for_each(|&key| out.u64(key));
+    out.list(&maps.states, |out, &state| out.u64(state));
+    out.list(&maps.called, |out, &key| out.u64(key));
     out.flag(maps.is_whole);
-    out.count(maps.class_path.len());
-    maps.class_path.iter().for_each(|&stamp| out.stamp(stamp));
-    out.count(maps.files.len());
-    for (path, stamp) in &maps.files {
+    out.list(&maps.class_path, |out, &stamp| out.stamp(stamp));
+    out.list(&maps.files, |out, (path, stamp)| {
         out.text(path);
         out.stamp(*stamp);
-    }
+    });
     out.count(inputs.len());
     for input in inputs {
         out.stamp(input.stamp);
         out.stamp(input.output);
         out.flag(input.is_quiet);
-        out.count(input.directories.len());
-        input.directories.iter().for_each(|directory| out.text(directory));
+        out.list(&input.directories, |out, directory| out.text(directory));
         out.count(input.items.len());
         for item in &input.items {
             let class = item.class.and_then(&class);

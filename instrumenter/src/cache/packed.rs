@@ -36,8 +36,7 @@ impl Facts<'_> {
             class.methods.iter().map(|method| method.rule).filter(|&rule| rule != 0).collect();
         rules.sort_unstable();
         rules.dedup();
-        out.count(rules.len());
-        rules.into_iter().for_each(|rule| out.u32(rule));
+        out.list(&rules, |out, &rule| out.u32(rule));
 
         out.text(class.source_file.as_deref().unwrap_or_default());
         out.u16(class.access);

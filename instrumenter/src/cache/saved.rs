@@ -31,7 +31,7 @@ pub(crate) struct SavedMaps {
     pub(crate) files: Vec<(String, Stamp)>,
 }
 
-/// What is known about an input, whose classes are `Class`.
+/// An input with its items, of which those that are classes have a `Class`.
 #[derive(Debug, Default)]
 pub(crate) struct Listed<Name, Class> {
     /// The stamp of the archive.
@@ -56,7 +56,7 @@ pub(crate) struct Item<Name, Class> {
     /// The checksum of the file, or of the compressed bytes of an entry.
     pub(crate) sum: Sum,
     pub(crate) is_class: bool,
-    /// Whether the class of the previous run has something to report in every run.
+    /// True if the class of the previous run has something to report in every run.
     pub(crate) again: bool,
     /// `None` for other files, and for a class that could not be read.
     pub(crate) class: Option<Class>,
@@ -66,5 +66,5 @@ pub(crate) struct Item<Name, Class> {
 pub(crate) type SavedInput<'c> = Listed<&'c str, Packed<'c>>;
 pub(crate) type SavedItem<'c> = Item<&'c str, Packed<'c>>;
 
-/// What this run saves about an input; its classes are their numbers in the run.
+/// The state of an input that this run saves; its classes are their numbers in the run.
 pub(crate) type Listing = Listed<String, usize>;

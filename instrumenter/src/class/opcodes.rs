@@ -284,7 +284,7 @@ pub(crate) fn target_at(code: &[u8], pc: u32) -> Result<u32, Malformed> {
     target(pc, offset_at(code, pc)?, code.len())
 }
 
-/// Returns where the switch at `pc` leads, by default first.
+/// Returns where the switch at `pc` leads, the default first.
 pub(crate) fn switch_targets(code: &[u8], pc: u32) -> Result<Vec<u32>, Malformed> {
     let (switch, _) = switch_at(code, pc)?;
     switch.offsets().map(|offset| target(pc, offset, code.len())).collect()

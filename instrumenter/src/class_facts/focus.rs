@@ -2,7 +2,7 @@
 
 use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::code::Code;
-use crate::class::opcodes::{self, INVOKESPECIAL};
+use crate::class::opcodes::{self, INVOKESPECIAL, Instruction};
 use crate::error::Malformed;
 
 pub(crate) const NAME: &str = "onWindowFocusChanged";
@@ -40,8 +40,7 @@ impl FocusFacts {
             }
         }
         if text.is_some() && facts.own.is_some() {
-            facts.calls_super =
-                class.methods.iter().any(|method| calls_super(class, method).next().is_some());
+            facts.calls_super = class.methods.iter().any(|method| !calls_super(class, method).is_empty());
         }
         Ok(facts)
     }
@@ -58,19 +57,13 @@ impl FocusFacts {
 }
 
 /// Returns the positions of the operands of the calls of `super.onWindowFocusChanged`.
-pub(crate) fn calls_super<'a>(
-    class: &'a ClassFile<'a>,
-    method: &Method<'a>,
-) -> impl Iterator<Item = usize> + 'a {
-    let code = Code::for_method(class, method).ok().flatten();
-    let found = code.into_iter().flat_map(move |code| {
-        let calls = opcodes::instructions(code.bytes).filter_map(Result::ok);
-        calls.filter(|call| call.opcode == INVOKESPECIAL).filter_map(move |call| {
-            let member = class.pool.member(opcodes::u2_at(code.bytes, call.pc + 1).ok()?).ok()?;
-            let wanted = member == (NAME.as_bytes(), DESCRIPTOR.as_bytes());
-            wanted.then_some(code.at + call.pc as usize + 1)
-        })
-    });
-    // Collected, because the code is local to this function.
-    found.collect::<Vec<_>>().into_iter()
+pub(crate) fn calls_super<'a>(class: &ClassFile<'a>, method: &Method<'a>) -> Vec<usize> {
+    let Ok(Some(code)) = Code::for_method(class, method) else { return Vec::new() };
+    let calls = opcodes::instructions(code.bytes).filter_map(Result::ok);
+    let operand = |call: Instruction| {
+        let member = class.pool.member(opcodes::u2_at(code.bytes, call.pc + 1).ok()?).ok()?;
+        let wanted = member == (NAME.as_bytes(), DESCRIPTOR.as_bytes());
+        wanted.then_some(code.at + call.pc as usize + 1)
+    };
+    calls.filter(|call| call.opcode == INVOKESPECIAL).filter_map(operand).collect()
 }

@@ -35,6 +35,10 @@ impl Rules {
     }
 }
 
+fn bad<T>(what: impl Into<String>, cure: &'static str) -> Result<T, Bad> {
+    Err((what.into(), cure))
+}
+
 fn rule(line: &str) -> Result<(Verb, Vec<Condition>), Bad> {
     let mut words = line.split_whitespace();
     let verb = match words.next().unwrap_or_default() {
@@ -42,17 +46,11 @@ fn rule(line: &str) -> Result<(Verb, Vec<Condition>), Bad> {
         "include" => Verb::Include,
         "always" => Verb::Always,
         "-keepclass" | "-keeppackage" => {
-            let what = "a line of a block list".to_owned();
-            return Err((
-                what,
-                "use the file with --block-list, or write `exclude class` or `exclude package`",
-            ));
+            let cure = "use the file with --block-list, or write `exclude class` or `exclude package`";
+            return bad("a line of a block list", cure);
         }
         other => {
-            return Err((
-                format!("unknown verb {other:?}"),
-                "start the line with exclude, include or always",
-            ));
+            return bad(format!("unknown verb {other:?}"), "start the line with exclude, include or always");
         }
     };
     let mut conditions = Vec::new();
@@ -61,7 +59,7 @@ fn rule(line: &str) -> Result<(Verb, Vec<Condition>), Bad> {
     }
     if conditions.is_empty() {
         let cure = "add class, package, annotation, method or size; `class **` matches every class";
-        return Err(("a rule without a condition".to_owned(), cure));
+        return bad("a rule without a condition", cure);
     }
     Ok((verb, conditions))
 }
@@ -70,7 +68,7 @@ fn condition<'a>(keyword: &str, words: &mut impl Iterator<Item = &'a str>) -> Re
     let mut next = |cure: &'static str| {
         let word = words.next().ok_or_else(|| (format!("{keyword} without a value"), cure))?;
         if word.len() > MAX_WORD {
-            return Err((format!("a value of {} bytes", word.len()), "names have at most 65,535 bytes"));
+            return bad(format!("a value of {} bytes", word.len()), "names have at most 65,535 bytes");
         }
         Ok(word)
     };
@@ -81,18 +79,15 @@ fn condition<'a>(keyword: &str, words: &mut impl Iterator<Item = &'a str>) -> Re
                 return Ok(Condition::UnnamedPackage);
             }
             if name.contains('*') {
-                return Err((
+                return bad(
                     format!("a wildcard in the package {name:?}"),
                     "write `class com.acme.**` instead",
-                ));
+                );
             }
             let name = name.replace('.', "/");
             let name = name.trim_end_matches('/');
             if name.is_empty() {
-                return Err((
-                    "an empty package name".to_owned(),
-                    "write `package -` for the unnamed package",
-                ));
+                return bad("an empty package name", "write `package -` for the unnamed package");
             }
             Ok(Condition::Package(name.to_owned()))
         }
@@ -107,15 +102,15 @@ fn condition<'a>(keyword: &str, words: &mut impl Iterator<Item = &'a str>) -> Re
         "method" => {
             let name = next("name the method, like `method run` or `method run()V`")?;
             if name.contains('#') {
-                return Err((format!("a class in the method {name:?}"), "write `class NAME method NAME`"));
+                return bad(format!("a class in the method {name:?}"), "write `class NAME method NAME`");
             }
             Ok(Condition::Method(Pattern::method(name), name.contains('(')))
         }
         "size" => size(next),
-        other => Err((
-            format!("unknown condition {other:?}"),
-            "the conditions are package, class, class-only, annotation, method and size",
-        )),
+        other => {
+            let cure = "the conditions are package, class, class-only, annotation, method and size";
+            bad(format!("unknown condition {other:?}"), cure)
+        }
     }
 }
 
@@ -131,7 +126,7 @@ fn size<'a>(mut next: impl FnMut(&'static str) -> Result<&'a str, Bad>) -> Resul
         "<=" => Some((0, number)),
         ">" => number.checked_add(1).map(|least| (least, u32::MAX)),
         ">=" => Some((number, u32::MAX)),
-        _ => return Err((format!("{word:?} is not a comparison"), CURE)),
+        _ => return bad(format!("{word:?} is not a comparison"), CURE),
     };
     let (least, most) = range.ok_or_else(|| ("a size that no method has".to_owned(), CURE))?;
     Ok(Condition::Size(least, most))

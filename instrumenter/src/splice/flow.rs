@@ -386,8 +386,10 @@ fn step<'a>(
             }
         }
         op::POP..=op::SWAP => shuffle(&mut state.stack, opcode)?,
-        op::LDC => push_constant(class, u16::from(operand(1)), state)?,
-        op::LDC_W | op::LDC2_W => push_constant(class, op::u2_at(code, pc + 1)?, state)?,
+        op::LDC..=op::LDC2_W => {
+            let index = if opcode == op::LDC { u16::from(operand(1)) } else { op::u2_at(code, pc + 1)? };
+            state.push(Value::of(class.pool.constant_type(index)?).unwrap_or(Value::Top));
+        }
         op::IALOAD..=op::SALOAD => load_element(class, appended, opcode, state)?,
         op::GETSTATIC..=op::PUTFIELD => access_field(class, opcode, op::u2_at(code, pc + 1)?, state)?,
         op::INVOKEVIRTUAL..=op::INVOKEDYNAMIC => {
@@ -439,11 +441,6 @@ fn step<'a>(
         }
     }
     Ok(next)
-}
-
-fn push_constant<'a>(class: &ClassFile<'a>, index: u16, state: &mut State<'a>) -> Result<(), Malformed> {
-    state.push(Value::of(class.pool.constant_type(index)?).unwrap_or(Value::Top));
-    Ok(())
 }
 
 fn load_element<'a>(

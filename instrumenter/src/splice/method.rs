@@ -171,7 +171,7 @@ fn waits_of<'a>(
 /// The enter and exit code of a method; [`Scratch`] holds the bytes.
 #[derive(Default)]
 struct Ends<'a> {
-    /// What the method returns.
+    /// The value that the method returns.
     result: Option<Value<'a>>,
     /// Length of the call of `i`.
     enter_call: u32,
@@ -413,7 +413,7 @@ pub(crate) fn rewrite<'c>(
     if let Some(report) = report {
         report::after_code(&tail.placed, tail.exit.map(|(exit, _)| exit.at), report);
     }
-    // What the method returns or throws.
+    // For what the method returns or throws.
     let spare = if ends.exit_calls.is_some() { ends.result.as_ref().map_or(1, Value::words) } else { 0 };
     guards.add_after(&rewritten, &waits, &ends, &tail, old_frames.as_ref(), context.pool)?;
     let new = NewCode {

@@ -3,7 +3,7 @@
 use crate::waits::call_kind::CallKind;
 
 use super::layout::{Insertions, Layout};
-use super::stubs::{Placed, Target};
+use super::stubs::Placed;
 use super::waits::Found;
 use crate::class::opcodes::{self, ATHROW, MONITOREXIT};
 
@@ -92,12 +92,8 @@ pub(crate) fn lock(rewritten: bool, enter_call: u32, out: &mut Vec<Inserted>) {
 /// Adds the code after the old code.
 pub(crate) fn after_code(stubs: &[Placed], handler: Option<u32>, out: &mut Vec<Inserted>) {
     for placed in stubs {
-        let kind = placed.stub.kind;
-        let old = match placed.stub.target {
-            Target::Handler(pc) => Some(u32::from(pc)),
-            Target::Exit => None,
-        };
-        out.push(Inserted { purpose: Purpose::WaitThrown(kind), old, new: placed.at });
+        let Placed { stub, at, .. } = *placed;
+        out.push(Inserted { purpose: Purpose::WaitThrown(stub.kind), old: stub.handler(), new: at });
     }
     out.extend(handler.map(|new| Inserted { purpose: Purpose::Handler, old: None, new }));
 }

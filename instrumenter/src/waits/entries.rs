@@ -5,7 +5,7 @@ use std::str::SplitWhitespace;
 
 use crate::hierarchy::Hierarchy;
 
-/// What a list says about calls of a method.
+/// An entry of a list, about the calls of a method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry<T> {
     /// Internal name; `None` matches any class.
