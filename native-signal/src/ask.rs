@@ -3,7 +3,7 @@
 use crate::previous::Action;
 use crate::{catcher, mask, task};
 use nix::errno::Errno;
-use std::fmt;
+use thiserror::Error;
 
 /// Requests a thread dump of this process, as the system would: by a SIGQUIT to the process.
 ///
@@ -31,27 +31,16 @@ fn is_caught() -> bool {
 }
 
 /// Why [`ask_for_dump`] sent nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AskError {
     /// There is neither a Signal Catcher nor a handler that stays installed: the signal would end the process, or do nothing.
+    #[error("this process has no Signal Catcher and no lasting SIGQUIT handler: nothing would write a dump")]
     NoReceiver,
     /// The kernel refused.
+    #[error("cannot send SIGQUIT to this process: {}", Errno::from_raw(*errno))]
     Os {
         /// Its answer.
         errno: i32,
     },
 }
-
-impl fmt::Display for AskError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AskError::NoReceiver => {
-                f.write_str("this process has no Signal Catcher and no lasting SIGQUIT handler: nothing would write a dump")
-            }
-            AskError::Os { errno } => write!(f, "cannot send SIGQUIT to this process: {}", Errno::from_raw(*errno)),
-        }
-    }
-}
-
-impl std::error::Error for AskError {}

@@ -1,60 +1,34 @@
 //! Which of the JDK's own classes are traced: none unless they are chosen by name.
 
-use std::fmt;
+use thiserror::Error;
 
 /// Names that cannot be chosen, and why. Internal ones; each is a package with those below it, or a class with those nested in it.
-const REFUSED: [(&str, Why); 10] = [
-    ("java/lang", Why::Recorder),
-    ("java/util/concurrent/atomic", Why::Recorder),
-    ("java/util/concurrent/locks", Why::Recorder),
-    ("java/util/concurrent/CountDownLatch", Why::Recorder),
-    ("java/util/concurrent/FutureTask", Why::Recorder),
-    ("java/util/concurrent/Semaphore", Why::Recorder),
-    ("jdk/internal", Why::Jvm),
-    ("sun/invoke", Why::Jvm),
-    ("sun/misc", Why::Recorder),
-    ("sun/reflect", Why::Jvm),
+const REFUSED: [(&str, fn(String) -> JdkError); 10] = [
+    ("java/lang", JdkError::Recorder),
+    ("java/util/concurrent/atomic", JdkError::Recorder),
+    ("java/util/concurrent/locks", JdkError::Recorder),
+    ("java/util/concurrent/CountDownLatch", JdkError::Recorder),
+    ("java/util/concurrent/FutureTask", JdkError::Recorder),
+    ("java/util/concurrent/Semaphore", JdkError::Recorder),
+    ("jdk/internal", JdkError::Jvm),
+    ("sun/invoke", JdkError::Jvm),
+    ("sun/misc", JdkError::Recorder),
+    ("sun/reflect", JdkError::Jvm),
 ];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Why {
-    /// A call in there would record itself, without an end.
-    Recorder,
-    /// The JVM generates its classes or calls them at points where no other code may run.
-    Jvm,
-}
-
 /// Why a name is not accepted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum JdkError {
     /// It is no name of a package or class.
+    #[error("{0:?} is no name of a package or class, such as java.util.concurrent")]
     NoName(String),
-    /// The recorder calls these classes itself.
+    /// The recorder calls these classes itself: a call in there would record itself, without an end.
+    #[error("{0} cannot be traced, since the recorder itself calls it: choose another package")]
     Recorder(String),
-    /// The JVM needs these classes as they are.
+    /// The JVM needs these classes as they are: it generates them, or calls them at points where no other code may run.
+    #[error("{0} cannot be traced, since the JVM relies on it: choose another package")]
     Jvm(String),
 }
-
-impl fmt::Display for JdkError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoName(name) => {
-                write!(f, "{name:?} is no name of a package or class, such as java.util.concurrent")
-            }
-            Self::Recorder(name) => {
-                write!(
-                    f,
-                    "{name} cannot be traced, since the recorder itself calls it: choose another package"
-                )
-            }
-            Self::Jvm(name) => {
-                write!(f, "{name} cannot be traced, since the JVM relies on it: choose another package")
-            }
-        }
-    }
-}
-
-impl std::error::Error for JdkError {}
 
 /// The classes of the JDK that are traced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,8 +50,7 @@ impl JdkClasses {
             return Err(JdkError::NoName(name.to_owned()));
         }
         match refused(&internal) {
-            Some(Why::Recorder) => Err(JdkError::Recorder(name.to_owned())),
-            Some(Why::Jvm) => Err(JdkError::Jvm(name.to_owned())),
+            Some(why) => Err(why(name.to_owned())),
             None => {
                 self.chosen.push(internal);
                 Ok(())
@@ -103,7 +76,7 @@ impl JdkClasses {
     }
 }
 
-fn refused(class: &str) -> Option<Why> {
+fn refused(class: &str) -> Option<fn(String) -> JdkError> {
     REFUSED.into_iter().find(|(name, _)| covers(name, class)).map(|(_, why)| why)
 }
 

@@ -19,7 +19,9 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::{fmt, fs, io};
+use std::{fs, io};
+
+use thiserror::Error;
 
 use crate::jdk::{JdkClasses, JdkError};
 
@@ -58,43 +60,24 @@ pub struct Settings {
 }
 
 /// Why a settings file is refused.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum SettingsError {
     /// It cannot be read.
+    #[error("cannot read {}: {}: give -agentpath the absolute path of a settings file", .0.display(), .1)]
     Read(PathBuf, io::Error),
     /// A line of it, counted from 1, is not one of the format.
+    #[error("{}:{}: {}: correct or remove the line", .0.display(), .1, .2)]
     Line(PathBuf, usize, &'static str),
     /// A line names classes of the JDK that cannot be traced.
+    #[error("{}:{}: {}", .0.display(), .1, .2)]
     Jdk(PathBuf, usize, JdkError),
     /// It names no map.
+    #[error("{} has no line map=FILE: add one", .0.display())]
     NoMap(PathBuf),
     /// A value cannot be written into a line.
+    #[error("{0:?} is not UTF-8 or has a line break: choose another name")]
     Value(String),
 }
-
-impl fmt::Display for SettingsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read(path, error) => {
-                write!(
-                    f,
-                    "cannot read {}: {error}: give -agentpath the absolute path of a settings file",
-                    path.display()
-                )
-            }
-            Self::Line(path, line, what) => {
-                write!(f, "{}:{line}: {what}: correct or remove the line", path.display())
-            }
-            Self::Jdk(path, line, error) => write!(f, "{}:{line}: {error}", path.display()),
-            Self::NoMap(path) => write!(f, "{} has no line map=FILE: add one", path.display()),
-            Self::Value(value) => {
-                write!(f, "{value:?} is not UTF-8 or has a line break: choose another name")
-            }
-        }
-    }
-}
-
-impl std::error::Error for SettingsError {}
 
 impl Settings {
     /// Reads a settings file.
@@ -153,10 +136,8 @@ impl Settings {
     /// # Errors
     /// If a value has a line break, or a path is not UTF-8.
     pub fn text(&self) -> Result<String, SettingsError> {
-        let path = |path: &Path| match path.to_str() {
-            Some(text) => Ok(text.to_owned()),
-            None => Err(SettingsError::Value(path.display().to_string())),
-        };
+        let value = |path: &Path| SettingsError::Value(path.display().to_string());
+        let path = |path: &Path| path.to_str().map(str::to_owned).ok_or_else(|| value(path));
         let mut lines = vec![("map", path(&self.map)?)];
         if let Some(rules) = &self.rules {
             lines.push(("rules", path(rules)?));

@@ -13,16 +13,16 @@
 //!   again, so that the file cannot be exchanged in between.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat, openat2};
 use nix::sys::stat::Mode;
+use thiserror::Error;
 
 /// Tries of openat2, which fails with EAGAIN if names are moved meanwhile, which a process could do without end.
 const TRIES: usize = 32;
@@ -38,9 +38,10 @@ pub struct Dir {
 }
 
 /// Why a path of the target is not used. A message names the path, as the target sees it, and the cure.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum PathError {
     /// The system does not open or create it.
+    #[error("cannot use {} of process {pid}: {error}: make it usable for this user, or start the program with anrscope jvm", path.display())]
     System {
         /// The path.
         path: PathBuf,
@@ -50,6 +51,7 @@ pub enum PathError {
         error: io::Error,
     },
     /// Another program or user has put it there.
+    #[error("{} of process {pid} {what}, and is left alone: {}", path.display(), remover(*owner))]
     Foreign {
         /// The path.
         path: PathBuf,
@@ -62,26 +64,10 @@ pub enum PathError {
     },
 }
 
-impl fmt::Display for PathError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::System { path, pid, error } => write!(
-                f,
-                "cannot use {} of process {pid}: {error}: make it usable for this user, or start the program with anrscope jvm",
-                path.display()
-            ),
-            Self::Foreign { path, pid, what, owner } => {
-                write!(f, "{} of process {pid} {what}, and is left alone: ", path.display())?;
-                match owner {
-                    Some(owner) => write!(f, "have user {owner} or root remove it"),
-                    None => f.write_str("remove it"),
-                }
-            }
-        }
-    }
+/// Says who can remove what another program or user has put there.
+fn remover(owner: Option<u32>) -> String {
+    owner.map_or("remove it".to_owned(), |owner| format!("have user {owner} or root remove it"))
 }
-
-impl std::error::Error for PathError {}
 
 impl Dir {
     /// Opens the directory `here` of this process's own file system, which process `pid` sees as `path`.
@@ -109,7 +95,7 @@ impl Dir {
         };
         let name = OsStr::new("tmp");
         match opened {
-            Ok(fd) => Ok(self.child(fd, name)),
+            Ok(fd) => Ok(self.child(fd.into(), name)),
             Err(error) => Err(match self.peek(name) {
                 Ok(Some((_, meta))) if meta.is_symlink() => self.foreign(
                     name,
@@ -150,11 +136,8 @@ impl Dir {
     pub fn private(&self, name: &OsStr) -> Result<Option<Self>, PathError> {
         let Some((file, meta)) = self.peek(name)? else { return Ok(None) };
         self.check(name, &meta, meta.is_dir(), "a directory")?;
-        if meta.mode() & 0o077 != 0 {
-            let what = format!("is open to other users (mode {:03o})", meta.mode() & 0o777);
-            return Err(self.foreign(name, what, None));
-        }
-        Ok(Some(Self { file, path: self.path.join(name), pid: self.pid }))
+        self.check_others(name, &meta, "")?;
+        Ok(Some(self.child(file, name)))
     }
 
     /// Opens a directory as [`Self::private`] does, and creates it before if it is missing.
@@ -194,12 +177,8 @@ impl Dir {
     pub(super) fn socket(&self, name: &OsStr) -> Result<Option<Socket>, PathError> {
         let Some((file, meta)) = self.peek(name)? else { return Ok(None) };
         self.check(name, &meta, meta.file_type().is_socket(), "a socket")?;
-        if meta.mode() & 0o077 != 0 {
-            // A JVM makes it for its own user before it gives it this name, and the JDK's own tools ask for the same.
-            let what =
-                format!("is open to other users (mode {:03o}), so no JVM made it", meta.mode() & 0o777);
-            return Err(self.foreign(name, what, None));
-        }
+        // A JVM makes it for its own user before it gives it this name, and the JDK's own tools ask for the same.
+        self.check_others(name, &meta, ", so no JVM made it")?;
         Ok(Some(Socket(file)))
     }
 
@@ -212,8 +191,8 @@ impl Dir {
         PathError::System { path: self.path.join(name), pid: self.pid, error }
     }
 
-    fn child(&self, fd: OwnedFd, name: &OsStr) -> Self {
-        Self { file: fd.into(), path: self.path.join(name), pid: self.pid }
+    fn child(&self, file: File, name: &OsStr) -> Self {
+        Self { file, path: self.path.join(name), pid: self.pid }
     }
 
     /// Opens what has this name with O_PATH, which has no effect on it.
@@ -240,6 +219,15 @@ impl Dir {
             None => return Ok(()),
         };
         Err(self.foreign(name, what, owner))
+    }
+
+    /// Refuses what other users may read or write; `so` says what that shows.
+    fn check_others(&self, name: &OsStr, meta: &Metadata, so: &str) -> Result<(), PathError> {
+        if meta.mode() & 0o077 == 0 {
+            return Ok(());
+        }
+        let what = format!("is open to other users (mode {:03o}){so}", meta.mode() & 0o777);
+        Err(self.foreign(name, what, None))
     }
 
     fn reopen(&self, name: &OsStr, options: &mut OpenOptions) -> Result<Option<File>, PathError> {
@@ -303,7 +291,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn refused<T: fmt::Debug>(result: Result<T, PathError>, says: &str) {
+    fn refused<T: std::fmt::Debug>(result: Result<T, PathError>, says: &str) {
         assert_eq!(result.unwrap_err().to_string(), says);
     }
 

@@ -44,7 +44,7 @@ fn listen(target: &Target) -> Result<(), AttachError> {
         return Ok(());
     }
     let pid = target.pid();
-    if !target.catches_quit() {
+    if !target.catches_quit {
         return Err(AttachError::NoSignal(pid));
     }
     let request = Request::create(target)?;

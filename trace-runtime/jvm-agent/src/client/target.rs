@@ -1,11 +1,12 @@
 //! The process to attach to: whether it can be, by what /proc shows (man 5 proc).
 
 use std::ffi::OsStr;
-use std::fmt;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+
+use thiserror::Error;
 
 use super::dir::{Dir, PathError};
 
@@ -19,7 +20,7 @@ pub struct Target {
     /// When it started, in clock ticks since the system did.
     started: u64,
     /// Whether it catches SIGQUIT, which would end it otherwise.
-    catches_quit: bool,
+    pub(super) catches_quit: bool,
     /// The root of its file system, which may be that of a container or a chroot.
     root: Dir,
 }
@@ -34,112 +35,67 @@ pub struct Loaded {
 }
 
 /// Why an agent cannot be loaded.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum AttachError {
     /// There is no such process.
+    #[error("there is no process {0}: name the pid of a running JVM")]
     NoProcess(u32),
     /// What /proc has about it cannot be read.
+    #[error("cannot read /proc/{0}: {1}: run it as the process's user")]
     Unreadable(u32, io::Error),
     /// It belongs to another user.
+    #[error(
+        "process {0} belongs to user {1}, and a JVM takes agents of its own user only: run it as that user"
+    )]
     OtherUser(u32, u32),
     /// It is in a container whose users are others here.
+    #[error(
+        "process {0} runs in a container that maps its users to others, and a JVM takes agents of its own user only: \
+             copy anrscope into the container and run it there, with the pid that the process has inside"
+    )]
     OtherUserMap(u32),
     /// It is no JVM.
+    #[error("process {0} is no JVM (it has not loaded libjvm.so): name the pid of java itself")]
     NoJvm(u32),
     /// It is a JVM with another protocol.
+    #[error("process {0} runs {1}, which takes agents in another way: start the program with anrscope jvm")]
     OtherJvm(u32, &'static str),
     /// It was started with an option that forbids it.
+    #[error("process {0} was started with {1}, which forbids it: start the program with anrscope jvm")]
     Forbidden(u32, &'static str),
     /// It takes no SIGQUIT, and has no socket.
+    #[error(
+        "process {0} does not catch SIGQUIT, which would end it, and does not listen (it may be starting, or was \
+             started with -Xrs): try it again, or start the program with anrscope jvm"
+    )]
     NoSignal(u32),
     /// It did not listen.
+    #[error(
+        "process {0} does not answer: it may be stopped; try it again, or start the program with anrscope jvm"
+    )]
     Silent(u32),
     /// A path in its file system cannot be used.
-    Path(PathError),
+    #[error(transparent)]
+    Path(#[from] PathError),
     /// Another process listens on the socket that should be its own, of this pid; 0 if that is in another pid namespace.
+    #[error("process {} listens on {}, the socket of process {}, and nothing was sent to it: end that process and \
+             remove the socket", .2, .1.display(), .0)]
     OtherPeer(u32, PathBuf, i32),
     /// The connection failed.
+    #[error("cannot talk to process {0}: {1}: try it again")]
     Connection(u32, io::Error),
     /// It closed the connection without an answer.
+    #[error("process {0} has closed the connection, as one does that ends: is it still running?")]
     NoAnswer(u32),
     /// The JVM could not load the agent, and said this.
+    #[error("process {0} does not load the agent: {1}")]
     Refused(u32, String),
     /// It answers a request for a thread dump so.
+    #[error("process {0} gives no thread dump: {1}")]
     NoDump(u32, String),
     /// The agent could not do what it was asked for; its number.
+    #[error("the agent in process {0} answers {1}")]
     Agent(u32, i32),
-}
-
-impl fmt::Display for AttachError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoProcess(pid) => write!(f, "there is no process {pid}: name the pid of a running JVM"),
-            Self::Unreadable(pid, error) => {
-                write!(f, "cannot read /proc/{pid}: {error}: run it as the process's user")
-            }
-            Self::OtherUser(pid, uid) => {
-                write!(
-                    f,
-                    "process {pid} belongs to user {uid}, and a JVM takes agents of its own user only: run it as that user"
-                )
-            }
-            Self::OtherUserMap(pid) => write!(
-                f,
-                "process {pid} runs in a container that maps its users to others, and a JVM takes agents of its own user only: \
-                 copy anrscope into the container and run it there, with the pid that the process has inside"
-            ),
-            Self::NoJvm(pid) => write!(
-                f,
-                "process {pid} is no JVM (it has not loaded libjvm.so): name the pid of java itself"
-            ),
-            Self::OtherJvm(pid, name) => {
-                write!(
-                    f,
-                    "process {pid} runs {name}, which takes agents in another way: start the program with anrscope jvm"
-                )
-            }
-            Self::Forbidden(pid, option) => {
-                write!(
-                    f,
-                    "process {pid} was started with {option}, which forbids it: start the program with anrscope jvm"
-                )
-            }
-            Self::NoSignal(pid) => write!(
-                f,
-                "process {pid} does not catch SIGQUIT, which would end it, and does not listen (it may be starting, or was \
-                 started with -Xrs): try it again, or start the program with anrscope jvm"
-            ),
-            Self::Silent(pid) => write!(
-                f,
-                "process {pid} does not answer: it may be stopped; try it again, or start the program with anrscope jvm"
-            ),
-            Self::Path(error) => error.fmt(f),
-            Self::OtherPeer(pid, path, peer) => write!(
-                f,
-                "process {peer} listens on {}, the socket of process {pid}, and nothing was sent to it: end that process and \
-                 remove the socket",
-                path.display()
-            ),
-            Self::Connection(pid, error) => write!(f, "cannot talk to process {pid}: {error}: try it again"),
-            Self::NoAnswer(pid) => {
-                write!(
-                    f,
-                    "process {pid} has closed the connection, as one does that ends: is it still running?"
-                )
-            }
-            Self::Refused(pid, text) => write!(f, "process {pid} does not load the agent: {text}"),
-            Self::NoDump(pid, text) => write!(f, "process {pid} gives no thread dump: {text}"),
-            Self::Agent(pid, number) => write!(f, "the agent in process {pid} answers {number}"),
-        }
-    }
-}
-
-impl std::error::Error for AttachError {}
-
-impl From<PathError> for AttachError {
-    fn from(error: PathError) -> Self {
-        Self::Path(error)
-    }
 }
 
 impl Target {
@@ -154,7 +110,8 @@ impl Target {
         let has_our_users = || fs::read("/proc/self/uid_map").ok() == read("uid_map").ok();
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => AttachError::NoProcess(pid),
-            _ if error.raw_os_error() == Some(libc_esrch()) => AttachError::NoProcess(pid),
+            // It ended while it was examined.
+            _ if error.raw_os_error() == Some(nix::errno::Errno::ESRCH as i32) => AttachError::NoProcess(pid),
             _ if !has_our_users() => AttachError::OtherUserMap(pid),
             _ => AttachError::Unreadable(pid, error),
         };
@@ -167,10 +124,10 @@ impl Target {
             });
         }
         let maps = text("maps").map_err(failed)?;
-        if has_library(&maps, "libj9vm") {
+        if library_path(&maps, "libj9vm").is_some() {
             return Err(AttachError::OtherJvm(pid, "OpenJ9"));
         }
-        if !has_library(&maps, "libjvm.so") {
+        if library_path(&maps, "libjvm.so").is_none() {
             return Err(AttachError::NoJvm(pid));
         }
         let command = read("cmdline").map_err(failed)?;
@@ -206,11 +163,6 @@ impl Target {
     #[must_use]
     pub fn started(&self) -> u64 {
         self.started
-    }
-
-    /// Returns true if it catches SIGQUIT, which would end it otherwise.
-    pub(super) fn catches_quit(&self) -> bool {
-        self.catches_quit
     }
 
     /// Whether its command line has this word.
@@ -251,11 +203,6 @@ impl Target {
         let root = fs::read_link(format!("/proc/{}/root", self.pid)).ok()?;
         Some(loaded(Path::new(library_path(&maps, name)?), &root))
     }
-}
-
-/// `ESRCH`: the process ended while it was examined.
-fn libc_esrch() -> i32 {
-    nix::errno::Errno::ESRCH as i32
 }
 
 /// Whether a command line as /proc has it, with a zero after each word, has this one.
@@ -307,10 +254,6 @@ fn library_path<'a>(maps: &'a str, name: &str) -> Option<&'a str> {
         .find(|path| path.rsplit('/').next().is_some_and(|file| file.starts_with(name)))
 }
 
-fn has_library(maps: &str, name: &str) -> bool {
-    library_path(maps, name).is_some()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -325,7 +268,7 @@ mod tests {
         let maps = "7f-80 r-xp 00000000 08:01 12 /usr/lib/j v/libjvm.so\n80-81 rw-p 0 00:00 0 [stack]\n\
                     90-91 r-xp 0 08:01 1 /tmp/x/libanrscope.so (deleted)\n";
         assert_eq!(library_path(maps, "libjvm.so"), Some("/usr/lib/j v/libjvm.so"));
-        assert!(!has_library(maps, "libj9vm") && has_library(maps, "libanrscope.so"));
+        assert!(library_path(maps, "libj9vm").is_none() && library_path(maps, "libanrscope.so").is_some());
     }
 
     #[test]
