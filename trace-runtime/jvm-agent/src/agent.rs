@@ -267,9 +267,8 @@ impl Agent {
     pub(crate) fn prepared(&self, java: Java, class: jclass) -> Option<()> {
         let loaders = self.loaders.get()?;
         java.reserve(16);
-        let signature = self.jvmti.signature(class).ok()?;
-        let name = signature.strip_prefix('L')?.strip_suffix(';')?;
-        if !loaders.take(&std::ffi::CString::new(name).ok()?) {
+        let name = &self.jvmti.class_name(class)?;
+        if !loaders.take(&std::ffi::CString::new(name.as_str()).ok()?) {
             return None;
         }
         let loader = self.jvmti.loader(class).ok()?;

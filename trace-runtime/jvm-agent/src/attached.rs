@@ -136,7 +136,9 @@ pub(crate) fn stop(agent: &Agent, vm: Vm) -> Result<(), String> {
 fn client_is_gone(agent: &Agent, vm: Vm) {
     match end(agent, vm) {
         Ok(()) => {
-            notices::note("the process that had attached is gone: the original classes were restored");
+            trace_runtime::notice(
+                "the process that had attached is gone: the original classes were restored",
+            );
         }
         Err(why) => notices::warn(&format!("the original classes are not restored: {why}")),
     }
@@ -169,11 +171,12 @@ pub(crate) fn change(agent: &Agent, java: Java) {
     let mut asker = Asker::default();
     let wanted = |class| {
         let is_chosen = |name: &str| !is_of_jdk(name.as_bytes()) || agent.is_chosen(name.as_bytes());
-        name(agent, class).is_some_and(|name| is_chosen(&name)) && loaded::state(jvmti, class) != State::Fixed
+        agent.jvmti.class_name(class).is_some_and(|name| is_chosen(&name))
+            && loaded::state(jvmti, class) != State::Fixed
     };
     let takes = |class| takes(agent, java, loaders, &mut asker, &computing, class);
     let done = loaded::retransform(java, jvmti, wanted, takes, &mut |class, failed| {
-        agent.skips.add(&name(agent, class).unwrap_or_default(), &failed);
+        agent.skips.add(&agent.jvmti.class_name(class).unwrap_or_default(), &failed);
     });
     if let Err(failed) = done {
         agent.skips.add("a part of the classes that are loaded already", &failed);
@@ -191,7 +194,7 @@ fn takes(
 ) -> bool {
     let jvmti = agent.jvmti;
     let _frame = java.frame(16);
-    let (Some(name), Ok(loader)) = (name(agent, class), jvmti.loader(class)) else { return false };
+    let (Some(name), Ok(loader)) = (agent.jvmti.class_name(class), jvmti.loader(class)) else { return false };
     let known = loaders.ask_elsewhere(java, jvmti, asker, loader);
     if known == Loader::Silent {
         agent.skips.add(&name, &known.why_unchanged());
@@ -221,20 +224,17 @@ fn restore(agent: &Agent, java: Java) {
     let jvmti = agent.jvmti;
     let wanted = |class| {
         loaded::state(jvmti, class) == State::Linked
-            && name(agent, class).is_some_and(|name| agent.live.has(&name))
+            && agent.jvmti.class_name(class).is_some_and(|name| agent.live.has(&name))
     };
     let done = loaded::retransform(java, jvmti, wanted, |_| true, &mut |class, failed| {
-        agent.skips.add(&format!("{} stays changed, and", name(agent, class).unwrap_or_default()), &failed);
+        agent.skips.add(
+            &format!("{} stays changed, and", agent.jvmti.class_name(class).unwrap_or_default()),
+            &failed,
+        );
     });
     if let Err(failed) = done {
         notices::warn(&format!("some classes stay changed until the program ends: {failed}"));
     }
-}
-
-/// The internal name of a class; `None` for an array or a primitive type.
-fn name(agent: &Agent, class: jclass) -> Option<String> {
-    let signature = agent.jvmti.signature(class).ok()?;
-    Some(signature.strip_prefix('L')?.strip_suffix(';')?.to_owned())
 }
 
 #[cfg(test)]

@@ -110,7 +110,12 @@ unsafe fn begin(vm: *mut JavaVM, settings: &Settings) -> Result<&'static Agent, 
     if AGENT.set(agent).is_err() {
         return Err("the agent was loaded twice".to_owned());
     }
-    let callbacks = Callbacks::new(vm_init, class_file_load_hook, class_prepare);
+    let callbacks = Callbacks {
+        vm_init: Some(vm_init),
+        class_file_load_hook: Some(class_file_load_hook),
+        class_prepare: Some(class_prepare),
+        ..Callbacks::default()
+    };
     jvmti.set_callbacks(&callbacks).map_err(|failed| failed.to_string())?;
     AGENT.get().ok_or_else(|| "the agent is gone".to_owned())
 }

@@ -1,8 +1,8 @@
 //! The JVM TI environment of the agent, with results in place of error numbers.
 
-use std::ffi::{CStr, OsStr, OsString, c_char, c_uchar};
+use std::ffi::{CStr, CString, OsString, c_char, c_uchar};
 use std::fmt;
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::OsStringExt as _;
 use std::ptr::{null, null_mut};
 
 use jni::sys::{JavaVM, jclass, jint, jlong, jmethodID, jobject};
@@ -105,13 +105,13 @@ impl Environment {
         checked("GetMethodName", unsafe {
             (self.functions().get_method_name)(self.0, method.0, &raw mut text, null_mut(), null_mut())
         })?;
-        Ok(self.taken(text))
+        Ok(self.taken(text).to_string_lossy().into_owned())
     }
 
     /// A text of the JVM, which is given back.
-    fn taken(&self, text: *mut c_char) -> String {
+    fn taken(&self, text: *mut c_char) -> CString {
         // SAFETY: the text ends with a zero, and is ours until it is given back.
-        let taken = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
+        let taken = unsafe { CStr::from_ptr(text) }.to_owned();
         // SAFETY: the JVM has allocated it.
         unsafe { (self.functions().deallocate)(self.0, text.cast()) };
         taken
@@ -186,11 +186,7 @@ impl Environment {
         if result != NONE || text.is_null() {
             return None;
         }
-        // SAFETY: the text ends with a zero, and is ours until it is given back.
-        let value = OsStr::from_bytes(unsafe { CStr::from_ptr(text) }.to_bytes()).to_owned();
-        // SAFETY: the JVM has allocated it.
-        unsafe { (self.functions().deallocate)(self.0, text.cast()) };
-        Some(value)
+        Some(OsString::from_vec(self.taken(text).into_bytes()))
     }
 
     /// The loader of a class as a local reference; null for the boot loader.
@@ -203,14 +199,15 @@ impl Environment {
         Ok(loader)
     }
 
-    /// The signature of a class, such as `Lcom/example/Main;`.
-    pub(crate) fn signature(&self, class: jclass) -> Result<String, Failed> {
+    /// The internal name of a class, such as `com/example/Main`; `None` for an array or a primitive type.
+    pub(crate) fn class_name(&self, class: jclass) -> Option<String> {
         let mut text = null_mut();
         // SAFETY: the function writes one pointer; the second may be null.
         let result =
             unsafe { (self.functions().get_class_signature)(self.0, class, &raw mut text, null_mut()) };
-        checked("GetClassSignature", result)?;
-        Ok(self.taken(text))
+        checked("GetClassSignature", result).ok()?;
+        let signature = self.taken(text).to_string_lossy().into_owned();
+        Some(signature.strip_prefix('L')?.strip_suffix(';')?.to_owned())
     }
 
     /// The tag of an object, 0 without one. Tags of other agents are not seen. Loaders, code sources, classes and threads have

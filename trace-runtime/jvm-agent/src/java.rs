@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::ptr::null_mut;
 
-use jni::sys::{JNI_OK, JNIEnv, JNINativeMethod, JavaVM, jclass, jmethodID, jobject, jvalue};
+use jni::sys::{JNI_OK, JNIEnv, JNINativeMethod, JavaVM, jclass, jfieldID, jmethodID, jobject, jvalue};
 use trace_runtime::NativeMethod;
 
 /// The calling thread's JNI environment, for the duration of an event.
@@ -40,14 +40,14 @@ impl Java {
         pending
     }
 
-    /// `result` if it is an object and there is no exception.
-    fn object(self, result: jobject) -> Option<jobject> {
+    /// `result`, an object or the id of a method or field, if it is not null and there is no exception.
+    fn found<T>(self, result: *mut T) -> Option<*mut T> {
         (!self.failed() && !result.is_null()).then_some(result)
     }
 
     /// A class that the system's class loader finds, by its internal name.
     pub(crate) fn class(self, name: &CStr) -> Option<jclass> {
-        self.object(call!(self, v1_2.FindClass(name.as_ptr())))
+        self.found(call!(self, v1_2.FindClass(name.as_ptr())))
     }
 
     /// The class of an object.
@@ -58,7 +58,7 @@ impl Java {
     /// Defines a class in the boot loader.
     pub(crate) fn define(self, name: &CStr, bytes: &[u8]) -> Option<jclass> {
         let length = bytes.len() as i32;
-        self.object(call!(self, v1_2.DefineClass(name.as_ptr(), null_mut(), bytes.as_ptr().cast(), length)))
+        self.found(call!(self, v1_2.DefineClass(name.as_ptr(), null_mut(), bytes.as_ptr().cast(), length)))
     }
 
     /// Registers the native methods of a class.
@@ -77,14 +77,12 @@ impl Java {
 
     /// A method of a class, declared or inherited.
     pub(crate) fn method(self, class: jclass, name: &CStr, descriptor: &CStr) -> Option<jmethodID> {
-        let method = call!(self, v1_2.GetMethodID(class, name.as_ptr(), descriptor.as_ptr()));
-        (!self.failed() && !method.is_null()).then_some(method)
+        self.found(call!(self, v1_2.GetMethodID(class, name.as_ptr(), descriptor.as_ptr())))
     }
 
     /// A static method of a class.
     pub(crate) fn static_method(self, class: jclass, name: &CStr, descriptor: &CStr) -> Option<jmethodID> {
-        let method = call!(self, v1_2.GetStaticMethodID(class, name.as_ptr(), descriptor.as_ptr()));
-        (!self.failed() && !method.is_null()).then_some(method)
+        self.found(call!(self, v1_2.GetStaticMethodID(class, name.as_ptr(), descriptor.as_ptr())))
     }
 
     /// Calls a static method that returns an object.
@@ -106,7 +104,7 @@ impl Java {
         method: jmethodID,
         arguments: &[jvalue],
     ) -> Option<jobject> {
-        self.object(call!(self, v1_2.CallStaticObjectMethodA(class, method, arguments.as_ptr())))
+        self.found(call!(self, v1_2.CallStaticObjectMethodA(class, method, arguments.as_ptr())))
     }
 
     /// Calls a static method without parameters that returns a boolean; `None` if it throws.
@@ -119,33 +117,29 @@ impl Java {
     /// Calls a method without parameters that returns an object.
     pub(crate) fn call(self, object: jobject, name: &CStr, descriptor: &CStr) -> Option<jobject> {
         let method = self.method(self.class_of(object), name, descriptor)?;
-        self.object(call!(self, v1_2.CallObjectMethodA(object, method, [].as_ptr())))
+        self.found(call!(self, v1_2.CallObjectMethodA(object, method, [].as_ptr())))
     }
 
     /// The value of a field with an object.
     pub(crate) fn field(self, object: jobject, name: &CStr, descriptor: &CStr) -> Option<jobject> {
-        let field = call!(self, v1_2.GetFieldID(self.class_of(object), name.as_ptr(), descriptor.as_ptr()));
-        if self.failed() || field.is_null() {
-            return None;
-        }
+        let class = self.class_of(object);
+        let field = self.found(call!(self, v1_2.GetFieldID(class, name.as_ptr(), descriptor.as_ptr())))?;
         Some(call!(self, v1_2.GetObjectField(object, field)))
+    }
+
+    fn static_field_id(self, class: jclass, name: &CStr, descriptor: &CStr) -> Option<jfieldID> {
+        self.found(call!(self, v1_2.GetStaticFieldID(class, name.as_ptr(), descriptor.as_ptr())))
     }
 
     /// The value of a static field with an object.
     pub(crate) fn static_field(self, class: jclass, name: &CStr, descriptor: &CStr) -> Option<jobject> {
-        let field = call!(self, v1_2.GetStaticFieldID(class, name.as_ptr(), descriptor.as_ptr()));
-        if self.failed() || field.is_null() {
-            return None;
-        }
-        self.object(call!(self, v1_2.GetStaticObjectField(class, field)))
+        let field = self.static_field_id(class, name, descriptor)?;
+        self.found(call!(self, v1_2.GetStaticObjectField(class, field)))
     }
 
     /// Makes a static boolean field true; returns whether there is such a field.
     pub(crate) fn set_static_boolean(self, class: jclass, name: &CStr) -> bool {
-        let field = call!(self, v1_2.GetStaticFieldID(class, name.as_ptr(), c"Z".as_ptr()));
-        if self.failed() || field.is_null() {
-            return false;
-        }
+        let Some(field) = self.static_field_id(class, name, c"Z") else { return false };
         call!(self, v1_2.SetStaticBooleanField(class, field, true));
         !self.failed()
     }
@@ -165,7 +159,7 @@ impl Java {
     pub(crate) fn string(self, text: &str) -> Option<jobject> {
         let units: Vec<u16> = text.encode_utf16().collect();
         let length = i32::try_from(units.len()).ok()?;
-        self.object(call!(self, v1_2.NewString(units.as_ptr(), length)))
+        self.found(call!(self, v1_2.NewString(units.as_ptr(), length)))
     }
 
     /// Whether two references are to the same object.

@@ -188,30 +188,19 @@ pub(crate) type ClassPrepare =
     unsafe extern "system" fn(jvmti: *mut Env, jni: *mut JNIEnv, thread: jthread, class: jclass);
 
 /// The callbacks of events 50 to 56. The JVM takes those beyond as absent, since it gets the size.
+#[derive(Default)]
 #[repr(C)]
 pub(crate) struct Callbacks {
     /// Event 50.
-    vm_init: Option<ThreadEvent>,
+    pub(crate) vm_init: Option<ThreadEvent>,
     /// Events 51 to 53.
-    unused_51_to_53: [Option<unsafe extern "system" fn()>; 3],
+    pub(crate) unused_51_to_53: [Option<unsafe extern "system" fn()>; 3],
     /// Event 54.
-    class_file_load_hook: Option<ClassFileLoadHook>,
+    pub(crate) class_file_load_hook: Option<ClassFileLoadHook>,
     /// Event 55.
-    unused_55: Option<unsafe extern "system" fn()>,
+    pub(crate) unused_55: Option<unsafe extern "system" fn()>,
     /// Event 56.
-    class_prepare: Option<ClassPrepare>,
-}
-
-impl Callbacks {
-    pub(crate) fn new(vm_init: ThreadEvent, hook: ClassFileLoadHook, prepare: ClassPrepare) -> Self {
-        Self {
-            vm_init: Some(vm_init),
-            unused_51_to_53: [None; 3],
-            class_file_load_hook: Some(hook),
-            unused_55: None,
-            class_prepare: Some(prepare),
-        }
-    }
+    pub(crate) class_prepare: Option<ClassPrepare>,
 }
 
 /// Bits of `GetClassStatus`.

@@ -43,27 +43,21 @@ const LOAD_CLASS: [(&CStr, &CStr); 2] = [
 /// What is known about a loader; its number is the tag of the loader's object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loader {
-    /// It belongs to the JDK: its classes stay as they are.
-    Jdk,
     /// It finds the class.
-    Finds,
+    Finds = 1,
     /// It does not find the class: its classes stay as they are.
     Blind,
     /// It has to be asked.
     Unasked,
+    /// It belongs to the JDK: its classes stay as they are.
+    Jdk,
     /// It was asked, and has not answered yet: another thread has its lock, and may have it for ever.
     Silent,
 }
 
 impl Loader {
     fn tag(self) -> jlong {
-        match self {
-            Self::Finds => 1,
-            Self::Blind => 2,
-            Self::Unasked => 3,
-            Self::Jdk => 4,
-            Self::Silent => 5,
-        }
+        self as jlong
     }
 
     /// Why its classes stay as they are.

@@ -15,11 +15,6 @@ pub(crate) fn warn(what: &str) {
     trace_runtime::notice(what);
 }
 
-/// Says in the recording what happened.
-pub(crate) fn note(what: &str) {
-    trace_runtime::notice(what);
-}
-
 /// An error with its causes, in one line.
 pub(crate) fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();

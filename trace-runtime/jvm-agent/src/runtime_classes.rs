@@ -52,7 +52,8 @@ pub(crate) fn start(java: Java, properties: &[(String, String)], map_id: MapId) 
     }
     let owned = |name: &str, value: String| (name.to_owned(), value);
     let mut own = vec![owned("anrscope.lib", String::new()), owned("anrscope.mapId", map_id.to_string())];
-    if properties.iter().all(|(name, _)| name != ALLOWS_UNSAFE) && unsafe_access::is_silent(java) {
+    if properties.iter().all(|(name, _)| name != ALLOWS_UNSAFE) && unsafe_access::silenced(java) == Some(true)
+    {
         own.push(owned(ALLOWS_UNSAFE, "true".to_owned()));
     }
     let set = SystemProperties::set(java, own.iter().chain(properties));

@@ -9,15 +9,11 @@ use crate::java::Java;
 
 const OPTION: &CStr = c"Lsun/misc/Unsafe$MemoryAccessOption;";
 
-/// Whether memory can be accessed without a line on the program's stderr. The JVM warns once, of the first access,
+/// Returns true if memory can be accessed without a line on the program's stderr. The JVM warns once, of the first access,
 /// and keeps in a field that it has; this sets it (jdk.unsupported/share/classes/sun/misc/Unsafe.java, `beforeMemoryAccess`).
 ///
-/// Not where each access is reported or refused, nor before Java 24, which has no such field.
-pub(crate) fn is_silent(java: Java) -> bool {
-    silenced(java).unwrap_or(false)
-}
-
-fn silenced(java: Java) -> Option<bool> {
+/// Not where each access is reported or refused; `None` before Java 24, which has no such field.
+pub(crate) fn silenced(java: Java) -> Option<bool> {
     let (class, options) =
         (java.class(c"sun/misc/Unsafe")?, java.class(c"sun/misc/Unsafe$MemoryAccessOption")?);
     let option = java.static_field(class, c"MEMORY_ACCESS_OPTION", OPTION)?;
