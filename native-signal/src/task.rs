@@ -55,8 +55,13 @@ pub(crate) fn has_name(tid: i32, name: &str) -> io::Result<bool> {
     Ok(read(tid, "comm", &mut room)?.and_then(|text| text.strip_suffix(b"\n")) == Some(name.as_bytes()))
 }
 
-/// One file about a thread; `None` if the thread has ended, which it may between listing and reading.
-pub(crate) fn read<'a>(tid: i32, file: &str, room: &'a mut [u8]) -> io::Result<Option<&'a [u8]>> {
+/// Reads `/proc/self/task/TID/FILE` of this process as far as there is room; `None` if the thread has ended, which it may
+/// between listing and reading. Allocates nothing.
+///
+/// # Errors
+///
+/// The file cannot be opened or read.
+pub fn read<'a>(tid: i32, file: &str, room: &'a mut [u8]) -> io::Result<Option<&'a [u8]>> {
     let mut path = [0u8; 64];
     let mut rest = &mut path[..];
     write!(rest, "/proc/self/task/{tid}/{file}")?;

@@ -47,6 +47,7 @@ mod thread;
 pub use error::{CaptureError, Refusal};
 pub use modules::modules;
 pub use slot::Slot;
+pub(crate) use stacks::Line;
 pub use trace_format::native_slot::Reason;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -111,19 +111,19 @@ pub(super) fn for_each_line(mut file: impl Read, mut each: impl FnMut(&[u8])) ->
 
 /// A line of `/proc/self/maps`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Line<'a> {
-    pub(super) start: u64,
-    pub(super) end: u64,
+pub(crate) struct Line<'a> {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
     /// `rwxp`, or `s` at the end for shared memory.
-    pub(super) rights: &'a [u8],
-    pub(super) offset: u64,
-    pub(super) inode: u64,
+    pub(crate) rights: &'a [u8],
+    pub(crate) offset: u64,
+    pub(crate) inode: u64,
     /// Empty for memory without a name.
-    pub(super) name: &'a [u8],
+    pub(crate) name: &'a [u8],
 }
 
 impl<'a> Line<'a> {
-    pub(super) fn parse(line: &'a [u8]) -> Option<Self> {
+    pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
         let mut rest = line;
         let mut word = || {
             let length = rest.iter().position(|&byte| byte == b' ').unwrap_or(rest.len());

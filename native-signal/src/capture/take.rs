@@ -229,16 +229,12 @@ impl Asking<'_> {
         self.store_call(call.map(|(call, ..)| call));
         self.ask()?;
         let number = self.kept.number;
-        match kernel::queue(self.pid, self.tid, self.signal, REQUEST.cookie(number)) {
-            Ok(()) => {}
-            Err(Errno::ESRCH) => {
-                REQUEST.withdraw(number);
-                return Err(Refusal::NoThread);
-            }
-            Err(errno) => {
-                REQUEST.withdraw(number);
-                return Err(Refusal::Os { call: "rt_tgsigqueueinfo", errno: errno as i32 });
-            }
+        if let Err(errno) = kernel::queue(self.pid, self.tid, self.signal, REQUEST.cookie(number)) {
+            REQUEST.withdraw(number);
+            return Err(match errno {
+                Errno::ESRCH => Refusal::NoThread,
+                errno => Refusal::Os { call: "rt_tgsigqueueinfo", errno: errno as i32 },
+            });
         }
         if !self.wait(self.until) && (REQUEST.withdraw(number) || !REQUEST.is_done(number)) {
             return Err(Refusal::TimedOut);

@@ -2,7 +2,7 @@
 
 use super::error::ElfError;
 use super::machine::Class;
-use super::view::{View, u32_at, word_at};
+use super::view::{View, number};
 
 const DT_NULL: u64 = 0;
 const DT_PLTRELSZ: u64 = 2;
@@ -60,7 +60,7 @@ impl Dynamic {
         let entry = |wanted: u64| {
             bytes
                 .chunks_exact(2 * word)
-                .map_while(|entry| match (word_at(entry, 0, class)?, word_at(entry, word, class)?) {
+                .map_while(|entry| match (number(entry, 0, word)?, number(entry, word, word)?) {
                     (DT_NULL, _) => None,
                     pair => Some(pair),
                 })
@@ -120,7 +120,7 @@ impl Dynamic {
         let address = u64::from(symbol).checked_mul(size).and_then(|at| self.symbols.checked_add(at));
         let entry = view.at(address.ok_or(outside)?, size, "the symbol table")?;
         // In both classes the name comes first.
-        let offset = u32_at(entry, 0).ok_or(outside)?;
+        let offset = number(entry, 0, 4).ok_or(outside)?;
         let strings = view.at(self.strings, self.strings_size, "the string table")?;
         let rest =
             strings.get(offset as usize..).ok_or(ElfError::OutOfBounds { table: "the string table" })?;

@@ -16,3 +16,4 @@ pub(crate) use dynamic::{DT_STRTAB, Dynamic};
 pub use error::ElfError;
 pub(crate) use machine::Machine;
 pub(crate) use reloc::import_slots;
+pub(crate) use view::number;

@@ -4,7 +4,7 @@ use super::dynamic::{Dynamic, Form, Table};
 use super::error::ElfError;
 use super::machine::{Machine, Relocation, from_info};
 use super::packed;
-use super::view::{View, word_at};
+use super::view::{View, number};
 
 fn for_each(
     view: &View<'_>,
@@ -20,7 +20,7 @@ fn for_each(
     };
     let mut entries = bytes.chunks_exact(size);
     for entry in &mut entries {
-        if let (Some(place), Some(info)) = (word_at(entry, 0, view.class), word_at(entry, word, view.class)) {
+        if let (Some(place), Some(info)) = (number(entry, 0, word), number(entry, word, word)) {
             each(from_info(place, info, view.class))?;
         }
     }

@@ -39,17 +39,11 @@ impl<'a> View<'a> {
     }
 }
 
-/// A little-endian number of 4 bytes; `None` beyond the end.
-pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
-}
-
-/// An address-sized number; `None` beyond the end.
-pub(super) fn word_at(bytes: &[u8], at: usize, class: Class) -> Option<u64> {
-    match class {
-        Class::Bits32 => u32_at(bytes, at).map(u64::from),
-        Class::Bits64 => Some(u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?)),
-    }
+/// A little-endian number of up to 8 bytes; `None` beyond the end.
+pub(crate) fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
+    let mut whole = [0; 8];
+    whole.get_mut(..size)?.copy_from_slice(bytes.get(at..at.checked_add(size)?)?);
+    Some(u64::from_le_bytes(whole))
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@
 use super::error_state::ErrorVote;
 use super::evidence::{Evidence, Head};
 use super::judgement::Judgement;
-use super::reason::{LateBy, Reason};
+use super::reason::{LateBy, Lateness, Reason};
 use super::sender::Identity;
 use trace_format::verdict::{Confidence, Outcome, Sender};
 
@@ -45,14 +45,6 @@ impl Limits {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Main {
-    Stuck,
-    Late,
-    InTime,
-    Unknown,
-}
-
 pub(super) fn weigh(evidence: &Evidence, own: Identity, anr_ms: u64) -> Judgement {
     let (pid, uid) = (evidence.si_pid, evidence.si_uid);
     let sender = own.sender(pid, uid);
@@ -69,10 +61,10 @@ pub(super) fn weigh(evidence: &Evidence, own: Identity, anr_ms: u64) -> Judgemen
 
     let (main, reason) = main_thread(evidence, anr_ms);
     reasons.push(reason);
-    if evidence.frozen_ms > 0 && main != Main::Unknown {
+    if evidence.frozen_ms > 0 && main.is_some() {
         reasons.push(Reason::Frozen { ms: evidence.frozen_ms });
     }
-    reasons.push(evidence.errors.reason());
+    reasons.push(Reason::ErrorState(evidence.errors));
     let (outcome, mut confidence) = outcome(sender, main, evidence.errors);
 
     if evidence.signal_35 {
@@ -85,8 +77,8 @@ pub(super) fn weigh(evidence: &Evidence, own: Identity, anr_ms: u64) -> Judgemen
     Judgement { outcome, confidence, reasons }
 }
 
-/// How late main is: the greater of its message's age and the lateness of its queue's head.
-fn main_thread(evidence: &Evidence, anr_ms: u64) -> (Main, Reason) {
+/// Returns main's lateness, if it is known: the greater of its message's age and the lateness of its queue's head.
+fn main_thread(evidence: &Evidence, anr_ms: u64) -> (Option<Lateness>, Reason) {
     let running = evidence.running_ms.map(|ms| (ms, LateBy::Message));
     let head = match evidence.head {
         Head::When(when) => Some((when.min(0).unsigned_abs(), LateBy::QueueHead)),
@@ -97,20 +89,20 @@ fn main_thread(evidence: &Evidence, anr_ms: u64) -> (Main, Reason) {
         (Some(running), Some(head)) if head.0 > running.0 => Some(head),
         (running, head) => running.or(head),
     };
-    let Some((late_ms, by)) = later else { return (Main::Unknown, Reason::MainUnknown) };
+    let Some((late_ms, by)) = later else { return (None, Reason::MainUnknown) };
     let late_ms = late_ms.saturating_sub(evidence.frozen_ms);
     let limits = Limits::new(evidence.foreground, anr_ms);
-    if late_ms >= limits.stuck {
-        (Main::Stuck, Reason::MainStuck { late_ms, limit_ms: limits.stuck, by })
-    } else if late_ms >= limits.late {
-        (Main::Late, Reason::MainLate { late_ms, limit_ms: limits.stuck, by })
-    } else {
-        (Main::InTime, Reason::MainInTime { late_ms, limit_ms: limits.late, by })
-    }
+    let (lateness, limit_ms) = match late_ms {
+        ms if ms >= limits.stuck => (Lateness::Stuck, limits.stuck),
+        ms if ms >= limits.late => (Lateness::Late, limits.stuck),
+        _ => (Lateness::InTime, limits.late),
+    };
+    (Some(lateness), Reason::Main { lateness, late_ms, limit_ms, by })
 }
 
-fn outcome(sender: Sender, main: Main, errors: ErrorVote) -> (Outcome, Confidence) {
+fn outcome(sender: Sender, main: Option<Lateness>, errors: ErrorVote) -> (Outcome, Confidence) {
     use Confidence::{High, Low, Medium};
+    use Lateness::{InTime, Late, Stuck};
     use Outcome::{Anr, DumpRequested, OtherProcess, SuspectedAnr, Unknown};
 
     if matches!(errors, ErrorVote::Ours { .. }) {
@@ -119,28 +111,28 @@ fn outcome(sender: Sender, main: Main, errors: ErrorVote) -> (Outcome, Confidenc
     let others = matches!(errors, ErrorVote::OtherProcess { .. });
     match sender {
         Sender::System => match main {
-            Main::Stuck if others => (SuspectedAnr, Medium),
-            Main::Stuck => (Anr, Medium),
-            Main::Late if others => (SuspectedAnr, Low),
-            Main::Late => (SuspectedAnr, Medium),
-            Main::InTime if others => (OtherProcess, High),
-            Main::InTime => (DumpRequested, Medium),
-            Main::Unknown if others => (OtherProcess, Medium),
-            Main::Unknown => (SuspectedAnr, Low),
+            Some(Stuck) if others => (SuspectedAnr, Medium),
+            Some(Stuck) => (Anr, Medium),
+            Some(Late) if others => (SuspectedAnr, Low),
+            Some(Late) => (SuspectedAnr, Medium),
+            Some(InTime) if others => (OtherProcess, High),
+            Some(InTime) => (DumpRequested, Medium),
+            None if others => (OtherProcess, Medium),
+            None => (SuspectedAnr, Low),
         },
         // As the system, with one step less of confidence: a vendor's own way, or a sender that cannot declare an ANR.
         Sender::Unknown => match main {
-            Main::Stuck => (SuspectedAnr, Medium),
-            Main::Late => (SuspectedAnr, Low),
-            Main::InTime if others => (OtherProcess, Medium),
-            Main::InTime => (DumpRequested, Low),
-            Main::Unknown if others => (OtherProcess, Low),
-            Main::Unknown => (Unknown, Low),
+            Some(Stuck) => (SuspectedAnr, Medium),
+            Some(Late) => (SuspectedAnr, Low),
+            Some(InTime) if others => (OtherProcess, Medium),
+            Some(InTime) => (DumpRequested, Low),
+            None if others => (OtherProcess, Low),
+            None => (Unknown, Low),
         },
         Sender::Ourselves | Sender::Root | Sender::Shell | Sender::OwnApp | Sender::OtherApp => match main {
-            Main::Stuck => (SuspectedAnr, Medium),
-            Main::Late | Main::Unknown => (DumpRequested, Medium),
-            Main::InTime => (DumpRequested, High),
+            Some(Stuck) => (SuspectedAnr, Medium),
+            Some(Late) | None => (DumpRequested, Medium),
+            Some(InTime) => (DumpRequested, High),
         },
     }
 }

@@ -17,17 +17,10 @@ pub struct ProcessInError {
 
 /// The source of the system's list of processes in error. On Android that is
 /// `ActivityManager.getProcessesInErrorState()`, a binder call: never call it on the main thread, which is the one that hangs.
-pub trait ErrorState {
-    /// The current list, in the system's order. Empty for "none" and for "null" alike: at least OPPO's system returns null
-    /// for true ANRs, and a background ANR without a dialog never gets into the list.
-    fn processes_in_error(&mut self) -> Vec<ProcessInError>;
-}
-
-impl<F: FnMut() -> Vec<ProcessInError>> ErrorState for F {
-    fn processes_in_error(&mut self) -> Vec<ProcessInError> {
-        self()
-    }
-}
+///
+/// Returns the current list, in the system's order. It is empty for "none" and for "null" alike: at least OPPO's system returns
+/// null for true ANRs, and a background ANR without a dialog never gets into the list.
+pub type ErrorState = dyn FnMut() -> Vec<ProcessInError> + Send;
 
 /// The answer of the error state. A vote and never a gate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,9 +95,13 @@ impl ErrorPolls {
     /// returns `false` (the process is about to end, the app is shutting down) the result is [`ErrorVote::NotAsked`].
     ///
     /// Write everything worth keeping to disk before you call this: a background ANR is killed meanwhile.
-    pub fn run(mut self, state: &mut dyn ErrorState, mut pause: impl FnMut(Duration) -> bool) -> ErrorVote {
+    pub fn run(
+        mut self,
+        mut state: impl FnMut() -> Vec<ProcessInError>,
+        mut pause: impl FnMut(Duration) -> bool,
+    ) -> ErrorVote {
         loop {
-            if let Some(vote) = self.answer(&state.processes_in_error()) {
+            if let Some(vote) = self.answer(&state()) {
                 return vote;
             }
             if !pause(Self::INTERVAL) {

@@ -41,6 +41,6 @@ pub(super) fn weigh(evidence: &Evidence, own: Identity) -> Judgement {
         ErrorVote::OtherProcess { .. } => (Outcome::OtherProcess, Confidence::Medium),
         ErrorVote::Nothing | ErrorVote::NotAsked => (Outcome::Unknown, Confidence::Low),
     };
-    reasons.push(evidence.errors.reason());
+    reasons.push(Reason::ErrorState(evidence.errors));
     Judgement { outcome, confidence, reasons }
 }

@@ -5,7 +5,7 @@
 //! keeping is on disk*, and then calls [`Judge::reconsider`] to weigh the same signal again.
 //!
 //! ```
-//! use native_signal::{ErrorPolls, ErrorState, Evidence, Identity, Judge, Outcome, Policy};
+//! use native_signal::{ErrorPolls, Evidence, Identity, Judge, Outcome, Policy};
 //!
 //! let own = Identity { pid: 4321, uid: 10_123 };
 //! let mut judge = Judge::new(Policy::default(), own);
@@ -42,7 +42,7 @@ mod sender;
 pub use error_state::{ErrorPolls, ErrorState, ErrorVote, ProcessInError};
 pub use evidence::{Evidence, Head, Trigger};
 pub use judgement::Judgement;
-pub use reason::{LateBy, Reason};
+pub use reason::{LateBy, Lateness, Reason};
 pub use sender::Identity;
 pub use trace_format::verdict::{Confidence, Outcome, Policy, Sender};
 
@@ -143,10 +143,9 @@ impl Judge {
             }
             Policy::Anrscope => {
                 let strength = rank(judgement.outcome);
-                let main_is_late = judgement
-                    .reasons
-                    .iter()
-                    .any(|reason| matches!(reason, Reason::MainStuck { .. } | Reason::MainLate { .. }));
+                let main_is_late = judgement.reasons.iter().any(|reason| {
+                    matches!(reason, Reason::Main { lateness: Lateness::Stuck | Lateness::Late, .. })
+                });
                 strength > 0
                     && strength <= rank(reported.outcome)
                     && (evidence.message == reported.message || !main_is_late)

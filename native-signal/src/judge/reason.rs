@@ -14,6 +14,17 @@ pub enum LateBy {
     QueueHead,
 }
 
+/// Main's lateness, judged by the limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lateness {
+    /// Main has reached the limit of an ANR.
+    Stuck,
+    /// Main is late, but below the limit.
+    Late,
+    /// Main is not late.
+    InTime,
+}
+
 /// One reason of a judgement. They are listed in the order in which they were weighed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -31,29 +42,13 @@ pub enum Reason {
     AskedByUs,
     /// A tool attached to the JVM.
     ToolAttaches,
-    /// Main has reached the limit of an ANR.
-    MainStuck {
-        /// How late, ms.
-        late_ms: u64,
-        /// The limit from which on it is stalled, ms.
-        limit_ms: u64,
-        /// The source of the lateness.
-        by: LateBy,
-    },
-    /// Main is late, but below the limit.
-    MainLate {
-        /// How late, ms.
-        late_ms: u64,
-        /// The limit from which on it would be stuck, ms.
-        limit_ms: u64,
-        /// The source of the lateness.
-        by: LateBy,
-    },
-    /// Main is not late.
-    MainInTime {
+    /// Main's lateness.
+    Main {
+        /// The lateness, judged by the limits.
+        lateness: Lateness,
         /// The age of its message or the lateness of its queue, ms.
         late_ms: u64,
-        /// The limit from which on it would be late, ms.
+        /// The limit from which on it is stuck, or for one in time the limit from which on it would be late, ms.
         limit_ms: u64,
         /// The source of the lateness.
         by: LateBy,
@@ -65,22 +60,8 @@ pub enum Reason {
     },
     /// Nothing is known about main.
     MainUnknown,
-    /// The system lists this process as not responding.
-    ErrorStateOurs {
-        /// The first poll that listed it.
-        poll: u32,
-    },
-    /// The system lists another process as not responding, and never this one.
-    ErrorStateOtherProcess {
-        /// Its pid.
-        pid: i32,
-        /// Its uid.
-        uid: u32,
-    },
-    /// The system lists no process. Some vendors' systems never do.
-    ErrorStateEmpty,
-    /// The system was not polled, or not yet.
-    ErrorStateNotAsked,
+    /// The vote of the system's list of processes in error. Some vendors' systems never list a process.
+    ErrorState(ErrorVote),
     /// Signal 35 came as well.
     Signal35,
     /// Matrix's rule for the head of the queue says that main is blocked.
@@ -108,15 +89,15 @@ impl Reason {
             Reason::SentBy { .. } => "sent-by",
             Reason::AskedByUs => "asked-by-us",
             Reason::ToolAttaches => "tool-attaches",
-            Reason::MainStuck { .. } => "main-stuck",
-            Reason::MainLate { .. } => "main-late",
-            Reason::MainInTime { .. } => "main-in-time",
+            Reason::Main { lateness: Lateness::Stuck, .. } => "main-stuck",
+            Reason::Main { lateness: Lateness::Late, .. } => "main-late",
+            Reason::Main { lateness: Lateness::InTime, .. } => "main-in-time",
             Reason::Frozen { .. } => "frozen",
             Reason::MainUnknown => "main-unknown",
-            Reason::ErrorStateOurs { .. } => "error-state-ours",
-            Reason::ErrorStateOtherProcess { .. } => "error-state-somebody-elses",
-            Reason::ErrorStateEmpty => "error-state-empty",
-            Reason::ErrorStateNotAsked => "error-state-not-asked",
+            Reason::ErrorState(ErrorVote::Ours { .. }) => "error-state-ours",
+            Reason::ErrorState(ErrorVote::OtherProcess { .. }) => "error-state-somebody-elses",
+            Reason::ErrorState(ErrorVote::Nothing) => "error-state-empty",
+            Reason::ErrorState(ErrorVote::NotAsked) => "error-state-not-asked",
             Reason::Signal35 => "signal-35",
             Reason::HeadBlocked { .. } => "head-blocked",
             Reason::HeadNotBlocked(_) => "head-not-blocked",
@@ -133,10 +114,6 @@ impl From<&Reason> for verdict::Reason {
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lateness = |f: &mut fmt::Formatter<'_>, by: LateBy, ms: u64| match by {
-            LateBy::Message => write!(f, "main has been in one message for {ms} ms"),
-            LateBy::QueueHead => write!(f, "the head of main's queue is {ms} ms late"),
-        };
         match *self {
             Reason::SentBy { sender, pid, uid } => match sender {
                 Sender::Ourselves => f.write_str("sent from this process"),
@@ -149,28 +126,29 @@ impl fmt::Display for Reason {
             },
             Reason::AskedByUs => f.write_str("asked for by us"),
             Reason::ToolAttaches => f.write_str("a tool attached to the JVM"),
-            Reason::MainStuck { late_ms, limit_ms, by } => {
-                lateness(f, by, late_ms)?;
-                write!(f, ": stuck ({limit_ms} ms or more)")
-            }
-            Reason::MainLate { late_ms, limit_ms, by } => {
-                lateness(f, by, late_ms)?;
-                write!(f, ": late, but not yet stuck ({limit_ms} ms)")
-            }
-            Reason::MainInTime { late_ms, limit_ms, by } => {
-                lateness(f, by, late_ms)?;
-                write!(f, ": not late ({limit_ms} ms)")
+            Reason::Main { lateness, late_ms, limit_ms, by } => {
+                match by {
+                    LateBy::Message => write!(f, "main has been in one message for {late_ms} ms")?,
+                    LateBy::QueueHead => write!(f, "the head of main's queue is {late_ms} ms late")?,
+                }
+                match lateness {
+                    Lateness::Stuck => write!(f, ": stuck ({limit_ms} ms or more)"),
+                    Lateness::Late => write!(f, ": late, but not yet stuck ({limit_ms} ms)"),
+                    Lateness::InTime => write!(f, ": not late ({limit_ms} ms)"),
+                }
             }
             Reason::Frozen { ms } => write!(f, "the process was frozen for {ms} ms more"),
             Reason::MainUnknown => f.write_str("nothing is known about main"),
-            Reason::ErrorStateOurs { poll } => {
-                write!(f, "the system lists us as not responding (poll {poll})")
-            }
-            Reason::ErrorStateOtherProcess { pid, uid } => {
-                write!(f, "the system lists process {pid} (uid {uid}) as not responding, not us")
-            }
-            Reason::ErrorStateEmpty => f.write_str("the system lists no process as not responding"),
-            Reason::ErrorStateNotAsked => f.write_str("the system was not asked who is not responding"),
+            Reason::ErrorState(vote) => match vote {
+                ErrorVote::Ours { poll } => {
+                    write!(f, "the system lists us as not responding (poll {poll})")
+                }
+                ErrorVote::OtherProcess { pid, uid } => {
+                    write!(f, "the system lists process {pid} (uid {uid}) as not responding, not us")
+                }
+                ErrorVote::Nothing => f.write_str("the system lists no process as not responding"),
+                ErrorVote::NotAsked => f.write_str("the system was not asked who is not responding"),
+            },
             Reason::Signal35 => f.write_str("a native dump was asked for as well (signal 35)"),
             Reason::HeadBlocked { late_ms, limit_ms } => {
                 write!(f, "the head of main's queue is {late_ms} ms late (more than {limit_ms} ms)")
@@ -184,17 +162,6 @@ impl fmt::Display for Reason {
             Reason::SameAs { outcome, before_ms } => {
                 write!(f, "reported {before_ms} ms before as: {}", outcome.name())
             }
-        }
-    }
-}
-
-impl ErrorVote {
-    pub(super) fn reason(self) -> Reason {
-        match self {
-            ErrorVote::NotAsked => Reason::ErrorStateNotAsked,
-            ErrorVote::Nothing => Reason::ErrorStateEmpty,
-            ErrorVote::Ours { poll } => Reason::ErrorStateOurs { poll },
-            ErrorVote::OtherProcess { pid, uid } => Reason::ErrorStateOtherProcess { pid, uid },
         }
     }
 }

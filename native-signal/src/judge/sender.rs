@@ -23,17 +23,16 @@ const FIRST_APP: u32 = 10_000;
 impl Identity {
     /// The sender of a signal with these fields, seen from this process.
     pub fn sender(self, si_pid: i32, si_uid: u32) -> Sender {
-        let own = self;
         match (si_pid, si_uid) {
             // No process has pid 0: the field is not set, so a uid of 0 beside it is not root either. A uid that
             // is set still counts.
             (0, ROOT_UID) => Sender::Unknown,
-            (pid, uid) if pid == own.pid && uid == own.uid => Sender::Ourselves,
-            (pid, _) if pid == own.pid => Sender::Unknown,
+            (pid, uid) if pid == self.pid && uid == self.uid => Sender::Ourselves,
+            (pid, _) if pid == self.pid => Sender::Unknown,
             // Before our own uid: a system app shares this one with system_server.
             (_, SYSTEM_UID) => Sender::System,
             // Before root: on a host the process under test may itself run as root.
-            (_, uid) if uid == own.uid => Sender::OwnApp,
+            (_, uid) if uid == self.uid => Sender::OwnApp,
             (_, ROOT_UID) => Sender::Root,
             (_, SHELL_UID) => Sender::Shell,
             (_, uid) if uid % PER_USER >= FIRST_APP => Sender::OtherApp,

@@ -1,6 +1,7 @@
 //! The protection of a page, read and changed.
 
 use super::error::HookError;
+use crate::capture::Line;
 use nix::errno::Errno;
 use std::{fs, io};
 
@@ -10,23 +11,13 @@ pub(super) fn of(address: usize) -> io::Result<Option<i32>> {
 }
 
 fn find(maps: &str, address: usize) -> Option<i32> {
-    maps.lines().find_map(|line| {
-        let (range, rest) = line.split_once(' ')?;
-        let (from, to) = range.split_once('-')?;
-        let range = usize::from_str_radix(from, 16).ok()?..usize::from_str_radix(to, 16).ok()?;
-        if !range.contains(&address) {
-            return None;
-        }
-        let flags = rest.as_bytes().get(..4)?;
-        // A shared page is the file's: writing to it would change every process.
-        if flags[3] != b'p' {
-            return Some(None);
-        }
-        let flag = |at: usize, letter: u8, value: i32| if flags[at] == letter { value } else { 0 };
-        Some(Some(
-            flag(0, b'r', libc::PROT_READ) | flag(1, b'w', libc::PROT_WRITE) | flag(2, b'x', libc::PROT_EXEC),
-        ))
-    })?
+    let mut mappings = maps.lines().filter_map(|line| Line::parse(line.as_bytes()));
+    let rights = mappings.find(|line| (line.start..line.end).contains(&(address as u64)))?.rights;
+    let flag = |at: usize, letter: u8, value: i32| if rights[at] == letter { value } else { 0 };
+    // A shared page is the file's: writing to it would change every process.
+    (rights[3] == b'p').then(|| {
+        flag(0, b'r', libc::PROT_READ) | flag(1, b'w', libc::PROT_WRITE) | flag(2, b'x', libc::PROT_EXEC)
+    })
 }
 
 /// Sets the protection of the page of this address.

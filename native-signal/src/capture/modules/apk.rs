@@ -1,6 +1,6 @@
 //! The name of a file inside an APK that is mapped from there.
 
-use super::elf::number;
+use crate::elf::number;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 

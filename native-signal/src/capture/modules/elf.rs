@@ -1,8 +1,8 @@
 //! An ELF file's header, notes and name, as they are in memory. All of it is foreign: lengths and counts are bounded, and what cannot be read
 //! is missing.
 
-use crate::elf::DT_STRTAB;
 use crate::elf::live::PF_X;
+use crate::elf::{DT_STRTAB, number};
 use libc::{PT_DYNAMIC, PT_GNU_EH_FRAME, PT_LOAD, PT_NOTE};
 
 /// Reads `length` bytes at an address; `None` if they are not all there.
@@ -150,13 +150,6 @@ fn build_id(notes: &[u8]) -> Option<Vec<u8>> {
             at = desc_at.checked_add(desc)?.checked_next_multiple_of(padding)?;
         }
     })
-}
-
-/// A little-endian number of up to 8 bytes.
-pub(super) fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
-    let mut whole = [0; 8];
-    whole.get_mut(..size)?.copy_from_slice(bytes.get(at..at.checked_add(size)?)?);
-    Some(u64::from_le_bytes(whole))
 }
 
 #[cfg(test)]

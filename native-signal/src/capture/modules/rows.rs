@@ -1,7 +1,8 @@
 //! Copies the unwind data of single addresses: CIE and FDE of `.eh_frame` by the search table of `.eh_frame_hdr` (Linux Standard Base, "Exception
 //! Frames"), and entries of `.ARM.exidx` ("Exception Handling ABI for the Arm Architecture").
 
-use super::elf::{Memory, Module, number};
+use super::elf::{Memory, Module};
+use crate::elf::number;
 use std::collections::BTreeMap;
 use trace_format::sections::native_modules::UnwindRow;
 
