@@ -183,7 +183,6 @@ impl FrameCounts {
             intended_ns: intended,
             refresh_hz: (1e9 / interval as f64) as f32,
             metrics,
-            first_draw: false,
         }
     }
 

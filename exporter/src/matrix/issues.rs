@@ -366,7 +366,7 @@ impl<'a, S: Source + ?Sized> Reporter<'a, S> {
         }
         let Stack { text, key, cost_ms } = open.slice.finish(at, i64::try_from(ms).unwrap_or(i64::MAX));
         let scene = self.scene_at(at);
-        self.push(at, &Issue::SlowMessage { cost_ms, scene: &scene, stack: &text, key: &key, cpu_ms: None });
+        self.push(at, &Issue::SlowMessage { cost_ms, scene: &scene, stack: &text, key: &key });
     }
 
     fn lag(&mut self, kind: LagKind, since: u64, at: u64) {
@@ -410,9 +410,7 @@ impl<'a, S: Source + ?Sized> Reporter<'a, S> {
         let foreground = anr.verdict.as_ref().and_then(|verdict| verdict.foreground);
         let foreground = foreground.unwrap_or_else(|| self.foreground(anr.since, anr.detected));
         let scene = self.scene_at(anr.detected);
-        let issue =
-            Issue::SignalAnr { native_backtrace: false, scene: &scene, thread_stack: &stack, foreground };
-        self.push(anr.detected, &issue);
+        self.push(anr.detected, &Issue::SignalAnr { scene: &scene, thread_stack: &stack, foreground });
     }
 
     fn java_stack(&self, since: u64, at: u64, style: StackStyle) -> String {

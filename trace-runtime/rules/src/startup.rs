@@ -7,7 +7,7 @@
 //! | cold | the recorder's start | the first focus; with a splash page the focus after it; with a chosen end page that page's |
 //! | warm | the first create while no activity lives | the next focus |
 //! | hot | the app comes back to the foreground with an activity alive; or the launch of a page that brings it there | the next focus |
-//! | page | its create, and its launch message | its focus, and its first draw |
+//! | page | its launch message | its focus |
 //!
 //! A provider starts before `Application.onCreate` and ends nothing. Times are nanoseconds of one clock; costs are in
 //! whole milliseconds.
@@ -66,11 +66,6 @@ pub struct Grades {
     pub cold_ms: u64,
     /// A hot start.
     pub hot_ms: u64,
-}
-
-impl Grades {
-    /// For games and video.
-    pub const GAMES: Grades = Grades { cold_ms: 3_000, hot_ms: 1_000 };
 }
 
 /// The app's configuration of its starts. Classes are text ids.
@@ -141,25 +136,19 @@ pub struct Start {
 /// A page that got the focus for the first time since it was created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Page {
-    /// Its class.
-    pub class: u32,
-    /// From its create, ms.
-    pub create_ms: u64,
     /// From its launch message, ms, if that was seen.
     pub launch_ms: Option<u64>,
-    /// From its create to its first draw, ms, if that came before the focus.
-    pub draw_ms: Option<u64>,
 }
 
 struct Living {
     activity: u64,
     created_ns: u64,
     launched_ns: Option<u64>,
-    drawn_ns: Option<u64>,
     reported: bool,
 }
 
 /// Tracks the starts of one process.
+#[derive(Default)]
 pub struct Starts {
     config: StartConfig,
     begun_ns: u64,
@@ -180,20 +169,7 @@ impl Starts {
     /// A process whose recorder started at `begun_ns`.
     #[must_use]
     pub fn new(config: StartConfig, begun_ns: u64) -> Self {
-        Starts {
-            config,
-            begun_ns,
-            application: None,
-            first_screen_ms: 0,
-            splash_shown: false,
-            cold_done: false,
-            warm_since_ns: None,
-            hot_since_ns: None,
-            away: false,
-            launch_ns: None,
-            living: Vec::new(),
-            focused: Vec::new(),
-        }
+        Starts { config, begun_ns, ..Starts::default() }
     }
 
     /// Changes the limits and pages.
@@ -230,25 +206,12 @@ impl Starts {
             self.hot_since_ns = Some(launched_ns.unwrap_or(at_ns));
         }
         self.living.retain(|living| living.activity != activity);
-        self.living.push(Living {
-            activity,
-            created_ns: at_ns,
-            launched_ns,
-            drawn_ns: None,
-            reported: false,
-        });
+        self.living.push(Living { activity, created_ns: at_ns, launched_ns, reported: false });
     }
 
     /// `onActivityDestroyed`.
     pub fn destroyed(&mut self, activity: u64) {
         self.living.retain(|living| living.activity != activity);
-    }
-
-    /// The activity's first draw.
-    pub fn drawn(&mut self, activity: u64, at_ns: u64) {
-        if let Some(living) = self.living.iter_mut().find(|living| living.activity == activity) {
-            living.drawn_ns.get_or_insert(at_ns);
-        }
     }
 
     /// The app went to the background ([`crate::foreground::AppState`]).
@@ -283,21 +246,15 @@ impl Starts {
             return (None, None);
         }
         self.focused.push(class);
-        let page = self.page(activity, class, at_ns);
+        let page = self.page(activity, at_ns);
         let start = if self.cold_done { self.again(at_ns) } else { self.first(activity, class, at_ns) };
         (page, start)
     }
 
-    fn page(&mut self, activity: u64, class: u32, at_ns: u64) -> Option<Page> {
+    fn page(&mut self, activity: u64, at_ns: u64) -> Option<Page> {
         let living = self.living.iter_mut().find(|living| living.activity == activity && !living.reported)?;
         living.reported = true;
-        let ms = |from_ns: u64, to_ns: u64| to_ns.saturating_sub(from_ns) / MS;
-        Some(Page {
-            class,
-            create_ms: ms(living.created_ns, at_ns),
-            launch_ms: living.launched_ns.map(|from| ms(from, at_ns)),
-            draw_ms: living.drawn_ns.map(|drawn| ms(living.created_ns, drawn)),
-        })
+        Some(Page { launch_ms: living.launched_ns.map(|from_ns| at_ns.saturating_sub(from_ns) / MS) })
     }
 
     fn first(&mut self, activity: u64, class: u32, at_ns: u64) -> Option<Start> {

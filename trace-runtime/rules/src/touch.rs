@@ -4,8 +4,6 @@
 //! was dispatched. An event that is that old waited for main, so the stack that explains it was taken during the stall:
 //! [`crate::looper::Watch`] triggers that at its limits and the sample is remembered here. Nothing runs in between.
 
-/// The age from which on an event is a lag, ms (Matrix `DEFAULT_TOUCH_EVENT_LAG`).
-pub const TOUCH_LAG_MS: u64 = 2_000;
 /// The time without a second report, ms: one stall delays the many events of one gesture (2 · 2,000 in Matrix).
 pub const AGAIN_MS: u64 = 4_000;
 
@@ -28,40 +26,23 @@ pub struct TouchLag {
 }
 
 /// Watches one process's touch events.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TouchWatch {
-    threshold_ms: u64,
     newest: Option<StallSample>,
     reported_ms: Option<u64>,
 }
 
-impl Default for TouchWatch {
-    fn default() -> Self {
-        TouchWatch::new(TOUCH_LAG_MS)
-    }
-}
-
 impl TouchWatch {
-    /// Reports events that waited `threshold_ms` or more.
-    #[must_use]
-    pub fn new(threshold_ms: u64) -> Self {
-        TouchWatch { threshold_ms, newest: None, reported_ms: None }
-    }
-
-    /// Sets another threshold from the next event on.
-    pub fn set_threshold(&mut self, threshold_ms: u64) {
-        self.threshold_ms = threshold_ms;
-    }
-
     /// Notes a stack that was taken during a stall.
     pub fn stalled(&mut self, sample: StallSample) {
         self.newest = Some(sample);
     }
 
-    /// Checks an event that happened at `event_ms` is dispatched at `now_ms`, both in ms of uptime.
-    pub fn dispatched(&mut self, event_ms: u64, now_ms: u64) -> Option<TouchLag> {
+    /// Checks an event that happened at `event_ms` and is dispatched at `now_ms`, both in ms of uptime. It is a lag if it waited
+    /// `threshold_ms` or more.
+    pub fn dispatched(&mut self, event_ms: u64, now_ms: u64, threshold_ms: u64) -> Option<TouchLag> {
         let waited_ms = now_ms.saturating_sub(event_ms);
-        if waited_ms < self.threshold_ms
+        if waited_ms < threshold_ms
             || self.reported_ms.is_some_and(|reported| now_ms.saturating_sub(reported) < AGAIN_MS)
         {
             return None;
@@ -76,18 +57,21 @@ impl TouchWatch {
 mod tests {
     use super::*;
 
+    /// Matrix's `DEFAULT_TOUCH_EVENT_LAG`.
+    const LAG_MS: u64 = 2_000;
+
     #[test]
     fn the_stack_is_taken_at_the_stall_and_reported_at_the_dispatch() {
         let mut touch = TouchWatch::default();
-        assert_eq!(touch.dispatched(1_000, 2_999), None);
+        assert_eq!(touch.dispatched(1_000, 2_999, LAG_MS), None);
         let sample = StallSample { at_ms: 12_000, sample: 5 };
         touch.stalled(sample);
         assert_eq!(
-            touch.dispatched(10_500, 13_000),
+            touch.dispatched(10_500, 13_000, LAG_MS),
             Some(TouchLag { waited_ms: 2_500, sample: Some(sample) })
         );
         // A stack of another stall proves nothing.
-        let later = touch.dispatched(20_000, 22_000);
+        let later = touch.dispatched(20_000, 22_000, LAG_MS);
         assert_eq!(later, Some(TouchLag { waited_ms: 2_000, sample: None }));
     }
 
@@ -96,7 +80,7 @@ mod tests {
         let mut touch = TouchWatch::default();
         let reported: Vec<u64> = (0..100)
             .map(|n| 10_000 + n * 100)
-            .filter(|now| touch.dispatched(now - 2_000, *now).is_some())
+            .filter(|now| touch.dispatched(now - 2_000, *now, LAG_MS).is_some())
             .collect();
         assert_eq!(reported, [10_000, 14_000, 18_000]);
     }

@@ -3,15 +3,12 @@
 //! No hooks: the shim reads both at the end of a message that was slow. A change is detected there and not at the call that
 //! made it, so the report has the stack of the message.
 
-/// A timer slack above this is worth a report, ns (Matrix's limit; the kernel's default is 50,000).
-pub const SLACK_NS: u64 = 50_000;
-
 /// The changes since the last check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tuned {
     /// Main's nice value, if it changed.
     pub nice: Option<i32>,
-    /// Main's timer slack in ns, if it changed and is above [`SLACK_NS`].
+    /// Main's timer slack in ns, if it changed and is above the limit.
     pub slack_ns: Option<u64>,
 }
 
@@ -29,13 +26,8 @@ impl Tuning {
         Tuning { nice, slack_ns }
     }
 
-    /// Compares with the current values.
-    pub fn check(&mut self, nice: i32, slack_ns: u64) -> Tuned {
-        self.check_above(nice, slack_ns, SLACK_NS)
-    }
-
-    /// Compares with the current values, with another limit than [`SLACK_NS`].
-    pub fn check_above(&mut self, nice: i32, slack_ns: u64, limit_ns: u64) -> Tuned {
+    /// Compares with the current values. A slack above `limit_ns` is worth a report.
+    pub fn check(&mut self, nice: i32, slack_ns: u64, limit_ns: u64) -> Tuned {
         let was = std::mem::replace(self, Tuning { nice, slack_ns });
         Tuned {
             nice: (nice != was.nice).then_some(nice),
@@ -48,12 +40,15 @@ impl Tuning {
 mod tests {
     use super::*;
 
+    /// The kernel's default slack, as in the option `slack_ns`.
+    const LIMIT_NS: u64 = 50_000;
+
     #[test]
     fn each_change_is_reported_once_and_slack_only_above_its_limit() {
         let mut tuning = Tuning::new(-10, 50_000);
-        assert_eq!(tuning.check(-10, 50_000), Tuned { nice: None, slack_ns: None });
-        assert_eq!(tuning.check(10, 50_001), Tuned { nice: Some(10), slack_ns: Some(50_001) });
-        assert_eq!(tuning.check(10, 50_001), Tuned { nice: None, slack_ns: None });
-        assert_eq!(tuning.check(10, 40_000), Tuned { nice: None, slack_ns: None });
+        assert_eq!(tuning.check(-10, 50_000, LIMIT_NS), Tuned { nice: None, slack_ns: None });
+        assert_eq!(tuning.check(10, 50_001, LIMIT_NS), Tuned { nice: Some(10), slack_ns: Some(50_001) });
+        assert_eq!(tuning.check(10, 50_001, LIMIT_NS), Tuned { nice: None, slack_ns: None });
+        assert_eq!(tuning.check(10, 40_000, LIMIT_NS), Tuned { nice: None, slack_ns: None });
     }
 }

@@ -8,7 +8,7 @@ use trace_format::event::TextId;
 use trace_rules::frame::Stage;
 
 use crate::guard::disarm_on_panic;
-use crate::jni::java_string;
+use crate::jni::returned;
 use crate::monitors::frames::counting::{self, Next, ObservedFrame};
 use crate::monitors::frames::measured::Measured;
 use crate::monitors::{app_state, frames};
@@ -16,8 +16,7 @@ use crate::monitors::{app_state, frames};
 /// The length of a frame's array: first the `FrameMetrics` at their own indices, then what observers
 /// receive.
 const NUMBERS: usize = 23;
-/// `FrameMetrics.FIRST_DRAW_FRAME`, and its other indices after the parts.
-const FIRST_DRAW: usize = 9;
+/// The indices of `FrameMetrics` after the parts and `FIRST_DRAW_FRAME`.
 const INTENDED: usize = 10;
 const VSYNC: usize = 11;
 const GPU: usize = 12;
@@ -126,7 +125,6 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_measured(
     let Some(values) = read_array(&env, &numbers) else { return };
     let mut frame = Measured {
         metrics: std::array::from_fn(|part| values[part]),
-        first_draw: values[FIRST_DRAW] == 1,
         intended: values[INTENDED],
         vsync: values[VSYNC],
         deadline: values[DEADLINE],
@@ -149,8 +147,7 @@ extern "system" fn Java_dev_anrscope_FrameMonitor_scene(
     _: JClass<'_>,
     id: jint,
 ) -> jstring {
-    let name = disarm_on_panic(|| app_state::name_of(TextId(id as u32)));
-    name.map_or(std::ptr::null_mut(), |name| java_string(&env, &name))
+    returned(&env, || Some(app_state::name_of(TextId(id as u32))))
 }
 
 fn read_array(env: &EnvUnowned<'_>, numbers: &JLongArray<'_>) -> Option<[jlong; NUMBERS]> {

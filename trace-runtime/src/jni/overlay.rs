@@ -3,17 +3,16 @@
 use ::jni::EnvUnowned;
 use ::jni::objects::{JClass, JIntArray, JString};
 use ::jni::sys::{jint, jlong, jstring};
-use trace_rules::frame::{BARS, Colour};
+use trace_rules::frame::{BARS, Level};
 
 use crate::guard::disarm_on_panic;
-use crate::jni::{java_string, string};
+use crate::jni::{java_string, record_notice};
 use crate::monitors::frames::overlay::{self, Shown};
-use crate::recorder;
 use crate::time::clock;
 
 /// Colour; four counts and four shares twice; two means; the bars; their colours; the four levels' colours.
 const NUMBERS: usize = 1 + 4 * 4 + 2 + BARS + BARS + 4;
-const LEVELS: [Colour; 4] = [Colour::Normal, Colour::Middle, Colour::High, Colour::Frozen];
+const LEVELS: [Level; 4] = [Level::Normal, Level::Middle, Level::High, Level::Frozen];
 
 /// Starts counting: the window is shown.
 #[unsafe(no_mangle)]
@@ -52,11 +51,7 @@ extern "system" fn Java_dev_anrscope_Overlay_next(
 /// Records a notice.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Overlay_notice(env: EnvUnowned<'_>, _: JClass<'_>, text: JString<'_>) {
-    disarm_on_panic(|| {
-        if let Some(text) = string(&env, &text) {
-            recorder::notice(&text);
-        }
-    });
+    record_notice(&env, &text);
 }
 
 fn put(env: &EnvUnowned<'_>, numbers: &JIntArray<'_>, shown: &Shown) -> bool {

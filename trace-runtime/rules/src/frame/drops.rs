@@ -20,15 +20,19 @@ impl Level {
     /// All, from best to worst.
     pub const ALL: [Level; 5] = [Level::Best, Level::Normal, Level::Middle, Level::High, Level::Frozen];
 
-    /// Its key in a report.
+    /// The levels' keys in a report, in the same order.
+    pub const KEYS: [&'static str; 5] =
+        ["DROPPED_BEST", "DROPPED_NORMAL", "DROPPED_MIDDLE", "DROPPED_HIGH", "DROPPED_FROZEN"];
+
+    /// Returns the level's colour in the overlay as 0xRRGGBB, from green to red.
     #[must_use]
-    pub fn key(self) -> &'static str {
+    pub fn rgb(self) -> u32 {
         match self {
-            Level::Best => "DROPPED_BEST",
-            Level::Normal => "DROPPED_NORMAL",
-            Level::Middle => "DROPPED_MIDDLE",
-            Level::High => "DROPPED_HIGH",
-            Level::Frozen => "DROPPED_FROZEN",
+            Level::Best => 0x0043_A047,
+            Level::Normal => 0x0076_8A1E,
+            Level::Middle => 0x00F9_A825,
+            Level::High => 0x00EF_6C00,
+            Level::Frozen => 0x00C6_2828,
         }
     }
 }

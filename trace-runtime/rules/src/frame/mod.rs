@@ -16,7 +16,7 @@ mod stages;
 
 pub use drops::{DropLevels, Dropped, Level, dropped, interval_ns};
 pub use fps::FpsMeter;
-pub use overlay::{BARS, Colour, OVERLAY_MS, Overlay, OverlayText};
+pub use overlay::{BARS, OVERLAY_MS, Overlay, OverlayText};
 pub use sample::{METRICS, Metric, Sample};
 pub use scenes::{BadListener, Counts, Listener, REPORT_MS, SceneReport, Scenes};
 pub use stages::{FrameCosts, OpenStage, Stages};

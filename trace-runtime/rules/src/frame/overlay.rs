@@ -16,42 +16,13 @@ pub const BARS: usize = 50;
 /// The weights of the levels' shares in Matrix's figure, in [`Level`]'s order.
 const WEIGHTS: [u64; 5] = [0, 1, 14, 25, 60];
 
-/// The colour of the figure.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Colour {
-    /// Less than 3 under the display's rate.
-    Best,
-    /// 3 under the display's rate.
-    Normal,
-    /// 9 under it.
-    Middle,
-    /// 24 under it.
-    High,
-    /// 42 under it.
-    Frozen,
-}
-
-impl Colour {
-    /// As 0xRRGGBB, from green to red.
-    #[must_use]
-    pub fn rgb(self) -> u32 {
-        match self {
-            Colour::Best => 0x0043_A047,
-            Colour::Normal => 0x0076_8A1E,
-            Colour::Middle => 0x00F9_A825,
-            Colour::High => 0x00EF_6C00,
-            Colour::Frozen => 0x00C6_2828,
-        }
-    }
-}
-
 /// The text of the overlay.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OverlayText {
     /// Frames a second, two decimals.
     pub fps: String,
-    /// Its colour.
-    pub colour: Colour,
+    /// The level whose colour the figure has.
+    pub colour: Level,
     /// Since the start: frames of NORMAL, MIDDLE, HIGH, FROZEN.
     pub sum: [u32; 4],
     /// Since the page was entered.
@@ -163,16 +134,17 @@ impl Overlay {
         }
     }
 
-    /// Matrix 2.1's rule: by how much the figure is under the display's rate.
+    /// The level whose colour a figure has, by Matrix 2.1's rule: how far the figure is under the display's rate. At 60 Hz, for
+    /// example, a figure of 51 is `Middle`, which begins 9 under the rate.
     #[must_use]
-    pub fn colour(&self, centi_fps: u32) -> Colour {
+    pub fn colour(&self, centi_fps: u32) -> Level {
         let under = |by: u32| centi_fps <= self.most().saturating_sub(by * 100);
         match () {
-            () if under(self.levels.frozen) => Colour::Frozen,
-            () if under(self.levels.high) => Colour::High,
-            () if under(self.levels.middle) => Colour::Middle,
-            () if under(self.levels.normal) => Colour::Normal,
-            () => Colour::Best,
+            () if under(self.levels.frozen) => Level::Frozen,
+            () if under(self.levels.high) => Level::High,
+            () if under(self.levels.middle) => Level::Middle,
+            () if under(self.levels.normal) => Level::Normal,
+            () => Level::Best,
         }
     }
 

@@ -32,36 +32,19 @@ pub enum Metric {
 pub const METRICS: usize = 10;
 
 impl Metric {
-    /// All, in the order of a report.
-    pub const ALL: [Metric; METRICS] = [
-        Metric::UnknownDelay,
-        Metric::InputHandling,
-        Metric::Animation,
-        Metric::LayoutMeasure,
-        Metric::Draw,
-        Metric::Sync,
-        Metric::CommandIssue,
-        Metric::SwapBuffers,
-        Metric::Total,
-        Metric::Gpu,
+    /// The metrics' keys in a report, in the order of their numbers.
+    pub const KEYS: [&'static str; METRICS] = [
+        "UNKNOWN_DELAY_DURATION",
+        "INPUT_HANDLING_DURATION",
+        "ANIMATION_DURATION",
+        "LAYOUT_MEASURE_DURATION",
+        "DRAW_DURATION",
+        "SYNC_DURATION",
+        "COMMAND_ISSUE_DURATION",
+        "SWAP_BUFFERS_DURATION",
+        "TOTAL_DURATION",
+        "GPU_DURATION",
     ];
-
-    /// Its key in a report.
-    #[must_use]
-    pub fn key(self) -> &'static str {
-        match self {
-            Metric::UnknownDelay => "UNKNOWN_DELAY_DURATION",
-            Metric::InputHandling => "INPUT_HANDLING_DURATION",
-            Metric::Animation => "ANIMATION_DURATION",
-            Metric::LayoutMeasure => "LAYOUT_MEASURE_DURATION",
-            Metric::Draw => "DRAW_DURATION",
-            Metric::Sync => "SYNC_DURATION",
-            Metric::CommandIssue => "COMMAND_ISSUE_DURATION",
-            Metric::SwapBuffers => "SWAP_BUFFERS_DURATION",
-            Metric::Total => "TOTAL_DURATION",
-            Metric::Gpu => "GPU_DURATION",
-        }
-    }
 }
 
 /// A frame, measured by FrameMetrics, or below API 24 by [`super::Stages`].
@@ -75,8 +58,6 @@ pub struct Sample {
     pub refresh_hz: f32,
     /// What each part took, ns; what is not known is 0. `i64` because the system's may be negative.
     pub metrics: [i64; METRICS],
-    /// The window's first frame, which inflates and lays out everything.
-    pub first_draw: bool,
 }
 
 impl Sample {

@@ -39,14 +39,10 @@ impl Counts {
 /// The frames that a listener receives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Listener {
-    /// Only this scene's frames, by its text id (Matrix's never match, its defect D7).
-    pub scene: Option<u32>,
     /// How long a window is, ms.
     pub interval_ms: u64,
     /// Only frames that dropped so many, at 60 Hz.
     pub threshold: u32,
-    /// Skip a window's first frame.
-    pub skip_first_draw: bool,
     /// No report of 20 frames or fewer (Matrix's rule, because of which its overlay never changes at 60 Hz).
     pub more_than_20: bool,
 }
@@ -54,13 +50,7 @@ pub struct Listener {
 impl Default for Listener {
     /// All scenes, every 10 s: the listener that makes `Trace_FPS`.
     fn default() -> Self {
-        Listener {
-            scene: None,
-            interval_ms: REPORT_MS,
-            threshold: 0,
-            skip_first_draw: false,
-            more_than_20: false,
-        }
+        Listener { interval_ms: REPORT_MS, threshold: 0, more_than_20: false }
     }
 }
 
@@ -155,7 +145,6 @@ pub struct Scenes {
     levels: DropLevels,
     rules: Rules,
     sums: Vec<Sums>,
-    implausible: u64,
 }
 
 impl Scenes {
@@ -167,20 +156,12 @@ impl Scenes {
         if listener.interval_ms == 0 {
             return Err(BadListener);
         }
-        Ok(Scenes { listener, levels, rules, sums: Vec::new(), implausible: 0 })
+        Ok(Scenes { listener, levels, rules, sums: Vec::new() })
     }
 
     /// Adds a frame at `now_ms` of uptime. Returns the report of its scene if that window is over.
     pub fn frame(&mut self, sample: &Sample, now_ms: u64) -> Option<SceneReport> {
-        if !sample.plausible() {
-            self.implausible += 1;
-            return None;
-        }
-        let Listener { scene, threshold, skip_first_draw, .. } = self.listener;
-        if scene.is_some_and(|scene| scene != sample.scene)
-            || (skip_first_draw && sample.first_draw)
-            || !sample.dropped().reaches(threshold, sample.interval_ns())
-        {
+        if !sample.plausible() || !sample.dropped().reaches(self.listener.threshold, sample.interval_ns()) {
             return None;
         }
         let at = match self.sums.iter().position(|sums| sums.scene == sample.scene) {
@@ -218,11 +199,5 @@ impl Scenes {
         let report = enough.then(|| sums.report());
         sums.restart();
         report
-    }
-
-    /// The number of frames with impossible figures.
-    #[must_use]
-    pub fn implausible(&self) -> u64 {
-        self.implausible
     }
 }

@@ -2,50 +2,18 @@
 
 use super::json::JsonObject;
 
-/// How capable the device is, by Matrix's table.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Machine {
-    /// 8 GiB and more.
-    Best,
-    /// 6 GiB and more.
-    High,
-    /// 4 GiB and more, or 2 with four CPUs.
-    Middle,
-    /// 2 GiB and more.
-    Low,
-    /// Less.
-    Bad,
-    /// The memory is not known.
-    Unknown,
-}
-
-impl Machine {
-    /// The class of a device with this memory in bytes, negative if it is not known, and this number of CPUs.
-    #[must_use]
-    pub fn new(memory: i64, cpu_count: u32) -> Self {
-        const GIB: i64 = 1 << 30;
-        match memory {
-            n if n >= 8 * GIB => Machine::Best,
-            n if n >= 6 * GIB => Machine::High,
-            n if n >= 4 * GIB => Machine::Middle,
-            n if n >= 2 * GIB && cpu_count >= 4 => Machine::Middle,
-            n if n >= 2 * GIB => Machine::Low,
-            0.. => Machine::Bad,
-            _ => Machine::Unknown,
-        }
-    }
-
-    /// Its name in a report.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Machine::Best => "BEST",
-            Machine::High => "HIGH",
-            Machine::Middle => "MIDDLE",
-            Machine::Low => "LOW",
-            Machine::Bad => "BAD",
-            Machine::Unknown => "UN_KNOW",
-        }
+/// Returns how capable a device is, by Matrix's table of its memory in bytes, negative if that is not known, and its number
+/// of CPUs.
+fn machine(memory: i64, cpu_count: u32) -> &'static str {
+    const GIB: i64 = 1 << 30;
+    match memory {
+        n if n >= 8 * GIB => "BEST",
+        n if n >= 6 * GIB => "HIGH",
+        n if n >= 4 * GIB => "MIDDLE",
+        n if n >= 2 * GIB && cpu_count >= 4 => "MIDDLE",
+        n if n >= 2 * GIB => "LOW",
+        0.. => "BAD",
+        _ => "UN_KNOW",
     }
 }
 
@@ -84,7 +52,7 @@ impl Device {
 
     pub(super) fn put(&self, object: &mut JsonObject) {
         object
-            .text("machine", Machine::new(self.memory, self.cpu_count).name())
+            .text("machine", machine(self.memory, self.cpu_count))
             .fraction("cpu_app", self.cpu_app(), 6)
             .int("mem", self.memory)
             .int("mem_free", self.free_kib);

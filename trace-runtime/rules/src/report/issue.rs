@@ -51,16 +51,10 @@ pub struct OldView<'a> {
 /// The details of Matrix 0.4's reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Matrix04Method<'a> {
-    /// A slow frame.
-    Normal,
     /// A slow page.
     Enter(OldView<'a>),
-    /// No frame for 5 s.
-    Anr,
     /// A full buffer.
     Full,
-    /// A slow start; `subType` 1.
-    Startup,
 }
 
 /// A report. Texts are as the report has them; `stack` and `key` come from [`crate::stack`], `thread_stack` from
@@ -88,8 +82,6 @@ pub enum Issue<'a> {
         stack: &'a str,
         /// Its key.
         key: &'a str,
-        /// The main thread's CPU time, ms (Matrix's second generation has its share).
-        cpu_ms: Option<u64>,
     },
     /// A message that did not end for 5 s (`ANR`).
     Anr {
@@ -121,10 +113,8 @@ pub enum Issue<'a> {
         /// Whether the app was in the foreground.
         foreground: bool,
     },
-    /// An ANR by its signal (`SIGNAL_ANR`, `SIGNAL_ANR_NATIVE_BACKTRACE`).
+    /// An ANR by its signal (`SIGNAL_ANR`).
     SignalAnr {
-        /// Whether it was signal 35.
-        native_backtrace: bool,
         /// Where.
         scene: &'a str,
         /// Main's Java stack.
@@ -196,18 +186,13 @@ impl Issue<'_> {
     pub fn detail(&self) -> Option<&'static str> {
         Some(match self {
             Issue::Fps { .. } | Issue::Startup { .. } | Issue::Matrix04Startup { .. } => return None,
-            Issue::SlowMessage { .. } | Issue::Matrix04Method { kind: Matrix04Method::Normal, .. } => {
-                "NORMAL"
-            }
-            Issue::Anr { .. } | Issue::Matrix04Method { kind: Matrix04Method::Anr, .. } => "ANR",
+            Issue::SlowMessage { .. } => "NORMAL",
+            Issue::Anr { .. } => "ANR",
             Issue::Lag { kind: LagKind::Message, .. } => "LAG",
             Issue::Lag { kind: LagKind::IdleHandler, .. } => "LAG_IDLE_HANDLER",
             Issue::Lag { kind: LagKind::Touch, .. } => "LAG_TOUCH",
-            Issue::SignalAnr { native_backtrace: false, .. } => "SIGNAL_ANR",
-            Issue::SignalAnr { native_backtrace: true, .. } => "SIGNAL_ANR_NATIVE_BACKTRACE",
-            Issue::StartupStack { .. } | Issue::Matrix04Method { kind: Matrix04Method::Startup, .. } => {
-                "STARTUP"
-            }
+            Issue::SignalAnr { .. } => "SIGNAL_ANR",
+            Issue::StartupStack { .. } => "STARTUP",
             Issue::PriorityModified { .. } => "PRIORITY_MODIFIED",
             Issue::TimerSlackModified { .. } => "TIMERSLACK_MODIFIED",
             Issue::Matrix04Method { kind: Matrix04Method::Enter(_), .. } => "ENTER",
@@ -231,12 +216,8 @@ impl Issue<'_> {
     fn put(&self, out: &mut JsonObject) {
         match *self {
             Issue::Fps { scene, report, means, api } => put_fps(out, scene, report, means, api),
-            Issue::SlowMessage { cost_ms, scene, stack, key, cpu_ms } => {
-                out.int("cost", cost_ms);
-                if let Some(cpu_ms) = cpu_ms {
-                    out.text("usage", &usage(cpu_ms, cost_ms));
-                }
-                out.text("scene", scene).text("stack", stack).text("stackKey", key);
+            Issue::SlowMessage { cost_ms, scene, stack, key } => {
+                out.int("cost", cost_ms).text("scene", scene).text("stack", stack).text("stackKey", key);
             }
             Issue::Anr { cost_ms, scene, stack, key, thread_stack, foreground, priority, memory } => {
                 let mut sizes = JsonObject::new();
@@ -285,8 +266,7 @@ impl Issue<'_> {
                     .text("scene", scene);
             }
             Issue::Matrix04Method { kind, cost_ms, stack, key } => {
-                out.int("subType", if kind == Matrix04Method::Startup { 1 } else { -1 });
-                out.int("cost", cost_ms).text("stack", stack).text("stackKey", key);
+                out.int("subType", -1).int("cost", cost_ms).text("stack", stack).text("stackKey", key);
                 if let Matrix04Method::Enter(view) = kind {
                     let mut info = JsonObject::new();
                     info.uint("viewDeep", view.depth.into())
@@ -302,8 +282,8 @@ impl Issue<'_> {
 fn put_fps(out: &mut JsonObject, scene: &str, report: &SceneReport, means: bool, api: u32) {
     let by_level = |values: &[u32; 5]| {
         let mut object = JsonObject::new();
-        for level in Level::ALL {
-            object.uint(level.key(), values[level as usize].into());
+        for (key, value) in Level::KEYS.into_iter().zip(values) {
+            object.uint(key, (*value).into());
         }
         object
     };
@@ -314,25 +294,11 @@ fn put_fps(out: &mut JsonObject, scene: &str, report: &SceneReport, means: bool,
     if !means {
         return;
     }
-    for metric in Metric::ALL {
-        if metric != Metric::Gpu || api >= 31 {
-            out.uint(metric.key(), report.metrics[metric as usize]);
+    for (at, key) in Metric::KEYS.into_iter().enumerate() {
+        if at != Metric::Gpu as usize || api >= 31 {
+            out.uint(key, report.metrics[at]);
         }
     }
     out.uint("DROP_COUNT", (report.dropped_thousandths + 500) / 1_000);
     out.uint("REFRESH_RATE", report.refresh_hz.round() as u64);
-}
-
-/// The main thread's share of the time, as Matrix's second generation writes it.
-fn usage(cpu_ms: u64, cost_ms: i64) -> String {
-    let cost_ms = u64::try_from(cost_ms).unwrap_or(0).max(1);
-    let mut out = String::new();
-    if cpu_ms >= cost_ms {
-        out.push_str("100");
-    } else {
-        let hundredths = cpu_ms.saturating_mul(10_000) / cost_ms;
-        crate::text::push_fixed(&mut out, hundredths as i64, 2);
-    }
-    out.push('%');
-    out
 }

@@ -4,20 +4,14 @@ use crate::text::{push_decimal, push_fixed, push_signed};
 
 /// An object that grows key by key. Keys are constants and are not escaped.
 #[derive(Debug)]
-pub struct JsonObject {
+pub(super) struct JsonObject {
     out: String,
-}
-
-impl Default for JsonObject {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 impl JsonObject {
     /// An object without keys.
     #[must_use]
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         JsonObject { out: String::from("{") }
     }
 
@@ -31,28 +25,28 @@ impl JsonObject {
     }
 
     /// A text.
-    pub fn text(&mut self, key: &str, value: &str) -> &mut Self {
+    pub(super) fn text(&mut self, key: &str, value: &str) -> &mut Self {
         self.key(key);
         push_text(&mut self.out, value);
         self
     }
 
     /// A whole number.
-    pub fn int(&mut self, key: &str, value: i64) -> &mut Self {
+    pub(super) fn int(&mut self, key: &str, value: i64) -> &mut Self {
         self.key(key);
         push_signed(&mut self.out, value);
         self
     }
 
     /// A whole number that is not negative.
-    pub fn uint(&mut self, key: &str, value: u64) -> &mut Self {
+    pub(super) fn uint(&mut self, key: &str, value: u64) -> &mut Self {
         self.key(key);
         push_decimal(&mut self.out, value);
         self
     }
 
     /// A number with a fraction: `value` / 10^`decimals`, always with at least one decimal so that readers keep its type.
-    pub fn fraction(&mut self, key: &str, value: i64, decimals: u32) -> &mut Self {
+    pub(super) fn fraction(&mut self, key: &str, value: i64, decimals: u32) -> &mut Self {
         self.key(key);
         push_fixed(&mut self.out, value, decimals.max(1));
         let zeros = self.out.len() - self.out.trim_end_matches('0').len();
@@ -62,14 +56,14 @@ impl JsonObject {
     }
 
     /// True or false.
-    pub fn flag(&mut self, key: &str, value: bool) -> &mut Self {
+    pub(super) fn flag(&mut self, key: &str, value: bool) -> &mut Self {
         self.key(key);
         self.out.push_str(if value { "true" } else { "false" });
         self
     }
 
     /// An object inside.
-    pub fn object(&mut self, key: &str, value: JsonObject) -> &mut Self {
+    pub(super) fn object(&mut self, key: &str, value: JsonObject) -> &mut Self {
         self.key(key);
         self.out.push_str(&value.end());
         self
@@ -77,7 +71,7 @@ impl JsonObject {
 
     /// The whole object.
     #[must_use]
-    pub fn end(mut self) -> String {
+    pub(super) fn end(mut self) -> String {
         self.out.push('}');
         self.out
     }

@@ -26,8 +26,7 @@ mod json;
 mod log_block;
 mod thread_stack;
 
-pub use envelope::{CpuTicks, Device, Envelope, Machine};
+pub use envelope::{CpuTicks, Device, Envelope};
 pub use issue::{Issue, LagKind, Matrix04Method, Memory, OldView, Priority};
-pub use json::JsonObject;
 pub use log_block::{AnrLog, anr_log, slow_log};
 pub use thread_stack::{StackFrame, StackStyle, thread_stack};

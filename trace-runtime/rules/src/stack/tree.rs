@@ -71,6 +71,7 @@ struct Open {
 /// * What is open at the end ends there.
 /// * A call is merged with the one before it if both have the same caller and the same id and the later one called
 ///   nothing; calls at depth 0 never are.
+#[derive(Default)]
 pub struct CallTree {
     nodes: Vec<Node>,
     open: Vec<Open>,
@@ -83,24 +84,11 @@ pub struct CallTree {
     loss: Loss,
 }
 
-impl Default for CallTree {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl CallTree {
     /// A tree without a call.
     #[must_use]
     pub fn new() -> Self {
-        CallTree {
-            nodes: Vec::new(),
-            open: Vec::new(),
-            innermost: Vec::new(),
-            too_deep: 0,
-            now_ns: 0,
-            loss: Loss::default(),
-        }
+        CallTree::default()
     }
 
     /// The next call of the slice.

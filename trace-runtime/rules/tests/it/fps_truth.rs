@@ -77,13 +77,7 @@ fn simulate(parts: &[Part]) -> Simulated {
             metrics[Metric::LayoutMeasure as usize] = cost as i64;
             metrics[Metric::CommandIssue as usize] = behind as i64;
             metrics[Metric::Total as usize] = (end + behind - intended) as i64;
-            simulated.samples.push(Sample {
-                scene: 1,
-                intended_ns: intended,
-                refresh_hz: hz,
-                metrics,
-                first_draw: false,
-            });
+            simulated.samples.push(Sample { scene: 1, intended_ns: intended, refresh_hz: hz, metrics });
             spans.push((intended, end.max(intended + 1)));
             // The frame asks for the next one when it begins.
             asked_at = start;

@@ -4,15 +4,15 @@ use trace_format::time::MS;
 use trace_rules::Rules;
 use trace_rules::frame::matrix::{HeadFps, Matrix04Fps, MidFps};
 use trace_rules::frame::{
-    BARS, Colour, Counts, DropLevels, InputEvents, Level, Listener, Metric, OVERLAY_MS, Overlay, Sample,
-    Scenes, Stage, Stages, dropped, interval_ns,
+    BARS, Counts, DropLevels, InputEvents, Level, Listener, Metric, OVERLAY_MS, Overlay, Sample, Scenes,
+    Stage, Stages, dropped, interval_ns,
 };
 
 fn sample(scene: u32, hz: f32, intended_ns: u64, total_ns: u64) -> Sample {
     let mut metrics = [0; 10];
     metrics[Metric::Draw as usize] = total_ns as i64;
     metrics[Metric::Total as usize] = total_ns as i64;
-    Sample { scene, intended_ns, refresh_hz: hz, metrics, first_draw: false }
+    Sample { scene, intended_ns, refresh_hz: hz, metrics }
 }
 
 /// What a frame that drops `n` frames takes.
@@ -79,7 +79,6 @@ fn frames_with_impossible_figures_are_left_out() {
     let mut gpu = sample(1, 60.0, 0, 10 * MS);
     gpu.metrics[Metric::Gpu as usize] = -1;
     assert!(gpu.plausible(), "the GPU's figure is not asked");
-    assert_eq!(scenes.implausible(), 3);
     assert_eq!(scenes.flush(), []);
 }
 
@@ -122,19 +121,10 @@ fn only_matrixs_rule_needs_more_than_20_frames() {
 }
 
 #[test]
-fn a_listener_may_name_a_scene_a_threshold_and_skip_first_draws() {
-    let listener = Listener {
-        scene: Some(7),
-        threshold: 3,
-        skip_first_draw: true,
-        interval_ms: 1_000,
-        more_than_20: false,
-    };
+fn a_listener_may_name_a_threshold() {
+    let listener = Listener { threshold: 3, interval_ms: 1_000, more_than_20: false };
     let mut scenes = Scenes::new(listener, DropLevels::default(), Rules::Anrscope).unwrap();
-    let first = Sample { first_draw: true, ..sample(7, 60.0, 0, drops(50, 60.0)) };
     let frames = [
-        first,
-        sample(8, 60.0, 1_000 * MS, drops(50, 60.0)),
         sample(7, 60.0, 2_000 * MS, drops(3, 60.0) - 1_000),
         sample(7, 60.0, 3_000 * MS, drops(3, 60.0)),
         // 3 at 60 Hz is 6 at 120.
@@ -298,7 +288,7 @@ fn the_overlay_changes_every_200_ms_at_every_rate() {
         }
         assert!(changes.len() >= 55, "{} changes at {hz} Hz", changes.len());
         let (_, last) = changes.last().unwrap();
-        assert_eq!((last.fps.as_str(), last.colour), (format!("{hz}.00").as_str(), Colour::Best));
+        assert_eq!((last.fps.as_str(), last.colour), (format!("{hz}.00").as_str(), Level::Best));
         assert_eq!(overlay.bars().len(), BARS);
         assert_eq!(overlay.means(), [Some(hz as u32), Some(hz as u32)]);
     }
@@ -308,19 +298,17 @@ fn the_overlay_changes_every_200_ms_at_every_rate() {
 fn the_overlays_colour_depends_on_the_distance_to_the_displays_rate() {
     let overlay = Overlay::new(DropLevels::default());
     let colours = [
-        (57.01, Colour::Best),
-        (57.0, Colour::Normal),
-        (51.0, Colour::Middle),
-        (36.0, Colour::High),
-        (18.01, Colour::High),
-        (18.0, Colour::Frozen),
+        (57.01, Level::Best),
+        (57.0, Level::Normal),
+        (51.0, Level::Middle),
+        (36.0, Level::High),
+        (18.01, Level::High),
+        (18.0, Level::Frozen),
     ];
     for (fps, colour) in colours {
         assert_eq!(overlay.colour((fps * 100.0f64).round() as u32), colour, "{fps}");
     }
-    let mut rgb: Vec<u32> = [Colour::Best, Colour::Normal, Colour::Middle, Colour::High, Colour::Frozen]
-        .map(Colour::rgb)
-        .to_vec();
+    let mut rgb: Vec<u32> = Level::ALL.map(Level::rgb).to_vec();
     rgb.dedup();
     assert_eq!(rgb.len(), 5);
 }

@@ -71,7 +71,7 @@ fn a_process_may_start_for_a_service_or_a_receiver() {
         assert_eq!(start.created_by, by);
         // What the user waited for is the page's.
         let page = page.unwrap();
-        assert_eq!((page.create_ms, page.launch_ms), (500, Some(510)));
+        assert_eq!(page.launch_ms, Some(510));
     }
 }
 
@@ -107,11 +107,9 @@ fn a_start_is_warm_only_without_a_living_activity() {
     // A second page while the first lives: a page, no start.
     starts.message(CreatedBy::TRANSACTION, 5_000 * MS);
     starts.created(2, 5_010 * MS);
-    starts.drawn(2, 5_200 * MS);
-    starts.drawn(2, 5_900 * MS);
     let (page, none) = starts.focus(2, 33, true, 5_300 * MS);
     assert_eq!(none, None);
-    assert_eq!(page, Some(Page { class: 33, create_ms: 290, launch_ms: Some(300), draw_ms: Some(190) }));
+    assert_eq!(page, Some(Page { launch_ms: Some(300) }));
     starts.focus(2, 33, false, 6_000 * MS);
     starts.focus(1, HOME, false, 6_000 * MS);
     starts.destroyed(1);
@@ -175,7 +173,8 @@ fn a_hot_start_returns_to_the_foreground_with_a_living_activity() {
     starts.focus(2, 77, false, 81_000 * MS);
     assert_eq!(start(starts.focus(2, 77, true, 82_000 * MS)), None);
     // Games may take a second.
-    let mut game = self::starts(StartConfig { grades: Grades::GAMES, ..StartConfig::default() });
+    let grades = Grades { cold_ms: 3_000, hot_ms: 1_000 };
+    let mut game = self::starts(StartConfig { grades, ..StartConfig::default() });
     cold(&mut game);
     game.focus(1, HOME, false, 5_000 * MS);
     game.to_back();

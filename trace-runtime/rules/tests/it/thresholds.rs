@@ -25,7 +25,7 @@ fn stuck(limits: Limits, ms: u64) -> (bool, bool) {
 fn durations() {
     let matrix = |ms| stuck(Limits::MATRIX, ms).1;
     let idle = |ms| stuck(idle::LIMITS, ms).0;
-    let touch = |ms| TouchWatch::default().dispatched(1_000, 1_000 + ms).is_some();
+    let touch = |ms| TouchWatch::default().dispatched(1_000, 1_000 + ms, 2_000).is_some();
     type Rule<'a> = &'a dyn Fn(u64) -> bool;
     let table: [(&str, u64, Rule<'_>); 6] = [
         ("slow message", 700, &slow),
@@ -47,7 +47,7 @@ fn durations() {
 fn foreground() {
     let gone = |after_ms| {
         let mut app = Foreground::new();
-        app.started(1, 1);
+        app.started(1);
         app.resumed(1);
         app.paused(1, 1_000);
         app.stopped(1);

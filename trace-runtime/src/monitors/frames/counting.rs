@@ -5,8 +5,8 @@
 //! of it is found by its time. Below, only what main recorded is known.
 
 use std::collections::VecDeque;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use trace_format::android::FRAME_METRICS_DROPPED;
 use trace_format::event::TextId;
@@ -24,6 +24,7 @@ use crate::monitors::frames::overlay;
 use crate::monitors::{app_state, reports};
 use crate::recorder;
 use crate::time::{self, clock};
+use crate::unpoisoned::lock;
 use crate::writing::events;
 
 /// The longest that a frame's metrics wait until main has ended the frame, ns.
@@ -106,7 +107,7 @@ pub(crate) fn flush() {
 }
 
 fn with<R>(f: impl FnOnce(&mut Counting) -> R) -> R {
-    let mut counting = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut counting = lock(&COUNTING);
     f(counting.get_or_insert_with(Counting::new))
 }
 
@@ -222,11 +223,8 @@ impl Counting {
             intended_ns: of_monotonic(u64::try_from(frame.intended).unwrap_or(0)),
             refresh_hz: super::refresh_hz(),
             metrics: frame.metrics,
-            first_draw: frame.first_draw,
         };
         if !sample.plausible() {
-            // The rules count such frames.
-            self.scenes.frame(&sample, 0);
             return Some(None);
         }
         let main_ns = sample.main_end_ns() - sample.intended_ns;
@@ -283,7 +281,6 @@ impl Counting {
             intended_ns: costs.intended_ns,
             refresh_hz: super::refresh_hz(),
             metrics,
-            first_draw: false,
         };
         self.count(&sample, frame)
     }
@@ -359,7 +356,7 @@ mod tests {
     /// The frames that main has ended are one queue: a test that takes from it runs alone.
     fn counting() -> (MutexGuard<'static, ()>, Counting) {
         static ALONE: Mutex<()> = Mutex::new(());
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = lock(&ALONE);
         app_state::set_by_life_cycle(true);
         (alone, Counting::new())
     }

@@ -81,7 +81,7 @@ mod tests {
         let mut metrics = [0; METRICS];
         metrics[Metric::Draw as usize] = took_ns as i64;
         metrics[Metric::Total as usize] = took_ns as i64;
-        Sample { scene, intended_ns, refresh_hz: 60.0, metrics, first_draw: false }
+        Sample { scene, intended_ns, refresh_hz: 60.0, metrics }
     }
 
     #[test]

@@ -10,7 +10,6 @@ use crate::writing::events;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Measured {
     pub(crate) metrics: [i64; METRICS],
-    pub(crate) first_draw: bool,
     pub(crate) intended: i64,
     pub(crate) vsync: i64,
     pub(crate) deadline: i64,

@@ -28,15 +28,9 @@ pub(crate) fn ended(ended: &Ended, cost_ms: u64, mark: Option<Mark>) {
 
 /// Emits the report, and its block in the log. Not on main.
 pub(crate) fn report(cost_ms: i64, scene: &str, stack: &CallStack) {
-    reports::report(&Issue::SlowMessage {
-        cost_ms,
-        scene,
-        stack: &stack.text,
-        key: &stack.key,
-        cpu_ms: None,
-    });
+    reports::report(&Issue::SlowMessage { cost_ms, scene, stack: &stack.text, key: &stack.key });
     if is_enabled(Setting::Log) {
         let trace = Some((&*stack.key, &*stack.log_text()));
-        reports::log(slow_log(cost_ms, scene, app_state::is_foreground(), trace));
+        reports::hand_over(slow_log(cost_ms, scene, app_state::is_foreground(), trace));
     }
 }

@@ -1,7 +1,7 @@
 //! Input that waited for main.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use trace_rules::report::{Issue, LagKind};
 use trace_rules::touch::{StallSample, TouchWatch};
@@ -9,6 +9,7 @@ use trace_rules::touch::{StallSample, TouchWatch};
 use crate::files::worker;
 use crate::monitors::config::options::{self, Setting};
 use crate::monitors::{app_state, reports};
+use crate::unpoisoned::lock;
 
 struct Watched {
     rule: Option<TouchWatch>,
@@ -22,7 +23,7 @@ static OLDEST: AtomicU64 = AtomicU64::new(0);
 static NEWEST: AtomicU64 = AtomicU64::new(0);
 
 fn with<R>(of: impl FnOnce(&mut TouchWatch, &mut (u64, String)) -> R) -> R {
-    let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut watched = lock(&WATCHED);
     let Watched { rule, stack } = &mut *watched;
     of(rule.get_or_insert_default(), stack)
 }
@@ -49,8 +50,7 @@ pub(crate) fn dispatched(event_ms: u64, now_ms: u64) {
     }
     // Rare from here on: the lock and the rest delay an event that is delayed already.
     let lag = with(|rule, stack| {
-        rule.set_threshold(threshold_ms);
-        let touch = rule.dispatched(event_ms, now_ms)?;
+        let touch = rule.dispatched(event_ms, now_ms, threshold_ms)?;
         let known = touch.sample.filter(|sample| sample.sample == stack.0).map(|_| stack.1.clone());
         Some(known.unwrap_or_default())
     });

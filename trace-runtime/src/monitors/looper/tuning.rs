@@ -1,6 +1,6 @@
 //! Main's priority and timer slack, checked after a slow message.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use trace_rules::report::Issue;
 use trace_rules::tuning::{Tuned, Tuning};
@@ -8,6 +8,7 @@ use trace_rules::tuning::{Tuned, Tuning};
 use crate::files::worker;
 use crate::monitors::config::options::{self, Setting};
 use crate::monitors::reports;
+use crate::unpoisoned::lock;
 
 static KNOWN: Mutex<Option<Tuning>> = Mutex::new(None);
 
@@ -25,7 +26,7 @@ fn own() -> (i32, u64) {
 /// Notes main's values at the start. On main.
 pub(crate) fn begin() {
     let (nice, slack_ns) = own();
-    KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| Tuning::new(nice, slack_ns));
+    lock(&KNOWN).get_or_insert_with(|| Tuning::new(nice, slack_ns));
 }
 
 /// Reports changed values after a slow message. On main, at its end. `thread_stack` returns main's stack in
@@ -36,9 +37,8 @@ pub(crate) fn check(thread_stack: impl FnOnce() -> String) {
     }
     let (nice, slack_ns) = own();
     let limit_ns = options::number(Setting::SlackNs);
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let tuned =
-        known.get_or_insert_with(|| Tuning::new(nice, slack_ns)).check_above(nice, slack_ns, limit_ns);
+    let mut known = lock(&KNOWN);
+    let tuned = known.get_or_insert_with(|| Tuning::new(nice, slack_ns)).check(nice, slack_ns, limit_ns);
     drop(known);
     if tuned == (Tuned { nice: None, slack_ns: None }) {
         return;
