@@ -26,7 +26,7 @@ pub(crate) fn behind_name(bytes: &[u8]) -> Option<&str> {
 
 /// What a file of a thread of this process has: `/proc/self/task/TID/NAME`.
 pub(crate) fn of_thread<'a>(tid: u32, name: &str, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
-    read(&["/proc/self/task/", &tid.to_string(), "/", name].concat(), buffer)
+    native_signal::read_thread_file(tid as i32, name, buffer).ok()?
 }
 
 /// The number behind a key at the start of a line, such as `MemAvailable:    4 kB` or `pswpin 7`.

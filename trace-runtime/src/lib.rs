@@ -96,6 +96,7 @@ mod resolution;
 mod sigquit;
 mod stall_timer;
 mod start;
+mod unpoisoned;
 
 pub use jni::method_beat::{NativeMethod, leave_sigquit, method_beat_natives, set_main_thread};
 pub use message_bounds::{message_begin, message_end};

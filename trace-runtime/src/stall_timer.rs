@@ -70,7 +70,7 @@ impl OnStall {
         let now = clock::boottime();
         recorder.alive(now);
         if let Some(stuck_since) = seen.recovered {
-            self.passive.rest();
+            self.passive = WhileStalled::default();
             recorder.service(&Event::Recovered(Stall { stuck_since }));
             usage::record(recorder);
         }

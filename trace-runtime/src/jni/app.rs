@@ -12,7 +12,7 @@ use trace_format::layout::State;
 
 use crate::files::{kept_sizes, process_facts};
 use crate::guard::disarm_on_panic;
-use crate::jni::{java_string, record_notice, string, text_id};
+use crate::jni::{identity, java_string, record_notice, returned, string, text_id};
 use crate::monitors;
 use crate::monitors::config::options::Setting;
 use crate::monitors::config::{options, redact};
@@ -28,11 +28,6 @@ use crate::recorder::{self, Recorder};
 use crate::writing::events;
 use crate::writing::thread::gettid;
 
-/// An identity hash code.
-fn identity(hash: jint) -> u64 {
-    u64::from(hash as u32)
-}
-
 /// Sets an option. A refused one is a notice in the recording.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_set(
@@ -43,9 +38,8 @@ extern "system" fn Java_dev_anrscope_Natives_set(
 ) -> jboolean {
     disarm_on_panic(|| {
         let (Some(key), Some(value)) = (string(&env, &key), string(&env, &value)) else { return false };
-        let taken = monitors::set(&key, &value);
-        match taken {
-            Ok(()) => {}
+        match monitors::set(&key, &value) {
+            Ok(()) => return true,
             Err(options::Refused::Key) => {
                 recorder::notice(&["no option is called ", &redact::own(key)].concat());
             }
@@ -53,7 +47,7 @@ extern "system" fn Java_dev_anrscope_Natives_set(
                 recorder::notice(&["option ", &key, " cannot be set to ", &redact::own(value)].concat());
             }
         }
-        taken.is_ok()
+        false
     })
     .unwrap_or(false)
 }
@@ -91,13 +85,13 @@ extern "system" fn Java_dev_anrscope_Natives_text(
 /// All current values.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_inForce(env: EnvUnowned<'_>, _: JClass<'_>) -> jstring {
-    disarm_on_panic(|| java_string(&env, &options::in_force())).unwrap_or(std::ptr::null_mut())
+    returned(&env, || Some(options::in_force()))
 }
 
 /// Keys and Matrix's names.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_keys(env: EnvUnowned<'_>, _: JClass<'_>) -> jstring {
-    disarm_on_panic(|| {
+    returned(&env, || {
         let numbers = options::NUMBERS.iter().map(|option| (option.key, option.matrix));
         let texts = options::TEXTS.iter().map(|option| (option.key, option.matrix));
         let mut lines = String::new();
@@ -108,9 +102,8 @@ extern "system" fn Java_dev_anrscope_Natives_keys(env: EnvUnowned<'_>, _: JClass
                 lines.push_str(part);
             }
         }
-        java_string(&env, &lines)
+        Some(lines)
     })
-    .unwrap_or(std::ptr::null_mut())
 }
 
 /// Sets the app's own scene; null for the page's class.
@@ -210,7 +203,8 @@ extern "system" fn Java_dev_anrscope_Natives_admit(
             return false;
         };
         let (directory, mark) = (Path::new(&directory), Path::new(&mark));
-        crash_loop::admit(directory, mark, &envelope::process(), version as u64, debuggable)
+        let share = options::number(Setting::InstallsPerMille);
+        crash_loop::admit(directory, mark, &envelope::process(), version as u64, debuggable, share)
     })
     .unwrap_or(false)
 }
@@ -265,12 +259,10 @@ extern "system" fn Java_dev_anrscope_Natives_isPaused(_: EnvUnowned<'_>, _: JCla
 /// Waits until everything is in the file. Not on main.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_flush(env: EnvUnowned<'_>, _: JClass<'_>, ms: jlong) -> jstring {
-    disarm_on_panic(|| {
-        let file = crate::files::worker::flush(Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
-        file.map(|file| java_string(&env, &file.to_string_lossy()))
+    returned(&env, || {
+        let file = crate::files::worker::flush(Duration::from_millis(u64::try_from(ms).unwrap_or(0)))?;
+        Some(file.to_string_lossy().into_owned())
     })
-    .flatten()
-    .unwrap_or(std::ptr::null_mut())
 }
 
 /// The list of recordings of ended processes.
@@ -280,11 +272,10 @@ extern "system" fn Java_dev_anrscope_Natives_finished(
     _: JClass<'_>,
     directory: JString<'_>,
 ) -> jstring {
-    disarm_on_panic(|| {
+    returned(&env, || {
         let directory = string(&env, &directory).unwrap_or_default();
-        java_string(&env, &listing::lines(Path::new(&directory)))
+        Some(listing::lines(Path::new(&directory)))
     })
-    .unwrap_or(std::ptr::null_mut())
 }
 
 /// Removes old recordings.
@@ -313,9 +304,7 @@ extern "system" fn Java_dev_anrscope_Natives_armed(_: EnvUnowned<'_>, _: JClass<
 /// The id of this process's recording; null if nothing is recorded.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Natives_recordingId(env: EnvUnowned<'_>, _: JClass<'_>) -> jstring {
-    disarm_on_panic(monitors::past::own_id)
-        .flatten()
-        .map_or(std::ptr::null_mut(), |id| java_string(&env, &id))
+    returned(&env, monitors::past::own_id)
 }
 
 /// Appends the system's account of an ended process.
@@ -382,8 +371,9 @@ extern "system" fn Java_dev_anrscope_Lifecycle_step(
     at_ns: jlong,
 ) -> jboolean {
     disarm_on_panic(|| {
-        let (Ok(step), Some(class)) = (Step::try_from(step), string(&env, &class)) else { return false };
-        lifecycle::step(step, identity(activity), &class, at_ns as u64)
+        let Some((step, class)) = Step::of_number(step).zip(string(&env, &class)) else { return false };
+        let debounce_ms = options::number(Setting::BackgroundMs);
+        lifecycle::step(step, identity(activity), &class, at_ns as u64, debounce_ms)
     })
     .unwrap_or(false)
 }
@@ -459,7 +449,7 @@ extern "system" fn Java_dev_anrscope_TouchMonitor_focused(
 ) -> jboolean {
     disarm_on_panic(|| {
         let class = string(&env, &class);
-        class.is_some_and(|class| starts::focused_at(identity(activity), &class, gained, at_ns as u64))
+        class.is_some_and(|class| starts::focused(identity(activity), &class, gained, at_ns as u64))
     })
     .unwrap_or(false)
 }

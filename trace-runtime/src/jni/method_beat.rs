@@ -17,16 +17,15 @@ use crate::control::Clock;
 use crate::files::file::Destination;
 use crate::files::kept_sizes;
 use crate::guard::disarm_on_panic;
-use crate::jni::{record_notice, string, text_id};
-use crate::recorder::Threads;
-use crate::recorder::{self, Recorder};
+use crate::jni::{identity, record_notice, string, text_id};
+use crate::monitors::starts;
+use crate::recorder::{self, Recorder, Threads};
 use crate::resolution::{Resolution, hundredths};
 use crate::start::{Config, start};
 use crate::system_log;
-use crate::time::coarse;
-use crate::writing::losses;
-use crate::writing::overhead;
+use crate::time::{clock, coarse};
 use crate::writing::thread::ThreadWriter;
+use crate::writing::{losses, overhead};
 
 /// Records a method's begin, on the thread whose writer is at `thread`. Returns the address after which
 /// Java writes the next word, or 0 if Java may not write.
@@ -137,13 +136,13 @@ extern "system" fn Java_dev_anrscope_MethodBeat_uid(_: EnvUnowned<'_>, _: JClass
 /// Records that the calling thread has taken a lock.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_acquired(_: EnvUnowned<'_>, _: JClass<'_>, lock: jint) {
-    disarm_on_panic(|| crate::acquired(lock_identity(lock)));
+    disarm_on_panic(|| crate::acquired(identity(lock)));
 }
 
 /// Records that the calling thread gave a lock up, however often it had taken it.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_gaveUp(_: EnvUnowned<'_>, _: JClass<'_>, lock: jint) {
-    disarm_on_panic(|| crate::gave_up(lock_identity(lock)));
+    disarm_on_panic(|| crate::gave_up(identity(lock)));
 }
 
 /// The id of a text.
@@ -202,7 +201,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_focus(
 ) {
     disarm_on_panic(|| {
         let class = string(&env, &class).unwrap_or_default();
-        crate::monitors::starts::focused(u64::from(activity as u32), &class, gained);
+        starts::focused(identity(activity), &class, gained, clock::boottime());
     });
 }
 
@@ -223,7 +222,7 @@ extern "system" fn Java_dev_anrscope_MethodBeat_waitBegin(
     else {
         return behind;
     };
-    let (lock, class) = (lock_identity(lock), TextId(class as u32));
+    let (lock, class) = (identity(lock), TextId(class as u32));
     recorder::wait_begin_for_java(thread, kind, lock, class, behind as u64) as jlong
 }
 
@@ -243,13 +242,13 @@ extern "system" fn Java_dev_anrscope_MethodBeat_waitEnd(
     else {
         return behind;
     };
-    recorder::wait_end_for_java(thread, kind, lock_identity(lock), behind as u64) as jlong
+    recorder::wait_end_for_java(thread, kind, identity(lock), behind as u64) as jlong
 }
 
 /// Records that a monitor was released.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_released(_: EnvUnowned<'_>, _: JClass<'_>, lock: jint) {
-    disarm_on_panic(|| crate::released(lock_identity(lock)));
+    disarm_on_panic(|| crate::released(identity(lock)));
 }
 
 /// Sets the directory of the recording's file.
@@ -378,11 +377,6 @@ extern "system" fn Java_dev_anrscope_MethodBeat_sampled(
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_askForDump(_: EnvUnowned<'_>, _: JClass<'_>) -> jboolean {
     disarm_on_panic(|| crate::dump().is_ok()) == Some(true)
-}
-
-/// `System.identityHashCode` as a lock's identity. 0 stands for "no lock".
-fn lock_identity(hash: jint) -> u64 {
-    u64::from(hash as u32)
 }
 
 /// A native method of `dev.anrscope.MethodBeat`, as JNI's `RegisterNatives` takes it.

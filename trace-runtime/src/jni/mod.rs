@@ -20,6 +20,11 @@ use ::jni::sys::{jint, jstring};
 use crate::guard::disarm_on_panic;
 use crate::recorder;
 
+/// `System.identityHashCode` as the identity of an activity or a lock. 0 stands for "no lock".
+fn identity(hash: jint) -> u64 {
+    u64::from(hash as u32)
+}
+
 /// The text id of a Java string in the recording, 0 for none.
 fn text_id(env: &EnvUnowned<'_>, text: &JString<'_>) -> jint {
     disarm_on_panic(|| string(env, text).map_or(0, |text| recorder::text(&text).0 as jint)).unwrap_or(0)
@@ -51,6 +56,11 @@ fn string(env: &EnvUnowned<'_>, text: &JString<'_>) -> Option<String> {
         ((**env).v1_2.GetStringRegion)(env, text, 0, length, units.as_mut_ptr());
         Some(String::from_utf16_lossy(&units))
     }
+}
+
+/// Returns the text that `text` makes as a Java string; null without one.
+fn returned(env: &EnvUnowned<'_>, text: impl FnOnce() -> Option<String>) -> jstring {
+    disarm_on_panic(text).flatten().map_or(std::ptr::null_mut(), |text| java_string(env, &text))
 }
 
 /// Creates a Java string; null if there is no memory for it, with an exception pending.

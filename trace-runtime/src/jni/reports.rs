@@ -5,7 +5,7 @@ use ::jni::objects::JClass;
 use ::jni::sys::jstring;
 
 use crate::guard::disarm_on_panic;
-use crate::jni::java_string;
+use crate::jni::returned;
 use crate::monitors::reports;
 
 /// Starts keeping reports for the listener.
@@ -17,8 +17,7 @@ extern "system" fn Java_dev_anrscope_Reports_wanted(_: EnvUnowned<'_>, _: JClass
 /// The next report or block for the log; null after the end.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_Reports_next(env: EnvUnowned<'_>, _: JClass<'_>) -> jstring {
-    let text = disarm_on_panic(reports::next).flatten();
-    text.map_or(std::ptr::null_mut(), |text| java_string(&env, &text))
+    returned(&env, reports::next)
 }
 
 /// Ends the waiting.

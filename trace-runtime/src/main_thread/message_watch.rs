@@ -2,21 +2,18 @@
 //! monitors, and for the evidence of a SIGQUIT.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use native_signal::{StallTimer, Wakeup};
 use trace_rules::looper::{Limits, Poll, PollResult, ProcessState, Watch};
 
 use crate::recorder::Recorder;
 use crate::time::{clock, coarse};
+use crate::unpoisoned::lock;
 
 static TIMER: OnceLock<StallTimer> = OnceLock::new();
 /// The rule. Never locked on main.
 static RULE: Mutex<Option<Watch>> = Mutex::new(None);
-
-fn rule() -> MutexGuard<'static, Option<Watch>> {
-    RULE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Watches the message that main began at `now`.
 pub(crate) fn watch(recorder: &Recorder, now: u64) {
@@ -99,7 +96,7 @@ pub(crate) fn disable_message_tracking() {
 pub(crate) fn prepare_timer(limits: Limits) {
     // A second start is refused before this is reached.
     let _ = TIMER.set(StallTimer::new());
-    *rule() = Some(Watch::new(limits));
+    *lock(&RULE) = Some(Watch::new(limits));
 }
 
 /// Wakes the timer, since the limits have changed.
@@ -129,7 +126,7 @@ pub(crate) fn decide(
     limits: Option<Limits>,
     process: &mut dyn FnMut() -> ProcessState,
 ) -> PollResult {
-    let mut rule = rule();
+    let mut rule = lock(&RULE);
     let rule = rule.get_or_insert_default();
     if let Some(limits) = limits {
         rule.set_limits(limits);
@@ -140,7 +137,7 @@ pub(crate) fn decide(
 /// The timer's thread is about to sleep.
 pub(crate) fn sleeps() {
     let now = Wakeup { since_ns: 0, generation: 0, now_ns: clock::boottime(), due_ns: 0 };
-    if let Some(rule) = rule().as_mut() {
+    if let Some(rule) = lock(&RULE).as_mut() {
         rule.sleeps(poll(now));
     }
 }
@@ -148,7 +145,7 @@ pub(crate) fn sleeps() {
 /// How long the process was frozen during the message that began at `since`, up to `at`, ms. Not on main.
 pub(crate) fn frozen_ms(since: u64, at: u64) -> u64 {
     // The lock comes first: the timer is not due any more when it takes the lock itself to add its delay.
-    let rule = rule();
+    let rule = lock(&RULE);
     let (Some(rule), Some(timer)) = (rule.as_ref(), TIMER.get()) else { return 0 };
     let asked = Wakeup { since_ns: since, generation: 0, now_ns: at, due_ns: timer.due_ns() };
     rule.frozen_ns(poll(asked)) / 1_000_000

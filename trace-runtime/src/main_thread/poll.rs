@@ -6,41 +6,20 @@
 //! thread and the target thread are in the same thread group, access is always allowed." So it also works
 //! in a process that is not dumpable, and under any uid.
 
-use std::fs::File;
-use std::io::Read;
-
 use trace_format::android::is_idle_poll;
+
+use crate::kernel_files;
 
 /// Whether this thread of the process waits in epoll; `None` if the kernel does not say (man 5 proc: the
 /// file exists with CONFIG_HAVE_ARCH_TRACEHOOK). Opens, reads and closes one small file; allocates nothing.
 pub(crate) fn is_polling(tid: u32) -> Option<bool> {
-    let mut text = [0u8; 128];
-    let length = File::open(path(tid, &mut [0; 48])).ok()?.read(&mut text).ok()?;
-    Some(is_poll(&text[..length]))
+    kernel_files::of_thread(tid, "syscall", &mut [0; 128]).map(is_poll)
 }
 
 /// Returns true if the poll is the innermost call of this stack of main. If a call or a message is open nonetheless, it runs a
 /// nested loop.
 pub(crate) fn is_innermost(stack: &str) -> bool {
     stack.split_once('(').is_some_and(|(method, _)| is_idle_poll(method))
-}
-
-/// `/proc/self/task/TID/syscall`.
-fn path(tid: u32, room: &mut [u8; 48]) -> &str {
-    let mut digits = [0u8; 10];
-    let mut at = digits.len();
-    let mut rest = tid;
-    while rest > 0 || at == digits.len() {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    let mut length = 0;
-    for part in [&b"/proc/self/task/"[..], &digits[at..], b"/syscall"] {
-        room[length..length + part.len()].copy_from_slice(part);
-        length += part.len();
-    }
-    std::str::from_utf8(&room[..length]).unwrap_or("")
 }
 
 /// Parses `NUMBER ARGUMENTS... SP PC`, or `running`, or a number of -1 for a thread that is blocked outside
@@ -104,7 +83,5 @@ mod tests {
         assert!(!is_poll(b"running\n") && !is_poll(b"-1 0x7ffe 0x7fca\n") && !is_poll(b""));
         let poll = [libc::SYS_epoll_pwait.to_string().as_bytes(), b" 0x3 0x7fca 0x10"].concat();
         assert!(is_poll(&poll));
-        assert_eq!(path(4_294_967_295, &mut [0; 48]), "/proc/self/task/4294967295/syscall");
-        assert_eq!(path(7, &mut [0; 48]), "/proc/self/task/7/syscall");
     }
 }

@@ -2,8 +2,9 @@
 //! reads them.
 
 use crate::recorder;
+use crate::unpoisoned::lock;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use trace_format::event::TextId;
 
@@ -57,13 +58,13 @@ pub(crate) fn scene() -> TextId {
 
 /// The scene's name. Takes a lock: not on a hot path.
 pub(crate) fn scene_name() -> String {
-    let name = SCENE_NAME.lock().unwrap_or_else(PoisonError::into_inner);
+    let name = lock(&SCENE_NAME);
     if name.is_empty() { NO_SCENE.to_owned() } else { name.clone() }
 }
 
 /// The name of a scene that [`scene`] returned. Takes a lock: not on a hot path.
 pub(crate) fn name_of(scene: TextId) -> String {
-    let names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    let names = lock(&NAMES);
     match names.iter().find(|(id, _)| *id == scene.0) {
         Some((_, name)) => name.clone(),
         None => NO_SCENE.to_owned(),
@@ -73,7 +74,7 @@ pub(crate) fn name_of(scene: TextId) -> String {
 /// Sets the scene: another page is shown, or the app named its scene.
 pub(crate) fn set_scene(name: &str) {
     let id = recorder::text(name).0;
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut names = lock(&NAMES);
     match names.iter_mut().find(|(known, _)| *known == id) {
         // All scenes that did not fit into the texts have the id 0.
         Some((_, known)) => name.clone_into(known),
@@ -86,5 +87,5 @@ pub(crate) fn set_scene(name: &str) {
     }
     drop(names);
     SCENE.store(id, Ordering::Relaxed);
-    name.clone_into(&mut SCENE_NAME.lock().unwrap_or_else(PoisonError::into_inner));
+    name.clone_into(&mut lock(&SCENE_NAME));
 }

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use trace_rules::report::{CpuTicks, Device, Envelope, Issue};
 
+use crate::kernel_files::keyed;
 use crate::time::clock;
 
 static PROCESS: OnceLock<String> = OnceLock::new();
@@ -28,11 +29,11 @@ pub(crate) fn wrap(issue: &Issue<'_>) -> String {
 
 fn device() -> Device {
     let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kib = |key| value(&memory, key).and_then(|kib| i64::try_from(kib).ok());
+    let kib = |key| keyed(&memory, key).and_then(|kib| i64::try_from(kib).ok());
     Device {
-        memory: kib("MemTotal:").map_or(-1, |kib| kib.saturating_mul(1024)),
+        memory: kib("MemTotal").map_or(-1, |kib| kib.saturating_mul(1024)),
         // Kernels before 3.14 do not say what is available.
-        free_kib: kib("MemAvailable:").or_else(|| kib("MemFree:")).unwrap_or(-1),
+        free_kib: kib("MemAvailable").or_else(|| kib("MemFree")).unwrap_or(-1),
         cpu_count: cpu_count(),
         cpu: cpu(),
     }
@@ -67,12 +68,6 @@ fn all_ticks(stat: &str) -> Option<u64> {
     Some(ticks.ok()?.into_iter().fold(0, u64::saturating_add))
 }
 
-/// The number after `key` at the start of a line.
-pub(crate) fn value(text: &str, key: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
-    line.split_ascii_whitespace().next()?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,8 +79,8 @@ mod tests {
         assert_eq!(app_ticks(""), None);
         assert_eq!(all_ticks("cpu  1 2 3 4 5 6 7 8 9\ncpu0 1"), Some(28));
         assert_eq!(all_ticks("cpu0 1"), None);
-        assert_eq!(value("MemTotal:  100 kB\nMemFree: 7 kB\n", "MemFree:"), Some(7));
-        assert_eq!(value("MemTotal:  100 kB", "MemFree:"), None);
+        assert_eq!(keyed("MemTotal:  100 kB\nMemFree: 7 kB\n", "MemFree"), Some(7));
+        assert_eq!(keyed("MemTotal:  100 kB", "MemFree"), None);
         assert!(device().memory > 0 && device().cpu_count > 0);
     }
 }

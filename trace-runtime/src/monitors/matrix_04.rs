@@ -8,7 +8,7 @@
 //! wrapped since the message began and its first words are gone. The report shows what is left, seven
 //! eighths of the ring.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use trace_rules::matrix_04::{MATRIX_04_FULL_KEY, Matrix04Limits, Matrix04Methods};
 use trace_rules::report::{Issue, Matrix04Method, OldView};
@@ -18,6 +18,7 @@ use crate::memory::mark::Mark;
 use crate::monitors::config::options::{Setting, is_enabled, number};
 use crate::monitors::reports;
 use crate::monitors::stacks::calls;
+use crate::unpoisoned::lock;
 use trace_format::time::MS;
 
 /// A page that opened slowly and whose views are requested.
@@ -41,22 +42,18 @@ struct State {
 
 static STATE: Mutex<Option<State>> = Mutex::new(None);
 
-fn state() -> MutexGuard<'static, Option<State>> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Notes that an activity is created. On main.
 pub(crate) fn created(activity: u64, at_ns: u64) {
     if is_enabled(Setting::OlderMethods) {
         let mark = recorder::mark_here();
-        state().get_or_insert_default().created(activity, at_ns, mark);
+        lock(&STATE).get_or_insert_default().created(activity, at_ns, mark);
     }
 }
 
 /// Notes that its window has gained focus. On main.
 pub(crate) fn focused(activity: u64, class: &str, at_ns: u64) {
     if is_enabled(Setting::OlderMethods)
-        && let Some(state) = state().as_mut()
+        && let Some(state) = lock(&STATE).as_mut()
     {
         state.rule.limits = Matrix04Limits {
             enter_ms: number(Setting::EnterMs) as i64,
@@ -70,13 +67,16 @@ pub(crate) fn focused(activity: u64, class: &str, at_ns: u64) {
 
 /// Whether that page opened slowly and its views are to be counted.
 pub(crate) fn waits_for_views(activity: u64) -> bool {
-    state().as_ref().is_some_and(|state| state.entered.as_ref().is_some_and(|page| page.activity == activity))
+    lock(&STATE)
+        .as_ref()
+        .is_some_and(|state| state.entered.as_ref().is_some_and(|page| page.activity == activity))
 }
 
 /// Reports the page with its views: the deepest nesting, the root being 1, and how many below the root are
 /// not GONE.
 pub(crate) fn views(activity: u64, depth: u32, count: u32) {
-    let page = state().as_mut().and_then(|state| state.entered.take_if(|page| page.activity == activity));
+    let page =
+        lock(&STATE).as_mut().and_then(|state| state.entered.take_if(|page| page.activity == activity));
     let Some(page) = page else { return };
     worker::then(Box::new(move || {
         let stack = calls::matrix_04_since(page.mark.as_ref(), page.created_ns, page.focused_ns);

@@ -15,6 +15,7 @@ use crate::files::worker;
 use crate::monitors::envelope;
 use crate::recorder;
 use crate::time::clock;
+use crate::unpoisoned::lock;
 
 /// The most reports that wait for the listener.
 const MAX_REPORTS: usize = 64;
@@ -30,24 +31,9 @@ struct Waiting {
 static WAITING: Mutex<Waiting> = Mutex::new(Waiting { reports: VecDeque::new(), wanted: false, dropped: 0 });
 static CAME: Condvar = Condvar::new();
 
-fn waiting() -> std::sync::MutexGuard<'static, Waiting> {
-    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Records a report and passes it to the listener. Not on main: it reads files, locks and allocates.
 pub(crate) fn report(issue: &Issue<'_>) {
     finished(envelope::wrap(issue));
-}
-
-/// Passes a block to the app's log, written by the listener's thread. It does not start with a brace, which
-/// distinguishes it from a report.
-pub(crate) fn log(block: String) {
-    hand_over(block);
-}
-
-/// Passes an event to the app's observers; it starts with `!`.
-pub(crate) fn notify(word: &str) {
-    hand_over(word.to_owned());
 }
 
 /// Records a finished report and passes it to the listener; `json` is one object in Matrix's form
@@ -57,8 +43,10 @@ pub(crate) fn finished(json: String) {
     hand_over(json);
 }
 
-fn hand_over(json: String) {
-    let mut waiting = waiting();
+/// Passes a text to the listener's thread: a report, which is one object of JSON; an event for the app's observers, which
+/// starts with `!`; or a block that the thread writes to the app's log, which starts with neither a brace nor that.
+pub(crate) fn hand_over(text: String) {
+    let mut waiting = lock(&WAITING);
     if waiting.wanted {
         if waiting.reports.len() == MAX_REPORTS {
             waiting.reports.pop_front();
@@ -69,14 +57,14 @@ fn hand_over(json: String) {
                 );
             }
         }
-        waiting.reports.push_back(json);
+        waiting.reports.push_back(text);
         CAME.notify_one();
     }
 }
 
 /// The next report; waits for one. `None` after [`stop`].
 pub(crate) fn next() -> Option<String> {
-    let mut waiting = waiting();
+    let mut waiting = lock(&WAITING);
     loop {
         if let Some(report) = waiting.reports.pop_front() {
             return Some(report);
@@ -90,19 +78,19 @@ pub(crate) fn next() -> Option<String> {
 
 /// Starts keeping reports for [`next`].
 pub(crate) fn wanted() {
-    waiting().wanted = true;
+    lock(&WAITING).wanted = true;
 }
 
 /// Makes [`next`] return `None` once the waiting reports are taken.
 pub(crate) fn stop() {
-    waiting().wanted = false;
+    lock(&WAITING).wanted = false;
     CAME.notify_all();
 }
 
 /// How many reports were dropped.
 #[cfg(test)]
 fn dropped() -> u64 {
-    waiting().dropped
+    lock(&WAITING).dropped
 }
 
 #[cfg(test)]

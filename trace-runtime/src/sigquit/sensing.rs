@@ -2,7 +2,6 @@
 //! handler that was installed later.
 
 use std::ffi::CStr;
-use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -12,6 +11,7 @@ use native_signal::{
     AskError, Counters, Displaced, Evidence, Forwarded, InstallError, Mode, PassiveWatch, SeenPassively,
     Sensed, Sensor,
 };
+use thiserror::Error;
 use trace_format::event::{Event, Forward, Sigquit};
 
 use crate::files::worker;
@@ -121,11 +121,6 @@ impl WhileStalled {
             self.watch = None;
         }
     }
-
-    /// Resets the watch: main continues.
-    pub(crate) fn rest(&mut self) {
-        *self = Self::default();
-    }
 }
 
 /// What is known of a signal that was only observed: its sender is unknown, unless this process has just
@@ -196,25 +191,16 @@ fn handler_name(handler: usize) -> String {
 }
 
 /// Why [`dump`] requested nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DumpError {
     /// Nothing is being recorded.
+    #[error("nothing is being recorded: start it first")]
     NotRecording,
     /// The request failed.
+    #[error("{0}")]
     Ask(AskError),
 }
-
-impl fmt::Display for DumpError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotRecording => f.write_str("nothing is being recorded: start it first"),
-            Self::Ask(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for DumpError {}
 
 /// Requests a thread dump of this process now. It sends a SIGQUIT to this process, which the Signal Catcher
 /// (on a JVM: its own handler) answers like any other, and which the recording marks as requested by this

@@ -11,8 +11,8 @@
 //!   and placed again for the next one.
 
 use std::ops::RangeInclusive;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use native_signal::{Limits, Target, TraceCapture, TraceText, Writer};
@@ -28,6 +28,7 @@ use crate::recorder::Recorder;
 use crate::recorder::notice;
 use crate::sigquit::sensing;
 use crate::time::clock;
+use crate::unpoisoned::lock;
 
 /// The most dumps that are copied in one process, up to 1 MiB each.
 const MAX_TEXTS: u32 = 8;
@@ -58,7 +59,7 @@ pub(crate) fn stalled(since_ns: u64, now_ns: u64) {
         worker::then(Box::new(|| {
             let source = TraceTextSource::of_this_process(monitors::api());
             let Some(source) = source else { return notice(NO_SOURCE) };
-            *around() = arm(source, false);
+            *lock(&AROUND) = arm(source, false);
         }));
     }
 }
@@ -67,15 +68,11 @@ pub(crate) fn stalled(since_ns: u64, now_ns: u64) {
 pub(crate) fn quiet() {
     if ASKED_FOR.load(Ordering::Relaxed) != 0 && ASKED_FOR.swap(0, Ordering::Relaxed) != 0 {
         worker::then(Box::new(|| {
-            if let Some(capture) = around().take() {
+            if let Some(capture) = lock(&AROUND).take() {
                 capture.cancel();
             }
         }));
     }
-}
-
-fn around() -> std::sync::MutexGuard<'static, Option<TraceCapture>> {
-    AROUND.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The notice if no dump can be copied.

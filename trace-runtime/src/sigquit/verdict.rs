@@ -7,7 +7,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,7 @@ use crate::monitors::config::options::{self, Setting};
 use crate::recorder::Recorder;
 use crate::recorder::notice;
 use crate::time::clock;
+use crate::unpoisoned::lock;
 
 /// The most sections for verdicts other than ANR in one process: a storm of SIGQUITs must not fill the
 /// disk. ANRs need no limit, since the judge reports one per message, which lasts for seconds.
@@ -57,9 +58,12 @@ struct JudgeState {
     other_verdicts: AtomicU32,
 }
 
+/// A source of the system's processes in error, if there is one.
+type Source = Option<Box<ErrorState>>;
+
 #[derive(Default)]
 struct ErrorSource {
-    source: Option<Box<dyn ErrorState + Send>>,
+    source: Source,
     /// The source is in use by the polling thread.
     in_use: bool,
     changes: u32,
@@ -67,24 +71,20 @@ struct ErrorSource {
 
 impl ErrorSource {
     /// Sets another source, and returns the one before unless it is in use.
-    fn set(&mut self, source: Option<Box<dyn ErrorState + Send>>) -> Option<Box<dyn ErrorState + Send>> {
+    fn set(&mut self, source: Source) -> Source {
         self.in_use = false;
         self.changes = self.changes.wrapping_add(1);
         std::mem::replace(&mut self.source, source)
     }
 
     /// Takes the source to use it, with the number that [`ErrorSource::put_back`] needs.
-    fn take(&mut self) -> (Option<Box<dyn ErrorState + Send>>, u32) {
+    fn take(&mut self) -> (Source, u32) {
         self.in_use = self.source.is_some();
         (self.source.take(), self.changes)
     }
 
     /// Puts a used source back, `None` if it panicked. Returns the source if another one was set meanwhile.
-    fn put_back(
-        &mut self,
-        source: Option<Box<dyn ErrorState + Send>>,
-        changes: u32,
-    ) -> Option<Box<dyn ErrorState + Send>> {
+    fn put_back(&mut self, source: Source, changes: u32) -> Source {
         if self.changes != changes {
             return source;
         }
@@ -113,18 +113,10 @@ struct PendingSignal {
 /// It is called on the thread `anrscope-polls`, never on the main thread, and never before the first
 /// verdict is in the file: after each SIGQUIT up to [`ErrorPolls::POLLS`] times, [`ErrorPolls::INTERVAL`]
 /// apart. A source that panics is not called again. Any thread.
-pub fn set_error_state_source(source: Option<Box<dyn ErrorState + Send>>) {
-    let old = error_source().set(source);
+pub fn set_error_state_source(source: Option<Box<ErrorState>>) {
+    let old = lock(&SOURCE).set(source);
     // Its destructor is foreign code, which may call this function.
     drop(old);
-}
-
-fn error_source() -> MutexGuard<'static, ErrorSource> {
-    SOURCE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn polls() -> MutexGuard<'static, Polls> {
-    POLLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Starts judging signals.
@@ -148,16 +140,13 @@ pub(crate) fn may_be_self_requested(at: u64) -> bool {
 /// Judges a signal and has the verdict appended. `evidence` is what the signal alone shows.
 pub(crate) fn judge(sigquit: Sigquit, evidence: Evidence, main: MainAt, counters: Counters) {
     let Some(state) = JUDGE_STATE.get() else { return };
+    let message = Some(main.stuck_since).filter(|since| *since > 0);
     let evidence = Evidence {
         asked_by_us: evidence.si_pid == state.own.pid && may_be_self_requested(evidence.at_ns),
         foreground: app_state::foreground_if_known(),
-        message: (main.stuck_since > 0).then_some(main.stuck_since),
+        message,
         running_ms: main.running_ms,
-        frozen_ms: if main.stuck_since > 0 {
-            message_watch::frozen_ms(main.stuck_since, evidence.at_ns)
-        } else {
-            0
-        },
+        frozen_ms: message.map_or(0, |since| message_watch::frozen_ms(since, evidence.at_ns)),
         ..evidence
     };
     let signal = PendingSignal { sigquit, evidence, counters };
@@ -169,7 +158,7 @@ pub(crate) fn judge(sigquit: Sigquit, evidence: Evidence, main: MainAt, counters
     if !state.append(&signal, &judgement, false) || settled {
         return;
     }
-    let source = error_source();
+    let source = lock(&SOURCE);
     if source.source.is_some() || source.in_use {
         drop(source);
         // After the verdict in the worker's queue.
@@ -178,7 +167,7 @@ pub(crate) fn judge(sigquit: Sigquit, evidence: Evidence, main: MainAt, counters
 }
 
 fn reconsider_later(signal: PendingSignal) {
-    let mut polls = polls();
+    let mut polls = lock(&POLLS);
     if polls.waiting.len() >= MAX_WAITING {
         // The waiting ones are polled soon enough to cover this one.
         return;
@@ -201,7 +190,7 @@ fn reconsider_later(signal: PendingSignal) {
 
 /// The next signal to reconsider; `None` ends the thread.
 fn next_signal() -> Option<PendingSignal> {
-    let mut polls = polls();
+    let mut polls = lock(&POLLS);
     if polls.waiting.is_empty() || Recorder::active().is_none() {
         polls.running = false;
         return None;
@@ -215,17 +204,17 @@ fn run_polls() {
             continue;
         }
         let Some(state) = JUDGE_STATE.get() else { return };
-        let (Some(mut source), changes) = error_source().take() else { continue };
+        let (Some(mut source), changes) = lock(&SOURCE).take() else { continue };
         let pause = |interval| {
             pause(interval);
             Recorder::active().is_some() && !is_late(signal.evidence.at_ns, clock::boottime())
         };
         let polls = ErrorPolls::new(state.policy(), state.own);
         // The embedder's code may panic without ending the recording.
-        let vote = catch_unwind(AssertUnwindSafe(|| polls.run(source.as_mut(), pause)));
+        let vote = catch_unwind(AssertUnwindSafe(|| polls.run(&mut source, pause)));
         // Destructors of sources are foreign code: none runs while the lock is held.
         let source = vote.is_ok().then_some(source);
-        let replaced = error_source().put_back(source, changes);
+        let replaced = lock(&SOURCE).put_back(source, changes);
         drop(replaced);
         match vote {
             Ok(ErrorVote::NotAsked) => {}
@@ -271,7 +260,7 @@ impl JudgeState {
 
     /// The judge for the current policy. A new judge knows nothing of earlier signals.
     fn judge(&self) -> MutexGuard<'_, (Policy, Judge)> {
-        let mut judge = self.judge.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut judge = lock(&self.judge);
         let policy = self.policy();
         if judge.0 != policy {
             *judge = (policy, Judge::new(policy, self.own));
@@ -320,13 +309,13 @@ mod tests {
         assert!(is_late(at, at + 30_000_000_001));
     }
 
-    fn source(pid: i32) -> Option<Box<dyn ErrorState + Send>> {
+    fn source(pid: i32) -> Source {
         Some(Box::new(move || vec![native_signal::ProcessInError { pid, uid: 10_123, not_responding: true }]))
     }
 
     /// Which source it is, by the process that it lists.
-    fn listed(source: &mut Option<Box<dyn ErrorState + Send>>) -> Option<i32> {
-        source.as_mut().map(|source| source.processes_in_error()[0].pid)
+    fn listed(source: &mut Source) -> Option<i32> {
+        source.as_mut().map(|source| source()[0].pid)
     }
 
     #[test]

@@ -11,7 +11,7 @@ const TEXT_SEPARATOR: &str = "\u{1e}\n";
 /// Sends an ANR; `snapshot` is the text of the recording's section. `listed`: the system's list of
 /// processes in error names this process.
 pub(crate) fn anr(snapshot: &str, listed: bool) {
-    reports::notify(&["!anr\nfrom_error_state=", if listed { "1\n" } else { "0\n" }, snapshot].concat());
+    reports::hand_over(["!anr\nfrom_error_state=", if listed { "1\n" } else { "0\n" }, snapshot].concat());
 }
 
 /// Sends what a thread dump shows about deadlocks; `pid` is this process or an earlier one. `idle`: also
@@ -19,7 +19,7 @@ pub(crate) fn anr(snapshot: &str, listed: bool) {
 pub(crate) fn locks(dump: &[u8], pid: u32, idle: bool) {
     let text = String::from_utf8_lossy(dump);
     if let Some(event) = encode(&Locks::parse(&text), pid, idle) {
-        reports::notify(&event);
+        reports::hand_over(event);
     }
 }
 

@@ -7,8 +7,8 @@
 //! anrscope-worker          the slice of the record -> call tree -> report
 //! ```
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use trace_format::section::SectionKind;
 use trace_format::sections::anr_snapshot::{self, AnrSnapshot};
@@ -17,6 +17,7 @@ use trace_rules::looper::Due;
 use trace_rules::report::{AnrLog, Issue, LagKind, Memory, Priority, StackStyle, anr_log};
 
 use crate::files::worker;
+use crate::kernel_files::keyed;
 use crate::main_thread::{message_source, poll, usage};
 use crate::memory::mark::Mark;
 use crate::monitors::anr::anr_listener;
@@ -24,20 +25,13 @@ use crate::monitors::config::options::{Setting, is_enabled, number};
 use crate::monitors::looper::{messages, touch, unknown};
 use crate::monitors::stacks::sampler::{self, Answer, Wanted};
 use crate::monitors::stacks::{calls, java_stack, samples};
-use crate::monitors::{app_state, envelope, frames, reports};
+use crate::monitors::{app_state, frames, reports};
 use crate::recorder::Recorder;
 use crate::time::clock;
+use crate::unpoisoned::lock;
 
 /// The most messages before an ANR that are written to the log.
 const MAX_LOGGED_MESSAGES: usize = 20;
-
-/// A LAG that was found.
-#[derive(Debug)]
-pub(crate) struct Lag {
-    since_ns: u64,
-    scene: String,
-    foreground: bool,
-}
 
 /// What found the ANR.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,7 +78,7 @@ impl Facts {
             foreground: app_state::is_foreground(),
             scene: app_state::scene_name(),
             priority: priority(&usage::main_stat()).unwrap_or_default(),
-            vm_kib: envelope::value(&read("/proc/self/status"), "VmSize:").unwrap_or(0),
+            vm_kib: keyed(&read("/proc/self/status"), "VmSize").unwrap_or(0),
             cgroup: read("/proc/self/cgroup").trim_end().replace('\n', " "),
         }
     }
@@ -100,27 +94,20 @@ fn priority(stat: &str) -> Option<Priority> {
     Some(Priority { priority: fields.next()?.parse().ok()?, nice: fields.next()?.parse().ok()? })
 }
 
-/// Reports a LAG: the message that began at `since_ns`. On the timer thread.
-pub(crate) fn lag(since_ns: u64, _due: &Due) {
+/// Reports a LAG, the message that began at `since_ns`, with main's stack if it comes in time. On the timer thread.
+pub(crate) fn lag(since_ns: u64) {
     let (scene, foreground) = (app_state::scene_name(), app_state::is_foreground());
-    let lag = Lag { since_ns, scene, foreground };
-    sampler::ask(Wanted::Stack, Box::new(move |answer| lag_answered(&lag, &answer)));
-}
-
-/// Reports the LAG, with main's stack if it came in time.
-fn lag_answered(lag: &Lag, answer: &Answer) {
-    if answer.debugger || is_dying(&answer.stack) || poll::is_innermost(&answer.stack) {
-        return;
-    }
-    let stack = java_stack::styled(&stack_of(lag.since_ns, answer), StackStyle::Whole);
-    // Input that waits for this message is reported when it is handled; what stalled main is known now.
-    touch::stalled(clock::uptime_ms(answer.at_ns), &stack);
-    reports::report(&Issue::Lag {
-        kind: LagKind::Message,
-        scene: &lag.scene,
-        thread_stack: &stack,
-        foreground: lag.foreground,
-    });
+    let then = move |answer: Answer| {
+        if answer.debugger || is_dying(&answer.stack) || poll::is_innermost(&answer.stack) {
+            return;
+        }
+        let stack = java_stack::styled(&stack_of(since_ns, &answer), StackStyle::Whole);
+        // Input that waits for this message is reported when it is handled; what stalled main is known now.
+        touch::stalled(clock::uptime_ms(answer.at_ns), &stack);
+        let kind = LagKind::Message;
+        reports::report(&Issue::Lag { kind, scene: &scene, thread_stack: &stack, foreground });
+    };
+    sampler::ask(Wanted::Stack, Box::new(then));
 }
 
 /// Takes a snapshot of an ANR: the message that began at `since_ns`. On the timer thread.
@@ -140,7 +127,7 @@ pub(crate) fn sigquit(at_ns: u64, since_ns: u64, certain: bool) {
         return;
     }
     let facts = Facts::now(Detector::Sigquit { certain }, at_ns, since_ns);
-    *last_signal() = Some(Signal {
+    *lock(&LAST_SIGNAL) = Some(Signal {
         at_ns,
         certain,
         scene: facts.scene.clone(),
@@ -157,7 +144,7 @@ pub(crate) fn sigquit(at_ns: u64, since_ns: u64, certain: bool) {
 /// Notes that the SIGQUIT of `at_ns` is certainly an ANR, because the system says so. If it was not even
 /// suspected before, a snapshot is taken now.
 pub(crate) fn confirmed(at_ns: u64, since_ns: u64) {
-    let known = match last_signal().as_mut().filter(|signal| signal.at_ns == at_ns) {
+    let known = match lock(&LAST_SIGNAL).as_mut().filter(|signal| signal.at_ns == at_ns) {
         Some(signal) => {
             // It was only suspected before: the system's list of processes in error has decided it.
             signal.listed = !std::mem::replace(&mut signal.certain, true);
@@ -169,7 +156,7 @@ pub(crate) fn confirmed(at_ns: u64, since_ns: u64) {
         report_signal();
     } else {
         sigquit(at_ns, since_ns, true);
-        if let Some(signal) = last_signal().as_mut().filter(|signal| signal.at_ns == at_ns) {
+        if let Some(signal) = lock(&LAST_SIGNAL).as_mut().filter(|signal| signal.at_ns == at_ns) {
             signal.listed = true;
         }
     }
@@ -199,13 +186,9 @@ static LAST_SIGNAL: Mutex<Option<Signal>> = Mutex::new(None);
 /// When the signal came that was reported last.
 static REPORTED_AT: AtomicU64 = AtomicU64::new(0);
 
-fn last_signal() -> std::sync::MutexGuard<'static, Option<Signal>> {
-    LAST_SIGNAL.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Reports the newest SIGQUIT once it is certain and main's stack is there.
 fn report_signal() {
-    let signal = last_signal().take_if(|signal| signal.certain && signal.answered.is_some());
+    let signal = lock(&LAST_SIGNAL).take_if(|signal| signal.certain && signal.answered.is_some());
     let Some(signal) = signal else { return };
     REPORTED_AT.store(signal.at_ns, Ordering::Relaxed);
     let (stack, snapshot) = signal.answered.unwrap_or_default();
@@ -214,7 +197,6 @@ fn report_signal() {
         return;
     }
     reports::report(&Issue::SignalAnr {
-        native_backtrace: false,
         scene: &signal.scene,
         thread_stack: &java_stack::styled(&stack, StackStyle::Whole),
         foreground: signal.foreground,
@@ -255,7 +237,7 @@ fn anr_answered(mut facts: Facts, answer: Answer) {
             }));
         }
         Detector::Sigquit { .. } => {
-            if let Some(signal) = last_signal().as_mut().filter(|signal| signal.at_ns == facts.at_ns) {
+            if let Some(signal) = lock(&LAST_SIGNAL).as_mut().filter(|signal| signal.at_ns == facts.at_ns) {
                 signal.answered = Some((stack, text));
             }
             report_signal();
@@ -285,7 +267,7 @@ fn report_anr(facts: &Facts, answer: &Answer, stack: &str, due: &Due) {
         memory,
     });
     if is_enabled(Setting::Log) {
-        reports::log(anr_log(&AnrLog {
+        reports::hand_over(anr_log(&AnrLog {
             cost_ms: calls.cost_ms,
             scene: &facts.scene,
             foreground: facts.foreground,
@@ -302,7 +284,7 @@ fn report_anr(facts: &Facts, answer: &Answer, stack: &str, due: &Due) {
         let wanted = if is_enabled(Setting::History) { MAX_LOGGED_MESSAGES } else { 0 };
         let history = messages::history(wanted, facts.at_ns);
         if wanted > 0 && !history.is_empty() {
-            reports::log(["|* [Messages]\n", &history].concat());
+            reports::hand_over(["|* [Messages]\n", &history].concat());
         }
     }
 }

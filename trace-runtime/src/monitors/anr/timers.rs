@@ -29,8 +29,8 @@ impl Timers {
             return false;
         }
         let since_ns = if poll.unconfirmed { 0 } else { poll.begun_ns };
-        if let Some(lag) = seen.lag.filter(is_reported) {
-            snapshot::lag(since_ns, &lag);
+        if seen.lag.filter(is_reported).is_some() {
+            snapshot::lag(since_ns);
         }
         let reports_anr = is_enabled(Setting::Anr) && number(Setting::AnrMs) > 0;
         if let Some(anr) = seen.anr.filter(|due| reports_anr && is_reported(due)) {

@@ -60,37 +60,24 @@ fn limits() -> Limits {
     Limits { suspect_ms: SUSPECT_MS, tick_ms: TICK_MS, lag_ms, ..idle::LIMITS }
 }
 
-/// Polls the running handler, and returns the time until the next poll, ns. On the timer's thread.
+/// Polls the running handler, and returns the time until the next poll, ns. On the timer's thread. A handler that does not return
+/// in time is reported, with main's stack if main is still in it.
 fn poll(watch: &mut Watch, wakeup: Wakeup) -> u64 {
     watch.set_limits(limits());
     let seen = watch.poll(message_watch::poll(wakeup), &mut ProcessState::default);
     if seen.lag.is_some() {
         // Main is in it now: later its stack would be another one.
         let (scene, foreground) = (app_state::scene_name(), app_state::is_foreground());
-        let lag = Lag { begun_ns: wakeup.since_ns, scene, foreground };
-        sampler::ask(Wanted::Stack, Box::new(move |answer| answered(&lag, &answer)));
+        let then = move |answer: Answer| {
+            if answer.debugger {
+                return;
+            }
+            let still = RUN.begun_ns() == wakeup.since_ns;
+            let stack = java_stack::styled(if still { &answer.stack } else { "" }, StackStyle::Whole);
+            let kind = LagKind::IdleHandler;
+            reports::report(&Issue::Lag { kind, scene: &scene, thread_stack: &stack, foreground });
+        };
+        sampler::ask(Wanted::Stack, Box::new(then));
     }
     seen.sleep_ns
-}
-
-/// A handler that does not return in time.
-#[derive(Debug)]
-struct Lag {
-    begun_ns: u64,
-    scene: String,
-    foreground: bool,
-}
-
-/// Reports the handler, with main's stack if main is still in it.
-fn answered(lag: &Lag, answer: &Answer) {
-    if answer.debugger {
-        return;
-    }
-    let still = RUN.begun_ns() == lag.begun_ns;
-    reports::report(&Issue::Lag {
-        kind: LagKind::IdleHandler,
-        scene: &lag.scene,
-        thread_stack: &java_stack::styled(if still { &answer.stack } else { "" }, StackStyle::Whole),
-        foreground: lag.foreground,
-    });
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use trace_format::android::IDLE_HANDLER;
+use trace_format::time::MS;
 use trace_rules::looper::{
     Begun, DENSITY, Density, Ended, HISTORY, History, MAX_NESTED, Messages, SlowMessage, Tag,
 };
@@ -68,7 +69,7 @@ pub(crate) fn history(count: usize, now_ns: u64) -> String {
     if message_source::is_by_calls() {
         let (last, is_open) = outermost::last(count, now_ns);
         for (n, outer) in last.iter().enumerate() {
-            line(&outermost::text(outer), outermost::took_ms(outer), is_open && n + 1 == last.len());
+            line(&outermost::text(outer), outer.took_ns / MS, is_open && n + 1 == last.len());
         }
     } else if let Some((history, _)) = SHARED.get() {
         for entry in history.last(count, now_ns) {

@@ -12,7 +12,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, TryLockError};
 
 use trace_format::Event;
 use trace_format::time::MS;
@@ -29,6 +29,7 @@ use crate::monitors::looper::{slow_messages, unknown};
 use crate::monitors::stacks::calls;
 use crate::recorder::Recorder;
 use crate::time::clock::boottime;
+use crate::unpoisoned::lock;
 use crate::writing::events::record;
 use crate::writing::thread::gettid;
 
@@ -36,6 +37,7 @@ use crate::writing::thread::gettid;
 static ASKED: AtomicBool = AtomicBool::new(false);
 static STATE: Mutex<Option<State>> = Mutex::new(None);
 
+#[derive(Default)]
 struct State {
     rule: Outermost,
     /// The position up to which main's record was read.
@@ -54,31 +56,19 @@ struct State {
 
 impl State {
     fn new() -> Self {
-        State {
-            rule: Outermost::default(),
-            mark: recorder::mark_here(),
-            newest: None,
-            open_mark: None,
-            last: VecDeque::new(),
-            slice: Slice::default(),
-            watched: None,
-        }
+        State { mark: recorder::mark_here(), ..State::default() }
     }
-}
-
-fn state() -> MutexGuard<'static, Option<State>> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Starts looking for work between messages; messages are reported from now on.
 pub(crate) fn between_messages() {
-    state().get_or_insert_with(State::new);
+    lock(&STATE).get_or_insert_with(State::new);
 }
 
 /// Stops that; messages are not reported any more.
 pub(crate) fn end() {
     if !message_source::is_by_calls()
-        && let Some(watched) = state().take().and_then(|state| state.watched)
+        && let Some(watched) = lock(&STATE).take().and_then(|state| state.watched)
     {
         message_watch::work_ends(watched);
     }
@@ -86,7 +76,7 @@ pub(crate) fn end() {
 
 /// Lets main's outermost calls stand for its messages, except for calls that are open now.
 pub(crate) fn start() {
-    let mut state = state();
+    let mut state = lock(&STATE);
     if !message_source::is_by_calls() {
         // A call that began in the last two ticks may still be withdrawn, and a mark is placed before it. A
         // typed event makes it final. On other threads than main this changes nothing, and such a call
@@ -102,7 +92,7 @@ pub(crate) fn start() {
 
 /// Stops that: the Looper reports messages, or reporting is off.
 pub(crate) fn stop() {
-    let mut state = state();
+    let mut state = lock(&STATE);
     if message_source::is_by_calls() {
         *state = message_source::is_reported().then(State::new);
         message_source::set_by_calls(false);
@@ -142,7 +132,7 @@ fn is_worth_a_poll() -> bool {
 pub(crate) fn poll() {
     let mut slowest = Vec::new();
     {
-        let mut state = state();
+        let mut state = lock(&STATE);
         let Some(state) = state.as_mut() else { return };
         state.read(&mut |slow| slowest.push(slow));
         let open = state.rule.open(0).map(|open| open.begun_ns);
@@ -161,7 +151,7 @@ pub(crate) fn poll() {
 
 /// The open call between messages that the timer watches.
 pub(crate) fn open_call() -> Option<Outer> {
-    let state = state();
+    let state = lock(&STATE);
     let state = state.as_ref()?;
     state.rule.open(0).filter(|call| state.watched == Some(call.begun_ns))
 }
@@ -169,7 +159,7 @@ pub(crate) fn open_call() -> Option<Outer> {
 /// The open call, polled now.
 pub(crate) fn open() -> Option<Open> {
     poll();
-    let state = state();
+    let state = lock(&STATE);
     let state = state.as_ref()?;
     let since_ns = state.rule.open(0)?.begun_ns;
     let stands = message_source::is_by_calls() || state.watched == Some(since_ns);
@@ -178,14 +168,15 @@ pub(crate) fn open() -> Option<Open> {
 
 /// Whether the timer watches a call that began then, and not a message.
 pub(crate) fn is_watched(since_ns: u64) -> bool {
-    message_source::is_by_calls() || state().as_ref().is_some_and(|state| state.watched == Some(since_ns))
+    message_source::is_by_calls()
+        || lock(&STATE).as_ref().is_some_and(|state| state.watched == Some(since_ns))
 }
 
 /// The last `count` calls and the open one, oldest first, polled now; the flag says whether the last one is
 /// open.
 pub(crate) fn last(count: usize, now_ns: u64) -> (Vec<Outer>, bool) {
     poll();
-    let state = state();
+    let state = lock(&STATE);
     let Some(state) = state.as_ref() else { return (Vec::new(), false) };
     let open = state.rule.open(now_ns);
     let skip = state.last.len().saturating_sub(count.saturating_sub(usize::from(open.is_some())));
@@ -287,18 +278,13 @@ pub(crate) fn text(outer: &Outer) -> String {
     ["method ", &outer.id.to_string()].concat()
 }
 
-/// How long it took, ms.
-pub(crate) fn took_ms(outer: &Outer) -> u64 {
-    outer.took_ns / MS
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_history_is_bounded_and_ends_with_the_open_call() {
-        *state() = Some(State {
+        *lock(&STATE) = Some(State {
             rule: Outermost::default(),
             newest: None,
             mark: None,
@@ -309,14 +295,14 @@ mod tests {
         });
         message_source::set_by_calls(true);
         assert_eq!(last(3, 9).0.iter().map(|outer| outer.begun_ns).collect::<Vec<_>>(), [197, 198, 199]);
-        if let Some(state) = state().as_mut() {
+        if let Some(state) = lock(&STATE).as_mut() {
             state.rule.push(trace_rules::stack::Call::enter(9, 300 * MS));
         }
         // Without a recorder a poll finds a gap: what was open is unknown.
         let (all, open) = last(HISTORY, 400 * MS);
         assert_eq!((all.len(), open), (HISTORY, false));
-        assert_eq!((text(&all[0]), took_ms(&all[0])), ("method 7".to_owned(), 2));
+        assert_eq!((text(&all[0]), all[0].took_ns / MS), ("method 7".to_owned(), 2));
         message_source::set_by_calls(false);
-        *state() = None;
+        *lock(&STATE) = None;
     }
 }

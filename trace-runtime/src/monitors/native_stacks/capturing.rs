@@ -6,10 +6,10 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use native_signal::capture::{Capture, Reason, Refusal, Slot};
-use trace_format::native_slot::{self, at, state};
+use trace_format::native_slot::{self, at};
 
-use super::sections;
 use super::watched::{self, Watch};
+use super::{sections, start_thread};
 use crate::files::worker;
 use crate::monitors::config::options::{self, Setting, number};
 use crate::recorder::{Recorder, notice};
@@ -61,15 +61,10 @@ pub(crate) fn start() {
         return;
     }
     worker::then(Box::new(|| {
-        let started = native_signal::spawn_quiet("anrscope-stacks", || {
-            crate::guard::disarm_on_panic(|| Capturing::default().run());
-        });
-        match started {
-            Ok(started) => {
-                let _ = THREAD.set(started.thread().clone());
-                wake();
-            }
-            Err(error) => notice(&["no native stacks: no thread: ", &error.to_string()].concat()),
+        let run = || Capturing::default().run();
+        if let Some(thread) = start_thread("anrscope-stacks", "no native stacks", run) {
+            let _ = THREAD.set(thread);
+            wake();
         }
     }));
 }
@@ -257,11 +252,10 @@ impl Capturing {
 fn free_slot(recorder: &Recorder) -> Option<Slot> {
     /// Slots for a recording without a file, or with one that has no room for them. A kill loses what is only here.
     static IN_MEMORY: OnceLock<Vec<Slot>> = OnceLock::new();
-    let is_free = |slot: &Slot| sections::state_of(slot).load(Ordering::Acquire) == state::FREE;
     let mut in_file = recorder.native_slots().peekable();
     if in_file.peek().is_some() {
         // SAFETY: the recorder gives slots of the file, which is never unmapped and starts on a page; only slots access them.
-        return in_file.map(|memory| unsafe { Slot::new(memory) }).find(is_free);
+        return in_file.map(|memory| unsafe { Slot::new(memory) }).find(Slot::is_free);
     }
     let in_memory = IN_MEMORY.get_or_init(|| {
         let words = vec![0_u64; native_slot::LEN / size_of::<u64>() * native_slot::SLOTS].leak();
@@ -269,5 +263,5 @@ fn free_slot(recorder: &Recorder) -> Option<Slot> {
         // SAFETY: each is that long, aligned to 8 bytes, never freed, and used for nothing else.
         slots.map(|slot| unsafe { Slot::new(std::ptr::NonNull::from(slot).cast()) }).collect()
     });
-    in_memory.iter().copied().find(is_free)
+    in_memory.iter().copied().find(Slot::is_free)
 }

@@ -17,3 +17,22 @@ pub(crate) mod capturing;
 mod modules;
 mod sections;
 pub(crate) mod watched;
+
+use std::thread::Thread;
+
+use crate::guard::disarm_on_panic;
+use crate::recorder::notice;
+
+/// Starts a thread of native stacks. Without it, a notice says what is missing.
+fn start_thread(name: &str, missing: &str, body: fn()) -> Option<Thread> {
+    let started = native_signal::spawn_quiet(name, move || {
+        disarm_on_panic(body);
+    });
+    match started {
+        Ok(started) => Some(started.thread().clone()),
+        Err(error) => {
+            notice(&[missing, ": no thread: ", &error.to_string()].concat());
+            None
+        }
+    }
+}

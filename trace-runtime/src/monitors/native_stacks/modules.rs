@@ -4,16 +4,18 @@
 
 use std::collections::HashSet;
 use std::mem::offset_of;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 use std::thread::Thread;
 
 use libc::{c_int, c_void, dl_phdr_info, size_t};
 use trace_format::section::SectionKind;
 use trace_format::sections::native_modules::{self, NativeModules};
 
+use super::start_thread;
 use crate::files::worker;
 use crate::recorder::{Recorder, notice};
 use crate::time::clock;
+use crate::unpoisoned::lock;
 
 /// The most words that wait, or that count as touched.
 const MAX_TOUCHED: usize = 1 << 16;
@@ -28,23 +30,12 @@ static THREAD: OnceLock<Option<Thread>> = OnceLock::new();
 /// Has the code recorded that these words may be addresses of. On the worker, which does not wait.
 pub(super) fn record(words: impl Iterator<Item = u64>) {
     {
-        let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = lock(&WAITING);
         let room = MAX_TOUCHED.saturating_sub(waiting.len());
         waiting.extend(words.filter(|word| *word >= FIRST_ADDRESS).take(room));
     }
-    let thread = THREAD.get_or_init(|| {
-        let started = native_signal::spawn_quiet("anrscope-maps", || {
-            crate::guard::disarm_on_panic(run);
-        });
-        match started {
-            Ok(started) => Some(started.thread().clone()),
-            Err(error) => {
-                notice(&["native stacks have no modules: no thread: ", &error.to_string()].concat());
-                None
-            }
-        }
-    });
-    if let Some(thread) = thread {
+    let start = || start_thread("anrscope-maps", "native stacks have no modules", run);
+    if let Some(thread) = THREAD.get_or_init(start) {
         thread.unpark();
     }
 }
@@ -52,7 +43,7 @@ pub(super) fn record(words: impl Iterator<Item = u64>) {
 fn run() {
     let mut known = Known::default();
     while Recorder::active().is_some() {
-        let words = std::mem::take(&mut *WAITING.lock().unwrap_or_else(PoisonError::into_inner));
+        let words = std::mem::take(&mut *lock(&WAITING));
         if words.is_empty() {
             std::thread::park();
         } else {

@@ -1,7 +1,7 @@
 //! The worker moves captures from their slots to sections, each as the difference from the one before of the same thread.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use native_signal::capture::Slot;
 use trace_format::native_slot::{self, at, state};
@@ -11,6 +11,7 @@ use trace_format::sections::native_stack::NativeStack;
 use super::modules;
 use crate::files::worker;
 use crate::recorder::notice;
+use crate::unpoisoned::lock;
 
 /// Captures take at most this many bytes of a recording.
 const MAX_CAPTURE_BYTES: usize = 16 << 20;
@@ -35,7 +36,7 @@ struct Last {
 }
 
 /// The state of a slot.
-pub(super) fn state_of(slot: &Slot) -> &AtomicU32 {
+fn state_of(slot: &Slot) -> &AtomicU32 {
     // SAFETY: a slot is mapped for the process's life and aligned to 8 bytes; its state is accessed only through atomics.
     unsafe { AtomicU32::from_ptr(slot.memory().add(at::STATE).cast().as_ptr()) }
 }
@@ -51,14 +52,9 @@ pub(super) fn move_from(slot: Slot) {
 }
 
 fn move_now(slot: &Slot) {
-    if state_of(slot).load(Ordering::Acquire) != state::FULL {
-        return;
-    }
-    // SAFETY: a slot has that many bytes, mapped for the process's life, and while it is full no code changes them.
-    let bytes = unsafe { std::slice::from_raw_parts(slot.memory().as_ptr(), native_slot::LEN) };
-    let Some(capture) = NativeStack::from_slot(bytes) else { return };
+    let Some(capture) = slot.stack() else { return };
     modules::record(words(&capture));
-    MOVED.lock().unwrap_or_else(PoisonError::into_inner).append(capture);
+    lock(&MOVED).append(capture);
 }
 
 /// The words that may be addresses of code: the registers and the stack.

@@ -11,12 +11,12 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::files::file::private_directory;
 use crate::files::worker;
-use crate::monitors::config::options::{self, Setting};
+use crate::unpoisoned::lock;
 
 /// The number of starts that did not settle after which nothing is armed.
 const MAX_FAILED_STARTS: u64 = 2;
@@ -64,20 +64,9 @@ pub(crate) fn set_off(mark_directory: &Path, off: bool) {
     }
 }
 
-/// Whether the crash-loop guard admits this start; if so, notes that it has begun. Creates and reads files:
-/// on a background thread.
+/// Returns true if the crash-loop guard admits this start, and then notes that it has begun. Only `share` in 1,000 installs are
+/// admitted at all. Creates and reads files: on a background thread.
 pub(crate) fn admit(
-    directory: &Path,
-    mark_directory: &Path,
-    process: &str,
-    version: u64,
-    debuggable: bool,
-) -> bool {
-    let share = options::number(Setting::InstallsPerMille);
-    admit_share(directory, mark_directory, process, version, debuggable, share)
-}
-
-fn admit_share(
     directory: &Path,
     mark_directory: &Path,
     process: &str,
@@ -108,7 +97,7 @@ fn admit_share(
         return false;
     }
     write(&starting, version, failed + 1);
-    *STARTING.lock().unwrap_or_else(PoisonError::into_inner) = Some(starting);
+    *lock(&STARTING) = Some(starting);
     worker::after(SETTLED_AFTER, Box::new(settled));
     true
 }
@@ -116,7 +105,7 @@ fn admit_share(
 /// Notes that this start went well: it has lived for a while, the user has left the app, or it ended in
 /// order.
 pub(crate) fn settled() {
-    if let Some(starting) = STARTING.lock().unwrap_or_else(PoisonError::into_inner).take() {
+    if let Some(starting) = lock(&STARTING).take() {
         let _ = fs::remove_file(starting);
     }
 }
@@ -167,7 +156,7 @@ mod tests {
     fn two_starts_that_do_not_settle_disarm_until_the_next_version() {
         let directory = directory("crash-loop");
         let mark = directory.join("mark");
-        let start = |version| admit_share(&directory, &mark, "com.example:push", version, false, 1_000);
+        let start = |version| admit(&directory, &mark, "com.example:push", version, false, 1_000);
         assert!(start(7) && !is_disarmed(&mark));
         // It settled: the next starts begin with a clean record.
         settled();
@@ -181,9 +170,7 @@ mod tests {
         assert!(start(9) && !start(9));
         // The same version as a debuggable build: neither this start nor the next count.
         for _ in 0..4 {
-            assert!(
-                admit_share(&directory, &mark, "com.example:push", 9, true, 1_000) && !is_disarmed(&mark)
-            );
+            assert!(admit(&directory, &mark, "com.example:push", 9, true, 1_000) && !is_disarmed(&mark));
         }
         assert!(start(9) && start(9) && !start(9));
         fs::remove_dir_all(directory).unwrap();
@@ -195,7 +182,7 @@ mod tests {
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("starting-p"), b"\xff\n99999999999999999999999").unwrap();
         fs::write(directory.join("disarmed"), b"").unwrap();
-        assert!(admit_share(&directory, &directory, "p", 1, false, 1_000) && !is_disarmed(&directory));
+        assert!(admit(&directory, &directory, "p", 1, false, 1_000) && !is_disarmed(&directory));
         fs::remove_dir_all(directory).unwrap();
     }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use trace_format::layout::{self, header};
 use trace_format::recording_id;
@@ -16,6 +16,8 @@ use trace_format::sections::exit_info::ExitInformation;
 use trace_format::sections::profile::ANR;
 use trace_format::sections::verdict::Outcome;
 use trace_format::wipe::{self, InFile, WipeError};
+
+use crate::unpoisoned::lock;
 
 /// More sections than any recording has: a file from outside must not occupy the reader.
 const MAX_SECTIONS: usize = 100_000;
@@ -50,21 +52,23 @@ static SEARCH_LOCK: Mutex<()> = Mutex::new(());
 /// The lock for searching the directory: two threads of this process would mistake each other's file locks
 /// for those of living processes.
 pub(crate) fn lock_search() -> MutexGuard<'static, ()> {
-    SEARCH_LOCK.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&SEARCH_LOCK)
+}
+
+/// Opens a file for reading and writing, and locks it. `None` if it cannot be opened, or if a process has its lock.
+pub(crate) fn open_unused(path: &Path) -> Option<File> {
+    // What is written must not land where a link leads.
+    let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(path).ok()?;
+    // SAFETY: flock takes a descriptor that is open and touches no memory. The lock ends with `file`.
+    let is_used = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0
+        && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock;
+    (!is_used).then_some(file)
 }
 
 impl OldRecording {
     /// Opens a recording. `None` if it is not one, or if its process still writes to it.
     pub(crate) fn open(path: &Path) -> Option<Self> {
-        // An append must not land where a link leads.
-        let file =
-            OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(path).ok()?;
-        // SAFETY: flock takes a descriptor that is open and touches no memory. The lock ends with `file`.
-        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0
-            && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock
-        {
-            return None;
-        }
+        let file = open_unused(path)?;
         let mut head = [0; layout::HEADER_LEN];
         file.read_exact_at(&mut head, 0).ok()?;
         let u32_at = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("4 bytes"));

@@ -1,9 +1,6 @@
 //! Stack bytes of native stacks. They are the user's data: a recording that leaves the device has none.
 
-use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
 use std::path::Path;
 
 use trace_format::ReadError;
@@ -24,13 +21,8 @@ pub(crate) fn wipe_all(directory: &Path) {
 /// On a background thread.
 pub(crate) fn wipe_file(path: &Path) -> bool {
     let _search = old_recording::lock_search();
-    let Ok(file) = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(path) else {
-        return false;
-    };
-    // SAFETY: flock takes a descriptor that is open and touches no memory. The lock ends with `file`.
-    let locked = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0
-        && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock;
-    !locked && is_clean(wipe::wipe(&mut InFile(&file), &[]).map(|_| true))
+    old_recording::open_unused(path)
+        .is_some_and(|file| is_clean(wipe::wipe(&mut InFile(&file), &[]).map(|_| true)))
 }
 
 /// Whether a recording, which may be in use, has no stack bytes. On a background thread.
@@ -48,6 +40,7 @@ mod tests {
     use super::*;
     use crate::monitors::past::listing;
     use std::fs;
+    use std::os::fd::AsRawFd;
     use trace_format::native_slot::{Machine, REGISTERS, Reason, state};
     use trace_format::section::SectionKind;
     use trace_format::sections::native_stack::NativeStack;

@@ -28,6 +28,11 @@ pub(crate) struct CallStack {
 }
 
 impl CallStack {
+    fn new(lines: Vec<Line>, took_ms: i64) -> Self {
+        let cost_ms = stack::cost_ms(&lines, took_ms);
+        Self { cost_ms, text: stack::text(&lines), key: stack::key(&lines, cost_ms, Rules::Anrscope), lines }
+    }
+
     /// The stack in the form of the log.
     pub(crate) fn log_text(&self) -> String {
         stack::log_text(&self.lines)
@@ -49,15 +54,13 @@ pub(crate) fn since(mark: Option<&Mark>, from_ns: u64, to_ns: u64) -> CallStack 
         let ms = i32::try_from(took_ms).unwrap_or(i32::MAX);
         lines.push(Line { depth: 0, id: DISPATCH, count: 1, ms });
     }
-    let cost_ms = stack::cost_ms(&lines, took_ms);
-    CallStack { cost_ms, text: stack::text(&lines), key: stack::key(&lines, cost_ms, Rules::Anrscope), lines }
+    CallStack::new(lines, took_ms)
 }
 
 /// A stack of existing lines, for a stretch that took that long.
 pub(crate) fn of_lines(mut lines: Vec<Line>, took_ms: u64) -> CallStack {
     stack::trim(&mut lines, number(Setting::StackLines) as usize, Rules::Anrscope);
-    let cost_ms = stack::cost_ms(&lines, i64::try_from(took_ms).unwrap_or(i64::MAX));
-    CallStack { cost_ms, text: stack::text(&lines), key: stack::key(&lines, cost_ms, Rules::Anrscope), lines }
+    CallStack::new(lines, i64::try_from(took_ms).unwrap_or(i64::MAX))
 }
 
 /// As [`since`], trimmed and keyed as Matrix 0.4 did, which has no messages. Without a record it is empty.

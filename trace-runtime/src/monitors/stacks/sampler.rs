@@ -15,7 +15,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::main_thread::usage;
@@ -23,6 +23,7 @@ use crate::monitors::config::options::{Setting, is_enabled};
 use crate::monitors::native_stacks::capturing;
 use crate::recorder;
 use crate::time::clock;
+use crate::unpoisoned::lock;
 
 /// The longest wait for an answer, ns: taking main's stack may be slow while the machine is busy or memory
 /// is short.
@@ -99,16 +100,12 @@ static STATE: Mutex<State> =
     Mutex::new(State { waiting: VecDeque::new(), taken: Vec::new(), running: false, last_id: 0 });
 static ASKED: Condvar = Condvar::new();
 
-fn state() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Requests main's stack. Not on main. `then` receives the answer, an empty one if it does not come in
 /// time.
 pub(crate) fn ask(wanted: Wanted, then: Then) {
     let now_ns = clock::boottime();
     expire(now_ns);
-    let mut state = state();
+    let mut state = lock(&STATE);
     if wanted == Wanted::Sample
         && (is_too_slow() || !state.running || !state.waiting.is_empty() || !state.taken.is_empty())
     {
@@ -129,7 +126,7 @@ pub(crate) fn ask(wanted: Wanted, then: Then) {
 pub(crate) fn expire(now_ns: u64) {
     let mut late = Vec::new();
     {
-        let mut state = state();
+        let mut state = lock(&STATE);
         let State { waiting, taken, .. } = &mut *state;
         let old = |request: &Request| now_ns.saturating_sub(request.asked_ns) >= ANSWER_TIMEOUT_NS;
         while waiting.front().is_some_and(old) {
@@ -146,13 +143,13 @@ pub(crate) fn expire(now_ns: u64) {
 
 /// Notes that the Java thread is running and will call [`next`].
 pub(crate) fn start() {
-    state().running = true;
+    lock(&STATE).running = true;
 }
 
 /// Ends the Java thread; later requests get no stack.
 pub(crate) fn stop() {
     let (waiting, taken) = {
-        let mut state = state();
+        let mut state = lock(&STATE);
         state.running = false;
         (std::mem::take(&mut state.waiting), std::mem::take(&mut state.taken))
     };
@@ -193,7 +190,7 @@ pub(crate) fn next() -> Option<Asked> {
 }
 
 fn wait() -> Option<(u64, Wanted)> {
-    let mut state = state();
+    let mut state = lock(&STATE);
     loop {
         if let Some(mut request) = state.waiting.pop_front() {
             request.taken_ns = clock::boottime();
@@ -209,7 +206,7 @@ fn wait() -> Option<(u64, Wanted)> {
 }
 
 fn take(id: u64) -> Option<Request> {
-    let mut state = state();
+    let mut state = lock(&STATE);
     let at = state.taken.iter().position(|request| request.id == id)?;
     Some(state.taken.swap_remove(at))
 }

@@ -5,8 +5,8 @@
 //! more when the message ends, so that a stall that ends in a kill has its samples up to the last second.
 //! The newest one of a message is kept for a report whose own stack came too late or not at all.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use trace_format::section::SectionKind;
 use trace_format::sections::stack_samples::Writer;
@@ -15,6 +15,7 @@ use trace_format::time::{MS, SECOND};
 use crate::files::worker;
 use crate::monitors::config::options::{Setting, number};
 use crate::monitors::stacks::sampler::Answer;
+use crate::unpoisoned::lock;
 
 /// The most samples of one message at the full rate; later ones come a second apart.
 const FULL_RATE: u32 = 300;
@@ -42,10 +43,6 @@ struct Collected {
     samples: Writer,
 }
 
-fn collected() -> MutexGuard<'static, Collected> {
-    COLLECTED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The sampling rate. Owned by the timer thread.
 #[derive(Debug, Default)]
 pub(crate) struct Rate {
@@ -55,26 +52,20 @@ pub(crate) struct Rate {
     early: Early,
 }
 
-/// The rest of the allowance for messages younger than a second.
-#[derive(Debug)]
+/// The used part of the allowance for messages younger than a second.
+#[derive(Debug, Default)]
 struct Early {
-    left: u64,
+    used: u64,
     refilled_ns: u64,
-}
-
-impl Default for Early {
-    fn default() -> Self {
-        Self { left: ALLOWED_EARLY, refilled_ns: 0 }
-    }
 }
 
 impl Early {
     fn take(&mut self, now_ns: u64) -> bool {
         let more = now_ns.saturating_sub(self.refilled_ns) / REFILL_NS;
-        self.left = self.left.saturating_add(more).min(ALLOWED_EARLY);
+        self.used = self.used.saturating_sub(more);
         self.refilled_ns += more * REFILL_NS;
-        let allowed = self.left > 0;
-        self.left -= u64::from(allowed);
+        let allowed = self.used < ALLOWED_EARLY;
+        self.used += u64::from(allowed);
         allowed
     }
 }
@@ -115,7 +106,7 @@ pub(crate) fn taken(since_ns: u64, answer: Answer, still: bool) {
     if answer.stack.is_empty() || !still {
         return;
     }
-    let mut collected = collected();
+    let mut collected = lock(&COLLECTED);
     if collected.since_ns != since_ns {
         collected.flush();
         *collected = Collected::new(since_ns);
@@ -128,12 +119,12 @@ pub(crate) fn taken(since_ns: u64, answer: Answer, still: bool) {
 
 /// Writes the collected samples into the recording.
 pub(crate) fn flush() {
-    collected().flush();
+    lock(&COLLECTED).flush();
 }
 
 /// The newest sample of the message that began at `since_ns`.
 pub(crate) fn newest(since_ns: u64) -> Option<String> {
-    let collected = collected();
+    let collected = lock(&COLLECTED);
     Some(collected.samples.last())
         .filter(|last| collected.since_ns == since_ns && !last.is_empty())
         .map(str::to_owned)

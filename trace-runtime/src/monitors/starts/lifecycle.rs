@@ -1,15 +1,15 @@
 //! The activities' life cycles: the foreground state, the scene, and what starts need.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use trace_rules::foreground::{AppState, Foreground};
 
 use crate::files::worker;
-use crate::monitors::config::options::{self, Setting};
 use crate::monitors::past::crash_loop;
 use crate::monitors::{app_state, matrix_04, reports, starts};
 use crate::recorder;
+use crate::unpoisoned::lock;
 use trace_format::time::MS;
 
 /// A step of an activity's life cycle, by the number that the shim uses.
@@ -23,17 +23,12 @@ pub(crate) enum Step {
     Destroyed,
 }
 
-/// A number that stands for no [`Step`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct UnknownStep;
-
-impl TryFrom<i32> for Step {
-    type Error = UnknownStep;
-
-    fn try_from(number: i32) -> Result<Self, UnknownStep> {
+impl Step {
+    /// The step with this number.
+    pub(crate) fn of_number(number: i32) -> Option<Self> {
         use Step::*;
         let steps = [Created, Started, Resumed, Paused, Stopped, Destroyed];
-        usize::try_from(number).ok().and_then(|at| steps.get(at)).copied().ok_or(UnknownStep)
+        usize::try_from(number).ok().and_then(|at| steps.get(at)).copied()
     }
 }
 
@@ -48,19 +43,11 @@ struct Life {
 
 static LIFE: Mutex<Life> = Mutex::new(Life { rule: None, page: String::new(), own: None });
 
-fn life() -> MutexGuard<'static, Life> {
-    LIFE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Handles a step of the activity with this identity, on main. `at_ns` is of CLOCK_BOOTTIME. Returns
-/// whether the application's creation ends with it.
-pub(crate) fn step(step: Step, activity: u64, class: &str, at_ns: u64) -> bool {
-    advance(step, activity, class, at_ns, options::number(Setting::BackgroundMs))
-}
-
-fn advance(step: Step, activity: u64, class: &str, at_ns: u64, debounce_ms: u64) -> bool {
+/// whether the application's creation ends with it. `debounce_ms` is the option `background_ms`.
+pub(crate) fn step(step: Step, activity: u64, class: &str, at_ns: u64, debounce_ms: u64) -> bool {
     let mut application = false;
-    let mut life = life();
+    let mut life = lock(&LIFE);
     let Life { rule, page, own } = &mut *life;
     let rule = rule.get_or_insert_with(Foreground::new);
     rule.set_debounce(debounce_ms);
@@ -75,7 +62,9 @@ fn advance(step: Step, activity: u64, class: &str, at_ns: u64, debounce_ms: u64)
             if own.is_none() {
                 app_state::set_scene(class);
             }
-            rule.started(activity, recorder::text(class).0)
+            // The recording names the class also where the app shows a scene of its own.
+            let _ = recorder::text(class);
+            rule.started(activity)
         }
         Step::Resumed => {
             rule.resumed(activity);
@@ -105,7 +94,7 @@ fn advance(step: Step, activity: u64, class: &str, at_ns: u64, debounce_ms: u64)
 /// Checks the debounce that ends at `due_ms`. If another pause came meanwhile, it has a check of its own,
 /// and this one changes nothing.
 fn check(due_ms: u64) {
-    let changed = life().rule.as_mut().and_then(|rule| rule.tick(due_ms));
+    let changed = lock(&LIFE).rule.as_mut().and_then(|rule| rule.tick(due_ms));
     apply(changed, due_ms * MS);
 }
 
@@ -114,12 +103,12 @@ fn apply(changed: Option<AppState>, at_ns: u64) {
         Some(AppState::Foreground) => {
             app_state::set_by_life_cycle(true);
             starts::to_front(at_ns);
-            reports::notify("!foreground");
+            reports::hand_over("!foreground".to_owned());
         }
         Some(AppState::Background) => {
             starts::to_back();
             app_state::set_by_life_cycle(false);
-            reports::notify("!background");
+            reports::hand_over("!background".to_owned());
             // A user who leaves the app has seen it work.
             worker::then(Box::new(crash_loop::settled));
         }
@@ -129,7 +118,7 @@ fn apply(changed: Option<AppState>, at_ns: u64) {
 
 /// Sets the scene's name; `None` for the page's class again.
 pub(crate) fn set_scene(name: Option<String>) {
-    let mut life = life();
+    let mut life = lock(&LIFE);
     let shown = name.clone().unwrap_or_else(|| life.page.clone());
     life.own = name;
     drop(life);
@@ -142,14 +131,14 @@ mod tests {
 
     #[test]
     fn a_step_is_identified_by_the_shims_number() {
-        assert_eq!(Step::try_from(0), Ok(Step::Created));
-        assert_eq!(Step::try_from(5), Ok(Step::Destroyed));
-        assert_eq!((Step::try_from(6), Step::try_from(-1)), (Err(UnknownStep), Err(UnknownStep)));
+        assert_eq!(Step::of_number(0), Some(Step::Created));
+        assert_eq!(Step::of_number(5), Some(Step::Destroyed));
+        assert_eq!((Step::of_number(6), Step::of_number(-1)), (None, None));
     }
 
     #[test]
     fn the_scene_is_the_page_or_the_name_that_the_app_sets() {
-        let step = |step, activity, class, at_ms| advance(step, activity, class, at_ms * MS, 500);
+        let step = |step, activity, class, at_ms| super::step(step, activity, class, at_ms * MS, 500);
         step(Step::Started, 1, "a.Home", 5);
         assert_eq!(app_state::scene_name(), "a.Home");
         assert!(app_state::is_foreground());

@@ -3,7 +3,7 @@
 
 pub(crate) mod lifecycle;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use trace_format::event::{Event, TextId};
 use trace_format::section::SectionKind;
@@ -19,7 +19,7 @@ use crate::monitors::config::options::{self, Setting, Text};
 use crate::monitors::stacks::calls;
 use crate::monitors::{matrix_04, reports};
 use crate::recorder::{self, Recorder};
-use crate::time::clock;
+use crate::unpoisoned::lock;
 use crate::writing::events;
 use crate::writing::events::record;
 
@@ -38,7 +38,6 @@ struct State {
     begun_ns: u64,
     application_end_ns: u64,
     splash_end_ns: u64,
-    created_by: CreatedBy,
     /// Times and marks in main's record; the newest last.
     places: Vec<(u64, Mark)>,
     living: Vec<Shown>,
@@ -61,20 +60,12 @@ static STATE: Mutex<Option<State>> = Mutex::new(None);
 /// window's callback.
 static FOCUSED: Mutex<Vec<u64>> = Mutex::new(Vec::new());
 
-fn focused_now() -> MutexGuard<'static, Vec<u64>> {
-    FOCUSED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn state() -> MutexGuard<'static, Option<State>> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Calls `of` with the state, if starts are enabled.
 fn with<R>(of: impl FnOnce(&mut State) -> R) -> Option<R> {
     if !options::is_enabled(Setting::Startup) {
         return None;
     }
-    let mut state = state();
+    let mut state = lock(&STATE);
     if state.is_none() {
         let begun_ns = Recorder::active()?.start_boottime();
         let config = config();
@@ -84,7 +75,6 @@ fn with<R>(of: impl FnOnce(&mut State) -> R) -> Option<R> {
             begun_ns,
             application_end_ns: 0,
             splash_end_ns: 0,
-            created_by: CreatedBy::UNKNOWN,
             places: vec![(begun_ns, Mark::FIRST)],
             living: Vec::new(),
             on_splash: false,
@@ -116,7 +106,7 @@ fn config() -> StartConfig {
 
 /// Applies changed options.
 pub(crate) fn configure() {
-    if let Some(state) = state().as_mut() {
+    if let Some(state) = lock(&STATE).as_mut() {
         let config = config();
         config.splash.clone_into(&mut state.splash);
         state.rule.set_config(config);
@@ -132,7 +122,7 @@ pub(crate) fn message(what: i32, at_ns: u64) -> bool {
         let first = state.application_end_ns == 0;
         let start = state.rule.message(created_by, at_ns);
         if first {
-            state.application_ends(created_by, at_ns);
+            state.application_ends(at_ns);
         }
         if let Some(start) = start {
             state.report(&start, "", at_ns, 0);
@@ -152,7 +142,7 @@ pub(crate) fn created(activity: u64, at_ns: u64) -> bool {
         state.place(at_ns);
         let first = state.application_end_ns == 0;
         if first {
-            state.application_ends(CreatedBy::UNKNOWN, at_ns);
+            state.application_ends(at_ns);
         }
         state.rule.created(activity, at_ns);
         if let Some(old) = state.old.as_mut().filter(|old| old.first_created_ns == 0) {
@@ -171,13 +161,12 @@ pub(crate) fn destroyed(activity: u64) {
         state.rule.destroyed(activity);
         state.living.retain(|shown| shown.activity != activity);
     });
-    focused_now().retain(|focused| *focused != activity);
+    lock(&FOCUSED).retain(|focused| *focused != activity);
 }
 
 /// Notes that the activity is about to be drawn for the first time.
 pub(crate) fn drawn(activity: u64, at_ns: u64) {
     with(|state| {
-        state.rule.drawn(activity, at_ns);
         if let Some(shown) = state.living.iter_mut().find(|shown| shown.activity == activity) {
             shown.drawn_ns = at_ns;
             mark(&["first draw"]);
@@ -199,16 +188,11 @@ pub(crate) fn to_front(at_ns: u64) {
 }
 
 /// Records that an activity's window gained or lost focus. Two sources may report the same, and only a
-/// change is recorded. On a JVM, where activities are not known otherwise, each is recorded.
-pub(crate) fn focused(activity: u64, class: &str, gained: bool) {
-    let _ = focused_at(activity, class, gained, clock::boottime());
-}
-
-/// The same, at a given time. Returns whether it was a change.
-pub(crate) fn focused_at(activity: u64, class: &str, gained: bool, at_ns: u64) -> bool {
+/// change is recorded. On a JVM, where activities are not known otherwise, each is recorded. Returns whether it was a change.
+pub(crate) fn focused(activity: u64, class: &str, gained: bool, at_ns: u64) -> bool {
     let known = crate::monitors::is_armed();
     if known {
-        let mut focused = focused_now();
+        let mut focused = lock(&FOCUSED);
         if focused.contains(&activity) == gained {
             return false;
         }
@@ -238,9 +222,8 @@ impl State {
         }
     }
 
-    fn application_ends(&mut self, created_by: CreatedBy, at_ns: u64) {
+    fn application_ends(&mut self, at_ns: u64) {
         self.application_end_ns = at_ns.max(1);
-        self.created_by = created_by;
         mark(&["application created"]);
     }
 
