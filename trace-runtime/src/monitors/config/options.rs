@@ -3,146 +3,12 @@
 //! Numbers are atomics that any thread reads and that can change at run time (Matrix's `IDynamicConfig`); a
 //! reader takes the current value. Texts are read when something starts, not on a hot path.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use trace_format::android::ANR_LIMIT_MS;
 
-/// An option with a numeric value; flags are 0 or 1.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(usize)]
-pub enum Setting {
-    /// `recording`
-    Recording,
-    /// `fps`
-    Fps,
-    /// `slow`
-    Slow,
-    /// `anr`
-    Anr,
-    /// `signal_anr`
-    SignalAnr,
-    /// `startup`
-    Startup,
-    /// `idle`
-    Idle,
-    /// `touch`
-    Touch,
-    /// `tuning`
-    Tuning,
-    /// `history`
-    History,
-    /// `density`
-    Density,
-    /// `printer`
-    Printer,
-    /// `overlay`
-    Overlay,
-    /// `has_activity`
-    HasActivity,
-    /// `shared_preferences_fix`
-    SharedPreferencesFix,
-    /// `log`
-    Log,
-    /// `slow_ms`
-    SlowMs,
-    /// `lag_ms`
-    LagMs,
-    /// `anr_ms`
-    AnrMs,
-    /// `anr_too_late_ms`
-    AnrTooLateMs,
-    /// `sample_ms`
-    SampleMs,
-    /// `sample_from_ms`
-    SampleFromMs,
-    /// `stacks`
-    Stacks,
-    /// `stack_lines`
-    StackLines,
-    /// `stack_style`
-    StackStyle,
-    /// `policy`
-    Policy,
-    /// `exit_id`
-    ExitId,
-    /// `anr_profile`
-    AnrProfile,
-    /// `system_trace_ms`
-    SystemTraceMs,
-    /// `anr_warning`
-    AnrWarning,
-    /// `fps_window_ms`
-    FpsWindowMs,
-    /// `fps_threshold`
-    FpsThreshold,
-    /// `older_fps`
-    OlderFps,
-    /// `older_methods`
-    OlderMethods,
-    /// `older_startup`
-    OlderStartup,
-    /// `enter_ms`
-    EnterMs,
-    /// `tell_dropped`
-    TellDropped,
-    /// `dropped_normal`
-    DroppedNormal,
-    /// `dropped_middle`
-    DroppedMiddle,
-    /// `dropped_high`
-    DroppedHigh,
-    /// `dropped_frozen`
-    DroppedFrozen,
-    /// `cold_ms`
-    ColdMs,
-    /// `warm_ms`
-    WarmMs,
-    /// `good_cold_ms`
-    GoodColdMs,
-    /// `good_hot_ms`
-    GoodHotMs,
-    /// `page_ms`
-    PageMs,
-    /// `idle_ms`
-    IdleMs,
-    /// `touch_ms`
-    TouchMs,
-    /// `slack_ns`
-    SlackNs,
-    /// `background_ms`
-    BackgroundMs,
-    /// `main_only`
-    MainOnly,
-    /// `coarse_clock`
-    CoarseClock,
-    /// `every_call`
-    EveryCall,
-    /// `max_overhead`
-    MaxOverhead,
-    /// `main_words`
-    MainWords,
-    /// `pool_words`
-    PoolWords,
-    /// `keep_recordings`
-    KeepRecordings,
-    /// `keep_days`
-    KeepDays,
-    /// `keep_kib`
-    KeepKib,
-    /// `installs_per_mille`
-    InstallsPerMille,
-    /// `redact`
-    Redact,
-    /// `native_stacks`
-    NativeStacks,
-    /// `native_stack_interval_ms`
-    NativeStackIntervalMs,
-    /// `native_stack_signal`
-    NativeStackSignal,
-    /// `system_state`
-    SystemState,
-}
+use crate::unpoisoned::lock;
 
 /// An option with a text value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -192,6 +58,12 @@ pub struct TextOption {
 
 macro_rules! numbers {
     ($($setting:ident $key:literal $default:tt $least:literal ..= $greatest:literal $matrix:literal $what:literal)*) => {
+        /// An option with a numeric value; flags are 0 or 1.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(usize)]
+        pub enum Setting {
+            $(#[doc = concat!("`", $key, "`")] $setting,)*
+        }
         /// All numeric options, in the order of [`Setting`].
         pub const NUMBERS: &[NumberOption] = &[$(NumberOption {
             setting: Setting::$setting,
@@ -337,7 +209,7 @@ pub(crate) fn changes() -> u64 {
 /// The current value of a text option, empty by default.
 #[must_use]
 pub fn text(text: Text) -> String {
-    TEXT_VALUES.lock().unwrap_or_else(PoisonError::into_inner)[text as usize].clone()
+    lock(&TEXT_VALUES)[text as usize].clone()
 }
 
 /// Sets an option by its key. A number outside of its range becomes the nearest one inside; `true` and
@@ -357,7 +229,7 @@ pub fn set(key: &str, value: &str) -> Result<Option<Setting>, Refused> {
         return Ok(Some(option.setting));
     }
     let option = TEXTS.iter().find(|option| option.key == key).ok_or(Refused::Key)?;
-    value.clone_into(&mut TEXT_VALUES.lock().unwrap_or_else(PoisonError::into_inner)[option.text as usize]);
+    value.clone_into(&mut lock(&TEXT_VALUES)[option.text as usize]);
     CHANGES.fetch_add(1, Ordering::Release);
     Ok(None)
 }
