@@ -87,12 +87,6 @@ pub(crate) fn stop() {
     CAME.notify_all();
 }
 
-/// How many reports were dropped.
-#[cfg(test)]
-fn dropped() -> u64 {
-    lock(&WAITING).dropped
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,7 +101,7 @@ mod tests {
         for n in 0..MAX_REPORTS + 3 {
             finished(n.to_string());
         }
-        assert_eq!((next().as_deref(), dropped()), (Some("3"), 3));
+        assert_eq!((next().as_deref(), lock(&WAITING).dropped), (Some("3"), 3));
         stop();
         let rest: Vec<_> = std::iter::from_fn(next).collect();
         assert_eq!((rest.len(), rest.last().map(String::as_str)), (MAX_REPORTS - 1, Some("66")));
