@@ -9,7 +9,6 @@
 //! Unknown types are skipped. A section whose payload does not match its sum is skipped and reported as a fault; a
 //! broken section header ends the walk, since the start of the next section is unknown.
 
-use crate::UnknownNumber;
 use crate::crc32::crc32;
 
 /// First bytes of a section.
@@ -62,45 +61,6 @@ pub enum SectionKind {
     SystemState = 17,
     /// The component that a stalled message of main runs: [`crate::sections::component`].
     Component = 18,
-}
-
-impl TryFrom<u16> for SectionKind {
-    type Error = UnknownNumber;
-
-    /// The type with this number.
-    ///
-    /// ```
-    /// use trace_format::section::SectionKind;
-    ///
-    /// assert_eq!(SectionKind::try_from(5), Ok(SectionKind::Verdict));
-    /// assert!(SectionKind::try_from(999).is_err(), "of a later version");
-    /// ```
-    fn try_from(number: u16) -> Result<Self, UnknownNumber> {
-        use SectionKind::*;
-        [
-            Strings,
-            Process,
-            DumpText,
-            StackSamples,
-            Verdict,
-            ExitInformation,
-            Configuration,
-            SelfMeasurement,
-            Issue,
-            AnrSnapshot,
-            Startup,
-            PlatformProfile,
-            Overhead,
-            NativeModules,
-            NativeStack,
-            NativeFrames,
-            SystemState,
-            Component,
-        ]
-        .into_iter()
-        .find(|kind| *kind as u16 == number)
-        .ok_or(UnknownNumber(number.into()))
-    }
 }
 
 /// A whole section, ready to be appended at a multiple of 8.
@@ -174,6 +134,6 @@ mod tests {
         for n in 1..=18 {
             assert_eq!(SectionKind::try_from(n).unwrap() as u16, n);
         }
-        assert_eq!(SectionKind::try_from(19), Err(UnknownNumber(19)));
+        assert_eq!(SectionKind::try_from(19), Err(crate::UnknownNumber(19)));
     }
 }

@@ -24,7 +24,7 @@
 //! ```
 
 use super::lines::{Keys, Lines, plain_lines, split_blank};
-use super::{MAX_TIME, is_bounded};
+use super::{MAX_TIME, text_of};
 use crate::section::SectionKind;
 
 /// The stage of the frame that main was in.
@@ -142,10 +142,7 @@ impl AnrSnapshot {
     /// Reads a payload; `None` if it is too long or has no valid time.
     #[must_use]
     pub fn parse(payload: &[u8]) -> Option<Self> {
-        if !is_bounded(SectionKind::AnrSnapshot, payload) {
-            return None;
-        }
-        let text = String::from_utf8_lossy(payload);
+        let text = text_of(SectionKind::AnrSnapshot, payload)?;
         let (head, rest) = split_blank(&text);
         let (stack, pending) = split_blank(rest);
         let keys = Keys::new(head);

@@ -5,8 +5,8 @@
 //! foreground=0 | 1, of a broadcast               queued_ms=<from the system's call to the message's start>
 //! ```
 
-use super::is_bounded;
 use super::lines::{Keys, Lines};
+use super::text_of;
 use crate::section::SectionKind;
 
 words! {
@@ -71,10 +71,7 @@ impl Component {
     /// Reads a payload; `None` if it is too long, has no valid time, no known call or no class.
     #[must_use]
     pub fn parse(payload: &[u8]) -> Option<Self> {
-        if !is_bounded(SectionKind::Component, payload) {
-            return None;
-        }
-        let text = String::from_utf8_lossy(payload);
+        let text = text_of(SectionKind::Component, payload)?;
         let keys = Keys::new(&text);
         Some(Self {
             since: keys.time("since")?,

@@ -2,8 +2,8 @@
 //!
 //! `key=value` lines with whole numbers. The recorder's settings are the keys; a reader shows all of them.
 
-use super::is_bounded;
 use super::lines::Lines;
+use super::text_of;
 use crate::section::{SectionKind, key_values};
 
 /// The payload for these settings.
@@ -19,10 +19,7 @@ pub fn encode(settings: &[(&str, u64)]) -> Vec<u8> {
 /// The settings of a payload, in its order; none of one that is too long.
 #[must_use]
 pub fn parse(payload: &[u8]) -> Vec<(String, u64)> {
-    if !is_bounded(SectionKind::Configuration, payload) {
-        return Vec::new();
-    }
-    let text = String::from_utf8_lossy(payload);
+    let text = text_of(SectionKind::Configuration, payload).unwrap_or_default();
     key_values(&text).filter_map(|(key, value)| Some((key.to_owned(), value.trim().parse().ok()?))).collect()
 }
 

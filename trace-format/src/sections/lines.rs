@@ -126,11 +126,7 @@ pub(super) fn plain_lines(text: &str) -> String {
 
 /// Hundredths as a decimal number with two places.
 pub(super) fn decimal(hundredths: u64) -> String {
-    let mut text = (hundredths / 100).to_string();
-    text.push('.');
-    text.push((b'0' + (hundredths / 10 % 10) as u8) as char);
-    text.push((b'0' + (hundredths % 10) as u8) as char);
-    text
+    format!("{}.{:02}", hundredths / 100, hundredths % 100)
 }
 
 #[cfg(test)]

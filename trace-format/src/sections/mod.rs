@@ -30,33 +30,68 @@ pub mod verdict;
 
 pub use lines::Keys;
 
+use std::borrow::Cow;
+
+use crate::UnknownNumber;
 use crate::section::{MAX_PAYLOAD, SectionKind};
 
 /// The latest time that a reader accepts, CLOCK_BOOTTIME ns: a later one is damage, and trace engines drop times beyond 2^63.
 pub const MAX_TIME: u64 = 1 << 62;
 
+/// The types of sections by their numbers, which begin with 1, and the longest payload of each that is read, in bytes.
+const KINDS: [(SectionKind, u64); 18] = [
+    (SectionKind::Strings, MAX_PAYLOAD),
+    (SectionKind::Process, 64 << 10),
+    (SectionKind::DumpText, 32 << 20),
+    (SectionKind::StackSamples, 32 << 20),
+    (SectionKind::Verdict, verdict::MAX_LEN as u64),
+    (SectionKind::ExitInformation, 16 << 20),
+    (SectionKind::Configuration, 64 << 10),
+    (SectionKind::SelfMeasurement, 4 << 10),
+    (SectionKind::Issue, 1 << 20),
+    // A queue of ten thousand messages.
+    (SectionKind::AnrSnapshot, 4 << 20),
+    (SectionKind::Startup, 4 << 10),
+    (SectionKind::PlatformProfile, 1 << 20),
+    (SectionKind::Overhead, 4 << 20),
+    (SectionKind::NativeModules, native_modules::MAX_LEN as u64),
+    (SectionKind::NativeStack, native_stack::MAX_LEN as u64),
+    (SectionKind::NativeFrames, 1 << 20),
+    (SectionKind::SystemState, system_state::MAX_LEN as u64),
+    (SectionKind::Component, 4 << 10),
+];
+
 /// The longest payload of a type that is read, in bytes.
 #[must_use]
 pub const fn max_len(kind: SectionKind) -> u64 {
-    match kind {
-        SectionKind::Strings => MAX_PAYLOAD,
-        SectionKind::DumpText | SectionKind::StackSamples => 32 << 20,
-        SectionKind::ExitInformation => 16 << 20,
-        SectionKind::NativeModules => native_modules::MAX_LEN as u64,
-        SectionKind::NativeStack => native_stack::MAX_LEN as u64,
-        // A queue of ten thousand messages.
-        SectionKind::AnrSnapshot | SectionKind::Overhead => 4 << 20,
-        SectionKind::SystemState => system_state::MAX_LEN as u64,
-        SectionKind::Issue | SectionKind::PlatformProfile | SectionKind::NativeFrames => 1 << 20,
-        SectionKind::Process | SectionKind::Configuration => 64 << 10,
-        SectionKind::Verdict => verdict::MAX_LEN as u64,
-        SectionKind::Startup | SectionKind::SelfMeasurement | SectionKind::Component => 4 << 10,
+    KINDS[kind as usize - 1].1
+}
+
+impl TryFrom<u16> for SectionKind {
+    type Error = UnknownNumber;
+
+    /// The type with this number.
+    ///
+    /// ```
+    /// use trace_format::section::SectionKind;
+    ///
+    /// assert_eq!(SectionKind::try_from(5), Ok(SectionKind::Verdict));
+    /// assert!(SectionKind::try_from(999).is_err(), "of a later version");
+    /// ```
+    fn try_from(number: u16) -> Result<Self, UnknownNumber> {
+        let row = usize::from(number).checked_sub(1).and_then(|row| KINDS.get(row));
+        row.map(|(kind, _)| *kind).ok_or(UnknownNumber(number.into()))
     }
 }
 
 /// Whether a payload is short enough to be read.
 fn is_bounded(kind: SectionKind, payload: &[u8]) -> bool {
     payload.len() as u64 <= max_len(kind)
+}
+
+/// The text of a payload; `None` if it is longer than one of its kind may be.
+fn text_of(kind: SectionKind, payload: &[u8]) -> Option<Cow<'_, str>> {
+    is_bounded(kind, payload).then(|| String::from_utf8_lossy(payload))
 }
 
 #[cfg(test)]

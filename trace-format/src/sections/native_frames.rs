@@ -12,8 +12,8 @@
 
 use std::fmt::Write as _;
 
-use super::is_bounded;
 use super::lines::{Keys, split_blank};
+use super::text_of;
 use crate::section::SectionKind;
 
 /// The most frames of a stack, from the innermost on.
@@ -99,10 +99,7 @@ impl NativeFrames {
     /// Reads a payload; `None` if it is too long, or has no number, thread or valid time. Lines that are no frames are skipped.
     #[must_use]
     pub fn parse(payload: &[u8]) -> Option<Self> {
-        if !is_bounded(SectionKind::NativeFrames, payload) {
-            return None;
-        }
-        let text = String::from_utf8_lossy(payload);
+        let text = text_of(SectionKind::NativeFrames, payload)?;
         let (head, frames) = split_blank(&text);
         let keys = Keys::new(head);
         Some(Self {

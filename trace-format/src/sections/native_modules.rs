@@ -19,7 +19,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 use super::lines::Keys;
+use super::text_of;
 use crate::hex::{hex, unhex};
+use crate::section::SectionKind;
 
 /// The longest payload in bytes.
 pub const MAX_LEN: usize = 4 << 20;
@@ -125,10 +127,7 @@ impl NativeModules {
     /// Reads a payload; `None` if it is too long.
     #[must_use]
     pub fn parse(payload: &[u8]) -> Option<Self> {
-        if payload.len() > MAX_LEN {
-            return None;
-        }
-        let text = String::from_utf8_lossy(payload);
+        let text = text_of(SectionKind::NativeModules, payload)?;
         let mut found = Self { at: Keys::new(&text).time("at").unwrap_or(0), ..Self::default() };
         for line in text.lines() {
             let _ = found.line(line);

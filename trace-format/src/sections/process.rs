@@ -11,8 +11,8 @@
 //! The app's version is known later than the rest, and is in a separate section. A reader takes each value from the first section
 //! that has it.
 
-use super::is_bounded;
 use super::lines::{Keys, Lines};
+use super::text_of;
 use crate::section::SectionKind;
 
 /// A process and its system. Values that the recorder did not write are not known.
@@ -78,26 +78,24 @@ impl Process {
     /// Reads a payload; `None` if it is too long. A number that is 0 is not known.
     #[must_use]
     pub fn parse(payload: &[u8]) -> Option<Self> {
-        is_bounded(SectionKind::Process, payload).then(|| {
-            let text = String::from_utf8_lossy(payload);
-            let keys = Keys::new(&text);
-            let number = |key| keys.number(key).filter(|number| *number > 0);
-            Self {
-                name: keys.owned("name"),
-                abi: keys.owned("abi"),
-                os: keys.owned("os"),
-                version: keys.owned("version"),
-                kernel: keys.owned("kernel"),
-                kernel_release: keys.owned("kernel_release"),
-                kernel_version: keys.owned("kernel_version"),
-                machine: keys.owned("machine"),
-                page_size: number("page_size"),
-                parent_pid: number("parent_pid"),
-                sdk: number("sdk"),
-                fingerprint: keys.owned("fingerprint"),
-                app_version: keys.owned("app_version"),
-                app_version_code: number("app_version_code"),
-            }
+        let text = text_of(SectionKind::Process, payload)?;
+        let keys = Keys::new(&text);
+        let number = |key| keys.number(key).filter(|number| *number > 0);
+        Some(Self {
+            name: keys.owned("name"),
+            abi: keys.owned("abi"),
+            os: keys.owned("os"),
+            version: keys.owned("version"),
+            kernel: keys.owned("kernel"),
+            kernel_release: keys.owned("kernel_release"),
+            kernel_version: keys.owned("kernel_version"),
+            machine: keys.owned("machine"),
+            page_size: number("page_size"),
+            parent_pid: number("parent_pid"),
+            sdk: number("sdk"),
+            fingerprint: keys.owned("fingerprint"),
+            app_version: keys.owned("app_version"),
+            app_version_code: number("app_version_code"),
         })
     }
 

@@ -8,8 +8,8 @@
 //! tag=<of the request, or the system's>    asked_ns=<when it was requested, CLOCK_BOOTTIME>
 //! ```
 
-use super::is_bounded;
 use super::lines::{Keys, Lines};
+use super::text_of;
 use crate::section::SectionKind;
 
 /// The trigger of an ANR.
@@ -117,10 +117,7 @@ impl PlatformProfile {
     /// Reads a payload; `None` if it is too long, or the file is said to be there without a path or a length.
     #[must_use]
     pub fn parse(payload: &[u8]) -> Option<Self> {
-        if !is_bounded(SectionKind::PlatformProfile, payload) {
-            return None;
-        }
-        let text = String::from_utf8_lossy(payload);
+        let text = text_of(SectionKind::PlatformProfile, payload)?;
         let keys = Keys::new(&text);
         let outcome =
             keys.text("outcome").map_or(Outcome::Stored, |word| word.parse().unwrap_or(Outcome::Unknown));

@@ -5,9 +5,9 @@
 //! ns_per_event_coarse= ns_per_event_precise=              decimal numbers
 //! ```
 
-use super::is_bounded;
 use super::lines::{Keys, Lines, decimal};
 use super::overhead::MAX_NS;
+use super::text_of;
 use crate::layout::ClockMode;
 use crate::section::SectionKind;
 
@@ -36,10 +36,7 @@ impl SelfMeasurement {
     /// Reads a payload; `None` if it is too long, or one of the figures is missing or impossible.
     #[must_use]
     pub fn parse(payload: &[u8]) -> Option<Self> {
-        if !is_bounded(SectionKind::SelfMeasurement, payload) {
-            return None;
-        }
-        let text = String::from_utf8_lossy(payload);
+        let text = text_of(SectionKind::SelfMeasurement, payload)?;
         let keys = Keys::new(&text);
         let ns = |key| keys.number(key).filter(|ns: &f64| (0.0..=MAX_NS).contains(ns));
         Some(Self {

@@ -6,8 +6,8 @@
 //! grade=good | bad | unknown
 //! ```
 
-use super::is_bounded;
 use super::lines::{Keys, Lines};
+use super::text_of;
 use crate::section::SectionKind;
 
 words! {
@@ -82,10 +82,7 @@ impl Startup {
     /// Reads a payload; `None` if it is too long, has no known kind, or no valid times.
     #[must_use]
     pub fn parse(payload: &[u8]) -> Option<Self> {
-        if !is_bounded(SectionKind::Startup, payload) {
-            return None;
-        }
-        let text = String::from_utf8_lossy(payload);
+        let text = text_of(SectionKind::Startup, payload)?;
         let keys = Keys::new(&text);
         let (begin, end) = (keys.time("begin")?, keys.time("end")?);
         let within = |key| keys.time(key).filter(|t| (begin..=end).contains(t));

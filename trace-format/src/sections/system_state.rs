@@ -15,7 +15,7 @@
 //! [`SectionKind::SystemState`]: crate::section::SectionKind::SystemState
 
 use super::lines::{Keys, Lines};
-use super::{MAX_TIME, is_bounded};
+use super::{MAX_TIME, text_of};
 use crate::section::{SectionKind, key_values};
 
 /// Maximum number of threads of one poll; a reader ignores the others.
@@ -193,10 +193,7 @@ impl SystemState {
     /// Reads a payload; `None` if it is too long or has no valid time.
     #[must_use]
     pub fn parse(payload: &[u8]) -> Option<Self> {
-        if !is_bounded(SectionKind::SystemState, payload) {
-            return None;
-        }
-        let text = String::from_utf8_lossy(payload);
+        let text = text_of(SectionKind::SystemState, payload)?;
         let keys = Keys::new(&text);
         let mut found = Self::new(keys.time("at")?);
         found.cpuset = keys.owned("cpuset");
