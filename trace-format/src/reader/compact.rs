@@ -47,12 +47,12 @@ impl From<ReadError> for CompactError {
     }
 }
 
-/// What is copied of a region.
-enum Part {
-    /// Its first bytes.
-    Front { kind: RegionKind, offset: u64, length: u64 },
-    /// These of its blocks, by their offsets.
-    Blocks { kind: RegionKind, offsets: Vec<u64> },
+/// What is copied of a region: the front of a table, or blocks of a ring.
+struct Part {
+    kind: RegionKind,
+    alignment: u64,
+    /// By offset and length.
+    pieces: Vec<(u64, u64)>,
 }
 
 /// Copies a recording to `out` without its unused space: a reader finds the same in the copy. Returns the copy's length in bytes.
@@ -73,23 +73,18 @@ pub fn compact(source: &impl Source, out: &mut impl Write) -> Result<u64, Compac
         writer.copy(0, source.len())?;
         return Ok(writer.written);
     }
-    let parts = regions.iter().map(|region| part(source, region)).collect::<Result<Vec<_>, _>>()?;
+    let mut parts = regions.iter().map(|region| part(source, region)).collect::<Result<Vec<_>, _>>()?;
     // The tables first: with few threads they lie in what a block's multiple leaves free behind the header.
-    let (mut parts, rings): (Vec<_>, Vec<_>) =
-        parts.into_iter().partition(|part| matches!(part, Part::Front { .. }));
-    parts.extend(rings);
+    parts.sort_by_key(|part| part.alignment);
 
     let mut end = layout::HEADER_LEN as u64;
     let mut places = Vec::with_capacity(parts.len());
     for (i, part) in parts.iter().enumerate() {
-        let (kind, length, alignment) = match part {
-            Part::Front { kind, length, .. } => (*kind, *length, 8),
-            Part::Blocks { kind, offsets } => (*kind, (offsets.len() * BLOCK_LEN) as u64, BLOCK_LEN as u64),
-        };
-        let offset = end.next_multiple_of(alignment);
+        let length: u64 = part.pieces.iter().map(|(_, length)| length).sum();
+        let offset = end.next_multiple_of(part.alignment);
         let entry = at::REGION_TABLE + i * at::REGION_ENTRY;
         bytes[entry..entry + at::REGION_ENTRY].fill(0);
-        bytes[entry..entry + 4].copy_from_slice(&(kind as u32).to_le_bytes());
+        bytes[entry..entry + 4].copy_from_slice(&(part.kind as u32).to_le_bytes());
         bytes[entry + 8..entry + 16].copy_from_slice(&offset.to_le_bytes());
         bytes[entry + 16..entry + 24].copy_from_slice(&length.to_le_bytes());
         places.push(offset);
@@ -102,12 +97,7 @@ pub fn compact(source: &impl Source, out: &mut impl Write) -> Result<u64, Compac
     writer.put(&bytes)?;
     for (part, offset) in parts.iter().zip(places) {
         writer.pad_to(offset)?;
-        match part {
-            Part::Front { offset, length, .. } => writer.copy(*offset, *length)?,
-            Part::Blocks { offsets, .. } => {
-                offsets.iter().try_for_each(|offset| writer.copy(*offset, BLOCK_LEN as u64))?;
-            }
-        }
+        part.pieces.iter().try_for_each(|(offset, length)| writer.copy(*offset, *length))?;
     }
     writer.pad_to(fixed)?;
     writer.copy(header.sections_at, source.len().saturating_sub(header.sections_at))?;
@@ -116,46 +106,50 @@ pub fn compact(source: &impl Source, out: &mut impl Write) -> Result<u64, Compac
 
 fn part(source: &impl Source, region: &Region) -> Result<Part, ReadError> {
     let Region { kind, offset, length } = *region;
-    Ok(match kind {
+    let front = match kind {
         RegionKind::MainRing | RegionKind::PoolRing | RegionKind::ServiceRing => {
             let all = (0..length / BLOCK_LEN as u64).map(|i| offset + i * BLOCK_LEN as u64);
-            let mut offsets = Vec::new();
+            let mut pieces = Vec::new();
             for offset in all.take(super::index::MAX_BLOCKS as usize) {
                 let header = read_array::<{ layout::BLOCK_HEADER_LEN }>(source, offset)?;
                 if header.is_some_and(|header| may_hold_words(&header)) {
-                    offsets.push(offset);
+                    pieces.push((offset, BLOCK_LEN as u64));
                 }
             }
-            Part::Blocks { kind, offsets }
+            return Ok(Part { kind, alignment: BLOCK_LEN as u64, pieces });
         }
-        RegionKind::Threads => {
-            let mut used = 0;
-            for i in 0..length / layout::THREAD_LEN as u64 {
-                let entry = offset + i * layout::THREAD_LEN as u64;
-                let Some(uid) = read_array::<4>(source, entry + thread::UID as u64)? else { break };
-                if uid != [0; 4] {
-                    used = (i + 1) * layout::THREAD_LEN as u64;
-                }
-            }
-            Part::Front { kind, offset, length: used }
-        }
+        RegionKind::Threads => used(source, region, layout::THREAD_LEN, thread::UID, |uid| uid != 0)?,
         RegionKind::Strings => {
             let header = read_array::<{ layout::STRINGS_HEADER_LEN }>(source, offset)?;
             let used = header.map_or(0, |header| u64::from(u32_at(&header, strings::USED)));
-            Part::Front { kind, offset, length: (layout::STRINGS_HEADER_LEN as u64 + used).min(length) }
+            (layout::STRINGS_HEADER_LEN as u64 + used).min(length)
         }
         RegionKind::NativeStacks => {
-            let mut used = 0;
-            for i in 0..length / native_slot::LEN as u64 {
-                let slot = offset + i * native_slot::LEN as u64;
-                let state = read_array::<4>(source, slot + native_slot::at::STATE as u64)?;
-                if state.is_some_and(|state| u32::from_le_bytes(state) == native_slot::state::FULL) {
-                    used = (i + 1) * native_slot::LEN as u64;
-                }
-            }
-            Part::Front { kind, offset, length: used }
+            let is_full = |state| state == native_slot::state::FULL;
+            used(source, region, native_slot::LEN, native_slot::at::STATE, is_full)?
         }
-    })
+    };
+    Ok(Part { kind, alignment: 8, pieces: vec![(offset, front)] })
+}
+
+/// The length of a table up to its last entry in use, which the word at `at` of an entry says.
+fn used(
+    source: &impl Source,
+    region: &Region,
+    entry: usize,
+    at: usize,
+    is_used: impl Fn(u32) -> bool,
+) -> Result<u64, ReadError> {
+    let mut used = 0;
+    for i in 0..region.length / entry as u64 {
+        let Some(word) = read_array::<4>(source, region.offset + i * entry as u64 + at as u64)? else {
+            break;
+        };
+        if is_used(u32::from_le_bytes(word)) {
+            used = (i + 1) * entry as u64;
+        }
+    }
+    Ok(used)
 }
 
 /// Whether a reader takes words out of a block with this header, or says that it is damaged.
