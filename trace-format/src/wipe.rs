@@ -159,7 +159,7 @@ pub fn wipe(file: &mut impl Storage, frames: &[NativeFrames]) -> Result<Wiped, W
         return Ok(Wiped::default());
     }
     let mut end = plan.end;
-    if let Rest::Bytes { from, length } = plan.rest {
+    if let Some((from, length)) = plan.rest {
         overwrite(file, from, length)?;
         file.sync()?;
         file.set_len(plan.end)?;
@@ -212,15 +212,8 @@ struct Stack {
     number: u64,
 }
 
-/// What follows the last whole section.
-enum Rest {
-    /// Nothing, or an incomplete section that holds no stack.
-    Kept,
-    /// Bytes that no reader reads, or an incomplete section that holds a stack.
-    Bytes { from: u64, length: u64 },
-}
-
 /// What has to be done to a recording.
+#[derive(Default)]
 struct Plan {
     stacks: Vec<Stack>,
     /// Parts of the slots that are not zero.
@@ -233,22 +226,15 @@ struct Plan {
     framed: Vec<u64>,
     /// Where the next section goes.
     end: u64,
-    rest: Rest,
+    /// From where, and for how long, bytes follow the last whole section that no reader reads, or that hold a stack.
+    rest: Option<(u64, u64)>,
 }
 
 impl Plan {
     fn of(file: &impl Source) -> Result<Self, WipeError> {
         let (header, regions) = header_of(file).map_err(WipeError::Read)?;
         let region = regions.iter().find(|region| region.kind == RegionKind::NativeStacks);
-        let mut plan = Self {
-            stacks: Vec::new(),
-            slots: Vec::new(),
-            in_slots: Vec::new(),
-            moved: Vec::new(),
-            framed: Vec::new(),
-            end: header.sections_at,
-            rest: Rest::Kept,
-        };
+        let mut plan = Self { end: header.sections_at, ..Self::default() };
         plan.walk(file, region.is_some())?;
         if let Some(region) = region {
             plan.slots = used(file, region).map_err(WipeError::Read)?;
@@ -258,7 +244,7 @@ impl Plan {
     }
 
     fn is_done(&self) -> bool {
-        self.stacks.is_empty() && self.slots.is_empty() && matches!(self.rest, Rest::Kept)
+        self.stacks.is_empty() && self.slots.is_empty() && self.rest.is_none()
     }
 
     /// Finds the sections.
@@ -276,7 +262,7 @@ impl Plan {
             let Some(header) = header else {
                 // No reader gets behind it, and it may be what is left of a stack.
                 if has_stacks {
-                    self.rest = Rest::Bytes { from: self.end, length: left };
+                    self.rest = Some((self.end, left));
                 }
                 return Ok(());
             };
@@ -286,7 +272,7 @@ impl Plan {
             if header.length > present {
                 if kind == Some(SectionKind::NativeStack) {
                     // Not its header: it says what this is should the next step not come.
-                    self.rest = Rest::Bytes { from: payload, length: present };
+                    self.rest = Some((payload, present));
                 }
                 return Ok(());
             }
@@ -345,11 +331,8 @@ fn stack(
     there.truncate(read);
     let head = NativeStack::wiped_head(&there, header.length);
     let sum = crc32_with_zeros(&head, header.length - head.len() as u64);
-    let mut new = *bytes;
-    new[section::SUMS..section::SUMS + 4].copy_from_slice(&sum.to_le_bytes());
-    let header_sum = crc32(&new[..section::SUMS + 4]);
-    new[section::SUMS + 4..section::SUMS + 8].copy_from_slice(&header_sum.to_le_bytes());
-    let sums = new[section::SUMS..section::SUMS + 8].try_into().expect("8 bytes");
+    let header_sum = crc32(&[&bytes[..section::SUMS], &sum.to_le_bytes()].concat());
+    let sums = (u64::from(header_sum) << 32 | u64::from(sum)).to_le_bytes();
     // The sums are written once all else is on the device.
     let done = there == head && header.sum == sum;
     let number = NativeStack::number_in(&head);
