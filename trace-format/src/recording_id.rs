@@ -11,8 +11,5 @@
 /// ```
 #[must_use]
 pub fn recording_id(pid: u32, start_ns: u64) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut id = ["anrscope-", &pid.to_string(), "-"].concat();
-    id.extend((0..16).rev().map(|place| char::from(DIGITS[(start_ns >> (4 * place) & 15) as usize])));
-    id
+    format!("anrscope-{pid}-{start_ns:016x}")
 }

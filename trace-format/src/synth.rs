@@ -16,7 +16,7 @@ const BLOCK: usize = 8192;
 const WORDS: usize = 1016;
 
 /// A recording under construction. Times are CLOCK_BOOTTIME ns.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RecordingBuilder {
     pid: u32,
     name: String,
@@ -189,19 +189,9 @@ impl RecordingBuilder {
         Self {
             pid,
             name: name.to_owned(),
-            map_id: 0,
             start: Clocks { boottime: 1_000, monotonic: 900, realtime: 1_700_000_000_000_000_000 },
-            last_alive: 0,
-            state: 0,
-            texts: Vec::new(),
-            service: ThreadBuilder::default(),
-            threads: Vec::new(),
-            sections: Vec::new(),
-            native_slots: Vec::new(),
             version: (1, 0),
-            main_ring_blocks: 0,
-            process_uid: 0,
-            dropped: 0,
+            ..Self::default()
         }
     }
 
