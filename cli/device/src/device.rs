@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
+use std::time::SystemTime;
 
 use crate::connection::{Connection, Timeouts};
 use crate::error::{Error, Fault};
@@ -65,12 +66,6 @@ impl Device {
     #[must_use]
     pub fn server(&self) -> &Server {
         &self.server
-    }
-
-    /// Returns whether its shell reports exit codes and separates the streams, as since Android 7.
-    #[must_use]
-    pub fn has_shell_v2(&self) -> bool {
-        self.has_feature("shell_v2")
     }
 
     /// Returns whether the device and the server support a feature of adb's protocol, such as `cmd` or `abb_exec`.
@@ -152,7 +147,7 @@ impl Device {
                 other => Fault::Io(io::Error::other(other)),
             })
         };
-        if !self.has_shell_v2() {
+        if !self.has_feature("shell_v2") {
             let errors = if with_errors { "2>&1" } else { "2>/dev/null" };
             let marked = format!("{{ {command}\n}} {errors}; echo {MARK}$?");
             return until_mark(open(&format!("exec:{marked}"))?, sink);
@@ -210,10 +205,7 @@ fn until_mark(
     let mut buffer = vec![0; 64 << 10];
     let mut held = 0;
     loop {
-        let n = match from.read(&mut buffer[held..]) {
-            Ok(n) => n,
-            Err(error) => return Err(wire::fault(error)),
-        };
+        let n = from.read(&mut buffer[held..]).map_err(wire::fault)?;
         held += n;
         if n == 0 {
             break;
@@ -231,6 +223,12 @@ fn until_mark(
     let code = code.ok_or(Fault::Ended)?;
     sink(&rest[..at]).map_err(Fault::Io)?;
     Ok((code, String::new()))
+}
+
+/// Makes a part of a file's name that no other file on a device has.
+pub(crate) fn unique_name() -> String {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
+    format!("{:x}-{now:x}", std::process::id())
 }
 
 fn first_words(command: &str) -> String {

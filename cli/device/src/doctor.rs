@@ -61,15 +61,14 @@ pub struct Scope<'a> {
 #[must_use]
 pub fn examine(scope: Scope<'_>, environment: Environment<'_>, timeouts: &Timeouts) -> Vec<Check> {
     let mut checks = Checks(Vec::new());
-    // If it stopped early, the last check says why.
-    let _ = checks.all(scope, environment, timeouts);
+    if let Err((name, error)) = checks.all(scope, environment, timeouts) {
+        let cure = error.cure().unwrap_or_else(|| "run `adb kill-server`, and try again".into());
+        checks.add(name, Outcome::Bad, error.found(), Some(&cure));
+    }
     checks.0
 }
 
 struct Checks(Vec<Check>);
-
-/// The remaining checks cannot be made.
-struct Broken;
 
 impl Checks {
     fn add(&mut self, name: &'static str, outcome: Outcome, found: impl Into<String>, cure: Option<&str>) {
@@ -80,21 +79,15 @@ impl Checks {
         self.add(name, Outcome::Good, found, None);
     }
 
-    /// Adds a check that failed with `error`.
-    fn broken(&mut self, name: &'static str, error: &Error) -> Broken {
-        let cure = error.cure().unwrap_or_else(|| "run `adb kill-server`, and try again".into());
-        self.add(name, Outcome::Bad, error.found(), Some(&cure));
-        Broken
-    }
-
+    /// Makes the checks; an error prevents the remaining ones, and is that of the check with the name beside it.
     fn all(
         &mut self,
         scope: Scope<'_>,
         environment: Environment<'_>,
         timeouts: &Timeouts,
-    ) -> Result<(), Broken> {
-        let server = Server::from_environment(environment, timeouts.clone());
-        let server = server.map_err(|error| self.broken("adb server", &error))?;
+    ) -> Result<(), (&'static str, Error)> {
+        let at = |name| move |error| (name, error);
+        let server = Server::from_environment(environment, timeouts.clone()).map_err(at("adb server"))?;
         match find_adb(environment) {
             Some(program) => self.good("adb program", program.display().to_string()),
             None => self.add(
@@ -104,32 +97,27 @@ impl Checks {
                 Some("install Android's platform tools, which start the adb server"),
             ),
         }
-        let started = server.ensure(environment).map_err(|error| self.broken("adb server", &error))?;
-        let version = server.version().map_err(|error| self.broken("adb server", &error))?;
+        let started = server.ensure(environment).map_err(at("adb server"))?;
+        let version = server.version().map_err(at("adb server"))?;
         let how = if started { ", started now" } else { "" };
         self.good("adb server", format!("version {version} at {}{how}", server.address()));
-        let device = Device::open(&server, scope.serial).map_err(|error| self.broken("device", &error))?;
-        let model = device.property("ro.product.model").map_err(|error| self.broken("device", &error))?;
+        let device = Device::open(&server, scope.serial).map_err(at("device"))?;
+        let model = device.property("ro.product.model").map_err(at("device"))?;
         self.good("device", format!("{} ({model})", device.serial()));
-        self.system(&device, scope.user).map_err(|error| self.broken("device", &error))?;
+        self.system(&device, scope.user).map_err(at("device"))?;
         if let Some(package) = scope.package {
-            let app = App::new(device, package, scope.user);
-            let app = app.map_err(|error| self.broken("app", &error))?;
-            self.app(&app, scope.map).map_err(|error| self.broken("app", &error))?;
+            let app = App::new(device, package, scope.user).map_err(at("app"))?;
+            self.app(&app, scope.map).map_err(at("app"))?;
         }
         Ok(())
     }
 
     fn system(&mut self, device: &Device, user: u32) -> Result<(), Error> {
-        if device.has_shell_v2() {
+        if device.has_feature("shell_v2") {
             self.good("shell", "version 2: exit codes, separate streams");
         } else {
-            self.add(
-                "shell",
-                Outcome::Warning,
-                "version 1: exit codes and errors of commands are less exact",
-                None,
-            );
+            let found = "version 1: exit codes and errors of commands are less exact";
+            self.add("shell", Outcome::Warning, found, None);
         }
         let sdk = device.property("ro.build.version.sdk")?;
         let release = device.property("ro.build.version.release")?;
@@ -184,12 +172,8 @@ impl Checks {
         let path = app.device().shell_again(&format!("pm path {}{package}", app.user_option()))?.stdout;
         let Some(apk) = path.lines().find_map(|line| line.trim().strip_prefix("package:")) else {
             let found = format!("{package} is not installed for user {}", app.user());
-            self.add(
-                "app",
-                Outcome::Bad,
-                found,
-                Some("install it (`adb install`), or check the package name"),
-            );
+            let cure = "install it (`adb install`), or check the package name";
+            self.add("app", Outcome::Bad, found, Some(cure));
             return Ok(());
         };
         self.good("app", format!("{package} at {apk}"));
@@ -278,37 +262,26 @@ impl Checks {
                 head.extend_from_slice(&bytes[..bytes.len().min(room)]);
                 Ok(())
             })?;
-            match (Recording::open(head.as_slice()), map) {
-                (Err(error), _) => self.add(
-                    "map",
+            let id = Recording::open(head.as_slice()).map(|recording| recording.header().map_id);
+            let (outcome, found, cure) = match (id, map) {
+                (Err(error), _) => {
+                    (Outcome::Bad, format!("{name}: {error}"), Some("remove that file and restart the app"))
+                }
+                (Ok(id), None) => {
+                    (Outcome::Unknown, format!("{name} has map id {id}"), Some("check it with --method-map"))
+                }
+                (Ok(id), Some(map)) if id == map => {
+                    (Outcome::Good, format!("{name} and the given map both have map id {id}"), None)
+                }
+                (Ok(id), Some(map)) => (
                     Outcome::Bad,
-                    format!("{name}: {error}"),
-                    Some("remove that file and restart the app"),
+                    format!("{name} has map id {id}, the given map has {map}"),
+                    Some(
+                        "use the methodMapping.txt of the installed build, or install the build of that map",
+                    ),
                 ),
-                (Ok(recording), None) => {
-                    let id = recording.header().map_id;
-                    self.add(
-                        "map",
-                        Outcome::Unknown,
-                        format!("{name} has map id {id}"),
-                        Some("check it with --method-map"),
-                    );
-                }
-                (Ok(recording), Some(map)) => {
-                    let id = recording.header().map_id;
-                    if id == map {
-                        self.good("map", format!("{name} and the given map both have map id {id}"));
-                    } else {
-                        let cure = "use the methodMapping.txt of the installed build, or install the build of that map";
-                        self.add(
-                            "map",
-                            Outcome::Bad,
-                            format!("{name} has map id {id}, the given map has {map}"),
-                            Some(cure),
-                        );
-                    }
-                }
-            }
+            };
+            self.add("map", outcome, found, cure);
         }
         Ok(())
     }

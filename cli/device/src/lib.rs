@@ -8,14 +8,15 @@
 //! could escape a directory, and every wait has a timeout and an error that says what it waited for.
 //!
 //! ```no_run
-//! use device::{App, Device, Server, Timeouts, pull};
+//! use device::pull::{MAX_RECORDING, pull};
+//! use device::{App, Device, Server, Timeouts};
 //!
 //! let environment = |name: &str| std::env::var(name).ok();
 //! let server = Server::from_environment(&environment, Timeouts::default())?;
 //! server.ensure(&environment)?;
 //! let app = App::new(Device::open(&server, None)?, "com.example.app", 0)?;
 //! for recording in app.recordings()?.recordings.unwrap_or_default() {
-//!     let pulled = pull::pull(&app, &recording, "recordings".as_ref(), &mut |_| {})?;
+//!     let pulled = pull(&app, &recording, "recordings".as_ref(), MAX_RECORDING, &mut |_| {})?;
 //!     println!("{} ({} bytes)", pulled.path.display(), pulled.bytes);
 //! }
 //! # Ok::<(), device::Error>(())

@@ -8,11 +8,12 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use crate::app::{App, NO_DIRECTORY, Place, Remote, column, content_error, content_error_in, is_plain};
 use crate::cksum::Cksum;
 use crate::connection::{Stop, Timeouts};
+use crate::device::unique_name;
 use crate::error::{Error, Fault};
 
 /// Transfers resume at multiples of this, bytes, so that `dd` can skip whole blocks.
@@ -66,25 +67,13 @@ struct Original {
     live: bool,
 }
 
-/// Pulls `remote` into `directory`, which is created if necessary.
+/// Pulls `remote` into `directory`, which is created if necessary: at most `limit` bytes, even if the device reports a
+/// smaller length.
 ///
 /// # Errors
-/// If the device does not reconnect or refuses, or `directory` cannot be written to. After a lost connection the bytes
-/// that arrived stay in `.NAME.part`, and the next pull resumes there.
+/// If the device does not reconnect or refuses, `directory` cannot be written to, or the recording is longer than
+/// `limit`. After a lost connection the bytes that arrived stay in `.NAME.part`, and the next pull resumes there.
 pub fn pull(
-    app: &App,
-    remote: &Remote,
-    directory: &Path,
-    on_step: &mut dyn FnMut(Step<'_>),
-) -> Result<Pulled, Error> {
-    pull_at_most(app, remote, directory, MAX_RECORDING, on_step)
-}
-
-/// [`pull`]s a recording of at most `limit` bytes, even if the device reports a smaller length.
-///
-/// # Errors
-/// Those of [`pull`], and [`Error::TooLarge`].
-pub fn pull_at_most(
     app: &App,
     remote: &Remote,
     directory: &Path,
@@ -97,268 +86,279 @@ pub fn pull_at_most(
         return Err(Error::BadName { kind: "a recording", name: remote.name.clone(), expected });
     }
     fs::create_dir_all(directory).map_err(|source| Error::File { path: directory.into(), source })?;
-    let original = prepare(app, remote, false)?;
-    let mut result = fetch_and_remove(app, remote, &original, directory, limit, on_step);
+    let pull = Pull { app, remote, directory, limit };
+    let original = pull.prepare(false)?;
+    let mut result = pull.fetch_and_remove(&original, on_step);
     if matches!(result, Err(Error::WrongSum { .. })) && !original.copied && remote.sum.is_none() {
         // A process whose pid is not in the file's name may be writing to it.
-        let again = prepare(app, remote, true)?;
+        let again = pull.prepare(true)?;
         if (again.sum, again.size) != (original.sum, original.size) {
-            result = fetch_and_remove(app, remote, &again, directory, limit, on_step);
+            result = pull.fetch_and_remove(&again, on_step);
         } else if again.copied {
-            remove(app, remote.place, &again.name);
+            pull.remove(&again.name);
         }
     }
     result
 }
 
-fn fetch_and_remove(
-    app: &App,
-    remote: &Remote,
-    original: &Original,
-    directory: &Path,
+/// A recording that is pulled.
+struct Pull<'a> {
+    app: &'a App,
+    remote: &'a Remote,
+    directory: &'a Path,
     limit: u64,
-    on_step: &mut dyn FnMut(Step<'_>),
-) -> Result<Pulled, Error> {
-    let result = fetch(app, remote, original, directory, limit, on_step);
-    if result.as_ref().is_err_and(|error| !error.is_lost() && !error.is_interrupt()) {
-        // The next pull can resume only after a lost connection.
-        let _ = fs::remove_file(part_path(directory, remote));
-    }
-    let left = if original.copied { remove(app, remote.place, &original.name) } else { None };
-    result.map(|pulled| Pulled { left_behind: left, ..pulled })
 }
 
-/// Returns the file to read. The recording is copied if its process is running, or if `changes` is set.
-fn prepare(app: &App, remote: &Remote, changes: bool) -> Result<Original, Error> {
-    if let Some(sum) = remote.sum {
-        // A provider that lists checksums serves files that do not change.
-        return Ok(Original {
-            name: remote.name.clone(),
+impl Pull<'_> {
+    fn fetch_and_remove(
+        &self,
+        original: &Original,
+        on_step: &mut dyn FnMut(Step<'_>),
+    ) -> Result<Pulled, Error> {
+        let result = self.fetch(original, on_step);
+        if result.as_ref().is_err_and(|error| !error.is_lost() && !error.is_interrupt()) {
+            // The next pull can resume only after a lost connection.
+            let _ = fs::remove_file(self.part_path());
+        }
+        let left_behind = if original.copied { self.remove(&original.name) } else { None };
+        result.map(|pulled| Pulled { left_behind, ..pulled })
+    }
+
+    /// Returns the file to read. The recording is copied if its process is running, or if `changes` is set.
+    fn prepare(&self, changes: bool) -> Result<Original, Error> {
+        if let Some(sum) = self.remote.sum {
+            // A provider that lists checksums serves files that do not change.
+            return Ok(Original {
+                name: self.remote.name.clone(),
+                sum,
+                size: self.remote.size,
+                copied: false,
+                live: false,
+            });
+        }
+        let id = unique_name();
+        if self.remote.place == Place::Provider {
+            return self.prepare_provided(&id);
+        }
+        let copy = format!(".pull-{id}");
+        let lives = match self.remote.pid() {
+            _ if changes => "true".to_owned(),
+            Some(pid) => format!("[ -d /proc/{pid} ]"),
+            None => "false".to_owned(),
+        };
+        // Also removes copies that an interrupted pull left behind.
+        let script = format!(
+            "find . -name '.pull-*' -mmin +60 -exec rm -f '{{}}' ';' 2>/dev/null; \
+             if {lives}; then if cp {name} {copy} 2>/dev/null; then echo copy; cksum {copy}; \
+             else rm -f {copy}; echo live; cksum {name}; fi; else echo still; cksum {name}; fi",
+            name = self.remote.name
+        );
+        let output = self.app.device().shell_again(&self.app.in_place(self.remote.place, &script))?;
+        if output.code != 0 {
+            let message = if output.code == NO_DIRECTORY {
+                "the directory does not exist any more".into()
+            } else {
+                output.message()
+            };
+            return Err(Error::Command { doing: self.doing(), code: output.code, message });
+        }
+        let mut words = output.stdout.split_whitespace();
+        let kind = words.next();
+        let number = |word: Option<&str>| word.and_then(|word| word.parse::<u64>().ok());
+        let (sum, size) = (number(words.next()), number(words.next()));
+        let (Some(kind), Some(sum), Some(size)) = (kind, sum.and_then(|sum| u32::try_from(sum).ok()), size)
+        else {
+            let expected = "a checksum and a length";
+            return Err(Error::UnexpectedAnswer { doing: self.doing(), answer: output.stdout, expected });
+        };
+        let copied = kind == "copy";
+        let name = if copied { copy } else { self.remote.name.clone() };
+        Ok(Original { name, sum, size, copied, live: kind != "still" })
+    }
+
+    /// Returns the file to read from the app's provider, which makes copies and checksums itself.
+    fn prepare_provided(&self, id: &str) -> Result<Original, Error> {
+        let uri = self.app.uri(&format!("/{}?copy={id}", self.remote.name));
+        let command = format!("content query {}--uri {uri}", self.app.user_option());
+        let output = self.app.device().shell_again(&command)?;
+        if let Some(message) = content_error(&output) {
+            return Err(Error::Command { doing: self.doing(), code: output.code, message });
+        }
+        let row = output.stdout.lines().find(|line| line.starts_with("Row: ")).unwrap_or_default();
+        let number = |name| column(row, name).and_then(|value| value.parse::<u64>().ok());
+        let sum = number("cksum").and_then(|sum| u32::try_from(sum).ok());
+        let of_row = (column(row, "name"), number("size"), sum, column(row, "state"));
+        if let (Some(name), Some(size), Some(sum), Some(state)) = of_row {
+            let copied = state == "copy";
+            let expected = if copied { format!(".pull-{id}") } else { self.remote.name.clone() };
+            if name == expected {
+                return Ok(Original { name: expected, sum, size, copied, live: state != "still" });
+            }
+        }
+        let expected = "a row with a name, a size, a checksum and a state";
+        Err(Error::UnexpectedAnswer { doing: self.doing(), answer: output.stdout, expected })
+    }
+
+    /// Removes the copy, even after Ctrl-C. Returns its name if that failed.
+    fn remove(&self, name: &str) -> Option<String> {
+        let timeouts = Timeouts {
+            read: Duration::from_secs(5),
+            reconnect: Duration::from_secs(10),
+            stop: Stop::default(),
+        };
+        let app = self.app.through(self.app.device().with_timeouts(timeouts));
+        let command = match self.remote.place {
+            Place::Provider => {
+                format!("content delete {}--uri {}", app.user_option(), app.uri(&format!("/{name}")))
+            }
+            place => app.in_place(place, &format!("rm -f {name}")),
+        };
+        match app.device().shell_again(&command) {
+            Ok(output) if output.code == 0 && content_error(&output).is_none() => None,
+            _ => Some(name.to_owned()),
+        }
+    }
+
+    /// Returns the path that a recording is written to until it is complete.
+    fn part_path(&self) -> PathBuf {
+        self.directory.join(format!(".{}.part", self.remote.name))
+    }
+
+    fn fetch(&self, original: &Original, on_step: &mut dyn FnMut(Step<'_>)) -> Result<Pulled, Error> {
+        let path = self.directory.join(&self.remote.name);
+        let pulled = |sum, already, checked, lost| Pulled {
+            path: path.clone(),
+            bytes: original.size,
             sum,
-            size: remote.size,
-            copied: false,
-            live: false,
-        });
-    }
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
-    let id = format!("{:x}-{now:x}", std::process::id());
-    if remote.place == Place::Provider {
-        return prepare_provided(app, remote, &id);
-    }
-    let copy = format!(".pull-{id}");
-    let lives = match remote.pid() {
-        _ if changes => "true".to_owned(),
-        Some(pid) => format!("[ -d /proc/{pid} ]"),
-        None => "false".to_owned(),
-    };
-    // Also removes copies that an interrupted pull left behind.
-    let script = format!(
-        "find . -name '.pull-*' -mmin +60 -exec rm -f '{{}}' ';' 2>/dev/null; \
-         if {lives}; then if cp {name} {copy} 2>/dev/null; then echo copy; cksum {copy}; \
-         else rm -f {copy}; echo live; cksum {name}; fi; else echo still; cksum {name}; fi",
-        name = remote.name
-    );
-    let doing = || format!("reading {}", remote.name);
-    let output = app.device().shell_again(&app.in_place(remote.place, &script))?;
-    if output.code != 0 {
-        let message = if output.code == NO_DIRECTORY {
-            "the directory does not exist any more".into()
-        } else {
-            output.message()
+            already,
+            live: original.live,
+            checked,
+            lost,
+            left_behind: None,
         };
-        return Err(Error::Command { doing: doing(), code: output.code, message });
-    }
-    let mut words = output.stdout.split_whitespace();
-    let kind = words.next();
-    let number = |word: Option<&str>| word.and_then(|word| word.parse::<u64>().ok());
-    let (sum, size) = (number(words.next()), number(words.next()));
-    let (Some(kind), Some(sum), Some(size)) = (kind, sum.and_then(|sum| u32::try_from(sum).ok()), size)
-    else {
-        let expected = "a checksum and a length";
-        return Err(Error::UnexpectedAnswer { doing: doing(), answer: output.stdout, expected });
-    };
-    let copied = kind == "copy";
-    let name = if copied { copy } else { remote.name.clone() };
-    Ok(Original { name, sum, size, copied, live: kind != "still" })
-}
-
-/// Returns the file to read from the app's provider, which makes copies and checksums itself.
-fn prepare_provided(app: &App, remote: &Remote, id: &str) -> Result<Original, Error> {
-    let doing = || format!("reading {}", remote.name);
-    let uri = app.uri(&format!("/{}?copy={id}", remote.name));
-    let command = format!("content query {}--uri {uri}", app.user_option());
-    let output = app.device().shell_again(&command)?;
-    if let Some(message) = content_error(&output) {
-        return Err(Error::Command { doing: doing(), code: output.code, message });
-    }
-    let row = output.stdout.lines().find(|line| line.starts_with("Row: ")).unwrap_or_default();
-    let number = |name| column(row, name).and_then(|value| value.parse::<u64>().ok());
-    let sum = number("cksum").and_then(|sum| u32::try_from(sum).ok());
-    let of_row = (column(row, "name"), number("size"), sum, column(row, "state"));
-    if let (Some(name), Some(size), Some(sum), Some(state)) = of_row {
-        let copied = state == "copy";
-        let expected = if copied { format!(".pull-{id}") } else { remote.name.clone() };
-        if name == expected {
-            return Ok(Original { name: expected, sum, size, copied, live: state != "still" });
+        if let Ok((sum, length)) = sum_of(&path)
+            && (sum, length) == (original.sum, original.size)
+        {
+            return Ok(pulled(sum, true, true, 0));
         }
-    }
-    let expected = "a row with a name, a size, a checksum and a state";
-    Err(Error::UnexpectedAnswer { doing: doing(), answer: output.stdout, expected })
-}
-
-/// Removes the copy, even after Ctrl-C. Returns its name if that failed.
-fn remove(app: &App, place: Place, name: &str) -> Option<String> {
-    let timeouts =
-        Timeouts { read: Duration::from_secs(5), reconnect: Duration::from_secs(10), stop: Stop::default() };
-    let app = app.through(app.device().with_timeouts(timeouts));
-    let command = match place {
-        Place::Provider => {
-            format!("content delete {}--uri {}", app.user_option(), app.uri(&format!("/{name}")))
+        if original.size > self.limit {
+            return Err(Error::TooLarge {
+                name: self.remote.name.clone(),
+                size: original.size,
+                limit: self.limit,
+            });
         }
-        _ => app.in_place(place, &format!("rm -f {name}")),
-    };
-    match app.device().shell_again(&command) {
-        Ok(output) if output.code == 0 && content_error(&output).is_none() => None,
-        _ => Some(name.to_owned()),
-    }
-}
-
-/// Returns the path that a recording is written to until it is complete.
-fn part_path(directory: &Path, remote: &Remote) -> PathBuf {
-    directory.join(format!(".{}.part", remote.name))
-}
-
-fn fetch(
-    app: &App,
-    remote: &Remote,
-    original: &Original,
-    directory: &Path,
-    limit: u64,
-    on_step: &mut dyn FnMut(Step<'_>),
-) -> Result<Pulled, Error> {
-    let path = directory.join(&remote.name);
-    let pulled = |sum, already, checked, lost| Pulled {
-        path: path.clone(),
-        bytes: original.size,
-        sum,
-        already,
-        live: original.live,
-        checked,
-        lost,
-        left_behind: None,
-    };
-    if let Ok((sum, length)) = sum_of(&path)
-        && (sum, length) == (original.sum, original.size)
-    {
-        return Ok(pulled(sum, true, true, 0));
-    }
-    if original.size > limit {
-        return Err(Error::TooLarge { name: remote.name.clone(), size: original.size, limit });
-    }
-    let part = Part::open(part_path(directory, remote))?;
-    let steady = original.copied || !original.live;
-    if !steady || !begins_like(app, remote, original, &part)? {
-        part.cut(0)?;
-    }
-    let mut lost = 0;
-    for attempt in 0..2 {
-        transfer(app, remote, original, &part, &mut lost, on_step)?;
-        let (sum, length) = sum_of(&part.path).map_err(|source| part.failed(source))?;
-        if !steady || (sum, length) == (original.sum, original.size) {
-            part.file.sync_all().map_err(|source| part.failed(source))?;
-            fs::rename(&part.path, &path).map_err(|source| Error::File { path: path.clone(), source })?;
-            return Ok(Pulled { bytes: length, ..pulled(sum, false, steady, lost) });
+        let part = Part::open(self.part_path())?;
+        let steady = original.copied || !original.live;
+        if !steady || !self.begins_like(original, &part)? {
+            part.cut(0)?;
         }
-        part.cut(0)?;
-        if attempt == 1 {
-            let (actual, expected) = (sum, original.sum);
-            return Err(Error::WrongSum { name: remote.name.clone(), actual, expected });
-        }
-    }
-    unreachable!("the second attempt returns")
-}
-
-/// Transfers all bytes that `part` does not have yet.
-fn transfer(
-    app: &App,
-    remote: &Remote,
-    original: &Original,
-    part: &Part,
-    lost: &mut u32,
-    on_step: &mut dyn FnMut(Step<'_>),
-) -> Result<(), Error> {
-    let mut stalled = 0;
-    // A file that is still written to may grow, within limits.
-    let growth = if original.live && !original.copied { MAX_GROWTH } else { 0 };
-    let most = original.size.saturating_add(growth);
-    loop {
-        let from = part.length()? / BLOCK_SIZE * BLOCK_SIZE;
-        part.cut(from)?;
-        let (mut at, mut too_long) = (from, None);
-        let result = app.device().stream(&read_command(app, remote, original, from), &mut |bytes| {
-            let end = at + bytes.len() as u64;
-            if end > most {
-                too_long = Some(end);
-                return Err(io::Error::other("the device sent more than the file's size"));
+        let mut lost = 0;
+        let mut actual = 0;
+        for _ in 0..2 {
+            self.transfer(original, &part, &mut lost, on_step)?;
+            let (sum, length) = sum_of(&part.path).map_err(|source| part.failed(source))?;
+            if !steady || (sum, length) == (original.sum, original.size) {
+                part.file.sync_all().map_err(|source| part.failed(source))?;
+                fs::rename(&part.path, &path).map_err(|source| Error::File { path: path.clone(), source })?;
+                return Ok(Pulled { bytes: length, ..pulled(sum, false, steady, lost) });
             }
-            (&part.file).write_all(bytes).inspect_err(|_| at = u64::MAX)?;
-            at += bytes.len() as u64;
-            on_step(Step::Bytes(at, original.size));
-            Ok(())
-        });
-        if let Some(size) = too_long {
-            return Err(Error::TooLarge { name: remote.name.clone(), size, limit: most });
+            part.cut(0)?;
+            actual = sum;
         }
-        let error = match result {
-            // `content` exits with 0 even if the provider failed, and prints the error.
-            Ok((0, message)) if remote.place != Place::Provider || content_error_in(&message).is_none() => {
-                return Ok(());
+        Err(Error::WrongSum { name: self.remote.name.clone(), actual, expected: original.sum })
+    }
+
+    /// Transfers all bytes that `part` does not have yet.
+    fn transfer(
+        &self,
+        original: &Original,
+        part: &Part,
+        lost: &mut u32,
+        on_step: &mut dyn FnMut(Step<'_>),
+    ) -> Result<(), Error> {
+        let mut stalled = 0;
+        // A file that is still written to may grow, within limits.
+        let growth = if original.live && !original.copied { MAX_GROWTH } else { 0 };
+        let most = original.size.saturating_add(growth);
+        loop {
+            let from = part.length()? / BLOCK_SIZE * BLOCK_SIZE;
+            part.cut(from)?;
+            let (mut at, mut too_long) = (from, None);
+            let result = self.app.device().stream(&self.read_command(original, from), &mut |bytes| {
+                let end = at + bytes.len() as u64;
+                if end > most {
+                    too_long = Some(end);
+                    return Err(io::Error::other("the device sent more than the file's size"));
+                }
+                (&part.file).write_all(bytes).inspect_err(|_| at = u64::MAX)?;
+                at += bytes.len() as u64;
+                on_step(Step::Bytes(at, original.size));
+                Ok(())
+            });
+            if let Some(size) = too_long {
+                return Err(Error::TooLarge { name: self.remote.name.clone(), size, limit: most });
             }
-            Ok((code, message)) => {
-                let message = message.lines().map(str::trim).collect::<Vec<_>>().join("; ");
-                return Err(Error::Command { doing: format!("reading {}", remote.name), code, message });
+            let error = match result {
+                // `content` exits with 0 even if the provider failed, and prints the error.
+                Ok((0, message))
+                    if self.remote.place != Place::Provider || content_error_in(&message).is_none() =>
+                {
+                    return Ok(());
+                }
+                Ok((code, message)) => {
+                    let message = message.lines().map(str::trim).collect::<Vec<_>>().join("; ");
+                    return Err(Error::Command { doing: self.doing(), code, message });
+                }
+                // The local disk failed, not the connection.
+                Err(Error::Link { fault: Fault::Io(source), .. }) if at == u64::MAX => {
+                    return Err(part.failed(source));
+                }
+                Err(error) if error.is_lost() => error,
+                Err(error) => return Err(error),
+            };
+            *lost += 1;
+            stalled = if at / BLOCK_SIZE > from / BLOCK_SIZE { 0 } else { stalled + 1 };
+            if stalled == MAX_STALLED_RETRIES {
+                return Err(error);
             }
-            // The local disk failed, not the connection.
-            Err(Error::Link { fault: Fault::Io(source), .. }) if at == u64::MAX => {
-                return Err(part.failed(source));
-            }
-            Err(error) if error.is_lost() => error,
-            Err(error) => return Err(error),
-        };
-        *lost += 1;
-        stalled = if at / BLOCK_SIZE > from / BLOCK_SIZE { 0 } else { stalled + 1 };
-        if stalled == MAX_STALLED_RETRIES {
-            return Err(error);
+            on_step(Step::Lost(&error));
+            self.app.device().server().wait_for(self.app.device().serial())?;
         }
-        on_step(Step::Lost(&error));
-        app.device().server().wait_for(app.device().serial())?;
     }
-}
 
-fn read_command(app: &App, remote: &Remote, original: &Original, from: u64) -> String {
-    if remote.place == Place::Provider {
-        let uri = app.uri(&format!("/{}?from={from}", original.name));
-        return format!("content read {}--uri {uri}", app.user_option());
+    fn read_command(&self, original: &Original, from: u64) -> String {
+        if self.remote.place == Place::Provider {
+            let uri = self.app.uri(&format!("/{}?from={from}", original.name));
+            return format!("content read {}--uri {uri}", self.app.user_option());
+        }
+        let skip = from / BLOCK_SIZE;
+        self.app.in_place(self.remote.place, &format!("dd if={} bs={BLOCK_SIZE} skip={skip}", original.name))
     }
-    let skip = from / BLOCK_SIZE;
-    app.in_place(remote.place, &format!("dd if={} bs={BLOCK_SIZE} skip={skip}", original.name))
-}
 
-/// Returns whether the bytes in `part` are the start of the device's file.
-fn begins_like(app: &App, remote: &Remote, original: &Original, part: &Part) -> Result<bool, Error> {
-    let length = part.length()? / BLOCK_SIZE * BLOCK_SIZE;
-    if length == 0 || length > original.size || remote.place == Place::Provider {
-        // A provider's file is verified at the end.
-        return Ok(length <= original.size);
+    /// Returns whether the bytes in `part` are the start of the device's file.
+    fn begins_like(&self, original: &Original, part: &Part) -> Result<bool, Error> {
+        let length = part.length()? / BLOCK_SIZE * BLOCK_SIZE;
+        if length == 0 || length > original.size || self.remote.place == Place::Provider {
+            // A provider's file is verified at the end.
+            return Ok(length <= original.size);
+        }
+        part.cut(length)?;
+        let here = sum_of(&part.path).map_err(|source| part.failed(source))?;
+        let script = format!(
+            "dd if={} bs={BLOCK_SIZE} count={} 2>/dev/null | cksum",
+            original.name,
+            length / BLOCK_SIZE
+        );
+        let output = self.app.device().shell_again(&self.app.in_place(self.remote.place, &script))?;
+        let mut words = output.stdout.split_whitespace().map(str::parse::<u64>);
+        let there = (words.next(), words.next());
+        Ok(matches!(there, (Some(Ok(sum)), Some(Ok(n))) if (sum, n) == (u64::from(here.0), here.1)))
     }
-    part.cut(length)?;
-    let here = sum_of(&part.path).map_err(|source| part.failed(source))?;
-    let script =
-        format!("dd if={} bs={BLOCK_SIZE} count={} 2>/dev/null | cksum", original.name, length / BLOCK_SIZE);
-    let output = app.device().shell_again(&app.in_place(remote.place, &script))?;
-    let mut words = output.stdout.split_whitespace().map(str::parse::<u64>);
-    let there = (words.next(), words.next());
-    Ok(matches!(there, (Some(Ok(sum)), Some(Ok(n))) if (sum, n) == (u64::from(here.0), here.1)))
+
+    fn doing(&self) -> String {
+        format!("reading {}", self.remote.name)
+    }
 }
 
 struct Part {

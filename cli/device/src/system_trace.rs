@@ -1,11 +1,11 @@
 //! A system trace taken with the device's own perfetto beside the app's recording.
 
 use std::io;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use crate::app::App;
 use crate::connection::{Stop, Timeouts};
-use crate::device::Device;
+use crate::device::{Device, unique_name};
 use crate::error::{Error, Fault};
 use crate::quote::quote;
 
@@ -29,9 +29,7 @@ impl SystemTrace {
     /// # Errors
     /// If the device has no perfetto (before Android 9), or perfetto fails.
     pub fn start(app: &App) -> Result<Self, Error> {
-        let now =
-            SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
-        let name = format!("anrscope-{:x}-{now:x}.pftrace", std::process::id());
+        let name = format!("anrscope-{}.pftrace", unique_name());
         let command = format!(
             "printf %s {} | perfetto --txt -c - --background -o \"${{ANDROID_DATA:-/data}}/{TRACE_DIRECTORY}/{name}\"",
             quote(&config(app.package()))

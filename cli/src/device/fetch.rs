@@ -1,19 +1,19 @@
 //! Pulls recordings with a progress line, and exports and reads what was pulled.
 
 use std::cell::RefCell;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use device::pull::{MAX_RECORDING, Pulled, Step, pull_at_most};
+use device::pull::{MAX_RECORDING, Pulled, Step, pull};
 use device::{App, Remote};
 use exporter::Report;
 use exporter::facts::Facts;
 
-use crate::export::{self, Settings};
+use crate::export;
 use crate::progress::Progress;
 use crate::recordings::{MAP_NAME, MethodMaps, Recordings};
+use crate::terminal::warn;
 
 /// Pulls one recording into `directory` with a progress line; problems on the way are warnings.
 pub(super) fn fetch(
@@ -40,7 +40,7 @@ pub(super) fn fetch_at_most(
     // A part that is here already needs no more room.
     let here = directory.join(format!(".{}.part", remote.name)).metadata().map_or(0, |part| part.len());
     let limit = room_in(directory).map_or(limit, |room| limit.min(room.saturating_add(here)));
-    let pulled = pull_at_most(app, remote, directory, limit, &mut |step| match step {
+    let pulled = pull(app, remote, directory, limit, &mut |step| match step {
         Step::Bytes(done, total) => progress.show(|| {
             let (at, from) = *first.borrow_mut().get_or_insert((Instant::now(), done));
             let rate = (done - from.min(done)) as f64 / at.elapsed().as_secs_f64().max(0.001);
@@ -57,18 +57,14 @@ pub(super) fn fetch_at_most(
     drop(progress);
     if let Some(left) = &pulled.left_behind {
         // Out of reach now; the next pull, an hour or more later, removes it.
-        let _ = writeln!(
-            crate::terminal::stderr(),
-            "warning: {left} was left on the device, which went away: a later pull removes it"
-        );
+        let _ = warn(format_args!("{left} was left on the device, which went away: a later pull removes it"));
     }
     if !pulled.checked {
-        let _ = writeln!(
-            crate::terminal::stderr(),
-            "warning: {}: the app writes to it and the device has no room for a copy: it was read while in use, and its \
+        let _ = warn(format_args!(
+            "{}: the app writes to it and the device has no room for a copy: it was read while in use, and its \
              checksum could not be verified",
             remote.name
-        );
+        ));
     }
     Ok(pulled)
 }
@@ -136,7 +132,7 @@ pub(super) fn map_for(given: Option<&Path>, directory: &Path) -> Option<PathBuf>
 pub(super) fn answer(file: &Path, map: Option<&Path>) -> anyhow::Result<(PathBuf, String)> {
     let trace = file.with_extension("pftrace");
     let recordings = Recordings::open(&[file.to_owned()], &mut MethodMaps::new(map, None)?)?;
-    export::write(&recordings, Settings::default(), &trace)?;
+    export::write(&recordings, &trace)?;
     let mut text = String::new();
     for input in recordings.inputs() {
         text.push_str(&Report::build(input.file, input.recording, input.map)?.to_string());

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use device::pull::{Pulled, Step, pull};
+use device::pull::{MAX_RECORDING, Pulled, Step, pull};
 use device::{App, Place};
 use test_device::{Faults, RunningProcess};
 
@@ -16,7 +16,7 @@ const OWN: &str = "data/user/0/com.example.shop/no_backup/anrscope";
 fn newest(app: &App, directory: &Path) -> Pulled {
     let list = app.recordings().unwrap();
     let remote = list.recordings.unwrap().remove(0);
-    pull(app, &remote, directory, &mut |_| {}).unwrap()
+    pull(app, &remote, directory, MAX_RECORDING, &mut |_| {}).unwrap()
 }
 
 fn names(directory: &Path) -> Vec<String> {
@@ -52,7 +52,8 @@ fn a_pull_survives_a_connection_that_closes_every_64_kib() {
     let remote = app.recordings().unwrap().recordings.unwrap().remove(0);
     let to = bench.scratch.path().join("here");
     let pulled =
-        pull(&app, &remote, &to, &mut |step| lost += u32::from(matches!(step, Step::Lost(_)))).unwrap();
+        pull(&app, &remote, &to, MAX_RECORDING, &mut |step| lost += u32::from(matches!(step, Step::Lost(_))))
+            .unwrap();
     assert_eq!(fs::read(&pulled.path).unwrap(), bytes);
     assert!(pulled.checked && pulled.lost == lost, "{pulled:?}");
     // Each connection carries less than 64 KiB.
@@ -70,7 +71,7 @@ fn a_pull_resumes_after_the_adb_server_restarts() {
     let app = bench.app();
     let remote = app.recordings().unwrap().recordings.unwrap().remove(0);
     let mut restarted = false;
-    let pulled = pull(&app, &remote, &bench.scratch.path().join("here"), &mut |step| {
+    let pulled = pull(&app, &remote, &bench.scratch.path().join("here"), MAX_RECORDING, &mut |step| {
         if matches!(step, Step::Bytes(done, _) if done > 50_000) && !restarted {
             restarted = true;
             assert!(bench.adb.adb(&["kill-server"]).status.success());
@@ -106,7 +107,7 @@ fn the_next_pull_resumes_where_the_last_one_stopped() {
     for (kept, expected_first) in [(bytes[..100_000].to_vec(), 98_304), (vec![9; 100_000], 0)] {
         fs::write(&part, kept).unwrap();
         let mut first = None;
-        let pulled = pull(&app, &remote, &to, &mut |step| {
+        let pulled = pull(&app, &remote, &to, MAX_RECORDING, &mut |step| {
             if let Step::Bytes(done, _) = step {
                 first.get_or_insert(done);
             }
@@ -158,7 +159,7 @@ fn an_interrupted_pull_removes_its_copy() {
     let remote = app.recordings().unwrap().recordings.unwrap().remove(0);
     let to = bench.scratch.path().join("here");
     let mut seen = Vec::new();
-    let error = pull(&app, &remote, &to, &mut |step| {
+    let error = pull(&app, &remote, &to, MAX_RECORDING, &mut |step| {
         if matches!(step, Step::Bytes(..)) && seen.is_empty() {
             seen = bench.names(OWN);
             stop.flag().store(true, std::sync::atomic::Ordering::Relaxed);
@@ -228,7 +229,7 @@ fn an_error_names_the_local_directory_that_cannot_be_written_to() {
     let file = bench.scratch.path().join("file");
     fs::write(&file, "").unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
-    let error = pull(&app, &remote, &file.join("below"), &mut |_| {}).unwrap_err().to_string();
+    let error = pull(&app, &remote, &file.join("below"), MAX_RECORDING, &mut |_| {}).unwrap_err().to_string();
     assert!(error.contains("below"), "{error}");
 }
 
@@ -246,7 +247,7 @@ fn a_device_that_reports_a_wrong_length_fills_no_disk_and_leaves_no_part() {
     let app = bench.app();
     let remote = app.recordings().unwrap().recordings.unwrap().remove(0);
     let to = bench.scratch.path().join("here");
-    let pulled = || pull(&app, &remote, &to, &mut |_| {});
+    let pulled = || pull(&app, &remote, &to, MAX_RECORDING, &mut |_| {});
     // Longer than any recording: no byte is requested.
     replace_cksum(&bench, "echo 1 4611686018427387904 x");
     let error = pulled().unwrap_err().to_string();

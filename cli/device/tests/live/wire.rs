@@ -13,7 +13,7 @@ use crate::bench::Bench;
 fn commands_return_both_streams_and_the_exit_code() {
     let bench = Bench::new(Faults::default());
     let device = bench.device();
-    assert!(device.has_shell_v2());
+    assert!(device.has_feature("shell_v2"));
     let output = device.shell("echo out; echo err >&2; exit 7").unwrap();
     assert_eq!((output.stdout.as_str(), output.stderr.as_str(), output.code), ("out\n", "err\n", 7));
     // Standard input is closed, so no command waits for it.
@@ -28,7 +28,7 @@ fn commands_return_both_streams_and_the_exit_code() {
 fn an_old_shell_returns_the_exit_code_too() {
     let bench = Bench::new(Faults { old_shell: true, ..Faults::default() });
     let device = bench.device();
-    assert!(!device.has_shell_v2());
+    assert!(!device.has_feature("shell_v2"));
     let output = device.shell("echo out; echo err >&2; (exit 7)").unwrap();
     assert_eq!((output.stdout.as_str(), output.code), ("out\nerr\n", 7));
     let mut got = Vec::new();
