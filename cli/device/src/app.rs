@@ -178,38 +178,24 @@ impl App {
                 "for f in *.anrscope; do if [ -f \"$f\" ]; then stat -c '%s %Y %n' -- \"$f\"; fi; done; exit 0",
             ),
         })?;
-        let mut rejected = Vec::new();
-        let mut take = |remote: Remote| {
-            if is_plain(&remote.name) {
-                Some(remote)
-            } else {
-                rejected.push(remote.name);
-                None
-            }
+        let no_list = match place {
+            _ if output.code == NO_DIRECTORY && output.stderr.trim().is_empty() => Some(Ok(Vec::new())),
+            _ if output.code != 0 => Some(Err(output.message())),
+            Place::Provider => content_error(&output).map(Err),
+            _ => None,
         };
-        let recordings = match place {
-            _ if output.code == NO_DIRECTORY && output.stderr.trim().is_empty() => Ok(Vec::new()),
-            _ if output.code != 0 => Err(output.message()),
-            Place::Provider => match content_error(&output) {
-                Some(error) => Err(error),
-                None => Ok(output
-                    .stdout
-                    .lines()
-                    .take(MAX_LISTED_RECORDINGS)
-                    .filter_map(row)
-                    .filter_map(&mut take)
-                    .collect()),
-            },
-            _ => {
-                let lines = output.stdout.lines().take(MAX_LISTED_RECORDINGS);
-                Ok(lines.filter_map(|line| stat_line(line, place)).filter_map(&mut take).collect())
-            }
-        };
-        let recordings = recordings.map(|mut recordings: Vec<Remote>| {
-            recordings.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.name.cmp(&b.name)));
-            recordings
+        if let Some(recordings) = no_list {
+            return Ok(RecordingList { place, recordings, rejected: Vec::new() });
+        }
+        let lines = output.stdout.lines().take(MAX_LISTED_RECORDINGS);
+        let listed = lines.filter_map(|line| match place {
+            Place::Provider => row(line),
+            _ => stat_line(line, place),
         });
-        Ok(RecordingList { place, recordings, rejected })
+        let (mut recordings, rejected): (Vec<_>, Vec<_>) = listed.partition(|remote| is_plain(&remote.name));
+        recordings.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.name.cmp(&b.name)));
+        let rejected = rejected.into_iter().map(|remote| remote.name).collect();
+        Ok(RecordingList { place, recordings: Ok(recordings), rejected })
     }
 
     /// Returns the quoted URI of `path` below the provider's `recordings`.

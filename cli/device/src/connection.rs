@@ -88,16 +88,15 @@ impl Connection {
             Err(e) => Err(e),
         }
     }
-}
 
-impl Read for Connection {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    /// Reads or writes once the other side is ready: until the timeout, or until the wait is to stop.
+    fn again(&mut self, mut act: impl FnMut(&mut TcpStream) -> io::Result<usize>) -> io::Result<usize> {
         let began = Instant::now();
         loop {
             if self.timeouts.stop.is_set() {
                 return Err(io::Error::other(Interrupt));
             }
-            match self.stream.read(buffer) {
+            match act(&mut self.stream) {
                 Err(e) if is_timeout(&e) && began.elapsed() < self.timeouts.read => {}
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 other => return other,
@@ -106,19 +105,15 @@ impl Read for Connection {
     }
 }
 
+impl Read for Connection {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.again(|stream| stream.read(buffer))
+    }
+}
+
 impl Write for Connection {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let began = Instant::now();
-        loop {
-            if self.timeouts.stop.is_set() {
-                return Err(io::Error::other(Interrupt));
-            }
-            match self.stream.write(bytes) {
-                Err(e) if is_timeout(&e) && began.elapsed() < self.timeouts.read => {}
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                other => return other,
-            }
-        }
+        self.again(|stream| stream.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {

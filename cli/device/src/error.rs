@@ -63,7 +63,7 @@ impl Fault {
 /// assert!(error.cure().unwrap().contains("USB debugging"));
 /// assert_eq!(error.to_string(), format!("{}: {}", error.found(), error.cure().unwrap()));
 /// ```
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No adb server listens.
@@ -105,6 +105,7 @@ pub enum Error {
         /// What the client was doing.
         doing: String,
         /// How the connection failed.
+        #[source]
         fault: Fault,
     },
     /// No device is connected.
@@ -319,16 +320,6 @@ impl fmt::Display for Error {
         match self.cure() {
             Some(cure) if !matches!(self, Self::Link { .. }) => write!(f, ": {cure}"),
             _ => Ok(()),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::NoServer { source, .. } | Self::File { source, .. } => Some(source),
-            Self::Link { fault, .. } => Some(fault),
-            _ => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use crate::connection::{Connection, Timeouts};
+use crate::connection::{Connection, Stop, Timeouts};
 use crate::device::Device;
 use crate::error::{Error, Fault};
 use crate::install::apk::Apk;
@@ -138,20 +138,40 @@ impl<'a> PackageManager<'a> {
     }
 
     fn error(&self, doing: &str, fault: Fault) -> Error {
-        let serial = self.device.serial();
         match fault {
-            Fault::Ended | Fault::Io(_) => {
-                Error::Disconnected { serial: serial.to_owned(), doing: doing.to_owned() }
-            }
-            Fault::TimedOut(_) => {
-                Error::link(format!("device {serial}, while {doing}"), Fault::TimedOut(self.wait))
-            }
             Fault::Malformed(_) => {
-                Error::TooMuch { doing: format!("device {serial}, while {doing}"), limit: MAX_TEXT }
+                let doing = format!("device {}, while {doing}", self.device.serial());
+                Error::TooMuch { doing, limit: MAX_TEXT }
             }
-            fault => Error::link(format!("device {serial}, while {doing}"), fault),
+            fault => broken(self.device, self.wait, doing, fault),
         }
     }
+}
+
+/// The error of a connection that failed while the device did what `doing` says.
+pub(super) fn broken(device: &Device, wait: Duration, doing: &str, fault: Fault) -> Error {
+    let serial = device.serial();
+    match fault {
+        Fault::Ended | Fault::Io(_) => {
+            Error::Disconnected { serial: serial.to_owned(), doing: doing.to_owned() }
+        }
+        Fault::TimedOut(_) => Error::link(format!("device {serial}, while {doing}"), Fault::TimedOut(wait)),
+        fault => Error::link(format!("device {serial}, while {doing}"), fault),
+    }
+}
+
+/// The longest time that cleaning up on the device takes.
+pub(super) const CLEANUP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Cleans up on a device that may have gone away, even after Ctrl-C.
+pub(super) fn clean_up<T>(
+    device: &Device,
+    act: impl FnOnce(&Device) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let stop = Stop::default();
+    let device = device.with_timeouts(Timeouts { read: CLEANUP_TIMEOUT, reconnect: CLEANUP_TIMEOUT, stop });
+    device.server().wait_for(device.serial())?;
+    act(&device)
 }
 
 /// `12.0 of 34.5 MiB`.

@@ -1,21 +1,18 @@
 //! Installing on systems before Android 7, whose package manager reads APKs only from the device's own files.
 
 use std::io::{self, Read};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use crate::connection::{Stop, Timeouts};
-use crate::device::Device;
-use crate::error::{Error, Fault};
+use crate::device::{Device, unique_name};
+use crate::error::Error;
 use crate::install::apk::{Apk, Content};
-use crate::install::manager::{patient, share};
+use crate::install::manager::{broken, clean_up, patient, share};
 use crate::install::{Options, Step};
 use crate::install_answer::InstallAnswer;
 use crate::quote::quote;
 
 /// The directory to which the shell may write and from which the package manager may read; adb uses it too.
 const DIRECTORY: &str = "/data/local/tmp";
-/// The longest time to wait for a device that went away, when the file is removed.
-const REMOVE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Copies the APK to the device, installs it, and removes the copy.
 pub(super) fn install(
@@ -24,8 +21,7 @@ pub(super) fn install(
     options: &Options,
     progress: &mut dyn FnMut(Step<'_>),
 ) -> Result<InstallAnswer, Error> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
-    let path = format!("{DIRECTORY}/anrscope-{:x}-{now:x}.apk", std::process::id());
+    let path = format!("{DIRECTORY}/anrscope-{}.apk", unique_name());
     let answer = copy(device, apk, &path, options.wait, progress).and_then(|()| {
         progress(Step::Installing);
         let words: Vec<String> = options.words().iter().map(|word| quote(word)).collect();
@@ -78,28 +74,15 @@ fn copy(
     let sent = patient(device, wait).files()?.send(path, 0o644, &mut from);
     let (done, error) = (from.sent, from.error);
     sent.map_err(|fault| {
-        let serial = device.serial().to_owned();
         let doing = format!("it received {} ({} sent)", apk.name(), share(done, apk.size()));
-        match (error, fault) {
-            (Some(error), _) => error,
-            (None, Fault::Ended | Fault::Io(_)) => Error::Disconnected { serial, doing },
-            (None, Fault::TimedOut(_)) => {
-                Error::link(format!("device {serial}, while {doing}"), Fault::TimedOut(wait))
-            }
-            (None, fault) => Error::link(format!("device {serial}, while {doing}"), fault),
-        }
+        error.unwrap_or_else(|| broken(device, wait, &doing, fault))
     })
 }
 
 /// Removes the copy, even after Ctrl-C. Returns a text about it if the device cannot be reached.
 fn remove(device: &Device, path: &str) -> Option<String> {
-    let timeouts = Timeouts { read: REMOVE_TIMEOUT, reconnect: REMOVE_TIMEOUT, stop: Stop::default() };
-    let device = device.with_timeouts(timeouts);
     // The shell's standard input is closed or empty: the rm of Android 5 would ask before it removes a read-only file.
-    let removed = device
-        .server()
-        .wait_for(device.serial())
-        .and_then(|()| device.shell(&format!("rm -f {} </dev/null", quote(path))));
+    let removed = clean_up(device, |device| device.shell(&format!("rm -f {} </dev/null", quote(path))));
     removed.is_err().then(|| {
         format!(
             "{path} is left on device {}, which went away: remove it with `adb shell rm {path}`",

@@ -1,16 +1,10 @@
 //! A session of the package manager, which takes the APKs of an app one after the other.
 
-use std::time::Duration;
-
-use crate::connection::{Stop, Timeouts};
 use crate::error::Error;
 use crate::install::apk::Apk;
-use crate::install::manager::PackageManager;
+use crate::install::manager::{CLEANUP_TIMEOUT, PackageManager, clean_up};
 use crate::install::{Options, Step, refused};
 use crate::install_answer::InstallAnswer;
-
-/// The longest time to wait for a device that went away, and for its answer, when a session is abandoned.
-const ABANDON_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Installs the APKs. A session that was not committed is abandoned.
 pub(super) fn install(
@@ -75,22 +69,17 @@ fn fill(
 
 /// Abandons the session, even after Ctrl-C. Returns a text about it if the device cannot be reached.
 fn abandon(manager: &PackageManager<'_>, id: u32) -> Option<String> {
-    let device = manager.device().with_timeouts(Timeouts {
-        read: ABANDON_TIMEOUT,
-        reconnect: ABANDON_TIMEOUT,
-        stop: Stop::default(),
-    });
     let words = ["install-abandon".to_owned(), id.to_string()];
-    let abandoned = device.server().wait_for(device.serial()).and_then(|()| {
+    let abandoned = clean_up(manager.device(), |device| {
         // A session that the device has ended itself is unknown to it: any answer will do.
-        PackageManager::new(&device, ABANDON_TIMEOUT).run(&words, "it abandoned the session")
+        PackageManager::new(device, CLEANUP_TIMEOUT).run(&words, "it abandoned the session")
     });
     // PackageInstallerService.MAX_AGE_MILLIS (AOSP, API 21 to 36).
     abandoned.is_err().then(|| {
         format!(
             "install session {id} is left on device {}: Android removes it after three days, or run `adb shell pm \
              install-abandon {id}`",
-            device.serial()
+            manager.device().serial()
         )
     })
 }
