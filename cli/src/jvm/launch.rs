@@ -3,7 +3,6 @@
 //! The launcher reads options up to the first word that is not an option; that word is the main class, the jar after `-jar`, or a
 //! source file. The words are passed on as they are, so this module needs only what the program is, and which options it has.
 
-use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
@@ -20,15 +19,6 @@ pub(crate) use self::variables::option_in_variables;
 
 /// The variable whose words the launcher puts before its arguments, from Java 9 on.
 pub(crate) const VARIABLE: &str = "JDK_JAVA_OPTIONS";
-
-/// What to do with a command line.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Plan {
-    /// It starts no program (`-version`, `--help`), or the launcher will reject it: run it unchanged.
-    NoProgram,
-    /// It starts this program.
-    Program(Launch),
-}
 
 /// A program.
 #[derive(Debug, PartialEq, Eq)]
@@ -87,31 +77,28 @@ const NO_PROGRAM: &[&[u8]] = &[
 ];
 
 /// Parses a command line as the launcher of Java `version` does (8, 11, 17...); `variable` is the content of [`VARIABLE`].
-pub(crate) fn plan(arguments: &[OsString], variable: Option<&OsStr>, version: u32) -> Plan {
+///
+/// Returns `None` if it starts no program (`-version`, `--help`), or the launcher will reject it: run it unchanged.
+pub(crate) fn plan(arguments: &[OsString], variable: Option<&OsStr>, version: u32) -> Option<Launch> {
     let mut expander = Expander::of(version);
     let mut state = State::default();
 
     if let Some(options) = variable.filter(|_| version >= 9) {
-        let Some(words) = argfile::variable_words(options.as_bytes()) else {
-            return Plan::NoProgram;
-        };
-        let words = words.into_iter().map(OsString::from_vec);
-        let Some(words) = expander.expand(words) else { return Plan::NoProgram };
+        let words = argfile::variable_words(options.as_bytes())?;
+        let words = expander.expand(words.into_iter().map(OsString::from_vec))?;
         // The launcher reads the variable again itself: only its meaning is of interest.
-        if state.read(words.into(), version).is_some() {
-            return Plan::NoProgram;
+        if !matches!(state.read(words, version)?, End::Options) {
+            return None;
         }
         state.options.clear();
     }
 
-    let Some(words) = expander.expand(arguments.iter().cloned()) else {
-        return Plan::NoProgram;
-    };
-    let main = match state.read(words.into(), version) {
-        Some(Stop::NoProgram) | None => return Plan::NoProgram,
-        Some(_) if state.no_program => return Plan::NoProgram,
-        Some(Stop::Module(module)) => Main::Module(module),
-        Some(Stop::Main(what)) => {
+    let words = expander.expand(arguments.iter().cloned())?;
+    let main = match state.read(words, version)? {
+        End::Options => return None,
+        _ if state.no_program => return None,
+        End::Module(module) => Main::Module(module),
+        End::Main(what) => {
             let is_source = version >= 11 && what.as_bytes().ends_with(b".java") && Path::new(&what).exists();
             if state.source || (is_source && !state.jar) {
                 Main::SourceFile(what)
@@ -122,7 +109,7 @@ pub(crate) fn plan(arguments: &[OsString], variable: Option<&OsStr>, version: u3
             }
         }
     };
-    Plan::Program(Launch { options: state.options, main })
+    Some(Launch { options: state.options, main })
 }
 
 /// State of parsing the options.
@@ -134,23 +121,24 @@ struct State {
     no_program: bool,
 }
 
-/// Where the options end.
-enum Stop {
-    /// At the main class or jar.
+/// What comes after the options.
+enum End {
+    /// Nothing: there are only options.
+    Options,
+    /// The main class or jar.
     Main(OsString),
-    /// At a module.
+    /// A module.
     Module(OsString),
-    /// At an option that starts no program.
-    NoProgram,
 }
 
 impl State {
-    /// Reads options; `None` if there were only options.
-    fn read(&mut self, mut words: VecDeque<OsString>, version: u32) -> Option<Stop> {
-        while let Some(word) = words.pop_front() {
+    /// Reads options up to their end; `None` if one lacks its value, which the launcher will report.
+    fn read(&mut self, words: Vec<OsString>, version: u32) -> Option<End> {
+        let mut words = words.into_iter().peekable();
+        while let Some(word) = words.next() {
             let text = word.as_bytes();
             if !text.starts_with(b"-") {
-                return Some(Stop::Main(word));
+                return Some(End::Main(word));
             }
             if NO_PROGRAM.contains(&text) && (version >= 9 || !text.starts_with(b"--")) {
                 self.no_program = true;
@@ -158,53 +146,31 @@ impl State {
                 self.jar = true;
                 continue;
             }
-            let (kind, value) = match self.value_of(text, &mut words, version) {
-                Value::None => {
-                    self.options.push(word);
-                    continue;
-                }
-                Value::Missing => return Some(Stop::NoProgram),
-                Value::Some(kind, value) => (kind, value),
+            let at = text.iter().position(|b| *b == b'=').filter(|_| text.starts_with(b"--"));
+            let joined = at.map(|at| OsStr::from_bytes(&text[at + 1..]).to_owned());
+            // Java 8 has only the options of the class path, and none that is joined to its value.
+            let is_known = |kind: &Valued| version >= 9 || *kind == Valued::ClassPath && at.is_none();
+            let Some(kind) = valued(&text[..at.unwrap_or(text.len())]).filter(is_known) else {
+                self.options.push(word);
+                continue;
+            };
+            let value = match joined {
+                Some(value) => value,
+                None => words.next_if(|next| !next.as_bytes().starts_with(b"-"))?,
             };
             match kind {
-                Valued::Module => return Some(Stop::Module(value)),
+                Valued::Module => return Some(End::Module(value)),
                 Valued::Source => self.source = true,
                 Valued::NoProgram => self.no_program = true,
                 Valued::ClassPath | Valued::Other => {}
             }
-            let joined = text.contains(&b'=');
             self.options.push(word);
-            if !joined {
+            if at.is_none() {
                 self.options.push(value);
             }
         }
-        None
+        Some(End::Options)
     }
-
-    fn value_of(&self, text: &[u8], words: &mut VecDeque<OsString>, version: u32) -> Value {
-        let known = |kind: &Valued| version >= 9 || *kind == Valued::ClassPath;
-        if let Some(at) = text.iter().position(|b| *b == b'=').filter(|_| text.starts_with(b"--")) {
-            let kind = valued(&text[..at]).filter(|_| version >= 9);
-            return kind.map_or(Value::None, |kind| {
-                Value::Some(kind, OsStr::from_bytes(&text[at + 1..]).to_owned())
-            });
-        }
-        let Some(kind) = valued(text).filter(known) else { return Value::None };
-        match words.front() {
-            Some(next) if !next.as_bytes().starts_with(b"-") => {
-                Value::Some(kind, words.pop_front().expect("just seen"))
-            }
-            _ => Value::Missing,
-        }
-    }
-}
-
-enum Value {
-    /// The option takes no value.
-    None,
-    /// It needs one; the launcher will report that.
-    Missing,
-    Some(Valued, OsString),
 }
 
 #[cfg(test)]

@@ -5,11 +5,10 @@
 //! ends before the program starts ("CDS dumping does not support native JVMTI agent"). Classes of an `AOTCache` are loaded
 //! before the agent is asked, so it has to change them afterwards.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 
 use super::words::{Expander, escape_at};
-use crate::jvm::argfile;
 
 /// An archive that a JVM with an agent uses for the classes that the agent leaves alone.
 const SHARED_ARCHIVE: &str = "-XX:SharedArchiveFile=";
@@ -61,16 +60,8 @@ pub(crate) fn without_archives(arguments: &[OsString], version: u32) -> Vec<OsSt
     let mut expander = Expander::of(version);
     let mut all = Vec::with_capacity(arguments.len());
     for argument in arguments {
-        let file = argument.as_bytes().strip_prefix(b"@").filter(|_| expander.reads_files());
-        let words = match file {
-            Some(file) if !file.is_empty() && !file.starts_with(b"@") => {
-                // The launcher will report a file that cannot be read.
-                let Ok(text) = std::fs::read(OsStr::from_bytes(file)) else { return arguments.to_vec() };
-                argfile::words(&text).into_iter().map(OsString::from_vec).collect()
-            }
-            Some(literal) => vec![OsStr::from_bytes(literal).to_owned()],
-            None => vec![argument.clone()],
-        };
+        // The launcher will report a file that cannot be read.
+        let Some(words) = expander.words_of(argument) else { return arguments.to_vec() };
         let words: Vec<Word> = words.into_iter().map(|word| Word::see(word, &mut expander)).collect();
         all.push((argument, words));
     }
@@ -95,6 +86,7 @@ pub(crate) fn without_archives(arguments: &[OsString], version: u32) -> Vec<OsSt
 mod tests {
     use super::*;
     use crate::scratch::Scratch;
+    use std::ffi::OsStr;
 
     fn kept(line: &str, version: u32) -> String {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();

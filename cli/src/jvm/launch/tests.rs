@@ -6,8 +6,8 @@ use proptest::prelude::*;
 fn read(arguments: &[&str], variable: Option<&str>, version: u32) -> String {
     let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
     match plan(&arguments, variable.map(OsStr::new), version) {
-        Plan::NoProgram => "NoProgram".to_owned(),
-        Plan::Program(launch) => {
+        None => "NoProgram".to_owned(),
+        Some(launch) => {
             let kind = match &launch.main {
                 Main::Class(_) => "class",
                 Main::Jar(_) => "jar",

@@ -59,25 +59,25 @@ impl Expander {
     pub(super) fn expand(&mut self, arguments: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
         let mut out = Vec::new();
         for argument in arguments {
-            let text = argument.as_bytes();
-            let name = text.strip_prefix(b"@").filter(|name| !name.is_empty() && self.reads_files());
-            let Some(name) = name else {
-                self.see(text);
-                out.push(argument);
-                continue;
-            };
-            if name.starts_with(b"@") {
-                self.see(name);
-                out.push(OsStr::from_bytes(name).to_owned());
-                continue;
-            }
-            let file = std::fs::read(OsStr::from_bytes(name)).ok()?;
-            for word in argfile::words(&file) {
-                self.see(&word);
-                out.push(OsString::from_vec(word));
+            for word in self.words_of(&argument)? {
+                self.see(word.as_bytes());
+                out.push(word);
             }
         }
         Some(out)
+    }
+
+    /// The words that an argument at this place stands for; `None` if its file cannot be read.
+    pub(super) fn words_of(&self, argument: &OsStr) -> Option<Vec<OsString>> {
+        let name = argument.as_bytes().strip_prefix(b"@");
+        Some(match name.filter(|name| !name.is_empty() && self.reads_files()) {
+            None => vec![argument.to_owned()],
+            Some(literal) if literal.starts_with(b"@") => vec![OsStr::from_bytes(literal).to_owned()],
+            Some(file) => {
+                let text = std::fs::read(OsStr::from_bytes(file)).ok()?;
+                argfile::words(&text).into_iter().map(OsString::from_vec).collect()
+            }
+        })
     }
 
     /// Tracks a word, to know where the program's own arguments begin.
