@@ -1,7 +1,6 @@
 //! `anrscope completions`: shell completions.
 
 use std::io::Write;
-use std::process::ExitCode;
 
 /// Print completions for a shell
 ///
@@ -34,12 +33,11 @@ pub(crate) struct Options {
 }
 
 /// Runs the subcommand; `command` is the program's command line.
-pub(crate) fn run(options: &Options, mut command: clap::Command) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: &Options, mut command: clap::Command) -> anyhow::Result<()> {
     // Into memory: the generator panics where a stream fails.
     let mut text = Vec::new();
     clap_complete::generate(options.shell, &mut command, "anrscope", &mut text);
     let mut stdout = crate::terminal::stdout();
     stdout.write_all(&text)?;
-    stdout.flush()?;
-    Ok(ExitCode::SUCCESS)
+    Ok(stdout.flush()?)
 }

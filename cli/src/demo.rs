@@ -13,7 +13,6 @@ mod show;
 mod synthetic;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Args;
@@ -59,7 +58,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 /// Runs the demo.
-pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: Options) -> anyhow::Result<()> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
     std::fs::create_dir_all(&options.out)
         .with_context(|| format!("cannot create the directory {}", options.out.display()))?;
@@ -72,7 +71,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         let _ = files.remove();
     }
     files.all().into_iter().for_each(cleanup::forget);
-    result.map(|()| ExitCode::SUCCESS)
+    result
 }
 
 fn record(options: &Options, files: &Files) -> anyhow::Result<()> {

@@ -61,23 +61,26 @@ enum What {
 pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     let stop = Stop::default();
     stop_on_interrupts(&stop)?;
+    let done = |()| ExitCode::SUCCESS;
     let result = match options.what {
         What::Doctor(options) => doctor::run(&options, &stop),
-        What::Install(options) => install::run(&options, &stop),
+        What::Install(options) => install::run(&options, &stop).map(done),
         What::Pull(options) => pull::run(&options, &stop),
         What::Watch(options) => watch::run(&options, &stop),
-        What::Record(options) => record::run(&options, &stop),
-        What::Trigger(options) => trigger::run(&options, &stop),
-        What::Startup(options) => startup::run(&options, &stop),
+        What::Record(options) => record::run(&options, &stop).map(done),
+        What::Trigger(options) => trigger::run(&options, &stop).map(done),
+        What::Startup(options) => startup::run(&options, &stop).map(done),
     };
-    if let Err(error) = &result
-        && error.downcast_ref::<device::Error>().is_some_and(device::Error::is_interrupt)
-    {
+    if result.as_ref().is_err_and(is_interrupt) {
         // Temporary files are removed. The status tells a shell that runs this in a loop that it was interrupted.
         #[cfg(unix)]
         crate::cleanup::end_by(signal_hook::consts::SIGINT);
     }
     result
+}
+
+fn is_interrupt(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<device::Error>().is_some_and(device::Error::is_interrupt)
 }
 
 /// Handles Ctrl-C: the first one requests an orderly end, the second one ends the program at once.

@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::output;
 use crate::progress::{Estimate, Progress};
 use crate::recordings::{MethodMaps, Recordings, files_of};
+use crate::terminal::{counted, warn_all};
 
 /// Compare two builds: what became slower on the main thread, by method and by message
 ///
@@ -121,9 +122,7 @@ fn side(path: &Path, map: Option<&Path>) -> anyhow::Result<DurationTable> {
         });
         let recordings = Recordings::open(std::slice::from_ref(file), &mut maps)?;
         for input in recordings.inputs() {
-            for warning in durations.add(input.file, input.recording, input.map)? {
-                crate::terminal::warn(warning)?;
-            }
+            warn_all(durations.add(input.file, input.recording, input.map)?)?;
         }
     }
     Ok(durations.finish())
@@ -134,13 +133,8 @@ fn ms(ns: Option<u64>) -> String {
 }
 
 fn write_table(out: &mut dyn Write, rows: &[Row], options: &Options, recordings: [u64; 2]) -> io::Result<()> {
-    writeln!(
-        out,
-        "{} recording{} before, {} after; main thread, medians in ms\n",
-        recordings[0],
-        if recordings[0] == 1 { "" } else { "s" },
-        recordings[1]
-    )?;
+    let before = counted(recordings[0], "recording");
+    writeln!(out, "{before} before, {} after; main thread, medians in ms\n", recordings[1])?;
     writeln!(
         out,
         "{:>10} {:>10} {:>8}  {:>7} {:>7}  {:>8}  what",

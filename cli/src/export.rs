@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -18,7 +17,7 @@ use crate::output::{self, Output};
 use crate::progress::{Estimate, Progress};
 use crate::recordings::{MethodMaps, Recordings};
 use crate::symbols;
-use crate::terminal::counted;
+use crate::terminal::{self, counted};
 use crate::usage::UsageError;
 
 /// Export recordings as a trace for ui.perfetto.dev and chrome://tracing
@@ -124,42 +123,8 @@ pub(crate) fn duration(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "a time is a number of seconds, or has a unit: 2.5s, 300ms, 50us, 7ns".to_owned())
 }
 
-/// Options of writing a trace.
-#[derive(Clone, Debug)]
-pub(crate) struct Settings {
-    level: u8,
-    stdlib_anr: bool,
-    merge_safe: bool,
-    sorted: bool,
-    min_perfetto: u32,
-    symbols: Vec<PathBuf>,
-    selection: Selection,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        let selection = Selection::default();
-        Self {
-            level: 6,
-            stdlib_anr: true,
-            merge_safe: false,
-            sorted: false,
-            min_perfetto: exporter::DEFAULT_MIN_PERFETTO,
-            symbols: Vec::new(),
-            selection,
-        }
-    }
-}
-
-impl Settings {
-    /// The defaults, for what ended after this time: ns since the start of the recording.
-    pub(crate) fn since(from: u64) -> Self {
-        Self { selection: Selection { from: Some(from), ..Selection::default() }, ..Self::default() }
-    }
-}
-
 /// Runs the subcommand.
-pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: Options) -> anyhow::Result<()> {
     if let (Some(from), Some(to)) = (options.from, options.to)
         && from > to
     {
@@ -174,71 +139,54 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
         min_duration: options.min_duration,
         threads: options.threads,
     };
-    let settings = Settings {
-        level: options.level,
+    let settings = ExportOptions {
+        level: options.level.into(),
         stdlib_anr: !options.no_stdlib_anr,
         merge_safe: options.merge_safe,
         sorted: options.sorted,
         min_perfetto: options.min_perfetto,
         symbols: symbols::checked(options.symbols)?,
         selection,
+        ..ExportOptions::default()
     };
     let place = output::new_directory_of(&options.out);
     let progress = Progress::new(!options.quiet);
     let summary = write_watched(&recordings, settings, &options.out, &progress)?;
     drop(progress);
-    let mut stderr = crate::terminal::stderr();
-    for warning in &summary.warnings {
-        crate::terminal::warn(warning)?;
-    }
+    terminal::warn_all(&summary.warnings)?;
     if options.json {
-        let mut stdout = crate::terminal::stdout_of(true);
-        writeln!(stdout, "{:#}", to_json(&summary))?;
-        stdout.flush()?;
+        terminal::print_json(&to_json(&summary))?;
     } else if !options.quiet {
-        writeln!(stderr, "{} -> {}{place}", in_words(&summary), options.out.display())?;
+        writeln!(terminal::stderr(), "{} -> {}{place}", in_words(&summary), options.out.display())?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-/// Writes a trace to `out`, whole or not at all.
+/// Writes a complete trace to `out`, whole or not at all.
 ///
 /// # Errors
 /// If a recording cannot be read any further, or `out` cannot be written.
-pub(crate) fn write(
-    recordings: &Recordings,
-    settings: Settings,
-    out: &Path,
-) -> anyhow::Result<ExportSummary> {
-    write_watched(recordings, settings, out, &Progress::new(false))
+pub(crate) fn write(recordings: &Recordings, out: &Path) -> anyhow::Result<ExportSummary> {
+    write_watched(recordings, ExportOptions::default(), out, &Progress::new(false))
 }
 
-/// As [`write()`], with a progress line.
+/// As [`write()`], with options, whose format is that of the name of `out`, and with a progress line.
 ///
 /// # Errors
 /// As [`write()`].
 pub(crate) fn write_watched(
     recordings: &Recordings,
-    settings: Settings,
+    options: ExportOptions,
     out: &Path,
     progress: &Progress,
 ) -> anyhow::Result<ExportSummary> {
     let inputs = recordings.inputs();
     let form = Form::of(out).unwrap_or(Form::Perfetto);
-    let options = ExportOptions {
-        format: if form == Form::Perfetto { Format::Perfetto } else { Format::ChromeJson },
-        level: u32::from(settings.level),
-        stdlib_anr: settings.stdlib_anr,
-        merge_safe: settings.merge_safe,
-        sorted: settings.sorted,
-        min_perfetto: settings.min_perfetto,
-        known_processes: Vec::new(),
-        symbols: settings.symbols,
-        selection: settings.selection,
-    };
+    let format = if form == Form::Perfetto { Format::Perfetto } else { Format::ChromeJson };
+    let options = ExportOptions { format, ..options };
     let output = Output::create(out)?;
     let watched = Watched { out: output.file(), written: 0, estimate: Estimate::new(), recordings, progress };
-    let cannot_write = || format!("cannot write {}: choose another output", out.display());
+    let cannot_write = || output::cannot_write(out);
     let failed = |error: ExportError| match error {
         ExportError::Write(source) => anyhow::Error::new(source).context(cannot_write()),
         of_an_input => of_an_input.into(),

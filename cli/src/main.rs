@@ -146,10 +146,13 @@ fn is_subcommand(name: &str) -> bool {
 
 fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
     match Command::parse_from(arguments).subcommand {
+        // These have a status of their own.
+        Sub::Jvm(options) => return jvm::run(options),
+        Sub::Diff(options) => return diff::run(options),
+        Sub::Device(options) => return device::run(options),
         Sub::Demo(options) => demo::run(options),
         #[cfg(target_os = "linux")]
-        Sub::DemoChild(options) => demo::child::run(&options).map(|()| ExitCode::SUCCESS),
-        Sub::Jvm(options) => jvm::run(options),
+        Sub::DemoChild(options) => demo::child::run(&options),
         Sub::Attach(options) => jvm::attach::run(&options),
         Sub::Apk(options) => apk::run(options),
         Sub::Instrument(options) => instrument::run(options),
@@ -157,15 +160,14 @@ fn run(arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
         Sub::Export(options) => export::run(options),
         Sub::Report(options) => report::run(options),
         Sub::Requests(options) => requests::run(options),
-        Sub::Diff(options) => diff::run(options),
         Sub::Dump(options) => dump::run(options),
         Sub::Open(options) => open::run(&options),
-        Sub::Device(options) => device::run(options),
         Sub::Merge(options) => merge::run(options),
         Sub::Retrace(options) => retrace::run(options),
         Sub::Completions(options) => completions::run(&options, public_command()),
         Sub::Man(options) => man::run(&options, public_command()),
     }
+    .map(|()| ExitCode::SUCCESS)
 }
 
 fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {

@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::Context;
 
@@ -35,13 +34,13 @@ pub(crate) struct Options {
 }
 
 /// Runs the subcommand; `command` is the program's command line.
-pub(crate) fn run(options: &Options, mut command: clap::Command) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: &Options, mut command: clap::Command) -> anyhow::Result<()> {
     command.build();
     let pages = write_pages(&command, &options.out)?;
     if !options.quiet {
         writeln!(crate::terminal::stderr(), "{pages} pages -> {}", options.out.display())?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn write_pages(command: &clap::Command, directory: &Path) -> anyhow::Result<usize> {

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -19,7 +18,7 @@ use crate::cleanup;
 use crate::file_kind::FileKind;
 use crate::output::{self, Output};
 use crate::recordings::{MethodMaps, Recordings};
-use crate::terminal::counted;
+use crate::terminal::{self, counted};
 
 mod tar;
 
@@ -111,24 +110,24 @@ fn unpacked<'b>(path: &Path, budget: &'b Budget) -> anyhow::Result<Box<dyn Read 
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: Options) -> anyhow::Result<()> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
     let place = output::new_directory_of(&options.out);
     let warnings = write(&options)?;
-    let mut stderr = crate::terminal::stderr();
-    for warning in &warnings {
-        crate::terminal::warn(warning)?;
-    }
+    terminal::warn_all(&warnings)?;
     if options.json {
         let bytes = options.out.metadata().map(|metadata| metadata.len()).ok();
         let document = json!({"files": options.inputs.len(), "bytes": bytes, "warnings": warnings});
-        let mut stdout = crate::terminal::stdout_of(true);
-        writeln!(stdout, "{document:#}")?;
-        stdout.flush()?;
+        terminal::print_json(&document)?;
     } else if !options.quiet {
-        writeln!(stderr, "{} -> {}{place}", counted(options.inputs.len(), "file"), options.out.display())?;
+        writeln!(
+            terminal::stderr(),
+            "{} -> {}{place}",
+            counted(options.inputs.len(), "file"),
+            options.out.display()
+        )?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Merges files into `out`, whole or not at all; recordings are read with the given map, or else with the maps beside them. Returns

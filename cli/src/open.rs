@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -18,7 +18,7 @@ use trace_format::regular_file;
 use trace_format::section::SectionKind;
 
 use crate::cleanup;
-use crate::export::{self, Settings};
+use crate::export;
 use crate::file_kind::FileKind;
 use crate::recordings::{MethodMaps, Recordings};
 use crate::scratch::Scratch;
@@ -83,7 +83,7 @@ pub(crate) struct Options {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
     let kind = FileKind::of(&options.file)
         .with_context(|| format!("cannot read {}: name an existing trace", options.file.display()))?;
@@ -98,10 +98,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         let recordings = recordings(&options.file, options.method_map.as_deref())?;
         let directory = Scratch::create().context("cannot create a directory for temporary files")?;
         let path = directory.path().join("trace.pftrace");
-        let summary = export::write(&recordings, Settings::default(), &path)?;
-        for warning in &summary.warnings {
-            crate::terminal::warn(warning)?;
-        }
+        let summary = export::write(&recordings, &path)?;
+        crate::terminal::warn_all(&summary.warnings)?;
         scratch = Some(directory);
         (path, view(&recordings)?)
     } else {
@@ -132,7 +130,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if !options.quiet {
         writeln!(crate::terminal::stderr(), "the page fetched {}", options.file.display())?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn listen(port: u16) -> anyhow::Result<TcpListener> {

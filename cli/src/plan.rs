@@ -2,16 +2,14 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::bail;
 use exporter::plan::{Plan, RecordedCalls, Row, Thresholds, percent};
-use serde_json::{Value, json};
 
 use crate::output;
 use crate::progress::{Estimate, Progress};
 use crate::recordings::{MethodMaps, Recordings, files_of};
-use crate::terminal::{counted, one_line};
+use crate::terminal::{counted, one_line, warn_all};
 
 /// Write rules that leave out methods which recordings show to be frequent and always short
 ///
@@ -70,7 +68,7 @@ pub(crate) struct Options {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: Options) -> anyhow::Result<()> {
     let limits = limits(&options)?;
     let evidence = evidence(&options)?;
     if evidence.recordings == 0 {
@@ -79,10 +77,8 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     let plan = Plan::of(&evidence, &limits);
     output::page(options.out.as_deref(), options.json, |out| {
         if options.json {
-            let mut document = json!({ "schema": "1.0" });
-            if let (Value::Object(document), Value::Object(plan)) = (&mut document, plan.to_json()) {
-                document.extend(plan);
-            }
+            let mut document = plan.to_json();
+            document["schema"] = "1.0".into();
             writeln!(out, "{document:#}")?;
         } else {
             write_rules(out, &plan, &limits)?;
@@ -92,7 +88,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     if !options.json {
         writeln!(crate::terminal::stderr(), "{}", summary(&plan))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn limits(options: &Options) -> anyhow::Result<Thresholds> {
@@ -123,9 +119,7 @@ fn evidence(options: &Options) -> anyhow::Result<RecordedCalls> {
         });
         let opened = Recordings::open(std::slice::from_ref(file), &mut maps)?;
         for input in opened.inputs() {
-            for warning in evidence.add(input.file, input.recording, input.map)? {
-                crate::terminal::warn(warning)?;
-            }
+            warn_all(evidence.add(input.file, input.recording, input.map)?)?;
         }
     }
     Ok(evidence)

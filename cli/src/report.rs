@@ -6,7 +6,6 @@ mod rows;
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::bail;
 use exporter::matrix::{IssueOptions, issues};
@@ -16,13 +15,13 @@ use trace_rules::Rules;
 use crate::output;
 use crate::recordings::{MethodMaps, Recordings, newest_of};
 use crate::symbols;
-use crate::terminal::counted;
+use crate::terminal::{counted, warn_all};
 use options::{ReportFormat, RulesOf};
 
 pub(crate) use options::Options;
 
 /// Runs the subcommand.
-pub(crate) fn run(mut options: Options) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(mut options: Options) -> anyhow::Result<()> {
     options.symbols = symbols::checked(options.symbols)?;
     if options.group || options.rows.is_some() {
         return fleet::run(&options);
@@ -38,8 +37,7 @@ pub(crate) fn run(mut options: Options) -> anyhow::Result<ExitCode> {
         ReportFormat::Matrix => issues_of(&recordings, &options)?,
         _ => page(&recordings, &files, &options)?,
     };
-    output::page(options.out.as_deref(), format.is_json(), |out| Ok(out.write_all(page.as_bytes())?))?;
-    Ok(ExitCode::SUCCESS)
+    output::page(options.out.as_deref(), format.is_json(), |out| Ok(out.write_all(page.as_bytes())?))
 }
 
 /// The named recordings, and of each directory the newest one.
@@ -92,9 +90,7 @@ fn page(recordings: &Recordings, files: &[PathBuf], options: &Options) -> anyhow
     }
     // The page has them too: on a terminal they would appear twice.
     if !(to_stdout && crate::terminal::stdout().is_terminal()) {
-        for warning in reports.iter().flat_map(|report| &report.warnings) {
-            crate::terminal::warn(warning)?;
-        }
+        warn_all(reports.iter().flat_map(|report| &report.warnings))?;
     }
     let page = |report: &Report| {
         if options.verbose { report.verbose().to_string() } else { report.to_string() }
@@ -116,9 +112,7 @@ fn issues_of(recordings: &Recordings, options: &Options) -> anyhow::Result<Strin
             crate::terminal::warn(warning)?;
         }
         let reports = issues(input.file, input.recording, input.map, &how)?;
-        for warning in reports.warnings {
-            crate::terminal::warn(warning)?;
-        }
+        warn_all(reports.warnings)?;
         found.extend(reports.lines);
     }
     Ok(found.iter().map(|issue| format!("{issue}\n")).collect())

@@ -1,10 +1,8 @@
 //! `anrscope requests`: the requests of a server's threads, and where the slow ones spent their time.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use exporter::requests::Requests;
-use serde_json::{Value, json};
 
 use crate::output;
 use crate::recordings::{MethodMaps, Recordings, newest_of};
@@ -55,7 +53,7 @@ pub(crate) struct Options {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: Options) -> anyhow::Result<()> {
     let (file, _) = newest_of(&options.recording)?;
     let mut maps = MethodMaps::new(options.method_map.as_deref(), None)?;
     let opened = Recordings::open(std::slice::from_ref(&file), &mut maps)?;
@@ -67,10 +65,9 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     output::page(options.out.as_deref(), options.json, |out| {
         for requests in &found {
             if options.json {
-                let mut document = json!({ "schema": "1.0", "file": file.display().to_string() });
-                if let (Value::Object(document), Value::Object(more)) = (&mut document, requests.to_json()) {
-                    document.extend(more);
-                }
+                let mut document = requests.to_json();
+                document["schema"] = "1.0".into();
+                document["file"] = file.display().to_string().into();
                 writeln!(out, "{document:#}")?;
                 continue;
             }
@@ -79,6 +76,5 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
             }
         }
         Ok(())
-    })?;
-    Ok(ExitCode::SUCCESS)
+    })
 }

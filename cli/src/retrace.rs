@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use exporter::MappedText;
@@ -58,12 +57,11 @@ pub(crate) struct Options {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: Options) -> anyhow::Result<()> {
     let mapping = options.mapping.as_deref().map(Mapping::load).transpose()?;
     let map = options.method_map.as_deref().map(MethodMap::load).transpose()?;
     let map = map.map(|map| mapping.as_ref().map(|mapping| map.retraced(mapping)).unwrap_or(map));
-    output::page(options.out.as_deref(), false, |out| write(out, &options, mapping.as_ref(), map.as_ref()))?;
-    Ok(ExitCode::SUCCESS)
+    output::page(options.out.as_deref(), false, |out| write(out, &options, mapping.as_ref(), map.as_ref()))
 }
 
 fn write(

@@ -138,6 +138,24 @@ pub(crate) fn warn(warning: impl Display) -> io::Result<()> {
     writeln!(stderr(), "warning: {warning}")
 }
 
+/// Prints warnings, a line each.
+///
+/// # Errors
+/// If stderr cannot be written to.
+pub(crate) fn warn_all(warnings: impl IntoIterator<Item = impl Display>) -> io::Result<()> {
+    warnings.into_iter().try_for_each(warn)
+}
+
+/// Prints the one document of `--json` on stdout.
+///
+/// # Errors
+/// If stdout cannot be written to.
+pub(crate) fn print_json(document: &serde_json::Value) -> io::Result<()> {
+    let mut stdout = stdout_of(true);
+    writeln!(stdout, "{document:#}")?;
+    stdout.flush()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,6 +10,7 @@ use exporter::MethodMap;
 use serde_json::json;
 
 use super::target::{Link, environment};
+use crate::terminal;
 
 /// Check the set-up and show how to fix each problem
 ///
@@ -58,46 +59,42 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     };
     let checks = examine(scope, &environment, &options.link.timeouts(stop));
     let good = checks.iter().all(|check| check.outcome != Outcome::Bad);
-    let mut stdout = crate::terminal::stdout_of(options.json);
     if options.json {
         let list: Vec<_> = checks
             .iter()
             .map(|check| {
                 json!({
                     "name": check.name,
-                    "outcome": word(check.outcome),
+                    "outcome": named(check.outcome).0,
                     "found": check.found,
                     "cure": check.cure,
                 })
             })
             .collect();
-        writeln!(stdout, "{:#}", json!({"ok": good, "checks": list}))?;
+        terminal::print_json(&json!({"ok": good, "checks": list}))?;
     } else {
+        let mut stdout = terminal::stdout();
         for check in &checks {
             writeln!(stdout, "{}", line(check))?;
         }
+        stdout.flush()?;
     }
-    stdout.flush()?;
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-fn word(outcome: Outcome) -> &'static str {
+/// Names an outcome: a word for JSON, and a mark for people.
+fn named(outcome: Outcome) -> (&'static str, &'static str) {
     match outcome {
-        Outcome::Good => "good",
-        Outcome::Warning => "warning",
-        Outcome::Bad => "bad",
-        Outcome::Unknown => "unknown",
+        Outcome::Good => ("good", "ok"),
+        Outcome::Warning => ("warning", "warn"),
+        Outcome::Bad => ("bad", "BAD"),
+        Outcome::Unknown => ("unknown", "?"),
     }
 }
 
 /// Formats a check. A device's answers may hold anything: control characters do not reach the terminal.
 fn line(check: &Check) -> String {
-    let mark = match check.outcome {
-        Outcome::Good => "ok",
-        Outcome::Warning => "warn",
-        Outcome::Bad => "BAD",
-        Outcome::Unknown => "?",
-    };
+    let (_, mark) = named(check.outcome);
     let found: String = check.found.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let mut line = format!("{mark:<5}{:<13}{found}", check.name);
     if let Some(cure) = &check.cure {

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use device::install::{Installed, Options as How, Step, install};
@@ -62,7 +61,7 @@ pub(crate) struct Options {
     json: bool,
 }
 
-pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
+pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<()> {
     let device = Device::open(&options.link.server(stop)?, options.link.serial.as_deref())?;
     let how = How {
         user: options.user,
@@ -94,7 +93,6 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         writeln!(crate::terminal::stderr(), "{package}: uninstalled with its data")?;
     }
     if options.json {
-        let mut stdout = crate::terminal::stdout_of(true);
         let outcome = match &result {
             Ok(installed) => success(&device, installed, options),
             Err(Error::PackageManager { failure, .. }) => refusal(&device, failure, uninstalled),
@@ -102,15 +100,14 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
             Err(_) => Value::Null,
         };
         if !outcome.is_null() {
-            writeln!(stdout, "{outcome:#}")?;
+            crate::terminal::print_json(&outcome)?;
         }
-        stdout.flush()?;
     }
     let installed = result?;
     if !options.json {
         writeln!(crate::terminal::stderr(), "{}", in_words(&device, &installed, options))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn in_words(device: &Device, installed: &Installed, options: &Options) -> String {

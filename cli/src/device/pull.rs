@@ -10,6 +10,7 @@ use device::{App, Device, Server, Stop};
 use serde_json::json;
 
 use super::fetch::{fetch_at_most, in_words};
+use super::is_interrupt;
 use super::target::{Link, seconds};
 use crate::terminal::counted;
 
@@ -106,17 +107,11 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         }
     }
     if options.json {
-        let mut stdout = crate::terminal::stdout_of(true);
-        writeln!(stdout, "{:#}", json!({ "pulled": all }))?;
-        stdout.flush()?;
+        crate::terminal::print_json(&json!({ "pulled": all }))?;
     } else if !options.quiet && all.len() > 1 {
         print_line(&format!("{} in {}", counted(all.len(), "recording"), options.out.display()))?;
     }
     Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
-}
-
-fn is_interrupt(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<device::Error>().is_some_and(device::Error::is_interrupt)
 }
 
 /// Pulls from one device and user; returns whether each recording was pulled.

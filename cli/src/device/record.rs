@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -13,9 +12,9 @@ use serde_json::json;
 
 use super::fetch::{fetch, in_words, map_for};
 use super::target::{Target, seconds};
-use crate::export::{self, Settings};
+use crate::export;
 use crate::merge;
-use crate::output::Output;
+use crate::output::{Output, directory_of};
 use crate::recordings::{MethodMaps, Recordings};
 
 /// Record an app until Ctrl-C, then pull and export the recording
@@ -63,7 +62,7 @@ pub(crate) struct Options {
     json: bool,
 }
 
-pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
+pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<()> {
     let app = options.target.app(stop)?;
     let system = options.system.then(|| SystemTrace::start(&app)).transpose()?;
     if options.launch {
@@ -97,8 +96,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         output.commit()?;
         system_trace = Some(path);
     }
-    let directory =
-        options.out.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = directory_of(&options.out).unwrap_or(Path::new("."));
     let wanted = [before, app.pids()?].concat();
     let mut files = Vec::new();
     for remote in recordings_of(&app, &wanted)? {
@@ -110,10 +108,8 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     }
     let map = map_for(options.method_map.as_deref(), directory);
     let recordings = Recordings::open(&files, &mut MethodMaps::new(map.as_deref(), None)?)?;
-    let summary = export::write(&recordings, Settings::default(), &options.out)?;
-    for warning in &summary.warnings {
-        crate::terminal::warn(warning)?;
-    }
+    let summary = export::write(&recordings, &options.out)?;
+    crate::terminal::warn_all(&summary.warnings)?;
     let mut merged = false;
     if let Some(system) = &system_trace {
         let inputs = files.iter().chain([system]).cloned().collect();
@@ -121,15 +117,12 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         match merge::join(inputs, &options.out, map.as_deref()) {
             Ok(warnings) => {
                 merged = true;
-                for warning in warnings {
-                    writeln!(crate::terminal::stderr(), "warning: {warning}")?;
-                }
+                crate::terminal::warn_all(warnings)?;
             }
-            Err(error) => writeln!(
-                crate::terminal::stderr(),
-                "warning: {} lacks the system's trace: {error:#}",
-                options.out.display()
-            )?,
+            Err(error) => {
+                let out = options.out.display();
+                crate::terminal::warn(format_args!("{out} lacks the system's trace: {error:#}"))?;
+            }
         }
     }
     if options.json {
@@ -142,8 +135,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
             "slices": summary.counts.slices,
             "anrs": summary.counts.anrs,
         });
-        let mut stdout = crate::terminal::stdout_of(true);
-        writeln!(stdout, "{document:#}").and_then(|()| stdout.flush()).context("cannot write to stdout")?;
+        crate::terminal::print_json(&document).context("cannot write to stdout")?;
     } else {
         writeln!(crate::terminal::stderr(), "{} -> {}", export::in_words(&summary), options.out.display())?;
         if let Some(path) = &system_trace {
@@ -151,7 +143,7 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
             writeln!(crate::terminal::stderr(), "the system's trace{joined} -> {}", path.display())?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Sends the app a command; returns its answer if it took the command. An app that takes none records all the same.

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use device::launch::{Launch, component, start, stop as end_app};
@@ -14,6 +13,7 @@ use super::fetch::fetch;
 use super::target::{Target, seconds};
 use crate::progress::Progress;
 use crate::scratch::Scratch;
+use crate::terminal;
 
 /// Measure an app's cold starts: ActivityManager's figures beside the app's own
 ///
@@ -53,7 +53,7 @@ pub(crate) struct Options {
     json: bool,
 }
 
-pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
+pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<()> {
     let app = options.target.app(stop)?;
     let activity = match &options.activity {
         Some(activity) => activity.clone(),
@@ -72,7 +72,6 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     }
     drop(progress);
     end_app(&app)?;
-    let mut stdout = crate::terminal::stdout_of(options.json);
     let total: Vec<f64> = starts.iter().map(|(launch, _)| launch.total.as_secs_f64() * 1e3).collect();
     let own: Vec<f64> = starts.iter().filter_map(|(_, own)| *own).collect();
     if options.json {
@@ -90,8 +89,9 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         let document = json!({
             "activity": activity, "starts": list, "total": spread(&total), "own": spread(&own),
         });
-        writeln!(stdout, "{document:#}")?;
+        terminal::print_json(&document)?;
     } else {
+        let mut stdout = terminal::stdout();
         writeln!(stdout, "{activity}, {} cold starts, ms", starts.len())?;
         writeln!(stdout, "{:>7}{:>8}{:>12}{:>12}  state", "", "am", "am waited", "our own")?;
         for (n, (launch, own)) in starts.iter().enumerate() {
@@ -102,9 +102,9 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         }
         let median = |figures: &[f64]| middle(figures).map_or("-".into(), |figure| format!("{figure:.1}"));
         writeln!(stdout, "{:>7}{:>8}{:>12}{:>12}", "median", median(&total), "", median(&own))?;
+        stdout.flush()?;
     }
-    stdout.flush()?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Start time of the newest recording's process, ms; `None` if it has no such section.

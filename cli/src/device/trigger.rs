@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
@@ -12,6 +11,7 @@ use serde_json::json;
 
 use super::fetch::{answer, fetch, in_words, judged_in, map_for};
 use super::target::{Target, seconds};
+use crate::terminal;
 
 /// Make a running app dump its threads now, and pull the recording with the result
 ///
@@ -60,7 +60,7 @@ pub(crate) struct Options {
     json: bool,
 }
 
-pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
+pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<()> {
     let app = options.target.app(stop)?;
     let package = app.package().to_owned();
     let Some(pid) = app.pids()?.first().copied() else {
@@ -81,13 +81,12 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
         send(&app, pid)?;
         "SIGQUIT sent to"
     };
-    writeln!(crate::terminal::stderr(), "{how} pid {pid} of {package}")?;
-    let mut stdout = crate::terminal::stdout_of(options.json);
+    writeln!(terminal::stderr(), "{how} pid {pid} of {package}")?;
     let Some(before) = before else {
         if options.json {
-            writeln!(stdout, "{:#}", json!({"pid": pid}))?;
+            terminal::print_json(&json!({"pid": pid}))?;
         }
-        return Ok(ExitCode::SUCCESS);
+        return Ok(());
     };
     let end = Instant::now() + Duration::from_secs_f64(options.wait);
     let mut polled = before.size;
@@ -115,14 +114,15 @@ pub(super) fn run(options: &Options, stop: &Stop) -> anyhow::Result<ExitCode> {
     let (trace, text) = answer(&pulled.path, map.as_deref())?;
     if options.json {
         let (recording, trace) = (pulled.path.display().to_string(), trace.display().to_string());
-        writeln!(stdout, "{:#}", json!({"pid": pid, "recording": recording, "trace": trace}))?;
+        terminal::print_json(&json!({"pid": pid, "recording": recording, "trace": trace}))?;
     } else {
-        writeln!(crate::terminal::stderr(), "{}", in_words(&pulled, &remote))?;
+        let mut stdout = terminal::stdout();
+        writeln!(terminal::stderr(), "{}", in_words(&pulled, &remote))?;
         write!(stdout, "{text}")?;
-        writeln!(crate::terminal::stderr(), "trace: anrscope open {}", trace.display())?;
+        writeln!(terminal::stderr(), "trace: anrscope open {}", trace.display())?;
+        stdout.flush()?;
     }
-    stdout.flush()?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Asks the app to dump its threads; returns whether it did. If not, it is sent the signal.

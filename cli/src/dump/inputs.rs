@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use exporter::dump::{Dump, DumpError};
 
 use crate::file_kind;
-use crate::terminal::{MAX_NAMED, counted, warn};
+use crate::terminal::{MAX_NAMED, counted, warn, warn_all};
 use crate::walk;
 
 /// What a directory has beside dumps.
@@ -53,10 +53,7 @@ fn file(
             result = each(name, dump);
         }
     })?;
-    for warning in opened.warnings {
-        result = result.and_then(|()| Ok(warn(warning)?));
-    }
-    Ok(result)
+    Ok(result.and_then(|()| Ok(warn_all(opened.warnings)?)))
 }
 
 fn directory(

@@ -3,10 +3,8 @@
 mod groups;
 mod inputs;
 
-use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::bail;
 use exporter::dump::{Dump, NativeSymbols};
@@ -88,7 +86,7 @@ const DUMPS: usize = 1000;
 const MISSING: usize = 10;
 
 /// Runs the subcommand.
-pub(crate) fn run(mut options: Options) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(mut options: Options) -> anyhow::Result<()> {
     options.symbols = symbols::checked(options.symbols)?;
     let mut symbols =
         Some(NativeSymbols::new(options.symbols.clone())).filter(|_| !options.symbols.is_empty());
@@ -113,10 +111,9 @@ pub(crate) fn run(mut options: Options) -> anyhow::Result<ExitCode> {
             Ok(())
         })?;
         warn_of_missing(symbols.as_ref())?;
-        output::page(options.out.as_deref(), options.json, |out| {
+        return output::page(options.out.as_deref(), options.json, |out| {
             Ok(groups::write(out, groups, &passed, options.json)?)
-        })?;
-        return Ok(ExitCode::SUCCESS);
+        });
     }
     // All dumps are read before the first line is printed, so that an error leaves no partial page.
     let mut dumps: Vec<(String, Dump)> = Vec::new();
@@ -142,8 +139,7 @@ pub(crate) fn run(mut options: Options) -> anyhow::Result<ExitCode> {
             bail!("no thread has {name:?} in its name: run without --thread to see the names");
         }
     }
-    output::page(options.out.as_deref(), options.json, |out| write(out, &dumps, &options))?;
-    Ok(ExitCode::SUCCESS)
+    output::page(options.out.as_deref(), options.json, |out| write(out, &dumps, &options))
 }
 
 /// Restores a dump's names from before R8 if the mapping is of its build.
@@ -187,29 +183,10 @@ fn write(out: &mut dyn Write, dumps: &[(String, Dump)], options: &Options) -> an
             if dumps.len() > 1 {
                 writeln!(out, "{}== {name}", if number > 0 { "\n" } else { "" })?;
             }
-            let mut text = Out { out: &mut *out, failed: None };
-            if dump.write_page(&mut text, &page).is_err() {
-                return Err(text
-                    .failed
-                    .unwrap_or_else(|| io::Error::other("the page cannot be written"))
-                    .into());
-            }
+            let mut text = String::new();
+            dump.write_page(&mut text, &page)?;
+            out.write_all(text.as_bytes())?;
         }
     }
     Ok(())
-}
-
-/// Adapts a stream to `fmt::Write`; the stream's own error is kept.
-struct Out<'a> {
-    out: &'a mut dyn Write,
-    failed: Option<io::Error>,
-}
-
-impl fmt::Write for Out<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.out.write_all(text.as_bytes()).map_err(|error| {
-            self.failed = Some(error);
-            fmt::Error
-        })
-    }
 }

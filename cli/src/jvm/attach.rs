@@ -1,7 +1,5 @@
 //! `anrscope attach`: records a Java program that runs already.
 
-use std::process::ExitCode;
-
 #[cfg(target_os = "linux")]
 mod client_lock;
 #[cfg(target_os = "linux")]
@@ -22,12 +20,12 @@ pub(crate) use options::Options;
 
 /// Runs the subcommand.
 #[cfg(target_os = "linux")]
-pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     session::run(options)
 }
 
 /// Reports that it does not run on this system.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn run(_options: &Options) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(_options: &Options) -> anyhow::Result<()> {
     anyhow::bail!("anrscope attach needs Linux: run it there, where the program runs")
 }

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use exporter::Report;
@@ -17,7 +16,7 @@ use crate::recordings::{MethodMaps, Recordings, files_of};
 use crate::terminal::{MAX_NAMED, counted};
 use crate::usage::UsageError;
 
-pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+pub(super) fn run(options: &Options) -> anyhow::Result<()> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
     if !matches!(options.format(), ReportFormat::Text | ReportFormat::Json) {
         bail!("groups are printed as text or JSON: choose --format text or json");
@@ -85,7 +84,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
             Ok(())
         })?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn row(file: &PathBuf, maps: &mut MethodMaps, symbols: &[PathBuf]) -> anyhow::Result<Row> {

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use exporter::fleet::{Row, write_csv, write_json_lines};
 
-use crate::output::Output;
+use crate::output::{Output, cannot_write};
 
 #[derive(Clone, Copy, Debug)]
 enum Form {
@@ -52,8 +52,7 @@ impl RowsFile {
     /// Writes the rows, completely or not at all.
     pub(super) fn write(&self, rows: &[Row]) -> anyhow::Result<()> {
         let output = Output::create(&self.path)?;
-        self.write_to(BufWriter::new(output.file()), rows)
-            .with_context(|| format!("cannot write {}: choose another output", self.path.display()))?;
+        self.write_to(BufWriter::new(output.file()), rows).with_context(|| cannot_write(&self.path))?;
         output.commit()
     }
 

@@ -5,11 +5,11 @@ use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use exporter::profile::Profile;
+use exporter::{ExportOptions, Selection};
 use instrumenter::live::Live;
 use jvm_agent::Settings;
 use jvm_agent::client::{AttachError, Dir, Target};
@@ -42,7 +42,7 @@ const ALLOWS_AGENTS: &str = "-XX:+EnableDynamicAgentLoading";
 /// The version from which a JVM warns about agents that are loaded while it runs (JEP 451).
 const WARNS_FROM: u32 = 21;
 
-pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+pub(super) fn run(options: &Options) -> anyhow::Result<()> {
     let notices = Notices { quiet: options.quiet };
     let target = Target::find(options.pid)?;
     let out = options
@@ -93,8 +93,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         _ => session.lock.has_ended(),
     }
     interrupts.recording_has_ended();
-    session.export(&out, &beside, Span { before, ran }, threads, notices)?;
-    Ok(ExitCode::SUCCESS)
+    session.export(&out, &beside, Span { before, ran }, threads, notices)
 }
 
 /// The agent in one process.
@@ -221,12 +220,10 @@ impl Session {
         let recordings = beside.keep(&[(recording, map.clone())])?;
         let opened = Recordings::open(&recordings, &mut MethodMaps::new(None, None)?)?;
         // Earlier attachments are in the recording, but not in the trace.
-        let settings = match span.before.checked_sub(start) {
-            Some(from) => export::Settings::since(from),
-            None => export::Settings::default(),
-        };
+        let selection = Selection { from: span.before.checked_sub(start), ..Selection::default() };
+        let options = ExportOptions { selection, ..ExportOptions::default() };
         let progress = Progress::new(!notices.quiet);
-        let written = export::write_watched(&opened, settings, out, &progress)?;
+        let written = export::write_watched(&opened, options, out, &progress)?;
         drop(progress);
         for warning in &written.warnings {
             notices.line(format_args!("warning: {warning}"));
