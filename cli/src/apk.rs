@@ -1,20 +1,17 @@
 //! `anrscope apk`: instruments an app without its build.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::SystemTime;
 
 use anyhow::{Context, bail};
+use instrumenter::Input;
 use instrumenter::app::{
     AppOptions, AppSummary, Change, Identity, PackageSummary, Severity, Signing, instrument_app,
 };
-use instrumenter::{Input, outputs_in};
 use serde_json::json;
 
 use crate::cleanup;
-use crate::instrument::choice::Choice;
-use crate::instrument::{self, explained};
+use crate::instrument::{self, choice::Choice};
 use crate::progress::Progress;
 use crate::recordings::MAP_NAME;
 
@@ -113,22 +110,14 @@ fn setting(text: &str) -> Result<(String, String), String> {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: Options) -> anyhow::Result<()> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
     let into_directory = options.inputs.len() > 1 || options.out.is_dir();
-    let inputs: Vec<Input> = match into_directory {
-        true => {
-            let outputs = outputs_in(&options.out, &options.inputs);
-            options.inputs.iter().zip(outputs).map(|(input, output)| Input::new(input, output)).collect()
-        }
-        false => options.inputs.iter().map(|input| Input::new(input, &options.out)).collect(),
-    };
+    let inputs = instrument::inputs_to(&options.out, &options.inputs, into_directory);
     let map = if into_directory { options.out.join(MAP_NAME) } else { options.out.with_file_name(MAP_NAME) };
     let maps = options.choice.maps(map);
     let directories = inputs.iter().map(|input| &input.output).chain([&maps.methods]);
-    for directory in directories.filter_map(|path| path.parent()) {
-        cleanup::sweep(if directory.as_os_str().is_empty() { Path::new(".") } else { directory });
-    }
+    directories.filter_map(|path| path.parent()).for_each(cleanup::sweep);
     let (signing, created) = signing(&options)?;
     let runtime_path = options.runtime.clone().or_else(runtime_of_the_environment);
     let runtime = runtime(runtime_path.as_deref())?;
@@ -146,11 +135,9 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
     drop(progress);
     let summary = summary?;
     if options.choice.json {
-        let mut stdout = crate::terminal::stdout_of(true);
         let mut json = instrument::to_json(&summary.methods, &inputs, &maps);
         add_json(&mut json, &summary);
-        writeln!(stdout, "{json:#}")?;
-        stdout.flush()?;
+        crate::terminal::print_json(&json)?;
     } else {
         let mut text = instrument::to_text(&summary.methods, &maps);
         text.push_str(&to_text(&summary));
@@ -161,19 +148,9 @@ pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
             ));
         }
         text.push_str(&next_steps(&summary, &inputs, &maps.methods));
-        let is_printed = |line: &&str| !options.choice.quiet || line.starts_with("warning: ");
-        let lines: String = text.split_inclusive('\n').filter(is_printed).collect();
-        crate::terminal::stderr().write_all(crate::terminal::plain(lines).as_bytes())?;
-        if options.choice.explain.is_some() {
-            let text = explained::to_text(&summary.methods.explained);
-            crate::terminal::stdout().write_all(text.as_bytes())?;
-        }
+        instrument::print(&options.choice, &summary.methods, &text)?;
     }
-    if options.choice.fail_on_skip && !summary.methods.skipped.is_empty() {
-        let count = summary.methods.skipped.len();
-        bail!("{count} classes or methods were left unchanged, and --fail-on-skip was given");
-    }
-    Ok(ExitCode::SUCCESS)
+    instrument::check_skipped(&options.choice, &summary.methods)
 }
 
 /// Returns how the output is signed, and the path of a debug key that was created now.

@@ -24,7 +24,8 @@ pub(crate) fn forget(path: &Path) {
 
 /// Registers a directory in which the instrumenter keeps unfinished files, as `.NAME.PID.tmp`.
 pub(crate) fn sweep(directory: &Path) {
-    lock(&SWEPT).push(directory.to_owned());
+    let here = directory.as_os_str().is_empty();
+    lock(&SWEPT).push(if here { ".".into() } else { directory.to_owned() });
 }
 
 /// Removes all registered files and directories.

@@ -1,8 +1,7 @@
 //! `anrscope instrument`: rewrites class files so that they record their calls.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
@@ -18,7 +17,7 @@ use choice::Choice;
 use crate::cleanup;
 use crate::progress::Progress;
 use crate::recordings::MAP_NAME;
-use crate::terminal::counted;
+use crate::terminal::{self, counted};
 
 /// Add enter and exit calls to the methods of jars, aars and class directories
 ///
@@ -112,43 +111,47 @@ enum CompatOption {
 }
 
 /// Runs the subcommand.
-pub(crate) fn run(options: Options) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: Options) -> anyhow::Result<()> {
     cleanup::on_interrupts().context("cannot catch interrupts")?;
     let (inputs, maps) = places(&options)?;
     let directories = inputs.iter().map(|input| &input.output).chain([&maps.methods]);
     let directories = directories.chain(&maps.ignored).filter_map(|path| path.parent());
-    for directory in directories.chain(options.cache.as_deref()) {
-        cleanup::sweep(if directory.as_os_str().is_empty() { Path::new(".") } else { directory });
-    }
+    directories.chain(options.cache.as_deref()).for_each(cleanup::sweep);
     let settings = settings(&options)?;
     let progress = Progress::new(!options.choice.json && !options.choice.quiet);
     let summary = instrument(&inputs, &maps, &settings, &watched(&progress, inputs.len()));
     drop(progress);
     let summary = summary?;
     if options.choice.json {
-        let mut stdout = crate::terminal::stdout_of(true);
-        writeln!(stdout, "{:#}", to_json(&summary, &inputs, &maps))?;
-        stdout.flush()?;
+        terminal::print_json(&to_json(&summary, &inputs, &maps))?;
     } else {
-        let text = to_text(&summary, &maps);
-        let is_printed = |line: &&str| !options.choice.quiet || line.starts_with("warning: ");
-        let lines: String = text.split_inclusive('\n').filter(is_printed).collect();
-        crate::terminal::stderr().write_all(lines.as_bytes())?;
-        if options.choice.explain.is_some() {
-            crate::terminal::stdout().write_all(explained::to_text(&summary.explained).as_bytes())?;
-        }
+        print(&options.choice, &summary, &to_text(&summary, &maps))?;
     }
     // An update did not read every class.
     if let Some(class) = options.choice.explain.as_ref().filter(|_| summary.explained.is_empty()) {
         bail!("no class {class} in the inputs, or it cannot be read: use the name in its class file");
     }
-    if options.choice.fail_on_skip && !summary.skipped.is_empty() {
-        bail!(
-            "{} classes or methods were left unchanged, and --fail-on-skip was given",
-            summary.skipped.len()
-        );
+    check_skipped(&options.choice, &summary)
+}
+
+/// Prints the lines of `text` that the options ask for, and the explanation of a class.
+pub(crate) fn print(choice: &Choice, summary: &Summary, text: &str) -> io::Result<()> {
+    let is_printed = |line: &&str| !choice.quiet || line.starts_with("warning: ");
+    let lines: String = text.split_inclusive('\n').filter(is_printed).collect();
+    terminal::stderr().write_all(terminal::plain(lines).as_bytes())?;
+    if choice.explain.is_some() {
+        terminal::stdout().write_all(explained::to_text(&summary.explained).as_bytes())?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
+}
+
+/// Fails if something was left unchanged and `--fail-on-skip` was given.
+pub(crate) fn check_skipped(choice: &Choice, summary: &Summary) -> anyhow::Result<()> {
+    let count = summary.skipped.len();
+    if choice.fail_on_skip && count > 0 {
+        bail!("{count} classes or methods were left unchanged, and --fail-on-skip was given");
+    }
+    Ok(())
 }
 
 /// Shows the instrumenter's progress over `count` inputs.
@@ -200,16 +203,16 @@ fn places(options: &Options) -> anyhow::Result<(Vec<Input>, MapPaths)> {
     let several = options.inputs.len() > 1;
     let is_directory = |path: &PathBuf| path.is_dir();
     let into_directory = several || (out.is_dir() && !options.inputs.iter().any(is_directory));
-    let inputs: Vec<Input> = if into_directory {
-        let outputs = outputs_in(out, &options.inputs);
-        options.inputs.iter().zip(outputs).map(|(input, output)| Input::new(input, output)).collect()
-    } else {
-        options.inputs.iter().map(|input| Input::new(input, out)).collect()
-    };
-    let inputs = jars::expanded(inputs)?;
+    let inputs = jars::expanded(inputs_to(out, &options.inputs, into_directory))?;
     let in_out = into_directory || options.inputs.iter().any(is_directory);
     let default = if in_out { out.join(MAP_NAME) } else { out.with_file_name(MAP_NAME) };
     Ok((inputs, options.choice.maps(default)))
+}
+
+/// Pairs each input with its output: a name of its own in the directory `out`, or `out` itself.
+pub(crate) fn inputs_to(out: &Path, inputs: &[PathBuf], into_directory: bool) -> Vec<Input> {
+    let outputs = if into_directory { outputs_in(out, inputs) } else { vec![out.to_owned(); inputs.len()] };
+    inputs.iter().zip(outputs).map(|(input, output)| Input::new(input, output)).collect()
 }
 
 /// How many skipped classes and methods are listed one by one.
@@ -270,7 +273,7 @@ pub(crate) fn to_text(summary: &Summary, maps: &MapPaths) -> String {
     }
     more(&mut text, summary.skipped.len(), "left unchanged");
     // Names of classes and entries come from the jar.
-    crate::terminal::plain(text)
+    terminal::plain(text)
 }
 
 /// A warning with the input that it is about in front, unless its text begins with that.
@@ -292,7 +295,7 @@ fn more(text: &mut String, all: usize, what: &str) {
 
 fn name_of(skip: &Skip) -> String {
     let method = skip.method.as_ref().map(|method| format!(".{method}")).unwrap_or_default();
-    crate::terminal::one_line(format_args!("{}: {}{method}", skip.input.display(), skip.class))
+    terminal::one_line(format_args!("{}: {}{method}", skip.input.display(), skip.class))
 }
 
 pub(crate) fn to_json(summary: &Summary, inputs: &[Input], maps: &MapPaths) -> serde_json::Value {

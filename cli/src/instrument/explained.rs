@@ -36,44 +36,37 @@ fn method_text(method: &ExplainedMethod) -> String {
     for (inserted, line) in &method.inserted {
         let old = inserted.old.map_or_else(|| "-".to_owned(), |old| old.to_string());
         let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
-        text += &format!("      {old:>5} -> {:<5} {}{line}\n", inserted.new, in_words(inserted));
+        text += &format!("      {old:>5} -> {:<5} {}{line}\n", inserted.new, named(inserted).1);
     }
     text
 }
 
-fn in_words(inserted: &Inserted) -> String {
-    match inserted.purpose {
-        Purpose::Enter => "enter".to_owned(),
-        Purpose::Lock(true) => "wait for the method's lock, now taken here".to_owned(),
+/// Names what was inserted: a word for JSON, and a text for people.
+fn named(inserted: &Inserted) -> (&'static str, String) {
+    let (word, text) = match inserted.purpose {
+        Purpose::Enter => ("enter", "enter"),
+        Purpose::Lock(true) => ("lock", "wait for the method's lock, now taken here"),
         Purpose::Lock(false) => {
-            "the method's lock is held: it stays synchronized, for its serial version".to_owned()
+            ("lock_held", "the method's lock is held: it stays synchronized, for its serial version")
         }
-        Purpose::Return => "exit before the return".to_owned(),
-        Purpose::Throw => "exit before the throw".to_owned(),
-        Purpose::Wait(kind) => format!("{} around the instruction", kind.name()),
-        Purpose::Release => "monitor released".to_owned(),
-        Purpose::WaitThrown(kind) => format!("end of the {} that throws", kind.name()),
-        Purpose::Handler => "handler that exits when an exception leaves".to_owned(),
-        _ => "more".to_owned(),
-    }
+        Purpose::Return => ("return", "exit before the return"),
+        Purpose::Throw => ("throw", "exit before the throw"),
+        Purpose::Wait(kind) => return ("wait", format!("{} around the instruction", kind.name())),
+        Purpose::Release => ("release", "monitor released"),
+        Purpose::WaitThrown(kind) => {
+            return ("wait_thrown", format!("end of the {} that throws", kind.name()));
+        }
+        Purpose::Handler => ("handler", "handler that exits when an exception leaves"),
+        _ => ("more", "more"),
+    };
+    (word, text.to_owned())
 }
 
 /// Formats one class as JSON.
 pub(crate) fn to_json(class: &ExplainedClass) -> serde_json::Value {
     let inserted = |(inserted, line): &(Inserted, Option<u16>)| {
         json!({
-            "what": match inserted.purpose {
-                Purpose::Enter => "enter",
-                Purpose::Lock(true) => "lock",
-                Purpose::Lock(false) => "lock_held",
-                Purpose::Return => "return",
-                Purpose::Throw => "throw",
-                Purpose::Wait(_) => "wait",
-                Purpose::Release => "release",
-                Purpose::WaitThrown(_) => "wait_thrown",
-                Purpose::Handler => "handler",
-                _ => "more",
-            },
+            "what": named(inserted).0,
             "wait": match inserted.purpose {
                 Purpose::Wait(kind) | Purpose::WaitThrown(kind) => Some(kind.number()),
                 _ => None,
