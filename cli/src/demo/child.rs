@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use clap::Args;
 use nix::sys::signal::{SigSet, Signal};
-use trace_format::MapId;
 use trace_format::event::{Frame, Message, Stage, WaitKind};
+use trace_format::{MapId, TextId};
 use trace_runtime::{Config, Destination, ProcessInError};
 
 use super::log::{Log, boottime};
@@ -120,34 +120,37 @@ impl Looper {
 
 /// Texts of messages, interned once, as the Android shims do.
 struct Texts {
-    choreographer: Message,
-    click: Message,
-    adapter: Message,
-    checkout: Message,
-    lock: trace_format::TextId,
+    choreographer: (String, Message),
+    click: (String, Message),
+    adapter: (String, Message),
+    checkout: (String, Message),
+    lock: TextId,
 }
 
 impl Texts {
     fn new() -> Self {
-        let message = |target, callback: &str, what| Message {
-            target: trace_runtime::text(target),
-            callback: if callback.is_empty() {
-                trace_format::TextId(0)
-            } else {
-                trace_runtime::text(callback)
-            },
-            what,
-            ..Message::default()
+        let message = |target: &str, callback: Option<&str>, what: i32| {
+            let name = match callback {
+                Some(callback) => format!("{target}: {callback}"),
+                None => format!("{target}: #{what}"),
+            };
+            let target = trace_runtime::text(target);
+            let callback = callback.map_or(TextId(0), trace_runtime::text);
+            (name, Message { target, callback, what, ..Message::default() })
         };
         Self {
             choreographer: message(
                 "android.view.Choreographer$FrameHandler",
-                "android.view.Choreographer$FrameDisplayEventReceiver",
+                Some("android.view.Choreographer$FrameDisplayEventReceiver"),
                 0,
             ),
-            click: message("android.view.ViewRootImpl$ViewRootHandler", "android.view.View$PerformClick", 0),
-            adapter: message("com.example.shop.RowAdapter$H", "", 3),
-            checkout: message("android.os.Handler", "com.example.shop.CheckoutActivity$PayTask", 0),
+            click: message(
+                "android.view.ViewRootImpl$ViewRootHandler",
+                Some("android.view.View$PerformClick"),
+                0,
+            ),
+            adapter: message("com.example.shop.RowAdapter$H", None, 3),
+            checkout: message("android.os.Handler", Some("com.example.shop.CheckoutActivity$PayTask"), 0),
             lock: trace_runtime::text("com.example.shop.PriceStore"),
         }
     }
@@ -163,27 +166,20 @@ struct Main {
 impl Main {
     fn handle(&mut self, work: Work, prices: &Mutex<()>) {
         let (name, message) = match work {
-            Work::Frame { .. } => (
-                "android.view.Choreographer$FrameHandler: android.view.Choreographer$FrameDisplayEventReceiver",
-                self.texts.choreographer,
-            ),
-            Work::Click => (
-                "android.view.ViewRootImpl$ViewRootHandler: android.view.View$PerformClick",
-                self.texts.click,
-            ),
-            Work::Bind { .. } => ("com.example.shop.RowAdapter$H: #3", self.texts.adapter),
-            Work::Pay => {
-                ("android.os.Handler: com.example.shop.CheckoutActivity$PayTask", self.texts.checkout)
-            }
-        };
-        self.log.note('B', name, || trace_runtime::message_begin(&message));
+            Work::Frame { .. } => &self.texts.choreographer,
+            Work::Click => &self.texts.click,
+            Work::Bind { .. } => &self.texts.adapter,
+            Work::Pay => &self.texts.checkout,
+        }
+        .clone();
+        self.log.note('B', &name, || trace_runtime::message_begin(&message));
         match work {
             Work::Frame { intended } => self.frame(intended),
             Work::Click => self.log.method(OnClick, |_| spend(400)),
             Work::Bind { row } => self.log.method(BindRow, |_| spend(u64::from(row) * 100 + 50)),
             Work::Pay => self.pay(prices),
         }
-        self.log.note('E', name, trace_runtime::message_end);
+        self.log.note('E', &name, trace_runtime::message_end);
     }
 
     fn frame(&mut self, intended: u64) {
@@ -229,14 +225,7 @@ impl Main {
 }
 
 fn stage(log: &mut Log, stage: Stage, body: impl FnOnce(&mut Log)) {
-    let name = match stage {
-        Stage::Input => "input",
-        Stage::Animation => "animation",
-        Stage::InsetsAnimation => "insets_animation",
-        Stage::Traversal => "traversal",
-        Stage::Commit => "commit",
-    };
-    log.slice(name, || trace_runtime::stage_begin(stage), || trace_runtime::stage_end(stage), body);
+    log.slice(stage.word(), || trace_runtime::stage_begin(stage), || trace_runtime::stage_end(stage), body);
 }
 
 /// Burns CPU for about this many microseconds.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::output;
 use crate::recordings::MAP_NAME;
 
 /// The paths of a demo's files.
@@ -34,12 +35,7 @@ impl Files {
 
     pub(super) fn remove(&self) -> anyhow::Result<()> {
         for file in self.all() {
-            match std::fs::remove_file(file) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(e).with_context(|| format!("cannot replace {}", file.display()));
-                }
-                _ => {}
-            }
+            output::remove(file).with_context(|| format!("cannot replace {}", file.display()))?;
         }
         Ok(())
     }
