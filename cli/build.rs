@@ -10,10 +10,9 @@
 //! `ANRSCOPE_RUNTIME_LIBRARY` names (`scripts/release` builds it first).
 
 use std::env;
-use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The variable that names a library that exists already.
 const READY: &str = "ANRSCOPE_RUNTIME_LIBRARY";
@@ -24,31 +23,26 @@ const ANDROID_RUNTIME: &str = "ANRSCOPE_ANDROID_RUNTIME";
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed={ANDROID_RUNTIME}");
-    let runtime = match env::var_os(ANDROID_RUNTIME).filter(|path| !path.is_empty()) {
-        Some(runtime) => existing(&runtime, ANDROID_RUNTIME),
-        None => {
-            let none = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("no-runtime");
-            fs::write(&none, []).unwrap_or_else(|e| panic!("cannot write {}: {e}", none.display()));
-            none
-        }
-    };
+    let runtime = named(ANDROID_RUNTIME).unwrap_or_else(|| {
+        let none = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("no-runtime");
+        fs::write(&none, []).unwrap_or_else(|e| panic!("cannot write {}: {e}", none.display()));
+        none
+    });
     println!("cargo:rerun-if-changed={}", runtime.display());
     println!("cargo:rustc-env=ANRSCOPE_EMBEDDED_ANDROID_RUNTIME={}", runtime.display());
     println!("cargo:rerun-if-env-changed={READY}");
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
         return;
     }
-    let library = match env::var_os(READY).filter(|path| !path.is_empty()) {
-        Some(library) => existing(&library, READY),
-        None => linked_by_cargo(),
-    };
+    let library = named(READY).unwrap_or_else(linked_by_cargo);
     println!("cargo:rustc-env=ANRSCOPE_EMBEDDED_LIBRARY={}", library.display());
 }
 
-/// The absolute path of a file that a variable names.
-fn existing(path: &OsStr, variable: &str) -> PathBuf {
-    fs::canonicalize(path)
-        .unwrap_or_else(|e| panic!("cannot find {} of {variable}: {e}", Path::new(path).display()))
+/// The absolute path of the file that a variable names.
+fn named(variable: &str) -> Option<PathBuf> {
+    let path = env::var_os(variable).filter(|path| !path.is_empty())?;
+    let found = fs::canonicalize(&path);
+    Some(found.unwrap_or_else(|e| panic!("cannot find {} of {variable}: {e}", path.display())))
 }
 
 /// The path at which Cargo links the library, now or later in this build.

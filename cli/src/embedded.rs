@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::output;
+
 /// The library with the agent and the recorder, which Cargo links before the program (`build.rs`); empty after `cargo check` only.
 static LIBRARY: &[u8] = include_bytes!(env!("ANRSCOPE_EMBEDDED_LIBRARY"));
 
@@ -17,7 +19,7 @@ pub(crate) fn unpack_library(dir: &Path) -> io::Result<PathBuf> {
     fs::create_dir_all(&directory)?;
     let library = directory.join(LIBRARY_NAME);
     // A library that a running JVM has mapped must not be overwritten: remove it and create another file.
-    remove(&library)?;
+    output::remove(&library)?;
     fs::write(&library, bytes)?;
     Ok(library)
 }
@@ -49,11 +51,4 @@ pub(crate) fn library_number() -> u64 {
     let mut hash = trace_format::MapHash::default();
     hash.add(LIBRARY);
     hash.state()
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-        _ => Ok(()),
-    }
 }

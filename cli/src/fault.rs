@@ -37,7 +37,7 @@ fn text(panic: &PanicHookInfo<'_>) -> String {
         "error: internal error in anrscope, on the thread {}: {message}{at}\n",
         thread.name().unwrap_or("(unnamed)")
     );
-    for frame in frames() {
+    for frame in frames_in(&Backtrace::force_capture().to_string()) {
         let _ = writeln!(out, "    at {frame}");
     }
     let _ = writeln!(
@@ -49,13 +49,10 @@ fn text(panic: &PanicHookInfo<'_>) -> String {
     out
 }
 
-/// The project's functions on this thread's stack, innermost first, with file and line where the program has them.
-fn frames() -> Vec<String> {
-    frames_in(&Backtrace::force_capture().to_string())
-}
-
-/// The project's functions in a printed backtrace of std, which has stable text but no stable API for frames: a line
-/// `  12: path::of::function`, without the number if inlined, and a line `at ./src/file.rs:34:5` where the place is known.
+/// The project's functions in a printed backtrace, innermost first, with file and line where the program has them.
+///
+/// The backtrace is std's, which has stable text but no stable API for frames: a line `  12: path::of::function`, without
+/// the number if inlined, and a line `at ./src/file.rs:34:5` where the place is known.
 fn frames_in(stack: &str) -> Vec<String> {
     let mut frames = Vec::new();
     let mut lines = stack.lines().map(str::trim).peekable();

@@ -19,12 +19,11 @@ impl Output {
     /// # Errors
     /// If it cannot be written there.
     pub(crate) fn create(target: &Path) -> anyhow::Result<Self> {
-        Self::open(target)
-            .with_context(|| format!("cannot write {}: choose another output", target.display()))
+        Self::open(target).with_context(|| cannot_write(target))
     }
 
     fn open(target: &Path) -> io::Result<Self> {
-        if let Some(directory) = target.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        if let Some(directory) = directory_of(target) {
             fs::create_dir_all(directory)?;
         }
         let output = exporter::Output::create(target)?;
@@ -43,9 +42,7 @@ impl Output {
     /// If that fails.
     pub(crate) fn commit(self) -> anyhow::Result<()> {
         let (target, temporary) = (self.0.target().to_owned(), self.0.temporary().map(Path::to_owned));
-        self.0
-            .commit()
-            .with_context(|| format!("cannot write {}: choose another output", target.display()))?;
+        self.0.commit().with_context(|| cannot_write(&target))?;
         temporary.iter().for_each(|temporary| cleanup::forget(temporary));
         Ok(())
     }
@@ -53,8 +50,11 @@ impl Output {
 
 /// ` (in a new directory)` if writing `target` creates its directory: it may be a misspelled name.
 pub(crate) fn new_directory_of(target: &Path) -> &'static str {
-    let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
-    if parent.is_some_and(|parent| !parent.exists()) { " (in a new directory)" } else { "" }
+    if directory_of(target).is_some_and(|directory| !directory.exists()) {
+        " (in a new directory)"
+    } else {
+        ""
+    }
 }
 
 /// Writes a page to `target`, whole or not at all, or to stdout. In JSON, terminal control characters become escapes.
@@ -75,7 +75,7 @@ pub(crate) fn page(
     let output = Output::create(target)?;
     let mut file = io::BufWriter::new(terminal::shown_in(output.file(), json));
     write(&mut file)?;
-    file.flush().with_context(|| format!("cannot write {}: choose another output", target.display()))?;
+    file.flush().with_context(|| cannot_write(target))?;
     drop(file);
     output.commit()
 }
@@ -86,11 +86,26 @@ pub(crate) fn page(
 /// If it cannot be written there.
 pub(crate) fn write(target: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let output = Output::create(target)?;
-    output
-        .file()
-        .write_all(bytes)
-        .with_context(|| format!("cannot write {}: choose another output", target.display()))?;
+    output.file().write_all(bytes).with_context(|| cannot_write(target))?;
     output.commit()
+}
+
+/// Removes a file, if there is one.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// The directory of a file's name, unless that is the current one.
+pub(crate) fn directory_of(target: &Path) -> Option<&Path> {
+    target.parent().filter(|directory| !directory.as_os_str().is_empty())
+}
+
+/// Says what failed, and what to do.
+pub(crate) fn cannot_write(target: &Path) -> String {
+    format!("cannot write {}: choose another output", target.display())
 }
 
 #[cfg(test)]

@@ -52,12 +52,8 @@ pub(crate) fn newest_of(path: &Path) -> anyhow::Result<(PathBuf, usize)> {
     let changed = |file: &PathBuf| file.metadata().and_then(|metadata| metadata.modified()).ok();
     // Ties are broken by name.
     let newest = files.into_iter().max_by_key(|file| (changed(file), file.clone()));
-    Ok((
-        newest.with_context(|| {
-            format!("{}: no recording in this directory: name another one", path.display())
-        })?,
-        count,
-    ))
+    let none = || format!("{}: no recording in this directory: name another one", path.display());
+    Ok((newest.with_context(none)?, count))
 }
 
 /// Opens a recording. The error for a file of another kind names the command that takes it.

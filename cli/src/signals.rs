@@ -8,7 +8,6 @@ pub(crate) fn ignored(signal: i32) -> bool {
 
 /// Makes a write beyond the limit of a file (`ulimit -f`) an error like any other. The signal SIGXFSZ would end the program, and with it
 /// all that it could still do: start what it traces, or say what is wrong. A program that it starts gets the default action again.
-#[cfg(unix)]
 pub(crate) fn report_file_limit() {
     use signal_hook::consts::SIGXFSZ;
     if !ignored(SIGXFSZ) {
@@ -18,7 +17,6 @@ pub(crate) fn report_file_limit() {
 }
 
 /// The signals that ask this program to end, without those that were ignored when it started.
-#[cfg(unix)]
 pub(crate) fn terminating() -> impl Iterator<Item = i32> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !ignored(*signal))

@@ -5,13 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use exporter::Report;
 use exporter::answer::Answer;
 use exporter::profile::{Profile, share, time};
-use exporter::requests::Requests;
 use trace_format::{Event, Item, Recording, Source};
 
-use super::launch::Launch;
 use crate::terminal::counted;
 
 /// How many untraced classes get a line each.
@@ -51,14 +48,6 @@ impl Notices {
         let _ = writeln!(crate::terminal::stderr(), "anrscope: error: {}", crate::terminal::plain(text));
     }
 
-    /// Says that Java expects a class where there is a jar.
-    pub(super) fn launched(self, launch: &Launch) {
-        if let Some(jar) = launch.main.jar_in_place_of_a_class() {
-            let jar = jar.display();
-            self.line(format_args!("{jar} is a jar: run `anrscope jvm -jar {jar}`"));
-        }
-    }
-
     /// Warns about classes and methods that the agent could not trace, which are notices in the recording.
     /// Those before `from` (BOOTTIME ns) are left out.
     pub(super) fn untraced(self, recording: &Recording<impl Source>, from: u64) {
@@ -76,11 +65,6 @@ impl Notices {
         if let Some(more) = all.len().checked_sub(LISTED).filter(|more| *more > 0) {
             self.line(format_args!("warning: and {more} more run untraced"));
         }
-    }
-
-    /// Prints the requests of the watched threads.
-    pub(super) fn requests(self, requests: &Requests) {
-        self.lines(&requests.lines());
     }
 
     /// Prints how much of the program's time the recording covers, and where the time went.
@@ -110,19 +94,11 @@ impl Notices {
         self.lines(&profile.lines(THREADS));
     }
 
-    /// Prints what main hung in when the program was ended.
-    pub(super) fn hang(self, report: &Report) {
-        self.lines(&answered(report.headline(), &report.answer));
-    }
-
     /// Prints the commands that open and read the result.
     pub(super) fn next(self, trace: &Path, recordings: &[PathBuf]) {
-        let open = format!("anrscope open {}", shell_word(trace));
+        self.line(format_args!("open it: anrscope open {}", shell_word(trace)));
         let names: Vec<String> = recordings.iter().map(|path| shell_word(path)).collect();
-        if names.is_empty() {
-            self.line(format_args!("open it: {open}"));
-        } else {
-            self.line(format_args!("open it: {open}"));
+        if !names.is_empty() {
             self.line(format_args!("read it: anrscope report {}", names.join(" ")));
         }
     }

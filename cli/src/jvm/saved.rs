@@ -81,20 +81,25 @@ impl Beside {
         for (n, (recording, map)) in (1..).zip(recordings) {
             let to = self.recording(n);
             let own_map = own_map_of(&to);
-            for end in ["", ".lines"] {
-                let with_end = |path: &Path| {
-                    let mut name = path.as_os_str().to_owned();
-                    name.push(end);
-                    PathBuf::from(name)
-                };
-                copy(&with_end(map), &with_end(&own_map))?;
-            }
+            files_of_map(map, &own_map).into_iter().try_for_each(|(from, to)| copy(&from, &to))?;
             // After its map, so that it is never read with an earlier one.
             copy_compact(recording, &to)?;
             kept.push(to);
         }
         Ok(kept)
     }
+}
+
+/// The two files of a method map, each with the name that it has beside another map.
+pub(super) fn files_of_map(map: &Path, other: &Path) -> [(PathBuf, PathBuf); 2] {
+    ["", ".lines"].map(|end| {
+        let with_end = |path: &Path| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(end);
+            PathBuf::from(name)
+        };
+        (with_end(map), with_end(other))
+    })
 }
 
 fn is_recording(start: &[u8]) -> bool {

@@ -14,7 +14,7 @@ use anyhow::{Context, bail};
 use exporter::answer::{CauseKind, Conclusion};
 use exporter::profile::Profile;
 use exporter::requests::{Requests, Watch};
-use exporter::{FileSource, Report};
+use exporter::{ExportOptions, FileSource, Report};
 use instrumenter::live::Live;
 use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::statvfs::statvfs;
@@ -22,8 +22,8 @@ use trace_format::{Header, ReadError, Source as _};
 
 use super::child::{Supervisor, exit_code};
 use super::java::{self, Java};
-use super::launch::{self, Launch, Main, Plan};
-use super::notices::{Notices, size};
+use super::launch::{self, Launch, Main};
+use super::notices::{Notices, answered, size};
 use super::options::Options;
 use super::properties;
 use super::run_maps::RunMaps;
@@ -52,7 +52,7 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
         let error = Command::new(&java.path).args(arguments).exec();
         Err(error).with_context(|| format!("cannot run {}", java.path.display()))
     };
-    let Plan::Program(launch) = launch::plan(arguments, variable.as_deref(), java.version) else {
+    let Some(launch) = launch::plan(arguments, variable.as_deref(), java.version) else {
         return become_it();
     };
     WithAgent::check_variables()?;
@@ -111,7 +111,10 @@ impl Run {
         let properties = [WithAgent::properties(&self.dir, launch, java)?, settings].concat();
         let leaves_sigquit = WithAgent::leaves_sigquit(launch, java);
         let agent = WithAgent::prepare(&self.dir, &options.recording, properties, leaves_sigquit)?;
-        notices.launched(launch);
+        if let Some(jar) = launch.main.jar_in_place_of_a_class() {
+            let jar = jar.display();
+            notices.line(format_args!("{jar} is a jar: run `anrscope jvm -jar {jar}`"));
+        }
         agent.add_to(&mut command, java, arguments);
         Ok((command, agent))
     }
@@ -250,7 +253,7 @@ impl Run {
         let map = (!lasting).then_some(map);
         let opened = Recordings::open(&recordings, &mut MethodMaps::new(map, None)?)?;
         let progress = Progress::new(!notices.quiet);
-        let written = export::write_watched(&opened, export::Settings::default(), &self.out, &progress)?;
+        let written = export::write_watched(&opened, ExportOptions::default(), &self.out, &progress)?;
         drop(progress);
         for warning in &written.warnings {
             notices.line(format_args!("warning: {warning}"));
@@ -264,11 +267,11 @@ impl Run {
             if ended.by_signal {
                 let report = Report::build(input.file, input.recording, input.map)?;
                 if hung_until_the_end(&report) {
-                    notices.hang(&report);
+                    notices.lines(&answered(report.headline(), &report.answer));
                 }
             }
             if let Some(watch) = &self.watch {
-                notices.requests(&Requests::find(input.recording, input.map, watch)?);
+                notices.lines(&Requests::find(input.recording, input.map, watch)?.lines());
             }
         }
         notices.next(&self.out, if lasting { &recordings } else { &[] });
@@ -330,14 +333,7 @@ fn keep_in_place(recording: &Path, own: &Path, map: &Path) -> anyhow::Result<()>
     if own == map {
         return Ok(());
     }
-    let new = own_map_of(recording);
-    for end in ["", ".lines"] {
-        let with_end = |path: &Path| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(end);
-            PathBuf::from(name)
-        };
-        let (from, to) = (with_end(own), with_end(&new));
+    for (from, to) in saved::files_of_map(own, &own_map_of(recording)) {
         fs::rename(&from, &to)
             .with_context(|| format!("cannot rename {} to {}", from.display(), to.display()))?;
     }

@@ -85,19 +85,17 @@ impl MethodMaps {
                 ))?,
             }
         }
-        if let Some(at) = self.kept.iter().position(|(known, _)| *known == path) {
-            let used = self.kept.remove(at);
-            self.kept.push(used);
+        let map = if let Some(at) = self.kept.iter().position(|(known, _)| *known == path) {
+            self.kept.remove(at).1
         } else {
             let loaded = path.as_deref().map(MethodMap::load).transpose()?.unwrap_or_default();
-            let loaded = self.mapping.as_ref().map(|mapping| loaded.retraced(mapping)).unwrap_or(loaded);
             if self.kept.len() == CACHED_MAPS {
                 self.kept.remove(0);
             }
-            self.kept.push((path, Arc::new(loaded)));
-        }
-        let last = self.kept.last().map(|(_, map)| map.clone());
-        Ok(last.unwrap_or_default())
+            Arc::new(self.mapping.as_ref().map(|mapping| loaded.retraced(mapping)).unwrap_or(loaded))
+        };
+        self.kept.push((path, Arc::clone(&map)));
+        Ok(map)
     }
 }
 
