@@ -21,12 +21,11 @@
 //!
 //! A section repeats all of its event in the ring, since a ring overwrites events and sections stay.
 
-use std::fmt::Write as _;
 use std::str::FromStr;
 
 use crate::event::{Forward, Sigquit};
 use crate::section::key_values;
-use crate::sections::Keys;
+use crate::sections::lines::{Keys, Lines};
 
 /// Version of the section's payload.
 pub const VERSION: u16 = 1;
@@ -247,33 +246,28 @@ impl Verdict {
             None => "unknown",
         };
         let c = &self.counters;
-        let mut out = format!(
-            "signal={}\nsi_code={}\nsi_pid={}\nsi_uid={}\nforward={}\nstuck_since={}\njudged={}\npolicy={}\n\
-             verdict={}\nconfidence={}\nsender={}\nforeground={foreground}\ncounters={} {} {} {} {}\n",
-            s.sensed,
-            s.si_code,
-            s.si_pid,
-            s.si_uid,
-            s.forward,
-            s.stuck_since,
-            if self.reconsidered { "reconsidered" } else { "first" },
-            self.policy,
-            self.outcome,
-            self.confidence,
-            self.sender,
-            c.sensed,
-            c.forwarded,
-            c.failed,
-            c.merged,
-            c.rescued,
-        );
+        let mut lines = Lines::default();
+        lines.number("signal", s.sensed);
+        lines.number("si_code", s.si_code);
+        lines.number("si_pid", s.si_pid);
+        lines.number("si_uid", s.si_uid);
+        lines.number("forward", s.forward);
+        lines.number("stuck_since", s.stuck_since);
+        lines.text("judged", if self.reconsidered { "reconsidered" } else { "first" });
+        lines.text("policy", self.policy.word());
+        lines.text(VERDICT, self.outcome.word());
+        lines.text("confidence", self.confidence.word());
+        lines.text("sender", self.sender.word());
+        lines.text("foreground", foreground);
+        let counters = [c.sensed, c.forwarded, c.failed, c.merged, c.rescued];
+        lines.text("counters", &counters.map(|count| count.to_string()).join(" "));
         let line = |text: &str| text.replace(|c: char| c.is_control(), " ");
         for reason in self.reasons.iter().take(MAX_REASONS) {
             let text = &reason.text[..reason.text.floor_char_boundary(MAX_REASON_LEN)];
             let code = &reason.code[..reason.code.floor_char_boundary(MAX_CODE_LEN)];
-            let _ = writeln!(out, "reason={} {}", line(code).replace(' ', "-"), line(text));
+            lines.text("reason", &[line(code).replace(' ', "-"), line(text)].join(" "));
         }
-        out.into_bytes()
+        lines.into_bytes()
     }
 
     /// Reads a payload; `None` if it lacks the signal, the verdict or its confidence, is no UTF-8, or is longer than
