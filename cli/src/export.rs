@@ -170,7 +170,7 @@ pub(crate) fn write(recordings: &Recordings, out: &Path) -> anyhow::Result<Expor
     write_watched(recordings, ExportOptions::default(), out, &Progress::new(false))
 }
 
-/// As [`write()`], with options, whose format is that of the name of `out`, and with a progress line.
+/// As [`write()`], with options and a progress line. The name of `out` decides about the format.
 ///
 /// # Errors
 /// As [`write()`].

@@ -79,7 +79,7 @@ impl Checks {
         self.add(name, Outcome::Good, found, None);
     }
 
-    /// Makes the checks; an error prevents the remaining ones, and is that of the check with the name beside it.
+    /// Makes the checks. An error, with the name of its check, prevents the remaining ones.
     fn all(
         &mut self,
         scope: Scope<'_>,

@@ -121,13 +121,13 @@ struct State {
     no_program: bool,
 }
 
-/// What comes after the options.
+/// The end of the options.
 enum End {
-    /// Nothing: there are only options.
+    /// There are only options.
     Options,
-    /// The main class or jar.
+    /// The main class or jar follows.
     Main(OsString),
-    /// A module.
+    /// A module follows.
     Module(OsString),
 }
 

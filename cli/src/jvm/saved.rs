@@ -90,7 +90,7 @@ impl Beside {
     }
 }
 
-/// The two files of a method map, each with the name that it has beside another map.
+/// The two files of a method map, each with its name as a file of the `other` map.
 pub(super) fn files_of_map(map: &Path, other: &Path) -> [(PathBuf, PathBuf); 2] {
     ["", ".lines"].map(|end| {
         let with_end = |path: &Path| {

@@ -47,7 +47,7 @@ impl From<ReadError> for CompactError {
     }
 }
 
-/// What is copied of a region: the front of a table, or blocks of a ring.
+/// The copied part of a region: the front of a table, or blocks of a ring.
 struct Part {
     kind: RegionKind,
     alignment: u64,
