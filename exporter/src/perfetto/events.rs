@@ -92,11 +92,8 @@ impl<W: Write> PerfettoWriter<W> {
     pub(super) fn realtime(&self, at: u64) -> Option<u64> {
         let after = self.clocks.partition_point(|c| c.boottime <= at);
         let c = self.clocks.get(after.saturating_sub(1))?;
-        Some(if at >= c.boottime {
-            c.realtime.saturating_add(at - c.boottime)
-        } else {
-            c.realtime.saturating_sub(c.boottime - at)
-        })
+        let (after, before) = (at.saturating_sub(c.boottime), c.boottime.saturating_sub(at));
+        Some(c.realtime.saturating_add(after).saturating_sub(before))
     }
 
     /// A counter sample with an absolute time, independent of the private clock: it may be before the track's

@@ -15,38 +15,38 @@ const MAX_NAME_BYTES: usize = 16 << 20;
 struct Texts {
     numbers: HashMap<Box<str>, u32>,
     bytes: usize,
+    /// The number that was given last.
+    last: u32,
 }
 
-/// The result of interning a text.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Interned {
-    /// It already has this number.
-    Known(u32),
-    /// It gets this number, which this packet must declare.
-    New(u32),
-    /// The limit is reached.
-    Full,
+/// The fields of a text: its number, its declaration among the interned data, and itself where it has no number.
+struct Fields {
+    number: u32,
+    declaration: u32,
+    inline: u32,
 }
 
 impl Texts {
-    /// The number of `text`; `next` provides a new one.
-    fn number(&mut self, text: &str, next: &mut u32) -> Interned {
+    /// Writes a text by its number, which the packet that has it first declares; inline if the limit is reached.
+    fn write<'m>(
+        &mut self,
+        m: &'m mut Message,
+        interned: &mut Message,
+        text: &str,
+        fields: &Fields,
+    ) -> &'m mut Message {
         if let Some(number) = self.numbers.get(text) {
-            return Interned::Known(*number);
+            return m.uint(fields.number, (*number).into());
         }
         let size = text.len() + 48;
         if self.bytes + size > MAX_NAME_BYTES {
-            return Interned::Full;
+            return m.text(fields.inline, text);
         }
         self.bytes += size;
-        *next += 1;
-        self.numbers.insert(text.into(), *next);
-        Interned::New(*next)
-    }
-
-    fn clear(&mut self) {
-        self.numbers.clear();
-        self.bytes = 0;
+        self.last += 1;
+        self.numbers.insert(text.into(), self.last);
+        interned.message(fields.declaration, |m| m.uint(1, self.last.into()).text(2, text));
+        m.uint(fields.number, self.last.into())
     }
 }
 
@@ -55,11 +55,8 @@ impl Texts {
 pub(crate) struct Interning {
     /// Event names other than methods; they share the methods' numbers.
     names: Texts,
-    next_name: u32,
     keys: Texts,
-    next_key: u32,
     values: Texts,
-    next_value: u32,
     /// By method id: its number, and the round in which it got it. Rounds avoid clearing this for each thread.
     methods: Vec<(u32, u32)>,
     round: u32,
@@ -70,12 +67,8 @@ pub(crate) struct Interning {
 impl Interning {
     /// Forgets all names: a new sequence starts.
     pub(crate) fn clear(&mut self) {
-        self.names.clear();
-        self.keys.clear();
-        self.values.clear();
-        (self.next_name, self.next_key, self.next_value) = (0, 0, 0);
-        self.round += 1;
-        self.categories = Default::default();
+        let (methods, round) = (std::mem::take(&mut self.methods), self.round + 1);
+        *self = Self { methods, round, ..Self::default() };
     }
 
     /// The number of a method's name, if it has one.
@@ -89,9 +82,9 @@ impl Interning {
         if self.methods.len() <= id as usize {
             self.methods.resize(id as usize + 1, (0, 0));
         }
-        self.next_name += 1;
-        self.methods[id as usize] = (self.round, self.next_name);
-        self.next_name
+        self.names.last += 1;
+        self.methods[id as usize] = (self.round, self.names.last);
+        self.names.last
     }
 }
 
@@ -102,14 +95,8 @@ pub(super) fn named<'m>(
     interning: &mut Interning,
     name: &str,
 ) -> &'m mut Message {
-    match interning.names.number(name, &mut interning.next_name) {
-        Interned::Known(number) => body.uint(event::NAME_IID, number.into()),
-        Interned::New(number) => {
-            interned.message(2, |m| m.uint(1, number.into()).text(2, name));
-            body.uint(event::NAME_IID, number.into())
-        }
-        Interned::Full => body.text(event::NAME, name),
-    }
+    let fields = Fields { number: event::NAME_IID, declaration: 2, inline: event::NAME };
+    interning.names.write(body, interned, name, &fields)
 }
 
 /// Writes an event's category.
@@ -135,28 +122,16 @@ pub(super) fn annotation<'m>(
     arg: &Arg<'_>,
 ) -> &'m mut Message {
     // Keys are few and constant, so they are always interned.
-    match interning.keys.number(arg.key, &mut interning.next_key) {
-        Interned::Known(number) => m.uint(1, number.into()),
-        Interned::New(number) => {
-            interned.message(3, |m| m.uint(1, number.into()).text(2, arg.key));
-            m.uint(1, number.into())
-        }
-        Interned::Full => m.text(10, arg.key),
-    };
+    interning.keys.write(m, interned, arg.key, &Fields { number: 1, declaration: 3, inline: 10 });
     match arg.value {
         Value::Bool(value) => m.uint(2, value.into()),
         Value::Uint(value) => m.uint(3, value),
         Value::Int(value) => m.int(4, value),
         Value::Millis(ns) => m.double(5, ns as f64 / 1e6),
         Value::Number(value) => m.double(5, value),
-        Value::Text(text) => match interning.values.number(text, &mut interning.next_value) {
-            Interned::Known(number) => m.uint(17, number.into()),
-            Interned::New(number) => {
-                interned.message(29, |m| m.uint(1, number.into()).text(2, text));
-                m.uint(17, number.into())
-            }
-            Interned::Full => m.text(6, text),
-        },
+        Value::Text(text) => {
+            interning.values.write(m, interned, text, &Fields { number: 17, declaration: 29, inline: 6 })
+        }
         // These are not arguments.
         Value::Flow(_) | Value::Group(_) | Value::Category(_) | Value::ThreadTime(_) => m,
     }
@@ -166,6 +141,13 @@ pub(super) fn annotation<'m>(
 mod tests {
     use super::*;
 
+    /// Writes a text; returns the last number, and whether the text is declared and whether it is inline.
+    fn write(texts: &mut Texts, text: &str) -> (u32, bool, bool) {
+        let (mut m, mut interned) = (Message::new(), Message::new());
+        texts.write(&mut m, &mut interned, text, &Fields { number: 1, declaration: 2, inline: 3 });
+        (texts.last, !interned.bytes().is_empty(), m.bytes()[0] == 3 << 3 | 2)
+    }
+
     #[test]
     fn numbers_start_at_one_and_again_with_each_sequence() {
         let mut interning = Interning::default();
@@ -173,10 +155,10 @@ mod tests {
             interning.clear();
             assert_eq!(interning.method(7), None);
             assert_eq!(interning.add_method(7), 1);
-            assert_eq!(interning.names.number("a", &mut interning.next_name), Interned::New(2));
-            assert_eq!(interning.names.number("a", &mut interning.next_name), Interned::Known(2));
+            assert_eq!(write(&mut interning.names, "a"), (2, true, false));
+            assert_eq!(write(&mut interning.names, "a"), (2, false, false));
             assert_eq!((interning.method(7), interning.method(8)), (Some(1), None));
-            assert_eq!(interning.keys.number("a", &mut interning.next_key), Interned::New(1));
+            assert_eq!(write(&mut interning.keys, "a"), (1, true, false));
         }
     }
 
@@ -184,9 +166,7 @@ mod tests {
     fn a_flood_of_names_ends_in_full() {
         let mut interning = Interning::default();
         let long = "x".repeat(1000);
-        let full = (0..100_000).any(|i| {
-            interning.names.number(&format!("{i}{long}"), &mut interning.next_name) == Interned::Full
-        });
+        let full = (0..100_000).any(|i| write(&mut interning.names, &format!("{i}{long}")).2);
         assert!(full);
     }
 }

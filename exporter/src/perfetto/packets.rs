@@ -3,7 +3,7 @@
 use trace_format::event::Clocks;
 use trace_format::sections::process::Process;
 
-use crate::model::{FrameRow, Jank, Unit};
+use crate::model::{FrameRow, Jank, Level, LogLine, ProcessInfo, Unit};
 use crate::protobuf::write::Message;
 
 /// Field numbers of TracePacket.
@@ -94,99 +94,97 @@ pub(crate) fn clocks(m: &mut Message, c: &Clocks) {
 /// Sorts processes and threads by the ranks in their descriptors (Perfetto 57 and later).
 const EXPLICIT_RANKS: u64 = 1;
 
-/// What a descriptor describes.
-pub(crate) enum Described<'a> {
-    Process {
-        pid: u32,
-        name: &'a str,
-        started: u64,
-        description: Option<&'a str>,
-    },
-    Thread {
-        pid: u32,
-        tid: u32,
-        name: Option<&'a str>,
-        /// Its position among the threads.
-        rank: u32,
-    },
-    Counter {
-        name: &'a str,
-        parent: u64,
-        unit: Unit,
-    },
-    /// A thread's CPU time; readers know it by its name and type.
-    ThreadTime {
-        thread: u64,
-    },
-    Plain {
-        name: &'a str,
-        parent: u64,
-        description: &'a str,
-        /// Its position among its siblings.
-        rank: u32,
-        /// Whether it contains other tracks, which then have their own positions.
-        group: bool,
-    },
-    /// The root of all tracks, whose processes and threads are sorted by their ranks.
-    Root,
-    /// A track beside a thread, or of a process; tracks of the same name are displayed as one.
-    Beside {
-        name: &'a str,
-        parent: u64,
-        description: &'a str,
-        /// Its position among its siblings, if it has one.
-        rank: Option<u32>,
-    },
+/// A track descriptor with what `fill` adds. It is on no sequence, so its time is absolute: on one it would advance the
+/// private clock, and a thread's descriptor would affect all counters of the sequence.
+pub(crate) fn descriptor(
+    m: &mut Message,
+    uuid: u64,
+    start: u64,
+    fill: impl FnOnce(&mut Message) -> &mut Message,
+) {
+    m.uint(packet::TIMESTAMP, start);
+    m.message(packet::TRACK_DESCRIPTOR, |m| fill(m.uint(1, uuid)));
 }
 
-/// A track descriptor. It is on no sequence, so its time is absolute: on one it would advance the private
-/// clock, and a thread's descriptor would affect all counters of the sequence.
-pub(crate) fn descriptor(m: &mut Message, uuid: u64, start: u64, described: &Described<'_>) {
-    m.uint(packet::TIMESTAMP, start);
-    m.message(packet::TRACK_DESCRIPTOR, |m| {
-        m.uint(1, uuid);
-        match *described {
-            Described::Process { pid, name, started, description } => {
-                m.message(3, |m| {
-                    m.uint(1, pid.into()).text(2, name).text(6, name);
-                    if started > 0 { m.uint(7, started) } else { m }
-                });
-                if let Some(description) = description { m.text(14, description) } else { m }
-            }
-            Described::Thread { pid, tid, name, rank } => m
-                .message(4, |m| {
-                    m.uint(1, pid.into()).uint(2, tid.into());
-                    if let Some(name) = name { m.text(5, name) } else { m }
-                })
-                .uint(12, rank.into()),
-            Described::Root => m.uint(19, EXPLICIT_RANKS).uint(20, EXPLICIT_RANKS),
-            Described::Counter { name, parent, unit } => {
-                m.text(2, name).uint(5, parent).message(8, |m| match unit {
-                    Unit::Count => m,
-                    Unit::Bytes => m.uint(3, 3),
-                    Unit::Sign(sign) => m.text(6, sign),
-                })
-            }
-            Described::ThreadTime { thread } => {
-                m.text(2, "thread_time").uint(5, thread).message(8, |m| m.uint(1, 1).uint(4, 1))
-            }
-            // Tracks with equal names are merged unless they opt out.
-            Described::Plain { name, parent, description, rank, group } => {
-                m.text(2, name).uint(5, parent);
-                if group {
-                    m.uint(11, 3);
-                }
-                m.uint(12, rank.into()).text(14, description).uint(15, 2)
-            }
-            Described::Beside { name, parent, description, rank } => {
-                m.text(2, name).uint(5, parent);
-                if let Some(rank) = rank {
-                    m.uint(12, rank.into());
-                }
-                m.text(14, description)
-            }
-        }
+/// Describes a process.
+pub(crate) fn process<'m>(
+    m: &'m mut Message,
+    pid: u32,
+    name: &str,
+    started: u64,
+    description: Option<&str>,
+) -> &'m mut Message {
+    m.message(3, |m| {
+        m.uint(1, pid.into()).text(2, name).text(6, name);
+        if started > 0 { m.uint(7, started) } else { m }
     });
+    if let Some(description) = description { m.text(14, description) } else { m }
+}
+
+/// Describes a thread. `rank` is its position among the threads.
+pub(crate) fn thread<'m>(
+    m: &'m mut Message,
+    pid: u32,
+    tid: u32,
+    name: Option<&str>,
+    rank: u32,
+) -> &'m mut Message {
+    m.message(4, |m| {
+        m.uint(1, pid.into()).uint(2, tid.into());
+        if let Some(name) = name { m.text(5, name) } else { m }
+    });
+    m.uint(12, rank.into())
+}
+
+/// Describes the root of all tracks, whose processes and threads are sorted by their ranks.
+pub(crate) fn root(m: &mut Message) -> &mut Message {
+    m.uint(19, EXPLICIT_RANKS).uint(20, EXPLICIT_RANKS)
+}
+
+/// Describes a counter.
+pub(crate) fn counter<'m>(m: &'m mut Message, name: &str, parent: u64, unit: Unit) -> &'m mut Message {
+    m.text(2, name).uint(5, parent).message(8, |m| match unit {
+        Unit::Count => m,
+        Unit::Bytes => m.uint(3, 3),
+        Unit::Sign(sign) => m.text(6, sign),
+    })
+}
+
+/// Describes the counter of a thread's CPU time; readers know it by its name and type.
+pub(crate) fn thread_time(m: &mut Message, thread: u64) -> &mut Message {
+    m.text(2, "thread_time").uint(5, thread).message(8, |m| m.uint(1, 1).uint(4, 1))
+}
+
+/// Describes a track that is not a thread. `group` tells that it contains other tracks, which then have their own positions.
+/// Tracks with equal names are merged unless they opt out.
+pub(crate) fn plain<'m>(
+    m: &'m mut Message,
+    (name, description): (&str, &str),
+    parent: u64,
+    rank: u32,
+    group: bool,
+) -> &'m mut Message {
+    m.text(2, name).uint(5, parent);
+    if group {
+        m.uint(11, 3);
+    }
+    m.uint(12, rank.into()).text(14, description).uint(15, 2)
+}
+
+/// Describes a track beside a thread, or of a process; tracks of the same name are displayed as one. `rank` is its position
+/// among its siblings, if it has one.
+pub(crate) fn beside<'m>(
+    m: &'m mut Message,
+    name: &str,
+    parent: u64,
+    description: &str,
+    rank: Option<u32>,
+) -> &'m mut Message {
+    m.text(2, name).uint(5, parent);
+    if let Some(rank) = rank {
+        m.uint(12, rank.into());
+    }
+    m.text(14, description)
 }
 
 /// The system as displayed by the trace's readers.
@@ -199,11 +197,11 @@ pub(crate) fn system(m: &mut Message, system: &Process) {
             (4, &system.machine),
         ];
         m.message(1, |m| {
-            uname.iter().filter_map(|(field, text)| Some((*field, text.as_deref()?))).for_each(
-                |(field, text)| {
+            for (field, text) in uname {
+                if let Some(text) = text {
                     m.text(field, text);
-                },
-            );
+                }
+            }
             m
         });
         if let Some(fingerprint) = &system.fingerprint {
@@ -219,37 +217,35 @@ pub(crate) fn system(m: &mut Message, system: &Process) {
 }
 
 /// A process's parent and user, which its descriptor cannot have.
-pub(crate) fn process_tree(m: &mut Message, at: u64, pid: u32, uid: u32, name: &str, parent: Option<u32>) {
+pub(crate) fn process_tree(m: &mut Message, at: u64, process: &ProcessInfo) {
     m.uint(packet::TIMESTAMP, at);
     m.message(packet::PROCESS_TREE, |m| {
         m.message(1, |m| {
-            m.uint(1, pid.into());
-            if let Some(parent) = parent {
+            m.uint(1, process.pid.into());
+            if let Some(parent) = process.system.parent_pid {
                 m.uint(2, parent.into());
             }
-            m.text(3, name).uint(5, uid.into())
+            m.text(3, &process.name).uint(5, process.uid.into())
         })
     });
 }
 
 /// One log line. `realtime` is wall-clock time, as in Android's log.
-pub(crate) struct Log<'a> {
-    pub(crate) at: u64,
-    pub(crate) realtime: u64,
-    pub(crate) pid: u32,
-    pub(crate) tid: u32,
-    pub(crate) uid: u32,
-    pub(crate) priority: u64,
-    pub(crate) tag: &'a str,
-    pub(crate) message: &'a str,
-}
-
-pub(crate) fn log(m: &mut Message, line: &Log<'_>) {
+pub(crate) fn log(m: &mut Message, line: &LogLine<'_>, realtime: u64, pid: u32, uid: u32) {
+    let priority = match line.level {
+        Level::Verbose => 2,
+        Level::Debug => 3,
+        Level::Info => 4,
+        Level::Warn => 5,
+        Level::Error => 6,
+        Level::Fatal => 7,
+    };
+    let (tid, tag) = line.source.map_or((pid, "anrscope"), |source| (source.tid, source.tag));
     m.uint(packet::TIMESTAMP, line.at);
     m.message(packet::ANDROID_LOG, |m| {
         m.message(1, |m| {
-            m.uint(1, 0).uint(2, line.pid.into()).uint(3, line.tid.into()).uint(4, line.uid.into());
-            m.uint(5, line.realtime).text(6, line.tag).uint(7, line.priority).text(8, line.message)
+            m.uint(1, 0).uint(2, pid.into()).uint(3, tid.into()).uint(4, uid.into());
+            m.uint(5, realtime).text(6, tag).uint(7, priority).text(8, line.message)
         })
     });
 }

@@ -50,9 +50,9 @@ enum Mapping {
 /// What one sequence has declared.
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
-    functions: Numbers<Box<str>>,
-    paths: Numbers<Box<str>>,
-    sources: Numbers<Box<str>>,
+    functions: Numbers<Box<[u8]>>,
+    paths: Numbers<Box<[u8]>>,
+    sources: Numbers<Box<[u8]>>,
     build_ids: Numbers<Box<[u8]>>,
     /// Those of names that are in no file, and of files.
     mappings: Numbers<Mapping>,
@@ -69,21 +69,22 @@ impl Stacks {
         self.functions.0.len() + self.frames.0.len() + self.stacks.0.len() + self.mappings.0.len() > MAX_KNOWN
     }
 
-    fn text(of: &mut Numbers<Box<str>>, field: u32, text: &str, interned: &mut Message) -> u64 {
-        if let Some(known) = of.0.get(text) {
+    /// The number of a text or a build id, which is declared as its bytes.
+    fn bytes(of: &mut Numbers<Box<[u8]>>, field: u32, bytes: &[u8], interned: &mut Message) -> u64 {
+        if let Some(known) = of.0.get(bytes) {
             return *known;
         }
-        let (number, _) = of.of(text.into());
-        interned.message(field, |m| m.uint(1, number).text(2, text));
+        let (number, _) = of.of(bytes.into());
+        interned.message(field, |m| m.uint(1, number).data(2, bytes));
         number
     }
 
     fn frame(&mut self, frame: &StackFrame<'_>, interned: &mut Message) -> u64 {
-        let function = Self::text(&mut self.functions, FUNCTIONS, frame.function, interned);
+        let function = Self::bytes(&mut self.functions, FUNCTIONS, frame.function.as_bytes(), interned);
         let mapping = match &frame.native {
             Some(code) => self.file(code, interned),
             None => {
-                let path = Self::text(&mut self.paths, MAPPING_PATHS, frame.mapping, interned);
+                let path = Self::bytes(&mut self.paths, MAPPING_PATHS, frame.mapping.as_bytes(), interned);
                 let (mapping, new) = self.mappings.of(Mapping::Path(path));
                 if new {
                     // Each path is one mapping of any size: nothing is looked up in it.
@@ -93,9 +94,9 @@ impl Stacks {
             }
         };
         let rel_pc = frame.native.map_or(0, |code| code.rel_pc);
-        let (source, line) = frame
-            .source
-            .map_or((0, 0), |(file, line)| (Self::text(&mut self.sources, SOURCES, file, interned), line));
+        let (source, line) = frame.source.map_or((0, 0), |(file, line)| {
+            (Self::bytes(&mut self.sources, SOURCES, file.as_bytes(), interned), line)
+        });
         let (number, new) = self.frames.of((function, mapping, source, line, rel_pc));
         if new {
             interned.message(FRAMES, |m| {
@@ -117,8 +118,11 @@ impl Stacks {
         let MappedFile { start, end, offset, load_bias, build_id, path } = code.file;
         // The engine writes a slash before each part of a path.
         let part = path.strip_prefix('/').unwrap_or(path);
-        let path = Self::text(&mut self.paths, MAPPING_PATHS, part, interned);
-        let id = if build_id.is_empty() { 0 } else { self.build_id(build_id, interned) };
+        let path = Self::bytes(&mut self.paths, MAPPING_PATHS, part.as_bytes(), interned);
+        let id = match build_id.is_empty() {
+            true => 0,
+            false => Self::bytes(&mut self.build_ids, BUILD_IDS, build_id, interned),
+        };
         interned.message(MAPPINGS, |m| {
             m.uint(1, mapping);
             if id > 0 {
@@ -127,15 +131,6 @@ impl Stacks {
             m.uint(4, *start).uint(5, *end).uint(6, *load_bias).uint(7, path).uint(8, *offset)
         });
         mapping
-    }
-
-    /// The number of a build id, which is declared as its bytes.
-    fn build_id(&mut self, bytes: &[u8], interned: &mut Message) -> u64 {
-        let (number, new) = self.build_ids.of(bytes.into());
-        if new {
-            interned.message(BUILD_IDS, |m| m.uint(1, number).data(2, bytes));
-        }
-        number
     }
 
     /// The number of a stack; declares new parts in `interned`.

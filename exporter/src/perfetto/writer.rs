@@ -7,13 +7,13 @@ use trace_format::event::Clocks;
 
 use super::blocks::Blocks;
 use super::interning::Interning;
-use super::packets::{self, Described, Log, event, packet};
+use super::packets::{self, event, packet};
 use super::stacks::Stacks;
 use crate::ExportError;
 use crate::facts::system;
 use crate::model::{
-    AnrRow, Arg, FrameRow, Level, LogLine, Name, ProcessInfo, SYSTEM_COUNTER, SYSTEM_SERVER_PID, Sink,
-    StackRow, Track, Unit, counter_group, locks_name,
+    AnrRow, Arg, FrameRow, LogLine, Name, ProcessInfo, SYSTEM_COUNTER, SYSTEM_SERVER_PID, Sink, StackRow,
+    Track, Unit, counter_group, locks_name,
 };
 use crate::protobuf::write::{Message, put_varint};
 
@@ -136,30 +136,42 @@ impl<W: Write> PerfettoWriter<W> {
         self.next_sequence == self.base & MAX_SEQUENCE_BASE
     }
 
-    fn uuid(&mut self) -> u64 {
+    /// Describes a track by what `fill` adds to its descriptor; returns its number.
+    fn describe(&mut self, fill: impl FnOnce(&mut Message) -> &mut Message) -> io::Result<u64> {
         self.next_uuid += 1;
-        self.next_uuid
-    }
-
-    fn describe(&mut self, described: &Described<'_>) -> io::Result<u64> {
-        let uuid = self.uuid();
-        packets::descriptor(&mut self.message, uuid, self.start, described);
+        let uuid = self.next_uuid;
+        packets::descriptor(&mut self.message, uuid, self.start, fill);
         self.write()?;
         Ok(uuid)
     }
 
-    /// The group of this track, for tracks and counters of the same kind.
-    fn group(&mut self, track: Track) -> io::Result<u64> {
-        let (Some(place), Some((name, description))) = (track.plain(), track.described()) else {
+    /// The track of the process that is no thread, below `parent`, which counts when the track is described.
+    fn plain_track(&mut self, track: Track, parent: u64, group: bool) -> io::Result<u64> {
+        let (Some(place), Some(described)) = (track.plain(), track.described()) else {
             return Ok(self.process.uuid);
         };
         if let Some(uuid) = self.process.plain[place] {
             return Ok(uuid);
         }
-        let (parent, rank) = (self.process.uuid, track.rank());
-        let uuid = self.describe(&Described::Plain { name, parent, description, rank, group: true })?;
+        let uuid = self.describe(|m| packets::plain(m, described, parent, track.rank(), group))?;
         self.process.plain[place] = Some(uuid);
         Ok(uuid)
+    }
+
+    /// The group of this track, for tracks and counters of the same kind.
+    fn group(&mut self, track: Track) -> io::Result<u64> {
+        self.plain_track(track, self.process.uuid, true)
+    }
+
+    /// The track of a thread, which is described here if only stacks or locks have it.
+    fn thread_track(&mut self, tid: u32, name: Option<&str>) -> io::Result<u64> {
+        if let Some(thread) = self.process.by_tid.get(&tid) {
+            return Ok(*thread);
+        }
+        let pid = self.process.pid;
+        let thread = self.describe(|m| packets::thread(m, pid, tid, name, DUMPED_THREAD_RANK))?;
+        self.process.by_tid.insert(tid, thread);
+        Ok(thread)
     }
 
     /// Starts a sequence whose events belong to `track`.
@@ -201,33 +213,20 @@ impl<W: Write> Sink for PerfettoWriter<W> {
                 self.clocks.push(c);
             }
         }
-        let description = info.description.as_deref();
-        let uuid = self.describe(&Described::Process {
-            pid,
-            name: &info.name,
-            started: info.started.max(self.start),
-            description,
-        })?;
+        let (started, description) = (info.started.max(self.start), info.description.as_deref());
+        let uuid = self.describe(|m| packets::process(m, pid, &info.name, started, description))?;
         if first && self.base == 0 {
             // A trace to be merged with others does not change their order.
-            packets::descriptor(&mut self.message, 0, self.start, &Described::Root);
+            packets::descriptor(&mut self.message, 0, self.start, packets::root);
             self.write()?;
         }
         let mut tracks = Vec::with_capacity(info.threads.len());
         for thread in &info.threads {
             let name = thread.name.as_deref();
-            let (tid, rank) = (thread.tid, thread.rank);
-            tracks.push(self.describe(&Described::Thread { pid, tid, name, rank })?);
+            tracks.push(self.describe(|m| packets::thread(m, pid, thread.tid, name, thread.rank))?);
         }
         if !self.known_processes.contains(&pid) {
-            packets::process_tree(
-                &mut self.message,
-                self.start,
-                pid,
-                info.uid,
-                &info.name,
-                info.system.parent_pid,
-            );
+            packets::process_tree(&mut self.message, self.start, info);
             self.write()?;
         }
         if system::is_known(&info.system) && !std::mem::replace(&mut self.system_written, true) {
@@ -257,53 +256,32 @@ impl<W: Write> Sink for PerfettoWriter<W> {
         let process = self.process.uuid;
         if let (Track::Cpu, None, Some(thread)) = (track, self.thread_time, self.process.main) {
             // Its slices carry main's CPU time, which is a counter of that thread.
-            self.thread_time = Some(self.describe(&Described::ThreadTime { thread })?);
+            self.thread_time = Some(self.describe(|m| packets::thread_time(m, thread))?);
         }
-        let uuid = match (track, track.plain().zip(track.described())) {
+        let uuid = match (track, self.process.main) {
             (Track::Thread(i), _) => self.process.threads[i],
-            (_, Some((place, (name, description)))) => match self.process.plain[place] {
-                Some(uuid) => uuid,
-                None => {
-                    let main = self.process.main.filter(|_| track.of_main());
-                    let group = if track.of_recorder() { Some(self.group(Track::Recorder)?) } else { None };
-                    let parent = main.or(group).unwrap_or(process);
-                    let (rank, group) = (track.rank(), track == Track::Recorder);
-                    let uuid = self.describe(&Described::Plain { name, parent, description, rank, group })?;
-                    self.process.plain[place] = Some(uuid);
-                    uuid
-                }
-            },
-            (_, None) => process,
+            (_, Some(main)) if track.of_main() => self.plain_track(track, main, false)?,
+            _ if track.of_recorder() => {
+                let group = self.group(Track::Recorder)?;
+                self.plain_track(track, group, false)?
+            }
+            _ => self.plain_track(track, process, track == Track::Recorder)?,
         };
         if self.fresh.take() == Some(uuid) { Ok(()) } else { Ok(self.sequence_head(uuid)?) }
     }
 
     fn locks(&mut self, tid: u32, name: &str, _lane: usize) -> Result<(), ExportError> {
         self.stacks = None;
-        let thread = match self.process.by_tid.get(&tid) {
-            Some(thread) => *thread,
-            None => {
-                let pid = self.process.pid;
-                let rank = DUMPED_THREAD_RANK;
-                let thread = self.describe(&Described::Thread { pid, tid, name: Some(name), rank })?;
-                self.process.by_tid.insert(tid, thread);
-                thread
-            }
-        };
+        let parent = self.thread_track(tid, Some(name))?;
         let description = "What this thread held while others waited for it, and what a thread dump says that it waited for";
-        let row = self.describe(&Described::Beside {
-            name: &locks_name(name),
-            parent: thread,
-            description,
-            rank: None,
-        })?;
+        let row = self.describe(|m| packets::beside(m, &locks_name(name), parent, description, None))?;
         Ok(self.sequence_head(row)?)
     }
 
     fn queue(&mut self, name: &str, _lane: usize) -> Result<(), ExportError> {
         self.stacks = None;
         let (parent, description) = (self.process.uuid, "Tasks from their submission to their start");
-        let row = self.describe(&Described::Beside { name, parent, description, rank: Some(QUEUES_RANK) })?;
+        let row = self.describe(|m| packets::beside(m, name, parent, description, Some(QUEUES_RANK)))?;
         Ok(self.sequence_head(row)?)
     }
 
@@ -335,13 +313,12 @@ impl<W: Write> Sink for PerfettoWriter<W> {
         let track = match self.process.counters.get(name) {
             Some(track) => *track,
             None => {
-                let process = self.process.uuid;
                 let parent = match counter_group(name) {
                     Some(track) => self.group(track)?,
-                    None => process,
+                    None => self.process.uuid,
                 };
                 let shown = name.strip_prefix(SYSTEM_COUNTER).unwrap_or(name);
-                let track = self.describe(&Described::Counter { name: shown, parent, unit })?;
+                let track = self.describe(|m| packets::counter(m, shown, parent, unit))?;
                 self.process.counters.insert(name.into(), track);
                 track
             }
@@ -361,16 +338,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
     }
 
     fn stack(&mut self, row: &StackRow<'_>) -> Result<(), ExportError> {
-        let track = match self.process.by_tid.get(&row.tid) {
-            Some(track) => *track,
-            None => {
-                let pid = self.process.pid;
-                let rank = DUMPED_THREAD_RANK;
-                let track = self.describe(&Described::Thread { pid, tid: row.tid, name: row.name, rank })?;
-                self.process.by_tid.insert(row.tid, track);
-                track
-            }
-        };
+        let track = self.thread_track(row.tid, row.name)?;
         let (sequence, mut stacks) = match self.stacks.take() {
             Some((sequence, stacks)) if !stacks.is_full() => (sequence, stacks),
             _ => {
@@ -380,19 +348,16 @@ impl<W: Write> Sink for PerfettoWriter<W> {
                 (self.next_sequence, Stacks::default())
             }
         };
-        let Self { message, interned, blocks, process, .. } = self;
         if row.sampled {
-            message.uint(packet::SEQUENCE, sequence);
-            stacks.sample(message, row, process.pid, interned);
-            blocks.packet(message.bytes())?;
-            message.clear();
+            self.message.uint(packet::SEQUENCE, sequence);
+            stacks.sample(&mut self.message, row, self.process.pid, &mut self.interned);
+            self.write()?;
         }
         if let Some(state) = row.state {
-            message.uint(packet::SEQUENCE, sequence);
+            self.message.uint(packet::SEQUENCE, sequence);
             let frames = if self.min_perfetto >= WITH_CALLSTACKS { row.frames } else { &[] };
-            stacks.state(message, row.at, track, &state, frames, interned);
-            blocks.packet(message.bytes())?;
-            message.clear();
+            stacks.state(&mut self.message, row.at, track, &state, frames, &mut self.interned);
+            self.write()?;
         }
         self.stacks = Some((sequence, stacks));
         Ok(())
@@ -401,18 +366,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
     fn log(&mut self, line: &LogLine<'_>) -> Result<(), ExportError> {
         // The engine could not place the line without the wall clock.
         let Some(realtime) = self.realtime(line.at) else { return Ok(()) };
-        let priority = match line.level {
-            Level::Verbose => 2,
-            Level::Debug => 3,
-            Level::Info => 4,
-            Level::Warn => 5,
-            Level::Error => 6,
-            Level::Fatal => 7,
-        };
-        let (pid, uid, message) = (self.process.pid, self.process.uid, line.message);
-        let (tid, tag) = line.source.map_or((pid, "anrscope"), |source| (source.tid, source.tag));
-        let log = Log { at: line.at, realtime, pid, tid, uid, priority, tag, message };
-        packets::log(&mut self.message, &log);
+        packets::log(&mut self.message, line, realtime, self.process.pid, self.process.uid);
         Ok(self.write()?)
     }
 
@@ -424,12 +378,8 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             Some(uuid) => uuid,
             None => {
                 let description = Some("synthetic: carries ANR records for Perfetto's android.anrs");
-                let server = self.describe(&Described::Process {
-                    pid: SYSTEM_SERVER_PID,
-                    name: SYSTEM_SERVER,
-                    started: 0,
-                    description,
-                })?;
+                let server =
+                    self.describe(|m| packets::process(m, SYSTEM_SERVER_PID, SYSTEM_SERVER, 0, description))?;
                 self.system_server = Some(server);
                 server
             }
@@ -438,8 +388,7 @@ impl<W: Write> Sink for PerfettoWriter<W> {
         let error = format!("ErrorId:{name} {pid}#{}", row.error_id);
         let subject = format!("Subject(for ErrorId {}):{}", row.error_id, row.subject);
         for counter in [error, subject] {
-            let unit = Unit::Count;
-            let track = self.describe(&Described::Counter { name: &counter, parent: server, unit })?;
+            let track = self.describe(|m| packets::counter(m, &counter, server, Unit::Count))?;
             // This time may be before or after that of the current track.
             self.absolute_sample(row.at, track, 1.0)?;
         }
