@@ -43,13 +43,22 @@ pub(crate) struct Dispatched {
     pub(crate) object: u32,
 }
 
+/// What surrounds the steps of all threads.
+#[derive(Debug, Default)]
+pub(super) struct Surroundings {
+    /// By thread and time.
+    pub(super) waits: Vec<Waiting>,
+    /// By time.
+    pub(super) messages: Vec<Dispatched>,
+    /// The call whose entry came right before a task began, by its thread and that moment: when, and its method.
+    pub(super) entered: HashMap<(usize, u64), (u64, u32)>,
+}
+
 /// Collects them from the events of all threads, one thread after another.
 #[derive(Debug)]
 pub(super) struct Around {
     waits: Newest<Waiting>,
-    sorted: Vec<Waiting>,
     messages: Newest<Dispatched>,
-    dispatched: Vec<Dispatched>,
     entered: HashMap<(usize, u64), (u64, u32)>,
     thread: usize,
     /// The call that the last event entered.
@@ -59,13 +68,11 @@ pub(super) struct Around {
     next: (u64, u64),
 }
 
-impl Default for Around {
-    fn default() -> Self {
+impl Around {
+    pub(super) fn new() -> Self {
         Self {
             waits: Newest::new(MAX_OF_EACH),
-            sorted: Vec::new(),
             messages: Newest::new(MAX_OF_EACH),
-            dispatched: Vec::new(),
             entered: HashMap::new(),
             thread: 0,
             last: None,
@@ -74,9 +81,7 @@ impl Default for Around {
             next: (0, 0),
         }
     }
-}
 
-impl Around {
     /// The events of this thread follow.
     pub(super) fn thread(&mut self, thread: usize) {
         self.flush();
@@ -142,25 +147,11 @@ impl Around {
     }
 
     /// All events were seen.
-    pub(super) fn sort(&mut self) {
+    pub(super) fn finish(mut self) -> Surroundings {
         self.flush();
-        self.sorted = std::mem::replace(&mut self.waits, Newest::new(0)).into_vec();
-        self.sorted.sort_by_key(|wait| (wait.thread, wait.begun, wait.ordinal));
-        self.dispatched = std::mem::replace(&mut self.messages, Newest::new(0)).into_vec();
-        self.dispatched.sort_by_key(|message| message.at);
-    }
-
-    pub(super) fn waits(&self) -> impl Iterator<Item = &Waiting> {
-        self.sorted.iter()
-    }
-
-    /// By time.
-    pub(super) fn messages(&self) -> &[Dispatched] {
-        &self.dispatched
-    }
-
-    /// The call whose entry came right before a task began at this moment: when, and its method.
-    pub(super) fn entered(&self, thread: usize, begun: u64) -> Option<(u64, u32)> {
-        self.entered.get(&(thread, begun)).copied()
+        let (mut waits, mut messages) = (self.waits.into_vec(), self.messages.into_vec());
+        waits.sort_by_key(|wait| (wait.thread, wait.begun, wait.ordinal));
+        messages.sort_by_key(|message| message.at);
+        Surroundings { waits, messages, entered: self.entered }
     }
 }

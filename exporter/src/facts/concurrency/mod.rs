@@ -15,10 +15,10 @@ use trace_format::{Event, Item, ReadError, Source, TextId, ids};
 
 use super::Facts;
 use super::stack::OpenStack;
-use around::Around;
 pub(crate) use around::Waiting;
+use around::{Around, Surroundings};
 pub(crate) use posts::{Posted, Posts};
-pub(crate) use tasks::{Access, Run, Submission, Suspension, Task, TaskCodes, TaskState};
+pub(crate) use tasks::{Run, Submission, Suspension, Task, TaskCodes, TaskState};
 use tasks::{TaskIndex, TopCall};
 
 /// Maximum number of steps kept, the newest ones.
@@ -44,7 +44,7 @@ pub(crate) struct ConcurrentWork {
     tasks: TaskIndex,
     /// What belongs to what, and of which class that is: a condition to its lock, a stage to the stage before it.
     whole: HashMap<u32, (u32, TextId)>,
-    around: Around,
+    around: Surroundings,
     /// How many steps were left out because there were too many.
     pub(crate) dropped: u64,
 }
@@ -60,7 +60,7 @@ impl ConcurrentWork {
         at: u64,
     ) -> Result<Self, ReadError> {
         let recording = facts.recording;
-        let mut around = Around::default();
+        let mut around = Around::new();
         let (mut steps, mut calls) = (Newest::new(MAX_STEPS), Newest::new(MAX_CALLS));
         for (thread, info) in recording.threads().iter().enumerate() {
             let mut stack = OpenStack::new();
@@ -115,8 +115,7 @@ impl ConcurrentWork {
         });
         let parts = steps.iter().filter(|step| step.what.step == ConcurrencyStep::PartOf);
         let whole = parts.map(|step| (step.what.object, (step.what.other, step.what.other_class))).collect();
-        around.sort();
-        Ok(Self { steps, tasks, whole, around, dropped })
+        Ok(Self { steps, tasks, whole, around: around.finish(), dropped })
     }
 
     /// Whether any step was recorded.
@@ -126,12 +125,12 @@ impl ConcurrentWork {
 
     /// The waits of all threads, by thread and time.
     pub(crate) fn waits(&self) -> impl Iterator<Item = &Waiting> {
-        self.around.waits()
+        self.around.waits.iter()
     }
 
     /// The call in which `run` begins: when it was entered, and its method; `None` if that was not recorded.
     pub(crate) fn entered(&self, run: &Run) -> Option<(u64, u32)> {
-        self.around.entered(run.thread, run.begun)
+        self.around.entered.get(&(run.thread, run.begun)).copied()
     }
 
     /// Whether a step says that `run` begins; otherwise its outermost call does.
@@ -142,80 +141,9 @@ impl ConcurrentWork {
         same.into_iter().any(is_start)
     }
 
-    /// Who posted the messages of handlers. `text` is the text of a class.
-    pub(crate) fn posts<'t>(&self, text: impl Fn(TextId) -> &'t str) -> Posts {
-        Posts::of(self.tasks.all(), self.around.messages(), text)
-    }
-
-    /// The last task that `object` stands for: its future, or the task itself.
-    pub(crate) fn task_of(&self, object: u32) -> Option<&Task> {
-        self.tasks.of_object(object)
-    }
-
-    /// As [`Self::task_of`], as an index among [`Self::tasks`].
-    pub(crate) fn index_of(&self, object: u32) -> Option<usize> {
-        self.tasks.index_of(object)
-    }
-
     /// What `object` belongs to, and its class.
     pub(crate) fn whole(&self, object: u32) -> Option<(u32, TextId)> {
         self.whole.get(&object).copied().filter(|(whole, _)| *whole != object && *whole != 0)
-    }
-
-    /// The task that a thread runs.
-    pub(crate) fn running_on(&self, thread: usize) -> Option<(Run, Option<&Task>)> {
-        self.tasks.running_on(thread)
-    }
-
-    /// The task that a thread ran last, and which has ended.
-    pub(crate) fn last_on(&self, thread: usize) -> Option<&Task> {
-        self.tasks
-            .all()
-            .iter()
-            .filter(|task| task.state() == TaskState::Finished)
-            .filter(|task| task.run.is_some_and(|run| run.thread == thread))
-            .max_by_key(|task| task.run.and_then(|run| run.ended))
-    }
-
-    /// The tasks of a queue that no thread has begun, in order. `None` if the start of one of its tasks could not be distinguished
-    /// from another's.
-    pub(crate) fn queued(&self, queue: u32) -> Option<Vec<&Task>> {
-        self.tasks.queued(queue)
-    }
-
-    /// The threads that run tasks of a queue, the one that began first in front.
-    pub(crate) fn workers(&self, queue: u32) -> Vec<Run> {
-        self.tasks.workers(queue)
-    }
-
-    /// How tasks used an object: coroutines change their threads.
-    pub(crate) fn accesses(&self, object: u32) -> impl Iterator<Item = &Access> + Clone {
-        self.tasks.accesses(object)
-    }
-
-    /// The thread that ran all coroutines of a dispatcher so far.
-    pub(crate) fn only_thread(&self, dispatcher: u32) -> Option<usize> {
-        self.tasks.only_thread(dispatcher)
-    }
-
-    /// Whether it is known that a coroutine has not gone on since it was suspended.
-    pub(crate) fn stays_suspended(&self, suspension: &Suspension) -> bool {
-        self.tasks.stays_suspended(suspension)
-    }
-
-    /// What all threads run.
-    pub(crate) fn running(&self) -> Vec<(Run, Option<&Task>)> {
-        self.tasks.running()
-    }
-
-    /// Runs that have ended and belong to no known task, such as those of a thread's own lambda.
-    pub(crate) fn ended_alone(&self) -> &[Run] {
-        self.tasks.ended_alone()
-    }
-
-    /// All tasks, by submission.
-    pub(crate) fn tasks(&self) -> &[Task] {
-        self.tasks.all()
     }
 
     /// The steps of this kind at an object, by time.

@@ -9,6 +9,7 @@ use std::collections::{HashMap, VecDeque};
 
 use trace_format::TextId;
 
+use super::ConcurrentWork;
 use super::around::Dispatched;
 use super::tasks::Task;
 
@@ -40,9 +41,16 @@ pub(crate) struct Posts {
     threads: HashMap<u32, usize>,
 }
 
+impl ConcurrentWork {
+    /// Who posted the messages of handlers. `text` is the text of a class.
+    pub(crate) fn posts<'t>(&self, text: impl Fn(TextId) -> &'t str) -> Posts {
+        Posts::of(self.tasks(), &self.around.messages, text)
+    }
+}
+
 impl Posts {
     /// `tasks` and `messages` are by time, `text` is that of a class.
-    pub(super) fn of<'t>(tasks: &[Task], messages: &[Dispatched], text: impl Fn(TextId) -> &'t str) -> Self {
+    fn of<'t>(tasks: &[Task], messages: &[Dispatched], text: impl Fn(TextId) -> &'t str) -> Self {
         let mut posts = Self::default();
         for message in messages {
             posts.threads.entry(message.message.handler).or_insert(message.thread);
@@ -155,7 +163,7 @@ mod tests {
         };
         let steps: Vec<Step> = posts.iter().map(step).collect();
         let group = |_| tasks::group("main").to_owned();
-        TaskIndex::of(&steps, &[], &TaskCodes::default(), group, text).all().to_vec()
+        TaskIndex::of(&steps, &[], &TaskCodes::default(), group, text).tasks
     }
 
     /// The posts of messages: time, class of the callback, object that ran in it, and due time.

@@ -13,10 +13,10 @@ use std::collections::{HashMap, HashSet};
 use trace_format::TextId;
 use trace_format::event::ConcurrencyStep;
 
-use super::Step;
+use super::{ConcurrentWork, Step};
 pub(crate) use codes::TaskCodes;
 use coroutines::Coroutines;
-pub(crate) use coroutines::{Access, Suspension};
+pub(crate) use coroutines::Suspension;
 
 /// The class whose queue its handlers share.
 const LOOPER: &str = "android.os.Looper";
@@ -121,7 +121,8 @@ pub(super) fn group(name: &str) -> &str {
 
 #[derive(Debug, Default)]
 pub(super) struct TaskIndex {
-    tasks: Vec<Task>,
+    /// By submission.
+    pub(super) tasks: Vec<Task>,
     /// The last task with this object, and with this future.
     by_object: HashMap<u32, usize>,
     by_future: HashMap<u32, usize>,
@@ -207,63 +208,81 @@ impl TaskIndex {
         index
     }
 
-    pub(super) fn of_object(&self, object: u32) -> Option<&Task> {
-        self.tasks.get(self.index_of(object)?)
+    /// A run, and its task if known.
+    fn with_task(&self, (run, task): &(Run, Option<usize>)) -> (Run, Option<&Task>) {
+        (*run, task.and_then(|task| self.tasks.get(task)))
+    }
+}
+
+impl ConcurrentWork {
+    /// All tasks, by submission.
+    pub(crate) fn tasks(&self) -> &[Task] {
+        &self.tasks.tasks
     }
 
-    pub(super) fn index_of(&self, object: u32) -> Option<usize> {
-        let at = self.by_future.get(&object).or_else(|| self.by_object.get(&object))?;
+    /// The last task that `object` stands for: its future, or the task itself.
+    pub(crate) fn task_of(&self, object: u32) -> Option<&Task> {
+        self.tasks().get(self.index_of(object)?)
+    }
+
+    /// As [`Self::task_of`], as an index among [`Self::tasks`].
+    pub(crate) fn index_of(&self, object: u32) -> Option<usize> {
+        let TaskIndex { by_future, by_object, .. } = &self.tasks;
+        let at = by_future.get(&object).or_else(|| by_object.get(&object))?;
         Some(*at).filter(|_| object != 0)
     }
 
     /// The threads that run tasks of a queue, the one that began first in front, each with its outermost run.
-    pub(super) fn workers(&self, queue: u32) -> Vec<Run> {
+    pub(crate) fn workers(&self, queue: u32) -> Vec<Run> {
         let of_queue = |(thread, runs): (&usize, &Vec<(Run, Option<usize>)>)| {
-            let (run, task) = runs.first()?;
-            let task = task.and_then(|task| self.tasks.get(task));
+            let (run, task) = self.tasks.with_task(runs.first()?);
             let known = task.map(|task| task.queue).filter(|queue| *queue != 0);
-            let from = known.or_else(|| self.queue_of_thread.get(thread).copied());
-            (from == Some(queue)).then_some(*run)
+            let from = known.or_else(|| self.tasks.queue_of_thread.get(thread).copied());
+            (from == Some(queue)).then_some(run)
         };
-        let mut workers: Vec<Run> = self.running.iter().filter_map(of_queue).collect();
+        let mut workers: Vec<Run> = self.tasks.running.iter().filter_map(of_queue).collect();
         workers.sort_by_key(|run| (run.begun, run.thread));
         workers
     }
 
     /// What all threads run, outermost, by thread.
-    pub(super) fn running(&self) -> Vec<(Run, Option<&Task>)> {
-        let mut all: Vec<_> = self
-            .running
-            .values()
-            .filter_map(|runs| runs.first())
-            .map(|(run, task)| (*run, task.and_then(|task| self.tasks.get(task))))
-            .collect();
+    pub(crate) fn running(&self) -> Vec<(Run, Option<&Task>)> {
+        let outermost = self.tasks.running.values().filter_map(|runs| runs.first());
+        let mut all: Vec<_> = outermost.map(|run| self.tasks.with_task(run)).collect();
         all.sort_by_key(|(run, _)| run.thread);
         all
     }
 
-    pub(super) fn running_on(&self, thread: usize) -> Option<(Run, Option<&Task>)> {
+    /// The task that a thread runs.
+    pub(crate) fn running_on(&self, thread: usize) -> Option<(Run, Option<&Task>)> {
         // A library's own task may be around the app's.
-        let runs = self.running.get(&thread)?;
-        let (run, task) = runs.iter().rfind(|(_, task)| task.is_some()).or(runs.first())?;
-        Some((*run, task.and_then(|task| self.tasks.get(task))))
+        let runs = self.tasks.running.get(&thread)?;
+        let run = runs.iter().rfind(|(_, task)| task.is_some()).or(runs.first())?;
+        Some(self.tasks.with_task(run))
     }
 
-    pub(super) fn queued(&self, queue: u32) -> Option<Vec<&Task>> {
-        let of_queue = || self.tasks.iter().filter(|task| task.queue == queue && queue != 0);
+    /// The task that a thread ran last, and which has ended.
+    pub(crate) fn last_on(&self, thread: usize) -> Option<&Task> {
+        self.tasks()
+            .iter()
+            .filter(|task| task.state() == TaskState::Finished)
+            .filter(|task| task.run.is_some_and(|run| run.thread == thread))
+            .max_by_key(|task| task.run.and_then(|run| run.ended))
+    }
+
+    /// The tasks of a queue that no thread has begun, in order. `None` if the start of one of its tasks could not be distinguished
+    /// from another's.
+    pub(crate) fn queued(&self, queue: u32) -> Option<Vec<&Task>> {
+        let of_queue = || self.tasks().iter().filter(|task| task.queue == queue && queue != 0);
         if of_queue().any(|task| task.state() == TaskState::Unknown) {
             return None;
         }
         Some(of_queue().filter(|task| task.state() == TaskState::Queued).collect())
     }
 
-    /// Runs that have ended and belong to no known task.
-    pub(super) fn ended_alone(&self) -> &[Run] {
-        &self.ended_alone
-    }
-
-    pub(super) fn all(&self) -> &[Task] {
-        &self.tasks
+    /// Runs that have ended and belong to no known task, such as those of a thread's own lambda.
+    pub(crate) fn ended_alone(&self) -> &[Run] {
+        &self.tasks.ended_alone
     }
 }
 

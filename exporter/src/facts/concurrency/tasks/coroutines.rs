@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use trace_format::TextId;
 use trace_format::event::{Concurrency, ConcurrencyStep};
 
-use super::{Builder, Run, Step, TaskIndex};
+use super::{Builder, ConcurrentWork, Run, Step};
 
 /// Class of a context that names no dispatcher.
 pub(super) const NO_CONTEXT: &str = "kotlin.coroutines.EmptyCoroutineContext";
@@ -74,20 +74,20 @@ impl Coroutines {
     }
 }
 
-impl TaskIndex {
-    /// How tasks used an object.
+impl ConcurrentWork {
+    /// How tasks used an object: coroutines change their threads.
     pub(crate) fn accesses(&self, object: u32) -> impl Iterator<Item = &Access> + Clone {
-        self.coroutines.accesses.iter().filter(move |access| access.object == object)
+        self.tasks.coroutines.accesses.iter().filter(move |access| access.object == object)
     }
 
     /// The thread that ran all coroutines of a dispatcher so far.
     pub(crate) fn only_thread(&self, dispatcher: u32) -> Option<usize> {
-        self.coroutines.only_threads.get(&dispatcher).copied().flatten()
+        self.tasks.coroutines.only_threads.get(&dispatcher).copied().flatten()
     }
 
     /// Whether it is known that a coroutine has not gone on since it was suspended.
     pub(crate) fn stays_suspended(&self, suspension: &Suspension) -> bool {
-        suspension.is_known && self.coroutines.unknown_part <= suspension.at
+        suspension.is_known && self.tasks.coroutines.unknown_part <= suspension.at
     }
 }
 
