@@ -205,25 +205,23 @@ impl Components {
     /// The component of the message that began at `since` and ended, or was last seen, at `until`.
     pub(crate) fn of_message(&self, since: u64, until: u64, sdk: Option<u32>) -> Option<MessageComponent> {
         let at = self.recorded.partition_point(|component| component.since < since);
-        if let Some(component) = self.recorded.get(at).filter(|component| component.since == since) {
-            return Some(MessageComponent {
-                call: component.call,
-                class: component.class.as_str().into(),
-                by_stack: false,
-                foreground: component.foreground,
-                queued: component.queued_ms.map(|ms| ms.saturating_mul(1_000_000)),
-                limit: limit(component.call, sdk),
-            });
-        }
-        let at = self.by_stack.partition_point(|(at, ..)| *at < since);
-        let (_, call, class) = self.by_stack.get(at).filter(|(at, ..)| *at <= until)?;
+        let recorded = self.recorded.get(at).filter(|component| component.since == since);
+        let (call, class) = match recorded {
+            Some(component) => (component.call, component.class.as_str().into()),
+            None => {
+                let at = self.by_stack.partition_point(|(at, ..)| *at < since);
+                let (_, call, class) = self.by_stack.get(at).filter(|(at, ..)| *at <= until)?;
+                (*call, Arc::clone(class))
+            }
+        };
+        let queued_ms = recorded.and_then(|component| component.queued_ms);
         Some(MessageComponent {
-            call: *call,
-            class: Arc::clone(class),
-            by_stack: true,
-            foreground: None,
-            queued: None,
-            limit: limit(*call, sdk),
+            call,
+            class,
+            by_stack: recorded.is_none(),
+            foreground: recorded.and_then(|component| component.foreground),
+            queued: queued_ms.map(|ms| ms.saturating_mul(1_000_000)),
+            limit: limit(call, sdk),
         })
     }
 

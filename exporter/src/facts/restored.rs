@@ -188,11 +188,7 @@ impl<S: Source + ?Sized> Restored<'_, S> {
                 break;
             }
             self.now = time;
-            if let Some(key) = begins(&event) {
-                stack.push(key, 0);
-            } else if let Some(depth) = ends(&event).and_then(|key| stack.find(key)) {
-                stack.truncate(depth);
-            }
+            stack.follow(0, begins(&event), ends(&event));
         }
         self.open = stack.frames().iter().take(MAX_BEFORE).map(|open| open.key).collect();
         self.stack = Some(stack);

@@ -161,6 +161,15 @@ impl OpenStack {
         }
     }
 
+    /// Opens what a step begins, or else closes what it ends, with all inside.
+    pub(crate) fn follow(&mut self, time: u64, begun: Option<u32>, ended: Option<u32>) {
+        if let Some(key) = begun {
+            self.push(key, time);
+        } else if let Some(depth) = ended.and_then(|key| self.find(key)) {
+            self.truncate(depth);
+        }
+    }
+
     pub(crate) fn clear(&mut self) {
         self.truncate(0);
     }

@@ -51,11 +51,7 @@ impl<'a> SwitchedOff<'a> {
                 self.end_what_is_off();
             }
             self.last = self.last.max(time);
-            if let Some(key) = begun {
-                self.stack.push(key, time);
-            } else if let Some(depth) = ended.and_then(|key| self.stack.find(key)) {
-                self.stack.truncate(depth);
-            }
+            self.stack.follow(time, begun, ended);
         }
         self.due.push_back(step);
     }
