@@ -1,5 +1,6 @@
 //! A cause with its evidence.
 
+use serde::Serialize;
 use trace_format::verdict::Confidence;
 
 use super::id::CauseId;
@@ -12,9 +13,11 @@ use crate::dump::AnrKind;
 const MAX_ALTERNATIVES: usize = 3;
 
 /// A fact that supports a cause.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Fact"))]
 pub struct Evidence {
-    /// When it happened, BOOTTIME ns, if it belongs to one moment.
+    /// The time of the fact, if it is about a moment.
+    #[serde(rename = "at_ns")]
     pub at: Option<u64>,
     /// The fact in words.
     pub text: String,
@@ -54,18 +57,14 @@ impl Cause {
     /// Evaluates the rules.
     pub(crate) fn of(facts: &Observed) -> Self {
         let mut held = RULES.iter().filter_map(|rule| Some((rule, (rule.holds)(facts, rule.cause)?)));
-        let found = held.next();
-        let also = |found: CauseId| {
-            let mut also: Vec<CauseId> =
-                held.map(|(other, _)| other.cause).filter(|id| *id != found).collect();
-            also.dedup();
-            also.truncate(MAX_ALTERNATIVES);
-            also
-        };
-        let (id, confidence, rule, evidence) = match found {
+        let (id, confidence, rule, evidence) = match held.next() {
             Some((rule, evidence)) => (rule.cause, rule.confidence, rule.when, evidence),
             None => (CauseId::Unknown, Confidence::Low, "nothing says why", facts.missing_evidence()),
         };
+        let mut also: Vec<CauseId> =
+            held.map(|(other, _)| other.cause).filter(|other| *other != id).collect();
+        also.dedup();
+        also.truncate(MAX_ALTERNATIVES);
         Self {
             id,
             kind: id.kind(),
@@ -73,7 +72,7 @@ impl Cause {
             rule,
             evidence: evidence.into_iter().chain(facts.system_request()).collect(),
             root: super::root::of(facts, id).map(|site| site.name).or_else(|| facts.message.clone()),
-            also: also(id),
+            also,
             next: if facts.on_jvm { id.next_on_jvm() } else { id.next() },
             component: facts.component(),
         }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Answer, Owner, Site, StackLine};
+use super::{Answer, Evidence, HungThread, Owner, Site, StackLine};
 
 /// Maximum number of stack frames and of facts listed.
 const MAX_LISTED: usize = 512;
@@ -22,7 +22,7 @@ pub(crate) struct AnswerJson<'a> {
     /// The process id.
     pid: Option<u32>,
     /// The thread that hung.
-    thread: AnsweredThread<'a>,
+    thread: &'a HungThread,
     /// The time at which the hang began, CLOCK_BOOTTIME; null without one, and in a dump.
     since_ns: Option<u64>,
     /// The known length of the hang.
@@ -38,7 +38,7 @@ pub(crate) struct AnswerJson<'a> {
     /// The first item of the evidence.
     finding: &'a str,
     /// The frame of the app that a developer would change.
-    root: Option<Place<'a>>,
+    root: Option<&'a Site>,
     /// The heaviest stack of that thread, innermost first.
     stack: Vec<StackFrame<'a>>,
     /// The number of samples behind the stack; 0 if it is not from samples.
@@ -48,23 +48,11 @@ pub(crate) struct AnswerJson<'a> {
     /// The threads of a deadlock, first the one that hung if it is among them; empty without a deadlock.
     cycle: &'a [String],
     /// The facts that support the cause.
-    evidence: Vec<Fact<'a>>,
+    evidence: &'a [Evidence],
     /// Ids of other causes that the facts allow.
     also: Vec<&'static str>,
     /// Advice, in one sentence.
     next: String,
-}
-
-/// The thread that hung.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct AnsweredThread<'a> {
-    /// The thread's name.
-    name: &'a str,
-    /// The thread's id in the kernel, if known.
-    tid: Option<u32>,
-    /// True for the main thread.
-    main: bool,
 }
 
 /// The cause of a hang.
@@ -83,28 +71,6 @@ struct AnsweredCause {
     confidence: &'static str,
     /// The condition of the row of the table in docs/causes.md.
     rule: &'static str,
-}
-
-/// A fact that supports a cause.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Fact<'a> {
-    /// The time of the fact, if it is about a moment.
-    at_ns: Option<u64>,
-    /// The fact in words.
-    text: &'a str,
-}
-
-/// A place in the code.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Place<'a> {
-    /// Class and method.
-    name: &'a str,
-    /// The source file, if known.
-    file: Option<&'a str>,
-    /// The line, from 1, if known.
-    line: Option<u32>,
 }
 
 /// A frame of a stack.
@@ -154,7 +120,7 @@ struct LockOwner<'a> {
     /// The thread's activity, in words.
     doing: &'a str,
     /// The innermost frame of the app on its stack.
-    root: Option<Place<'a>>,
+    root: Option<&'a Site>,
     /// The thread's stack, innermost first.
     stack: Vec<StackFrame<'a>>,
 }
@@ -172,14 +138,12 @@ impl<'a> AnswerJson<'a> {
     /// Returns the answer in the form of JSON, under the headline of its page.
     pub(crate) fn new(answer: &'a Answer, headline: String) -> Self {
         let cause = &answer.cause;
-        let evidence = cause.evidence.iter().take(MAX_LISTED);
-        let thread = &answer.thread;
         Self {
             headline,
             verdict: answer.conclusion.word(),
             process: answer.process.as_deref(),
             pid: answer.pid,
-            thread: AnsweredThread { name: &thread.name, tid: thread.tid, main: thread.main },
+            thread: &answer.thread,
             since_ns: answer.span.map(|span| span.since),
             duration_ns: answer.span.map(|span| span.duration),
             ended: answer.span.map(|span| span.ended),
@@ -193,21 +157,15 @@ impl<'a> AnswerJson<'a> {
                 rule: cause.rule,
             },
             finding: answer.finding(),
-            root: answer.root.as_ref().map(Place::from),
+            root: answer.root.as_ref(),
             stack: stack(&answer.stack),
             samples: answer.samples,
             owners: answer.owners.iter().map(LockOwner::from).collect(),
             cycle: &answer.cycle,
-            evidence: evidence.map(|fact| Fact { at_ns: fact.at, text: &fact.text }).collect(),
+            evidence: &cause.evidence[..cause.evidence.len().min(MAX_LISTED)],
             also: cause.also.iter().map(|id| id.word()).collect(),
             next: answer.advice(),
         }
-    }
-}
-
-impl<'a> From<&'a Site> for Place<'a> {
-    fn from(site: &'a Site) -> Self {
-        Self { name: &site.name, file: site.file.as_deref(), line: site.line }
     }
 }
 
@@ -242,7 +200,7 @@ impl<'a> From<&'a Owner> for LockOwner<'a> {
             tid: owner.tid,
             lock: owner.lock.as_deref(),
             doing: &owner.activity,
-            root: owner.root.as_ref().map(Place::from),
+            root: owner.root.as_ref(),
             stack: stack(&owner.stack),
         }
     }

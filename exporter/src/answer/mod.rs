@@ -44,6 +44,8 @@ pub(crate) use own::{is_own, is_own_library};
 pub(crate) use json::{AnswerJson, NativePlace};
 pub(crate) use system_share::{SystemShare, ThreadShare};
 
+use serde::Serialize;
+
 use crate::dump::Dump;
 use observed::Observed;
 
@@ -125,14 +127,15 @@ impl Owner {
 }
 
 /// The thread that hung.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "AnsweredThread"))]
 #[non_exhaustive]
 pub struct HungThread {
-    /// Its name.
+    /// The thread's name.
     pub name: String,
-    /// Its kernel thread id, if it is known.
+    /// The thread's id in the kernel, if known.
     pub tid: Option<u32>,
-    /// Whether it is the main thread.
+    /// True for the main thread.
     pub main: bool,
 }
 

@@ -1,5 +1,7 @@
 //! Stacks as the answer shows them, independent of their source.
 
+use serde::Serialize;
+
 use super::activity::{FrameView, parts};
 use super::own::{is_own, is_own_library};
 use crate::dump::{Frame, Place, Thread, java_frame};
@@ -9,8 +11,9 @@ use trace_format::sections::native_frames::FrameKind;
 /// Maximum number of frames of a stack in an answer and in a report's JSON, from the innermost on.
 pub(crate) const MAX_STACK_FRAMES: usize = 512;
 
-/// A place in the app's source code.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// A place in the code.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Place"))]
 pub struct Site {
     /// Class and method.
     pub name: String,
