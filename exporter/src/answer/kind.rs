@@ -30,40 +30,41 @@ pub enum CauseKind {
     Unknown,
 }
 
+/// Word and name of each kind, in the order of the enum.
+const ROWS: [(CauseKind, &str, &str); 12] = {
+    use CauseKind as K;
+    [
+        (K::BusyMethod, "busy-method", "busy method"),
+        (K::MessageStorm, "message-storm", "message storm"),
+        (K::LockWait, "lock-wait", "lock wait"),
+        (K::BinderWait, "binder-wait", "binder wait"),
+        (K::IoWait, "io-wait", "I/O wait"),
+        (K::ThreadWait, "thread-wait", "wait for another thread"),
+        (K::GcOrMemory, "gc-or-memory", "GC or memory"),
+        (K::CpuStarvation, "cpu-starvation", "CPU starvation"),
+        (K::FrozenProcess, "frozen-process", "frozen process"),
+        (K::NativeStretch, "native-stretch", "native stretch"),
+        (K::OtherProcess, "somebody-elses", "another process's ANR"),
+        (K::Unknown, "unknown", "unknown"),
+    ]
+};
+
 impl CauseKind {
     /// All of them.
-    pub const ALL: [Self; 12] = [
-        Self::BusyMethod,
-        Self::MessageStorm,
-        Self::LockWait,
-        Self::BinderWait,
-        Self::IoWait,
-        Self::ThreadWait,
-        Self::GcOrMemory,
-        Self::CpuStarvation,
-        Self::FrozenProcess,
-        Self::NativeStretch,
-        Self::OtherProcess,
-        Self::Unknown,
-    ];
+    pub const ALL: [Self; ROWS.len()] = {
+        let mut all = [Self::Unknown; ROWS.len()];
+        let mut at = 0;
+        while at < ROWS.len() {
+            all[at] = ROWS[at].0;
+            at += 1;
+        }
+        all
+    };
 
     /// The stable identifier, the same in all versions.
     #[must_use]
     pub fn word(self) -> &'static str {
-        match self {
-            Self::BusyMethod => "busy-method",
-            Self::MessageStorm => "message-storm",
-            Self::LockWait => "lock-wait",
-            Self::BinderWait => "binder-wait",
-            Self::IoWait => "io-wait",
-            Self::ThreadWait => "thread-wait",
-            Self::GcOrMemory => "gc-or-memory",
-            Self::CpuStarvation => "cpu-starvation",
-            Self::FrozenProcess => "frozen-process",
-            Self::NativeStretch => "native-stretch",
-            Self::OtherProcess => "somebody-elses",
-            Self::Unknown => "unknown",
-        }
+        ROWS[self as usize].1
     }
 
     /// Whether main waited for something.
@@ -75,19 +76,18 @@ impl CauseKind {
     /// The name for people.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::BusyMethod => "busy method",
-            Self::MessageStorm => "message storm",
-            Self::LockWait => "lock wait",
-            Self::BinderWait => "binder wait",
-            Self::IoWait => "I/O wait",
-            Self::ThreadWait => "wait for another thread",
-            Self::GcOrMemory => "GC or memory",
-            Self::CpuStarvation => "CPU starvation",
-            Self::FrozenProcess => "frozen process",
-            Self::NativeStretch => "native stretch",
-            Self::OtherProcess => "another process's ANR",
-            Self::Unknown => "unknown",
+        ROWS[self as usize].2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_has_its_own_row() {
+        for (at, kind) in CauseKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, at, "{kind:?}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use trace_format::sections::native_frames::FrameKind;
 
-use super::activity::{Activity, FrameView, classify, is_stub, parts};
+use super::activity::{Activity, FrameView, classify, counted, is_stub, parts};
 use super::cause::Evidence;
 use super::id::CauseId;
 use super::kind::CauseKind;
@@ -73,18 +73,13 @@ impl NativeSummary {
         let mut roots: BTreeMap<(String, String), (u64, &ThreadStack, NativeRoot)> = BTreeMap::new();
         for stack in stacks() {
             found.stacks += 1;
-            let does = doing(stack);
-            match found.activity.iter_mut().find(|(known, _)| *known == does) {
-                Some((_, sum)) => *sum += 1,
-                None => found.activity.push((does, 1)),
-            }
             if let Some(root) = root(stack) {
                 let key = (root.site.name.clone(), root.library.clone());
                 let entry = roots.entry(key).or_insert_with(|| (0, stack, root.clone()));
                 *entry = (entry.0 + 1, stack, root);
             }
         }
-        found.activity.sort_by_key(|(activity, count)| (std::cmp::Reverse(*count), *activity));
+        found.activity = counted(stacks().map(doing));
         let most = roots.into_values().max_by_key(|(count, stack, _)| (*count, stack.at));
         let shown = most.as_ref().map_or(last, |(_, stack, _)| stack);
         found.root = most.map(|(count, _, root)| NativeRoot { count, ..root });
@@ -209,12 +204,7 @@ fn root(stack: &ThreadStack) -> Option<NativeRoot> {
         .find(|(frame, place)| !frame.function.is_empty() || is_own_library(&place.path))
         .or_else(|| candidates().find(is_known))
         .or_else(|| candidates().next())?;
-    let source = frame.source.as_ref();
-    let site = Site {
-        name: frame.title(),
-        file: source.map(|(file, _)| file.to_string()),
-        line: source.map(|(_, line)| *line),
-    };
+    let site = StackLine::captured(frame, 1).site;
     Some(NativeRoot { site, library: place.library().to_owned(), under, count: 1 })
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use trace_format::event::{Clocks, Usage, Wait, WaitKind};
 
-use super::activity::{Activity, FrameView, classify, parts, remote_call};
+use super::activity::{Activity, FrameView, classify, counted, parts, remote_call};
 use super::cause::Evidence;
 use super::dumped_main::DumpedMain;
 use super::id::CauseId;
@@ -193,11 +193,6 @@ pub(crate) fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>> + Clone, sta
         if let Some(top) = names().next() {
             *by_top.entry(top).or_default() += 1;
         }
-        let does = classify(sample.frames().map(FrameView::java), state);
-        match found.activity.iter_mut().find(|(known, _)| *known == does) {
-            Some((_, sum)) => *sum += 1,
-            None => found.activity.push((does, 1)),
-        }
         if let Some(remote) = remote_call(sample.frames().map(FrameView::java)) {
             *by_remote.entry(remote).or_default() += 1;
         }
@@ -210,7 +205,7 @@ pub(crate) fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>> + Clone, sta
             }
         }
     }
-    found.activity.sort_by_key(|(activity, count)| (std::cmp::Reverse(*count), *activity));
+    found.activity = counted(samples.clone().map(|s| classify(s.frames().map(FrameView::java), state)));
     let top = by_top.into_iter().max_by_key(|(name, count)| (*count, std::cmp::Reverse(*name)));
     found.top = top.map(|(name, _)| name.to_owned());
     let remote = by_remote.into_iter().max_by(|(a, n), (b, m)| n.cmp(m).then_with(|| b.cmp(a)));

@@ -7,6 +7,9 @@
 mod frame_view;
 mod tables;
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use trace_format::android::{MESSAGE_QUEUE, POLL_METHODS};
 
 use super::id::CauseId;
@@ -42,6 +45,15 @@ impl Activity {
             Self::Unclear => "unclear",
         }
     }
+}
+
+/// Counts what several stacks show, most frequent first.
+pub(super) fn counted(stacks: impl Iterator<Item = Activity>) -> Vec<(Activity, u64)> {
+    let mut counts: BTreeMap<Activity, u64> = BTreeMap::new();
+    stacks.for_each(|activity| *counts.entry(activity).or_default() += 1);
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| Reverse(*count));
+    counts
 }
 
 /// Maximum number of frames examined.
@@ -82,12 +94,13 @@ pub(crate) fn classify<'a>(frames: impl Iterator<Item = FrameView<'a>>, state: &
     if let Some(found) = by_state(state) {
         return found;
     }
-    let native = |parts: &[&str]| {
-        inner.iter().any(|frame| match frame {
-            FrameView::Native { symbol, .. } => parts.iter().any(|part| symbol.contains(part)),
-            _ => false,
+    let natives = || {
+        inner.iter().filter_map(|frame| match frame {
+            FrameView::Native { symbol, library } => Some((*symbol, *library)),
+            FrameView::Java { .. } | FrameView::Kernel(_) => None,
         })
     };
+    let native = |parts: &[&str]| natives().any(|(symbol, _)| contains_one(symbol, parts));
     if native(&["joinThreadPool"]) {
         return Activity::BinderPool;
     }
@@ -117,15 +130,12 @@ pub(crate) fn classify<'a>(frames: impl Iterator<Item = FrameView<'a>>, state: &
     {
         return Activity::Of(cause);
     }
-    let natives = || inner.iter().filter(|frame| matches!(frame, FrameView::Native { .. }));
     let has_native = natives().next().is_some();
     // Only among the functions that main is in, not among its callers.
-    let art = natives().take(WAITING_FRAMES).any(|frame| is_art(*frame));
-    if !art
-        && natives()
-            .take(WAITING_FRAMES)
-            .any(|f| matches!(f, FrameView::Native { symbol, .. } if is_mutex(symbol)))
-    {
+    let art = natives().take(WAITING_FRAMES).any(|(symbol, library)| {
+        symbol.contains("art::") || symbol.starts_with("_ZN3art") || library.ends_with("libart.so")
+    });
+    if !art && natives().take(WAITING_FRAMES).any(|(symbol, _)| contains_one(symbol, MUTEX_FUNCTIONS)) {
         return Activity::Of(CauseId::NativeLock);
     }
     let kind = StateKind::from(state);
@@ -133,17 +143,13 @@ pub(crate) fn classify<'a>(frames: impl Iterator<Item = FrameView<'a>>, state: &
     let stopped = native(DUMP_FUNCTIONS);
     let java = inner.iter().find(is_java).or(own.as_ref()).copied();
     let is_native = kind == StateKind::Native;
-    let polled = |frame: &FrameView<'_>| matches!(frame, FrameView::Native { symbol, .. } if symbol.contains("epoll_"));
     match java {
         None if has_native && stopped && runs => Activity::Of(CauseId::StoppedByDump),
-        None if natives().next().is_some_and(polled) => Activity::Of(CauseId::Idle),
-        // A system call without a known reason.
-        None if natives().all(
-            |frame| matches!(frame, FrameView::Native { library, .. } if library.ends_with("libc.so")),
-        ) =>
-        {
-            Activity::Unclear
+        None if natives().next().is_some_and(|(symbol, _)| symbol.contains("epoll_")) => {
+            Activity::Of(CauseId::Idle)
         }
+        // A system call without a known reason.
+        None if natives().all(|(_, library)| library.ends_with("libc.so")) => Activity::Unclear,
         None => Activity::Of(CauseId::NativeCode),
         // Returned from native code, where the dump stopped it.
         Some(_) if stopped => Activity::Java,
@@ -185,10 +191,7 @@ fn in_java(inner: &[FrameView<'_>]) -> Option<CauseId> {
 
 fn in_kernel(inner: &[FrameView<'_>], wanted: &[CauseId]) -> Option<CauseId> {
     let has = |parts: &[&str]| {
-        inner.iter().any(|frame| match frame {
-            FrameView::Kernel(symbol) => parts.iter().any(|part| symbol.contains(part)),
-            _ => false,
-        })
+        inner.iter().any(|frame| matches!(frame, FrameView::Kernel(symbol) if contains_one(symbol, parts)))
     };
     KERNEL_FUNCTIONS
         .iter()
@@ -214,13 +217,8 @@ fn in_call(inner: &[FrameView<'_>]) -> Option<CauseId> {
     SYSTEM_CALLS.iter().find(|(_, names)| called(names)).map(|(cause, _)| *cause)
 }
 
-fn is_art(frame: FrameView<'_>) -> bool {
-    matches!(frame, FrameView::Native { symbol, library } if symbol.contains("art::") || symbol.starts_with("_ZN3art")
-        || library.ends_with("libart.so"))
-}
-
-fn is_mutex(symbol: &str) -> bool {
-    MUTEX_FUNCTIONS.iter().any(|part| symbol.contains(part))
+fn contains_one(symbol: &str, parts: &[&str]) -> bool {
+    parts.iter().any(|part| symbol.contains(part))
 }
 
 /// Whether a native frame belongs to the C library, the standard library, the dynamic linker or the vDSO, which only carry out

@@ -134,31 +134,27 @@ impl Awaited {
 
     /// The kind, in the words of the report's `waits_for`.
     pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::FutureTask | Self::ForkJoinTask | Self::OpenFuture | Self::Coroutine => "future",
-            Self::Tasks | Self::Executor => "executor",
-            Self::Latch => "latch",
-            Self::Join => "thread",
-            Self::Main | Self::Handler => "handler",
-            Self::Condition | Self::Notification => "condition",
-            Self::Queue => "queue",
-        }
+        self.both().0
     }
 
     /// It, as it follows "waits for".
     pub(super) fn words(self) -> &'static str {
+        self.both().1
+    }
+
+    fn both(self) -> (&'static str, &'static str) {
         match self {
-            Self::FutureTask | Self::ForkJoinTask | Self::OpenFuture => "a future",
-            Self::Tasks => "tasks of an executor",
-            Self::Latch => "a latch",
-            Self::Coroutine => "the coroutine of runBlocking",
-            Self::Join => "a thread to end",
-            Self::Executor => "an executor to end",
-            Self::Main => "main to run code that was posted to it",
-            Self::Handler => "a handler to run code that was posted to it",
-            Self::Condition => "a condition",
-            Self::Queue => "a queue",
-            Self::Notification => "a notification",
+            Self::FutureTask | Self::ForkJoinTask | Self::OpenFuture => ("future", "a future"),
+            Self::Coroutine => ("future", "the coroutine of runBlocking"),
+            Self::Tasks => ("executor", "tasks of an executor"),
+            Self::Executor => ("executor", "an executor to end"),
+            Self::Latch => ("latch", "a latch"),
+            Self::Join => ("thread", "a thread to end"),
+            Self::Main => ("handler", "main to run code that was posted to it"),
+            Self::Handler => ("handler", "a handler to run code that was posted to it"),
+            Self::Condition => ("condition", "a condition"),
+            Self::Notification => ("condition", "a notification"),
+            Self::Queue => ("queue", "a queue"),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::dump::{LockKind, Thread};
 const MAX_NAMES: usize = 3;
 
 /// Threads that wait for the same, or are in the same call.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub(crate) struct DumpedLink {
     /// The names of the threads; the first stands for all.
     pub(crate) threads: Vec<String>,
@@ -97,11 +97,8 @@ impl<'a> Chain<'a> {
             threads: threads.iter().map(name).collect(),
             tid: first.and_then(|thread| thread.sys_tid.or(thread.tid)),
             waits_for: "nothing",
-            class: None,
-            address: None,
             inside: first.and_then(|thread| related::place(thread)),
-            owner: None,
-            text: String::new(),
+            ..DumpedLink::default()
         }
     }
 

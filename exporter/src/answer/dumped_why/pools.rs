@@ -152,11 +152,7 @@ fn is_idle_loop(thread: &Thread) -> bool {
         return false;
     };
     let scheduler = outermost.class.split('$').next().unwrap_or_default();
-    let of_the_loop = |frame: &JavaFrame| {
-        is_platform(frame)
-            || frame.class.starts_with("java.util.concurrent.")
-            || frame.class.starts_with(scheduler)
-    };
+    let of_the_loop = |frame: &JavaFrame| is_platform(frame) || frame.class.starts_with(scheduler);
     let parks = java(thread).next().is_some_and(|first| first.method.starts_with("park"));
     parks && java(thread).take(MAX_SEARCHED).all(|frame| of_the_loop(frame) && !is_among(frame, RUNS_A_TASK))
 }
