@@ -70,7 +70,7 @@ pub(crate) const MAX_TIME: u64 = LATEST;
 
 /// The facts of a recording.
 #[derive(Debug)]
-pub struct Facts<'a, S: ?Sized> {
+pub struct Facts<'a, S: ?Sized = dyn Source + 'a> {
     pub(crate) recording: &'a Recording<S>,
     /// Sections of the monitors, the recorder and the system.
     pub sections: Sections,

@@ -204,8 +204,9 @@ impl FrameCounts {
     }
 }
 
-fn signed(ns: u64) -> i64 {
-    i64::try_from(ns).unwrap_or(i64::MAX)
+/// A number as Matrix has it.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// The value that applied at `at`.

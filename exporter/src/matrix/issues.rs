@@ -31,7 +31,7 @@ use trace_rules::report::{Device, Envelope, Issue, LagKind, Memory, Priority, St
 use trace_rules::stack::{Call, TARGET_LINES};
 use trace_rules::startup::Start;
 
-use super::frames::FrameCounts;
+use super::frames::{FrameCounts, signed};
 use super::slice::{Slice, Stack};
 use super::starts::start_of;
 use super::thread_stack::stack_at;
@@ -92,11 +92,7 @@ pub fn issues(
     Ok(Reports { lines, warnings: Warning::of_skipped(file, facts.skipped()).into_iter().collect() })
 }
 
-fn read<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
-    names: &Names<'_>,
-    options: &IssueOptions,
-) -> Result<Vec<String>, ReadError> {
+fn read(facts: &Facts<'_>, names: &Names<'_>, options: &IssueOptions) -> Result<Vec<String>, ReadError> {
     if options.rules.is_none() {
         let own: Vec<String> = facts.issues().collect::<Result<_, _>>()?;
         if !own.is_empty() {
@@ -120,8 +116,8 @@ struct Open {
     lag_reported: bool,
 }
 
-struct Reporter<'a, S: ?Sized> {
-    facts: &'a Facts<'a, S>,
+struct Reporter<'a> {
+    facts: &'a Facts<'a>,
     names: &'a Names<'a>,
     rules: Rules,
     limits: Limits,
@@ -142,8 +138,8 @@ struct Reporter<'a, S: ?Sized> {
     reports: Vec<(u64, String)>,
 }
 
-impl<'a, S: Source + ?Sized> Reporter<'a, S> {
-    fn new(facts: &'a Facts<'a, S>, names: &'a Names<'a>, options: &IssueOptions) -> Self {
+impl<'a> Reporter<'a> {
+    fn new(facts: &'a Facts<'a>, names: &'a Names<'a>, options: &IssueOptions) -> Self {
         let rules = options.rules.unwrap_or_default();
         let incidents = &facts.incidents;
         let seen = incidents.anrs.iter().filter_map(|anr| match anr.detector {
@@ -201,9 +197,7 @@ impl<'a, S: Source + ?Sized> Reporter<'a, S> {
                 Step::Before { time, key } if ids::is_method(key) => {
                     self.stack.push_before(key, time);
                 }
-                Step::Ended { key, .. } if ids::is_method(key) => {
-                    self.stack.truncate(self.stack.find(key).unwrap_or(self.stack.depth()));
-                }
+                Step::Ended { key, .. } if ids::is_method(key) => self.close(key),
                 _ => {}
             }
         }
@@ -228,8 +222,7 @@ impl<'a, S: Source + ?Sized> Reporter<'a, S> {
         for (start, end, slice) in std::mem::take(&mut self.starts) {
             self.push(end, &Issue::Startup { start: &start });
             if let Some(slice) = slice {
-                let cost = i64::try_from(start.cost_ms).unwrap_or(i64::MAX);
-                let Stack { text, key, .. } = slice.finish(end, cost);
+                let Stack { text, key, .. } = slice.finish(end, signed(start.cost_ms));
                 self.push(end, &Issue::StartupStack { start: &start, stack: &text, key: &key });
             }
         }
@@ -278,9 +271,7 @@ impl<'a, S: Source + ?Sized> Reporter<'a, S> {
                 self.call(Call::enter(id, at));
             }
             Event::Exit(id) if ids::is_method(id) => {
-                if let Some(depth) = self.stack.find(id) {
-                    self.stack.truncate(depth);
-                }
+                self.close(id);
                 self.call(Call::exit(id, at));
             }
             Event::MessageBegin(message) => {
@@ -364,7 +355,7 @@ impl<'a, S: Source + ?Sized> Reporter<'a, S> {
         if ms < self.options.slow_ms {
             return;
         }
-        let Stack { text, key, cost_ms } = open.slice.finish(at, i64::try_from(ms).unwrap_or(i64::MAX));
+        let Stack { text, key, cost_ms } = open.slice.finish(at, signed(ms));
         let scene = self.scene_at(at);
         self.push(at, &Issue::SlowMessage { cost_ms, scene: &scene, stack: &text, key: &key });
     }
@@ -376,12 +367,9 @@ impl<'a, S: Source + ?Sized> Reporter<'a, S> {
     }
 
     fn anr(&mut self, since: u64, at: u64, slice: Slice) {
-        let age = i64::try_from(at.saturating_sub(since) / 1_000_000).unwrap_or(i64::MAX);
-        let anr_ms = i64::try_from(self.limits.anr_ms).unwrap_or(i64::MAX);
-        let Stack { text, key, cost_ms } = slice.finish(at, age.max(anr_ms));
-        if self.limits.too_late_ms > 0
-            && cost_ms >= i64::try_from(self.limits.too_late_ms).unwrap_or(i64::MAX)
-        {
+        let age = signed(at.saturating_sub(since) / 1_000_000);
+        let Stack { text, key, cost_ms } = slice.finish(at, age.max(signed(self.limits.anr_ms)));
+        if self.limits.too_late_ms > 0 && cost_ms >= signed(self.limits.too_late_ms) {
             return;
         }
         let java = self.java_stack(since, at, StackStyle::Simple);
