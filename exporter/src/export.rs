@@ -220,7 +220,7 @@ fn write<K: Sink>(
             }
         })
         .collect();
-    let streams: Vec<Input<'_, dyn Source + '_>> = inputs
+    let streams: Vec<Input<'_>> = inputs
         .iter()
         .zip(&answers)
         .map(|(input, answer)| {
@@ -249,7 +249,7 @@ fn base(inputs: &[AnyInput<'_>]) -> u64 {
 }
 
 /// The time range around the first ANR, else at the end, in ns since the first moment.
-fn worth_seeing(inputs: &[Input<'_, dyn Source + '_>], read: &Streamed) -> (u64, u64) {
+fn worth_seeing(inputs: &[Input<'_>], read: &Streamed) -> (u64, u64) {
     let start = first_moment(inputs);
     match read.anr {
         Some((since, detected)) => {
@@ -262,7 +262,7 @@ fn worth_seeing(inputs: &[Input<'_, dyn Source + '_>], read: &Streamed) -> (u64,
 
 /// Writes what is selected to the sink.
 fn selected<K: Sink>(
-    inputs: &[Input<'_, dyn Source + '_>],
+    inputs: &[Input<'_>],
     selection: &Selection,
     sink: &mut K,
 ) -> Result<Streamed, ExportError> {
@@ -282,7 +282,7 @@ fn selected<K: Sink>(
 }
 
 /// Checks that each of `wanted` is a thread of one of the recordings.
-fn check_threads(inputs: &[Input<'_, dyn Source + '_>], wanted: &[String]) -> Result<(), ExportError> {
+fn check_threads(inputs: &[Input<'_>], wanted: &[String]) -> Result<(), ExportError> {
     let threads = || inputs.iter().flat_map(|input| input.recording.threads());
     let Some(missing) =
         wanted.iter().find(|wanted| !threads().any(|t| is_called(wanted, t.main, t.name.as_deref(), t.tid)))
@@ -304,7 +304,7 @@ fn check_threads(inputs: &[Input<'_, dyn Source + '_>], wanted: &[String]) -> Re
 
 /// Writes the warnings and the trace's facts.
 fn finish<K: Sink>(
-    inputs: &[Input<'_, dyn Source + '_>],
+    inputs: &[Input<'_>],
     read: Streamed,
     sink: &mut K,
     mut warnings: Vec<Warning>,

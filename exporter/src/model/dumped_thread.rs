@@ -1,6 +1,6 @@
 //! A thread's state in a dump, besides its stack, as arguments of an instant on that thread's track.
 
-use super::sink::{Arg, Value};
+use super::sink::{Arg, OwnedValue, Value};
 use crate::dump::{LockKind, Section, Thread, in_words, state_name};
 use crate::text::clean;
 
@@ -9,22 +9,6 @@ const MAX_HELD: usize = 8;
 
 /// Maximum number of frames in an argument, from the innermost on.
 const MAX_LISTED_FRAMES: usize = 24;
-
-/// An argument with an owned value.
-#[derive(Debug)]
-enum OwnedValue {
-    Text(String),
-    Plain(Value<'static>),
-}
-
-impl OwnedValue {
-    fn value(&self) -> Value<'_> {
-        match self {
-            Self::Text(text) => Value::Text(text),
-            Self::Plain(value) => *value,
-        }
-    }
-}
 
 /// The state of one thread, with owned texts.
 #[derive(Debug)]
@@ -108,7 +92,7 @@ struct ArgList(Vec<(&'static str, OwnedValue)>);
 impl ArgList {
     fn text(&mut self, key: &'static str, text: Option<String>) {
         let text = text.filter(|text| !text.is_empty());
-        self.0.extend(text.map(|text| (key, OwnedValue::Text(clean(&text).into_owned()))));
+        self.0.extend(text.map(|text| (key, OwnedValue::Text(clean(&text).into()))));
     }
 
     fn plain(&mut self, key: &'static str, value: Option<Value<'static>>) {
@@ -117,7 +101,7 @@ impl ArgList {
 }
 
 /// A monitor's object; ART does not name all of them.
-fn object(class: Option<&str>, address: Option<u64>) -> String {
+pub(super) fn object(class: Option<&str>, address: Option<u64>) -> String {
     let class = class.unwrap_or("an unknown object");
     address.map_or_else(|| class.to_owned(), |address| format!("{class} (0x{address:08x})"))
 }

@@ -4,7 +4,8 @@ use trace_format::event::Clocks;
 
 use super::Tally;
 use super::sink::{
-    AnrRow, Arg, FrameRow, Level, LogLine, Name, ProcessInfo, Sink, StackRow, ThreadInfo, Track, Unit, Value,
+    AnrRow, Arg, FrameRow, Level, LogLine, Name, OwnedValue, ProcessInfo, Sink, StackRow, ThreadInfo, Track,
+    Unit,
 };
 use crate::ExportError;
 
@@ -34,14 +35,6 @@ pub(crate) fn is_called(selected: &str, main: bool, name: Option<&str>, tid: u32
     (main && selected == "main") || name == Some(selected) || selected.parse() == Ok(tid)
 }
 
-/// An argument that outlives its event.
-#[derive(Debug)]
-enum Kept {
-    Plain(Value<'static>),
-    Text(Box<str>),
-    Group(Box<str>),
-}
-
 /// A slice that has started and may or may not be selected.
 #[derive(Debug)]
 struct HeldSlice {
@@ -50,7 +43,7 @@ struct HeldSlice {
     name: Box<str>,
     /// Whether the name will not recur.
     once: bool,
-    args: Vec<(&'static str, Kept)>,
+    args: Vec<(&'static str, OwnedValue)>,
 }
 
 /// Passes what is selected on to `sink` unchanged: a slice that extends beyond the time range keeps its start
@@ -73,14 +66,13 @@ pub struct Filter<'k, K> {
 impl<'k, K: Sink> Filter<'k, K> {
     /// Passes on to `sink` what `selection` selects.
     pub fn new(sink: &'k mut K, selection: Selection) -> Self {
-        let held = Vec::new();
         Self {
             sink,
             selection,
             from: 0,
             to: u64::MAX,
             min_duration: 0,
-            held,
+            held: Vec::new(),
             late: 0,
             left_out: Tally::default(),
         }
@@ -98,38 +90,22 @@ impl<'k, K: Sink> Filter<'k, K> {
         // Inner slices started later: if one is not selected yet, none inside it is.
         let selected = self.held.iter().take_while(|held| all || long(held)).count();
         for held in self.held.drain(..selected) {
-            let args = held.args.iter().map(|(key, value)| {
-                let value = match value {
-                    Kept::Plain(value) => *value,
-                    Kept::Text(text) => Value::Text(text),
-                    Kept::Group(text) => Value::Group(text),
-                };
-                Arg { key, value }
-            });
-            let args: Vec<Arg<'_>> = args.collect();
+            let args: Vec<Arg<'_>> =
+                held.args.iter().map(|(key, value)| Arg::new(key, value.value())).collect();
             let name = if held.once { Name::Once(&held.name) } else { Name::Text(&held.name) };
             self.sink.begin(held.at, name, &args)?;
         }
         Ok(())
     }
 
+    /// A track begins whose slices have to last as long as this.
+    fn next_track(&mut self, min_duration: u64) {
+        (self.min_duration, self.late) = (min_duration, 0);
+        self.held.clear();
+    }
+
     fn in_time(&self, at: u64) -> bool {
         (self.from..=self.to).contains(&at)
-    }
-}
-
-fn kept(value: Value<'_>) -> Kept {
-    match value {
-        Value::Text(text) => Kept::Text(text.into()),
-        Value::Group(text) => Kept::Group(text.into()),
-        Value::Int(value) => Kept::Plain(Value::Int(value)),
-        Value::Uint(value) => Kept::Plain(Value::Uint(value)),
-        Value::Millis(value) => Kept::Plain(Value::Millis(value)),
-        Value::Number(value) => Kept::Plain(Value::Number(value)),
-        Value::Bool(value) => Kept::Plain(Value::Bool(value)),
-        Value::Flow(value) => Kept::Plain(Value::Flow(value)),
-        Value::Category(name) => Kept::Plain(Value::Category(name)),
-        Value::ThreadTime(ns) => Kept::Plain(Value::ThreadTime(ns)),
     }
 }
 
@@ -151,20 +127,17 @@ impl<K: Sink> Sink for Filter<'_, K> {
     }
 
     fn track(&mut self, track: Track) -> Result<(), ExportError> {
-        self.min_duration = if matches!(track, Track::Thread(_)) { self.selection.min_duration } else { 0 };
-        (self.late, self.held) = (0, Vec::new());
+        self.next_track(if matches!(track, Track::Thread(_)) { self.selection.min_duration } else { 0 });
         self.sink.track(track)
     }
 
     fn locks(&mut self, tid: u32, name: &str, lane: usize) -> Result<(), ExportError> {
-        self.min_duration = 0;
-        (self.late, self.held) = (0, Vec::new());
+        self.next_track(0);
         self.sink.locks(tid, name, lane)
     }
 
     fn queue(&mut self, name: &str, lane: usize) -> Result<(), ExportError> {
-        self.min_duration = 0;
-        (self.late, self.held) = (0, Vec::new());
+        self.next_track(0);
         self.sink.queue(name, lane)
     }
 
@@ -174,7 +147,7 @@ impl<K: Sink> Sink for Filter<'_, K> {
             return Ok(());
         }
         self.forward_held(at, false)?;
-        let args = args.iter().map(|arg| (arg.key, kept(arg.value))).collect();
+        let args = args.iter().map(|arg| (arg.key, arg.value.into())).collect();
         let once = matches!(name, Name::Once(_));
         self.held.push(HeldSlice { at, name: name.text().into(), once, args });
         Ok(())

@@ -4,7 +4,7 @@ use trace_format::android::ANR_LIMIT_NS;
 use trace_format::event::{Frame, FrameMetrics, Stage};
 use trace_rules::frame::{DropLevels, FpsMeter, Level, dropped, interval_ns};
 
-use super::sink::{Arg, FrameRow, Jank, Sink, Unit, Value};
+use super::sink::{Arg, FrameRow, Jank, Output, Sink, Unit, Value};
 use crate::ExportError;
 use crate::facts::FrameFacts;
 
@@ -79,13 +79,12 @@ impl Frames {
     }
 
     /// Notes that a message of main ran from `begun` to `at`, or was cut there. If it was too long for a frame,
-    /// none started in it and some were requested, the missed vsyncs are one frozen frame. Returns whether
-    /// there is one.
-    pub(crate) fn missed<K: Sink>(
+    /// none started in it and some were requested, the missed vsyncs are one frozen frame.
+    pub(super) fn missed<K: Sink>(
         &mut self,
         (begun, at): (u64, u64),
-        sink: &mut K,
-    ) -> Result<bool, ExportError> {
+        out: &mut Output<'_, K>,
+    ) -> Result<(), ExportError> {
         let took = at.saturating_sub(begun);
         let lost = dropped(took, interval_ns(0.0)).whole();
         let frozen = DropLevels::default().level(lost) == Level::Frozen;
@@ -93,12 +92,10 @@ impl Frames {
         let wanted = self.last_end > 0
             && (begun.saturating_sub(self.last_end) < FPS_WINDOW || took >= UNRESPONSIVE_TIME);
         if !frozen || !wanted || self.last_begin >= begun {
-            return Ok(false);
+            return Ok(());
         }
         self.count += 1;
-        let row = FrameRow { token: self.count, expected: None, actual: (begun, at), jank: Jank::Frozen };
-        sink.frame(&row)?;
-        Ok(true)
+        out.frame(&FrameRow { token: self.count, expected: None, actual: (begun, at), jank: Jank::Frozen })
     }
 
     /// Whether the stages of the open frame were inferred rather than reported.
@@ -118,15 +115,15 @@ impl Frames {
     }
 
     /// Ends the frame that began at `begun`, or cuts it at `at`: writes the frame timeline and the counters,
-    /// and adds what is known of it to `args`. Returns the number of counter samples, if it was a frame.
-    pub(crate) fn end<K: Sink>(
+    /// and adds what is known of it to `args`.
+    pub(super) fn end<K: Sink>(
         &mut self,
         (begun, at): (u64, u64),
         facts: &FrameFacts,
         args: &mut Vec<Arg<'static>>,
-        sink: &mut K,
-    ) -> Result<Option<u64>, ExportError> {
-        let Some(Open { frame, .. }) = self.open.take_if(|open| open.begun == begun) else { return Ok(None) };
+        out: &mut Output<'_, K>,
+    ) -> Result<(), ExportError> {
+        let Some(Open { frame, .. }) = self.open.take_if(|open| open.begun == begun) else { return Ok(()) };
         self.count += 1;
         let all = facts;
         let facts = all.of_vsync(frame.intended);
@@ -168,31 +165,23 @@ impl Frames {
         };
         let expected = intended.map(|intended| (intended, intended.saturating_add(interval)));
         let token = if frame.vsync > 0 { frame.vsync } else { self.count };
-        sink.frame(&FrameRow { token, expected, actual: (begun, end), jank: late })?;
-        Ok(Some(self.count_up(from, at, interval, lost, sink)?))
+        out.frame(&FrameRow { token, expected, actual: (begun, end), jank: late })?;
+        self.count_up(from, at, interval, lost, out)
     }
 
-    /// Writes the counters; returns the number of samples.
+    /// Writes the counters.
     fn count_up<K: Sink>(
         &mut self,
         from: u64,
         at: u64,
         interval: u64,
         lost: u32,
-        sink: &mut K,
-    ) -> Result<u64, ExportError> {
-        let mut samples = 0;
-        let mut sample = |at, name, unit, value| {
-            samples += 1;
-            sink.counter(at, name, unit, value)
-        };
+        out: &mut Output<'_, K>,
+    ) -> Result<(), ExportError> {
         // Nothing was drawn for a while: end the last value.
         let idle = self.last_end > 0 && from > self.last_end.saturating_add(FPS_WINDOW);
         if idle {
-            if self.meter.frames() > 0 {
-                sample(self.window, FPS, Unit::Sign("fps"), f64::from(self.meter.centi_fps()) / 100.0)?;
-            }
-            sample(self.last_end, FPS, Unit::Sign("fps"), 0.0)?;
+            self.finish(out)?;
             self.meter.pause();
             self.meter.restart();
         }
@@ -202,29 +191,31 @@ impl Frames {
         self.meter.frame(from, at, interval);
         if at.saturating_sub(self.window) >= FPS_WINDOW {
             // Written at the start of the interval to which it applies.
-            sample(self.window, FPS, Unit::Sign("fps"), f64::from(self.meter.centi_fps()) / 100.0)?;
+            self.fps(out)?;
             self.meter.restart();
             self.window = at;
         }
         self.last_end = at;
         if lost != self.shown {
             self.shown = lost;
-            sample(at, DROPPED, Unit::Sign("frames"), lost.into())?;
+            out.counter(at, DROPPED, Unit::Sign("frames"), lost.into())?;
         }
-        Ok(samples)
+        Ok(())
     }
 
-    /// Writes the last samples; returns their number.
-    pub(crate) fn finish<K: Sink>(&mut self, sink: &mut K) -> Result<u64, ExportError> {
-        let mut samples = 0;
+    /// Writes the frames per second of the current interval.
+    fn fps<K: Sink>(&self, out: &mut Output<'_, K>) -> Result<(), ExportError> {
+        out.counter(self.window, FPS, Unit::Sign("fps"), f64::from(self.meter.centi_fps()) / 100.0)
+    }
+
+    /// Ends the frames per second with what the last interval has, and 0 from there on.
+    pub(super) fn finish<K: Sink>(&self, out: &mut Output<'_, K>) -> Result<(), ExportError> {
         if self.meter.frames() > 0 {
-            sink.counter(self.window, FPS, Unit::Sign("fps"), f64::from(self.meter.centi_fps()) / 100.0)?;
-            samples += 1;
+            self.fps(out)?;
         }
         if self.last_end > 0 {
-            sink.counter(self.last_end, FPS, Unit::Sign("fps"), 0.0)?;
-            samples += 1;
+            out.counter(self.last_end, FPS, Unit::Sign("fps"), 0.0)?;
         }
-        Ok(samples)
+        Ok(())
     }
 }

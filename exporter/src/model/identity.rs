@@ -41,11 +41,7 @@ impl Identities {
     }
 
     /// The process of a recording. `first` is whether no earlier recording has its pid.
-    pub(crate) fn process<S: Source + ?Sized>(
-        &mut self,
-        recording: &Recording<S>,
-        first: bool,
-    ) -> ProcessInfo {
+    pub(crate) fn process(&mut self, recording: &Recording<dyn Source + '_>, first: bool) -> ProcessInfo {
         let header = recording.header();
         let keeps = first && (1..FIRST_SYNTHETIC).contains(&header.pid);
         let pid = if keeps { header.pid } else { self.synthetic() };

@@ -3,14 +3,12 @@
 
 use std::borrow::Cow;
 
-use trace_format::Source;
 use trace_format::event::Sigquit;
 use trace_format::sections::anr_snapshot::AnrSnapshot;
 use trace_format::verdict::Verdict;
 
-use super::Tally;
 use super::labels::{forward_name, known};
-use super::sink::{AnrRow, Arg, Level, LogLine, Name, Sink, Track, Unit, Value};
+use super::sink::{AnrRow, Arg, Level, Output, Sink, Track, Unit, Value};
 use super::snapshot::{self, SnapshotArgs};
 use super::thread::{Found, Shared};
 use super::trace_answer::TraceAnswer;
@@ -51,16 +49,15 @@ fn snapshot_of<'a>(anr: &Anr, snapshots: &'a [AnrSnapshot], taken: &mut [bool]) 
 }
 
 /// Writes the track, if there are events.
-pub(super) fn incident_track<S: Source + ?Sized, K: Sink>(
-    shared: &Shared<'_, S>,
+pub(super) fn incident_track<K: Sink>(
+    shared: &Shared<'_>,
     found: &Found,
-    tally: &mut Tally,
-    sink: &mut K,
+    out: &mut Output<'_, K>,
 ) -> Result<(), ExportError> {
     let (incidents, snapshots) = (&shared.facts.incidents, &shared.facts.sections.snapshots);
     for (at, id) in &incidents.notices {
         if let Some(message) = known(shared.recording.texts(), *id) {
-            sink.log(&LogLine::ours((*at).max(shared.start), Level::Info, &message))?;
+            out.log((*at).max(shared.start), Level::Info, &message)?;
         }
     }
     let mut marks: Vec<(u64, Mark<'_>)> = Vec::new();
@@ -77,8 +74,7 @@ pub(super) fn incident_track<S: Source + ?Sized, K: Sink>(
     marks.sort_by_key(|(at, _)| *at);
     let subjects = Subjects::of(shared.facts).map_err(ExportError::reading(shared.file))?;
     let last = incidents.anrs.last();
-    sink.track(Track::Anr)?;
-    tally.tracks += 1;
+    out.track(Track::Anr)?;
     let mut now = shared.start;
     // A capture during an ANR is inside its slice.
     let mut open: Option<u64> = None;
@@ -86,12 +82,12 @@ pub(super) fn incident_track<S: Source + ?Sized, K: Sink>(
         if let Some(end) = open.filter(|end| *end <= at || matches!(mark, Mark::Anr(..))) {
             // Main can be blocked in one message only: a second start ends the first.
             let end_at = end.min(at).max(now);
-            tally.clamped += u64::from(end_at != end);
-            sink.end(end_at, &[])?;
+            out.tally.clamped += u64::from(end_at != end);
+            out.end(end_at, &[])?;
             now = end_at;
             open = None;
         }
-        tally.clamped += u64::from(at < now);
+        out.tally.clamped += u64::from(at < now);
         now = at.max(now);
         match mark {
             Mark::Anr(anr, snapshot) => {
@@ -102,30 +98,21 @@ pub(super) fn incident_track<S: Source + ?Sized, K: Sink>(
                     Some(since) => since == anr.since,
                     None => last == Some(anr),
                 });
-                begin_anr(
-                    shared,
-                    anr,
-                    now,
-                    AnrDetails { message, snapshot, subject, answered },
-                    tally,
-                    sink,
-                )?;
+                begin_anr(shared, anr, now, AnrDetails { message, snapshot, subject, answered }, out)?;
                 open = Some(anr.detected);
             }
-            Mark::Capture(mark) => capture(mark, now, tally, sink)?,
+            Mark::Capture(mark) => capture(mark, now, out)?,
             Mark::Snapshot(snapshot) => {
-                tally.instants += 1;
-                sink.instant(now, Name::Text("main looked at"), &SnapshotArgs::of(snapshot).args())?;
+                out.instant(now, "main looked at", &SnapshotArgs::of(snapshot).args())?;
             }
         }
     }
     if let Some(end) = open {
-        sink.end(end.max(now), &[])?;
+        out.end(end.max(now), &[])?;
     }
     for snapshot in snapshots {
         for (counter, bytes) in snapshot::memory(snapshot) {
-            tally.counters += 1;
-            sink.counter(snapshot.at.max(shared.start), counter, Unit::Bytes, bytes as f64)?;
+            out.counter(snapshot.at.max(shared.start), counter, Unit::Bytes, bytes as f64)?;
         }
     }
     Ok(())
@@ -143,16 +130,14 @@ struct AnrDetails<'a> {
     answered: Option<&'a TraceAnswer>,
 }
 
-fn begin_anr<S: Source + ?Sized, K: Sink>(
-    shared: &Shared<'_, S>,
+fn begin_anr<K: Sink>(
+    shared: &Shared<'_>,
     anr: &Anr,
     at: u64,
     AnrDetails { message, snapshot, subject: system_subject, answered }: AnrDetails<'_>,
-    tally: &mut Tally,
-    sink: &mut K,
+    out: &mut Output<'_, K>,
 ) -> Result<(), ExportError> {
-    tally.anrs += 1;
-    tally.slices += 1;
+    out.tally.anrs += 1;
     let subject = system_subject
         .map_or_else(|| anr.subject(), |system_subject| clean(&known_form(system_subject)).into_owned());
     let reasons = anr.verdict.as_ref().map(reasons_text);
@@ -178,19 +163,14 @@ fn begin_anr<S: Source + ?Sized, K: Sink>(
         args.push(Arg::new("more_sigquits", Value::Uint(anr.more_signals.into())));
     }
     args.push(Arg::new("subject", Value::Text(&subject)));
-    args.push(Arg::new(
-        "subject_by",
-        Value::Text(if system_subject.is_some() { "the system" } else { "anrscope" }),
-    ));
-    args.extend(
-        system_subject
-            .map(|system_subject| Arg::new("subject_kind", Value::Text(system_subject.kind.name()))),
-    );
+    let by = if system_subject.is_some() { "the system" } else { "anrscope" };
+    args.push(Arg::new("subject_by", Value::Text(by)));
+    args.extend(system_subject.map(|subject| Arg::new("subject_kind", Value::Text(subject.kind.name()))));
     let shown = snapshot.map(SnapshotArgs::of);
     args.extend(shown.iter().flat_map(SnapshotArgs::args));
     // Viewers show only a slice's name without a click: the answer precedes the system's subject in it.
     let why = answered.map_or_else(String::new, |answered| format!("{}: ", answered.why));
-    sink.begin(at, Name::Text(&format!("ANR: {why}{}", short(&subject, MAX_SUBJECT))), &args)?;
+    out.begin(at, &format!("ANR: {why}{}", short(&subject, MAX_SUBJECT)), &args)?;
 
     let detected = anr.detected.max(at);
     let what = message.map_or_else(String::new, |m| format!(" in {m}"));
@@ -203,19 +183,18 @@ fn begin_anr<S: Source + ?Sized, K: Sink>(
         )
     });
     let line = format!("{kind} in {}: {subject}{what}{stage}{why}", shared.process.name);
-    sink.log(&LogLine::ours(detected, Level::Error, &clean(&line)))?;
+    out.log(detected, Level::Error, &clean(&line))?;
     let error_id = anr.error_id(shared.process.pid);
-    sink.anr(&AnrRow { at: detected, error_id: &error_id, subject: &subject })
+    out.sink.anr(&AnrRow { at: detected, error_id: &error_id, subject: &subject })
 }
 
-fn capture<K: Sink>(capture: &Capture, at: u64, tally: &mut Tally, sink: &mut K) -> Result<(), ExportError> {
-    tally.instants += 1;
+fn capture<K: Sink>(capture: &Capture, at: u64, out: &mut Output<'_, K>) -> Result<(), ExportError> {
     let (signal, verdict) = (&capture.sigquit, capture.verdict.as_ref());
     let reasons = verdict.map(reasons_text);
     let forwarded = forward_name(signal.forward);
     let mut args = signal_args(signal, &forwarded).to_vec();
     args.extend(verdict_args(verdict, reasons.as_deref()));
-    sink.instant(at, Name::Text("SIGQUIT"), &args)?;
+    out.instant(at, "SIGQUIT", &args)?;
     let message = match verdict {
         Some(v) => format!(
             "SIGQUIT from pid {} uid {}: {}: {}",
@@ -226,7 +205,7 @@ fn capture<K: Sink>(capture: &Capture, at: u64, tally: &mut Tally, sink: &mut K)
         ),
         None => format!("thread dump requested by pid {} uid {}", signal.si_pid, signal.si_uid),
     };
-    sink.log(&LogLine::ours(at, Level::Info, &clean(&message)))
+    out.log(at, Level::Info, &clean(&message))
 }
 
 /// The process's verdict on a signal, or that only the reader judged it.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use trace_format::Texts;
 use trace_format::android;
-use trace_format::event::{Forward, Message, Stage, TextId, WaitKind};
+use trace_format::event::{Forward, Message, TextId, WaitKind};
 
 use super::sink::{Arg, Unit, Value};
 use crate::facts::{MessageComponent, PolledCpu};
@@ -49,11 +49,6 @@ pub(super) fn numbered_name(target: &str, what: i32) -> String {
         Some(code) => format!("{target}: #{what} {code}"),
         None => format!("{target}: #{what}"),
     }
-}
-
-/// AOSP's name of a stage, and its name in Choreographer's constants.
-pub(crate) fn stage_names(stage: Stage) -> (&'static str, &'static str) {
-    (stage.word(), stage.constant())
 }
 
 /// The name of a wait. A blocking call is named after the function called; other waits have their lock as an

@@ -1,89 +1,67 @@
 //! Writes late events at their intended times, and the messages that were waiting at an ANR.
 
-use trace_format::Source;
+use std::borrow::Cow;
 
-use super::Tally;
 use super::flows::LateEvent;
-use super::sink::{Arg, Name, Sink, Track, Value};
-use super::snapshot::{self, Pending};
+use super::sink::{Arg, Output, Sink, Track, Value};
+use super::snapshot;
 use super::thread::Shared;
 use crate::ExportError;
 
 /// Maximum number of waiting messages displayed, over all snapshots.
 const MAX_PENDING: usize = 8192;
 
-/// An event on the queue's track.
-enum Mark<'a> {
-    Due(&'a LateEvent),
-    Pending(&'a Pending),
-    More(u64),
-}
+/// An instant: when, its name, and its arguments.
+type Instant<'a> = (u64, Cow<'a, str>, Vec<Arg<'a>>);
 
 /// Writes the messages that were due long before main dispatched them, and those that were waiting when an ANR
 /// was detected.
-pub(super) fn queue_track<S: Source + ?Sized, K: Sink>(
-    shared: &Shared<'_, S>,
-    late: &mut [LateEvent],
-    tally: &mut Tally,
-    sink: &mut K,
+pub(super) fn queue_track<K: Sink>(
+    shared: &Shared<'_>,
+    late: &[LateEvent],
+    out: &mut Output<'_, K>,
 ) -> Result<(), ExportError> {
-    let mut marks: Vec<(u64, Mark<'_>)> = late.iter().map(|event| (event.at, Mark::Due(event))).collect();
+    let mut instants: Vec<Instant<'_>> = late.iter().map(due).collect();
     let snapshots = &shared.facts.sections.snapshots;
     let waiting: Vec<_> = snapshots.iter().map(|s| (s.at, snapshot::waiting(s))).collect();
-    let shown = waiting.iter().flat_map(|(at, (shown, _))| shown.iter().map(|p| (*at, Mark::Pending(p))));
-    marks.extend(shown.take(MAX_PENDING));
-    marks.extend(
-        waiting.iter().filter(|(_, (_, more))| *more > 0).map(|(at, (_, more))| (*at, Mark::More(*more))),
-    );
-    if marks.is_empty() {
-        return Ok(());
-    }
-    // Stable: keeps the queue's order.
-    marks.sort_by_key(|(at, _)| *at);
-    sink.track(Track::Queue)?;
-    tally.tracks += 1;
-    for (at, mark) in marks {
-        let at = at.max(shared.start);
-        tally.instants += 1;
-        match mark {
-            Mark::Due(event) => due(at, event, sink)?,
-            Mark::Pending(pending) => {
-                let args = [
-                    Arg::new("place", Value::Uint(pending.place)),
-                    Arg::new("when", Value::Text(&pending.when)),
-                ];
-                sink.instant(at, Name::Text(&format!("waiting: {}", pending.name)), &args)?;
-            }
-            Mark::More(more) => {
-                let args = [Arg::new("messages", Value::Uint(more))];
-                sink.instant(at, Name::Text("waiting: more messages"), &args)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn due<K: Sink>(at: u64, event: &LateEvent, sink: &mut K) -> Result<(), ExportError> {
-    let args = [Arg::flow(event.flow), Arg::new("late_ms", Value::Millis(event.late))];
-    sink.instant(at, Name::Text(&event.name), &args)
+    let shown = waiting.iter().flat_map(|(at, (shown, _))| shown.iter().map(|pending| (*at, pending)));
+    instants.extend(shown.take(MAX_PENDING).map(|(at, pending)| {
+        let place = Arg::new("place", Value::Uint(pending.place));
+        let name = format!("waiting: {}", pending.name);
+        (at, name.into(), vec![place, Arg::new("when", Value::Text(&pending.when))])
+    }));
+    let more = waiting.iter().filter(|(_, (_, more))| *more > 0);
+    instants.extend(more.map(|(at, (_, more))| {
+        (*at, "waiting: more messages".into(), vec![Arg::new("messages", Value::Uint(*more))])
+    }));
+    write(Track::Queue, shared.start, instants, out)
 }
 
 /// Writes the vsyncs whose frames were late.
-pub(super) fn vsync_track<S: Source + ?Sized, K: Sink>(
-    shared: &Shared<'_, S>,
-    late: &mut [LateEvent],
-    tally: &mut Tally,
-    sink: &mut K,
+pub(super) fn vsync_track<K: Sink>(
+    shared: &Shared<'_>,
+    late: &[LateEvent],
+    out: &mut Output<'_, K>,
 ) -> Result<(), ExportError> {
-    if late.is_empty() {
+    write(Track::Vsync, shared.start, late.iter().map(due).collect(), out)
+}
+
+fn due(event: &LateEvent) -> Instant<'_> {
+    let late = Arg::new("late_ms", Value::Millis(event.late));
+    (event.at, Cow::Borrowed(&event.name), vec![Arg::flow(event.flow), late])
+}
+
+/// Writes instants by time, on a track of their own. Those of one moment keep their order, which is the queue's.
+fn write<K: Sink>(
+    track: Track,
+    start: u64,
+    mut instants: Vec<Instant<'_>>,
+    out: &mut Output<'_, K>,
+) -> Result<(), ExportError> {
+    if instants.is_empty() {
         return Ok(());
     }
-    late.sort_by_key(|event| event.at);
-    sink.track(Track::Vsync)?;
-    tally.tracks += 1;
-    for event in late.iter() {
-        tally.instants += 1;
-        due(event.at.max(shared.start), event, sink)?;
-    }
-    Ok(())
+    instants.sort_by_key(|(at, ..)| *at);
+    out.track(track)?;
+    instants.into_iter().try_for_each(|(at, name, args)| out.instant(at.max(start), &name, &args))
 }

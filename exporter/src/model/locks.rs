@@ -8,13 +8,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use trace_format::Source;
 use trace_format::event::Sigquit;
 
-use super::Tally;
 use super::categories::LOCK;
+use super::dumped_thread::object;
 use super::labels::{contention_name, known, lock_text, waits_for};
-use super::sink::{Arg, Name, Sink, Value};
+use super::sink::{Arg, Output, Sink, Value};
 use super::thread::Shared;
 use crate::ExportError;
 use crate::dump::{Frame, LockGraph, Place, Section, Thread};
@@ -81,8 +80,8 @@ fn since(incidents: &Incidents, at: u64) -> u64 {
 }
 
 /// The waits in a dump's section; `of` maps a thread to the trace.
-pub(super) fn dumped_waits<S: Source + ?Sized>(
-    shared: &Shared<'_, S>,
+pub(super) fn dumped_waits(
+    shared: &Shared<'_>,
     at: u64,
     section: &Section,
     of: impl Fn(&Thread) -> Option<TraceThread>,
@@ -110,12 +109,10 @@ pub(super) fn dumped_waits<S: Source + ?Sized>(
             });
             clean(&names.collect::<Vec<_>>().join(" > ")).into_owned()
         });
-        let class = edge.class.as_deref().unwrap_or("an unknown object");
-        let lock = edge.address.map_or_else(|| class.to_owned(), |a| format!("{class} (0x{a:08x})"));
         waits.push(DumpedWait {
             waiter,
             owner,
-            lock: clean(&lock).into_owned(),
+            lock: clean(&object(edge.class.as_deref(), edge.address)).into_owned(),
             since: began.max(shared.start).min(at),
             at,
             deadlock,
@@ -125,7 +122,7 @@ pub(super) fn dumped_waits<S: Source + ?Sized>(
     }
 }
 
-fn is_recorded<S: Source + ?Sized>(shared: &Shared<'_, S>, tid: u32, at: u64) -> bool {
+fn is_recorded(shared: &Shared<'_>, tid: u32, at: u64) -> bool {
     shared.survey.waits.iter().any(|wait| {
         shared.process.threads[wait.thread].tid == tid
             && (wait.begun..=wait.begun.saturating_add(wait.duration)).contains(&at)
@@ -161,11 +158,10 @@ struct Row<'a> {
 }
 
 /// Writes the locks of all threads. Must follow all stacks, which introduce every thread.
-pub(super) fn locks<S: Source + ?Sized, K: Sink>(
-    shared: &Shared<'_, S>,
+pub(super) fn locks<K: Sink>(
+    shared: &Shared<'_>,
     dumped: &[DumpedWait],
-    tally: &mut Tally,
-    sink: &mut K,
+    out: &mut Output<'_, K>,
 ) -> Result<(), ExportError> {
     let texts = shared.recording.texts();
     let end_of_all = shared.survey.end.max(shared.start);
@@ -175,7 +171,7 @@ pub(super) fn locks<S: Source + ?Sized, K: Sink>(
             shared.owners.awaited(i).iter().map(|a| (lock_text(a.lock), known(texts, a.class))).collect()
         })
         .collect::<Vec<Vec<_>>>();
-    for (i, thread) in shared.process.threads.iter().enumerate().filter(|(_, t)| sink.wants(t)) {
+    for (i, thread) in shared.process.threads.iter().enumerate().filter(|(_, t)| out.sink.wants(t)) {
         let name = thread.name.as_deref().unwrap_or("unknown");
         for (awaited, (address, class)) in shared.owners.awaited(i).iter().zip(&addresses[i]) {
             let waiter = &shared.process.threads[awaited.by];
@@ -202,7 +198,7 @@ pub(super) fn locks<S: Source + ?Sized, K: Sink>(
     }
     let wanted = |known: &TraceThread| {
         let recorded = shared.process.threads.iter().find(|thread| thread.tid == known.tid);
-        recorded.is_none_or(|thread| sink.wants(thread))
+        recorded.is_none_or(|thread| out.sink.wants(thread))
     };
     for wait in dumped.iter().filter(|wait| wanted(&wait.waiter) && wanted(&wait.owner)) {
         let flow = shared.flows.next();
@@ -232,7 +228,7 @@ pub(super) fn locks<S: Source + ?Sized, K: Sink>(
         second.push((tid, name, holds, MAX_LANES));
     }
     for (tid, name, rows, lane) in first.into_iter().chain(second) {
-        write(tid, &name, rows, lane, tally, sink)?;
+        write(tid, &name, rows, lane, out)?;
     }
     Ok(())
 }
@@ -243,8 +239,7 @@ fn write<K: Sink>(
     name: &str,
     mut rows: Vec<Row<'_>>,
     first_lane: usize,
-    tally: &mut Tally,
-    sink: &mut K,
+    out: &mut Output<'_, K>,
 ) -> Result<(), ExportError> {
     rows.sort_by_key(|row| (row.begin, Reverse(row.end)));
     let mut lanes: Vec<(Vec<u64>, Vec<Row<'_>>)> = Vec::new();
@@ -260,7 +255,7 @@ fn write<K: Sink>(
                 lanes.len() - 1
             }
             None => {
-                tally.skipped += 1;
+                out.tally.skipped += 1;
                 continue;
             }
         };
@@ -268,28 +263,26 @@ fn write<K: Sink>(
         lanes[lane].1.push(row);
     }
     for (lane, (_, rows)) in lanes.iter().enumerate() {
-        sink.locks(tid, name, first_lane + lane)?;
-        tally.tracks += 1;
+        out.sink.locks(tid, name, first_lane + lane)?;
+        out.tally.tracks += 1;
         let mut open: Vec<(u64, bool)> = Vec::new();
-        let end = |(at, incomplete): (u64, bool), tally: &mut Tally, sink: &mut K| {
-            tally.incomplete += u64::from(incomplete);
+        let end = |(at, incomplete): (u64, bool), out: &mut Output<'_, K>| {
+            out.tally.incomplete += u64::from(incomplete);
             let args = [Arg::new("incomplete", Value::Bool(true))];
-            sink.end(at, if incomplete { &args } else { &[] })
+            out.end(at, if incomplete { &args } else { &[] })
         };
         for row in rows {
             while let Some(ended) = open.pop_if(|(end, _)| *end <= row.begin) {
-                end(ended, tally, sink)?;
+                end(ended, out)?;
             }
-            tally.slices += 1;
-            sink.begin(row.begin, Name::Text(&row.name), &row.args)?;
+            out.begin(row.begin, &row.name, &row.args)?;
             if let Some((flow, owner)) = row.wait {
-                tally.instants += 1;
-                sink.instant(row.begin, Name::Text(&waits_for(owner)), &[Arg::flow(flow)])?;
+                out.instant(row.begin, &waits_for(owner), &[Arg::flow(flow)])?;
             }
             open.push((row.end, row.incomplete));
         }
         while let Some(ended) = open.pop() {
-            end(ended, tally, sink)?;
+            end(ended, out)?;
         }
     }
     Ok(())

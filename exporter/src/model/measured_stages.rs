@@ -7,7 +7,6 @@
 
 use std::collections::VecDeque;
 
-use trace_format::Source;
 use trace_format::event::Stage;
 
 use super::sink::Sink;
@@ -46,7 +45,7 @@ impl MeasuredStages {
     }
 }
 
-impl<S: Source + ?Sized, K: Sink> ThreadPass<'_, S, K> {
+impl<K: Sink> ThreadPass<'_, '_, K> {
     /// Writes the bounds until `at`. A call that spans one because of the difference of the clocks ends first.
     #[cold]
     pub(super) fn stages_until(&mut self, at: u64) -> Result<(), ExportError> {

@@ -1,7 +1,6 @@
 //! Main's messages before an ANR in sequence, as a compact list.
 
-use super::Tally;
-use super::sink::{Arg, Name, Sink, Track, Value};
+use super::sink::{Arg, Output, Sink, Track, Value};
 use crate::ExportError;
 use crate::facts::Anr;
 use crate::text::clean;
@@ -75,29 +74,27 @@ impl MessageList {
     }
 
     /// Writes the lists, if there are any.
-    pub(crate) fn write<K: Sink>(&self, tally: &mut Tally, sink: &mut K) -> Result<(), ExportError> {
+    pub(super) fn write<K: Sink>(&self, out: &mut Output<'_, K>) -> Result<(), ExportError> {
         if self.rows.is_empty() {
             return Ok(());
         }
-        sink.track(Track::MessageList)?;
-        tally.tracks += 1;
+        out.track(Track::MessageList)?;
         // Messages of a nested loop end before the one around them; in a damaged recording any two may overlap.
         let mut rows: Vec<&Row> = self.rows.iter().collect();
         rows.sort_by_key(|row| (row.begin, std::cmp::Reverse(row.end)));
         let mut open: Vec<u64> = Vec::new();
         for row in rows {
             while let Some(end) = open.pop_if(|end| *end <= row.begin) {
-                sink.end(end, &[])?;
+                out.end(end, &[])?;
             }
             open.push(open.last().map_or(row.end, |around| row.end.min(*around)));
             let together = format!("{} messages", row.count);
             let name = if row.count > 1 { &together } else { &row.name };
             let args =
                 [Arg::new("count", Value::Uint(row.count)), Arg::new("wall_ms", Value::Millis(row.wall))];
-            tally.slices += 1;
-            sink.begin(row.begin, Name::Text(name), &args)?;
+            out.begin(row.begin, name, &args)?;
         }
-        open.into_iter().rev().try_for_each(|end| sink.end(end, &[]))
+        open.into_iter().rev().try_for_each(|end| out.end(end, &[]))
     }
 }
 

@@ -53,5 +53,5 @@ pub use thread::MAX_DEPTH;
 pub use trace_answer::{AnswerSource, Diagnosis};
 
 pub(crate) use folded::ShortCalls;
-pub(crate) use labels::{forward_name, message_name, stage_names, wait_name};
+pub(crate) use labels::{forward_name, message_name, wait_name};
 pub(crate) use start_split::start_split;

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use trace_format::Source;
-
-use super::Tally;
-use super::sink::{Arg, Cut, MAX_SHOWN_FRAMES, NativeCode, Sink, StackFrame, StackRow, ThreadState, Value};
+use super::sink::{
+    Arg, Cut, MAX_SHOWN_FRAMES, NativeCode, Output, Sink, StackFrame, StackRow, ThreadState, Value,
+};
 use super::thread::Shared;
 use crate::native::{NativeStacks, ThreadStack, reason_word};
 use crate::native_warnings::native_warnings;
@@ -18,26 +17,25 @@ const GENERATED: &str = "[generated code]";
 const JAVA: &str = "Java (within native stacks)";
 
 /// Writes all native stacks of a recording.
-pub(crate) fn native_stacks<S: Source + ?Sized, K: Sink>(
-    shared: &Shared<'_, S>,
+pub(super) fn native_stacks<K: Sink>(
+    shared: &Shared<'_>,
     symbols: &[PathBuf],
-    tally: &mut Tally,
     warnings: &mut Vec<Warning>,
-    sink: &mut K,
+    out: &mut Output<'_, K>,
 ) -> Result<(), ExportError> {
     let found =
         NativeStacks::of(shared.facts, &shared.names, symbols).map_err(ExportError::reading(shared.file))?;
     warnings.extend(native_warnings(shared.file, &found));
-    tally.skipped += found.more;
+    out.tally.skipped += found.more;
     for stack in &found.all {
         let known = shared.process.threads.iter().find(|thread| thread.recorded_tid == stack.tid);
         let tid = match known {
-            Some(known) if !sink.wants(known) => continue,
+            Some(known) if !out.sink.wants(known) => continue,
             Some(known) => known.tid,
             None if stack.tid > 0 && !shared.process.has_tid(stack.tid) => stack.tid,
             None => continue,
         };
-        write(&found, stack, tid, stack.at.max(shared.start), tally, sink)?;
+        write(&found, stack, tid, stack.at.max(shared.start), out)?;
     }
     Ok(())
 }
@@ -47,8 +45,7 @@ fn write<K: Sink>(
     stack: &ThreadStack,
     tid: u32,
     at: u64,
-    tally: &mut Tally,
-    sink: &mut K,
+    out: &mut Output<'_, K>,
 ) -> Result<(), ExportError> {
     let shown = &stack.frames[..stack.frames.len().min(MAX_SHOWN_FRAMES)];
     let missing = format!("{} more frames", stack.frames.len() - shown.len());
@@ -88,9 +85,7 @@ fn write<K: Sink>(
     }
     let of_the_copy = ["KiB", "stack bytes", "copied"].iter().any(|word| stack.end.contains(word));
     let cut = if of_the_copy { Cut::Memory } else { Cut::UnwindData };
-    tally.stacks += u64::from(!frames.is_empty());
-    tally.instants += 1;
-    sink.stack(&StackRow {
+    out.stack(&StackRow {
         at,
         tid,
         name: None,

@@ -3,18 +3,18 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use trace_format::{ReadError, Source, TextId};
+use trace_format::{ReadError, TextId};
 
 use super::flows::Flows;
 use crate::facts::{Facts, LockWait, MAX_TIME, OpenStack};
 
 /// The owner's side of a wait.
 #[derive(Clone, Copy, Debug)]
-struct Owner {
-    /// The owner's innermost method.
-    method: Option<u32>,
+pub(crate) struct Owner {
+    /// The owner's innermost method, if known.
+    pub(crate) method: Option<u32>,
     /// The arrow from the wait to the owner, and the one from the release to the waiter.
-    flows: (u64, u64),
+    pub(crate) flows: (u64, u64),
 }
 
 /// Another thread started to wait for a lock that this thread owns.
@@ -44,11 +44,7 @@ pub(crate) struct Owners {
 
 impl Owners {
     /// Reads the threads that own locks again.
-    pub(crate) fn of<S: Source + ?Sized>(
-        facts: &Facts<'_, S>,
-        waits: &[LockWait],
-        flows: &Flows,
-    ) -> Result<Self, ReadError> {
+    pub(crate) fn of(facts: &Facts<'_>, waits: &[LockWait], flows: &Flows) -> Result<Self, ReadError> {
         let mut by_owner: BTreeMap<u32, Vec<&LockWait>> = BTreeMap::new();
         for wait in waits {
             by_owner.entry(wait.owner).or_default().push(wait);
@@ -85,11 +81,7 @@ impl Owners {
                 if next.peek().is_none() {
                     break;
                 }
-                if let Some(key) = begun {
-                    stack.push(key, time);
-                } else if let Some(depth) = ended.and_then(|key| stack.find(key)) {
-                    stack.truncate(depth);
-                }
+                stack.follow(time, begun, ended);
             }
             next.for_each(|wait| note(wait, &stack));
             owners.awaited.insert(place, awaited);
@@ -113,14 +105,9 @@ impl Owners {
         threads.into_iter().map(|(_, thread)| thread).collect()
     }
 
-    /// The owner's method at this wait, if known.
-    pub(crate) fn method(&self, thread: usize, ordinal: u64) -> Option<u32> {
-        self.owners.get(&(thread, ordinal))?.method
-    }
-
-    /// The arrows from this wait to its owner and back, if known.
-    pub(crate) fn flows(&self, thread: usize, ordinal: u64) -> Option<(u64, u64)> {
-        self.owners.get(&(thread, ordinal)).map(|owner| owner.flows)
+    /// The owner at this wait, if known.
+    pub(crate) fn owner(&self, thread: usize, ordinal: u64) -> Option<&Owner> {
+        self.owners.get(&(thread, ordinal))
     }
 
     /// The waits for this thread's locks, by time.

@@ -2,16 +2,14 @@
 
 use std::cmp::Reverse;
 
-use trace_format::Source;
 use trace_format::event::Change;
 use trace_format::layout::State;
 
-use super::Tally;
 use super::categories::THREAD_STATE;
 use super::labels::{cpu_args, state_name};
-use super::sink::{Arg, Level, LogLine, Name, Sink, Track, Unit, Value};
+use super::sink::{Arg, Level, Output, Sink, Track, Unit, Value};
 use super::thread::Shared;
-use crate::facts::{Cost, OffReason, Overhead, Survey, Switch, estimate, first_event, percent};
+use crate::facts::{Cost, OffReason, Overhead, Switch, estimate, first_event, percent};
 use crate::{ExportError, Warning};
 
 /// Maximum number of threads listed individually: those with the most events.
@@ -52,7 +50,8 @@ struct Costs {
     all: f64,
 }
 
-fn costs<S: Source + ?Sized>(shared: &Shared<'_, S>, survey: &Survey) -> Option<Costs> {
+fn costs(shared: &Shared<'_>) -> Option<Costs> {
+    let survey = shared.survey;
     let measurement = shared.facts.recorder.measurement.as_ref()?;
     let threads = shared.recording.threads();
     let each: Vec<f64> =
@@ -65,106 +64,81 @@ fn costs<S: Source + ?Sized>(shared: &Shared<'_, S>, survey: &Survey) -> Option<
 }
 
 /// Writes the track, if the recorder left any events.
-pub(super) fn recorder_track<S: Source + ?Sized, K: Sink>(
-    shared: &Shared<'_, S>,
-    survey: &Survey,
-    tally: &mut Tally,
-    sink: &mut K,
+pub(super) fn recorder_track<K: Sink>(
+    shared: &Shared<'_>,
+    out: &mut Output<'_, K>,
 ) -> Result<(), ExportError> {
-    let facts = &shared.facts.recorder;
+    let (facts, survey) = (&shared.facts.recorder, shared.survey);
     let dropped = shared.recording.header().dropped;
     let has_changes =
         facts.measurement.is_some() || !facts.changes.is_empty() || facts.overhead != Overhead::default();
     if !has_changes && facts.standstills.all().is_empty() && dropped == 0 {
         return Ok(());
     }
-    let costs = costs(shared, survey);
-    tally.main_cost_ppm = costs.as_ref().map_or(0, |costs| (costs.main * 1e4) as u64);
-    tally.methods_off = facts.off().len() as u64;
-    sink.track(Track::Recorder)?;
-    tally.tracks += 1;
+    let costs = costs(shared);
+    out.tally.main_cost_ppm = costs.as_ref().map_or(0, |costs| (costs.main * 1e4) as u64);
+    out.tally.methods_off = facts.off().len() as u64;
+    out.track(Track::Recorder)?;
     let begin = shared.recording.header().start.boottime.clamp(shared.start, survey.end.max(shared.start));
-    tally.slices += 1;
-    sink.begin(begin, Name::Text("recording"), &recording_args(shared, survey, costs.as_ref()))?;
+    out.begin(begin, "recording", &recording_args(shared, costs.as_ref()))?;
 
     if let Some(warning) = Warning::of_drops(shared.recording) {
-        log(sink, begin, &warning.to_string())?;
+        log(out, begin, &warning.to_string())?;
     }
     let (mut now, mut paused, mut still, mut off) = (begin, false, false, 0_u64);
-    for (at, mark) in marks(shared, survey, costs.as_ref()) {
+    for (at, mark) in marks(shared, costs.as_ref()) {
         now = at.clamp(now, survey.end.max(now));
+        // A standstill is cut at the border of a pause: slices nest.
+        let cuts = matches!(mark, Mark::PauseBegin | Mark::PauseEnd | Mark::StillEnd);
+        if cuts && std::mem::take(&mut still) {
+            out.end(now, &[])?;
+        }
         match mark {
-            // A standstill is cut at the border of a pause: slices nest.
             Mark::PauseBegin => {
-                if std::mem::take(&mut still) {
-                    sink.end(now, &[])?;
-                }
-                tally.slices += 1;
                 paused = true;
-                sink.begin(now, Name::Text("recording paused"), &[])?;
-                log(sink, now, "recording is paused from here on")?;
+                out.begin(now, "recording paused", &[])?;
+                log(out, now, "recording is paused from here on")?;
             }
             Mark::PauseEnd => {
-                if std::mem::take(&mut still) {
-                    sink.end(now, &[])?;
-                }
                 paused = false;
-                sink.end(now, &[])?;
-                log(sink, now, "recording goes on")?;
+                out.end(now, &[])?;
+                log(out, now, "recording goes on")?;
             }
             Mark::StillBegin => {
-                tally.slices += 1;
                 still = true;
-                sink.begin(now, Name::Text(STANDSTILL), &[])?;
+                out.begin(now, STANDSTILL, &[])?;
             }
-            Mark::StillEnd => {
-                if std::mem::take(&mut still) {
-                    sink.end(now, &[])?;
-                }
-            }
-            Mark::Change(change) => changed(now, change, tally, sink)?,
+            Mark::StillEnd => {}
+            Mark::Change(change) => changed(now, change, out)?,
             Mark::Switch(switch) => {
-                switched(shared, now, &switch, tally, sink)?;
+                switched(shared, now, &switch, out)?;
                 off = if switch.off.is_some() { off + 1 } else { off.saturating_sub(1) };
-                tally.counters += 1;
-                sink.counter(now, METHODS_OFF, Unit::Count, off as f64)?;
+                out.counter(now, METHODS_OFF, Unit::Count, off as f64)?;
             }
             Mark::Thread(i) => {
-                tally.instants += 1;
-                let args = thread_args(shared, survey, i, costs.as_ref());
-                sink.instant(now, Name::Text("thread recorded"), &args)?;
+                out.instant(now, "thread recorded", &thread_args(shared, i, costs.as_ref()))?;
             }
-            Mark::Cost(cost) => {
-                tally.counters += 1;
-                sink.counter(now, COST, Unit::Sign("%"), cost)?;
-            }
-            Mark::Measured(cost) => {
-                tally.counters += 1;
-                sink.counter(now, MEASURED, Unit::Sign("%"), cost.percent)?;
-            }
+            Mark::Cost(cost) => out.counter(now, COST, Unit::Sign("%"), cost)?,
+            Mark::Measured(cost) => out.counter(now, MEASURED, Unit::Sign("%"), cost.percent)?,
         }
     }
     let end = survey.end.max(now);
     if still {
-        sink.end(end, &[])?;
+        out.end(end, &[])?;
     }
     if paused {
-        tally.incomplete += 1;
-        sink.end(end, &[Arg::new("incomplete", Value::Bool(true))])?;
+        out.tally.incomplete += 1;
+        out.end(end, &[Arg::new("incomplete", Value::Bool(true))])?;
     }
     for pause in &shared.pauses {
         let last = pause.end.unwrap_or(end).min(end);
-        tally.paused = tally.paused.saturating_add(last.saturating_sub(pause.begin));
+        out.tally.paused = out.tally.paused.saturating_add(last.saturating_sub(pause.begin));
     }
-    sink.end(end, &[])
+    out.end(end, &[])
 }
 
 /// All marks by time. Marks of equal times keep the order of this list.
-fn marks<S: Source + ?Sized>(
-    shared: &Shared<'_, S>,
-    survey: &Survey,
-    costs: Option<&Costs>,
-) -> Vec<(u64, Mark)> {
+fn marks(shared: &Shared<'_>, costs: Option<&Costs>) -> Vec<(u64, Mark)> {
     let mut marks = Vec::new();
     for pause in &shared.pauses {
         marks.push((pause.begin, Mark::PauseBegin));
@@ -181,22 +155,23 @@ fn marks<S: Source + ?Sized>(
     marks.extend(shared.facts.recorder.overhead.costs.iter().map(|cost| (cost.at, Mark::Measured(*cost))));
     let threads = shared.recording.threads();
     let mut by_events: Vec<usize> = (0..threads.len()).collect();
-    by_events.sort_by_key(|i| Reverse(survey.events[*i]));
+    by_events.sort_by_key(|i| Reverse(shared.survey.events[*i]));
     let listed = by_events.into_iter().take(MAX_THREADS);
     marks.extend(listed.map(|i| (threads[i].first_time(), Mark::Thread(i))));
     if costs.is_some() {
-        marks.extend(cost_marks(shared, survey));
+        marks.extend(cost_marks(shared));
     }
     marks.sort_by_key(|(at, _)| *at);
     marks
 }
 
 /// The cost to main per window, where it changes.
-fn cost_marks<S: Source + ?Sized>(shared: &Shared<'_, S>, survey: &Survey) -> Vec<(u64, Mark)> {
+fn cost_marks(shared: &Shared<'_>) -> Vec<(u64, Mark)> {
     let main = shared.recording.threads().iter().find(|t| t.main);
     let (Some(main), Some(measurement)) = (main, &shared.facts.recorder.measurement) else {
         return Vec::new();
     };
+    let survey = shared.survey;
     let width = survey.main_rate.width();
     let mut marks = Vec::new();
     let mut last = None;
@@ -216,11 +191,7 @@ fn cost_marks<S: Source + ?Sized>(shared: &Shared<'_, S>, survey: &Survey) -> Ve
     marks
 }
 
-fn recording_args<S: Source + ?Sized>(
-    shared: &Shared<'_, S>,
-    survey: &Survey,
-    costs: Option<&Costs>,
-) -> Vec<Arg<'static>> {
+fn recording_args(shared: &Shared<'_>, costs: Option<&Costs>) -> Vec<Arg<'static>> {
     let header = shared.recording.header();
     let threads = shared.recording.threads();
     let overwritten = threads.iter().fold(0_u64, |sum, t| sum.saturating_add(t.overwritten()));
@@ -231,7 +202,7 @@ fn recording_args<S: Source + ?Sized>(
         None => "unknown",
     };
     let mut args = vec![
-        Arg::new("events", Value::Uint(survey.events.iter().sum())),
+        Arg::new("events", Value::Uint(shared.survey.events.iter().sum())),
         Arg::new("words_overwritten", Value::Uint(overwritten)),
         Arg::new("events_dropped", Value::Uint(header.dropped)),
         Arg::new("times_clamped", Value::Uint(header.clamped)),
@@ -266,13 +237,9 @@ fn recording_args<S: Source + ?Sized>(
     args
 }
 
-fn thread_args<'a, S: Source + ?Sized>(
-    shared: &'a Shared<'_, S>,
-    survey: &Survey,
-    i: usize,
-    costs: Option<&Costs>,
-) -> Vec<Arg<'a>> {
+fn thread_args<'a>(shared: &'a Shared<'_>, i: usize, costs: Option<&Costs>) -> Vec<Arg<'a>> {
     let (thread, info) = (&shared.recording.threads()[i], &shared.process.threads[i]);
+    let survey = shared.survey;
     let mut args = vec![
         Arg::new("thread", Value::Text(info.name.as_deref().unwrap_or("unknown"))),
         Arg::new("thread_tid", Value::Uint(info.tid.into())),
@@ -290,29 +257,26 @@ fn thread_args<'a, S: Source + ?Sized>(
 }
 
 /// Writes a change of the clock, or one that only a later version knows.
-fn changed<K: Sink>(at: u64, change: Change, tally: &mut Tally, sink: &mut K) -> Result<(), ExportError> {
+fn changed<K: Sink>(at: u64, change: Change, out: &mut Output<'_, K>) -> Result<(), ExportError> {
     let (name, text) = match change {
         Change::Unknown(number) => {
             let name = format!("recording changed: unknown ({number})");
-            tally.instants += 1;
-            sink.instant(at, Name::Text(&name), &[])?;
-            return log(sink, at, &name);
+            out.instant(at, &name, &[])?;
+            return log(out, at, &name);
         }
         Change::Precise => ("clock: precise", "every event reads the clock from here on"),
         _ => ("clock: coarse", "methods have coarse time from here on"),
     };
-    tally.instants += 1;
-    sink.instant(at, Name::Text(name), &[Arg::new("why", Value::Text("asked for"))])?;
-    log(sink, at, text)
+    out.instant(at, name, &[Arg::new("why", Value::Text("asked for"))])?;
+    log(out, at, text)
 }
 
 /// Writes that a method is switched off or on.
-fn switched<S: Source + ?Sized, K: Sink>(
-    shared: &Shared<'_, S>,
+fn switched<K: Sink>(
+    shared: &Shared<'_>,
     at: u64,
     switch: &Switch,
-    tally: &mut Tally,
-    sink: &mut K,
+    out: &mut Output<'_, K>,
 ) -> Result<(), ExportError> {
     let method = shared.names.method(switch.method);
     let mut args = Vec::with_capacity(4);
@@ -320,71 +284,59 @@ fn switched<S: Source + ?Sized, K: Sink>(
         args.push(Arg::new("method", Value::Text(&method)));
         args.push(Arg::new("method_id", Value::Uint(switch.method.into())));
     }
-    let text = match switch.off {
-        None => format!("{method} is recorded again"),
-        Some(OffReason::Asked) => format!("{method} is not recorded from here on: asked for"),
+    let off = "is not recorded from here on";
+    let (why, rate, text) = match switch.off {
+        None => (None, None, format!("{method} is recorded again")),
+        Some(OffReason::Asked) => (Some("asked for"), None, format!("{method} {off}: asked for")),
         Some(OffReason::Budget(None)) => {
-            format!("{method} is not recorded from here on: its calls are short and over the budget")
+            let text = format!("{method} {off}: its calls are short and over the budget");
+            (Some("over the budget"), None, text)
         }
         Some(OffReason::Budget(Some(rate))) => {
-            args.push(Arg::new("events_per_second", Value::Uint(rate)));
-            format!(
-                "{method} is not recorded from here on: its calls are short, and {rate} events a second are over the budget"
-            )
+            let text = format!(
+                "{method} {off}: its calls are short, and {rate} events a second are over the budget"
+            );
+            (Some("over the budget"), Some(("events_per_second", rate)), text)
         }
         Some(OffReason::Cost(calls)) => {
-            args.push(Arg::new("calls_per_second", Value::Uint(calls)));
-            format!("{method} is not recorded from here on: {calls} calls a second cost more than they tell")
+            let text = format!("{method} {off}: {calls} calls a second cost more than they tell");
+            (Some("cost of recording"), Some(("calls_per_second", calls)), text)
         }
     };
-    let why = switch.off.map(|why| match why {
-        OffReason::Budget(_) => "over the budget",
-        OffReason::Cost(_) => "cost of recording",
-        OffReason::Asked => "asked for",
-    });
+    args.extend(rate.map(|(key, rate)| Arg::new(key, Value::Uint(rate))));
     args.extend(why.map(|why| Arg::new("why", Value::Text(why))));
-    tally.instants += 1;
     let word = if switch.off.is_some() { "off" } else { "on" };
-    sink.instant(at, Name::Text(&format!("{word}: {method}")), &args)?;
-    log(sink, at, &text)
+    out.instant(at, &format!("{word}: {method}"), &args)?;
+    log(out, at, &text)
 }
 
-fn log<K: Sink>(sink: &mut K, at: u64, message: &str) -> Result<(), ExportError> {
-    sink.log(&LogLine::ours(at, Level::Info, &crate::text::clean(&format!("recorder: {message}"))))
+fn log<K: Sink>(out: &mut Output<'_, K>, at: u64, message: &str) -> Result<(), ExportError> {
+    out.log(at, Level::Info, &crate::text::clean(&format!("recorder: {message}")))
 }
 
 /// Writes what main did from one poll to the next while its message was late.
-pub(super) fn cpu_track<S: Source + ?Sized, K: Sink>(
-    shared: &Shared<'_, S>,
-    tally: &mut Tally,
-    sink: &mut K,
-) -> Result<(), ExportError> {
+pub(super) fn cpu_track<K: Sink>(shared: &Shared<'_>, out: &mut Output<'_, K>) -> Result<(), ExportError> {
     let Some(main) = shared.recording.threads().iter().find(|t| t.main) else { return Ok(()) };
     let mut spans = shared.facts.recorder.spans(main.tid).peekable();
     if spans.peek().is_none() {
         return Ok(());
     }
-    sink.track(Track::Cpu)?;
-    tally.tracks += 1;
+    out.track(Track::Cpu)?;
     let (mut now, mut used) = (shared.start, 0_u64);
     for span in spans {
         let (begin, end) = (span.begin.max(now), span.end.max(now));
         if begin > now && now > shared.start {
             // Main is polled only while it is late: the time in between is unknown.
-            tally.counters += 1;
-            sink.counter(now, CPU, Unit::Sign("%"), 0.0)?;
+            out.counter(now, CPU, Unit::Sign("%"), 0.0)?;
         }
-        tally.counters += 1;
-        sink.counter(begin, CPU, Unit::Sign("%"), percent(span.ran as f64, span.polled()))?;
-        tally.slices += 1;
+        out.counter(begin, CPU, Unit::Sign("%"), percent(span.ran as f64, span.polled()))?;
         // The CPU time itself, in the field where readers expect it.
         let mut args = cpu_args(&span).to_vec();
         args.extend([Arg::thread_time(used), Arg::category(THREAD_STATE)]);
         used = used.saturating_add(span.ran);
-        sink.begin(begin, Name::Text(state_name(span.mostly())), &args)?;
-        sink.end(end, &[Arg::thread_time(used)])?;
+        out.begin(begin, state_name(span.mostly()), &args)?;
+        out.end(end, &[Arg::thread_time(used)])?;
         now = end;
     }
-    tally.counters += 1;
-    sink.counter(now, CPU, Unit::Sign("%"), 0.0)
+    out.counter(now, CPU, Unit::Sign("%"), 0.0)
 }

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use trace_format::event::Clocks;
 use trace_format::sections::process::Process;
 
-use super::Names;
 use super::recorder_track::RECORDERS_COUNTERS;
 use super::thread::SHORT_CALLS;
+use super::{Names, Tally};
 use crate::ExportError;
 use crate::native::MappedFile;
 
@@ -57,6 +57,41 @@ pub enum Value<'a> {
     Category(&'static str),
     /// Not an argument but the main thread's CPU time so far, ns. Both ends of a slice have it, or neither.
     ThreadTime(u64),
+}
+
+/// A value that outlives its event.
+#[derive(Debug)]
+pub(super) enum OwnedValue {
+    Text(Box<str>),
+    Group(Box<str>),
+    Plain(Value<'static>),
+}
+
+impl OwnedValue {
+    pub(super) fn value(&self) -> Value<'_> {
+        match self {
+            Self::Text(text) => Value::Text(text),
+            Self::Group(name) => Value::Group(name),
+            Self::Plain(value) => *value,
+        }
+    }
+}
+
+impl From<Value<'_>> for OwnedValue {
+    fn from(value: Value<'_>) -> Self {
+        Self::Plain(match value {
+            Value::Text(text) => return Self::Text(text.into()),
+            Value::Group(name) => return Self::Group(name.into()),
+            Value::Int(value) => Value::Int(value),
+            Value::Uint(value) => Value::Uint(value),
+            Value::Millis(ns) => Value::Millis(ns),
+            Value::Number(value) => Value::Number(value),
+            Value::Bool(value) => Value::Bool(value),
+            Value::Flow(number) => Value::Flow(number),
+            Value::Category(name) => Value::Category(name),
+            Value::ThreadTime(ns) => Value::ThreadTime(ns),
+        })
+    }
 }
 
 /// One argument of an event.
@@ -523,4 +558,59 @@ pub trait Sink {
     /// # Errors
     /// As for [`Sink::head`].
     fn finish(&mut self, facts: &[(String, String)]) -> Result<(), ExportError>;
+}
+
+/// A sink, and the counts of what it got from one recording.
+pub(crate) struct Output<'a, K> {
+    pub(super) sink: &'a mut K,
+    pub(super) tally: Tally,
+}
+
+impl<K: Sink> Output<'_, K> {
+    /// Selects a track that follows all earlier ones.
+    pub(super) fn track(&mut self, track: Track) -> Result<(), ExportError> {
+        self.tally.tracks += 1;
+        self.sink.track(track)
+    }
+
+    /// Starts a slice with a name that is likely to recur.
+    pub(super) fn begin(&mut self, at: u64, name: &str, args: &[Arg<'_>]) -> Result<(), ExportError> {
+        self.tally.slices += 1;
+        self.sink.begin(at, Name::Text(name), args)
+    }
+
+    /// Ends the innermost open slice.
+    pub(super) fn end(&mut self, at: u64, args: &[Arg<'_>]) -> Result<(), ExportError> {
+        self.sink.end(at, args)
+    }
+
+    /// Adds an event without duration, with a name that is likely to recur.
+    pub(super) fn instant(&mut self, at: u64, name: &str, args: &[Arg<'_>]) -> Result<(), ExportError> {
+        self.tally.instants += 1;
+        self.sink.instant(at, Name::Text(name), args)
+    }
+
+    /// Adds a sample of a counter.
+    pub(super) fn counter(&mut self, at: u64, name: &str, unit: Unit, value: f64) -> Result<(), ExportError> {
+        self.tally.counters += 1;
+        self.sink.counter(at, name, unit, value)
+    }
+
+    /// Adds a frame.
+    pub(super) fn frame(&mut self, row: &FrameRow) -> Result<(), ExportError> {
+        self.tally.frames += 1;
+        self.sink.frame(row)
+    }
+
+    /// Adds a stack.
+    pub(super) fn stack(&mut self, row: &StackRow<'_>) -> Result<(), ExportError> {
+        self.tally.stacks += u64::from(!row.frames.is_empty());
+        self.tally.instants += u64::from(row.state.is_some());
+        self.sink.stack(row)
+    }
+
+    /// Adds one of the exporter's own lines to the log.
+    pub(super) fn log(&mut self, at: u64, level: Level, message: &str) -> Result<(), ExportError> {
+        self.sink.log(&LogLine::ours(at, level, message))
+    }
 }

@@ -1,12 +1,9 @@
 //! Writes stacks: samples of main while it was blocked, the stack of each ANR's snapshot, and the threads of a
 //! dump with their states.
 
-use trace_format::Source;
-
-use super::Tally;
 use super::dumped_thread::DumpedThread;
 use super::locks::{DumpedWait, TraceThread, dumped_waits};
-use super::sink::{MAX_SHOWN_FRAMES, Sink, StackFrame, StackRow, ThreadState};
+use super::sink::{MAX_SHOWN_FRAMES, Output, Sink, StackFrame, StackRow, ThreadState};
 use super::thread::Shared;
 use crate::ExportError;
 use crate::dump::{Dump, Frame, Place, Section, Thread};
@@ -32,9 +29,8 @@ fn java_frame<'t>(line: &'t str, mapping: &'t str) -> StackFrame<'t> {
 }
 
 /// Writes stacks.
-struct Stacks<'a, K> {
-    sink: &'a mut K,
-    tally: &'a mut Tally,
+struct Stacks<'a, 'k, K> {
+    out: &'a mut Output<'k, K>,
     start: u64,
     left: usize,
     /// Main's tid.
@@ -43,7 +39,7 @@ struct Stacks<'a, K> {
     waits: Vec<DumpedWait>,
 }
 
-impl<K: Sink> Stacks<'_, K> {
+impl<K: Sink> Stacks<'_, '_, K> {
     fn write(
         &mut self,
         at: u64,
@@ -56,36 +52,33 @@ impl<K: Sink> Stacks<'_, K> {
             return Ok(());
         }
         if self.left == 0 {
-            self.tally.skipped += 1;
+            self.out.tally.skipped += 1;
             return Ok(());
         }
         self.left -= 1;
-        self.tally.stacks += u64::from(!frames.is_empty());
-        self.tally.instants += u64::from(state.is_some());
         let at = at.max(self.start);
         let main = self.main == Some(tid);
         let sampled = main && !frames.is_empty();
         let args = state.map(DumpedThread::args).unwrap_or_default();
         let state = state.map(|state| ThreadState { name: &state.name, args: &args });
         if frames.len() <= MAX_SHOWN_FRAMES {
-            return self.sink.stack(&StackRow { at, tid, name, frames, sampled, cut: None, state });
+            return self.out.stack(&StackRow { at, tid, name, frames, sampled, cut: None, state });
         }
         let missing = format!("{} more frames", frames.len() - MAX_SHOWN_FRAMES);
         let mut cut = vec![StackFrame { function: &missing, ..frames[0] }];
         cut.extend_from_slice(&frames[frames.len() - MAX_SHOWN_FRAMES..]);
-        self.sink.stack(&StackRow { at, tid, name, frames: &cut, sampled, cut: None, state })
+        self.out.stack(&StackRow { at, tid, name, frames: &cut, sampled, cut: None, state })
     }
 }
 
 /// Writes all stacks of a recording; returns the waits in its dumps. Must follow all tracks but those of locks.
-pub(crate) fn stacks<S: Source + ?Sized, K: Sink>(
-    shared: &Shared<'_, S>,
-    tally: &mut Tally,
-    sink: &mut K,
+pub(super) fn stacks<K: Sink>(
+    shared: &Shared<'_>,
+    out: &mut Output<'_, K>,
 ) -> Result<Vec<DumpedWait>, ExportError> {
     let facts = shared.facts;
-    let main = shared.process.threads.iter().find(|t| t.main && sink.wants(t)).map(|t| t.tid);
-    let mut out = Stacks { sink, tally, start: shared.start, left: MAX_STACKS, main, waits: Vec::new() };
+    let main = shared.process.threads.iter().find(|t| t.main && out.sink.wants(t)).map(|t| t.tid);
+    let mut out = Stacks { out, start: shared.start, left: MAX_STACKS, main, waits: Vec::new() };
     if let Some(main) = main {
         let mut frames = Vec::new();
         for sample in facts.sections.samples.iter() {
@@ -120,12 +113,12 @@ fn dumped_for(incidents: &Incidents, at: u64) -> &'static str {
         .map_or("unknown", |(_, kind)| kind)
 }
 
-fn dump_stacks<S: Source + ?Sized, K: Sink>(
-    shared: &Shared<'_, S>,
+fn dump_stacks<K: Sink>(
+    shared: &Shared<'_>,
     kind: &'static str,
     at: u64,
     dump: &Dump,
-    out: &mut Stacks<'_, K>,
+    out: &mut Stacks<'_, '_, K>,
 ) -> Result<(), ExportError> {
     // A text may include other processes, which are not in this trace.
     let pid = shared.recording.header().pid;
@@ -153,7 +146,7 @@ fn dump_stacks<S: Source + ?Sized, K: Sink>(
     for (section, thread) in ours.flat_map(|section| section.threads.iter().map(move |t| (section, t))) {
         let name = thread.name.as_deref().map(clean);
         let (tid, name) = match known(section, thread) {
-            Some(known) if !out.sink.wants(known) => continue,
+            Some(known) if !out.out.sink.wants(known) => continue,
             Some(known) => (known.tid, None),
             None => match stranger(thread) {
                 Some(tid) => (tid, name.as_deref()),

@@ -55,11 +55,7 @@ impl StartPartKind {
     }
 
     fn noun(self) -> &'static str {
-        match self {
-            Self::Provider => "content provider",
-            Self::Initializer => "initializer",
-            Self::Library => "library",
-        }
+        if self == Self::Provider { "content provider" } else { self.word() }
     }
 }
 
@@ -132,13 +128,9 @@ pub(crate) fn start_split<S: Source + ?Sized>(
     Ok(walk.finish(start))
 }
 
-/// Times of a part.
+/// A part while the start is read.
 struct Part {
-    kind: StartPartKind,
-    name: String,
-    inclusive: u64,
-    exclusive: u64,
-    calls: u64,
+    so_far: StartPart,
     /// Number of open calls of it, and since when there is one.
     open: u32,
     since: u64,
@@ -150,6 +142,12 @@ struct Parts {
     component: Option<u32>,
     /// The library; `Some(None)` is the app's own code.
     library: Option<Option<u32>>,
+}
+
+impl Parts {
+    fn indices(self) -> impl Iterator<Item = usize> {
+        self.component.into_iter().chain(self.library.flatten()).map(|part| part as usize)
+    }
 }
 
 struct Split<'n, 'm> {
@@ -183,9 +181,7 @@ impl<'n, 'm> Split<'n, 'm> {
         let Some(passed) = time.checked_sub(self.now).filter(|passed| *passed > 0) else { return };
         self.now = time;
         let Some((_, around)) = self.frames.last() else { return };
-        for part in [around.component, around.library.flatten()].into_iter().flatten() {
-            self.parts[part as usize].exclusive += passed;
-        }
+        around.indices().for_each(|part| self.parts[part].so_far.exclusive += passed);
     }
 
     fn enter(&mut self, key: u32, time: u64) {
@@ -199,10 +195,10 @@ impl<'n, 'm> Split<'n, 'm> {
             component: own.component.filter(|part| around.component != Some(*part)),
             ..own
         };
-        for part in [own.component, own.library.flatten()].into_iter().flatten() {
-            let part = &mut self.parts[part as usize];
+        for part in own.indices() {
+            let part = &mut self.parts[part];
             if part.open == 0 {
-                part.calls += 1;
+                part.so_far.calls += 1;
                 part.since = self.now;
             }
             part.open += 1;
@@ -217,11 +213,11 @@ impl<'n, 'm> Split<'n, 'm> {
         while self.stack.depth() > depth {
             self.stack.pop();
             let (own, _) = self.frames.pop().unwrap_or_default();
-            for part in [own.component, own.library.flatten()].into_iter().flatten() {
-                let part = &mut self.parts[part as usize];
+            for part in own.indices() {
+                let part = &mut self.parts[part];
                 part.open -= 1;
                 if part.open == 0 {
-                    part.inclusive += self.now - part.since;
+                    part.so_far.inclusive += self.now - part.since;
                 }
             }
         }
@@ -256,15 +252,8 @@ impl<'n, 'm> Split<'n, 'm> {
         }
         let at = self.parts.len() as u32;
         self.by_name.insert(key, at);
-        self.parts.push(Part {
-            kind,
-            name: name.to_owned(),
-            inclusive: 0,
-            exclusive: 0,
-            calls: 0,
-            open: 0,
-            since: 0,
-        });
+        let so_far = StartPart { kind, name: name.to_owned(), inclusive: 0, exclusive: 0, calls: 0 };
+        self.parts.push(Part { so_far, open: 0, since: 0 });
         Some(at)
     }
 
@@ -273,7 +262,7 @@ impl<'n, 'm> Split<'n, 'm> {
         let package = package(class);
         let is_new = !self.by_name.contains_key(&(StartPartKind::Library, owner.to_owned()));
         let at = self.part(StartPartKind::Library, owner)?;
-        let name = &mut self.parts[at as usize].name;
+        let name = &mut self.parts[at as usize].so_far.name;
         let common = if is_new { package.to_owned() } else { common(name, package).to_owned() };
         *name = if common.len() < owner.len() { owner.to_owned() } else { common };
         Some(at)
@@ -282,14 +271,13 @@ impl<'n, 'm> Split<'n, 'm> {
     fn finish(self, start: &Startup) -> Option<StartSplit> {
         let entered = !self.parts.is_empty();
         let list = |is_kind: fn(StartPartKind) -> bool, by: fn(&StartPart) -> u64| {
-            let of_kind = self.parts.iter().filter(|part| is_kind(part.kind) && part.calls > 0);
+            let of_kind =
+                self.parts.iter().filter(|Part { so_far, .. }| is_kind(so_far.kind) && so_far.calls > 0);
             let mut list: Vec<StartPart> = of_kind
-                .map(|part| StartPart {
-                    kind: part.kind,
-                    name: clean(&part.name).into_owned(),
-                    inclusive: part.inclusive + if part.open > 0 { self.now - part.since } else { 0 },
-                    exclusive: part.exclusive,
-                    calls: part.calls,
+                .map(|Part { so_far, open, since }| StartPart {
+                    name: clean(&so_far.name).into_owned(),
+                    inclusive: so_far.inclusive + if *open > 0 { self.now - since } else { 0 },
+                    ..so_far.clone()
                 })
                 .collect();
             list.sort_by(|a, b| (by(b), &a.name).cmp(&(by(a), &b.name)));

@@ -1,9 +1,6 @@
 //! Writes starts on tracks of their own, in the form that Perfetto's `android.startup.startups` reads.
 
-use trace_format::Source;
-
-use super::Tally;
-use super::sink::{Arg, Name, Sink, Track, Value};
+use super::sink::{Arg, Output, Sink, Track, Value};
 use super::start_split::{StartPart, StartSplit, start_split};
 use super::thread::Shared;
 use crate::ExportError;
@@ -16,14 +13,14 @@ struct NestedSlices {
 }
 
 impl NestedSlices {
-    fn at<K: Sink>(start: u64, track: Track, sink: &mut K) -> Result<Self, ExportError> {
-        sink.track(track)?;
+    fn at<K: Sink>(start: u64, track: Track, out: &mut Output<'_, K>) -> Result<Self, ExportError> {
+        out.track(track)?;
         Ok(Self { open: Vec::new(), now: start })
     }
 
-    fn close_until<K: Sink>(&mut self, at: u64, sink: &mut K) -> Result<(), ExportError> {
+    fn close_until<K: Sink>(&mut self, at: u64, out: &mut Output<'_, K>) -> Result<(), ExportError> {
         while let Some(end) = self.open.pop_if(|end| *end <= at) {
-            sink.end(end, &[])?;
+            out.end(end, &[])?;
             self.now = end;
         }
         Ok(())
@@ -34,15 +31,13 @@ impl NestedSlices {
         (begin, end): (u64, u64),
         name: &str,
         args: &[Arg<'_>],
-        tally: &mut Tally,
-        sink: &mut K,
+        out: &mut Output<'_, K>,
     ) -> Result<(), ExportError> {
-        self.close_until(begin, sink)?;
+        self.close_until(begin, out)?;
         let begin_at = begin.max(self.now);
         let end_at = end.max(begin_at).min(self.open.last().copied().unwrap_or(u64::MAX));
-        tally.clamped += u64::from(begin_at != begin) + u64::from(end_at != end);
-        tally.slices += 1;
-        sink.begin(begin_at, Name::Text(name), args)?;
+        out.tally.clamped += u64::from(begin_at != begin) + u64::from(end_at != end);
+        out.begin(begin_at, name, args)?;
         self.now = begin_at;
         self.open.push(end_at);
         Ok(())
@@ -51,38 +46,32 @@ impl NestedSlices {
 
 /// Writes the starts, if there are any: on a track of their own, and main's part under the names by which
 /// Perfetto's `android.startup` finds it.
-pub(crate) fn startup_tracks<S: Source + ?Sized, K: Sink>(
-    shared: &Shared<'_, S>,
-    starts: &[Startup],
-    tally: &mut Tally,
-    sink: &mut K,
+pub(super) fn startup_tracks<K: Sink>(
+    shared: &Shared<'_>,
+    out: &mut Output<'_, K>,
 ) -> Result<(), ExportError> {
+    let starts = &shared.facts.sections.starts;
     if starts.is_empty() {
         return Ok(());
     }
     let package = &shared.process.name;
     let split =
         start_split(shared.facts, &shared.names, starts).map_err(ExportError::reading(shared.file))?;
-    let mut nest = NestedSlices::at(shared.start, Track::Startup, sink)?;
-    tally.tracks += 1;
+    let mut nest = NestedSlices::at(shared.start, Track::Startup, out)?;
     // A launch ends before anything else starts, for readers that search for the end by name.
     let mut launched: Vec<(u64, String)> = Vec::new();
-    let write_launches = |until: u64,
-                          launched: &mut Vec<(u64, String)>,
-                          nest: &mut NestedSlices,
-                          tally: &mut Tally,
-                          sink: &mut K| {
-        while let Some((at, name)) = launched.first().filter(|(at, _)| *at <= until).cloned() {
-            launched.remove(0);
-            nest.close_until(at, sink)?;
-            nest.now = nest.now.max(at);
-            tally.instants += 1;
-            sink.instant(nest.now, Name::Text(&name), &[])?;
-        }
-        Ok::<(), ExportError>(())
-    };
+    let write_launches =
+        |until: u64, launched: &mut Vec<(u64, String)>, nest: &mut NestedSlices, out: &mut Output<'_, K>| {
+            while let Some((at, name)) = launched.first().filter(|(at, _)| *at <= until).cloned() {
+                launched.remove(0);
+                nest.close_until(at, out)?;
+                nest.now = nest.now.max(at);
+                out.instant(nest.now, &name, &[])?;
+            }
+            Ok::<(), ExportError>(())
+        };
     for (i, start) in starts.iter().enumerate() {
-        write_launches(start.begin, &mut launched, &mut nest, tally, sink)?;
+        write_launches(start.begin, &mut launched, &mut nest, out)?;
         let number = i + 1;
         let name = match start.kind {
             kind if is_launch(kind) => format!("launchingActivity#{number}"),
@@ -93,43 +82,38 @@ pub(crate) fn startup_tracks<S: Source + ?Sized, K: Sink>(
         let parts: Vec<(&str, String)> = parts.map(part_args).unwrap_or_default();
         let mut args = args(start);
         args.extend(parts.iter().map(|(key, text)| Arg::new(key, Value::Text(text))));
-        nest.slice((start.begin, start.end), &name, &args, tally, sink)?;
+        nest.slice((start.begin, start.end), &name, &args, out)?;
         if is_launch(start.kind) {
             let name = format!("launchingActivity#{number}:completed-{}:{package}", start.kind.word());
             launched.push((start.end, name));
             launched.sort();
         }
     }
-    write_launches(u64::MAX, &mut launched, &mut nest, tally, sink)?;
-    nest.close_until(u64::MAX, sink)?;
-    phases(shared, starts, tally, sink)
+    write_launches(u64::MAX, &mut launched, &mut nest, out)?;
+    nest.close_until(u64::MAX, out)?;
+    phases(shared, out)
 }
 
-fn phases<S: Source + ?Sized, K: Sink>(
-    shared: &Shared<'_, S>,
-    starts: &[Startup],
-    tally: &mut Tally,
-    sink: &mut K,
-) -> Result<(), ExportError> {
-    if !starts.iter().any(|start| is_launch(start.kind)) || !shared.process.threads.iter().any(|t| t.main) {
+fn phases<K: Sink>(shared: &Shared<'_>, out: &mut Output<'_, K>) -> Result<(), ExportError> {
+    let mut launches = shared.facts.sections.starts.iter().filter(|start| is_launch(start.kind)).peekable();
+    if launches.peek().is_none() || !shared.process.threads.iter().any(|t| t.main) {
         return Ok(());
     }
-    let mut nest = NestedSlices::at(shared.start, Track::StartupPhases, sink)?;
-    tally.tracks += 1;
-    for start in starts.iter().filter(|start| is_launch(start.kind)) {
+    let mut nest = NestedSlices::at(shared.start, Track::StartupPhases, out)?;
+    for start in launches {
         let mut begin = start.begin;
         if let Some(end) = start.application_end {
-            nest.slice((begin, end), "bindApplication", &[], tally, sink)?;
+            nest.slice((begin, end), "bindApplication", &[], out)?;
             begin = end;
         }
         // Which part was the resume is unknown: the whole has the system's name and is marked as estimated.
         let estimated = [Arg::new("estimated", Value::Bool(true))];
         if start.kind != StartKind::Hot {
-            nest.slice((begin, start.end), "activityStart", &estimated, tally, sink)?;
+            nest.slice((begin, start.end), "activityStart", &estimated, out)?;
         }
-        nest.slice((begin, start.end), "activityResume", &estimated, tally, sink)?;
+        nest.slice((begin, start.end), "activityResume", &estimated, out)?;
     }
-    nest.close_until(u64::MAX, sink)
+    nest.close_until(u64::MAX, out)
 }
 
 /// Keys of arguments of the longest parts of a start.

@@ -16,7 +16,7 @@ use super::message_list::MessageList;
 use super::native_stacks::native_stacks;
 use super::owners::Owners;
 use super::recorder_track::{cpu_track, recorder_track};
-use super::sink::{ProcessInfo, Sink, Track};
+use super::sink::{Output, ProcessInfo, Sink, Track};
 use super::stacks::stacks;
 use super::startup::startup_tracks;
 use super::system_counters::system_counters;
@@ -31,12 +31,11 @@ use crate::{ExportError, Warning};
 const HUNG_TIME: u64 = trace_format::android::ANR_LIMIT_NS;
 
 /// A recording and the names of its methods.
-#[derive(Debug)]
-pub struct Input<'a, S: ?Sized> {
+pub struct Input<'a> {
     /// Its file name, for errors.
     pub file: &'a Path,
     /// The recording.
-    pub recording: &'a Recording<S>,
+    pub recording: &'a Recording<dyn Source + 'a>,
     /// The names of its methods.
     pub names: Names<'a>,
     /// How to obtain the answer, if it hung.
@@ -65,18 +64,12 @@ pub(crate) struct Streamed {
 ///
 /// # Errors
 /// If a recording cannot be read any further, or the sink fails.
-pub fn stream<S: Source + ?Sized, K: Sink>(
-    inputs: &[Input<'_, S>],
-    sink: &mut K,
-) -> Result<Tally, ExportError> {
+pub fn stream<K: Sink>(inputs: &[Input<'_>], sink: &mut K) -> Result<Tally, ExportError> {
     Ok(streamed(inputs, sink)?.counts)
 }
 
 /// As [`stream`], with further results.
-pub(crate) fn streamed<S: Source + ?Sized, K: Sink>(
-    inputs: &[Input<'_, S>],
-    sink: &mut K,
-) -> Result<Streamed, ExportError> {
+pub(crate) fn streamed<K: Sink>(inputs: &[Input<'_>], sink: &mut K) -> Result<Streamed, ExportError> {
     let mut clocks = Vec::new();
     for input in inputs {
         clocks.extend(input.recording.clocks().map_err(ExportError::reading(input.file))?);
@@ -98,7 +91,7 @@ pub(crate) fn streamed<S: Source + ?Sized, K: Sink>(
 
 /// Whether the recording may contain a hang: an ANR, a dump, a lock that a thread waits for at the end, or a
 /// main thread that recorded nothing for long before the end.
-fn may_have_hung<S: Source + ?Sized>(facts: &Facts<'_, S>, survey: &Survey, main: Option<usize>) -> bool {
+fn may_have_hung(facts: &Facts<'_>, survey: &Survey, main: Option<usize>) -> bool {
     let for_long = |since: u64| survey.end.saturating_sub(since) >= HUNG_TIME;
     let waiting = |wait: &LockWait| wait.duration == u64::MAX && for_long(wait.begun);
     !facts.incidents.anrs.is_empty()
@@ -110,8 +103,8 @@ fn may_have_hung<S: Source + ?Sized>(facts: &Facts<'_, S>, survey: &Survey, main
 }
 
 /// The earliest time of any thread. Never 0, which some readers treat as unset.
-pub(crate) fn first_moment<S: Source + ?Sized>(inputs: &[Input<'_, S>]) -> u64 {
-    let of_one = |input: &Input<'_, S>| {
+pub(crate) fn first_moment(inputs: &[Input<'_>]) -> u64 {
+    let of_one = |input: &Input<'_>| {
         let recording = input.recording;
         let threads = recording.threads().iter().map(trace_format::Thread::first_time);
         let header = recording.header().start.boottime;
@@ -138,8 +131,8 @@ fn usable_clocks(mut clocks: Vec<Clocks>) -> Vec<Clocks> {
 }
 
 #[expect(clippy::too_many_arguments, reason = "what all recordings of a trace share")]
-fn one<S: Source + ?Sized, K: Sink>(
-    input: &Input<'_, S>,
+fn one<K: Sink>(
+    input: &Input<'_>,
     start: u64,
     first: bool,
     flows: &Flows,
@@ -151,7 +144,7 @@ fn one<S: Source + ?Sized, K: Sink>(
     let recording = input.recording;
     let header = recording.header();
     let (faults, more_faults) = recording.faults();
-    let mut tally = Tally {
+    let tally = Tally {
         // A damaged header's value must leave room for counting.
         clamped: header.clamped.min(u64::MAX / 2),
         dropped: header.dropped,
@@ -161,9 +154,10 @@ fn one<S: Source + ?Sized, K: Sink>(
     };
     let failed = ExportError::reading(input.file);
     let mut facts = Facts::of(recording).map_err(failed)?;
-    tally.skipped = facts.skipped().total();
+    let mut out = Output { sink, tally };
+    out.tally.skipped = facts.skipped().total();
     let survey = facts.survey().map_err(failed)?;
-    tally.skipped += survey.frames.more;
+    out.tally.skipped += survey.frames.more;
     let facts = facts;
     let owners = Owners::of(&facts, &survey.waits, flows).map_err(failed)?;
     let anrs = &facts.incidents.anrs;
@@ -181,11 +175,11 @@ fn one<S: Source + ?Sized, K: Sink>(
     for (rank, thread) in order.into_iter().enumerate() {
         process.threads[thread].rank = u32::try_from(rank).unwrap_or(u32::MAX);
     }
-    sink.process(&process)?;
+    out.sink.process(&process)?;
     let asked = may_have_hung(&facts, &survey, main);
     let (answer, chain) = if asked { input.answer.get()? } else { Default::default() };
     if let Some(answer) = &answer {
-        answer.log(start, sink)?;
+        answer.log(start, &mut out)?;
     }
 
     let pauses = facts.recorder.pauses();
@@ -216,28 +210,28 @@ fn one<S: Source + ?Sized, K: Sink>(
         ..Found::default()
     };
     for (i, thread) in recording.threads().iter().enumerate() {
-        if !sink.wants(&process.threads[i]) {
+        if !out.sink.wants(&process.threads[i]) {
             continue;
         }
-        sink.track(Track::Thread(i))?;
-        tally.tracks += 1;
+        out.track(Track::Thread(i))?;
         // A thread that ended has nothing open, even if its last words were lost.
         let ended = thread.ended;
         let end = if ended >= survey.last[i] && ended > 0 { ended.min(survey.end) } else { survey.end };
-        ThreadPass::new(&shared, sink, stack, &mut tally, &mut found, i).run(end)?;
+        ThreadPass::new(&shared, &mut out, stack, &mut found, i).run(end)?;
     }
-    incident_track(&shared, &found, &mut tally, sink)?;
-    found.history.write(&mut tally, sink)?;
-    queue_track(&shared, &mut found.late.messages, &mut tally, sink)?;
-    vsync_track(&shared, &mut found.late.vsyncs, &mut tally, sink)?;
-    startup_tracks(&shared, &facts.sections.starts, &mut tally, sink)?;
-    recorder_track(&shared, survey, &mut tally, sink)?;
-    cpu_track(&shared, &mut tally, sink)?;
-    system_counters(&shared, &mut tally, sink)?;
-    queue_tracks(&shared, &mut tally, sink)?;
-    let dumped = stacks(&shared, &mut tally, sink)?;
-    native_stacks(&shared, input.symbols, &mut tally, &mut all.warnings, sink)?;
-    locks(&shared, &dumped, &mut tally, sink)?;
-    all.counts += tally;
+    let out = &mut out;
+    incident_track(&shared, &found, out)?;
+    found.history.write(out)?;
+    queue_track(&shared, &found.late.messages, out)?;
+    vsync_track(&shared, &found.late.vsyncs, out)?;
+    startup_tracks(&shared, out)?;
+    recorder_track(&shared, out)?;
+    cpu_track(&shared, out)?;
+    system_counters(&shared, out)?;
+    queue_tracks(&shared, out)?;
+    let dumped = stacks(&shared, out)?;
+    native_stacks(&shared, input.symbols, &mut all.warnings, out)?;
+    locks(&shared, &dumped, out)?;
+    all.counts += out.tally;
     Ok(())
 }

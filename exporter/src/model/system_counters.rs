@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use trace_format::Source;
 use trace_format::sections::system_state::{Quantity as Q, SystemState};
 
-use super::Tally;
-use super::sink::{SYSTEM_COUNTER, Sink, Unit};
+use super::sink::{Output, SYSTEM_COUNTER, Sink, Unit};
 use super::thread::Shared;
 use crate::ExportError;
 
@@ -53,19 +51,14 @@ const COUNTERS: [(Q, &str, Unit, Form); 20] = [
 ];
 
 /// Writes a counter for each quantity that any poll has, and for the threads that ran most.
-pub(super) fn system_counters<S: Source + ?Sized, K: Sink>(
-    shared: &Shared<'_, S>,
-    tally: &mut Tally,
-    sink: &mut K,
+pub(super) fn system_counters<K: Sink>(
+    shared: &Shared<'_>,
+    out: &mut Output<'_, K>,
 ) -> Result<(), ExportError> {
     let polls = &shared.facts.sections.polls;
     let mut write = |name: &str, unit: Unit, values: Vec<(u64, f64)>| {
         let name = [SYSTEM_COUNTER, name].concat();
-        for (at, value) in values {
-            tally.counters += 1;
-            sink.counter(at.max(shared.start), &name, unit, value)?;
-        }
-        Ok::<(), ExportError>(())
+        values.into_iter().try_for_each(|(at, value)| out.counter(at.max(shared.start), &name, unit, value))
     };
     for (quantity, name, unit, form) in COUNTERS {
         let known = polls.iter().filter_map(|poll| Some((poll.at, poll.get(quantity)? as f64)));

@@ -14,7 +14,7 @@ use super::log_form;
 use super::measured_stages::MeasuredStages;
 use super::message_list::MessageList;
 use super::owners::Owners;
-use super::sink::{Arg, LogLine, LogSource, Name, ProcessInfo, Sink, Unit, Value};
+use super::sink::{Arg, LogLine, LogSource, Name, Output, ProcessInfo, Sink, Unit, Value};
 use super::tasks::{TaskPlan, Upcoming};
 use super::trace_answer::TraceAnswer;
 use crate::ExportError;
@@ -22,7 +22,6 @@ use crate::facts::{
     Facts, MAX_TIME, MessageComponent, Open, OpenStack, Pause, PolledCpu, Step, Survey, name_before, typed,
 };
 use crate::names::Names;
-use crate::tally::Tally;
 
 /// Maximum nesting that is displayed. The engine drops deeper slices but not their ends, which would then close
 /// the wrong ones, so both are cut here.
@@ -34,15 +33,15 @@ pub(super) const SHORT_CALLS: &str = ": short calls a second";
 const MAX_SHORT_COUNTERS: usize = 32;
 
 /// What all threads of a recording share.
-pub(crate) struct Shared<'a, S: ?Sized> {
+pub(crate) struct Shared<'a> {
     /// The recording's file name, for errors.
     pub(crate) file: &'a Path,
-    pub(crate) recording: &'a Recording<S>,
+    pub(crate) recording: &'a Recording<dyn Source + 'a>,
     pub(crate) names: Names<'a>,
     pub(crate) process: &'a ProcessInfo,
     pub(crate) owners: Owners,
     pub(crate) flows: &'a Flows,
-    pub(crate) facts: &'a Facts<'a, S>,
+    pub(crate) facts: &'a Facts<'a>,
     pub(crate) survey: &'a Survey,
     /// The answer, if it hung.
     pub(crate) answer: Option<TraceAnswer>,
@@ -67,11 +66,10 @@ pub(crate) struct Found {
 }
 
 /// Converts one thread's events to calls of a sink.
-pub(crate) struct ThreadPass<'a, S: ?Sized, K> {
-    pub(super) shared: &'a Shared<'a, S>,
-    pub(super) sink: &'a mut K,
+pub(crate) struct ThreadPass<'a, 'k, K> {
+    pub(super) shared: &'a Shared<'a>,
+    pub(super) out: &'a mut Output<'k, K>,
     pub(super) stack: &'a mut OpenStack,
-    pub(super) tally: &'a mut Tally,
     pub(super) found: &'a mut Found,
     pub(super) frames: Frames,
     /// The bounds of the open frame's stages, if the system measured them.
@@ -106,12 +104,11 @@ pub(crate) struct ThreadPass<'a, S: ?Sized, K> {
     wanted_names: Vec<u64>,
 }
 
-impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
-    pub(crate) fn new(
-        shared: &'a Shared<'a, S>,
-        sink: &'a mut K,
+impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
+    pub(super) fn new(
+        shared: &'a Shared<'a>,
+        out: &'a mut Output<'k, K>,
         stack: &'a mut OpenStack,
-        tally: &'a mut Tally,
         found: &'a mut Found,
         thread: usize,
     ) -> Self {
@@ -119,9 +116,8 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
         let tasks = Upcoming::of(&shared.tasks, thread);
         let mut pass = Self {
             shared,
-            sink,
+            out,
             stack,
-            tally,
             found,
             frames: Frames::default(),
             measured: None,
@@ -182,32 +178,29 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
                 Step::Ended { time, key } => {
                     let at = self.reach(time)?;
                     if let Some(depth) = self.stack.find(key) {
-                        self.tally.incomplete +=
-                            (self.stack.depth().min(MAX_DEPTH)).saturating_sub(depth) as u64;
+                        let shown = self.stack.depth().min(MAX_DEPTH);
+                        self.out.tally.incomplete += shown.saturating_sub(depth) as u64;
                         self.close_to(depth, at, true)?;
                     }
                 }
                 Step::Lost { words } => {
-                    self.tally.lost_words = self.tally.lost_words.saturating_add(words);
-                    self.tally.instants += 1;
-                    let args = [Arg::new("words", Value::Uint(words))];
-                    self.sink.instant(self.now, Name::Text("words lost"), &args)?;
+                    self.out.tally.lost_words = self.out.tally.lost_words.saturating_add(words);
+                    self.out.instant(self.now, "words lost", &[Arg::new("words", Value::Uint(words))])?;
                 }
-                Step::Fault(_) => self.tally.faults += 1,
+                Step::Fault(_) => self.out.tally.faults += 1,
             }
         }
         let end = end.max(self.now);
         self.between(end)?;
         let end = end.max(self.now);
         self.marks_at_end(end)?;
-        self.tally.incomplete += self.stack.depth().min(MAX_DEPTH) as u64;
+        self.out.tally.incomplete += self.stack.depth().min(MAX_DEPTH) as u64;
         self.close_to(0, end, true)?;
-        self.tally.counters += self.frames.finish(self.sink)?;
-        if let Some((name, until)) = self.short_counter.take() {
-            self.tally.counters += 1;
-            self.sink.counter(until, &name, Unit::Count, 0.0)?;
+        self.frames.finish(self.out)?;
+        match self.short_counter {
+            Some((name, until)) => self.out.counter(until, &name, Unit::Count, 0.0),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Handles calls that left no slice: their rate is a counter, and the innermost slice around all of them
@@ -236,12 +229,10 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
         }
         if let Some((name, until)) = &mut self.short_counter {
             if *until < since {
-                self.tally.counters += 1;
-                self.sink.counter(*until, name, Unit::Count, 0.0)?;
+                self.out.counter(*until, name, Unit::Count, 0.0)?;
             }
             let rate = folded.calls as f64 * 1e9 / (at - since) as f64;
-            self.tally.counters += 1;
-            self.sink.counter(since.max(*until), name, Unit::Count, rate.round())?;
+            self.out.counter(since.max(*until), name, Unit::Count, rate.round())?;
             *until = at;
         }
         Ok(())
@@ -252,7 +243,7 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
     fn reach(&mut self, time: u64) -> Result<u64, ExportError> {
         // Times rise, so one beyond the limits stays at the limit.
         let at = time.clamp(self.now, MAX_TIME);
-        self.tally.clamped += u64::from(at != time);
+        self.out.tally.clamped += u64::from(at != time);
         if self.between < at {
             self.between(at)?;
         }
@@ -267,7 +258,7 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
     /// Shows an item that was open before the record from its first moment on.
     fn before(&mut self, at: u64, key: u32) -> Result<(), ExportError> {
         let args = [Arg::new("began_before", Value::Bool(true))];
-        self.tally.began_before += 1;
+        self.out.tally.began_before += 1;
         if ids::is_method(key) || key == ids::DISPATCH {
             let names = self.shared.names;
             return self.push(at, key, Name::Method(key, &names), &args);
@@ -285,9 +276,8 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
         while let Some(pause) = self.pauses.first().filter(|pause| pause.begin < at) {
             let (begin, end) = (pause.begin.max(self.now), pause.end.unwrap_or(at).min(at));
             if self.begun && begin < end && self.stack.depth() < MAX_DEPTH {
-                self.tally.slices += 1;
-                self.sink.begin(begin, Name::Text("recording paused"), &[])?;
-                self.sink.end(end, &[])?;
+                self.out.begin(begin, "recording paused", &[])?;
+                self.out.end(end, &[])?;
                 self.now = end;
             }
             if pause.end.is_none_or(|end| end > at) {
@@ -354,33 +344,32 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
                 let mark = text(texts, id, "mark");
                 if let Some((level, tag, message)) = log_form::parse(&mark) {
                     let tid = self.shared.process.threads[self.thread].tid;
-                    self.sink.log(&LogLine { at, level, source: Some(LogSource { tid, tag }), message })?;
+                    self.out.sink.log(&LogLine {
+                        at,
+                        level,
+                        source: Some(LogSource { tid, tag }),
+                        message,
+                    })?;
                 }
-                self.instant(at, &mark, &[])
+                self.out.instant(at, &mark, &[])
             }
             Event::Focus(id, gained) => {
                 let class = text(texts, id, "?");
                 let name = format!("window focus {}: {class}", if gained { "gained" } else { "lost" });
-                self.instant(at, &name, &[Arg::new("activity", Value::Text(&class))])
+                self.out.instant(at, &name, &[Arg::new("activity", Value::Text(&class))])
             }
             Event::Counter(id, value) if value.is_finite() => {
-                self.tally.counters += 1;
                 let name = text(texts, id, "counter");
-                self.sink.counter(at, &name, labels::unit_of(&name), value)
+                self.out.counter(at, &name, labels::unit_of(&name), value)
             }
             Event::Folded(folded) => self.folded(at, &folded),
             // What is open is already known.
             Event::Time(_) | Event::OpenCalls(_) | Event::LostEnd(_) => Ok(()),
             _ => {
-                self.tally.skipped += 1;
+                self.out.tally.skipped += 1;
                 Ok(())
             }
         }
-    }
-
-    pub(super) fn instant(&mut self, at: u64, name: &str, args: &[Arg<'_>]) -> Result<(), ExportError> {
-        self.tally.instants += 1;
-        self.sink.instant(at, Name::Text(name), args)
     }
 
     #[inline]
@@ -391,7 +380,7 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
         name: Name<'_>,
         args: &[Arg<'_>],
     ) -> Result<(), ExportError> {
-        self.tally.events += 1;
+        self.out.tally.events += 1;
         self.push(at, key, name, args)
     }
 
@@ -403,12 +392,12 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
         let depth = self.stack.depth();
         let remembered = self.stack.push(key, at);
         if depth >= MAX_DEPTH || !remembered {
-            self.tally.cut_depth += 1;
+            self.out.tally.cut_depth += 1;
             self.cut = self.cut.max(depth + 1 - MAX_DEPTH);
             return Ok(());
         }
-        self.tally.slices += 1;
-        self.sink.begin(at, name, args)
+        self.out.tally.slices += 1;
+        self.out.sink.begin(at, name, args)
     }
 
     /// Keeps the name of what starts at `at`, if it is wanted: of several the outermost, which comes first.
@@ -426,12 +415,12 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
 
     #[inline]
     pub(super) fn close(&mut self, at: u64, key: u32) -> Result<(), ExportError> {
-        self.tally.events += 1;
+        self.out.tally.events += 1;
         let Some(depth) = self.stack.find(key) else {
-            self.tally.orphan_exits += 1;
+            self.out.tally.orphan_exits += 1;
             return Ok(());
         };
-        self.tally.unbalanced += (self.stack.depth() - depth - 1) as u64;
+        self.out.tally.unbalanced += (self.stack.depth() - depth - 1) as u64;
         self.close_to(depth, at, false)
     }
 
@@ -447,7 +436,7 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
             let typed_event = closed.filter(|closed| !ids::is_method(closed.key));
             let short = self.short.pop_if(|(depth, _)| *depth >= level).map(|(_, short)| short);
             if self.cut == 0 && !incomplete && typed_event.is_none() && short.is_none() {
-                self.sink.end(at, &[])?;
+                self.out.end(at, &[])?;
                 continue;
             }
             let cpu = typed_event.and_then(|closed| self.cpu(&closed, at));
@@ -475,7 +464,7 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
             if let Some(component) = &component {
                 args.extend(labels::component_args(component, limit.as_deref()));
             }
-            self.sink.end(at, &args)?;
+            self.out.end(at, &args)?;
             if let Some(wait) = typed_event.filter(|closed| closed.key == typed(types::WAIT) && !incomplete) {
                 self.granted(&wait, at)?;
             }

@@ -1,8 +1,6 @@
 //! The answer in the trace: arguments of the ANR and of the hung message, and the first lines of the log.
 
-use std::fmt;
-
-use super::sink::{Arg, Level, LogLine, Sink, Value};
+use super::sink::{Arg, Level, Output, Sink, Value};
 use super::tasks::ChainLink;
 use crate::ExportError;
 use crate::answer::{Answer, Conclusion};
@@ -26,28 +24,21 @@ pub struct Diagnosis {
     pub chain: Vec<ChainLink>,
 }
 
-/// How to obtain the answer of a recording, if possible. It costs another pass over main, so only recordings
+/// How to obtain the answer of a recording. It costs another pass over main, so only recordings
 /// that may contain a hang are asked.
-#[derive(Clone, Copy, Default)]
-pub struct AnswerSource<'a>(Option<&'a dyn Fn() -> Result<Diagnosis, ExportError>>);
-
-impl fmt::Debug for AnswerSource<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "Ask(Some)" } else { "Ask(None)" })
-    }
-}
+#[derive(Clone, Copy)]
+pub struct AnswerSource<'a>(&'a dyn Fn() -> Result<Diagnosis, ExportError>);
 
 impl<'a> AnswerSource<'a> {
     /// Takes the answer from here.
     #[must_use]
     pub fn of(answer: &'a dyn Fn() -> Result<Diagnosis, ExportError>) -> Self {
-        Self(Some(answer))
+        Self(answer)
     }
 
     /// The answer, if there is one, and the chain.
     pub(super) fn get(self) -> Result<(Option<TraceAnswer>, Vec<ChainLink>), ExportError> {
-        let Some(ask) = self.0 else { return Ok((None, Vec::new())) };
-        let diagnosis = ask()?;
+        let diagnosis = (self.0)()?;
         Ok((TraceAnswer::of(&diagnosis.answer), diagnosis.chain))
     }
 }
@@ -109,7 +100,7 @@ impl TraceAnswer {
     }
 
     /// Writes the first log lines.
-    pub(super) fn log<K: Sink>(&self, at: u64, sink: &mut K) -> Result<(), ExportError> {
-        self.lines.iter().try_for_each(|line| sink.log(&LogLine::ours(at, Level::Error, line)))
+    pub(super) fn log<K: Sink>(&self, at: u64, out: &mut Output<'_, K>) -> Result<(), ExportError> {
+        self.lines.iter().try_for_each(|line| out.log(at, Level::Error, line))
     }
 }

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use trace_format::Source;
 use trace_format::event::{Frame, Message, Stage, Wait, WaitKind, types};
 
 use super::categories;
@@ -15,7 +14,7 @@ use super::thread::{MAX_DEPTH, ThreadPass};
 use crate::ExportError;
 use crate::facts::{Open, typed};
 
-impl<S: Source + ?Sized, K: Sink> ThreadPass<'_, S, K> {
+impl<K: Sink> ThreadPass<'_, '_, K> {
     pub(super) fn message(&mut self, at: u64, message: &Message) -> Result<(), ExportError> {
         let texts = self.shared.recording.texts();
         let name = labels::message_name(texts, message);
@@ -93,11 +92,12 @@ impl<S: Source + ?Sized, K: Sink> ThreadPass<'_, S, K> {
         let threads = self.shared.recording.threads();
         let owner = threads.iter().position(|t| wait.owner > 0 && t.uid == wait.owner);
         let owner = owner.map(|i| &self.shared.process.threads[i]);
+        let known = self.shared.owners.owner(self.thread, ordinal);
         let owner_name = owner.and_then(|o| o.name.as_deref()).unwrap_or("unknown");
         let name = match owner {
             Some(owner) if wait.kind == WaitKind::Monitor => {
                 let names = &self.shared.names;
-                let owner_in = self.shared.owners.method(self.thread, ordinal);
+                let owner_in = known.and_then(|known| known.method);
                 let blocked_in = self.stack.innermost_method();
                 Cow::Owned(labels::contention_name(
                     owner_name,
@@ -110,7 +110,6 @@ impl<S: Source + ?Sized, K: Sink> ThreadPass<'_, S, K> {
         };
         let mut args = Vec::with_capacity(7);
         args.push(Arg::category(categories::of_wait(wait.kind, class.as_deref())));
-        let flows = self.shared.owners.flows(self.thread, ordinal);
         if let Some(owner) = owner {
             args.push(Arg::new("owner_tid", Value::Uint(owner.tid.into())));
             args.push(Arg::new("owner_name", Value::Text(owner_name)));
@@ -126,9 +125,10 @@ impl<S: Source + ?Sized, K: Sink> ThreadPass<'_, S, K> {
         let name = task.as_ref().and_then(|task| task.name(&name)).map_or(name, Cow::Owned);
         self.open(at, typed(types::WAIT), Name::Text(&name), &args)?;
         // Viewers draw an arrow from the end of its source, so it starts at an event without duration.
-        if let Some((flow, release)) = flows.filter(|_| self.stack.depth() <= MAX_DEPTH) {
+        if let Some(known) = known.filter(|_| self.stack.depth() <= MAX_DEPTH) {
+            let (flow, release) = known.flows;
             self.waiting.push((at, release));
-            self.instant(at, &labels::waits_for(owner_name), &[Arg::flow(flow)])?;
+            self.out.instant(at, &labels::waits_for(owner_name), &[Arg::flow(flow)])?;
         }
         Ok(())
     }
@@ -137,23 +137,22 @@ impl<S: Source + ?Sized, K: Sink> ThreadPass<'_, S, K> {
     pub(super) fn granted(&mut self, wait: &Open, at: u64) -> Result<(), ExportError> {
         while let Some((begun, release)) = self.waiting.pop_if(|(begun, _)| *begun >= wait.begun) {
             if begun == wait.begun && at > begun {
-                self.instant(at, "has the lock", &[Arg::flow(release)])?;
+                self.out.instant(at, "has the lock", &[Arg::flow(release)])?;
             }
         }
         Ok(())
     }
 
     pub(super) fn stage(&mut self, at: u64, stage: Stage) -> Result<(), ExportError> {
-        let (name, constant) = labels::stage_names(stage);
         let mut args = Vec::with_capacity(3);
-        args.push(Arg::new("stage", Value::Text(constant)));
+        args.push(Arg::new("stage", Value::Text(stage.constant())));
         if self.frames.estimated() {
             args.push(Arg::new("estimated", Value::Bool(true)));
         }
         if let Some(ns) = self.frames.measured(&self.shared.survey.frames, stage) {
             args.push(Arg::new("measured_ms", Value::Millis(ns)));
         }
-        self.open(at, typed(stage as u8), Name::Text(name), &args)
+        self.open(at, typed(stage as u8), Name::Text(stage.word()), &args)
     }
 
     /// The arguments at the end of something that is not a method.
@@ -165,10 +164,7 @@ impl<S: Source + ?Sized, K: Sink> ThreadPass<'_, S, K> {
     ) -> Result<(), ExportError> {
         if closed.key == typed(types::FRAME) {
             let (begun, facts) = (closed.begun, &self.shared.survey.frames);
-            if let Some(samples) = self.frames.end((begun, at), facts, args, self.sink)? {
-                self.tally.frames += 1;
-                self.tally.counters += samples;
-            }
+            self.frames.end((begun, at), facts, args, self.out)?;
         } else if closed.key == typed(types::MESSAGE)
             && self.main
             // In a loop within a message it is part of that message.
@@ -177,9 +173,7 @@ impl<S: Source + ?Sized, K: Sink> ThreadPass<'_, S, K> {
             if self.found.history.is_kept() {
                 self.found.history.message(closed.begun, at, &self.message);
             }
-            if self.frames.missed((closed.begun, at), self.sink)? {
-                self.tally.frames += 1;
-            }
+            self.frames.missed((closed.begun, at), self.out)?;
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ use crate::facts::Unit;
 use crate::facts::{
     Facts, Loops, OpenStack, RecentWork, Step, UnitKind, begins, ends, is_message, name_before, typed,
 };
-use crate::model::{Names, message_name, stage_names, wait_name};
+use crate::model::{Names, message_name, wait_name};
 use crate::text::clean;
 use crate::words::thread_name;
 
@@ -531,7 +531,7 @@ pub(super) fn stack_at<'a, S: Source + ?Sized>(
 
 fn stage_of(key: u32) -> Option<&'static str> {
     let stages = trace_format::event::Stage::ALL;
-    stages.iter().copied().find(|s| typed(*s as u8) == key).map(|s| stage_names(s).1)
+    stages.iter().copied().find(|s| typed(*s as u8) == key).map(|s| s.constant())
 }
 
 fn kind_of(key: u32) -> OpenItemKind {

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use trace_format::Source;
 use trace_format::event::WaitKind;
 
 use super::fate::Fate;
@@ -16,8 +15,8 @@ use crate::facts::concurrency::Waiting;
 const MAX_HOPS: usize = 32;
 
 /// Places the arrows of waits.
-pub(super) struct Hops<'p, 'i, S: ?Sized> {
-    plan: &'p Shown<'i, S>,
+pub(super) struct Hops<'p, 'i> {
+    plan: &'p Shown<'i>,
     waits: &'p [(&'p Waiting, Target)],
     targets: &'p Targets<'p>,
     queues: &'p mut Queues,
@@ -32,9 +31,9 @@ pub(super) struct Hops<'p, 'i, S: ?Sized> {
 /// Slices of waits, instants, and arrows through runs.
 type Parts = (HashMap<(usize, u64), WaitSlice>, Vec<(usize, Mark)>, HashMap<(usize, usize), Vec<u64>>);
 
-impl<'p, 'i, S: Source + ?Sized> Hops<'p, 'i, S> {
+impl<'p, 'i> Hops<'p, 'i> {
     pub(super) fn new(
-        plan: &'p Shown<'i, S>,
+        plan: &'p Shown<'i>,
         waits: &'p [(&'p Waiting, Target)],
         targets: &'p Targets<'p>,
         queues: &'p mut Queues,
@@ -47,13 +46,8 @@ impl<'p, 'i, S: Source + ?Sized> Hops<'p, 'i, S> {
         Self { plan, waits, targets, queues, of_thread, slices, marks: Vec::new(), runs: HashMap::new() }
     }
 
-    pub(super) fn run(&mut self) {
-        for at in 0..self.waits.len() {
-            self.wait(at);
-        }
-    }
-
-    pub(super) fn into_parts(self) -> Parts {
+    pub(super) fn run(mut self) -> Parts {
+        (0..self.waits.len()).for_each(|at| self.wait(at));
         let keyed = self.waits.iter().zip(self.slices);
         let slices = keyed.map(|((waiting, _), slice)| ((waiting.thread, waiting.ordinal), slice)).collect();
         (slices, self.marks, self.runs)

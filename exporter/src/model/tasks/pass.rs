@@ -1,6 +1,6 @@
 //! Tasks on their threads: instants between a thread's events, and arguments of calls, waits and messages.
 
-use trace_format::{Event, Source};
+use trace_format::Event;
 
 use super::super::labels;
 use super::super::sink::{Arg, Name, Sink, Value};
@@ -62,7 +62,7 @@ impl WaitArgs<'_> {
     }
 }
 
-impl<S: Source + ?Sized> Shared<'_, S> {
+impl Shared<'_> {
     pub(super) fn task_text(&self, task: usize) -> TaskText<'_> {
         let known = &self.tasks.work.tasks()[task];
         TaskText::of(known, self.names, self.recording.texts(), &self.process.threads)
@@ -83,11 +83,17 @@ impl<S: Source + ?Sized> Shared<'_, S> {
         Some((key, queued))
     }
 
-    /// The arguments of what runs a task.
-    fn run_args<'t>(&'t self, task: usize, text: &'t TaskText<'t>, flows: &[u64]) -> Vec<Arg<'t>> {
+    /// The arguments of what runs a task, or hands it over `here`.
+    fn task_args<'t>(
+        &'t self,
+        task: usize,
+        text: &'t TaskText<'t>,
+        here: bool,
+        flows: &[u64],
+    ) -> Vec<Arg<'t>> {
         let mut args: Vec<Arg<'_>> = flows.iter().map(|flow| Arg::flow(*flow)).collect();
         args.push(Arg::new("task", Value::Text(&text.name)));
-        args.extend(text.submitted(false));
+        args.extend(text.submitted(here));
         args.extend(self.executor(task).map(|executor| Arg::new("executor", Value::Text(executor))));
         args.extend(self.queued(task).map(|(key, queued)| Arg::new(key, Value::Millis(queued))));
         args
@@ -102,7 +108,7 @@ impl<S: Source + ?Sized> Shared<'_, S> {
     }
 }
 
-impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
+impl<'a, K: Sink> ThreadPass<'a, '_, K> {
     /// Writes the instants that are due before `at`.
     pub(in crate::model) fn marks_until(&mut self, at: u64) -> Result<(), ExportError> {
         while let [mark, rest @ ..] = self.tasks.marks
@@ -126,48 +132,41 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
 
     fn mark(&mut self, at: u64, mark: &Mark) -> Result<(), ExportError> {
         if self.stack.depth() >= MAX_DEPTH {
-            self.tally.skipped += 1;
+            self.out.tally.skipped += 1;
             return Ok(());
         }
         let shared = self.shared;
         let threads = &shared.process.threads;
-        let flows = mark.flows.iter().map(|flow| Arg::flow(*flow));
-        match mark.kind {
-            MarkKind::HandsOver(verb, task) => {
-                let text = shared.task_text(task);
-                let mut args: Vec<Arg<'_>> = flows.collect();
-                args.push(Arg::new("task", Value::Text(&text.name)));
-                args.extend(text.submitted(true));
-                args.extend(
-                    shared.executor(task).map(|executor| Arg::new("executor", Value::Text(executor))),
-                );
-                args.extend(shared.queued(task).map(|(key, queued)| Arg::new(key, Value::Millis(queued))));
-                self.instant(at, &format!("{verb} {}", text.short()), &args)
-            }
-            MarkKind::Runs(task) => {
-                let text = shared.task_text(task);
-                let args = shared.run_args(task, &text, &mark.flows);
-                self.instant(at, &format!("runs {}", text.short()), &args)
-            }
-            MarkKind::WaitsFor(task) => {
-                let name = format!("waits for {}", shared.task_text(task).short());
-                self.instant(at, &name, &flows.collect::<Vec<_>>())
-            }
+        let name = match mark.kind {
+            MarkKind::HandsOver(verb, task) => return self.task_mark(at, verb, task, true, &mark.flows),
+            MarkKind::Runs(task) => return self.task_mark(at, "runs", task, false, &mark.flows),
+            MarkKind::WaitsFor(task) => format!("waits for {}", shared.task_text(task).short()),
             MarkKind::WaitsForThread { thread, monitor } => {
                 let owner = thread_name(threads, thread);
-                let name = if monitor { labels::waits_for(owner) } else { format!("waits for {owner}") };
-                self.instant(at, &name, &flows.collect::<Vec<_>>())
+                if monitor { labels::waits_for(owner) } else { format!("waits for {owner}") }
             }
             MarkKind::AwaitedBy(thread) => {
-                let name = self.inside_contention(format!("awaited by {}", thread_name(threads, thread)));
-                self.instant(at, &name, &flows.collect::<Vec<_>>())
+                self.inside_contention(format!("awaited by {}", thread_name(threads, thread)))
             }
             MarkKind::Before(task) => {
-                let name = format!("busy while {} is queued", shared.task_text(task).short());
-                let name = self.inside_contention(name);
-                self.instant(at, &name, &flows.collect::<Vec<_>>())
+                self.inside_contention(format!("busy while {} is queued", shared.task_text(task).short()))
             }
-        }
+        };
+        let flows: Vec<Arg<'_>> = mark.flows.iter().map(|flow| Arg::flow(*flow)).collect();
+        self.out.instant(at, &name, &flows)
+    }
+
+    fn task_mark(
+        &mut self,
+        at: u64,
+        verb: &str,
+        task: usize,
+        here: bool,
+        flows: &[u64],
+    ) -> Result<(), ExportError> {
+        let text = self.shared.task_text(task);
+        let args = self.shared.task_args(task, &text, here, flows);
+        self.out.instant(at, &format!("{verb} {}", text.short()), &args)
     }
 
     /// The name of an instant, as Perfetto takes it inside a contended monitor.
@@ -197,7 +196,7 @@ impl<'a, S: Source + ?Sized, K: Sink> ThreadPass<'a, S, K> {
             opened = true;
             let shared = self.shared;
             let text = shared.task_text(run.task);
-            let args = shared.run_args(run.task, &text, &run.flows);
+            let args = shared.task_args(run.task, &text, false, &run.flows);
             self.open(at, *id, Name::Method(*id, &shared.names), &args)?;
         }
         self.next_run = self.tasks.next_run();

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use trace_format::{ReadError, Source};
+use trace_format::ReadError;
 
 use super::fate::{Fate, fates};
 use super::hops::Hops;
@@ -15,7 +15,7 @@ use crate::facts::concurrency::{ConcurrentWork, TaskCodes, Waiting};
 
 impl TaskPlan {
     /// Reads all threads once more; call it only if the recording has steps.
-    pub(in crate::model) fn of<S: Source + ?Sized>(input: &PlanInput<'_, S>) -> Result<Self, ReadError> {
+    pub(in crate::model) fn of(input: &PlanInput<'_>) -> Result<Self, ReadError> {
         let mut codes = TaskCodes::default();
         for (id, method) in input.names.all() {
             codes.add(id, method.class, method.method);
@@ -62,9 +62,7 @@ impl TaskPlan {
         for task in in_order {
             plan.show(task, arrows.get(&task).copied(), &mut queues);
         }
-        let mut hops = Hops::new(&plan, &waits, &targets, &mut queues);
-        hops.run();
-        let (wait_slices, hop_marks, hop_runs) = hops.into_parts();
+        let (wait_slices, hop_marks, hop_runs) = Hops::new(&plan, &waits, &targets, &mut queues).run();
         let Shown { mut marks, mut runs, .. } = plan;
         for (thread, mark) in hop_marks {
             marks.entry(thread).or_default().push(mark);
@@ -89,7 +87,7 @@ impl TaskPlan {
     }
 }
 
-impl<S: Source + ?Sized> Shown<'_, S> {
+impl Shown<'_> {
     /// Which tasks are shown, and how many are not.
     fn shown(&self, waits: &[(&Waiting, Target)]) -> (HashSet<usize>, u64) {
         let awaited: HashSet<usize> = waits
@@ -159,19 +157,14 @@ impl<S: Source + ?Sized> Shown<'_, S> {
             queues.add(task.queue, row);
         }
         let (Some(thread), Some(run)) = (runs, task.run) else { return };
-        match self.work.entered(&run) {
-            Some((entered, method)) => {
-                let slice = RunSlice { entered, method: Some(method), task: index, flows };
-                self.runs.entry(thread).or_default().push(slice);
-            }
+        let (entered, method) = match self.work.entered(&run) {
+            Some((entered, method)) => (entered, Some(method)),
             None if self.work.is_step(&run) => {
                 let mark = Mark { at: run.begun, kind: MarkKind::Runs(index), flows };
-                self.marks.entry(thread).or_default().push(mark);
+                return self.marks.entry(thread).or_default().push(mark);
             }
-            None => {
-                let slice = RunSlice { entered: run.begun, method: None, task: index, flows };
-                self.runs.entry(thread).or_default().push(slice);
-            }
-        }
+            None => (run.begun, None),
+        };
+        self.runs.entry(thread).or_default().push(RunSlice { entered, method, task: index, flows });
     }
 }

@@ -3,8 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use trace_format::Source;
-
 use super::fate::Fate;
 use super::shown::Shown;
 use super::text::{pool, thread_name};
@@ -57,7 +55,7 @@ pub(super) struct Queues {
 
 impl Queues {
     /// Finds the queues, and names those of the tasks `shown`.
-    pub(super) fn of<S: Source + ?Sized>(plan: &Shown<'_, S>, shown: &HashSet<usize>) -> Self {
+    pub(super) fn of(plan: &Shown<'_>, shown: &HashSet<usize>) -> Self {
         let all = plan.work.tasks();
         let mut queues = Self::default();
         for (index, task) in all.iter().enumerate().filter(|(_, task)| task.queue != 0 && !task.is_stage) {
@@ -143,7 +141,7 @@ impl Queues {
 }
 
 /// `pool-1 (ThreadPoolExecutor)` if the threads of the queue are known, else `ThreadPoolExecutor 0x1a2b`.
-fn label<S: Source + ?Sized>(plan: &Shown<'_, S>, queue: u32, tasks: &[usize]) -> String {
+fn label(plan: &Shown<'_>, queue: u32, tasks: &[usize]) -> String {
     let all = plan.work.tasks();
     let texts = plan.input.facts.recording.texts();
     let class =
@@ -167,7 +165,7 @@ fn label<S: Source + ?Sized>(plan: &Shown<'_, S>, queue: u32, tasks: &[usize]) -
 }
 
 /// The lengths and delays of a queue.
-fn counted<S: Source + ?Sized>(plan: &Shown<'_, S>, tasks: &[usize]) -> Queue {
+fn counted(plan: &Shown<'_>, tasks: &[usize]) -> Queue {
     let all = plan.work.tasks();
     let mut queue = Queue::default();
     let mut changes: Vec<(u64, i64)> = Vec::new();

@@ -11,8 +11,8 @@ use crate::model::sink::ThreadInfo;
 use crate::names::Names;
 
 /// The input of a plan.
-pub(in crate::model) struct PlanInput<'a, S: ?Sized> {
-    pub(in crate::model) facts: &'a Facts<'a, S>,
+pub(in crate::model) struct PlanInput<'a> {
+    pub(in crate::model) facts: &'a Facts<'a>,
     pub(in crate::model) names: Names<'a>,
     pub(in crate::model) threads: &'a [ThreadInfo],
     pub(in crate::model) flows: &'a Flows,
@@ -23,8 +23,8 @@ pub(in crate::model) struct PlanInput<'a, S: ?Sized> {
 }
 
 /// The tasks that are shown, and where.
-pub(super) struct Shown<'a, S: ?Sized> {
-    pub(super) input: &'a PlanInput<'a, S>,
+pub(super) struct Shown<'a> {
+    pub(super) input: &'a PlanInput<'a>,
     pub(super) work: &'a ConcurrentWork,
     pub(super) posts: &'a Posts,
     pub(super) fates: &'a [Fate],
@@ -34,7 +34,7 @@ pub(super) struct Shown<'a, S: ?Sized> {
     pub(super) runs: HashMap<usize, Vec<RunSlice>>,
 }
 
-impl<S: ?Sized> Shown<'_, S> {
+impl Shown<'_> {
     /// How long a task was queued as far as is known, ns; `None` if it did not wait in a queue.
     pub(super) fn queued(&self, task: usize) -> Option<u64> {
         let known = self.work.tasks().get(task).filter(|task| !task.is_scheduled() && !task.is_stage)?;

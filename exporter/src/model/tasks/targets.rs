@@ -29,9 +29,9 @@ pub(super) struct Targets<'a> {
 }
 
 impl<'a> Targets<'a> {
-    pub(super) fn new<S: Source + ?Sized>(
+    pub(super) fn new(
         work: &'a ConcurrentWork,
-        recording: &Recording<S>,
+        recording: &Recording<dyn Source + '_>,
         chain: &[ChainLink],
     ) -> Self {
         let threads = recording.threads();

@@ -1,13 +1,10 @@
 //! Writes executors and handlers: a track for each with its queued tasks, and counters of its length and delay.
 
-use trace_format::Source;
-
-use super::super::sink::{Arg, Level, LogLine, Name, Sink, Unit, Value};
+use super::super::sink::{Arg, Level, Output, Sink, Unit, Value};
 use super::super::thread::Shared;
 use super::queues::{Queue, Row};
 use super::text::thread_name;
 use crate::ExportError;
-use crate::tally::Tally;
 
 /// Maximum number of tasks side by side on one queue's tracks. Further ones are omitted, those that others wait for last.
 const MAX_LANES: usize = 16;
@@ -35,10 +32,9 @@ fn lanes(rows: &[Row]) -> (Vec<Vec<&Row>>, u64) {
 }
 
 /// Writes all queues. Must follow the threads: arrows of equal times follow the file's order.
-pub(in crate::model) fn queue_tracks<S: Source + ?Sized, K: Sink>(
-    shared: &Shared<'_, S>,
-    tally: &mut Tally,
-    sink: &mut K,
+pub(in crate::model) fn queue_tracks<K: Sink>(
+    shared: &Shared<'_>,
+    out: &mut Output<'_, K>,
 ) -> Result<(), ExportError> {
     let plan = &shared.tasks;
     let mut narrow = 0;
@@ -47,15 +43,15 @@ pub(in crate::model) fn queue_tracks<S: Source + ?Sized, K: Sink>(
         let (lanes, more) = lanes(&queue.rows);
         narrow += more;
         for (lane, rows) in lanes.iter().enumerate() {
-            sink.queue(&name, lane)?;
-            tally.tracks += 1;
+            out.sink.queue(&name, lane)?;
+            out.tally.tracks += 1;
             for row in rows {
-                slice(shared, row, tally, sink)?;
+                slice(shared, row, out)?;
             }
         }
-        counters(shared, &name, queue, tally, sink)?;
+        counters(shared.start, &name, queue, out)?;
     }
-    tally.skipped += narrow;
+    out.tally.skipped += narrow;
     let unknown = plan.queues.iter().fold(0, |sum: u64, queue| sum.saturating_add(queue.unknown));
     let left_out = [
         (plan.left_out.tasks, "tasks have no arrow and no slice in their queue"),
@@ -66,81 +62,43 @@ pub(in crate::model) fn queue_tracks<S: Source + ?Sized, K: Sink>(
         (unknown, "tasks are not counted as queued, since the recording does not show whether they started"),
     ];
     for (count, what) in left_out.into_iter().filter(|(count, _)| *count > 0) {
-        sink.log(&LogLine::ours(shared.start, Level::Info, &format!("concurrent work: {count} {what}")))?;
+        out.log(shared.start, Level::Info, &format!("concurrent work: {count} {what}"))?;
     }
     Ok(())
 }
 
-fn slice<S: Source + ?Sized, K: Sink>(
-    shared: &Shared<'_, S>,
-    row: &Row,
-    tally: &mut Tally,
-    sink: &mut K,
-) -> Result<(), ExportError> {
+fn slice<K: Sink>(shared: &Shared<'_>, row: &Row, out: &mut Output<'_, K>) -> Result<(), ExportError> {
     let text = shared.task_text(row.task);
     let begin = row.begin.max(shared.start);
     let end = row.end.max(begin);
     let mut args: Vec<Arg<'_>> = row.flows.iter().map(|flow| Arg::flow(*flow)).collect();
     args.push(Arg::new("task", Value::Text(&text.name)));
     args.extend(text.submitted(false));
-    tally.slices += 1;
-    sink.begin(begin, Name::Text(&format!("queued: {}", text.short())), &args)?;
+    out.begin(begin, &format!("queued: {}", text.short()), &args)?;
     let mut marks = row.marks.clone();
     marks.sort_unstable();
     for (at, thread, flow) in marks {
-        tally.instants += 1;
         let name = format!("awaited by {}", thread_name(&shared.process.threads, thread));
-        sink.instant(at.clamp(begin, end), Name::Text(&name), &[Arg::flow(flow)])?;
+        out.instant(at.clamp(begin, end), &name, &[Arg::flow(flow)])?;
     }
-    tally.incomplete += u64::from(row.incomplete);
+    out.tally.incomplete += u64::from(row.incomplete);
     let args = [Arg::new("queued_ms", Value::Millis(end - begin)), Arg::new("incomplete", Value::Bool(true))];
-    sink.end(end, if row.incomplete { &args } else { &args[..1] })
+    out.end(end, if row.incomplete { &args } else { &args[..1] })
 }
 
-fn counters<S: Source + ?Sized, K: Sink>(
-    shared: &Shared<'_, S>,
+fn counters<K: Sink>(
+    start: u64,
     name: &str,
     queue: &Queue,
-    tally: &mut Tally,
-    sink: &mut K,
+    out: &mut Output<'_, K>,
 ) -> Result<(), ExportError> {
     let length = format!("{name}: length");
     for (at, tasks) in &queue.lengths {
-        tally.counters += 1;
-        sink.counter((*at).max(shared.start), &length, Unit::Sign("tasks"), *tasks as f64)?;
+        out.counter((*at).max(start), &length, Unit::Sign("tasks"), *tasks as f64)?;
     }
     let delay = format!("{name}: delay");
     for (at, queued) in &queue.delays {
-        tally.counters += 1;
-        sink.counter((*at).max(shared.start), &delay, Unit::Sign("ms"), *queued as f64 / 1e6)?;
+        out.counter((*at).max(start), &delay, Unit::Sign("ms"), *queued as f64 / 1e6)?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn queued_tasks_that_overlap_are_side_by_side_and_awaited_ones_are_never_left_out() {
-        let row = |task: usize, begin: u64, end: u64| Row {
-            task,
-            begin,
-            end,
-            incomplete: false,
-            flows: Vec::new(),
-            marks: Vec::new(),
-        };
-        let rows = [row(0, 0, 10), row(1, 5, 12), row(2, 10, 20), row(3, 12, 13), row(4, 20, 20)];
-        let (placed, more) = lanes(&rows);
-        let tasks: Vec<Vec<usize>> =
-            placed.iter().map(|lane| lane.iter().map(|row| row.task).collect()).collect();
-        assert_eq!((tasks, more), (vec![vec![0, 2, 4], vec![1, 3]], 0));
-
-        let mut many: Vec<Row> = (0..20).map(|task| row(task, task as u64, 100)).collect();
-        many[19].marks.push((50, 0, 1));
-        let (placed, more) = lanes(&many);
-        assert_eq!((placed.len(), more), (MAX_LANES, 4));
-        assert!(placed.iter().flatten().any(|row| row.task == 19));
-    }
 }
