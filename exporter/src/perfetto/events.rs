@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use super::blocks::SHORT_PACKET;
-use super::interning::{annotation, category, named};
 use super::packets::{self, event, packet};
 use super::writer::PerfettoWriter;
 use crate::model::{Arg, Name, Value};
@@ -47,9 +46,8 @@ impl<W: Write> PerfettoWriter<W> {
         args: &[Arg<'_>],
     ) -> io::Result<()> {
         let since = self.elapsed(at);
-        let Self { message, interned, body, sequence, next_sequence, base, thread_time, .. } = self;
+        let Self { message, body, sequence, next_sequence, base, thread_time, .. } = self;
         let interning = &mut sequence.interning;
-        interned.clear();
         body.clear();
         body.uint(event::TYPE, ty);
         match name {
@@ -57,19 +55,19 @@ impl<W: Write> PerfettoWriter<W> {
                 let number = interning.method(id).unwrap_or_else(|| {
                     let number = interning.add_method(id);
                     let name = names.method(id);
-                    interned.message(2, |m| m.uint(1, number.into()).text(2, &name));
+                    interning.declared.message(2, |m| m.uint(1, number.into()).text(2, &name));
                     number
                 });
                 body.uint(event::NAME_IID, number.into())
             }
-            Some(Name::Text(name)) => named(body, interned, interning, name),
+            Some(Name::Text(name)) => interning.name(body, name),
             Some(Name::Once(name)) => body.text(event::NAME, name),
             None => body,
         };
         for arg in args {
             match arg.value {
                 Value::Flow(number) => body.fixed(event::FLOW_IDS, number.wrapping_add(*base)),
-                Value::Category(name) => category(body, interned, interning, name),
+                Value::Category(name) => interning.category(body, name),
                 Value::Group(group) => body.text(event::CORRELATION, group),
                 Value::ThreadTime(ns) => match thread_time {
                     Some(track) => {
@@ -77,13 +75,11 @@ impl<W: Write> PerfettoWriter<W> {
                     }
                     None => body,
                 },
-                _ => body.message(event::ANNOTATIONS, |m| annotation(m, interned, interning, arg)),
+                _ => body.message(event::ANNOTATIONS, |m| interning.argument(m, arg)),
             };
         }
         message.uint(packet::TIMESTAMP, since).uint(packet::SEQUENCE, *next_sequence);
-        if !interned.bytes().is_empty() {
-            message.data(packet::INTERNED_DATA, interned.bytes());
-        }
+        interning.declare(message);
         message.data(packet::TRACK_EVENT, body.bytes());
         self.write()
     }

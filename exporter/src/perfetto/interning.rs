@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::packets::event;
+use super::packets::{event, packet};
 use crate::model::{Arg, CATEGORIES, Value};
 use crate::protobuf::write::Message;
 
@@ -62,6 +62,8 @@ pub(crate) struct Interning {
     round: u32,
     /// Which categories have been declared, by index.
     categories: [bool; CATEGORIES.len()],
+    /// Declarations of the packet at hand.
+    pub(super) declared: Message,
 }
 
 impl Interning {
@@ -86,54 +88,48 @@ impl Interning {
         self.methods[id as usize] = (self.round, self.names.last);
         self.names.last
     }
-}
 
-/// Writes an event's name into its body, by number if the limit allows.
-pub(super) fn named<'m>(
-    body: &'m mut Message,
-    interned: &mut Message,
-    interning: &mut Interning,
-    name: &str,
-) -> &'m mut Message {
-    let fields = Fields { number: event::NAME_IID, declaration: 2, inline: event::NAME };
-    interning.names.write(body, interned, name, &fields)
-}
-
-/// Writes an event's category.
-pub(super) fn category<'m>(
-    body: &'m mut Message,
-    interned: &mut Message,
-    interning: &mut Interning,
-    name: &str,
-) -> &'m mut Message {
-    let Some(place) = CATEGORIES.iter().position(|known| *known == name) else { return body };
-    let number = place as u64 + 1;
-    if !std::mem::replace(&mut interning.categories[place], true) {
-        interned.message(1, |m| m.uint(1, number).text(2, name));
+    /// Writes an event's name into its body, by number if the limit allows.
+    pub(super) fn name<'m>(&mut self, body: &'m mut Message, name: &str) -> &'m mut Message {
+        let fields = Fields { number: event::NAME_IID, declaration: 2, inline: event::NAME };
+        self.names.write(body, &mut self.declared, name, &fields)
     }
-    body.uint(event::CATEGORY_IIDS, number)
-}
 
-/// Writes an argument of an event.
-pub(super) fn annotation<'m>(
-    m: &'m mut Message,
-    interned: &mut Message,
-    interning: &mut Interning,
-    arg: &Arg<'_>,
-) -> &'m mut Message {
-    // Keys are few and constant, so they are always interned.
-    interning.keys.write(m, interned, arg.key, &Fields { number: 1, declaration: 3, inline: 10 });
-    match arg.value {
-        Value::Bool(value) => m.uint(2, value.into()),
-        Value::Uint(value) => m.uint(3, value),
-        Value::Int(value) => m.int(4, value),
-        Value::Millis(ns) => m.double(5, ns as f64 / 1e6),
-        Value::Number(value) => m.double(5, value),
-        Value::Text(text) => {
-            interning.values.write(m, interned, text, &Fields { number: 17, declaration: 29, inline: 6 })
+    /// Writes an event's category.
+    pub(super) fn category<'m>(&mut self, body: &'m mut Message, name: &str) -> &'m mut Message {
+        let Some(place) = CATEGORIES.iter().position(|known| *known == name) else { return body };
+        let number = place as u64 + 1;
+        if !std::mem::replace(&mut self.categories[place], true) {
+            self.declared.message(1, |m| m.uint(1, number).text(2, name));
         }
-        // These are not arguments.
-        Value::Flow(_) | Value::Group(_) | Value::Category(_) | Value::ThreadTime(_) => m,
+        body.uint(event::CATEGORY_IIDS, number)
+    }
+
+    /// Writes an argument of an event.
+    pub(super) fn argument<'m>(&mut self, m: &'m mut Message, arg: &Arg<'_>) -> &'m mut Message {
+        // Keys are few and constant, so they are always interned.
+        let declared = &mut self.declared;
+        self.keys.write(m, declared, arg.key, &Fields { number: 1, declaration: 3, inline: 10 });
+        match arg.value {
+            Value::Bool(value) => m.uint(2, value.into()),
+            Value::Uint(value) => m.uint(3, value),
+            Value::Int(value) => m.int(4, value),
+            Value::Millis(ns) => m.double(5, ns as f64 / 1e6),
+            Value::Number(value) => m.double(5, value),
+            Value::Text(text) => {
+                self.values.write(m, declared, text, &Fields { number: 17, declaration: 29, inline: 6 })
+            }
+            // These are not arguments.
+            Value::Flow(_) | Value::Group(_) | Value::Category(_) | Value::ThreadTime(_) => m,
+        }
+    }
+
+    /// Moves what the packet declares to it, if anything is new.
+    pub(super) fn declare(&mut self, m: &mut Message) {
+        if !self.declared.bytes().is_empty() {
+            m.data(packet::INTERNED_DATA, self.declared.bytes());
+            self.declared.clear();
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use super::interning::{Interning, annotation, named};
+use super::interning::Interning;
 use super::packets::{event, packet};
 use crate::model::{Cut, NativeCode, StackFrame, StackRow, ThreadState};
 use crate::native::MappedFile;
@@ -40,6 +40,22 @@ impl<T: Eq + Hash> Numbers<T> {
     }
 }
 
+/// Texts or build ids of one kind, which are declared in `FIELD` as their bytes.
+#[derive(Debug, Default)]
+struct Declared<const FIELD: u32>(HashMap<Box<[u8]>, u64>);
+
+impl<const FIELD: u32> Declared<FIELD> {
+    fn number(&mut self, bytes: &[u8], declared: &mut Message) -> u64 {
+        if let Some(known) = self.0.get(bytes) {
+            return *known;
+        }
+        let number = self.0.len() as u64 + 1;
+        self.0.insert(bytes.into(), number);
+        declared.message(FIELD, |m| m.uint(1, number).data(2, bytes));
+        number
+    }
+}
+
 /// A mapping: the number of its path, or a file as it was mapped.
 #[derive(PartialEq, Eq, Hash, Debug)]
 enum Mapping {
@@ -50,16 +66,16 @@ enum Mapping {
 /// What one sequence has declared.
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
-    functions: Numbers<Box<[u8]>>,
-    paths: Numbers<Box<[u8]>>,
-    sources: Numbers<Box<[u8]>>,
-    build_ids: Numbers<Box<[u8]>>,
+    functions: Declared<FUNCTIONS>,
+    paths: Declared<MAPPING_PATHS>,
+    sources: Declared<SOURCES>,
+    build_ids: Declared<BUILD_IDS>,
     /// Those of names that are in no file, and of files.
     mappings: Numbers<Mapping>,
     /// Function, mapping, source, line, and the address in the file.
     frames: Numbers<(u64, u64, u64, u32, u64)>,
     stacks: Numbers<Vec<u64>>,
-    /// For the arguments of states.
+    /// For the arguments of states, and for what all packets declare.
     texts: Interning,
 }
 
@@ -69,37 +85,28 @@ impl Stacks {
         self.functions.0.len() + self.frames.0.len() + self.stacks.0.len() + self.mappings.0.len() > MAX_KNOWN
     }
 
-    /// The number of a text or a build id, which is declared as its bytes.
-    fn bytes(of: &mut Numbers<Box<[u8]>>, field: u32, bytes: &[u8], interned: &mut Message) -> u64 {
-        if let Some(known) = of.0.get(bytes) {
-            return *known;
-        }
-        let (number, _) = of.of(bytes.into());
-        interned.message(field, |m| m.uint(1, number).data(2, bytes));
-        number
-    }
-
-    fn frame(&mut self, frame: &StackFrame<'_>, interned: &mut Message) -> u64 {
-        let function = Self::bytes(&mut self.functions, FUNCTIONS, frame.function.as_bytes(), interned);
+    fn frame(&mut self, frame: &StackFrame<'_>) -> u64 {
+        let function = self.functions.number(frame.function.as_bytes(), &mut self.texts.declared);
         let mapping = match &frame.native {
-            Some(code) => self.file(code, interned),
+            Some(code) => self.file(code),
             None => {
-                let path = Self::bytes(&mut self.paths, MAPPING_PATHS, frame.mapping.as_bytes(), interned);
+                let path = self.paths.number(frame.mapping.as_bytes(), &mut self.texts.declared);
                 let (mapping, new) = self.mappings.of(Mapping::Path(path));
                 if new {
                     // Each path is one mapping of any size: nothing is looked up in it.
-                    interned.message(MAPPINGS, |m| m.uint(1, mapping).uint(5, 1 << 40).uint(7, path));
+                    let declared = &mut self.texts.declared;
+                    declared.message(MAPPINGS, |m| m.uint(1, mapping).uint(5, 1 << 40).uint(7, path));
                 }
                 mapping
             }
         };
         let rel_pc = frame.native.map_or(0, |code| code.rel_pc);
         let (source, line) = frame.source.map_or((0, 0), |(file, line)| {
-            (Self::bytes(&mut self.sources, SOURCES, file.as_bytes(), interned), line)
+            (self.sources.number(file.as_bytes(), &mut self.texts.declared), line)
         });
         let (number, new) = self.frames.of((function, mapping, source, line, rel_pc));
         if new {
-            interned.message(FRAMES, |m| {
+            self.texts.declared.message(FRAMES, |m| {
                 // Frames are distinguished by their offset in the mapping, so it must be unique where it is not known.
                 let rel_pc = frame.native.map_or(number, |code| code.rel_pc);
                 m.uint(1, number).uint(2, function).uint(3, mapping).uint(4, rel_pc);
@@ -110,7 +117,7 @@ impl Stacks {
     }
 
     /// The number of the mapping of native code.
-    fn file(&mut self, code: &NativeCode<'_>, interned: &mut Message) -> u64 {
+    fn file(&mut self, code: &NativeCode<'_>) -> u64 {
         let (mapping, new) = self.mappings.of(Mapping::File(code.file.clone()));
         if !new {
             return mapping;
@@ -118,12 +125,10 @@ impl Stacks {
         let MappedFile { start, end, offset, load_bias, build_id, path } = code.file;
         // The engine writes a slash before each part of a path.
         let part = path.strip_prefix('/').unwrap_or(path);
-        let path = Self::bytes(&mut self.paths, MAPPING_PATHS, part.as_bytes(), interned);
-        let id = match build_id.is_empty() {
-            true => 0,
-            false => Self::bytes(&mut self.build_ids, BUILD_IDS, build_id, interned),
-        };
-        interned.message(MAPPINGS, |m| {
+        let declared = &mut self.texts.declared;
+        let path = self.paths.number(part.as_bytes(), declared);
+        let id = if build_id.is_empty() { 0 } else { self.build_ids.number(build_id, declared) };
+        declared.message(MAPPINGS, |m| {
             m.uint(1, mapping);
             if id > 0 {
                 m.uint(2, id);
@@ -133,12 +138,12 @@ impl Stacks {
         mapping
     }
 
-    /// The number of a stack; declares new parts in `interned`.
-    fn stack(&mut self, frames: &[StackFrame<'_>], interned: &mut Message) -> u64 {
-        let frames: Vec<u64> = frames.iter().map(|frame| self.frame(frame, interned)).collect();
+    /// The number of a stack; declares new parts.
+    fn stack(&mut self, frames: &[StackFrame<'_>]) -> u64 {
+        let frames: Vec<u64> = frames.iter().map(|frame| self.frame(frame)).collect();
         let (stack, new) = self.stacks.of(frames.clone());
         if new {
-            interned.message(STACKS, |m| {
+            self.texts.declared.message(STACKS, |m| {
                 m.uint(1, stack);
                 for frame in &frames {
                     m.uint(2, *frame);
@@ -150,13 +155,10 @@ impl Stacks {
     }
 
     /// The packet of a sample, without its sequence.
-    pub(crate) fn sample(&mut self, m: &mut Message, row: &StackRow<'_>, pid: u32, interned: &mut Message) {
-        interned.clear();
-        let stack = self.stack(row.frames, interned);
+    pub(crate) fn sample(&mut self, m: &mut Message, row: &StackRow<'_>, pid: u32) {
+        let stack = self.stack(row.frames);
         m.uint(packet::TIMESTAMP, row.at);
-        if !interned.bytes().is_empty() {
-            m.data(packet::INTERNED_DATA, interned.bytes());
-        }
+        self.texts.declare(m);
         m.message(packet::PERF_SAMPLE, |m| {
             // 2: user code.
             m.uint(2, pid.into()).uint(3, row.tid.into()).uint(4, stack).uint(5, 2).uint(6, 1);
@@ -176,23 +178,19 @@ impl Stacks {
         track: u64,
         state: &ThreadState<'_>,
         frames: &[StackFrame<'_>],
-        interned: &mut Message,
     ) {
-        interned.clear();
         let mut body = Message::new();
         body.uint(event::TYPE, event::INSTANT).uint(event::TRACK, track);
-        named(&mut body, interned, &mut self.texts, state.name);
+        self.texts.name(&mut body, state.name);
         for arg in state.args.iter().filter(|arg| arg.is_argument()) {
-            body.message(event::ANNOTATIONS, |m| annotation(m, interned, &mut self.texts, arg));
+            body.message(event::ANNOTATIONS, |m| self.texts.argument(m, arg));
         }
         if !frames.is_empty() {
-            let stack = self.stack(frames, interned);
+            let stack = self.stack(frames);
             body.uint(event::CALLSTACK_IID, stack);
         }
         m.uint(packet::TIMESTAMP, at);
-        if !interned.bytes().is_empty() {
-            m.data(packet::INTERNED_DATA, interned.bytes());
-        }
+        self.texts.declare(m);
         m.data(packet::TRACK_EVENT, body.bytes());
     }
 }

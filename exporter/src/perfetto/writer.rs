@@ -58,7 +58,6 @@ pub(super) struct Sequence {
 pub(crate) struct PerfettoWriter<W> {
     pub(super) blocks: Blocks<W>,
     pub(super) message: Message,
-    pub(super) interned: Message,
     pub(super) body: Message,
     start: u64,
     pub(super) clocks: Vec<Clocks>,
@@ -93,7 +92,6 @@ impl<W: Write> PerfettoWriter<W> {
         Self {
             blocks: Blocks::new(out, level),
             message: Message::new(),
-            interned: Message::new(),
             body: Message::new(),
             start: 0,
             clocks: Vec::new(),
@@ -350,13 +348,13 @@ impl<W: Write> Sink for PerfettoWriter<W> {
         };
         if row.sampled {
             self.message.uint(packet::SEQUENCE, sequence);
-            stacks.sample(&mut self.message, row, self.process.pid, &mut self.interned);
+            stacks.sample(&mut self.message, row, self.process.pid);
             self.write()?;
         }
         if let Some(state) = row.state {
             self.message.uint(packet::SEQUENCE, sequence);
             let frames = if self.min_perfetto >= WITH_CALLSTACKS { row.frames } else { &[] };
-            stacks.state(&mut self.message, row.at, track, &state, frames, &mut self.interned);
+            stacks.state(&mut self.message, row.at, track, &state, frames);
             self.write()?;
         }
         self.stacks = Some((sequence, stacks));
@@ -384,7 +382,8 @@ impl<W: Write> Sink for PerfettoWriter<W> {
                 server
             }
         };
-        let (name, pid) = (one_word(&self.process.name), self.process.pid);
+        // The parser of `ErrorId:` splits the name at spaces and `#`.
+        let (name, pid) = (self.process.name.replace([' ', '#'], "_"), self.process.pid);
         let error = format!("ErrorId:{name} {pid}#{}", row.error_id);
         let subject = format!("Subject(for ErrorId {}):{}", row.error_id, row.subject);
         for counter in [error, subject] {
@@ -407,11 +406,6 @@ impl<W: Write> Sink for PerfettoWriter<W> {
         self.bytes = self.blocks.finish()?;
         Ok(())
     }
-}
-
-/// The parser of `ErrorId:` splits the name at spaces and `#`.
-fn one_word(name: &str) -> String {
-    name.replace([' ', '#'], "_")
 }
 
 #[cfg(test)]
