@@ -10,38 +10,37 @@ use trace_format::sections::component::{Component, ComponentCall};
 use super::samples::Samples;
 use super::unit::frame_name;
 use crate::words::rounded;
+use ComponentCall as C;
 
 /// Who calls a component: the start of the framework's class and method, and the methods that it calls. AOSP
 /// frameworks/base, API 21 to 36: `ActivityThread.java`, `LoadedApk.java` (up to 25 `Args.run`, from 26 on a lambda in
 /// `Args.getRunnable`), `JobService.java` (up to 25) and `JobServiceEngine.java`, `ContentProvider.java`,
 /// `Instrumentation.java`.
-const CALLS: &[(&str, Methods)] = {
-    use ComponentCall as C;
-    const JOBS: Methods = &[("onStartJob", C::JobStart), ("onStopJob", C::JobStop)];
-    &[
-        ("android.app.ActivityThread.handleReceiver", &[("onReceive", C::Receiver)]),
-        ("android.app.LoadedApk$ReceiverDispatcher$Args.", &[("onReceive", C::RegisteredReceiver)]),
-        ("android.app.ActivityThread.handleCreateService", &[("onCreate", C::ServiceCreate)]),
-        ("android.app.ActivityThread.handleServiceArgs", &[("onStartCommand", C::ServiceStart)]),
-        (
-            "android.app.ActivityThread.handleBindService",
-            &[("onBind", C::ServiceBind), ("onRebind", C::ServiceBind)],
-        ),
-        ("android.app.ActivityThread.handleUnbindService", &[("onUnbind", C::ServiceUnbind)]),
-        ("android.app.ActivityThread.handleStopService", &[("onDestroy", C::ServiceDestroy)]),
-        ("android.app.job.JobServiceEngine$JobHandler.", JOBS),
-        ("android.app.job.JobService$JobHandler.", JOBS),
-        ("android.content.ContentProvider.attachInfo", &[("onCreate", C::ProviderCreate)]),
-        ("android.app.Instrumentation.callApplicationOnCreate", &[("onCreate", C::ApplicationCreate)]),
-    ]
-};
+const CALLS: &[(&str, Methods)] = &[
+    ("android.app.ActivityThread.handleReceiver", &[("onReceive", C::Receiver)]),
+    ("android.app.LoadedApk$ReceiverDispatcher$Args.", &[("onReceive", C::RegisteredReceiver)]),
+    ("android.app.ActivityThread.handleCreateService", &[("onCreate", C::ServiceCreate)]),
+    ("android.app.ActivityThread.handleServiceArgs", &[("onStartCommand", C::ServiceStart)]),
+    (
+        "android.app.ActivityThread.handleBindService",
+        &[("onBind", C::ServiceBind), ("onRebind", C::ServiceBind)],
+    ),
+    ("android.app.ActivityThread.handleUnbindService", &[("onUnbind", C::ServiceUnbind)]),
+    ("android.app.ActivityThread.handleStopService", &[("onDestroy", C::ServiceDestroy)]),
+    ("android.app.job.JobServiceEngine$JobHandler.", JOBS),
+    ("android.app.job.JobService$JobHandler.", JOBS),
+    ("android.content.ContentProvider.attachInfo", &[("onCreate", C::ProviderCreate)]),
+    ("android.app.Instrumentation.callApplicationOnCreate", &[("onCreate", C::ApplicationCreate)]),
+];
+
+/// The methods of a service for jobs.
+const JOBS: Methods = &[("onStartJob", C::JobStart), ("onStopJob", C::JobStop)];
 
 /// Methods of components, and what each means.
 type Methods = &'static [(&'static str, ComponentCall)];
 
 /// What the system asks for, in words: what the component is, and the method if it has several.
 fn phrase(call: ComponentCall) -> (&'static str, Option<&'static str>) {
-    use ComponentCall as C;
     match call {
         C::Receiver => ("receiver", None),
         C::RegisteredReceiver => ("receiver registered by the app", None),
@@ -80,7 +79,6 @@ pub struct Limit {
 ///
 /// Of the others none is known for certain: the system watches a provider only while another process waits for it.
 fn limit(call: ComponentCall, sdk: Option<u32>) -> Option<Limit> {
-    use ComponentCall as C;
     match call {
         C::Receiver | C::RegisteredReceiver => Some(Limit {
             foreground_ms: 10_000,
@@ -266,7 +264,6 @@ mod tests {
     type Case = (&'static str, &'static [&'static str], Option<(ComponentCall, &'static str)>);
 
     const STACKS: &[Case] = {
-        use ComponentCall as C;
         &[
             (
                 "21: ActivityThread.java, handleReceiver",
@@ -367,7 +364,6 @@ mod tests {
 
     #[test]
     fn the_limit_is_that_of_the_kind_and_level_and_both_where_the_caller_is_unknown() {
-        use ComponentCall as C;
         let words = |call, sdk, foreground: Option<bool>| {
             let (class, by_stack, queued) = ("a.B".into(), foreground.is_none(), None);
             let limit = limit(call, sdk);

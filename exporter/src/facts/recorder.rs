@@ -221,12 +221,11 @@ impl RecorderFacts {
     /// All switches of methods, by time. A switch that is both in the service ring and in the section is
     /// returned once.
     pub(crate) fn switches(&self) -> Vec<Switch> {
+        let plausible = |rate: u64| Some(rate).filter(|rate| (1..=MAX_RATE).contains(rate));
         let controlled = self.changes.iter().filter_map(|(at, control)| {
             let off = match control.change {
                 Change::MethodOff => Some(OffReason::Asked),
-                Change::OverBudget => {
-                    Some(OffReason::Budget(Some(control.rate).filter(|n| (1..=MAX_RATE).contains(n))))
-                }
+                Change::OverBudget => Some(OffReason::Budget(plausible(control.rate))),
                 Change::MethodOn => None,
                 _ => return None,
             };
@@ -235,7 +234,7 @@ impl RecorderFacts {
         let measured = self.overhead.switched.iter();
         let measured = measured.map(|s| {
             let why = |calls| match s.events {
-                Some(events) => OffReason::Budget(Some(events).filter(|n| (1..=MAX_RATE).contains(n))),
+                Some(events) => OffReason::Budget(plausible(events)),
                 None => OffReason::Cost(calls),
             };
             Switch { at: s.at, method: s.method, off: s.off.map(why) }

@@ -84,22 +84,16 @@ pub(crate) fn known_form(subject: &Subject) -> Cow<'_, str> {
     let Some((kind, phrases)) = BEGINNINGS.iter().find(|(kind, _)| *kind == subject.kind) else {
         return Cow::Borrowed(&subject.text);
     };
+    let appended = |what: &str| Cow::Owned(format!("{} ({what}{})", phrases[0], subject.text));
     let lower = subject.text.to_ascii_lowercase();
     if let Some(at) = phrases.iter().find_map(|phrase| lower.find(&phrase.to_ascii_lowercase())) {
         let from_there = &subject.text[at..];
         let phrase = phrases.iter().find(|phrase| from_there.starts_with(**phrase));
-        return phrase.map_or_else(
-            || Cow::Owned(format!("{} ({})", phrases[0], subject.text)),
-            |_| Cow::Borrowed(from_there),
-        );
+        return phrase.map_or_else(|| appended(""), |_| Cow::Borrowed(from_there));
     }
     match kind {
-        AnrKind::NoFocusedWindow => {
-            Cow::Owned(format!("{} (does not have a focused window: {})", phrases[0], subject.text))
-        }
-        AnrKind::InputDispatching | AnrKind::ContentProvider => {
-            Cow::Owned(format!("{} ({})", phrases[0], subject.text))
-        }
+        AnrKind::NoFocusedWindow => appended("does not have a focused window: "),
+        AnrKind::InputDispatching | AnrKind::ContentProvider => appended(""),
         _ => Cow::Borrowed(&subject.text),
     }
 }

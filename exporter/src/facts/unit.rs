@@ -99,12 +99,10 @@ pub(crate) fn called_by_the_queue<'l>(frames: impl Iterator<Item = &'l str>) -> 
     for line in frames {
         let name = frame_name(line);
         if name.strip_prefix(MESSAGE_QUEUE).is_some_and(|method| method.starts_with('.')) {
-            if let Some(found) = outermost {
-                above = Some(found);
-            }
-            continue;
+            above = outermost.or(above);
+        } else {
+            outermost = Some(name);
         }
-        outermost = Some(name);
     }
     above.or(outermost)
 }

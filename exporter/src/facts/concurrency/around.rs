@@ -43,7 +43,7 @@ pub(crate) struct Dispatched {
     pub(crate) object: u32,
 }
 
-/// What surrounds the steps of all threads.
+/// The context of the steps of all threads.
 #[derive(Debug, Default)]
 pub(super) struct Surroundings {
     /// By thread and time.

@@ -138,9 +138,16 @@ pub(super) struct TaskIndex {
 /// Builds a [`TaskIndex`] from the steps.
 struct Builder<'c, G, T> {
     index: TaskIndex,
+    so_far: SoFar,
     codes: &'c TaskCodes,
     /// The text of a class.
     text: T,
+    group: G,
+}
+
+/// Facts from the steps so far.
+#[derive(Default)]
+struct SoFar {
     /// The code of tasks, by object, and when that was said.
     code: HashMap<u32, (u32, u64)>,
     /// Tasks that have not started, by their code, and by their object.
@@ -154,7 +161,6 @@ struct Builder<'c, G, T> {
     does: HashMap<u32, u16>,
     /// The looper of each handler.
     loopers: HashMap<u32, u32>,
-    group: G,
 }
 
 impl TaskIndex {
@@ -167,19 +173,7 @@ impl TaskIndex {
         group: impl Fn(usize) -> String,
         text: impl Fn(TextId) -> &'t str,
     ) -> Self {
-        let mut builder = Builder {
-            index: Self::default(),
-            codes,
-            text,
-            code: HashMap::new(),
-            waiting: HashMap::new(),
-            waiting_objects: HashMap::new(),
-            queues: HashMap::new(),
-            orphans: HashMap::new(),
-            does: HashMap::new(),
-            loopers: HashMap::new(),
-            group,
-        };
+        let mut builder = Builder { index: Self::default(), so_far: SoFar::default(), codes, text, group };
         // A method that is the code of a lambda and reports no start is an ordinary one: its calls show it.
         builder.index.coroutines.jobs_of(steps);
         let created = |step: &&Step| step.what.step == ConcurrencyStep::Created && step.what.method != 0;
@@ -197,7 +191,7 @@ impl TaskIndex {
             builder.step(step);
         }
         calls.for_each(|call| builder.called(call));
-        let Builder { mut index, queues, group, orphans, .. } = builder;
+        let Builder { mut index, group, so_far: SoFar { queues, orphans, .. }, .. } = builder;
         index.ended_alone = orphans.into_values().flatten().filter(|run| run.ended.is_some()).collect();
         // A task that ran without being recorded as submitted is its pool's all the same.
         index.queue_of_thread = index
@@ -292,8 +286,8 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
         match what.step {
             ConcurrencyStep::Created => {
                 let method = self.codes.canonical(what.method);
-                self.code.insert(what.object, (method, step.at));
-                self.does.insert(method, what.line);
+                self.so_far.code.insert(what.object, (method, step.at));
+                self.so_far.does.insert(method, what.line);
             }
             ConcurrencyStep::Submitted | ConcurrencyStep::Scheduled | ConcurrencyStep::ThreadStarted
                 if what.object != 0 =>
@@ -310,7 +304,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
             ConcurrencyStep::Started => self.started(step),
             ConcurrencyStep::Awaited => self.awaited(step),
             ConcurrencyStep::PartOf if (self.text)(what.other_class) == LOOPER => {
-                self.loopers.insert(what.object, what.other);
+                self.so_far.loopers.insert(what.object, what.other);
             }
             ConcurrencyStep::Put | ConcurrencyStep::Released if what.object != 0 => self.accessed(step),
             ConcurrencyStep::Finished => self.finished(step),
@@ -321,7 +315,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
     /// The method that is an object's code, 0 if unknown.
     fn code_of(&self, object: u32, class: TextId) -> u32 {
         let class = (self.text)(class);
-        match self.code.get(&object) {
+        match self.so_far.code.get(&object) {
             Some((method, _)) => *method,
             None => self.codes.of_class(class),
         }
@@ -337,7 +331,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
         }
         task.is_stage = false;
         task.scheduled = scheduled;
-        let queue = self.loopers.get(&what.other).copied().unwrap_or(what.other);
+        let queue = self.so_far.loopers.get(&what.other).copied().unwrap_or(what.other);
         (task.queue, task.queue_class) = (queue, what.other_class);
         task.submitted =
             Submission { at: step.at, thread: step.thread, method: what.method, line: what.line };
@@ -362,7 +356,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
         let is_coroutine = self.codes.is_coroutine(method);
         let empty = is_coroutine && (self.text)(queue_class) == coroutines::NO_CONTEXT;
         // Handlers of one looper share its queue.
-        let queue = if empty { 0 } else { self.loopers.get(&queue).copied().unwrap_or(queue) };
+        let queue = if empty { 0 } else { self.so_far.loopers.get(&queue).copied().unwrap_or(queue) };
         self.index.tasks.push(Task {
             object,
             class,
@@ -374,15 +368,15 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
             is_stage,
             run: None,
             is_coroutine,
-            does: self.does.get(&method).copied().unwrap_or(0),
+            does: self.so_far.does.get(&method).copied().unwrap_or(0),
             suspension: None,
             ambiguous: false,
         });
         self.index.by_object.insert(object, at);
         // A future of an earlier task may have had this identity.
         self.index.by_future.remove(&object);
-        self.waiting.entry(method).or_default().push(at);
-        self.waiting_objects.entry(object).or_default().push(at);
+        self.so_far.waiting.entry(method).or_default().push(at);
+        self.so_far.waiting_objects.entry(object).or_default().push(at);
     }
 
     fn future(&mut self, step: &Step) {
@@ -399,11 +393,11 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
         if what.other == 0 {
             return;
         }
-        let created = self.code.get(&what.other).map_or(step.at, |(_, created)| *created);
+        let created = self.so_far.code.get(&what.other).map_or(step.at, |(_, created)| *created);
         let at = self.index.tasks.len();
         self.add(step, (what.other, what.other_class), method, false, true);
         self.index.by_future.insert(what.object, at);
-        let orphans = self.orphans.get_mut(&method);
+        let orphans = self.so_far.orphans.get_mut(&method);
         if let Some(orphans) = orphans
             && let Some(first) = orphans.iter().position(|run| run.begun >= created)
         {
@@ -424,13 +418,13 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
         let queue = if task.is_coroutine { 0 } else { task.queue };
         let waiting = [method, 0].map(|method| (method, true)).into_iter().chain([(object, false)]);
         for (key, by_method) in waiting {
-            let lists = if by_method { &mut self.waiting } else { &mut self.waiting_objects };
+            let lists = if by_method { &mut self.so_far.waiting } else { &mut self.so_far.waiting_objects };
             if let Some(list) = lists.get_mut(&key) {
                 list.retain(|known| *known != at);
             }
         }
         if queue != 0 {
-            self.queues.insert((self.group)(run.thread), queue);
+            self.so_far.queues.insert((self.group)(run.thread), queue);
         }
         if let Some(running) = self.index.running.get_mut(&run.thread)
             && let Some(open) =
@@ -440,24 +434,28 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
         }
     }
 
+    /// The run that a step begins.
+    fn run_of(&self, step: &Step) -> Run {
+        let method = self.codes.canonical(step.what.method);
+        Run { thread: step.thread, begun: step.at, ended: None, method, does: step.what.line }
+    }
+
     fn started(&mut self, step: &Step) {
-        let what = &step.what;
-        let method = self.codes.canonical(what.method);
-        let run = Run { thread: step.thread, begun: step.at, ended: None, method, does: what.line };
+        let run = self.run_of(step);
         self.index.running.entry(step.thread).or_default().push((run, None));
-        self.begin(run, what.object);
+        self.begin(run, step.what.object);
     }
 
     fn begin(&mut self, run: Run, object: u32) {
         if object != 0 {
             // Of a task that was submitted again and again, the first that waits.
-            let first = self.waiting_objects.get(&object).and_then(|waiting| waiting.first()).copied();
+            let first = self.so_far.waiting_objects.get(&object).and_then(|waiting| waiting.first()).copied();
             if let Some(at) = first {
                 self.assign(at, run);
             }
             return;
         }
-        let waiting = self.waiting.get(&run.method).cloned().unwrap_or_default();
+        let waiting = self.so_far.waiting.get(&run.method).cloned().unwrap_or_default();
         let queue_of = |at: &usize| self.index.tasks[*at].queue;
         let mut queues: Vec<u32> = waiting.iter().map(queue_of).collect();
         queues.dedup();
@@ -465,7 +463,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
             [] => None,
             [_] => waiting.first().copied(),
             _ => {
-                let queue = self.queues.get(&(self.group)(run.thread)).copied();
+                let queue = self.so_far.queues.get(&(self.group)(run.thread)).copied();
                 let of_queue =
                     queue.and_then(|queue| waiting.iter().copied().find(|at| queue_of(at) == queue));
                 if of_queue.is_none() {
@@ -478,7 +476,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
         };
         match first {
             Some(at) => self.assign(at, run),
-            None if waiting.is_empty() => self.orphans.entry(run.method).or_default().push(run),
+            None if waiting.is_empty() => self.so_far.orphans.entry(run.method).or_default().push(run),
             None => {}
         }
     }
@@ -495,7 +493,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
         for (run, task) in ended {
             if let Some(run) = task.and_then(|task| self.index.tasks.get_mut(task)?.run.as_mut()) {
                 run.ended = Some(step.at);
-            } else if let Some(orphans) = self.orphans.get_mut(&run.method)
+            } else if let Some(orphans) = self.so_far.orphans.get_mut(&run.method)
                 && let Some(orphan) = orphans.iter_mut().find(|orphan| **orphan == run)
             {
                 orphan.ended = Some(step.at);
@@ -506,7 +504,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
     /// An outermost call of a method that may be a task's code.
     fn called(&mut self, call: &TopCall) {
         let method = self.codes.canonical(call.method);
-        let does = self.does.get(&method).copied().unwrap_or(0);
+        let does = self.so_far.does.get(&method).copied().unwrap_or(0);
         let run = Run { thread: call.thread, begun: call.begun, ended: call.ended, method, does };
         if call.ended.is_none() {
             self.index.running.entry(call.thread).or_default().push((run, None));

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use trace_format::TextId;
 use trace_format::event::{Concurrency, ConcurrencyStep};
 
-use super::{Builder, ConcurrentWork, Run, Step};
+use super::{Builder, ConcurrentWork, Step};
 
 /// Class of a context that names no dispatcher.
 pub(super) const NO_CONTEXT: &str = "kotlin.coroutines.EmptyCoroutineContext";
@@ -95,13 +95,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
     /// A part of a coroutine begins.
     pub(super) fn resumed(&mut self, step: &Step) {
         let what = &step.what;
-        let run = Run {
-            thread: step.thread,
-            begun: step.at,
-            ended: None,
-            method: self.codes.canonical(what.method),
-            does: what.line,
-        };
+        let run = self.run_of(step);
         let found = self.task_of_part(step, run.method);
         self.index.running.entry(step.thread).or_default().push((run, None));
         self.index.coroutines.continuations.insert(what.object, (what.other, found));
@@ -140,13 +134,13 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
             let around = || self.index.running.get(&step.thread)?.last()?.1;
             return caller.or_else(around).filter(|at| self.index.tasks[*at].is_coroutine);
         }
-        let waiting = self.waiting.get(&method)?;
+        let waiting = self.so_far.waiting.get(&method)?;
         let mut waiting =
             waiting.iter().filter(|at| !coroutines.with_job.contains(&self.index.tasks[**at].object));
         match (waiting.next().copied(), waiting.next()) {
             (first, None) => first,
             _ => {
-                for at in self.waiting.get(&method)? {
+                for at in self.so_far.waiting.get(&method)? {
                     self.index.tasks[*at].ambiguous = true;
                 }
                 None
