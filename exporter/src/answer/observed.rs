@@ -172,13 +172,9 @@ pub(crate) fn cpu_time(usage: &[(u64, Usage)], from: u64, to: u64) -> CpuTime {
 pub(crate) fn slept(clocks: &[Clocks], from: u64, to: u64) -> u64 {
     let ahead = |c: &Clocks| c.boottime.saturating_sub(c.monotonic);
     let before = clocks.iter().filter(|c| c.boottime <= from).map(ahead).next_back();
-    let within = clocks.iter().filter(|c| (from..=to).contains(&c.boottime));
-    let (mut least, mut max) = (before, before);
-    for clock in within {
-        least = Some(least.map_or(ahead(clock), |l| l.min(ahead(clock))));
-        max = Some(max.map_or(ahead(clock), |m| m.max(ahead(clock))));
-    }
-    max.unwrap_or(0) - least.unwrap_or(0)
+    let within = clocks.iter().filter(|c| (from..=to).contains(&c.boottime)).map(ahead);
+    let all = || before.into_iter().chain(within.clone());
+    all().max().unwrap_or(0) - all().min().unwrap_or(0)
 }
 
 /// What samples of main show; `state` is its thread state, if known.
