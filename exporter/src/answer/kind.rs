@@ -1,5 +1,7 @@
 //! The twelve groups of causes, part of the report's JSON since its first version.
 
+use CauseKind as K;
+
 /// The group of a cause.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
@@ -31,23 +33,20 @@ pub enum CauseKind {
 }
 
 /// Word and name of each kind, in the order of the enum.
-const ROWS: [(CauseKind, &str, &str); 12] = {
-    use CauseKind as K;
-    [
-        (K::BusyMethod, "busy-method", "busy method"),
-        (K::MessageStorm, "message-storm", "message storm"),
-        (K::LockWait, "lock-wait", "lock wait"),
-        (K::BinderWait, "binder-wait", "binder wait"),
-        (K::IoWait, "io-wait", "I/O wait"),
-        (K::ThreadWait, "thread-wait", "wait for another thread"),
-        (K::GcOrMemory, "gc-or-memory", "GC or memory"),
-        (K::CpuStarvation, "cpu-starvation", "CPU starvation"),
-        (K::FrozenProcess, "frozen-process", "frozen process"),
-        (K::NativeStretch, "native-stretch", "native stretch"),
-        (K::OtherProcess, "somebody-elses", "another process's ANR"),
-        (K::Unknown, "unknown", "unknown"),
-    ]
-};
+const ROWS: [(CauseKind, &str, &str); 12] = [
+    (K::BusyMethod, "busy-method", "busy method"),
+    (K::MessageStorm, "message-storm", "message storm"),
+    (K::LockWait, "lock-wait", "lock wait"),
+    (K::BinderWait, "binder-wait", "binder wait"),
+    (K::IoWait, "io-wait", "I/O wait"),
+    (K::ThreadWait, "thread-wait", "wait for another thread"),
+    (K::GcOrMemory, "gc-or-memory", "GC or memory"),
+    (K::CpuStarvation, "cpu-starvation", "CPU starvation"),
+    (K::FrozenProcess, "frozen-process", "frozen process"),
+    (K::NativeStretch, "native-stretch", "native stretch"),
+    (K::OtherProcess, "somebody-elses", "another process's ANR"),
+    (K::Unknown, "unknown", "unknown"),
+];
 
 impl CauseKind {
     /// All of them.
