@@ -30,28 +30,9 @@ pub(crate) struct LateEvent {
     pub(crate) late: u64,
 }
 
-/// The late events of a process.
-#[derive(Debug, Default)]
-pub(crate) struct LateEvents {
-    /// Messages, at their due times.
-    pub(crate) messages: Vec<LateEvent>,
-    /// Vsyncs whose frame was late.
-    pub(crate) vsyncs: Vec<LateEvent>,
-}
-
-impl LateEvents {
-    /// Adds a message that was due at `at`. Returns the arrow's number, if the limit allows.
-    pub(crate) fn message(&mut self, flows: &Flows, at: u64, late: u64, name: &str) -> Option<u64> {
-        push(&mut self.messages, flows, at, late, || format!("due: {name}"))
-    }
-
-    /// Adds a frame that was intended for the vsync at `at`.
-    pub(crate) fn vsync(&mut self, flows: &Flows, at: u64, late: u64, vsync: u64) -> Option<u64> {
-        push(&mut self.vsyncs, flows, at, late, || format!("VSYNC {vsync}"))
-    }
-}
-
-fn push(
+/// Adds a message that was due at `at`, or a vsync for whose frame that was the time. Returns the arrow's number, if the limit
+/// allows.
+pub(crate) fn late_event(
     list: &mut Vec<LateEvent>,
     flows: &Flows,
     at: u64,

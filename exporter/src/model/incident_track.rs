@@ -13,7 +13,6 @@ use super::snapshot::{self, SnapshotArgs};
 use super::thread::{Found, Shared};
 use super::trace_answer::TraceAnswer;
 use crate::ExportError;
-use crate::dump::Subject;
 use crate::facts::{
     Anr, Capture, Detector, Subjects, confidence_name, known_form, outcome_name, reasons_text, verdict_name,
 };
@@ -73,7 +72,6 @@ pub(super) fn incident_track<K: Sink>(
     }
     marks.sort_by_key(|(at, _)| *at);
     let subjects = Subjects::of(shared.facts).map_err(ExportError::reading(shared.file))?;
-    let last = incidents.anrs.last();
     out.track(Track::Anr)?;
     let mut now = shared.start;
     // A capture during an ANR is inside its slice.
@@ -91,14 +89,7 @@ pub(super) fn incident_track<K: Sink>(
         now = at.max(now);
         match mark {
             Mark::Anr(anr, snapshot) => {
-                let message = found.wanted_names.get(&anr.since).and_then(Option::as_deref);
-                let subject = subjects.of_anr(anr, last == Some(anr));
-                // The answer is about one hang; without a start it is the last one.
-                let answered = shared.answer.as_ref().filter(|answer| match answer.since {
-                    Some(since) => since == anr.since,
-                    None => last == Some(anr),
-                });
-                begin_anr(shared, anr, now, AnrDetails { message, snapshot, subject, answered }, out)?;
+                begin_anr(shared, found, &subjects, (anr, snapshot), now, out)?;
                 open = Some(anr.detected);
             }
             Mark::Capture(mark) => capture(mark, now, out)?,
@@ -118,26 +109,21 @@ pub(super) fn incident_track<K: Sink>(
     Ok(())
 }
 
-/// Further facts about an ANR.
-#[derive(Clone, Copy)]
-struct AnrDetails<'a> {
-    /// The message that main was in.
-    message: Option<&'a str>,
-    snapshot: Option<&'a AnrSnapshot>,
-    /// The system's subject.
-    subject: Option<&'a Subject>,
-    /// The answer, if it is about this ANR.
-    answered: Option<&'a TraceAnswer>,
-}
-
 fn begin_anr<K: Sink>(
     shared: &Shared<'_>,
-    anr: &Anr,
+    found: &Found,
+    subjects: &Subjects,
+    (anr, snapshot): (&Anr, Option<&AnrSnapshot>),
     at: u64,
-    AnrDetails { message, snapshot, subject: system_subject, answered }: AnrDetails<'_>,
     out: &mut Output<'_, K>,
 ) -> Result<(), ExportError> {
     out.tally.anrs += 1;
+    let is_last = shared.facts.incidents.anrs.last() == Some(anr);
+    let message = found.wanted_names.get(&anr.since).and_then(Option::as_deref);
+    let system_subject = subjects.of_anr(anr, is_last);
+    // The answer is about one hang; without a start it is the last one.
+    let is_answered = |answer: &&TraceAnswer| answer.since.map_or(is_last, |since| since == anr.since);
+    let answered = shared.answer.as_ref().filter(is_answered);
     let subject = system_subject
         .map_or_else(|| anr.subject(), |system_subject| clean(&known_form(system_subject)).into_owned());
     let reasons = anr.verdict.as_ref().map(reasons_text);

@@ -20,10 +20,7 @@ pub(crate) fn unit_of(counter: &str) -> Unit {
 
 /// An interned text, or `fallback` if it is missing.
 pub(crate) fn text<'a>(texts: &'a Texts, id: TextId, fallback: &'static str) -> Cow<'a, str> {
-    match texts.get(id) {
-        Some(text) if !text.is_empty() => clean(text),
-        _ => Cow::Borrowed(fallback),
-    }
+    known(texts, id).unwrap_or(Cow::Borrowed(fallback))
 }
 
 /// An interned text, if it exists.

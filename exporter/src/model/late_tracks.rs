@@ -51,7 +51,7 @@ fn due(event: &LateEvent) -> Instant<'_> {
     (event.at, Cow::Borrowed(&event.name), vec![Arg::flow(event.flow), late])
 }
 
-/// Writes instants by time, on a track of their own. Those of one moment keep their order, which is the queue's.
+/// Writes instants by time, on a track of their own. Several of one moment keep the order of the queue.
 fn write<K: Sink>(
     track: Track,
     start: u64,

@@ -222,8 +222,8 @@ fn one<K: Sink>(
     let out = &mut out;
     incident_track(&shared, &found, out)?;
     found.history.write(out)?;
-    queue_track(&shared, &found.late.messages, out)?;
-    vsync_track(&shared, &found.late.vsyncs, out)?;
+    queue_track(&shared, &found.late_messages, out)?;
+    vsync_track(&shared, &found.late_vsyncs, out)?;
     startup_tracks(&shared, out)?;
     recorder_track(&shared, out)?;
     cpu_track(&shared, out)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use trace_format::event::{Folded, types};
 use trace_format::{Event, Recording, Source, ids};
 
-use super::flows::{Flows, LateEvents};
+use super::flows::{Flows, LateEvent};
 use super::folded::ShortCalls;
 use super::frames::Frames;
 use super::labels::{self, text};
@@ -57,8 +57,10 @@ pub(crate) struct Shared<'a> {
 pub(crate) struct Found {
     /// Names of main's messages and other units that started at these moments.
     pub(crate) wanted_names: HashMap<u64, Option<String>>,
-    /// Late events.
-    pub(crate) late: LateEvents,
+    /// Messages that were late, at their due times.
+    pub(crate) late_messages: Vec<LateEvent>,
+    /// Vsyncs whose frames were late.
+    pub(crate) late_vsyncs: Vec<LateEvent>,
     /// Main's messages before its ANRs.
     pub(crate) history: MessageList,
     /// Number of threads with a counter of short calls.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use trace_format::event::{Frame, Message, Stage, Wait, WaitKind, types};
 
 use super::categories;
-use super::flows::MIN_MESSAGE_DELAY;
+use super::flows::{MIN_MESSAGE_DELAY, late_event};
 use super::labels::{self, known};
 use super::measured_stages::MeasuredStages;
 use super::sink::{Arg, Name, Sink, Value};
@@ -45,7 +45,8 @@ impl<K: Sink> ThreadPass<'_, '_, K> {
             let late = at.saturating_sub(message.due);
             args.push(Arg::new("queue_delay_ms", Value::Millis(late)));
             if late >= MIN_MESSAGE_DELAY {
-                let flow = self.found.late.message(self.shared.flows, message.due, late, &name);
+                let (list, due) = (&mut self.found.late_messages, || format!("due: {name}"));
+                let flow = late_event(list, self.shared.flows, message.due, late, due);
                 args.extend(flow.map(Arg::flow));
             }
         }
@@ -68,7 +69,8 @@ impl<K: Sink> ThreadPass<'_, '_, K> {
             let late = at.saturating_sub(frame.intended);
             args.push(Arg::new("vsync_delay_ms", Value::Millis(late)));
             if frame.interval > 0 && late > frame.interval {
-                let flow = self.found.late.vsync(self.shared.flows, frame.intended, late, frame.vsync);
+                let (list, vsync) = (&mut self.found.late_vsyncs, || format!("VSYNC {}", frame.vsync));
+                let flow = late_event(list, self.shared.flows, frame.intended, late, vsync);
                 args.extend(flow.map(Arg::flow));
             }
         }
