@@ -4,7 +4,7 @@ use trace_format::android::ANR_LIMIT_NS;
 use trace_format::event::{Frame, FrameMetrics, Stage};
 use trace_rules::frame::{DropLevels, FpsMeter, Level, dropped, interval_ns};
 
-use super::sink::{Arg, FrameRow, Jank, Output, Sink, Unit, Value};
+use super::sink::{Arg, FrameRow, Jank, Sink, TallySink, Unit, Value};
 use crate::ExportError;
 use crate::facts::FrameFacts;
 
@@ -83,7 +83,7 @@ impl Frames {
     pub(super) fn missed<K: Sink>(
         &mut self,
         (begun, at): (u64, u64),
-        out: &mut Output<'_, K>,
+        out: &mut TallySink<'_, K>,
     ) -> Result<(), ExportError> {
         let took = at.saturating_sub(begun);
         let lost = dropped(took, interval_ns(0.0)).whole();
@@ -121,7 +121,7 @@ impl Frames {
         (begun, at): (u64, u64),
         facts: &FrameFacts,
         args: &mut Vec<Arg<'static>>,
-        out: &mut Output<'_, K>,
+        out: &mut TallySink<'_, K>,
     ) -> Result<(), ExportError> {
         let Some(Open { frame, .. }) = self.open.take_if(|open| open.begun == begun) else { return Ok(()) };
         self.count += 1;
@@ -176,7 +176,7 @@ impl Frames {
         at: u64,
         interval: u64,
         lost: u32,
-        out: &mut Output<'_, K>,
+        out: &mut TallySink<'_, K>,
     ) -> Result<(), ExportError> {
         // Nothing was drawn for a while: end the last value.
         let idle = self.last_end > 0 && from > self.last_end.saturating_add(FPS_WINDOW);
@@ -204,12 +204,12 @@ impl Frames {
     }
 
     /// Writes the frames per second of the current interval.
-    fn fps<K: Sink>(&self, out: &mut Output<'_, K>) -> Result<(), ExportError> {
+    fn fps<K: Sink>(&self, out: &mut TallySink<'_, K>) -> Result<(), ExportError> {
         out.counter(self.window, FPS, Unit::Sign("fps"), f64::from(self.meter.centi_fps()) / 100.0)
     }
 
     /// Ends the frames per second with what the last interval has, and 0 from there on.
-    pub(super) fn finish<K: Sink>(&self, out: &mut Output<'_, K>) -> Result<(), ExportError> {
+    pub(super) fn finish<K: Sink>(&self, out: &mut TallySink<'_, K>) -> Result<(), ExportError> {
         if self.meter.frames() > 0 {
             self.fps(out)?;
         }

@@ -8,7 +8,7 @@ use trace_format::sections::anr_snapshot::AnrSnapshot;
 use trace_format::verdict::Verdict;
 
 use super::labels::{forward_name, known};
-use super::sink::{AnrRow, Arg, Level, Output, Sink, Track, Unit, Value};
+use super::sink::{AnrRow, Arg, Level, Sink, TallySink, Track, Unit, Value};
 use super::snapshot::{self, SnapshotArgs};
 use super::thread::{Found, Shared};
 use super::trace_answer::TraceAnswer;
@@ -51,7 +51,7 @@ fn snapshot_of<'a>(anr: &Anr, snapshots: &'a [AnrSnapshot], taken: &mut [bool]) 
 pub(super) fn incident_track<K: Sink>(
     shared: &Shared<'_>,
     found: &Found,
-    out: &mut Output<'_, K>,
+    out: &mut TallySink<'_, K>,
 ) -> Result<(), ExportError> {
     let (incidents, snapshots) = (&shared.facts.incidents, &shared.facts.sections.snapshots);
     for (at, id) in &incidents.notices {
@@ -115,7 +115,7 @@ fn begin_anr<K: Sink>(
     subjects: &Subjects,
     (anr, snapshot): (&Anr, Option<&AnrSnapshot>),
     at: u64,
-    out: &mut Output<'_, K>,
+    out: &mut TallySink<'_, K>,
 ) -> Result<(), ExportError> {
     out.tally.anrs += 1;
     let is_last = shared.facts.incidents.anrs.last() == Some(anr);
@@ -174,7 +174,7 @@ fn begin_anr<K: Sink>(
     out.sink.anr(&AnrRow { at: detected, error_id: &error_id, subject: &subject })
 }
 
-fn capture<K: Sink>(capture: &Capture, at: u64, out: &mut Output<'_, K>) -> Result<(), ExportError> {
+fn capture<K: Sink>(capture: &Capture, at: u64, out: &mut TallySink<'_, K>) -> Result<(), ExportError> {
     let (signal, verdict) = (&capture.sigquit, capture.verdict.as_ref());
     let reasons = verdict.map(reasons_text);
     let forwarded = forward_name(signal.forward);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::flows::LateEvent;
-use super::sink::{Arg, Output, Sink, Track, Value};
+use super::sink::{Arg, Sink, TallySink, Track, Value};
 use super::snapshot;
 use super::thread::Shared;
 use crate::ExportError;
@@ -19,7 +19,7 @@ type Instant<'a> = (u64, Cow<'a, str>, Vec<Arg<'a>>);
 pub(super) fn queue_track<K: Sink>(
     shared: &Shared<'_>,
     late: &[LateEvent],
-    out: &mut Output<'_, K>,
+    out: &mut TallySink<'_, K>,
 ) -> Result<(), ExportError> {
     let mut instants: Vec<Instant<'_>> = late.iter().map(due).collect();
     let snapshots = &shared.facts.sections.snapshots;
@@ -41,7 +41,7 @@ pub(super) fn queue_track<K: Sink>(
 pub(super) fn vsync_track<K: Sink>(
     shared: &Shared<'_>,
     late: &[LateEvent],
-    out: &mut Output<'_, K>,
+    out: &mut TallySink<'_, K>,
 ) -> Result<(), ExportError> {
     write(Track::Vsync, shared.start, late.iter().map(due).collect(), out)
 }
@@ -56,7 +56,7 @@ fn write<K: Sink>(
     track: Track,
     start: u64,
     mut instants: Vec<Instant<'_>>,
-    out: &mut Output<'_, K>,
+    out: &mut TallySink<'_, K>,
 ) -> Result<(), ExportError> {
     if instants.is_empty() {
         return Ok(());

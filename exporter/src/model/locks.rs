@@ -13,7 +13,7 @@ use trace_format::event::Sigquit;
 use super::categories::LOCK;
 use super::dumped_thread::object;
 use super::labels::{contention_name, known, lock_text, waits_for};
-use super::sink::{Arg, Output, Sink, Value};
+use super::sink::{Arg, Sink, TallySink, Value};
 use super::thread::Shared;
 use crate::ExportError;
 use crate::dump::{Frame, LockGraph, Place, Section, Thread};
@@ -161,7 +161,7 @@ struct Row<'a> {
 pub(super) fn locks<K: Sink>(
     shared: &Shared<'_>,
     dumped: &[DumpedWait],
-    out: &mut Output<'_, K>,
+    out: &mut TallySink<'_, K>,
 ) -> Result<(), ExportError> {
     let texts = shared.recording.texts();
     let end_of_all = shared.survey.end.max(shared.start);
@@ -239,7 +239,7 @@ fn write<K: Sink>(
     name: &str,
     mut rows: Vec<Row<'_>>,
     first_lane: usize,
-    out: &mut Output<'_, K>,
+    out: &mut TallySink<'_, K>,
 ) -> Result<(), ExportError> {
     rows.sort_by_key(|row| (row.begin, Reverse(row.end)));
     let mut lanes: Vec<(Vec<u64>, Vec<Row<'_>>)> = Vec::new();
@@ -266,7 +266,7 @@ fn write<K: Sink>(
         out.sink.locks(tid, name, first_lane + lane)?;
         out.tally.tracks += 1;
         let mut open: Vec<(u64, bool)> = Vec::new();
-        let end = |(at, incomplete): (u64, bool), out: &mut Output<'_, K>| {
+        let end = |(at, incomplete): (u64, bool), out: &mut TallySink<'_, K>| {
             out.tally.incomplete += u64::from(incomplete);
             let args = [Arg::new("incomplete", Value::Bool(true))];
             out.end(at, if incomplete { &args } else { &[] })

@@ -1,6 +1,6 @@
 //! Main's messages before an ANR in sequence, as a compact list.
 
-use super::sink::{Arg, Output, Sink, Track, Value};
+use super::sink::{Arg, Sink, TallySink, Track, Value};
 use crate::ExportError;
 use crate::facts::Anr;
 use crate::text::clean;
@@ -74,7 +74,7 @@ impl MessageList {
     }
 
     /// Writes the lists, if there are any.
-    pub(super) fn write<K: Sink>(&self, out: &mut Output<'_, K>) -> Result<(), ExportError> {
+    pub(super) fn write<K: Sink>(&self, out: &mut TallySink<'_, K>) -> Result<(), ExportError> {
         if self.rows.is_empty() {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::sink::{
-    Arg, Cut, MAX_SHOWN_FRAMES, NativeCode, Output, Sink, StackFrame, StackRow, ThreadState, Value,
+    Arg, Cut, MAX_SHOWN_FRAMES, NativeCode, Sink, StackFrame, StackRow, TallySink, ThreadState, Value,
 };
 use super::thread::Shared;
 use crate::native::{NativeStacks, ThreadStack, reason_word};
@@ -21,7 +21,7 @@ pub(super) fn native_stacks<K: Sink>(
     shared: &Shared<'_>,
     symbols: &[PathBuf],
     warnings: &mut Vec<Warning>,
-    out: &mut Output<'_, K>,
+    out: &mut TallySink<'_, K>,
 ) -> Result<(), ExportError> {
     let found =
         NativeStacks::of(shared.facts, &shared.names, symbols).map_err(ExportError::reading(shared.file))?;
@@ -45,7 +45,7 @@ fn write<K: Sink>(
     stack: &ThreadStack,
     tid: u32,
     at: u64,
-    out: &mut Output<'_, K>,
+    out: &mut TallySink<'_, K>,
 ) -> Result<(), ExportError> {
     let shown = &stack.frames[..stack.frames.len().min(MAX_SHOWN_FRAMES)];
     let missing = format!("{} more frames", stack.frames.len() - shown.len());

@@ -7,7 +7,7 @@ use trace_format::layout::State;
 
 use super::categories::THREAD_STATE;
 use super::labels::{cpu_args, state_name};
-use super::sink::{Arg, Level, Output, Sink, Track, Unit, Value};
+use super::sink::{Arg, Level, Sink, TallySink, Track, Unit, Value};
 use super::thread::Shared;
 use crate::facts::{Cost, OffReason, Overhead, Switch, estimate, first_event, percent};
 use crate::{ExportError, Warning};
@@ -66,7 +66,7 @@ fn costs(shared: &Shared<'_>) -> Option<Costs> {
 /// Writes the track, if the recorder left any events.
 pub(super) fn recorder_track<K: Sink>(
     shared: &Shared<'_>,
-    out: &mut Output<'_, K>,
+    out: &mut TallySink<'_, K>,
 ) -> Result<(), ExportError> {
     let (facts, survey) = (&shared.facts.recorder, shared.survey);
     let dropped = shared.recording.header().dropped;
@@ -257,7 +257,7 @@ fn thread_args<'a>(shared: &'a Shared<'_>, i: usize, costs: Option<&Costs>) -> V
 }
 
 /// Writes a change of the clock, or one that only a later version knows.
-fn changed<K: Sink>(at: u64, change: Change, out: &mut Output<'_, K>) -> Result<(), ExportError> {
+fn changed<K: Sink>(at: u64, change: Change, out: &mut TallySink<'_, K>) -> Result<(), ExportError> {
     let (name, text) = match change {
         Change::Unknown(number) => {
             let name = format!("recording changed: unknown ({number})");
@@ -276,7 +276,7 @@ fn switched<K: Sink>(
     shared: &Shared<'_>,
     at: u64,
     switch: &Switch,
-    out: &mut Output<'_, K>,
+    out: &mut TallySink<'_, K>,
 ) -> Result<(), ExportError> {
     let method = shared.names.method(switch.method);
     let mut args = Vec::with_capacity(4);
@@ -310,12 +310,12 @@ fn switched<K: Sink>(
     log(out, at, &text)
 }
 
-fn log<K: Sink>(out: &mut Output<'_, K>, at: u64, message: &str) -> Result<(), ExportError> {
+fn log<K: Sink>(out: &mut TallySink<'_, K>, at: u64, message: &str) -> Result<(), ExportError> {
     out.log(at, Level::Info, &crate::text::clean(&format!("recorder: {message}")))
 }
 
 /// Writes what main did from one poll to the next while its message was late.
-pub(super) fn cpu_track<K: Sink>(shared: &Shared<'_>, out: &mut Output<'_, K>) -> Result<(), ExportError> {
+pub(super) fn cpu_track<K: Sink>(shared: &Shared<'_>, out: &mut TallySink<'_, K>) -> Result<(), ExportError> {
     let Some(main) = shared.recording.threads().iter().find(|t| t.main) else { return Ok(()) };
     let mut spans = shared.facts.recorder.spans(main.tid).peekable();
     if spans.peek().is_none() {

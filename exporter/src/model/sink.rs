@@ -561,12 +561,12 @@ pub trait Sink {
 }
 
 /// A sink, and the counts of what it got from one recording.
-pub(crate) struct Output<'a, K> {
+pub(crate) struct TallySink<'a, K> {
     pub(super) sink: &'a mut K,
     pub(super) tally: Tally,
 }
 
-impl<K: Sink> Output<'_, K> {
+impl<K: Sink> TallySink<'_, K> {
     /// Selects a track that follows all earlier ones.
     pub(super) fn track(&mut self, track: Track) -> Result<(), ExportError> {
         self.tally.tracks += 1;

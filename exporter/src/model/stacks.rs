@@ -3,7 +3,7 @@
 
 use super::dumped_thread::DumpedThread;
 use super::locks::{DumpedWait, TraceThread, dumped_waits};
-use super::sink::{MAX_SHOWN_FRAMES, Output, Sink, StackFrame, StackRow, ThreadState};
+use super::sink::{MAX_SHOWN_FRAMES, Sink, StackFrame, StackRow, TallySink, ThreadState};
 use super::thread::Shared;
 use crate::ExportError;
 use crate::dump::{Dump, Frame, Place, Section, Thread};
@@ -30,7 +30,7 @@ fn java_frame<'t>(line: &'t str, mapping: &'t str) -> StackFrame<'t> {
 
 /// Writes stacks.
 struct Stacks<'a, 'k, K> {
-    out: &'a mut Output<'k, K>,
+    out: &'a mut TallySink<'k, K>,
     start: u64,
     left: usize,
     /// Main's tid.
@@ -74,7 +74,7 @@ impl<K: Sink> Stacks<'_, '_, K> {
 /// Writes all stacks of a recording; returns the waits in its dumps. Must follow all tracks but those of locks.
 pub(super) fn stacks<K: Sink>(
     shared: &Shared<'_>,
-    out: &mut Output<'_, K>,
+    out: &mut TallySink<'_, K>,
 ) -> Result<Vec<DumpedWait>, ExportError> {
     let facts = shared.facts;
     let main = shared.process.threads.iter().find(|t| t.main && out.sink.wants(t)).map(|t| t.tid);

@@ -1,6 +1,6 @@
 //! Writes starts on tracks of their own, in the form that Perfetto's `android.startup.startups` reads.
 
-use super::sink::{Arg, Output, Sink, Track, Value};
+use super::sink::{Arg, Sink, TallySink, Track, Value};
 use super::start_split::{StartPart, StartSplit, start_split};
 use super::thread::Shared;
 use crate::ExportError;
@@ -13,12 +13,12 @@ struct NestedSlices {
 }
 
 impl NestedSlices {
-    fn at<K: Sink>(start: u64, track: Track, out: &mut Output<'_, K>) -> Result<Self, ExportError> {
+    fn at<K: Sink>(start: u64, track: Track, out: &mut TallySink<'_, K>) -> Result<Self, ExportError> {
         out.track(track)?;
         Ok(Self { open: Vec::new(), now: start })
     }
 
-    fn close_until<K: Sink>(&mut self, at: u64, out: &mut Output<'_, K>) -> Result<(), ExportError> {
+    fn close_until<K: Sink>(&mut self, at: u64, out: &mut TallySink<'_, K>) -> Result<(), ExportError> {
         while let Some(end) = self.open.pop_if(|end| *end <= at) {
             out.end(end, &[])?;
             self.now = end;
@@ -31,7 +31,7 @@ impl NestedSlices {
         (begin, end): (u64, u64),
         name: &str,
         args: &[Arg<'_>],
-        out: &mut Output<'_, K>,
+        out: &mut TallySink<'_, K>,
     ) -> Result<(), ExportError> {
         self.close_until(begin, out)?;
         let begin_at = begin.max(self.now);
@@ -48,7 +48,7 @@ impl NestedSlices {
 /// Perfetto's `android.startup` finds it.
 pub(super) fn startup_tracks<K: Sink>(
     shared: &Shared<'_>,
-    out: &mut Output<'_, K>,
+    out: &mut TallySink<'_, K>,
 ) -> Result<(), ExportError> {
     let starts = &shared.facts.sections.starts;
     if starts.is_empty() {
@@ -60,16 +60,18 @@ pub(super) fn startup_tracks<K: Sink>(
     let mut nest = NestedSlices::at(shared.start, Track::Startup, out)?;
     // A launch ends before anything else starts, for readers that search for the end by name.
     let mut launched: Vec<(u64, String)> = Vec::new();
-    let write_launches =
-        |until: u64, launched: &mut Vec<(u64, String)>, nest: &mut NestedSlices, out: &mut Output<'_, K>| {
-            while let Some((at, name)) = launched.first().filter(|(at, _)| *at <= until).cloned() {
-                launched.remove(0);
-                nest.close_until(at, out)?;
-                nest.now = nest.now.max(at);
-                out.instant(nest.now, &name, &[])?;
-            }
-            Ok::<(), ExportError>(())
-        };
+    let write_launches = |until: u64,
+                          launched: &mut Vec<(u64, String)>,
+                          nest: &mut NestedSlices,
+                          out: &mut TallySink<'_, K>| {
+        while let Some((at, name)) = launched.first().filter(|(at, _)| *at <= until).cloned() {
+            launched.remove(0);
+            nest.close_until(at, out)?;
+            nest.now = nest.now.max(at);
+            out.instant(nest.now, &name, &[])?;
+        }
+        Ok::<(), ExportError>(())
+    };
     for (i, start) in starts.iter().enumerate() {
         write_launches(start.begin, &mut launched, &mut nest, out)?;
         let number = i + 1;
@@ -94,7 +96,7 @@ pub(super) fn startup_tracks<K: Sink>(
     phases(shared, out)
 }
 
-fn phases<K: Sink>(shared: &Shared<'_>, out: &mut Output<'_, K>) -> Result<(), ExportError> {
+fn phases<K: Sink>(shared: &Shared<'_>, out: &mut TallySink<'_, K>) -> Result<(), ExportError> {
     let mut launches = shared.facts.sections.starts.iter().filter(|start| is_launch(start.kind)).peekable();
     if launches.peek().is_none() || !shared.process.threads.iter().any(|t| t.main) {
         return Ok(());

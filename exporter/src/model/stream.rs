@@ -16,7 +16,7 @@ use super::message_list::MessageList;
 use super::native_stacks::native_stacks;
 use super::owners::Owners;
 use super::recorder_track::{cpu_track, recorder_track};
-use super::sink::{Output, ProcessInfo, Sink, Track};
+use super::sink::{ProcessInfo, Sink, TallySink, Track};
 use super::stacks::stacks;
 use super::startup::startup_tracks;
 use super::system_counters::system_counters;
@@ -154,7 +154,7 @@ fn one<K: Sink>(
     };
     let failed = ExportError::reading(input.file);
     let mut facts = Facts::of(recording).map_err(failed)?;
-    let mut out = Output { sink, tally };
+    let mut out = TallySink { sink, tally };
     out.tally.skipped = facts.skipped().total();
     let survey = facts.survey().map_err(failed)?;
     out.tally.skipped += survey.frames.more;

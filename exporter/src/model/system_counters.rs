@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trace_format::sections::system_state::{Quantity as Q, SystemState};
 
-use super::sink::{Output, SYSTEM_COUNTER, Sink, Unit};
+use super::sink::{SYSTEM_COUNTER, Sink, TallySink, Unit};
 use super::thread::Shared;
 use crate::ExportError;
 
@@ -53,7 +53,7 @@ const COUNTERS: [(Q, &str, Unit, Form); 20] = [
 /// Writes a counter for each quantity that any poll has, and for the threads that ran most.
 pub(super) fn system_counters<K: Sink>(
     shared: &Shared<'_>,
-    out: &mut Output<'_, K>,
+    out: &mut TallySink<'_, K>,
 ) -> Result<(), ExportError> {
     let polls = &shared.facts.sections.polls;
     let mut write = |name: &str, unit: Unit, values: Vec<(u64, f64)>| {

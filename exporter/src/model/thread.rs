@@ -14,7 +14,7 @@ use super::log_form;
 use super::measured_stages::MeasuredStages;
 use super::message_list::MessageList;
 use super::owners::Owners;
-use super::sink::{Arg, LogLine, LogSource, Name, Output, ProcessInfo, Sink, Unit, Value};
+use super::sink::{Arg, LogLine, LogSource, Name, ProcessInfo, Sink, TallySink, Unit, Value};
 use super::tasks::{TaskPlan, Upcoming};
 use super::trace_answer::TraceAnswer;
 use crate::ExportError;
@@ -70,7 +70,7 @@ pub(crate) struct Found {
 /// Converts one thread's events to calls of a sink.
 pub(crate) struct ThreadPass<'a, 'k, K> {
     pub(super) shared: &'a Shared<'a>,
-    pub(super) out: &'a mut Output<'k, K>,
+    pub(super) out: &'a mut TallySink<'k, K>,
     pub(super) stack: &'a mut OpenStack,
     pub(super) found: &'a mut Found,
     pub(super) frames: Frames,
@@ -109,7 +109,7 @@ pub(crate) struct ThreadPass<'a, 'k, K> {
 impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
     pub(super) fn new(
         shared: &'a Shared<'a>,
-        out: &'a mut Output<'k, K>,
+        out: &'a mut TallySink<'k, K>,
         stack: &'a mut OpenStack,
         found: &'a mut Found,
         thread: usize,

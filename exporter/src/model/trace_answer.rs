@@ -1,6 +1,6 @@
 //! The answer in the trace: arguments of the ANR and of the hung message, and the first lines of the log.
 
-use super::sink::{Arg, Level, Output, Sink, Value};
+use super::sink::{Arg, Level, Sink, TallySink, Value};
 use super::tasks::ChainLink;
 use crate::ExportError;
 use crate::answer::{Answer, Conclusion};
@@ -100,7 +100,7 @@ impl TraceAnswer {
     }
 
     /// Writes the first log lines.
-    pub(super) fn log<K: Sink>(&self, at: u64, out: &mut Output<'_, K>) -> Result<(), ExportError> {
+    pub(super) fn log<K: Sink>(&self, at: u64, out: &mut TallySink<'_, K>) -> Result<(), ExportError> {
         self.lines.iter().try_for_each(|line| out.log(at, Level::Error, line))
     }
 }

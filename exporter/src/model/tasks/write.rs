@@ -1,6 +1,6 @@
 //! Writes executors and handlers: a track for each with its queued tasks, and counters of its length and delay.
 
-use super::super::sink::{Arg, Level, Output, Sink, Unit, Value};
+use super::super::sink::{Arg, Level, Sink, TallySink, Unit, Value};
 use super::super::thread::Shared;
 use super::queues::{Queue, Row};
 use super::text::thread_name;
@@ -34,7 +34,7 @@ fn lanes(rows: &[Row]) -> (Vec<Vec<&Row>>, u64) {
 /// Writes all queues. Must follow the threads: arrows of equal times follow the file's order.
 pub(in crate::model) fn queue_tracks<K: Sink>(
     shared: &Shared<'_>,
-    out: &mut Output<'_, K>,
+    out: &mut TallySink<'_, K>,
 ) -> Result<(), ExportError> {
     let plan = &shared.tasks;
     let mut narrow = 0;
@@ -67,7 +67,7 @@ pub(in crate::model) fn queue_tracks<K: Sink>(
     Ok(())
 }
 
-fn slice<K: Sink>(shared: &Shared<'_>, row: &Row, out: &mut Output<'_, K>) -> Result<(), ExportError> {
+fn slice<K: Sink>(shared: &Shared<'_>, row: &Row, out: &mut TallySink<'_, K>) -> Result<(), ExportError> {
     let text = shared.task_text(row.task);
     let begin = row.begin.max(shared.start);
     let end = row.end.max(begin);
@@ -90,7 +90,7 @@ fn counters<K: Sink>(
     start: u64,
     name: &str,
     queue: &Queue,
-    out: &mut Output<'_, K>,
+    out: &mut TallySink<'_, K>,
 ) -> Result<(), ExportError> {
     let length = format!("{name}: length");
     for (at, tasks) in &queue.lengths {
