@@ -277,7 +277,7 @@ def callers(programs, javas, findings, doctored=lambda allowed: allowed, runs=No
 
 
 def generated(programs, javas, findings):
-    return brim_methods.compare(programs, javas, findings, MODES, TRACED, each, QUICK)[0]
+    return brim_methods.compare(programs, javas, findings, ALL_MODES, TRACED, each, QUICK)
 
 
 def with_calls(programs, name, marker):

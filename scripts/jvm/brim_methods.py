@@ -3,7 +3,7 @@
 What the program may do is known from its source. It is compiled once more with a call before and after each of its own calls (`woven`), and these fail at random, many
 thousand times in each method: what comes after what in its log then is all that an error in one of its own calls can lead to. What a run near the end of the stack
 does must be among that, with the recorder and without."""
-import collections, contextlib, os, random, re, subprocess
+import collections, contextlib, glob, os, random, re, subprocess
 from brim_callers import ended_callers
 from programs import HERE, javac, write
 
@@ -13,7 +13,7 @@ METHODS, IN_CLASS = 96, 16
 # Classes whose static initializers run near the end of the stack, each in one descent.
 INITIALIZERS = 40
 # Ints in the log for a method, and errors of one that are kept.
-ROOM, ERRORS = 256, 8
+ROOM, ERRORS = 512, 32
 # A traced method is inlined elsewhere, so the plain program is compiled in each of these ways. It only checks what is known from the source.
 COMPILED = [], ["-XX:-Inline"], ["-XX:TieredStopAtLevel=1"]
 # From Java 9 on HotSpot lets a method of the JDK that takes a lock end when the stack overflows in it, and throws at its return: the lock is held, and its caller is on
@@ -34,6 +34,12 @@ KEEP = "if (Shared.errorsAt[%(method)d] < Shared.ERRORS) { Shared.errors[%(metho
 MAY = "Shared.may();"
 TAKES = r"\.(lock|lockInterruptibly|tryLock|acquire\w*|tryAcquire|writeLock|readLock|tryWriteLock|tryReadLock)\("
 GIVES = r"\.unlock\w*\(|\.release\(|isHeldByCurrentThread\("
+# With a full heap only these fail: lambdas and what takes them, a thread's start and the waits whose code differs from Java to Java. All else allocates nothing here, since
+# nobody contends for a lock, nothing that is awaited is missing, and each number is one of those that the JDK keeps boxed.
+ALLOCATES = r"\bnew |->|CompletableFuture|DIRECT|Thread |thread\d+\.|\.sleep|\.wait\(|parkNanos"
+LOCK_SLOT = r"\b(lock|semaphore|readWrite|stamped)\[(\d+)\]"
+# A method whose code is in a trace, as it is declared.
+DECLARED = re.compile(r"^ *(?:[\w\[\]]+ )*((?:m|help|fail|sideMade|Base|Made)\d+)\([^;=]*\{$|^static \{$", re.M)
 
 
 class Source:
@@ -46,11 +52,16 @@ class Source:
         self.monitors = []
         # The methods in which each method is called, from the outermost on, and the values that may be logged, by method and number.
         self.chain, self.chains, self.values = [], {}, {}
+        # The locks in the order in which they are made, and those that each encloses.
+        self.locks, self.inner = [], {}
 
     # What a method uses: each use has an object of its own, created before each descent.
     def slot(self, kind):
         self.owners[kind].append(self.method)
-        return "Shared.%s[%d]" % (kind, len(self.owners[kind]) - 1)
+        slot = "%s[%d]" % (kind, len(self.owners[kind]) - 1)
+        # A monitor is never left held.
+        self.locks += map("".join, re.findall(LOCK_SLOT, slot))
+        return "Shared." + slot
 
     def name(self, prefix):
         self.names += 1
@@ -73,7 +84,13 @@ class Source:
             lines += self.statement(depth, retried)
         return lines
 
+    def encloses(self, text):
+        """Notes that the locks that were made since the one in `text` are taken while it is held."""
+        [slot] = {"".join(found) for found in re.findall(LOCK_SLOT, text)}
+        self.inner[slot] = self.locks[self.locks.index(slot) + 1:]
+
     def guarded(self, before, inside, after):
+        self.encloses(before)
         if self.control == "fails":
             before += " dev.anrscope.Inserted.call();"
         if self.control == "swallows":
@@ -98,6 +115,7 @@ class Source:
             return self.guarded(lock + ".lock();", inside, after)
         if form == 1:
             return self.guarded(lock + ".lockInterruptibly();", inside, after)
+        self.encloses(lock)
         call = "tryLock()" if form == 2 else "tryLock(1, TimeUnit.NANOSECONDS)"
         return ["if (%s.%s) {" % (lock, call), "try {", *inside, "} finally {", after, "}", "}"]
 
@@ -140,7 +158,7 @@ class Source:
 
     def loop(self, depth, retried):
         name = self.name("k")
-        return ["for (int %s = 0; %s < 2; %s++) {" % (name, name, name), *self.body(min(depth, 1), True, 2), "}"]
+        return ["for (int %s = 0; %s < 2; %s++) {" % (name, name, name), *self.value(name, 0, 1), *self.body(min(depth, 1), True, 2), "}"]
 
     def branch(self, depth, retried):
         return ["switch (Shared.at & 1) {", "case 0:", *["{"], *self.body(depth, retried, 2), "}", "break;", "default:", *self.log(), "break;", "}"]
@@ -187,10 +205,11 @@ class Source:
     def constructor(self):
         """Arguments that wait, a super constructor that logs, and `this(...)`."""
         base, name, lock, queue = self.name("Base"), self.name("Made"), self.slot("lock"), self.slot("queue")
-        self.members.append(["static class %s {" % base, "final int base;", "%s(int a) throws Exception {" % base, MAY if self.woven else "", *self.body(0, True, 2), "base = a;", "}", "}",
+        self.members.append(["static class %s {" % base, "final int base;", "%s(int a) throws Exception {" % base, MAY if self.woven == "StackOverflowError" else "", *self.body(0, True, 2), "base = a;", "}", "}",
                              "static final class %s extends %s {" % (name, base), "int more;", "%s(int a, long b) throws Exception {" % name, "super(%s(a));" % ("side" + name),
                              *self.body(1, True, 2), "more = (int) b;", "}", "%s(boolean a, Object b) throws Exception {" % name, "this(a ? 1 : 2, (Integer) b);", *self.log(), "}",
                              "static int side%s(int a) {" % name, *self.log(), "return a + 1;", "}", "}"])
+        self.encloses(lock)
         made = self.name("made")
         return ["try {", "%s %s = new %s(%s.tryLock(), %s.take());" % (name, made, name, lock, queue), *self.value("%s.base + %s.more" % (made, made), *(base + element for base in (2, 3) for element in QUEUED)),
                 "} finally {", "if (%s.isHeldByCurrentThread()) {" % lock, "%s.unlock();" % lock, "}", "}"]
@@ -223,7 +242,7 @@ class Source:
 
     @contextlib.contextmanager
     def inside(self, name):
-        self.chains[name] = {*self.chain, name}
+        self.chains[name] = {*self.chain}
         self.chain.append(name)
         yield
         self.chain.pop()
@@ -261,13 +280,15 @@ class Source:
         """A line whose calls may fail. An own method may fail where it is entered, but not when it has ended; with a full heap neither."""
         if not re.search(r"\w\(", line) or re.match(r"import |final class|static |.* throws Exception \{", line):
             return line
+        if self.woven == "OutOfMemoryError" and not re.search(ALLOCATES, line):
+            return line
         if re.search(r"Thread\.sleep|\.wait\(1\)|Thread thread|thread\d+\.", line):
             return MAY + " " + MAY
         is_own = re.search(r"\b(help|fail)\d+\(|^m\d+\(", line)
         # What is given to an executor or a future fails there.
         line = re.sub(r"\(\) -> \{ ", "() -> { " + MAY + " ", line)
         line = re.sub(r"(\(\)|x) -> (\d|x \+ 2)", r"\1 -> Shared.might() ? \2 : 0", line)
-        before = "" if is_own and self.woven == "OutOfMemoryError" else MAY + " "
+        before = MAY + " "
         if " -> " in line:
             # Its first call links it. Java 8 wraps what fails there, each Java does for some errors.
             before = "Shared.mayLink(); "
@@ -411,7 +432,7 @@ class Methods:
         self.files = self.source.classes()
         self.lines = {name + ".java": text.split("\n") for name, text in self.files.items()}
         self.begins = {"%s:%d" % (file, line) for file, lines in self.lines.items() for line in begins(lines)}
-        self.count = sum(len(re.findall(r"throws Exception \{|static \{|\(\) -> \{", text)) for text in self.files.values())
+        self.count = sum(len(DECLARED.findall(text)) for text in self.files.values())
         self.name = "methods" + ("-" + control if control else "")
         more = [HERE + "/src/brim/Inserted.java"] if control == "fails" else []
         self.classes = programs.compile(self.name, self.written(self.name, self.files) + more, programs.RULES + "exclude class Methods\n")
@@ -433,9 +454,22 @@ class Methods:
         return set(re.findall(r"^step \d+ (\d+ \S+ \S+)", text, re.M))
 
     def excuses(self, origin):
-        """Whether an error from here can leave a lock held in the plain program: its own code overflowed in the JDK's lock, or where it gives the lock back."""
+        """The locks that an error from here can leave held in the plain program: the JDK's code overflowed where that lock is taken, or it was not given back. That error may
+        be the last of several, each at the release of a lock around the one before it, so then it excuses all that its lock encloses."""
         above, text = self.line(origin)
-        return above in ("jdk", "own") and bool(re.search(GIVES, text) or above == "jdk" and re.search(TAKES, text))
+        gives = bool(re.search(GIVES, text))
+        if above == "jdk" and re.search(TAKES, text) or above in ("jdk", "own") and gives:
+            for slot in {"".join(found) for found in re.findall(LOCK_SLOT, text)} | ({"initializing"} if "Shared.initializing" in text else set()):
+                yield slot
+                if gives:
+                    yield from self.source.inner.get(slot, ())
+
+    def traced(self, method_map):
+        """The number of declared methods that have an id in this method map."""
+        with open(method_map, encoding="utf-8") as file:
+            names = [line.split(",", 2)[2].split(" ")[:2] for line in file if line.count(",") > 1]
+        return len([name for owner, name in names if re.fullmatch(r"(m|help|fail|sideMade)\d+", name) or name == "<init>" and re.search(r"\$(Made|Base)\d+$", owner)
+                    or name == "<clinit>" and owner.startswith("Initialized")])
 
     def is_room(self, origin):
         """Whether an error comes from the room that a method asks for where it begins, which is as if its frame were larger: none of its code has run."""
@@ -449,25 +483,28 @@ class Methods:
         return above, self.lines[file][int(line) - 1] if file in self.lines else ""
 
     def faults(self, out, way):
-        """What a run does that the program cannot do by itself."""
+        """What a run does that the program cannot do by itself: the rule and the fault."""
         for line in out.splitlines():
             words, _, example = line.partition("\t")
             kind, *words = words.split(" ")
-            times, method = words[0], words[1] if len(words) > 1 else ""
+            times, method = words[0] if words else "", words[1] if len(words) > 1 else ""
             if kind == "step" and " ".join(words[1:]) not in self.after[way]:
-                yield "%s times method %s goes from %s to %s:%s" % (times, *words[1:], example)
-            elif kind == "value" and int(words[3]) not in self.source.values.get((int(method), int(words[2])), ()):
-                yield "%s times method %s logs %s at %s" % (times, method, words[3], words[2])
-            elif kind == "error" and self.line(words[3])[0] not in ("own", "jdk", "untraced") and not self.is_room(words[3]):
-                yield "%s times method %s sees a %s from %s" % (times, method, *words[2:])
+                yield kind, "%s times method %s goes from %s to %s:%s" % (times, *words[1:], example)
+            # What is not logged as a value is 0.
+            elif kind == "value" and int(words[3]) not in self.source.values.get((int(method), int(words[2])), (0,)):
+                yield kind, "%s times method %s logs %s at %s" % (times, method, words[3], words[2])
+            # None of these methods waits for a condition: an IllegalMonitorStateException says that a lock was given back twice.
+            elif kind == "error" and ("IllegalMonitorState" in words[2] or self.line(words[3])[0] not in ("own", "jdk", "untraced") and not self.is_room(words[3])):
+                yield kind, "%s times method %s sees a %s from %s" % (times, method, *words[2:])
             elif kind == "held":
                 locks, origins = " ".join(words[2:]).split(";")
-                if way == "heap" or re.search(r"monitor|instance|Holder", locks) or not any(map(self.excuses, origins.split())):
-                    yield "%s times method %s holds %s after errors from %s" % (times, method, locks, origins or "nowhere")
+                excused = {slot for origin in origins.split() for slot in self.excuses(origin)}
+                if way == "heap" or not excused.issuperset(locks.split()):
+                    yield kind, "%s times method %s holds %s after errors from %s" % (times, method, locks, origins or "nowhere")
             elif kind == "missing" and way == "heap":
-                yield "%s times method %s did not run" % (times, method)
-            elif kind.isupper():
-                yield line
+                yield kind, "%s times method %s did not run" % (times, method)
+            elif kind == "full" or kind.rstrip(":").isupper():
+                yield "ends", line
 
 
 def own_name(name):
@@ -477,8 +514,10 @@ def own_name(name):
 
 
 def compare(programs, javas, findings, modes, forms, each, quick, control=None):
-    """Runs the methods, plain and in these forms, and returns the rows with a finding. The plain program has none: what it does shows that all is known."""
+    """Runs the methods, plain and in these forms. The plain program has no finding: what it does shows that all is known."""
     methods = Methods(programs, control)
+    if methods.count < 500:
+        findings.say("only %d methods are generated" % methods.count)
     amounts = {"stack": ("1", "100") if quick else ("4", "500"), "heap": ("10", "100") if quick else ("24", "500")}
     options = {"stack": [TRACES, *AT_ONCE], "heap": ["-Xmx32m", "-XX:+UseSerialGC"]}
     runs = [(version, java, form, mode, way, compiled) for version, java in javas for way in options for form in ([] if control else ["plain"]) + list(forms) for mode in modes
@@ -486,26 +525,42 @@ def compare(programs, javas, findings, modes, forms, each, quick, control=None):
 
     def run(version, java, form, mode, way, compiled):
         amount, warm_up = amounts[way]
+        # C2 compiles what was called as often as its option says.
+        warm_up = {"interpreted": "0", "C2": "500"}.get(mode, warm_up)
         is_traced = form in ("agent", "instrument")
         out = programs.run("plain" if form == "control" else form, java, methods.classes, [*options[way], *modes[mode], *compiled],
-                           ["Methods", way, amount, "0" if mode == "interpreted" else warm_up, "11"], keep=is_traced)
+                           ["Methods", way, amount, warm_up, "11"], keep=is_traced)
         faults, calls = [], 0
         if is_traced:
             out, kept = out
+            mapped = methods.traced((glob.glob(kept + "/methodMapping.txt") or [methods.classes + ".map"])[0])
             wrong, calls = programs.traced(kept, methods.classes, lambda trace: ended_callers(trace, methods.source.chains, own_name))
-            faults = ["%d times the trace has %s below %s" % (times, *names) for names, times in wrong.items()] + ([] if calls > 1000 else ["the trace has %d calls" % calls])
-        steps = re.findall(r"^step (\d+) \S+ \S+ (\S+)", out, re.M)
-        faults += methods.faults(out, way) if steps else [out[-600:]]
-        return sum(int(times) for times, _ in steps), sum(int(times) for times, after in steps if "Error" in after), calls, faults
+            faults += [("caller", "%d times the trace has %s below %s" % (times, *names)) for names, times in wrong.items()]
+            if calls <= 1000:
+                faults.append(("ends", "the trace has %d calls" % calls))
+            # The agent sees only the initializers of classes that are used.
+            if not methods.count - (INITIALIZERS if form == "agent" else 0) <= mapped <= methods.count:
+                faults.append(("ends", "%d of %d methods are traced" % (mapped, methods.count)))
+        steps = re.findall(r"^step (\d+) (\d+) \S+ (\S+)", out, re.M)
+        faults += methods.faults(out, way)
+        if not re.search(r"^(descents|rounds) \d+$", out, re.M) or not steps:
+            faults.append(("ends", "it did not end: " + out[-600:]))
+        ran, left = {method for _, method, _ in steps}, {method for _, method, after in steps if "Error" in after}
+        if len(ran) <= METHODS:
+            faults.append(("ends", "only %d methods ran" % len(ran)))
+        return sum(int(times) for times, _, _ in steps), sum(int(times) for times, _, after in steps if "Error" in after), len(left), calls, faults
 
-    total, rows = 0, set()
-    for (version, _, form, mode, way, compiled), (steps, errors, calls, faults) in zip(runs, each([lambda r=r: run(*r) for r in runs])):
-        print("| generated | %s | %s | %s | %s | %d steps | %d errors left a method | %d calls in the trace | %d that the program cannot do |"
-              % (version, form, " ".join([mode, *compiled]), way, steps, errors, calls, len(faults)), flush=True)
+    total = 0
+    for (version, _, form, mode, way, compiled), (steps, errors, left, calls, faults) in zip(runs, each([lambda r=r: run(*r) for r in runs])):
+        print("| generated | %s | %s | %s | %s | %d steps | %d errors left %d methods | %d calls in the trace | %d that the program cannot do |"
+              % (version, form, " ".join([mode, *compiled]), way, steps, errors, left, calls, len(faults)), flush=True)
         total += steps
         if not errors:
-            faults.append("no error left a method")
+            faults.append(("ends", "no error left a method"))
         if faults:
-            rows.add((mode, way))
-            findings.say("Java %s, %s, %s, %s: %d faults, such as\n%s" % (version, form, mode, way, len(faults), "\n".join("        " + fault for fault in faults[:12])))
-    return "%d steps of %d generated methods" % (total, methods.count), rows
+            by_rule = collections.defaultdict(list)
+            for rule, fault in faults:
+                by_rule[rule].append(fault)
+            findings.say("Java %s, %s, %s, %s: %d faults, such as\n%s"
+                         % (version, form, mode, way, len(faults), "\n".join("        " + fault for found in by_rule.values() for fault in found[:4])))
+    return "%d steps of %d generated methods" % (total, methods.count)

@@ -8,10 +8,11 @@ import java.util.Random;
  *
  * <pre>
  * step TIMES METHOD BEFORE AFTER    what came after what in its log: start, a number, end, the class of the error that left it; behind a tab an example
- * value TIMES METHOD NUMBER VALUE   what it logged there
+ * value TIMES METHOD NUMBER VALUE   what it logged there, also if that is no value but 0
  * error TIMES METHOD CLASS ORIGIN   an error that it caught, or that left it
  * held TIMES METHOD LOCK... ; ORIGIN...   the locks that it left held, and where the errors came from that it saw
  * missing TIMES METHOD              it did not run
+ * full TIMES METHOD                 its log had no room
  * </pre>
  */
 public final class Methods {
@@ -20,15 +21,21 @@ public final class Methods {
     private static volatile boolean filling;
     private static volatile int full;
     private static volatile boolean died;
+    private static boolean modelled;
 
     private static boolean ofTheJdk(String name) {
         return name.startsWith("java.") || name.startsWith("jdk.") || name.startsWith("sun.");
     }
 
     /**
-     * The origin of an error: the line of the program that is on top but for the JDK and the recorder, and these. HotSpot gives few errors of a full heap a trace.
+     * The origin of an error, or of its first cause: the line of the program that is on top but for the JDK and the recorder, and these. HotSpot gives few errors of a full
+     * heap a trace.
      */
-    private static String origin(Throwable error) {
+    private static String origin(Throwable seen) {
+        Throwable error = seen;
+        while (error.getCause() != null) {
+            error = error.getCause();
+        }
         StackTraceElement[] trace = error.getStackTrace();
         StringBuilder recorder = new StringBuilder();
         for (StackTraceElement frame : trace) {
@@ -67,13 +74,16 @@ public final class Methods {
                 saw("missing " + method);
                 continue;
             }
+            if (Shared.end[method] > (method + 1) * Shared.ROOM) {
+                saw("full " + method);
+            }
             String before = "start";
             StringBuilder log = new StringBuilder();
             for (int at = method * Shared.ROOM; at < Shared.end[method]; at++) {
                 String number = String.valueOf(Shared.log[at] / 1000);
                 log.append(' ').append(Shared.log[at]);
                 step(method, before, number, log);
-                if (Shared.log[at] % 1000 != 0) {
+                if (!modelled) {
                     saw("value " + method + " " + number + " " + Shared.log[at] % 1000);
                 }
                 before = number;
@@ -96,6 +106,7 @@ public final class Methods {
     }
 
     private static void model(int rounds, int seed) {
+        modelled = true;
         Shared.random = seed;
         for (int round = 0; round < rounds; round++) {
             Shared.fresh(round);
@@ -208,6 +219,7 @@ public final class Methods {
                 }
             }
         }
+        System.out.println("rounds " + rounds);
     }
 
     public static void main(String[] arguments) throws Exception {
