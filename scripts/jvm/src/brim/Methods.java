@@ -20,6 +20,9 @@ public final class Methods {
     private static final Map<String, String> examples = new TreeMap<>();
     private static volatile boolean filling;
     private static volatile int full;
+    private static final Object[] chains = new Object[3];
+    /** A collection stops all threads for longer than the heap would stay full by the clock. */
+    private static final int FULL_TURNS = 300;
     private static volatile boolean died;
     private static boolean modelled;
 
@@ -160,23 +163,27 @@ public final class Methods {
         System.out.println("descents " + descents);
     }
 
-    private static void fill() {
-        Object chain = null;
+    /** Fills the heap, and keeps it full for some turns of this thread: most of a round's time would pass with room otherwise. */
+    private static void fill(int number) {
         try {
             while (filling) {
-                chain = new Object[] {chain, new byte[64]};
+                chains[number] = new Object[] {chains[number], new byte[64]};
             }
         } catch (OutOfMemoryError error) {
-            chain = null;
             full++;
+            for (int turns = 0; filling && turns < FULL_TURNS; turns++) {
+                Thread.yield();
+            }
         }
+        chains[number] = null;
     }
 
     private static void heap(int rounds) throws InterruptedException {
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < chains.length; i++) {
+            int number = i;
             Thread filler = new Thread(() -> {
                 for (;;) {
-                    fill();
+                    fill(number);
                     Thread.yield();
                 }
             }, "filler-" + i);
@@ -187,22 +194,17 @@ public final class Methods {
         for (int round = 0; round < rounds; round++) {
             Shared.fresh(round);
             died = false;
-            Thread thread = new Thread(null, Shared::allOfThem, "round", 512 * 1024);
-            thread.setUncaughtExceptionHandler((which, error) -> died = true);
             int before = full;
-            filling = true;
-            while (full == before) {
-                Thread.yield();
-            }
-            boolean started = false;
-            while (!started) {
-                try {
-                    thread.start();
-                    started = true;
-                } catch (OutOfMemoryError error) {
+            // To start a thread takes memory: one that is started with a full heap starts when there is room again.
+            Thread thread = new Thread(null, () -> {
+                while (full == before) {
                     Thread.yield();
                 }
-            }
+                Shared.allOfThem();
+            }, "round", 512 * 1024);
+            thread.setUncaughtExceptionHandler((which, error) -> died = true);
+            thread.start();
+            filling = true;
             while (thread.isAlive()) {
                 Thread.yield();
             }
