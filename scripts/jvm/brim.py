@@ -9,6 +9,10 @@ generated  methods with each form of inserted call (brim_methods.py), near the e
            calls leads to, no error passes an inserted call, and the trace shows no caller that had ended
 callers    calls after overflows (src/brim/Callers.java): the trace shows no caller that had ended
 control    programs with something wrong on purpose: each run of the parts above must find it
+
+One more part finds a known fault and fails, so it runs only when it is named:
+
+normal     the generated methods with normal exits, also near the end of the stack, where a call of `o` may overflow
 """
 import collections, glob, os, re, shutil, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -22,9 +26,15 @@ METHOD_BEAT = os.path.realpath(HERE + "/../../android/method-beat/classes")
 MODES = {"interpreted": ["-Xint"], "compiled": []}
 # By C2 alone, which the usual way reaches in a few methods only.
 ALL_MODES = {**MODES, "C2": ["-XX:-TieredCompilation", "-XX:CompileThreshold=300"]}
+# With a cold start the JVM loads and compiles what is inserted while the heap is full. After a warm-up only the compiled code runs then.
+HEAP_MODES = {**{mode: (options, "0") for mode, options in MODES.items()}, "compiled before": ([], "20000"), "C2 before": (ALL_MODES["C2"], "20000")}
 TRACED = "agent", "instrument"
+# Matrix's form, in which calls of `i` and `o` have no handler. An exception leaves a call open there, so its trace is not read.
+NORMAL_EXITS = brim_methods.NORMAL_EXITS
 # The agent as it is without options: main writes its events itself, with the time of a clock that ticks.
 DEFAULT_CLOCK = "default clock"
+# `anrscope jvm` gives these options, too: `o` needs no more of the stack than `i` only if what they call is inlined in neither.
+NOT_INLINED = "-XX:CompileCommand=quiet", *("-XX:CompileCommand=dontinline,dev/anrscope/MethodBeat." + name for name in ("begin", "end"))
 # A trace of an error is read only up to the program's own frame.
 SHORT_TRACES = "-XX:MaxJavaStackTraceDepth=48"
 # The descent itself is not what is proven, and each of its levels would cost two calls. Everything else is traced, however short, in programs about locks and outcomes.
@@ -56,12 +66,13 @@ class Programs:
         self.library = work + "/kept/runtime/libanrscope.so"
 
     def compile(self, name, sources, rules=ALL):
-        """Compiles into the directory `name`, and instruments it into `name-traced`."""
+        """Compiles into the directory `name`, and instruments it into `name-traced` and, with normal exits, `name-normal`."""
         classes = "%s/%s" % (self.work, name)
         self.rules[classes] = write(classes + ".rules", rules)
         javac(classes, sources, "-nowarn")
-        subprocess.run([self.program, "instrument", classes, "--out", classes + "-traced", "--method-map", classes + ".map", "--waits", "--rules", self.rules[classes], "--quiet"], check=True,
-                       stderr=subprocess.DEVNULL)
+        for out, method_map, exits in ("-traced", ".map", "all"), ("-normal", "-normal.map", "normal"):
+            subprocess.run([self.program, "instrument", classes, "--out", classes + out, "--method-map", classes + method_map, "--waits", "--exits", exits, "--rules", self.rules[classes],
+                            "--quiet"], check=True, stderr=subprocess.DEVNULL)
         return classes
 
     def command(self, form, java, classes, kept, options=()):
@@ -71,8 +82,9 @@ class Programs:
             resolution = ["--resolution", "exact"] if form == "agent" else []
             return [*anrscope(kept, java, "--rules", self.rules[classes], *resolution, "--max-overhead", "0"), *options, "-cp", classes]
         os.makedirs(kept, exist_ok=True)
+        options = [*options, *(NOT_INLINED if form == NORMAL_EXITS else ())]
         return [*java, *options, "-Danrscope.lib=" + self.library, "-Danrscope.dir=" + kept, "-Danrscope.resolution=exact", "-Danrscope.max_overhead=0",
-                "-cp", "%s-traced:%s" % (classes, METHOD_BEAT)]
+                "-cp", "%s-%s:%s" % (classes, "normal" if form == NORMAL_EXITS else "traced", METHOD_BEAT)]
 
     def run(self, form, java, classes, options, words, keep=False):
         """What the program prints; with `keep` also the directory of its recording. A traced run without a recording proves nothing, so it is an error."""
@@ -143,11 +155,15 @@ class LockPlaces:
         with open(LOCKS) as source:
             text = source.read()
         self.kinds = re.findall('"([^"]+)"', re.search(r"KINDS = \{(.*?)\};", text, re.S).group(1))
-        self.takes, self.releases, self.begins, kind = {}, {}, set(), None
+        self.takes, self.releases, self.begins, self.callers, kind = {}, {}, set(), set(), None
         for number, line in enumerate(text.split("\n"), 1):
             case = re.fullmatch(r" *case (\d):", line)
             if re.search(r" use(Static)?\(.*\{$", line):
                 self.begins.add(number + 1)
+            elif re.search(r" int (narrow|wide)\(.*\{$", line):
+                self.callers.add(number + 1)
+            elif "-> narrow(" in line:
+                self.callers.add(number)
             elif case:
                 kind = self.kinds[int(case.group(1))]
             elif re.search(brim_methods.GIVES, line):
@@ -159,18 +175,19 @@ class LockPlaces:
         """The kinds that the program prints: see there about waits for conditions from Java 22 on."""
         return {kind for kind in self.kinds if kind != "Condition.await" or feature(version) < 22}
 
-    def is_of_the_jdk(self, mode, kind, what, error, above, line, top, step):
+    def is_of_the_jdk(self, form, mode, kind, what, error, above, line, top, step):
         """True for what the JDK does to its own locks. If its code overflows after it has changed a lock, or before it has, then a lock that is taken stays taken, and one
         that is released stays held: the error comes from the JDK's frames in that call. The JVM's own monitors have no such code. Compiled code
         checks for an overflow before it has a frame, so a release that overflows at its entry has the program's own frame on top. An inserted call in front of it could
         look the same there, but not in the interpreter, which makes the frame first. So this is excused in compiled code only, and the control "early" shows that the
         interpreter tells. A wait for a condition has released its lock, and if it overflows where it takes it again, the program's release throws IllegalMonitorStateException. A method asks for room where it begins, which
-        is as if its frame were larger."""
+        is as if its frame were larger. With normal exits the call of `i` there may overflow, too."""
         if what == "held":
             at_entry = mode != "interpreted" and above == "own" and line == self.releases.get(kind) and step in ("INSIDE", "WAITING")
             return error == "java.lang.StackOverflowError" and (at_entry or above == "jdk" and line in (self.takes.get(kind), self.releases.get(kind)))
         if what == "passed":
-            return top in ("dev.anrscope.MethodBeat.wb", "dev.anrscope.MethodBeat.leaveRoom") and line in self.begins and step in ("OUTSIDE", "TAKING")
+            begins = self.begins | self.callers if form == NORMAL_EXITS else self.begins
+            return above == "inserted" and top in brim_methods.rooms(form) and line in begins and step in ("OUTSIDE", "TAKING")
         return (what, error, above, kind, line, step) == ("threw", "java.lang.IllegalMonitorStateException", "jdk", "Condition.await", self.releases["Condition.await"], "WAITING")
 
 
@@ -178,7 +195,7 @@ LOCK_ROW = re.compile(r"^(\S[^:\n]*): overflows (\d+), leaks (\d+), inserted \d+
 LOCK_PLACE = re.compile(r"^    (\d+) (\w+) after (\S+) from (\w+):(\d+) in (\S+), step (\w+)$", re.M)
 
 
-def locks(programs, javas, findings, control=None, forms=("plain", *TRACED, DEFAULT_CLOCK)):
+def locks(programs, javas, findings, control=None, forms=("plain", *TRACED, NORMAL_EXITS, DEFAULT_CLOCK)):
     """The plain program is judged, too: what it does shows that the rule has all that the JDK does by itself."""
     classes = programs.compile("locks" + (control or ""), [HERE + "/src/brim/Dive.java", *([LOCKS] if control is None else controlled_locks(programs, control))])
     places = LockPlaces()
@@ -201,7 +218,7 @@ def locks(programs, javas, findings, control=None, forms=("plain", *TRACED, DEFA
             listed = 0
             for times, what, error, above, line, top, step in ((*found[:4], int(found[4]), *found[5:]) for found in LOCK_PLACE.findall(text)):
                 listed += int(times)
-                if places.is_of_the_jdk(mode, kind, what, error, above, line, top, step):
+                if places.is_of_the_jdk(form, mode, kind, what, error, above, line, top, step):
                     excused[what + " at " + ("the entry of " if above == "own" else "") + ("the start" if what == "passed" else "its take" if line == places.takes[kind] else "its release")] += int(times)
                 else:
                     findings.say("%s, %s: %s times %s after %s from %s:%d in %s, step %s" % (name, kind, times, what, error, above, line, top, step))
@@ -232,13 +249,14 @@ def controlled_locks(programs, control):
     return [write("%s/control/%s/Locks.java" % (programs.work, control), text), HERE + "/src/brim/Inserted.java"]
 
 
-def heap(programs, javas, findings, sources=None, forms=TRACED):
+def heap(programs, javas, findings, sources=None, forms=(*TRACED, NORMAL_EXITS)):
     classes = programs.compile("heap" if sources is None else "heap-control", sources or [HERE + "/src/brim/Heap.java"])
     threads = whole_or_quick(400, 60)
-    runs = [(version, java, form, mode) for version, java in javas for mode in MODES for form in (["plain"] if sources is None else []) + list(forms)]
+    runs = [(version, java, form, mode) for version, java in javas for mode in HEAP_MODES for form in (["plain"] if sources is None else []) + list(forms)]
 
     def run(version, java, form, mode):
-        return programs.run("plain" if form == "control" else form, java, classes, ["-Xmx24m", "-XX:+UseSerialGC", *MODES[mode]], ["Heap", str(threads)])
+        options, warm_up = HEAP_MODES[mode]
+        return programs.run("plain" if form == "control" else form, java, classes, ["-Xmx24m", "-XX:+UseSerialGC", *options], ["Heap", str(threads), warm_up])
 
     # One at a time: others that run beside it leave the threads no time with a full heap.
     for version, java, form, mode in runs:
@@ -277,7 +295,12 @@ def callers(programs, javas, findings, doctored=lambda allowed: allowed, runs=No
 
 
 def generated(programs, javas, findings):
-    return brim_methods.compare(programs, javas, findings, ALL_MODES, TRACED, each, QUICK)
+    return brim_methods.compare(programs, javas, findings, ALL_MODES, (*TRACED, NORMAL_EXITS), each, QUICK)
+
+
+def normal(programs, javas, findings):
+    """Finds calls of `o` that overflow (see `ends_overflow` in brim_methods.py), so it runs only when it is named."""
+    return brim_methods.compare(programs, javas, findings, ALL_MODES, [NORMAL_EXITS], each, QUICK, ends_overflow=True)
 
 
 def with_calls(programs, name, marker):
@@ -316,7 +339,7 @@ def control(programs, javas, findings):
             of_locks("early", ["interpreted"], {kind: r"held after \S+StackOverflowError from inserted:%d in \S+, step (INSIDE|WAITING)" % line for kind, line in releases.items()}),
             of_locks("swallows", ALL_MODES, {kind: "released after nothing" if kind == "Semaphore" else "held after nothing" for kind in releases}),
             found("heap", lambda caught: heap(programs, [(version, java)], caught, [inserted, with_calls(programs, "Heap", "calls++;")], ["control"]),
-                  *["%s: died [1-9]" % mode for mode in MODES]),
+                  *["%s: died [1-9]" % mode for mode in HEAP_MODES]),
             found("callers", lambda caught: callers(programs, None, caught, lambda allowed: {**allowed, "Callers.step": {"Callers.main"}}, [(version, java, "agent", "compiled")]),
                   "Callers.step below Callers.stay"),
             of_methods("fails", r"(sees a \S+ from (deeper<)*call:|holds )", "interpreted, stack", "compiled, stack", "interpreted, heap", "compiled, heap"),
@@ -329,6 +352,7 @@ def control(programs, javas, findings):
 
 
 PARTS = {"locks": locks, "heap": heap, "generated": generated, "callers": callers, "control": control}
+NAMED_ONLY = {"normal": normal}
 
 
 def main():
@@ -338,7 +362,7 @@ def main():
     try:
         programs = Programs(work)
         for name in names or PARTS:
-            said.append(PARTS[name](programs, javas, findings))
+            said.append({**PARTS, **NAMED_ONLY}[name](programs, javas, findings))
     finally:
         shutil.rmtree(work, ignore_errors=True)
     print("%s, on Java %s, interpreted and compiled (Condition.await only up to 21): %s"

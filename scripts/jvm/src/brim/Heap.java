@@ -1,11 +1,14 @@
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Starts threads that allocate nothing beside three that fill the heap again and again: {@code Heap THREADS} prints how many of the threads died of an error,
- * and of which.
+ * Starts threads that allocate nothing while three others fill the heap again and again: {@code Heap THREADS [WARM-UP]} prints how many of the threads died of
+ * an error, and of which. The warm-up is a number of calls on a thread of its own before the heap is full, so that the JVM has compiled the calls and what is
+ * inserted into them.
  */
 public final class Heap {
     static volatile boolean done;
+    /** The pairs of calls of a thread. Compiled ones take so little time that the heap may not be full once in a few. */
+    static int each = 2_000;
     static volatile int calls;
     static volatile Throwable first;
     static final AtomicInteger died = new AtomicInteger();
@@ -22,7 +25,7 @@ public final class Heap {
     }
 
     static void body() {
-        for (int i = 0; i < 2_000; i++) {
+        for (int i = 0; i < each; i++) {
             pair();
         }
     }
@@ -42,6 +45,15 @@ public final class Heap {
 
     public static void main(String[] arguments) throws Exception {
         Thread[] threads = new Thread[Integer.parseInt(arguments[0])];
+        int warmUp = arguments.length > 1 ? Integer.parseInt(arguments[1]) : 0;
+        Thread warm = new Thread(() -> {
+            for (int i = 0; i < warmUp; i++) {
+                pair();
+            }
+        });
+        each = Math.max(each, warmUp * 5);
+        warm.start();
+        warm.join();
         for (int i = 0; i < threads.length; i++) {
             threads[i] = new Thread(null, Heap::body, "quiet-" + i, 256 * 1024);
             threads[i].setUncaughtExceptionHandler((thread, error) -> {

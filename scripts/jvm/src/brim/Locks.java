@@ -53,7 +53,8 @@ public final class Locks {
     static final int TAKING = 1;
     static final int INSIDE = 2;
     static final int WAITING = 3;
-    static final String[] STEPS = {"OUTSIDE", "TAKING", "INSIDE", "WAITING"};
+    static final int DONE = 4;
+    static final String[] STEPS = {"OUTSIDE", "TAKING", "INSIDE", "WAITING", "DONE"};
 
     static int count;
     static ReentrantLock lock;
@@ -166,7 +167,7 @@ public final class Locks {
                 Monitor.useStatic();
                 break;
         }
-        step = OUTSIDE;
+        step = DONE;
     }
 
     /** Descends {@code depth} more frames, which are traced as the callers of a lock usually are, and uses the lock there. */
