@@ -283,7 +283,8 @@ class Source:
             return line
         if self.woven == "OutOfMemoryError" and not re.search(ALLOCATES, line):
             return line
-        if re.search(r"Thread\.sleep|\.wait\(1\)|Thread thread|thread\d+\.", line):
+        if re.search(r"Thread\.sleep|parkNanos|\.wait\(1\)|Thread thread|thread\d+\.", line):
+            # These only wait, which takes milliseconds on a busy machine, in each of 40,000 rounds.
             return MAY + " " + MAY
         is_own = re.search(r"\b(help|fail)\d+\(|^m\d+\(", line)
         # What is given to an executor or a future fails there.
