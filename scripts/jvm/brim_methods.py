@@ -19,6 +19,10 @@ COMPILED = [], ["-XX:-Inline"], ["-XX:TieredStopAtLevel=1"]
 # From Java 9 on HotSpot lets a method of the JDK that takes a lock end when the stack overflows in it, and throws at its return: the lock is held, and its caller is on
 # top of the error, as if an inserted call had failed. Not here.
 AT_ONCE = "-XX:+IgnoreUnrecognizedVMOptions", "-XX:StackReservedPages=0"
+# C2 leaves out the allocation of an object that does not escape. If its code is dropped while such an object lives, the object is made then, and if there is no memory,
+# HotSpot drops all frames of that code without running their handlers, and throws in their caller (`pop_frames_failed_reallocs` in its deoptimization.cpp). So a plain
+# program skips its own `finally` blocks, and leaves their locks held. Not here.
+NO_ESCAPE_ANALYSIS = "-XX:+IgnoreUnrecognizedVMOptions", "-XX:-DoEscapeAnalysis"
 TRACES = "-XX:MaxJavaStackTraceDepth=48"
 HEAD = re.compile(r"throws Exception \{$|^static (int \w+\(int a\) )?\{$")
 NORMAL_EXITS = "normal exits"
@@ -535,7 +539,7 @@ def compare(programs, javas, findings, modes, forms, each, quick, control=None, 
     if methods.count < 500:
         findings.say("only %d methods are generated" % methods.count)
     amounts = {"stack": ("1", "100") if quick else ("4", "500"), "heap": ("10", "100") if quick else ("24", "500")}
-    options = {"stack": [TRACES, *AT_ONCE], "heap": ["-Xmx32m", "-XX:+UseSerialGC"]}
+    options = {"stack": [TRACES, *AT_ONCE], "heap": ["-Xmx32m", "-XX:+UseSerialGC", *NO_ESCAPE_ANALYSIS]}
     # With normal exits a call of `o` may overflow although the method's call of `i` did not, and `ends_overflow` lets it. The interpreter makes a callee's frame above the
     # caller's operand stack, which has the returned value at that call, and above the caller's monitors. A method that goes on in the interpreter after an error has a larger frame.
     runs = [(version, java, form, mode, way, compiled) for version, java in javas for way in options for form in ([] if control else ["plain"]) + list(forms) for mode in modes
