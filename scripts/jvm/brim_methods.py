@@ -448,9 +448,10 @@ class Methods:
         self.files = self.source.classes()
         self.lines = {name + ".java": text.split("\n") for name, text in self.files.items()}
         self.begins = {"%s:%d" % (file, line) for file, lines in self.lines.items() for line in begins(lines)}
-        # With normal exits all methods call `i`, also lambdas and methods of Shared that begin and end on one line, and constructors whose first code is an implicit call in
-        # the line that declares them.
-        self.short = {"%s:%d" % (file, line) for file, lines in self.lines.items() for line, text in enumerate(lines, 1) if re.search(r"->|^ *(public|static) .*\) \{ .*\}$|^Base\d+\(", text)}
+        # With normal exits all methods call `i`, also lambdas and methods of Shared that begin and end on one line, the methods that run the others, and constructors whose
+        # first code is an implicit call in the line that declares them.
+        self.short = {"%s:%d" % (file, line) for file, lines in self.lines.items() for line, text in enumerate(lines, 1)
+                      if re.search(r"->|^ *(public|static) .*\) \{ .*\}$|^Base\d+\(", text) or re.search(r"^static \w+ \w+\(.*\) \{$", lines[line - 2])}
         self.count = sum(len(DECLARED.findall(text)) for text in self.files.values())
         self.name = "methods" + ("-" + control if control else "")
         more = [HERE + "/src/brim/Inserted.java"] if control == "fails" else []
