@@ -12,7 +12,7 @@ control    programs with something wrong on purpose: each run of the parts above
 
 One more part finds a known fault and fails, so it runs only when it is named:
 
-normal     the generated methods with normal exits, also near the end of the stack, where a call of `o` may overflow
+normal     locks and generated methods with normal exits, near the end of the stack, too, where a call of `o` may overflow
 """
 import collections, glob, os, re, shutil, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -195,7 +195,7 @@ LOCK_ROW = re.compile(r"^(\S[^:\n]*): overflows (\d+), leaks (\d+), inserted \d+
 LOCK_PLACE = re.compile(r"^    (\d+) (\w+) after (\S+) from (\w+):(\d+) in (\S+), step (\w+)$", re.M)
 
 
-def locks(programs, javas, findings, control=None, forms=("plain", *TRACED, NORMAL_EXITS, DEFAULT_CLOCK)):
+def locks(programs, javas, findings, control=None, forms=("plain", *TRACED, DEFAULT_CLOCK)):
     """The plain program is judged, too: what it does shows that the rule has all that the JDK does by itself."""
     classes = programs.compile("locks" + (control or ""), [HERE + "/src/brim/Dive.java", *([LOCKS] if control is None else controlled_locks(programs, control))])
     places = LockPlaces()
@@ -300,7 +300,8 @@ def generated(programs, javas, findings):
 
 def normal(programs, javas, findings):
     """Finds calls of `o` that overflow (see `ends_overflow` in brim_methods.py), so it runs only when it is named."""
-    return brim_methods.compare(programs, javas, findings, ALL_MODES, [NORMAL_EXITS], each, QUICK, ends_overflow=True)
+    return "%s; %s" % (locks(programs, javas, findings, forms=[NORMAL_EXITS]),
+                       brim_methods.compare(programs, javas, findings, ALL_MODES, [NORMAL_EXITS], each, QUICK, ends_overflow=True))
 
 
 def with_calls(programs, name, marker):
