@@ -93,8 +93,10 @@ fn referrers(dexes: &[&Dex<'_>], class: &str, member: &str) -> Vec<String> {
             |of: u32, called: u32| names::string(dex, called) == member && names::class(dex, of) == name;
         let methods = (0..).zip(&dex.methods).filter(|(_, one)| is_wanted(one.class, one.name));
         let fields = (0..).zip(&dex.fields).filter(|(_, one)| is_wanted(one.class, one.name));
-        let wanted: Vec<Use> =
-            methods.map(|(at, _)| (Table::Methods, at)).chain(fields.map(|(at, _)| (Table::Fields, at))).collect();
+        let wanted: Vec<Use> = methods
+            .map(|(at, _)| (Table::Methods, at))
+            .chain(fields.map(|(at, _)| (Table::Fields, at)))
+            .collect();
         if wanted.is_empty() {
             continue;
         }
