@@ -17,7 +17,7 @@
 //!
 //! An error of an inserted call is dropped ([`super::guard`]), and what the method returns or throws is in a local variable
 //! meanwhile. With [`Exits::Normal`] the method has no handler, and its calls of `i` and `o` have none either: the build is for
-//! ART, which inlines no method that has a handler. `MethodBeat` argues why these two do not throw.
+//! ART, which inlines no method that has a handler. `MethodBeat` argues why these two do not throw there, and may on HotSpot.
 
 use std::collections::BTreeMap;
 
