@@ -1,6 +1,7 @@
 //! The types of a method's descriptor, such as `(I[Ljava/lang/String;)V`.
 
-/// Removes one type from the front of a descriptor, and returns its name in Java's form, with the name that `class` gives to a class;
+/// Removes one type from the front of a descriptor, and returns its name in Java's form, with the name that `class` gives to a
+/// class;
 /// `None` if the descriptor is empty or malformed.
 pub(crate) fn take_type(rest: &mut &str, class: impl FnOnce(String) -> String) -> Option<String> {
     let dimensions = rest.len() - rest.trim_start_matches('[').len();

@@ -211,7 +211,8 @@ impl<'a> Session<'a> {
         self.add(input, facts, saved, State::Found)
     }
 
-    /// Adds a class that was scanned, which the cache knows at `place`. Returns its checksum, and its number unless it cannot be read.
+    /// Adds a class that was scanned, which the cache knows at `place`. Returns its checksum, and its number unless it cannot
+    /// be read.
     /// `name` names it in a skip.
     pub(crate) fn add_scanned(
         &mut self,

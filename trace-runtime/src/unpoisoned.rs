@@ -1,7 +1,7 @@
 //! Locks mutexes whose data stay usable after a panic.
 //!
-//! A panic in the library ends the recording and never reaches the app (`guard`). What other threads do with the data until they notice
-//! must not panic either, so no lock is refused because an earlier holder panicked.
+//! A panic in the library ends the recording and never reaches the app (`guard`). What other threads do with the data until
+//! they notice must not panic either, so no lock is refused because an earlier holder panicked.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

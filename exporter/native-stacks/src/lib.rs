@@ -16,8 +16,8 @@ pub use modules::Files;
 pub use symbols::{Named, Symbols};
 pub use unwind::{End, Unwinder, Unwound, UnwoundFrame};
 
-/// The unwinders of the captures that share a list of modules, by machine: to read the unwind tables of its files takes longer than to
-/// unwind a stack.
+/// The unwinders of the captures that share a list of modules, by machine: to read the unwind tables of its files takes longer
+/// than to unwind a stack.
 #[derive(Debug)]
 pub struct Unwinders<'m> {
     modules: &'m NativeModules,
@@ -31,8 +31,8 @@ impl<'m> Unwinders<'m> {
         Self { modules, all: BTreeMap::new() }
     }
 
-    /// The frames of a capture, innermost first, with the names that `symbols` knows. `stack` is its whole stack, from the stack pointer
-    /// upwards ([`NativeStack::whole`]).
+    /// The frames of a capture, innermost first, with the names that `symbols` knows. `stack` is its whole stack, from the
+    /// stack pointer upwards ([`NativeStack::whole`]).
     pub fn frames(&mut self, capture: &NativeStack, stack: &[u8], symbols: &mut Symbols) -> NativeFrames {
         let unwinder = self
             .all

@@ -189,8 +189,8 @@ impl Thread {
         Self { name, form, attached: true, ..Self::default() }
     }
 
-    /// Replaces each frame by those that `expand` appends for it; lock lines stay below the last of them. Each frame can expand to many,
-    /// so that only the innermost [`FRAMES`] are kept.
+    /// Replaces each frame by those that `expand` appends for it; lock lines stay below the last of them. Each frame can expand
+    /// to many, so that only the innermost [`FRAMES`] are kept.
     pub(super) fn expand_frames(&mut self, mut expand: impl FnMut(Frame, &mut Vec<Frame>)) {
         let old = std::mem::take(&mut self.frames);
         let mut last_new = Vec::with_capacity(old.len());

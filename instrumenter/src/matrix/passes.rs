@@ -142,8 +142,8 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// Selects every method with an id, also those that the first pass left out. Returns the ids of the methods of each class, 0 for none,
-    /// and the change of each class for `at`.
+    /// Selects every method with an id, also those that the first pass left out. Returns the ids of the methods of each class,
+    /// 0 for none, and the change of each class for `at`.
     pub(super) fn second(
         &self,
         classes: &[ClassFacts],

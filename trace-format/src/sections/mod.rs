@@ -54,10 +54,10 @@ const KINDS: [(SectionKind, u64); 18] = [
     (SectionKind::Startup, 4 << 10),
     (SectionKind::PlatformProfile, 1 << 20),
     (SectionKind::Overhead, 4 << 20),
-    (SectionKind::NativeModules, native_modules::MAX_LEN as u64),
+    (SectionKind::NativeModules, 4 << 20),
     (SectionKind::NativeStack, native_stack::MAX_LEN as u64),
     (SectionKind::NativeFrames, 1 << 20),
-    (SectionKind::SystemState, system_state::MAX_LEN as u64),
+    (SectionKind::SystemState, 1 << 20),
     (SectionKind::Component, 4 << 10),
 ];
 

@@ -19,12 +19,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 use super::lines::Keys;
-use super::text_of;
+use super::{max_len, text_of};
 use crate::hex::{hex, unhex};
 use crate::section::SectionKind;
 
 /// The longest payload in bytes.
-pub const MAX_LEN: usize = 4 << 20;
+pub const MAX_LEN: usize = max_len(SectionKind::NativeModules) as usize;
 /// The most mappings, and the most unwind rows, that are read.
 pub const MAX_ROWS: usize = 65_536;
 /// The longest path of a mapping: the system's longest, of a library in an APK of such a path. Each frame repeats it, so that longer ones
@@ -184,8 +184,9 @@ impl NativeModules {
     }
 }
 
-/// The lists of a recording as one. A list has only what the stacks touched that it was made for, and an app may map another file where an
-/// earlier list has one. So the list that is added first counts, and of a later one only what does not contradict it.
+/// The lists of a recording as one. A list has only what the stacks touched that it was made for, and an app may map another
+/// file where an earlier list has one. So the list that is added first counts, and of a later one only what does not contradict
+/// it.
 #[derive(Default, Debug)]
 pub struct JoinedModules {
     all: NativeModules,

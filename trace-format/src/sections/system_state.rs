@@ -15,13 +15,13 @@
 //! [`SectionKind::SystemState`]: crate::section::SectionKind::SystemState
 
 use super::lines::{Keys, Lines};
-use super::{MAX_TIME, text_of};
+use super::{MAX_TIME, max_len, text_of};
 use crate::section::{SectionKind, key_values};
 
 /// Maximum number of threads of one poll; a reader ignores the others.
 pub const MAX_THREADS: usize = 4096;
 /// Maximum size of a payload, in bytes.
-pub const MAX_LEN: usize = 1 << 20;
+pub const MAX_LEN: usize = max_len(SectionKind::SystemState) as usize;
 
 words! {
     /// A number that a poll may have; its word is the key in a section.

@@ -2,8 +2,11 @@
 
 use thiserror::Error;
 
+/// Makes the error of a refused package, from its name.
+type ErrorOf = fn(String) -> JdkError;
+
 /// Names that cannot be chosen, and why. Internal ones; each is a package with those below it, or a class with those nested in it.
-const REFUSED: [(&str, fn(String) -> JdkError); 10] = [
+const REFUSED: [(&str, ErrorOf); 10] = [
     ("java/lang", JdkError::Recorder),
     ("java/util/concurrent/atomic", JdkError::Recorder),
     ("java/util/concurrent/locks", JdkError::Recorder),

@@ -71,8 +71,8 @@ pub(super) fn step(elf: &Elf, frame: &mut Frame<'_>) -> Option<(Step, u64)> {
     })
 }
 
-/// Looks the address up in the table of `.eh_frame_hdr`, or else in an index of the section. The table counts only if its length has the
-/// 4 bytes that linkers write: gimli multiplies a longer one unchecked.
+/// Looks the address up in the table of `.eh_frame_hdr`, or else in an index of the section. The table counts only if its
+/// length has the 4 bytes that linkers write: gimli multiplies a longer one unchecked.
 fn eh_frame(elf: &Elf, bases: BaseAddresses, frame: &mut Frame<'_>) -> Option<(Step, u64)> {
     let hdr = elf.eh_frame_hdr.as_ref();
     let bases = hdr.map_or(bases.clone(), |hdr| bases.set_eh_frame_hdr(hdr.address));

@@ -264,8 +264,8 @@ impl ConcurrentWork {
             .max_by_key(|task| task.run.and_then(|run| run.ended))
     }
 
-    /// The tasks of a queue that no thread has begun, in order. `None` if the start of one of its tasks could not be distinguished
-    /// from another's.
+    /// The tasks of a queue that no thread has begun, in order. `None` if the start of one of its tasks could not be
+    /// distinguished from another's.
     pub(crate) fn queued(&self, queue: u32) -> Option<Vec<&Task>> {
         let of_queue = || self.tasks().iter().filter(|task| task.queue == queue && queue != 0);
         if of_queue().any(|task| task.state() == TaskState::Unknown) {

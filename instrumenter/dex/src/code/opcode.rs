@@ -56,7 +56,7 @@ impl Format {
         matches!(self, Self::F10t | Self::F20t | Self::F21t | Self::F22t | Self::F30t | Self::F31t)
     }
 
-    /// Returns true if the index of a method is followed by that of the prototype that it is called with.
+    /// Returns true if the index of a method is followed by the index of the prototype that it is called with.
     pub(crate) fn has_proto(self) -> bool {
         matches!(self, Self::F45cc | Self::F4rcc)
     }

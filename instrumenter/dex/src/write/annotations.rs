@@ -74,7 +74,7 @@ fn write_items<'s>(
     Ok(items)
 }
 
-/// Returns the directory of a class. `set_at` gives the offset of a set, and `lists` those of the lists of sets.
+/// Returns the directory of a class. `set_at` gives the offset of a set, and `lists` the offsets of the lists of sets.
 fn directory(
     annotations: &Annotations,
     set_at: &dyn Fn(&AnnotationSet) -> u32,

@@ -1,9 +1,9 @@
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Starts threads that allocate nothing while three others fill the heap again and again: {@code Heap THREADS [WARM-UP]} prints how many of the threads died of
- * an error, and of which. The warm-up is a number of calls on a thread of its own before the heap is full, so that the JVM has compiled the calls and what is
- * inserted into them.
+ * Starts threads that allocate nothing while three others fill the heap again and again: {@code Heap THREADS [WARM-UP]} prints
+ * how many of the threads died of an error, and of which. The warm-up is a number of calls on a thread of its own before the
+ * heap is full, so that the JVM has compiled the calls and what is inserted into them.
  */
 public final class Heap {
     static volatile boolean done;

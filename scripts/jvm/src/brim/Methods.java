@@ -31,8 +31,8 @@ public final class Methods {
     }
 
     /**
-     * The origin of an error, or of its first cause: the line of the program that is on top but for the JDK and the recorder, and these. HotSpot gives few errors of a full
-     * heap a trace.
+     * The origin of an error, or of its first cause: the line of the program that is on top but for the JDK and the recorder,
+     * and these. HotSpot gives few errors of a full heap a trace.
      */
     private static String origin(Throwable seen) {
         Throwable error = seen;

@@ -24,7 +24,7 @@ impl JsonObject {
         self.out.push_str("\":");
     }
 
-    /// A text.
+    /// Adds a member whose value is written as a JSON string.
     pub(super) fn text(&mut self, key: &str, value: &str) -> &mut Self {
         self.key(key);
         push_text(&mut self.out, value);
