@@ -33,6 +33,19 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_outermost(_: EnvUnowned<'_>, 
     disarm_on_panic(if on { outermost::start } else { outermost::stop });
 }
 
+/// Runs `act` with the address of its caller on the stack, which identifies the loop; `None` after a panic. Only the place of an
+/// empty variable is in the caller's frame: with all of `act` inlined, one caller's frame may be larger than a nested loop is
+/// deep, and the loop would seem to be the same.
+#[inline(always)]
+fn on_stack<T>(act: impl FnOnce(usize) -> T) -> Option<T> {
+    #[inline(never)]
+    fn apart<T>(stack: usize, act: impl FnOnce(usize) -> T) -> Option<T> {
+        disarm_on_panic(|| act(stack))
+    }
+    let here = 0u8;
+    apart(std::ptr::from_ref(&here) as usize, act)
+}
+
 /// How many messages were reported.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_LooperMonitor_reported(_: EnvUnowned<'_>, _: JClass<'_>) -> jlong {
@@ -55,15 +68,12 @@ extern "system" fn Java_dev_anrscope_LooperMonitor_line(
     handler: jint,
     object: jint,
 ) -> jint {
-    // Its address on the stack identifies the loop.
-    let here = 0u8;
-    let stack = std::ptr::from_ref(&here) as usize;
     let mut lines = match known {
         0 => Lines::Unseen,
         1 | FRAME | FRAME_CONTINUES => Lines::Known,
         _ => return FOREIGN,
     };
-    disarm_on_panic(|| {
+    on_stack(|stack| {
         match lines.bound(first as u16) {
             Some(Bound::Begin) => {
                 let (target, callback) = (TextId(target as u32), TextId(callback as u32));
@@ -184,9 +194,7 @@ extern "system" fn Java_dev_anrscope_Units_unit(
     target: jint,
     callback: jint,
 ) -> jboolean {
-    let here = 0u8;
-    let stack = std::ptr::from_ref(&here) as usize;
-    disarm_on_panic(|| {
+    on_stack(|stack| {
         if target == 0 && callback == 0 {
             message_bounds::end_unit(stack);
             return false;
