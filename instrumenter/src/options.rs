@@ -21,11 +21,13 @@ pub enum Exits {
     /// Returns and exceptions: every `i` has exactly one `o`.
     #[default]
     All,
-    /// Each return and each `athrow`, as Matrix does. This is smaller, but an exception thrown by a called method
-    /// leaves the `i` without an `o`, and a throw that the method itself catches calls one `o` too many: readers have
-    /// to pair by id. Unlike in Matrix's output, a throw before a constructor's super call has no `o`, because it had
-    /// no `i`.
+    /// Returns only: an exception leaves the `i` without an `o`, and readers have to pair by id.
     Normal,
+    /// Each return and each `athrow`, as Matrix does, and no handler, because ART inlines no method that has one. A throw
+    /// that the method itself catches calls one `o` too many. Unlike in Matrix's output, a throw before a constructor's
+    /// super call has no `o`, because it had no `i`. On HotSpot such an `o` may overflow where the app would not. In dex
+    /// files this is the form of [`Normal`](Self::Normal), too.
+    Bare,
 }
 
 /// How methods are selected and numbered.
@@ -85,7 +87,7 @@ impl Options {
     pub fn matrix() -> Self {
         Self {
             compat: Compat::Matrix,
-            exits: Exits::Normal,
+            exits: Exits::Bare,
             call_class: MATRIX_CALL_CLASS.to_owned(),
             ..Self::default()
         }

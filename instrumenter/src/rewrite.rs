@@ -134,7 +134,7 @@ fn rewrite(
         return Ok(rewritten);
     }
     let mut pool = Appended::after(&class.pool);
-    let has_guards = how.exits == Exits::All || how.waits.is_some();
+    let has_guards = how.exits != Exits::Bare || how.waits.is_some();
     let (target, call_class) = target(&class, how.call_class.as_bytes(), (how.exits, has_guards), &mut pool)?;
     let mut waits = how.waits.map(|waits| ClassWaits::new(waits, call_class, Tasks::of(&class, ids, waits)));
     // Everything after the constant pool, whose final size is known only at the end.

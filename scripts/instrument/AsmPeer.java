@@ -16,7 +16,7 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * The reference of the differential test: does what {@code anrscope instrument --exits normal} does, with Java ASM and
+ * The reference of the differential test: does what {@code anrscope instrument --exits bare} does, with Java ASM and
  * the ids of its method map. {@code AsmPeer IN.jar methodMapping.txt OUT.jar}; classes without inserted calls are
  * omitted.
  */

@@ -9,10 +9,6 @@ generated  methods with each form of inserted call (brim_methods.py), near the e
            calls leads to, no error passes an inserted call, and the trace shows no caller that had ended
 callers    calls after overflows (src/brim/Callers.java): the trace shows no caller that had ended
 control    programs with something wrong on purpose: each run of the parts above must find it
-
-One more part finds a known fault and fails, so it runs only when it is named:
-
-normal     locks and generated methods with normal exits, near the end of the stack, too, where a call of `o` may overflow
 """
 import collections, glob, os, re, shutil, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -29,12 +25,10 @@ ALL_MODES = {**MODES, "C2": ["-XX:-TieredCompilation", "-XX:CompileThreshold=300
 # With a cold start the JVM loads and compiles what is inserted while the heap is full. After a warm-up only the compiled code runs then.
 HEAP_MODES = {**{mode: (options, "0") for mode, options in MODES.items()}, "compiled before": ([], "20000"), "C2 before": (ALL_MODES["C2"], "20000")}
 TRACED = "agent", "instrument"
-# Matrix's form, in which calls of `i` and `o` have no handler. An exception leaves a call open there, so its trace is not read.
-NORMAL_EXITS = brim_methods.NORMAL_EXITS
+# Instrumented with `--exits normal`. An exception leaves a call open, so its trace is not read.
+NORMAL_EXITS = "normal exits"
 # The agent as it is without options: main writes its events itself, with the time of a clock that ticks.
 DEFAULT_CLOCK = "default clock"
-# `anrscope jvm` gives these options, too: `o` needs no more of the stack than `i` only if what they call is inlined in neither.
-NOT_INLINED = "-XX:CompileCommand=quiet", *("-XX:CompileCommand=dontinline,dev/anrscope/MethodBeat." + name for name in ("begin", "end"))
 # A trace of an error is read only up to the program's own frame.
 SHORT_TRACES = "-XX:MaxJavaStackTraceDepth=48"
 # The descent itself is not what is proven, and each of its levels would cost two calls. Everything else is traced, however short, in programs about locks and outcomes.
@@ -82,7 +76,6 @@ class Programs:
             resolution = ["--resolution", "exact"] if form == "agent" else []
             return [*anrscope(kept, java, "--rules", self.rules[classes], *resolution, "--max-overhead", "0"), *options, "-cp", classes]
         os.makedirs(kept, exist_ok=True)
-        options = [*options, *(NOT_INLINED if form == NORMAL_EXITS else ())]
         return [*java, *options, "-Danrscope.lib=" + self.library, "-Danrscope.dir=" + kept, "-Danrscope.resolution=exact", "-Danrscope.max_overhead=0",
                 "-cp", "%s-%s:%s" % (classes, "normal" if form == NORMAL_EXITS else "traced", METHOD_BEAT)]
 
@@ -155,15 +148,11 @@ class LockPlaces:
         with open(LOCKS) as source:
             text = source.read()
         self.kinds = re.findall('"([^"]+)"', re.search(r"KINDS = \{(.*?)\};", text, re.S).group(1))
-        self.takes, self.releases, self.begins, self.callers, kind = {}, {}, set(), set(), None
+        self.takes, self.releases, self.begins, kind = {}, {}, set(), None
         for number, line in enumerate(text.split("\n"), 1):
             case = re.fullmatch(r" *case (\d):", line)
             if re.search(r" use(Static)?\(.*\{$", line):
                 self.begins.add(number + 1)
-            elif re.search(r" int (narrow|wide)\(.*\{$", line):
-                self.callers.add(number + 1)
-            elif "-> narrow(" in line:
-                self.callers.add(number)
             elif case:
                 kind = self.kinds[int(case.group(1))]
             elif re.search(brim_methods.GIVES, line):
@@ -175,19 +164,18 @@ class LockPlaces:
         """The kinds that the program prints: see there about waits for conditions from Java 22 on."""
         return {kind for kind in self.kinds if kind != "Condition.await" or feature(version) < 22}
 
-    def is_of_the_jdk(self, form, mode, kind, what, error, above, line, top, step):
+    def is_of_the_jdk(self, mode, kind, what, error, above, line, top, step):
         """True for what the JDK does to its own locks. If its code overflows after it has changed a lock, or before it has, then a lock that is taken stays taken, and one
         that is released stays held: the error comes from the JDK's frames in that call. The JVM's own monitors have no such code. Compiled code
         checks for an overflow before it has a frame, so a release that overflows at its entry has the program's own frame on top. An inserted call in front of it could
         look the same there, but not in the interpreter, which makes the frame first. So this is excused in compiled code only, and the control "early" shows that the
         interpreter tells. A wait for a condition has released its lock, and if it overflows where it takes it again, the program's release throws IllegalMonitorStateException. A method asks for room where it begins, which
-        is as if its frame were larger. With normal exits the call of `i` there may overflow, too."""
+        is as if its frame were larger."""
         if what == "held":
             at_entry = mode != "interpreted" and above == "own" and line == self.releases.get(kind) and step in ("INSIDE", "WAITING")
             return error == "java.lang.StackOverflowError" and (at_entry or above == "jdk" and line in (self.takes.get(kind), self.releases.get(kind)))
         if what == "passed":
-            begins = self.begins | self.callers if form == NORMAL_EXITS else self.begins
-            return above == "inserted" and top in brim_methods.rooms(form) and line in begins and step in ("OUTSIDE", "TAKING")
+            return above == "inserted" and top in brim_methods.ROOMS and line in self.begins and step in ("OUTSIDE", "TAKING")
         return (what, error, above, kind, line, step) == ("threw", "java.lang.IllegalMonitorStateException", "jdk", "Condition.await", self.releases["Condition.await"], "WAITING")
 
 
@@ -195,11 +183,11 @@ LOCK_ROW = re.compile(r"^(\S[^:\n]*): overflows (\d+), leaks (\d+), inserted \d+
 LOCK_PLACE = re.compile(r"^    (\d+) (\w+) after (\S+) from (\w+):(\d+) in (\S+), step (\w+)$", re.M)
 
 
-def locks(programs, javas, findings, control=None, forms=("plain", *TRACED, DEFAULT_CLOCK)):
+def locks(programs, javas, findings, control=None, forms=("plain", *TRACED, NORMAL_EXITS, DEFAULT_CLOCK)):
     """The plain program is judged, too: what it does shows that the rule has all that the JDK does by itself."""
     classes = programs.compile("locks" + (control or ""), [HERE + "/src/brim/Dive.java", *([LOCKS] if control is None else controlled_locks(programs, control))])
     places = LockPlaces()
-    mixes = str(whole_or_quick(25, 5))
+    mixes = str(whole_or_quick(10, 3))
     runs = [(version, java, form, mode) for version, java in javas for mode in ALL_MODES for form in forms]
 
     def run(version, java, form, mode):
@@ -218,7 +206,7 @@ def locks(programs, javas, findings, control=None, forms=("plain", *TRACED, DEFA
             listed = 0
             for times, what, error, above, line, top, step in ((*found[:4], int(found[4]), *found[5:]) for found in LOCK_PLACE.findall(text)):
                 listed += int(times)
-                if places.is_of_the_jdk(form, mode, kind, what, error, above, line, top, step):
+                if places.is_of_the_jdk(mode, kind, what, error, above, line, top, step):
                     excused[what + " at " + ("the entry of " if above == "own" else "") + ("the start" if what == "passed" else "its take" if line == places.takes[kind] else "its release")] += int(times)
                 else:
                     findings.say("%s, %s: %s times %s after %s from %s:%d in %s, step %s" % (name, kind, times, what, error, above, line, top, step))
@@ -298,12 +286,6 @@ def generated(programs, javas, findings):
     return brim_methods.compare(programs, javas, findings, ALL_MODES, (*TRACED, NORMAL_EXITS), each, QUICK)
 
 
-def normal(programs, javas, findings):
-    """Finds calls of `o` that overflow (see `ends_overflow` in brim_methods.py), so it runs only when it is named."""
-    return "%s; %s" % (locks(programs, javas, findings, forms=[NORMAL_EXITS]),
-                       brim_methods.compare(programs, javas, findings, ALL_MODES, [NORMAL_EXITS], each, QUICK, ends_overflow=True))
-
-
 def with_calls(programs, name, marker):
     """The source of a program with a call of Inserted after each line that ends with `marker`."""
     with open("%s/src/brim/%s.java" % (HERE, name)) as source:
@@ -353,7 +335,6 @@ def control(programs, javas, findings):
 
 
 PARTS = {"locks": locks, "heap": heap, "generated": generated, "callers": callers, "control": control}
-NAMED_ONLY = {"normal": normal}
 
 
 def main():
@@ -363,7 +344,7 @@ def main():
     try:
         programs = Programs(work)
         for name in names or PARTS:
-            said.append({**PARTS, **NAMED_ONLY}[name](programs, javas, findings))
+            said.append(PARTS[name](programs, javas, findings))
     finally:
         shutil.rmtree(work, ignore_errors=True)
     print("%s, on Java %s, interpreted and compiled (Condition.await only up to 21): %s"

@@ -25,7 +25,6 @@ AT_ONCE = "-XX:+IgnoreUnrecognizedVMOptions", "-XX:StackReservedPages=0"
 NO_ESCAPE_ANALYSIS = "-XX:+IgnoreUnrecognizedVMOptions", "-XX:-DoEscapeAnalysis"
 TRACES = "-XX:MaxJavaStackTraceDepth=48"
 HEAD = re.compile(r"throws Exception \{$|^static (int \w+\(int a\) )?\{$")
-NORMAL_EXITS = "normal exits"
 # What is wrong on purpose in a control: a call that fails behind each lock, an error of a release that is swallowed, a value that is another one.
 CONTROLS = "fails", "swallows", "alters"
 
@@ -423,14 +422,8 @@ static void allOfThem() {
        "groups": "\n".join("try { Group%d.run(); } catch (Throwable error) { %s }" % (group, keep) for group in range(groups))}
 
 
-# The call of the JDK with which `i` begins.
-GET_BYTE = {"sun.misc.Unsafe.getByte", "jdk.internal.misc.Unsafe.getByte"}
-
-
-def rooms(form):
-    """The recorder's methods that may overflow where a method begins, which is as if its frame were larger: none of its code has run."""
-    recorder = ["wb", "leaveRoom", *(("i", "begin") if form == NORMAL_EXITS else ())]
-    return {"dev.anrscope.MethodBeat." + name for name in recorder} | (GET_BYTE if form == NORMAL_EXITS else set())
+# The recorder's methods that may overflow where a method begins, which is as if its frame were larger: none of its code has run.
+ROOMS = {"dev.anrscope.MethodBeat.wb", "dev.anrscope.MethodBeat.leaveRoom"}
 
 
 def begins(lines):
@@ -448,10 +441,6 @@ class Methods:
         self.files = self.source.classes()
         self.lines = {name + ".java": text.split("\n") for name, text in self.files.items()}
         self.begins = {"%s:%d" % (file, line) for file, lines in self.lines.items() for line in begins(lines)}
-        # With normal exits all methods call `i`, also lambdas and methods of Shared that begin and end on one line, the methods that run the others, and constructors whose
-        # first code is an implicit call in the line that declares them.
-        self.short = {"%s:%d" % (file, line) for file, lines in self.lines.items() for line, text in enumerate(lines, 1)
-                      if re.search(r"->|^ *(public|static) .*\) \{ .*\}$|^Base\d+\(", text) or re.search(r"^static \w+ \w+\(.*\) \{$", lines[line - 2])}
         self.count = sum(len(DECLARED.findall(text)) for text in self.files.values())
         self.name = "methods" + ("-" + control if control else "")
         more = [HERE + "/src/brim/Inserted.java"] if control == "fails" else []
@@ -492,10 +481,10 @@ class Methods:
         return len([name for owner, name in names if re.fullmatch(r"(m|help|fail|sideMade)\d+", name) or name == "<init>" and re.search(r"\$(Made|Base)\d+$", owner)
                     or name == "<clinit>" and owner.startswith("Initialized")])
 
-    def is_room(self, origin, form):
+    def is_room(self, origin):
         """Whether an error comes from the room that a method asks for where it begins."""
         above, place = self.line(origin)[0], origin.partition(":")[2]
-        return all("dev.anrscope.MethodBeat." + name in rooms(form) for name in above.split("<")) and place in (self.begins | self.short if form == NORMAL_EXITS else self.begins)
+        return all("dev.anrscope.MethodBeat." + name in ROOMS for name in above.split("<")) and place in self.begins
 
     def line(self, origin):
         """What is above the program in an error from here, and the text of the line."""
@@ -503,7 +492,7 @@ class Methods:
         file, _, line = place.partition(":")
         return above, self.lines[file][int(line) - 1] if file in self.lines else ""
 
-    def faults(self, out, form, mode, way):
+    def faults(self, out, mode, way):
         """What a run does that the program cannot do by itself: the rule and the fault."""
         for line in out.splitlines():
             words, _, example = line.partition("\t")
@@ -515,7 +504,7 @@ class Methods:
             elif kind == "value" and int(words[3]) not in self.source.values.get((int(method), int(words[2])), (0,)):
                 yield kind, "%s times method %s logs %s at %s" % (times, method, words[3], words[2])
             # None of these methods waits for a condition: an IllegalMonitorStateException says that a lock was given back twice.
-            elif kind == "error" and ("IllegalMonitorState" in words[2] or self.line(words[3])[0] not in ("own", "jdk", "untraced") and not self.is_room(words[3], form)):
+            elif kind == "error" and ("IllegalMonitorState" in words[2] or self.line(words[3])[0] not in ("own", "jdk", "untraced") and not self.is_room(words[3])):
                 yield kind, "%s times method %s sees a %s from %s" % (times, method, *words[2:])
             elif kind == "held":
                 locks, origins = " ".join(words[2:]).split(";")
@@ -534,17 +523,15 @@ def own_name(name):
     return found.group(1) if found else None
 
 
-def compare(programs, javas, findings, modes, forms, each, quick, control=None, ends_overflow=False):
+def compare(programs, javas, findings, modes, forms, each, quick, control=None):
     """Runs the methods, plain and in these forms. The plain program has no finding: what it does shows that all is known."""
     methods = Methods(programs, control)
     if methods.count < 500:
         findings.say("only %d methods are generated" % methods.count)
-    amounts = {"stack": ("1", "100") if quick else ("4", "500"), "heap": ("10", "100") if quick else ("24", "500")}
+    amounts = {"stack": ("1", "100") if quick else ("2", "500"), "heap": ("3", "100") if quick else ("6", "500")}
     options = {"stack": [TRACES, *AT_ONCE], "heap": ["-Xmx32m", "-XX:+UseSerialGC", *NO_ESCAPE_ANALYSIS]}
-    # With normal exits a call of `o` may overflow although the method's call of `i` did not, and `ends_overflow` lets it. The interpreter makes a callee's frame above the
-    # caller's operand stack, which has the returned value at that call, and above the caller's monitors. A method that goes on in the interpreter after an error has a larger frame.
     runs = [(version, java, form, mode, way, compiled) for version, java in javas for way in options for form in ([] if control else ["plain"]) + list(forms) for mode in modes
-            for compiled in (COMPILED if form == "plain" and mode == "compiled" else COMPILED[:1]) if form != NORMAL_EXITS or way == "heap" or ends_overflow]
+            for compiled in (COMPILED if (form, mode, way) == ("plain", "compiled", "stack") else COMPILED[:1])]
 
     def run(version, java, form, mode, way, compiled):
         amount, warm_up = amounts[way]
@@ -559,13 +546,13 @@ def compare(programs, javas, findings, modes, forms, each, quick, control=None, 
             mapped = methods.traced((glob.glob(kept + "/methodMapping.txt") or [methods.classes + ".map"])[0])
             wrong, calls = programs.traced(kept, methods.classes, lambda trace: ended_callers(trace, methods.source.chains, own_name))
             faults += [("caller", "%d times the trace has %s below %s" % (times, *names)) for names, times in wrong.items()]
-            if calls <= 1000:
+            if calls <= (200 if quick else 1000):
                 faults.append(("ends", "the trace has %d calls" % calls))
             # The agent sees only the initializers of classes that are used.
             if not methods.count - (INITIALIZERS if form == "agent" else 0) <= mapped <= methods.count:
                 faults.append(("ends", "%d of %d methods are traced" % (mapped, methods.count)))
         steps = re.findall(r"^step (\d+) (\d+) \S+ (\S+)", out, re.M)
-        faults += methods.faults(out, form, mode, way)
+        faults += methods.faults(out, mode, way)
         if not re.search(r"^(descents|rounds) \d+$", out, re.M) or not steps:
             faults.append(("ends", "it did not end: " + out[-600:]))
         ran, left = {method for _, method, _ in steps}, {method for _, method, after in steps if "Error" in after}

@@ -46,7 +46,7 @@ pub(crate) struct Choice {
     /// Compression level of rewritten classes: 0 stores, 9 is the smallest
     #[arg(long, value_name = "0-9", default_value_t = 6, value_parser = clap::value_parser!(u8).range(0..=9))]
     pub(crate) level: u8,
-    /// Which method exits to record: all, or only normal returns [default: all]
+    /// Which method exits to record: all, or only returns (normal), without any handler (bare: for Android) [default: all]
     #[arg(long, value_enum)]
     pub(crate) exits: Option<ExitsOption>,
     /// Print what was done to the methods of this class, and why
@@ -64,6 +64,7 @@ pub(crate) struct Choice {
 pub(crate) enum ExitsOption {
     All,
     Normal,
+    Bare,
 }
 
 impl Choice {
@@ -81,6 +82,7 @@ impl Choice {
             exits: match self.exits {
                 Some(ExitsOption::All) => Exits::All,
                 Some(ExitsOption::Normal) => Exits::Normal,
+                Some(ExitsOption::Bare) => Exits::Bare,
                 None => preset.exits,
             },
             explain: self.explain.clone(),

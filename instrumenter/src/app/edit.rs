@@ -87,7 +87,7 @@ pub(crate) fn edit<'a, 'i>(
     let waits = waits.map(|(listed, lambdas)| DexWaits::new(dex, &call_class, listed, lambdas));
     let exits = match exits {
         options::Exits::All => Exits::All,
-        options::Exits::Normal => Exits::Normal,
+        options::Exits::Normal | options::Exits::Bare => Exits::Normal,
     };
     let this = dex.strings.iter().position(|string| string.as_ref() == b"this");
     let this = this.and_then(|this| u32::try_from(this).ok());

@@ -19,6 +19,8 @@ pub(crate) struct ExitHandler {
     pub(crate) release: u32,
     /// Bytes at the start of the handler, up to where the lock is released; 0 without a lock.
     pub(crate) own_release: u32,
+    /// Where the stubs start, which it covers.
+    pub(crate) stubs: u32,
 }
 
 /// The code around the waits of a method.
@@ -87,7 +89,7 @@ impl Table {
         Ok(table)
     }
 
-    /// Adds the rows of a guard whose calls no other row covers, or none before the last.
+    /// Adds the rows of a guard, before any other row that covers its calls.
     pub(crate) fn add_guard(&mut self, guard: Row, errors: [u16; 2]) -> Result<(), SkipReason> {
         errors.into_iter().try_for_each(|error| self.push(guard.start, guard.end, guard.handler, error))
     }
@@ -169,8 +171,11 @@ impl Table {
                 self.close(&mut start, at + exit.release, exit.at)?;
             }
         }
-        if layout.end() < exit.at {
-            start.get_or_insert(layout.end());
+        if layout.end() < exit.stubs {
+            self.close(&mut start, layout.end(), exit.at)?;
+        }
+        if exit.stubs < exit.at {
+            start.get_or_insert(exit.stubs);
         }
         self.close(&mut start, exit.at, exit.at)?;
         if exit.own_release > 0 {

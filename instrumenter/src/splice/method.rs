@@ -5,10 +5,10 @@
 //!     enter call                            i(id)      guarded
 //! a:  the old code
 //! r:  store; exit call; load; xRETURN       o(id)      before every return
+//! l:  pop; lost = id; load; xRETURN                    an error of an exit call before a return
 //! s:  stubs                                 we(..)     if there are waits: see stubs
-//! e:  store; exit call; load; athrow        o(id)      handler of [a, r) and of every such stretch up to e
-//! h:  pop; lost = id; load; athrow                     an error of the exit call at e
-//!     pop; lost = id; load; xRETURN                    an error of an exit call before a return
+//! e:  store; exit call; load; athrow        o(id)      handler of [a, r) and of every such stretch up to l, and of the stubs
+//!     pop; lost = id; load; athrow                     an error of the exit call at e
 //! ```
 //!
 //! The returns and their exit calls are outside the handler's ranges, so that no exit counts twice. The handler is
@@ -16,8 +16,8 @@
 //! method reach it.
 //!
 //! An error of an inserted call is dropped ([`super::guard`]), and what the method returns or throws is in a local variable
-//! meanwhile. With [`Exits::Normal`] the method has no handler, and its calls of `i` and `o` have none either: the build is for
-//! ART, which inlines no method that has a handler. `MethodBeat` argues why these two do not throw there, and may on HotSpot.
+//! meanwhile. With [`Exits::Normal`] only exceptions of inserted calls are handled. With [`Exits::Bare`] calls of `i` and `o` have no
+//! handler: the build is for ART, which inlines no method that has one. `MethodBeat` argues why these two do not throw there.
 
 use std::collections::BTreeMap;
 
@@ -98,7 +98,7 @@ struct Rewritten<'m, 'a> {
 impl<'a> Rewritten<'_, 'a> {
     /// True if the calls of `i` and `o` are guarded.
     fn is_guarded(&self) -> bool {
-        self.target.exits == Exits::All
+        self.target.exits != Exits::Bare
     }
 
     /// Returns the start of a constructor's body as sites: after each super call.
@@ -275,6 +275,8 @@ struct Tail {
     exit: Option<(ExitHandler, Row)>,
     /// Where an error of an exit call before a return goes.
     lost_exit: Option<u32>,
+    /// The guards of the exit calls before returns.
+    returns: Vec<Row>,
 }
 
 impl Tail {
@@ -282,14 +284,17 @@ impl Tail {
         rewritten: &Rewritten<'_, '_>,
         waits: &MethodWaits,
         ends: &Ends<'_>,
+        layout: &Layout,
         code: &mut Vec<u8>,
-    ) -> Self {
+    ) -> Result<Self, SkipReason> {
         let Rewritten { target, push, free, .. } = *rewritten;
         let mut tail = Self::default();
+        tail.write_lost_exit(rewritten, ends, layout, code)?;
+        let stubs = code.len() as u32;
         if let Some(calls) = waits.calls {
             tail.placed = stubs::emit(&waits.stubs, calls.waits, calls.guard, free, code);
         }
-        if ends.exit_calls.is_some() {
+        if target.exits == Exits::All || waits.lock.is_some() || waits.task.is_some() {
             let at = code.len() as u32;
             local::access(ASTORE, free, code);
             let mut own_release = 0;
@@ -298,24 +303,42 @@ impl Tail {
                 own_release = code.len() as u32 - at;
             }
             let start = code.len() as u32;
-            exit_calls(rewritten, waits, rewritten.is_guarded(), code);
+            exit_calls(rewritten, waits, target.exits == Exits::All, code);
             let end = code.len() as u32;
             local::throw(free, code);
             let handler = code.len() as u32;
             target.guard.drop_error(Lost::Exit(push), code);
             local::throw(free, code);
-            let exit = ExitHandler { at, after_enter: ends.after_enter, release: ends.release, own_release };
+            let (after_enter, release) = (ends.after_enter, ends.release);
+            let exit = ExitHandler { at, after_enter, release, own_release, stubs };
             tail.exit = Some((exit, Row { start, end, handler }));
         }
-        tail
+        Ok(tail)
     }
 
-    /// Appends where an error of an exit call before a return goes.
-    fn write_lost_exit(&mut self, rewritten: &Rewritten<'_, '_>, ends: &Ends<'_>, code: &mut Vec<u8>) {
-        self.lost_exit = Some(code.len() as u32);
-        rewritten.target.guard.drop_error(Lost::Exit(rewritten.push), code);
-        code.extend_from_slice(&ends.load);
-        code.push(IRETURN + ends.result.as_ref().map_or(5, Value::kind));
+    /// Appends where errors of the exit calls before returns go, if there are any.
+    fn write_lost_exit(
+        &mut self,
+        rewritten: &Rewritten<'_, '_>,
+        ends: &Ends<'_>,
+        layout: &Layout,
+        code: &mut Vec<u8>,
+    ) -> Result<(), SkipReason> {
+        let Some(calls) = &ends.exit_calls else { return Ok(()) };
+        let handler = code.len() as u32;
+        for instruction in opcodes::instructions(rewritten.code.bytes).filter_map(Result::ok) {
+            if opcodes::is_return(instruction.opcode) {
+                let at = layout.before(instruction.pc)?;
+                self.returns.push(Row { start: at + calls.start, end: at + calls.end, handler });
+            }
+        }
+        if !self.returns.is_empty() {
+            self.lost_exit = Some(handler);
+            rewritten.target.guard.drop_error(Lost::Exit(rewritten.push), code);
+            code.extend_from_slice(&ends.load);
+            code.push(IRETURN + ends.result.as_ref().map_or(5, Value::kind));
+        }
+        Ok(())
     }
 }
 
@@ -357,7 +380,7 @@ pub(crate) fn rewrite<'c>(
         enters: if has_start { &[] } else { bodies },
         enter,
         exit,
-        throw: if target.exits == Exits::Normal { &exit_call } else { &[] },
+        throw: if target.exits == Exits::Bare { &exit_call } else { &[] },
         prelude: rewritten.prelude.as_ref(),
         marks: &found.marks,
         mark_code: &found.code,
@@ -371,10 +394,11 @@ pub(crate) fn rewrite<'c>(
         }
     }
 
-    let mut tail = Tail::write(&rewritten, &waits, &ends, new_code);
+    let mut tail = Tail::write(&rewritten, &waits, &ends, layout, new_code)?;
     let mut guards = Guards { rows: Vec::new(), frames: Vec::new() };
     guards.add_inside(&rewritten, &ends, found, layout)?;
     guards.rows.extend(tail.placed.iter().map(|placed| placed.guarded));
+    guards.rows.append(&mut tail.returns);
     let waited = Waited { found, stubs: &tail.placed };
     let handler = tail.exit.map(|(handler, _)| handler);
     let mut table = Table::new(
@@ -393,21 +417,6 @@ pub(crate) fn rewrite<'c>(
         } else {
             new_code.truncate(exit.at as usize);
             tail.exit = None;
-        }
-    }
-    if let Some(calls) = &ends.exit_calls {
-        let start = new_code.len() as u32;
-        let mut has_return = false;
-        for instruction in opcodes::instructions(code.bytes).filter_map(Result::ok) {
-            if opcodes::is_return(instruction.opcode) {
-                let at = layout.before(instruction.pc)?;
-                let row = Row { start: at + calls.start, end: at + calls.end, handler: start };
-                table.add_guard(row, target.guard.errors)?;
-                has_return = true;
-            }
-        }
-        if has_return {
-            tail.write_lost_exit(&rewritten, &ends, new_code);
         }
     }
     if let Some(report) = report {

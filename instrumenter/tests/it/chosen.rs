@@ -217,7 +217,7 @@ fn the_bytes_added_to_a_method_are_bounded() {
         files.iter().filter(|(path, _)| !path.ends_with("MapId.class")).map(|(_, bytes)| bytes.len()).sum()
     };
     let before = size(fixture());
-    for (exits, least, most) in [(Exits::All, 100, 290), (Exits::Normal, 10, 60)] {
+    for (exits, least, most) in [(Exits::All, 100, 290), (Exits::Bare, 10, 60)] {
         let output = directory.join(format!("{exits:?}"));
         let maps = MapPaths { methods: directory.join("map.txt"), ignored: None, lines: None };
         let options = Options { exits, short: 0, ..Options::default() };

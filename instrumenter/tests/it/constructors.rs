@@ -179,3 +179,26 @@ fn a_goto_that_becomes_too_short_is_widened() {
     assert_eq!(beat.enters, 1);
     beat.assert_balanced(1);
 }
+
+/// javac excludes returns from its handlers. Others do not, so the calls' own rows come first.
+#[test]
+fn errors_of_calls_reach_no_handler_that_covers_a_return() {
+    let directory = directory("covered");
+    let mut class = Assembler::new("Odd");
+    let call = class.method_ref("java/lang/Thread", "yield", "()V");
+    // 0: invokestatic, iconst_1, ireturn; 5: pop, iconst_2, ireturn
+    let code = [&[184][..], &call, &[4, 172, 87, 5, 172]].concat();
+    let throwable = class.class("java/lang/Throwable").to_be_bytes();
+    let frames = [&[255, 0, 5, 0, 0, 0, 1, 7][..], &throwable].concat();
+    let handlers = vec![[0, 5, 5, 0]];
+    let body = Body { code, handlers, frames, frame_count: 1, max_stack: 1, max_locals: 0 };
+    class.method(9, "f", "()I", &body);
+    let bytes = class.finish();
+    javac(&directory, &[], &["tools/Failing.java"]);
+    for exits in [Exits::All, Exits::Normal] {
+        let rewritten = rewrite_class(&bytes, &[7], "tools/Failing", exits).unwrap();
+        fs::write(directory.join("Odd.class"), rewritten.bytes.unwrap()).unwrap();
+        let shown = run("java", &["-Xverify:all", "-cp", text(&directory), "tools.Failing", "Odd", "f"]);
+        assert_eq!(shown, "1\n", "{exits:?}");
+    }
+}

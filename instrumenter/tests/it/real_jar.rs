@@ -34,7 +34,7 @@ fn every_class_of_a_real_jar_verifies_and_calls_balance() {
         instrument_one(&jar, &waits, &Options { waits: Some(Catalogue::default()), ..Options::default() });
     assert_eq!(summary.skipped, []);
     let normal = directory.join("normal.jar");
-    instrument_one(&jar, &normal, &Options { exits: Exits::Normal, ..Options::default() });
+    instrument_one(&jar, &normal, &Options { exits: Exits::Bare, ..Options::default() });
 
     let beat = method_beat();
     let tools = directory.join("tools");

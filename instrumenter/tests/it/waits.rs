@@ -37,12 +37,14 @@ fn every_wait_begins_and_ends_on_every_exit() {
 
 #[test]
 fn waits_are_recorded_with_normal_exits_too() {
-    let directory = directory("waits_normal");
-    let classes = classes(&directory, &["-g", "--release", "8"]);
-    let options = Options { exits: Exits::Normal, ..waits() };
-    let beat = compare(&directory, &classes, "fixture.Waits", &options, &["-Dbeat.lenient=true"]);
-    assert!(beat.waits > 700, "{beat:?}");
-    assert_eq!((beat.wrong.as_str(), beat.waits_open), ("none", 0), "{beat:?}");
+    for exits in [Exits::Normal, Exits::Bare] {
+        let directory = directory(&format!("waits_{exits:?}"));
+        let classes = classes(&directory, &["-g", "--release", "8"]);
+        let options = Options { exits, ..waits() };
+        let beat = compare(&directory, &classes, "fixture.Waits", &options, &["-Dbeat.lenient=true"]);
+        assert!(beat.waits > 700, "{beat:?}");
+        assert_eq!((beat.wrong.as_str(), beat.waits_open), ("none", 0), "{beat:?}");
+    }
 }
 
 /// All other fixtures, with waits: nothing else changes.

@@ -44,11 +44,11 @@ import sun.misc.Unsafe;
  *       the error. A thread whose state cannot be made stays unrecorded, and is not tried again ({@link #FAILED}).
  *   <li>In class files each call has a handler for both errors, which stores in {@link #lost} what a reader
  *       would miss. A call of {@link #wb} with 0, where a method begins, has none: see {@link #leaveRoom}.
- *   <li>In dex files, and in class files that record only normal exits, {@link #i} and {@link #o} have no handler, because ART
- *       inlines no method that has one. There, {@code i} overflows only where the method itself would a few frames deeper, and
- *       before any of its code runs. On ART, {@code o} needs no more of the stack than {@code i} has had: both call one method
- *       that is not inlined ({@link #begin}, {@link #end}), and both of these catch what overflows below them. On HotSpot it
- *       may need more, and overflow at a return (docs/architecture.md), so class files for a JVM keep their handlers.
+ *   <li>In dex files that do not record all exits, and in class files for them, {@link #i} and {@link #o} have no handler,
+ *       because ART inlines no method that has one. There, {@code i} overflows only where the method itself would a few frames
+ *       deeper, and before any of its code runs. {@code o} needs no more of the stack than {@code i} has had: both call one
+ *       method that is not inlined ({@link #begin}, {@link #end}), and both of these catch what overflows below them. On
+ *       HotSpot it may need more, and overflow at a return (docs/architecture.md), so class files for a JVM have handlers.
  * </ul>
  *
  * <p>Virtual threads are not recorded: they move between carrier threads, and the recording of a carrier would mix the

@@ -8,7 +8,7 @@ pub fn run(bytes: &[u8]) {
     let catalogue = Catalogue::default();
     // From short pushes to those that need a constant.
     let ids: Vec<u32> = (0..400).map(|n| n * 100).collect();
-    for exits in [Exits::All, Exits::Normal] {
+    for exits in [Exits::All, Exits::Normal, Exits::Bare] {
         let plain = rewrite_class(bytes, &ids, "dev/anrscope/MethodBeat", exits);
         let waits = rewrite_class_with_waits(bytes, &ids, "dev/anrscope/MethodBeat", exits, &catalogue);
         assert_eq!(plain.is_ok(), waits.is_ok(), "waits decide over methods, not over classes");

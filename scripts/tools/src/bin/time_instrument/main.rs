@@ -40,7 +40,7 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
             "--cache" => options.cache = Some(value()?.into()),
             "--short" => options.short = value()?.parse()?,
             "--floor" => is_floor = true,
-            "--exits" => options.exits = if value()? == "normal" { Exits::Normal } else { Exits::All },
+            "--exits" => options.exits = if value()? == "bare" { Exits::Bare } else { Exits::All },
             _ => paths.push(PathBuf::from(argument)),
         }
     }

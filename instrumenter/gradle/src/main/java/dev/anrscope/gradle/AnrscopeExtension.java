@@ -36,7 +36,7 @@ public abstract class AnrscopeExtension {
     /** {@code --mapping}: for inputs that are already obfuscated. */
     @Optional @InputFile @PathSensitive(PathSensitivity.NONE) public abstract RegularFileProperty getMapping();
 
-    /** {@code --exits}: {@code all} or {@code normal}. */
+    /** {@code --exits}: {@code all} or {@code normal}, which is {@code bare} in Android's modules. */
     @Optional @Input public abstract Property<String> getExits();
 
     /** {@code --waits}: also record waits and tasks; true, unless {@code compat} is set. */

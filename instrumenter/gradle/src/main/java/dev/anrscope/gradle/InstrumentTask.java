@@ -104,7 +104,9 @@ public abstract class InstrumentTask extends DefaultTask {
         flags.put("--block-list", options.getBlockList().getOrNull());
         flags.put("--rules", options.getRules().getOrNull());
         flags.put("--mapping", options.getMapping().getOrNull());
-        flags.put("--exits", options.getExits().getOrNull());
+        String exits = options.getExits().getOrNull();
+        // A JVM's archive keeps the handlers, which cost nothing there.
+        flags.put("--exits", "normal".equals(exits) && getArchive().isEmpty() ? "bare" : exits);
         // Matrix's ids leave no room for waits.
         flags.put("--waits", options.getWaits().getOrElse(!options.getCompat().isPresent()));
         flags.put("--waits-catalogue", options.getWaitsCatalogue().getOrNull());
