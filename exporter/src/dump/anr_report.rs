@@ -19,7 +19,9 @@
 //! AOSP `ProcessErrorStateRecord.appNotResponding` (Android 11 and later; `ActivityManagerService`, then `AppErrors` before)
 //! and `ProcessCpuTracker.printCurrentState`; `time=` after the first line up to Android 4, no pressure before Android 11.
 
-use super::facts::Fact;
+use serde::{Serialize, Serializer};
+
+use super::facts::{self, Fact};
 use super::limits::{self, cut};
 use super::pressure::Pressure;
 use super::subject::Subject;
@@ -28,7 +30,7 @@ use super::subject::Subject;
 const MAX_TEXT: usize = 4 << 10;
 
 /// One ANR as reported by the system.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct AnrReport {
     /// The process that did not respond.
     pub process: String,
@@ -37,6 +39,7 @@ pub struct AnrReport {
     /// Its process id.
     pub pid: Option<u32>,
     /// Why the system reported it.
+    #[serde(serialize_with = "serialize_text")]
     pub reason: Option<Subject>,
     /// The component that the process belongs to in the system's records.
     pub parent: Option<String>,
@@ -47,6 +50,7 @@ pub struct AnrReport {
     /// The system load of the last 1, 5 and 15 minutes, as written.
     pub load: Option<String>,
     /// Pressure on memory, CPU and I/O.
+    #[serde(serialize_with = "facts::serialize")]
     pub pressure: Vec<Fact>,
     /// CPU usage of processes, per interval.
     pub cpu: Vec<CpuUsage>,
@@ -54,8 +58,13 @@ pub struct AnrReport {
     pub line: u32,
 }
 
+/// Serializes the text of a reason.
+fn serialize_text<S: Serializer>(reason: &Option<Subject>, serializer: S) -> Result<S::Ok, S::Error> {
+    reason.as_ref().map(|reason| &reason.text).serialize(serializer)
+}
+
 /// The CPU usage in an interval.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct CpuUsage {
     /// The interval as written: `from 0ms to 5987ms later (...)`.
     pub interval: String,
@@ -66,7 +75,7 @@ pub struct CpuUsage {
 }
 
 /// The CPU usage of one process or thread.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CpuRow {
     /// Percent of one CPU.
     pub percent: f64,
@@ -84,8 +93,6 @@ pub(crate) struct AnrReports {
     pub(crate) reports: Vec<AnrReport>,
     open: bool,
     pressure: Pressure,
-    /// Reports beyond [`limits::REMARKS`].
-    pub(crate) dropped: u64,
 }
 
 impl AnrReports {
@@ -95,8 +102,6 @@ impl AnrReports {
             self.open = self.reports.len() < limits::REMARKS;
             if self.open {
                 self.reports.push(report);
-            } else {
-                self.dropped += 1;
             }
             return true;
         }

@@ -14,19 +14,22 @@
 //! window_ms: 300000
 //! ```
 
+use serde::{Serialize, Serializer};
+
 use super::limits::{self, cut};
 
 /// Maximum length of a name or value, in bytes.
 const MAX_VALUE: usize = 4 << 10;
 
 /// One event.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct CriticalEvent {
     /// Time in ms since 1970.
     pub timestamp_ms: Option<u64>,
     /// Kind: `anr`, `java_crash`, `native_crash`, `watchdog`, `half_watchdog`, ...
     pub kind: String,
     /// Values by name in the log's order; texts without their quotes.
+    #[serde(serialize_with = "serialize_values")]
     pub values: Vec<(String, String)>,
 }
 
@@ -36,6 +39,11 @@ impl CriticalEvent {
     pub fn value(&self, name: &str) -> Option<&str> {
         self.values.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
+}
+
+/// Serializes values as one object.
+fn serialize_values<S: Serializer>(values: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(values.iter().map(|(name, value)| (name, value)))
 }
 
 /// Parses the log line by line.

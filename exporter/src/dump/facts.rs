@@ -2,6 +2,8 @@
 //!
 //! One row of [`PLAIN`] is one line of a dump; lines with several figures are read by [`parse`].
 
+use serde::{Serialize, Serializer};
+
 /// A figure or text from a dump's head.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fact {
@@ -12,12 +14,18 @@ pub struct Fact {
 }
 
 /// The value of a fact.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(untagged)]
 pub enum FactValue {
     /// A text.
     Text(String),
     /// A count, bytes or ns, depending on the key.
     Number(u64),
+}
+
+/// Serializes facts as one object.
+pub(crate) fn serialize<S: Serializer>(facts: &[Fact], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(facts.iter().map(|fact| (&fact.key, &fact.value)))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

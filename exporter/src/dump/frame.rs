@@ -1,9 +1,13 @@
 //! Stack frames: Java and kernel frames, and what they share with native ones.
 
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+
 use super::native_frame::NativeFrame;
 
 /// A stack frame.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Frame {
     /// A frame of the virtual machine.
     Java(JavaFrame),
@@ -32,7 +36,7 @@ pub enum Place {
 
 impl Place {
     /// The file and the line, as far as they are known.
-    pub(super) fn source(&self) -> (Option<&str>, Option<u32>) {
+    pub(crate) fn source(&self) -> (Option<&str>, Option<u32>) {
         match self {
             Self::Source { file, line } => (Some(file), *line),
             Self::Native | Self::Unknown => (None, None),
@@ -40,14 +44,27 @@ impl Place {
     }
 }
 
+impl Serialize for Place {
+    /// Writes what a frame's JSON says of the place.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (file, line) = self.source();
+        let mut fields = serializer.serialize_struct("Place", 3)?;
+        fields.serialize_field("file", &file)?;
+        fields.serialize_field("line", &line)?;
+        fields.serialize_field("native_method", &(*self == Self::Native))?;
+        fields.end()
+    }
+}
+
 /// A Java frame.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct JavaFrame {
     /// The class, with dots.
     pub class: String,
     /// The method's name.
     pub method: String,
     /// The source location.
+    #[serde(flatten)]
     pub place: Place,
     /// How many more times the same frame follows (ART folds recursion).
     pub repeated: u32,
@@ -61,7 +78,7 @@ pub struct JavaFrame {
 }
 
 /// A frame of the kernel.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct KernelFrame {
     /// The function, with its offset if given.
     pub symbol: String,

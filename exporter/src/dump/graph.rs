@@ -2,22 +2,28 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde::Serialize;
+
+use super::address;
 use super::lock_line::LockKind;
 use super::model::Section;
 
 /// One thread waits for a monitor that another one owns.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Edge {
     /// The tid of the waiting thread.
     pub from: u32,
     /// The tid of the owner.
     pub to: u32,
     /// The monitor's identity.
+    #[serde(rename = "lock", serialize_with = "address::serialize")]
     pub address: Option<u64>,
     /// The monitor's class.
+    #[serde(rename = "lock_class")]
     pub class: Option<String>,
     /// Whether the dump does not name the owner, and it was inferred from its `locked` line: the only thread
     /// that has entered the monitor and is not waiting on it.
+    #[serde(skip)]
     pub inferred: bool,
 }
 

@@ -3,8 +3,13 @@
 //! A JVM's are those of HotSpot's `javaVFrame::print_lock_info_on` (`runtime/vframe.cpp`, JDK 8 to 25), and of
 //! `jdk.internal.vm.ThreadDumper` (JDK 25), which writes `<java.lang.Object@799c5f73>, owner #12` instead of an address.
 
+use serde::Serialize;
+
+use super::address;
+
 /// The relation between a thread and a monitor.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LockKind {
     /// It is in `Object.wait()`.
     WaitingOn,
@@ -21,11 +26,12 @@ pub enum LockKind {
 }
 
 /// One lock line.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct LockLine {
     /// The relation.
     pub kind: LockKind,
     /// The object, by ART's identity hash or Dalvik's address; `None` for `an unknown object`.
+    #[serde(rename = "lock", serialize_with = "address::serialize")]
     pub address: Option<u64>,
     /// The object's class.
     pub class: Option<String>,

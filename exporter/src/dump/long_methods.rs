@@ -17,6 +17,8 @@
 
 use std::collections::HashMap;
 
+use serde::Serialize;
+
 use super::limits::{self, cut};
 
 /// The content of the section.
@@ -29,7 +31,7 @@ pub struct LongMethods {
 }
 
 /// One long run of a method.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct LongRun {
     /// The kernel's thread id.
     pub sys_tid: u32,

@@ -20,6 +20,7 @@
 //! # Ok::<(), exporter::dump::DumpError>(())
 //! ```
 
+pub(crate) mod address;
 pub(crate) mod anr_report;
 mod archive;
 mod attributes;

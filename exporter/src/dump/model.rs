@@ -1,4 +1,9 @@
 //! The content of a dump.
+//!
+//! The types that are `Serialize` are also its JSON, which `docs/dump.md` describes: the name of a field is its key, except where
+//! an attribute says otherwise.
+
+use serde::Serialize;
 
 use super::anr_report::AnrReport;
 use super::event_log::CriticalEvent;
@@ -29,7 +34,8 @@ pub struct Dump {
 }
 
 /// The content of a section.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SectionKind {
     /// Threads.
     #[default]
@@ -66,7 +72,7 @@ pub struct Section {
 }
 
 /// Where in the kernel a thread waits.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct WaitChannel {
     /// The thread's id in the kernel.
     pub sys_tid: u32,
@@ -77,7 +83,8 @@ pub struct WaitChannel {
 }
 
 /// The format of a thread, by its writer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ThreadForm {
     /// ART's or Dalvik's format.
@@ -92,8 +99,10 @@ pub enum ThreadForm {
     /// Crashlytics' export.
     Crashlytics,
     /// HotSpot's: `kill -3`, `jstack`, `jcmd PID Thread.print`.
+    #[serde(rename = "hotspot")]
     HotSpot,
     /// `jcmd PID Thread.dump_to_file`'s.
+    #[serde(rename = "hotspot_file")]
     HotSpotFile,
     /// Android Studio's and IntelliJ's export.
     AndroidStudio,
@@ -118,7 +127,7 @@ impl ThreadForm {
 }
 
 /// One thread.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Thread {
     /// Its name; `None` if its first line is missing.
     pub name: Option<String>,
@@ -165,10 +174,12 @@ pub struct Thread {
     /// Its age in ns (HotSpot, JDK 11 and later).
     pub elapsed_ns: Option<u64>,
     /// Whether it is a virtual thread (JDK 21 and later).
+    #[serde(rename = "virtual")]
     pub is_virtual: bool,
     /// The CPU on which it last ran.
     pub core: Option<u32>,
     /// Size of its stack in bytes.
+    #[serde(rename = "stack_bytes")]
     pub stack_size: Option<u64>,
     /// ART's internal mutexes that it holds.
     pub held_mutexes: Vec<String>,

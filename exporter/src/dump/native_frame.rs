@@ -1,11 +1,16 @@
 //! Native frames: `native: #01 pc 00446c30  /system/lib64/libart.so (art::Thread::Run()+12) (BuildId: d2)`.
 
+use serde::Serialize;
+
+use super::address;
+
 /// A native frame.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct NativeFrame {
     /// Its number in the dump.
     pub number: u32,
     /// The program counter, relative to the map.
+    #[serde(serialize_with = "address::serialize")]
     pub pc: u64,
     /// The mapped file, or the region's name; empty if not given.
     pub map: String,

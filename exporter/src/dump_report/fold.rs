@@ -33,13 +33,7 @@ enum Key<'a> {
 
 fn key(frame: &Frame) -> Key<'_> {
     match frame {
-        Frame::Java(java) => {
-            let line = match java.place {
-                crate::dump::Place::Source { line, .. } => line,
-                _ => None,
-            };
-            Key::Java(&java.class, &java.method, line)
-        }
+        Frame::Java(java) => Key::Java(&java.class, &java.method, java.place.source().1),
         Frame::Native(native) => match &native.symbol {
             Some(symbol) => Key::Symbol(symbol),
             None => Key::Address(&native.map, native.pc),

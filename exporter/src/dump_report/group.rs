@@ -135,7 +135,7 @@ impl Group {
             "count": self.count,
             "doing": self.doing,
             "cause": self.cause.word(),
-            "root": self.root.as_ref().map(|site| json!({"name": site.name, "file": site.file, "line": site.line})),
+            "root": self.root,
             "process": self.process,
             "stack": self.stack,
             "newest": self.newest.as_ref().map(|(time, file)| json!({"time": time, "file": file})),

@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::address;
 use crate::answer::{DumpedLink, DumpedWhy};
-use crate::dump::Dump;
+use crate::dump::{Dump, address};
 
 /// Maximum number of threads listed for a link.
 const MAX_THREADS: usize = 64;
@@ -25,7 +24,7 @@ fn link(link: &DumpedLink) -> Value {
         "since_ns": null,
         "waits_for": link.waits_for,
         "class": link.class,
-        "id": address(link.address),
+        "id": address::text(link.address),
         "in": link.inside,
         "task": null,
         "owner": link.owner,
