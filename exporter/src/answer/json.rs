@@ -1,9 +1,9 @@
 //! The answer as JSON: the key `answer` of a report and of a dump. `docs/report-schema.json` is made from these types.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{Answer, Evidence, HungThread, Owner, Site, StackLine};
+use super::{Answer, Evidence, HungThread, NativeLine, Owner, Site, StackLine};
 
 /// Maximum number of stack frames and of facts listed.
 const MAX_LISTED: usize = 512;
@@ -44,7 +44,7 @@ pub(crate) struct AnswerJson<'a> {
     /// The number of samples behind the stack; 0 if it is not from samples.
     samples: u64,
     /// The chain of owners: the lock's owner, the owner of the lock that this thread waits for, and so on.
-    owners: Vec<LockOwner<'a>>,
+    owners: &'a [Owner],
     /// The threads of a deadlock, first the one that hung if it is among them; empty without a deadlock.
     cycle: &'a [String],
     /// The facts that support the cause.
@@ -76,7 +76,7 @@ struct AnsweredCause {
 /// A frame of a stack.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct StackFrame<'a> {
+pub(super) struct StackFrame<'a> {
     /// Class and method, or the function.
     name: &'a str,
     /// The source file, if known.
@@ -90,39 +90,7 @@ struct StackFrame<'a> {
     /// In a stack from recorded calls, the time for which the call was open.
     open_ns: Option<u64>,
     /// The place in native code, if it is a frame of a native stack.
-    native: Option<NativePlace<'a>>,
-}
-
-/// A place in a file of native code.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct NativePlace<'a> {
-    /// The file's name, without its directories; empty if unknown.
-    pub(crate) library: &'a str,
-    /// The file's build id in hexadecimal; empty if unknown.
-    pub(crate) build_id: &'a str,
-    /// The address in the numbering of the file, in hexadecimal.
-    pub(crate) rel_pc: String,
-    /// True if the function was inlined into that of the next frame.
-    pub(crate) inlined: bool,
-}
-
-/// The owner of a lock.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct LockOwner<'a> {
-    /// The thread's name.
-    thread: &'a str,
-    /// The thread's id.
-    tid: u32,
-    /// The class of the lock that it owns.
-    lock: Option<&'a str>,
-    /// The thread's activity, in words.
-    doing: &'a str,
-    /// The innermost frame of the app on its stack.
-    root: Option<&'a Site>,
-    /// The thread's stack, innermost first.
-    stack: Vec<StackFrame<'a>>,
+    native: Option<&'a NativeLine>,
 }
 
 impl Answer {
@@ -160,7 +128,7 @@ impl<'a> AnswerJson<'a> {
             root: answer.root.as_ref(),
             stack: stack(&answer.stack),
             samples: answer.samples,
-            owners: answer.owners.iter().map(LockOwner::from).collect(),
+            owners: &answer.owners,
             cycle: &answer.cycle,
             evidence: &cause.evidence[..cause.evidence.len().min(MAX_LISTED)],
             also: cause.also.iter().map(|id| id.word()).collect(),
@@ -173,9 +141,13 @@ fn stack(lines: &[StackLine]) -> Vec<StackFrame<'_>> {
     lines.iter().take(MAX_LISTED).map(StackFrame::from).collect()
 }
 
+/// Serializes a stack, without what is too far out.
+pub(super) fn serialize_stack<S: Serializer>(lines: &[StackLine], serializer: S) -> Result<S::Ok, S::Error> {
+    stack(lines).serialize(serializer)
+}
+
 impl<'a> From<&'a StackLine> for StackFrame<'a> {
     fn from(line: &'a StackLine) -> Self {
-        let native = line.native.as_ref();
         Self {
             name: &line.site.name,
             file: line.site.file.as_deref(),
@@ -183,25 +155,7 @@ impl<'a> From<&'a StackLine> for StackFrame<'a> {
             own: line.own,
             samples: line.samples,
             open_ns: line.open_ns,
-            native: native.map(|native| NativePlace {
-                library: &native.library,
-                build_id: &native.build_id,
-                rel_pc: format!("{:#x}", native.rel_pc),
-                inlined: native.inlined,
-            }),
-        }
-    }
-}
-
-impl<'a> From<&'a Owner> for LockOwner<'a> {
-    fn from(owner: &'a Owner) -> Self {
-        Self {
-            thread: &owner.thread,
-            tid: owner.tid,
-            lock: owner.lock.as_deref(),
-            doing: &owner.activity,
-            root: owner.root.as_ref(),
-            stack: stack(&owner.stack),
+            native: line.native.as_ref(),
         }
     }
 }

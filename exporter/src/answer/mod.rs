@@ -41,7 +41,7 @@ pub(crate) use dumped_why::{DumpedLink, DumpedWhy, MAX_LINKS};
 pub(crate) use lines::MAX_OWNERS;
 pub(crate) use own::{is_own, is_own_library};
 
-pub(crate) use json::{AnswerJson, NativePlace};
+pub(crate) use json::AnswerJson;
 pub(crate) use system_share::{SystemShare, ThreadShare};
 
 use serde::Serialize;
@@ -84,21 +84,26 @@ impl Conclusion {
     }
 }
 
-/// A thread that owns a lock that another thread waits for.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// The owner of a lock.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "LockOwner"))]
 #[non_exhaustive]
 pub struct Owner {
-    /// Its name.
+    /// The thread's name.
     pub thread: String,
-    /// Its kernel thread id if that is known, else its id in the virtual machine.
+    /// The thread's id.
+    // In the kernel if that is known, else in the virtual machine.
     pub tid: u32,
     /// The class of the lock that it owns.
     pub lock: Option<String>,
-    /// What it does.
+    /// The thread's activity, in words.
+    #[serde(rename = "doing")]
     pub activity: String,
-    /// Its innermost frame in the app's own code.
+    /// The innermost frame of the app on its stack.
     pub root: Option<Site>,
-    /// Its stack, innermost first.
+    /// The thread's stack, innermost first.
+    #[serde(serialize_with = "json::serialize_stack")]
+    #[cfg_attr(test, schemars(with = "Vec<json::StackFrame<'static>>"))]
     pub stack: Vec<StackLine>,
 }
 

@@ -1,6 +1,6 @@
 //! Stacks as the answer shows them, independent of their source.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::activity::{FrameView, parts};
 use super::own::{is_own, is_own_library};
@@ -35,17 +35,35 @@ impl Site {
     }
 }
 
-/// Where a native frame is.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A place in a file of native code.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "NativePlace"))]
 pub struct NativeLine {
     /// The file's name, without its directories; empty if unknown.
     pub library: String,
-    /// Its build id in hexadecimal; empty if unknown.
+    /// The file's build id in hexadecimal; empty if unknown.
     pub build_id: String,
-    /// The address in the numbering of the file.
+    /// The address in the numbering of the file, in hexadecimal.
+    #[serde(serialize_with = "serialize_hexadecimal")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub rel_pc: u64,
-    /// Whether the function was inlined into that of the next frame.
+    /// True if the function was inlined into that of the next frame.
     pub inlined: bool,
+}
+
+impl From<&native::NativePlace> for NativeLine {
+    fn from(place: &native::NativePlace) -> Self {
+        Self {
+            library: place.library().to_owned(),
+            build_id: place.build_id.to_string(),
+            rel_pc: place.rel_pc,
+            inlined: place.kind == FrameKind::Inlined,
+        }
+    }
+}
+
+fn serialize_hexadecimal<S: Serializer>(address: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{address:#x}"))
 }
 
 /// A frame of a stack.
@@ -91,25 +109,16 @@ impl StackLine {
         let (file, line) = (source.map(|(file, _)| file.to_string()), source.map(|(_, line)| *line));
         let line = Self::new(frame.title(), file, line);
         let Some(place) = &frame.native else { return Self { samples: Some(samples), ..line } };
-        let native = NativeLine {
-            library: place.library().to_owned(),
-            build_id: place.build_id.to_string(),
-            rel_pc: place.rel_pc,
-            inlined: place.kind == FrameKind::Inlined,
-        };
         let own = is_own_library(&place.path);
-        Self { own, samples: Some(samples), native: Some(native), ..line }
+        Self { own, samples: Some(samples), native: Some(place.into()), ..line }
     }
 
     /// A frame of a dump.
     pub(crate) fn dumped(frame: &Frame) -> Self {
         match frame {
             Frame::Java(java) => {
-                let (file, line) = match &java.place {
-                    Place::Source { file, line } => (Some(file.clone()), *line),
-                    Place::Native | Place::Unknown => (None, None),
-                };
-                Self::new(format!("{}.{}", java.class, java.method), file, line)
+                let (file, line) = java.place.source();
+                Self::new(format!("{}.{}", java.class, java.method), file.map(str::to_owned), line)
             }
             Frame::Native(native) => {
                 let name = match &native.symbol {

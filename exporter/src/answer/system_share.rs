@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use trace_format::sections::system_state::{Quantity as Q, SystemState, ThreadState};
 use trace_format::time::SECOND;
 
@@ -10,16 +11,20 @@ const MAX_POLL_DELAY: u64 = 1_000_000_000;
 /// Maximum number of threads that are kept by name.
 const MAX_NAMED: usize = 5;
 
-/// What one thread, or several of one name, did.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+/// Threads of the app with one name.
+// Also the report's JSON: the comments stand in docs/report-schema.json.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "ThreadsOfName"))]
 pub(crate) struct ThreadShare {
-    /// The name; empty if it is not known.
+    /// The name, without a number.
+    // Empty if it is not known. The name of main is whole.
     pub(crate) name: String,
-    /// How many threads have this name.
+    /// The number of threads with this name.
     pub(crate) threads: u64,
-    /// How long they ran, ns.
+    /// The CPU time of these threads.
+    #[serde(rename = "ran_ns")]
     pub(crate) ran: u64,
-    /// How many bytes they read and wrote.
+    /// Bytes that they read from and wrote to storage.
     pub(crate) bytes: u64,
 }
 

@@ -1,5 +1,7 @@
 //! What main was in: a message, or a unit outside of messages.
 
+use serde::Serialize;
+
 use super::unit::{UnitKind, called_by_the_queue, is_polling};
 use super::{Sample, Sections};
 use crate::text::clean;
@@ -7,16 +9,21 @@ use crate::text::clean;
 /// Maximum distance of a sample from a signal to show what main did at the signal, ns.
 const MAX_SAMPLE_DISTANCE: u64 = 1_000_000_000;
 
-/// A unit of main's work.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A message of main, or its work outside messages.
+// Also the report's JSON: the comments stand in docs/report-schema.json.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Unit {
-    /// Its kind.
+    /// A message of main's queue; a recorded input event, idle handler or the like outside messages; main's outermost recorded
+    /// call outside messages; or, without recorded data, the frame that most samples of main's stack show.
+    #[cfg_attr(test, schemars(with = "String", extend("enum" = ["message", "not-queued", "call", "sampled"])))]
     pub kind: UnitKind,
-    /// Its name: `TARGET: CALLBACK` if the recorder saw it start, else the outermost call.
+    /// TARGET: CALLBACK if its start was recorded, else the outermost call.
     pub name: String,
-    /// When it started, BOOTTIME ns.
+    /// The time at which it began.
+    #[serde(rename = "since_ns")]
     pub since: u64,
-    /// Whether it started earlier than `since`: those events were overwritten.
+    /// True if it began earlier, because older events of the thread were overwritten.
     pub began_before: bool,
 }
 

@@ -9,6 +9,7 @@
 
 use std::collections::HashMap;
 
+use serde::Serialize;
 use trace_format::android::{MESSAGE_QUEUE, is_idle_poll};
 use trace_format::{ReadError, Source};
 
@@ -20,8 +21,9 @@ use super::stack::{OpenStack, is_message};
 /// signal.
 const MAX_SAMPLE_DELAY: u64 = 1_000_000_000;
 
-/// The kind of a unit.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+/// The kind of a unit. Its words in JSON are the same in all versions.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum UnitKind {
     /// A message of main's queue.
@@ -32,19 +34,6 @@ pub enum UnitKind {
     Call,
     /// Nothing was recorded, but samples show main outside of the poll.
     Sampled,
-}
-
-impl UnitKind {
-    /// The stable identifier, the same in all versions.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Message => "message",
-            Self::NotQueued => "not-queued",
-            Self::Call => "call",
-            Self::Sampled => "sampled",
-        }
-    }
 }
 
 /// Number of outermost open frames that run a loop: a message started in them.

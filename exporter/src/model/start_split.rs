@@ -1,7 +1,10 @@
 //! How a process's start divides on main: by content provider, by initializer of androidx.startup, and by library.
+//!
+//! The types are also the report's JSON, and their comments stand in `docs/report-schema.json`.
 
 use std::collections::HashMap;
 
+use serde::{Serialize, Serializer};
 use trace_format::{ReadError, Source, ids};
 
 use crate::facts::{Facts, OpenStack, StartKind, Startup};
@@ -59,21 +62,33 @@ impl StartPartKind {
     }
 }
 
-/// A part of a start. Parts of different kinds overlap: a provider's `onCreate` is a library's method too.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A part of a start.
+// Parts of different kinds overlap: a provider's `onCreate` is a library's method too.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct StartPart {
-    /// What it is.
+    /// One of provider, initializer, library. A minor version may add words.
+    #[serde(serialize_with = "serialize_kind")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub kind: StartPartKind,
-    /// The class; of a library the package that its methods in the start have in common.
+    /// The class; of a library the package that its classes have in common.
     pub name: String,
-    /// The time in which main was in it, ns.
+    /// The time in which main was in it.
+    #[serde(rename = "inclusive_ns")]
     pub inclusive: u64,
-    /// The same without other parts that it calls, ns: of a provider or initializer without other providers and
-    /// initializers, of a library without other libraries and the app's own code.
+    /// The same without other parts that it calls.
+    // Of a provider or initializer without other providers and initializers, of a library without other libraries and the
+    // app's own code.
+    #[serde(rename = "exclusive_ns")]
     pub exclusive: u64,
-    /// How many calls from outside of it.
+    /// The number of calls from outside of it.
     pub calls: u64,
+}
+
+/// Serializes a kind of part as its word.
+fn serialize_kind<S: Serializer>(kind: &StartPartKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.word())
 }
 
 impl StartPart {
@@ -87,17 +102,20 @@ impl StartPart {
     }
 }
 
-/// The parts of a process's start, on main.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// The parts of a process's start on main.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct StartSplit {
-    /// When the start began, BOOTTIME ns.
+    /// The time at which the start began.
+    #[serde(rename = "begin_ns")]
     pub begin: u64,
-    /// When it ended.
+    /// The time at which it ended.
+    #[serde(rename = "end_ns")]
     pub end: u64,
-    /// Providers and initializers, the longest inclusive time in front; at most ten.
+    /// Content providers and initializers of androidx.startup, the longest in front; at most ten.
     pub components: Vec<StartPart>,
-    /// Libraries, the longest exclusive time in front; at most ten.
+    /// Libraries by their packages, the longest time of their own in front; at most ten.
     pub libraries: Vec<StartPart>,
 }
 

@@ -15,10 +15,10 @@ use trace_format::layout::State;
 use trace_format::sections::profile::Outcome;
 
 use self::device::Device;
-use self::hang::{Hang, Unit};
+use self::hang::Hang;
 use self::native::NativeStack;
 use self::recorded::{Coverage, MissingProfile, Notice, Profile, Recorder};
-use self::timeline::{Anr, Before, Capture, Start, StartSplit};
+use self::timeline::{Anr, Capture, Start};
 use super::findings;
 use super::long_waits::LongWait;
 use super::native::MissedBeat;
@@ -26,6 +26,8 @@ use super::platform;
 use super::walk::{Counts, Slow};
 use super::why::{Posters, PreferenceWrites};
 use crate::answer::AnswerJson;
+use crate::facts::{RecentWork, Unit};
+use crate::model::StartSplit;
 
 /// The version of the schema. The major version changes when a key changes its meaning or is removed.
 pub const SCHEMA_VERSION: &str = "1.0";
@@ -80,13 +82,13 @@ struct Report<'a> {
     /// recorded.
     preference_writes: Option<&'a PreferenceWrites>,
     /// Main's unit at the system's last request for a dump, or at the end without one; null if main was polling.
-    open: Option<Unit<'a>>,
+    open: Option<&'a Unit>,
     /// ANRs and suspected ANRs, by time; at most 1,024.
     anrs: Vec<Anr<'a>>,
     /// SIGQUITs that were not ANRs of this process, by time; at most 1,024.
     captures: Vec<Capture>,
     /// The work in the 10 s before the hang, or before the end.
-    before: Before<'a>,
+    before: &'a RecentWork,
     /// The slowest messages and frames of these 10 s.
     slowest: &'a [Slow],
     /// The longest completed waits of main, longest first.
@@ -100,7 +102,7 @@ struct Report<'a> {
     /// Starts and pages, by time.
     starts: Vec<Start<'a>>,
     /// The parts of the process's start on main, if its methods are known.
-    start_split: Option<StartSplit<'a>>,
+    start_split: Option<&'a StartSplit>,
     /// Files that the platform stored on the device: profiles of its ANRs, and of other triggers (API 36).
     profiles: Vec<Profile<'a>>,
     /// Profiles that the platform was asked for and did not store.
@@ -152,17 +154,17 @@ impl<'a> Report<'a> {
             hang: report.hang.as_ref().map(Hang::from),
             posters: report.posters.as_ref(),
             preference_writes: report.preference_writes.as_ref(),
-            open: report.open.as_ref().map(Unit::from),
+            open: report.open.as_ref(),
             anrs: report.anrs.iter().take(MAX_LISTED).map(Anr::from).collect(),
             captures: report.captures.iter().take(MAX_LISTED).map(Capture::from).collect(),
-            before: Before::from(&report.before),
+            before: &report.before,
             slowest: &report.slowest,
             waits: &report.waits,
             device: report.device.as_ref().map(Device::from),
             native_stacks: report.native.stacks.iter().map(NativeStack::from).collect(),
             missed_heartbeats: &report.native.missed,
             starts: report.starts.iter().map(Start::from).collect(),
-            start_split: report.start_split.as_ref().map(StartSplit::from),
+            start_split: report.start_split.as_ref(),
             profiles: stored.map(Profile::from).collect(),
             profiles_missing: platform::missing(&report.profiles)
                 .into_iter()

@@ -16,7 +16,7 @@ pub(super) struct Device<'a> {
     /// CPU time of the app's threads without main.
     other_threads_ran_ns: u64,
     /// The threads that ran longest; at most 5.
-    threads: Vec<ThreadsOfName<'a>>,
+    threads: &'a [ThreadShare],
     /// CPU time of all other processes, where it is readable.
     other_processes_ran_ns: Option<u64>,
     /// Time for which the control group's CPU limit stopped the process.
@@ -51,27 +51,13 @@ pub(super) struct Device<'a> {
     lines: Vec<String>,
 }
 
-/// Threads of the app with one name.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct ThreadsOfName<'a> {
-    /// The name, without a number.
-    name: &'a str,
-    /// The number of threads with this name.
-    threads: u64,
-    /// The CPU time of these threads.
-    ran_ns: u64,
-    /// Bytes that they read from and wrote to storage.
-    bytes: u64,
-}
-
 impl<'a> From<&'a SystemShare> for Device<'a> {
     fn from(share: &'a SystemShare) -> Self {
         Self {
             polled_ns: share.polled,
             cpus: share.cpus,
             other_threads_ran_ns: share.others.ran,
-            threads: share.ran_most.iter().map(ThreadsOfName::from).collect(),
+            threads: &share.ran_most,
             other_processes_ran_ns: share.other_processes,
             throttled_ns: share.throttled,
             frozen_ns: share.frozen,
@@ -89,11 +75,5 @@ impl<'a> From<&'a SystemShare> for Device<'a> {
             cpuset: share.cpuset.as_deref(),
             lines: device::lines(share),
         }
-    }
-}
-
-impl<'a> From<&'a ThreadShare> for ThreadsOfName<'a> {
-    fn from(share: &'a ThreadShare) -> Self {
-        Self { name: &share.name, threads: share.threads, ran_ns: share.ran, bytes: share.bytes }
     }
 }

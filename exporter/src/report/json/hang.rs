@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::facts::{self, MessageComponent};
+use crate::facts::{self, MessageComponent, Unit};
 use crate::report::busy::{self, Callee};
 use crate::report::hang;
 use crate::report::open_item::{OpenItem, innermost_first};
@@ -16,7 +16,7 @@ pub(super) struct Hang<'a> {
     /// The name of main's message; null outside messages.
     message: Option<&'a str>,
     /// Main's unit, a message or not; `message` is its name if it is one.
-    unit: Option<Unit<'a>>,
+    unit: Option<&'a Unit>,
     /// The component of the app that the message runs, if known.
     component: Option<Component<'a>>,
     /// The time at which the unit began.
@@ -50,7 +50,7 @@ impl<'a> From<&'a hang::Hang> for Hang<'a> {
     fn from(hang: &'a hang::Hang) -> Self {
         Self {
             message: hang.message(),
-            unit: hang.unit.as_ref().map(Unit::from),
+            unit: hang.unit.as_ref(),
             component: hang.component.as_ref().map(Component::from),
             since_ns: hang.since,
             until_ns: hang.until,
@@ -65,29 +65,6 @@ impl<'a> From<&'a hang::Hang> for Hang<'a> {
             standstill_ns: hang.standstill,
             cpu: hang.cpu.as_ref().map(CpuTime::from),
         }
-    }
-}
-
-/// A message of main, or its work outside messages.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Unit<'a> {
-    /// A message of main's queue; a recorded input event, idle handler or the like outside messages; main's outermost recorded
-    /// call outside messages; or, without recorded data, the frame that most samples of main's stack show.
-    #[cfg_attr(test, schemars(extend("enum" = ["message", "not-queued", "call", "sampled"])))]
-    kind: &'static str,
-    /// TARGET: CALLBACK if its start was recorded, else the outermost call.
-    name: &'a str,
-    /// The time at which it began.
-    since_ns: u64,
-    /// True if it began earlier, because older events of the thread were overwritten.
-    began_before: bool,
-}
-
-impl<'a> From<&'a facts::Unit> for Unit<'a> {
-    fn from(unit: &'a facts::Unit) -> Self {
-        let facts::Unit { kind, name, since, began_before } = unit;
-        Self { kind: kind.word(), name, since_ns: *since, began_before: *began_before }
     }
 }
 

@@ -1,9 +1,8 @@
 //! Native stacks and missed heartbeats as JSON.
 
 use serde::Serialize;
-use trace_format::sections::native_frames::FrameKind;
 
-use crate::answer::{MAX_STACK_FRAMES, NativePlace};
+use crate::answer::{MAX_STACK_FRAMES, NativeLine};
 use crate::native::{self, reason_word};
 use crate::report::ReportedStack;
 
@@ -44,7 +43,7 @@ struct NativeFrame<'a> {
     /// The line, from 1, if known.
     line: Option<u32>,
     /// The place in native code; null for a frame of Java's.
-    native: Option<NativePlace<'a>>,
+    native: Option<NativeLine>,
 }
 
 impl<'a> From<&'a ReportedStack> for NativeStack<'a> {
@@ -66,17 +65,11 @@ impl<'a> From<&'a ReportedStack> for NativeStack<'a> {
 impl<'a> From<&'a native::Frame> for NativeFrame<'a> {
     fn from(frame: &'a native::Frame) -> Self {
         let source = frame.source.as_ref();
-        let native = frame.native.as_ref();
         Self {
             name: frame.title(),
             file: source.map(|(file, _)| &**file),
             line: source.map(|(_, line)| *line),
-            native: native.map(|place| NativePlace {
-                library: place.library(),
-                build_id: &place.build_id,
-                rel_pc: format!("{:#x}", place.rel_pc),
-                inlined: place.kind == FrameKind::Inlined,
-            }),
+            native: frame.native.as_ref().map(NativeLine::from),
         }
     }
 }

@@ -1,10 +1,9 @@
-//! The events of a recording as JSON: ANRs, other signals, starts, slow work and waits.
+//! The events of a recording as JSON: ANRs, other signals and starts.
 
 use serde::Serialize;
 use trace_format::verdict::Verdict;
 
-use crate::facts::{self, Detector, MessageKind, RecentWork, Startup};
-use crate::model;
+use crate::facts::{self, Detector, Startup};
 
 /// An ANR or a suspected ANR.
 #[derive(Serialize)]
@@ -103,57 +102,6 @@ impl From<&facts::Capture> for Capture {
     }
 }
 
-/// The work in the 10 s before the hang, or before the end.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Before<'a> {
-    /// The start of these 10 s.
-    from_ns: u64,
-    /// The end of these 10 s.
-    to_ns: u64,
-    /// The number of messages.
-    messages: u64,
-    /// Input events, idle handlers and other calls outside messages.
-    not_queued: u64,
-    /// The total time of messages and calls.
-    busy_ns: u64,
-    /// The kinds with the longest total first, at most eight.
-    kinds: Vec<WorkKind<'a>>,
-}
-
-/// A kind of message or call.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct WorkKind<'a> {
-    /// The handler and the callback.
-    name: &'a str,
-    /// The number of messages of this kind.
-    count: u64,
-    /// The total time of these messages.
-    total_ns: u64,
-    /// The time of the longest one.
-    longest_ns: u64,
-}
-
-impl<'a> From<&'a RecentWork> for Before<'a> {
-    fn from(before: &'a RecentWork) -> Self {
-        let kind = |kind: &'a MessageKind| WorkKind {
-            name: &kind.name,
-            count: kind.count,
-            total_ns: kind.total,
-            longest_ns: kind.longest,
-        };
-        Self {
-            from_ns: before.from,
-            to_ns: before.to,
-            messages: before.messages,
-            not_queued: before.not_queued,
-            busy_ns: before.busy,
-            kinds: before.kinds.iter().map(kind).collect(),
-        }
-    }
-}
-
 /// A start of the app, or a page of it.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -190,60 +138,6 @@ impl<'a> From<&'a Startup> for Start<'a> {
             first_draw_ns: start.first_draw,
             splash_end_ns: start.splash_end,
             grade: start.grade.word(),
-        }
-    }
-}
-
-/// The parts of a process's start on main.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct StartSplit<'a> {
-    /// The time at which the start began.
-    begin_ns: u64,
-    /// The time at which it ended.
-    end_ns: u64,
-    /// Content providers and initializers of androidx.startup, the longest in front; at most ten.
-    components: Vec<StartPart<'a>>,
-    /// Libraries by their packages, the longest time of their own in front; at most ten.
-    libraries: Vec<StartPart<'a>>,
-}
-
-/// A part of a start.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct StartPart<'a> {
-    /// One of provider, initializer, library. A minor version may add words.
-    kind: &'static str,
-    /// The class; of a library the package that its classes have in common.
-    name: &'a str,
-    /// The time in which main was in it.
-    inclusive_ns: u64,
-    /// The same without other parts that it calls.
-    exclusive_ns: u64,
-    /// The number of calls from outside of it.
-    calls: u64,
-}
-
-impl<'a> From<&'a model::StartSplit> for StartSplit<'a> {
-    fn from(split: &'a model::StartSplit) -> Self {
-        let parts = |parts: &'a [model::StartPart]| parts.iter().map(StartPart::from).collect();
-        Self {
-            begin_ns: split.begin,
-            end_ns: split.end,
-            components: parts(&split.components),
-            libraries: parts(&split.libraries),
-        }
-    }
-}
-
-impl<'a> From<&'a model::StartPart> for StartPart<'a> {
-    fn from(part: &'a model::StartPart) -> Self {
-        Self {
-            kind: part.kind.word(),
-            name: &part.name,
-            inclusive_ns: part.inclusive,
-            exclusive_ns: part.exclusive,
-            calls: part.calls,
         }
     }
 }
