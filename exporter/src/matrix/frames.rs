@@ -6,32 +6,20 @@
 use trace_format::event::{Frame, FrameMetrics, Stage, TextId};
 use trace_rules::Rules;
 use trace_rules::frame::{DropLevels, Listener, METRICS, Metric, Sample, SceneReport, Scenes};
-use trace_rules::report::Issue;
 
 /// The frame interval if none is recorded, ns.
 const INTERVAL: u64 = 16_666_667;
 /// Maximum number of reports.
 const MAX_REPORTS: usize = 4096;
 
-/// A scene's report and the end of its window, BOOTTIME ns.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TimedReport {
-    pub(super) at: u64,
-    pub(super) report: SceneReport,
-    /// Whether it includes the system's own metrics, and the GPU's.
+/// The scenes of a recording.
+pub(super) struct SceneReports {
+    /// Each report with the end of its window, BOOTTIME ns.
+    pub(super) reports: Vec<(u64, SceneReport)>,
+    /// True if the reports are from the system's own metrics.
     pub(super) means: bool,
-    pub(super) gpu: bool,
-}
-
-impl TimedReport {
-    pub(super) fn scene(&self) -> TextId {
-        TextId(self.report.scene)
-    }
-
-    pub(super) fn issue<'a>(&'a self, scene: &'a str) -> Issue<'a> {
-        let api = if self.gpu { 31 } else { 24 };
-        Issue::Fps { scene, report: &self.report, means: self.means, api }
-    }
+    /// The first API level with all the metrics that the recording has.
+    pub(super) api: u32,
 }
 
 /// An open frame of main.
@@ -187,20 +175,18 @@ impl FrameCounts {
     }
 
     /// The reports, by time.
-    pub(super) fn finish(mut self) -> Vec<TimedReport> {
+    pub(super) fn finish(mut self) -> SceneReports {
         self.own.flush();
         self.system.flush();
         let means = !self.system.reports.is_empty();
-        let reports = if means { self.system.reports } else { self.own.reports };
-        let (rules, gpu) = (self.rules, self.gpu);
-        let fps = |mut report: SceneReport| {
+        let mut reports = if means { self.system.reports } else { self.own.reports };
+        for (_, report) in &mut reports {
             // Matrix's own figure, the reciprocal of the mean latency.
-            if let (Rules::Matrix, Some(fps)) = (rules, report.head_fps) {
+            if let (Rules::Matrix, Some(fps)) = (self.rules, report.head_fps) {
                 report.centi_fps = (f64::from(fps) * 100.0) as u32;
             }
-            report
-        };
-        reports.into_iter().map(|(at, report)| TimedReport { at, report: fps(report), means, gpu }).collect()
+        }
+        SceneReports { reports, means, api: if self.gpu { 31 } else { 24 } }
     }
 }
 

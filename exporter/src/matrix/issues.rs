@@ -24,14 +24,14 @@ use std::path::Path;
 
 use trace_format::event::{Clocks, Event, types};
 use trace_format::sections::anr_snapshot::AnrSnapshot;
-use trace_format::{ReadError, Recording, Source, Thread, ids};
+use trace_format::{ReadError, Recording, Source, TextId, Thread, ids};
 use trace_rules::Rules;
 use trace_rules::looper::{Limits, SLOW_MS};
 use trace_rules::report::{Device, Envelope, Issue, LagKind, Memory, Priority, StackStyle};
 use trace_rules::stack::{Call, TARGET_LINES};
 use trace_rules::startup::Start;
 
-use super::frames::{FrameCounts, signed};
+use super::frames::{FrameCounts, SceneReports, signed};
 use super::slice::{Slice, Stack};
 use super::starts::start_of;
 use super::thread_stack::stack_at;
@@ -132,7 +132,8 @@ struct Reporter<'a> {
     stack: OpenStack,
     messages: u32,
     open: Option<Open>,
-    idle: Option<(u64, bool)>,
+    /// The start of an open idle handler that is not reported yet.
+    idle: Option<u64>,
     frames: FrameCounts,
     now: u64,
     reports: Vec<(u64, String)>,
@@ -227,9 +228,10 @@ impl<'a> Reporter<'a> {
             }
         }
         let frames = std::mem::replace(&mut self.frames, FrameCounts::new(self.rules));
-        for report in frames.finish() {
-            let scene = self.text(report.scene());
-            self.push(report.at, &report.issue(&scene));
+        let SceneReports { reports, means, api } = frames.finish();
+        for (at, report) in &reports {
+            let scene = self.text(TextId(report.scene));
+            self.push(*at, &Issue::Fps { scene: &scene, report, means, api });
         }
         self.reports.sort_by_key(|(at, _)| *at);
         self.reports.into_iter().map(|(_, json)| json).collect()
@@ -242,12 +244,7 @@ impl<'a> Reporter<'a> {
             self.signal_anr(&anr);
         }
         let lag = self.limits.lag_ms * 1_000_000;
-        if let Some((since, reports)) = &mut self.idle
-            && !*reports
-            && time.saturating_sub(*since) >= lag
-        {
-            *reports = true;
-            let since = *since;
+        if let Some(since) = self.idle.take_if(|since| time.saturating_sub(*since) >= lag) {
             self.lag(LagKind::IdleHandler, since, since + lag);
         }
         let Some(open) = &mut self.open else { return };
@@ -284,7 +281,7 @@ impl<'a> Reporter<'a> {
             Event::MessageEnd => self.message_end(at),
             Event::IdleBegin(_) => {
                 self.stack.push(typed(types::IDLE), at);
-                self.idle = Some((at, false));
+                self.idle = Some(at);
                 // Its only report is LAG_IDLE_HANDLER.
                 if let Some(open) = self.open.as_mut().filter(|_| self.messages == 1) {
                     open.lag_reported = true;
@@ -414,7 +411,7 @@ impl<'a> Reporter<'a> {
         recorded.unwrap_or_else(|| self.frames.scene_at(at).0 != 0)
     }
 
-    fn text(&self, id: trace_format::TextId) -> String {
+    fn text(&self, id: TextId) -> String {
         self.facts.recording.texts().get(id).map(|text| clean(text).into_owned()).unwrap_or_default()
     }
 
