@@ -65,7 +65,6 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
         let found = groups(&rows);
         output::page(options.out.as_deref(), options.format().is_json(), |out| {
             if options.format().is_json() {
-                let found: Vec<_> = found.iter().map(Group::to_json).collect();
                 let causes = unactionable(&rows);
                 let document = json!({
                     "schema": "1.0",

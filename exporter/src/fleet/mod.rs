@@ -7,7 +7,7 @@ pub use table::{write_csv, write_json_lines};
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 use trace_format::verdict::Verdict;
 use trace_format::{MapId, Recording, Source};
 
@@ -155,7 +155,7 @@ fn stack_hash(stack: &[OpenItem]) -> Option<String> {
 }
 
 /// Recordings with the same cause and root.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Group {
     /// The cause's identifier.
     pub cause: &'static str,
@@ -169,15 +169,6 @@ pub struct Group {
     pub longest_ns: u64,
     /// The recording with the longest hang.
     pub example: String,
-}
-
-impl Group {
-    /// As JSON.
-    #[must_use]
-    pub fn to_json(&self) -> Value {
-        json!({"cause": self.cause, "root": self.root, "count": self.count, "median_ns": self.median_ns,
-            "longest_ns": self.longest_ns, "example": self.example})
-    }
 }
 
 /// The groups, largest first.
