@@ -59,12 +59,8 @@ pub(crate) fn set(thread: &mut Thread, key: &str, value: &str) {
         "sched" => thread.sched = Some(value.to_owned()),
         "state" => thread.native_state = value.chars().next(),
         "schedstat" => {
-            let mut numbers = value.split_ascii_whitespace().map(str::parse::<u64>);
-            if let (Some(Ok(on)), Some(Ok(ready)), Some(Ok(slices))) =
-                (numbers.next(), numbers.next(), numbers.next())
-            {
-                thread.schedstat = Some([on, ready, slices]);
-            }
+            let numbers = value.split_ascii_whitespace().map_while(|number| number.parse().ok());
+            thread.schedstat = numbers.take(3).collect::<Vec<u64>>().try_into().ok().or(thread.schedstat);
         }
         "utm" => thread.utm = value.parse().ok(),
         "stm" => thread.stm = value.parse().ok(),

@@ -25,15 +25,13 @@ impl Dump {
     /// [Retraces](Self::retrace), unless the mapping is of another build; then the dump is unchanged, and the result says so.
     #[must_use]
     pub fn retrace_of_build(&mut self, mapping: &Mapping) -> Option<String> {
-        match self.r8_map_id().filter(|id| mapping.is_of(id) == Some(false)).map(str::to_owned) {
-            Some(id) => Some(format!(
+        if let Some(id) = self.r8_map_id().filter(|id| mapping.is_of(id) == Some(false)) {
+            return Some(format!(
                 "its frames are of the build with R8's map id {id}; the mapping is of a different build and was ignored"
-            )),
-            None => {
-                self.retrace(mapping);
-                None
-            }
+            ));
         }
+        self.retrace(mapping);
+        None
     }
 
     /// The `r8-map-id-...` in the frames' source files, if any: R8 writes the mapping's hash there.

@@ -58,11 +58,8 @@ fn crashlytics(line: &str) -> Option<Thread> {
     let mut thread = Thread::new(Some(name.to_owned()), ThreadForm::Crashlytics);
     thread.tid = Some(tid);
     thread.state = Some(state.to_owned()).filter(|state| !state.is_empty());
-    for word in words {
-        if let Some(id) = word.strip_prefix("systid=") {
-            thread.sys_tid = id.parse().ok();
-        }
-    }
+    thread.sys_tid =
+        words.filter_map(|word| word.strip_prefix("systid=")).next_back().and_then(|id| id.parse().ok());
     Some(thread)
 }
 

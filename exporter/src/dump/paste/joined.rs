@@ -2,6 +2,8 @@
 //!
 //! The beginnings of a dump's lines are known; the line is split before each of them.
 
+use crate::dump::limits::cut;
+
 /// How lines of a thread, of a head or of a report begin.
 const LINE_BEGINNINGS: [&str; 37] = [
     "- waiting to lock ",
@@ -100,21 +102,17 @@ fn begins(text: &str) -> bool {
 
 /// `com.example.Foo.bar(` or `com.example.Foo.bar (`.
 fn is_method(text: &str) -> bool {
-    let text = head(text);
+    let text = cut(text, MAX_NAME);
     let end = text.find(|c: char| c == '(' || c.is_whitespace()).unwrap_or(text.len());
     text[..end].trim_start_matches('.').contains('.') && text[end..].trim_start().starts_with('(')
 }
 
 /// `"main" prio=5`, `"x" daemon prio=5`, `"x" sysTid=1`, `"x" #1 `.
 fn is_first_line(text: &str) -> bool {
-    let Some((_, rest)) = head(&text[1..]).split_once("\" ") else { return false };
+    let Some((_, rest)) = cut(&text[1..], MAX_NAME).split_once("\" ") else { return false };
     let number = rest.strip_prefix('#').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     number
         || ["prio=", "daemon prio=", "sysTid=", "tid=", "os_prio="].iter().any(|word| rest.starts_with(word))
-}
-
-fn head(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_NAME)]
 }
 
 #[cfg(test)]

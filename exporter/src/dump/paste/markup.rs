@@ -3,6 +3,8 @@
 //! Dumps contain `<` themselves: `<0x0b7a434d>`, `<init>`, `java.lang.Class<a.b>`. So only HTML's own tags are
 //! removed.
 
+use crate::dump::limits::cut;
+
 /// Tags that end a line.
 const BLOCK_TAGS: [&str; 16] = [
     "br", "p", "div", "pre", "li", "ul", "ol", "tr", "td", "table", "body", "html", "head", "h1", "h2", "h3",
@@ -77,10 +79,7 @@ enum Rendered {
 /// The length of the tag at the start of a text, and what it displays; 1 and `None` if there is no tag.
 fn tag(from: &str, before: &str) -> (usize, Option<Rendered>) {
     if from.starts_with("<!--") {
-        let near = &from[..from.floor_char_boundary(MAX_TAG)];
-        return near
-            .find("-->")
-            .map_or((4, Some(Rendered::Nothing)), |end| (end + 3, Some(Rendered::Nothing)));
+        return (cut(from, MAX_TAG).find("-->").map_or(4, |end| end + 3), Some(Rendered::Nothing));
     }
     let name = from[1..].trim_start_matches(['/', '!']);
     let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
@@ -97,7 +96,7 @@ fn tag(from: &str, before: &str) -> (usize, Option<Rendered>) {
         return (1, None);
     };
     // A tag ends on its line; otherwise the `<` is not a tag.
-    match from[..from.floor_char_boundary(MAX_TAG)].find(['>', '\n']) {
+    match cut(from, MAX_TAG).find(['>', '\n']) {
         Some(end) if from[end..].starts_with('>') => (end + 1, Some(shown)),
         _ => (1, None),
     }
