@@ -13,6 +13,13 @@ pub(crate) struct Handler {
     pub(crate) catch_type: u16,
 }
 
+impl Handler {
+    /// True if the row covers the instruction at `pc`.
+    pub(crate) fn covers(&self, pc: u32) -> bool {
+        (u32::from(self.start)..u32::from(self.end)).contains(&pc)
+    }
+}
+
 /// The parts of a `Code` attribute.
 pub(crate) struct Code<'a> {
     pub(crate) name_index: u16,

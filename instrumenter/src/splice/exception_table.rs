@@ -3,7 +3,7 @@
 
 use super::guard::Row;
 use super::layout::{Layout, Prelude};
-use super::stubs::{self, Placed, Stub, Target};
+use super::stubs::{Placed, Stub, Target};
 use super::waits::Found;
 use crate::class::code::{Code, Handler};
 use crate::class::opcodes;
@@ -119,10 +119,10 @@ impl Table {
     /// handlers in it.
     fn add_waits(&mut self, row: &Handler, layout: &Layout, waited: &Waited<'_>) -> Result<(), SkipReason> {
         let target = Target::Handler(row.handler);
-        self.add_calls(target, row.catch_type, layout, waited, |pc| stubs::covers(row, pc))?;
+        self.add_calls(target, row.catch_type, layout, waited, |pc| row.covers(pc))?;
         for placed in waited.stubs {
             if let Target::Handler(handler) = placed.stub.target
-                && stubs::covers(row, u32::from(handler))
+                && row.covers(u32::from(handler))
             {
                 let to = layout.before(u32::from(row.handler))?;
                 self.push(placed.at, placed.end, to, row.catch_type)?;

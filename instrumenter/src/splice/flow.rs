@@ -22,7 +22,7 @@ use crate::class::opcodes::{self as op, Instruction};
 use crate::error::{Malformed, SkipReason};
 
 /// Bound on the words of all states that wait to be followed.
-const MAX_PENDING: usize = 1 << 20;
+pub(super) const MAX_PENDING: usize = 1 << 20;
 
 /// A value in one word of the locals or of the stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -321,7 +321,7 @@ impl<'a> Followed<'_, 'a> {
                 state = State::of_frame(frame);
             }
             if self.frames.is_empty() {
-                for row in code.handlers.iter().filter(|row| covers(row.start, row.end, pc)) {
+                for row in code.handlers.iter().filter(|row| row.covers(pc)) {
                     let caught = Value::Named(Cow::Borrowed(b"java/lang/Throwable"));
                     let state = State { locals: state.locals.clone(), stack: vec![caught] };
                     self.queue(u32::from(row.handler), &state)?;
@@ -344,10 +344,6 @@ impl<'a> Followed<'_, 'a> {
     }
 }
 
-fn covers(start: u16, end: u16, pc: u32) -> bool {
-    (u32::from(start)..u32::from(end)).contains(&pc)
-}
-
 /// Where control goes from an instruction.
 pub(super) struct Next {
     pub(super) jumps: Vec<u32>,
@@ -355,7 +351,7 @@ pub(super) struct Next {
 }
 
 /// Applies an instruction to the state.
-fn step<'a>(
+pub(super) fn step<'a>(
     class: &ClassFile<'a>,
     appended: &Appended,
     code: &'a [u8],
@@ -527,7 +523,7 @@ fn call<'a>(
 }
 
 /// Applies pop, pop2, the six dups or swap to the words of a stack.
-pub(super) fn shuffle<T: Clone>(stack: &mut Vec<T>, opcode: u8) -> Result<(), Malformed> {
+fn shuffle(stack: &mut Vec<Value<'_>>, opcode: u8) -> Result<(), Malformed> {
     let empty = Malformed { offset: 0, what: "too little on the stack to duplicate" };
     let (copied, below) = match opcode - op::POP {
         words @ 0..=1 => {

@@ -352,7 +352,11 @@ pub(crate) fn rewrite<'c>(
     out: &mut Vec<u8>,
 ) -> Result<Done, SkipReason> {
     let (class, target) = (context.class, context.target);
-    let prelude = if method.is_constructor() { Some(constructor::prelude(class, code)?) } else { None };
+    let prelude = if method.is_constructor() {
+        Some(constructor::prelude(class, method, code, context.pool)?)
+    } else {
+        None
+    };
     let is_locked = context.waits.is_some() && is_locked(class, method);
     let free = code.max_locals.checked_add(u16::from(is_locked)).ok_or(SkipReason::TooManyLocals)?;
     let rewritten = Rewritten { class, target, method, code, push, free, prelude };

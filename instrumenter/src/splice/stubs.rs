@@ -21,7 +21,7 @@ use super::calls::WaitCalls;
 use super::guard::{GuardPool, Lost, Row};
 use super::local;
 use super::waits::Found;
-use crate::class::code::{Code, Handler};
+use crate::class::code::Code;
 use crate::class::opcodes::{ACONST_NULL, ASTORE};
 use crate::error::SkipReason;
 use crate::waits::call_kind::CallKind;
@@ -73,7 +73,7 @@ pub(crate) fn needed(code: &Code<'_>, found: &Found) -> Result<Vec<Stub>, SkipRe
     let mut stubs = Vec::new();
     for (mark, kind) in found.marks.iter().zip(&found.kinds) {
         let Some(kind) = *kind else { continue };
-        for row in code.handlers.iter().filter(|row| covers(row, mark.pc)) {
+        for row in code.handlers.iter().filter(|row| row.covers(mark.pc)) {
             stubs.push(Stub { target: Target::Handler(row.handler), kind });
         }
         stubs.push(Stub { target: Target::Exit, kind });
@@ -84,11 +84,6 @@ pub(crate) fn needed(code: &Code<'_>, found: &Found) -> Result<Vec<Stub>, SkipRe
         return Err(SkipReason::TableFull);
     }
     Ok(stubs)
-}
-
-/// Returns whether `row` covers old `pc`.
-pub(crate) fn covers(row: &Handler, pc: u32) -> bool {
-    (u32::from(row.start)..u32::from(row.end)).contains(&pc)
 }
 
 /// Appends the stubs to the code. `thrown` is a free local variable.
