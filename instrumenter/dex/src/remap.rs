@@ -1,19 +1,13 @@
 //! Where each item of the tables is written.
 
 use crate::WriteError;
-use crate::table::Table;
+use crate::table::{TABLES, Table};
 
 /// New indices by old ones. An item that is not written has [`Remap::UNUSED`].
 #[derive(Clone, Debug, Default)]
-#[allow(missing_docs)]
 pub struct Remap {
-    pub strings: Vec<u32>,
-    pub types: Vec<u32>,
-    pub protos: Vec<u32>,
-    pub fields: Vec<u32>,
-    pub methods: Vec<u32>,
-    pub call_sites: Vec<u32>,
-    pub handles: Vec<u32>,
+    /// By the table's number.
+    pub(crate) tables: [Vec<u32>; TABLES.len()],
 }
 
 impl Remap {
@@ -22,23 +16,12 @@ impl Remap {
 
     /// Whether every item keeps its index.
     pub(crate) fn is_identity(&self) -> bool {
-        let Self { strings, types, protos, fields, methods, call_sites, handles } = self;
-        let mut tables = [strings, types, protos, fields, methods, call_sites, handles].into_iter();
-        tables.all(|table| table.iter().zip(0..).all(|(new, old)| *new == old))
+        self.tables.iter().all(|table| table.iter().zip(0..).all(|(new, old)| *new == old))
     }
 
     /// The new index of an item; `None` if it is not written, or is not in the table.
     pub(crate) fn find(&self, table: Table, index: u32) -> Option<u32> {
-        let indices = match table {
-            Table::Strings => &self.strings,
-            Table::Types => &self.types,
-            Table::Protos => &self.protos,
-            Table::Fields => &self.fields,
-            Table::Methods => &self.methods,
-            Table::CallSites => &self.call_sites,
-            Table::Handles => &self.handles,
-        };
-        indices.get(index as usize).copied().filter(|&new| new != Self::UNUSED)
+        self.tables[table as usize].get(index as usize).copied().filter(|&new| new != Self::UNUSED)
     }
 
     /// The new index of an item that must be written.

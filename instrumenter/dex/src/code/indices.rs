@@ -26,6 +26,6 @@ impl Indices<'_> {
 
     /// Returns true if a string's new index does not fit in a `const-string`.
     pub(super) fn is_jumbo(self, string: u32) -> bool {
-        self.remap.strings.get(string as usize).is_some_and(|new| *new > 0xFFFF)
+        self.remap.tables[Table::Strings as usize].get(string as usize).is_some_and(|new| *new > 0xFFFF)
     }
 }

@@ -11,6 +11,7 @@ use super::opcode::{
 };
 use super::{Code, opcode};
 use crate::remap::Remap;
+use crate::table::{TABLES, Table};
 
 const IF_EQZ: u8 = 0x38;
 const ADD_INT: u8 = 0x90;
@@ -42,16 +43,9 @@ pub(crate) struct Program {
 
 /// Returns a map that changes no index.
 pub(crate) fn identity() -> Remap {
-    let all: Vec<u32> = (0..65_536).collect();
-    Remap {
-        strings: (0..70_000).collect(),
-        types: all.clone(),
-        protos: all.clone(),
-        fields: all.clone(),
-        methods: all.clone(),
-        call_sites: all.clone(),
-        handles: all,
-    }
+    let mut remap = Remap { tables: TABLES.map(|_| (0..65_536).collect()) };
+    remap.tables[Table::Strings as usize] = (0..70_000).collect();
+    remap
 }
 
 struct Generator<'c, 'a> {

@@ -48,8 +48,8 @@ proptest! {
     fn both_ways_to_new_indices_agree(choices in choices()) {
         let code = code(&choices, false);
         let mut remap = identity();
-        for table in [&mut remap.strings, &mut remap.types, &mut remap.methods] {
-            table.iter_mut().for_each(|index| *index = (*index + 3).min(69_000));
+        for table in [Table::Strings, Table::Types, Table::Methods] {
+            remap.tables[table as usize].iter_mut().for_each(|index| *index = (*index + 3).min(69_000));
         }
         let fast = code.remapped(&remap).unwrap();
         let slow = Body::read(&code).unwrap().encoded(&remap).unwrap();
@@ -74,7 +74,7 @@ proptest! {
     fn wider_instructions_do_the_same(choices in choices(), seed: u32, arguments: [u32; 10]) {
         let code = code(&choices, false);
         let mut remap = identity();
-        remap.strings.iter_mut().for_each(|index| *index += 100_000);
+        remap.tables[Table::Strings as usize].iter_mut().for_each(|index| *index += 100_000);
         let wide = code.remapped(&remap).unwrap();
         let arguments = &arguments[..usize::from(code.ins)];
         let mut old = run(&code, arguments, seed);
@@ -227,7 +227,7 @@ fn a_string_with_a_large_index_moves_what_is_behind_it() {
     let code = Code { tries: vec![Try { start: 0, length: 2, handler: 0 }], ..of(&list) };
     let code = Code { handlers: vec![Handler { typed: vec![(2, 5)], catch_all: None }], ..code };
     let mut remap = identity();
-    remap.strings[1] = 0x0001_0002;
+    remap.tables[Table::Strings as usize][1] = 0x0001_0002;
     let new = code.remapped(&remap).unwrap();
     let expected = [0x001B, 2, 1, 0x002B, 5, 0, 0x000E, 0, 0x0100, 1, 7, 0, 3, 0];
     assert_eq!(new.units, units(&expected));
@@ -239,7 +239,7 @@ fn a_string_with_a_large_index_moves_what_is_behind_it() {
     assert_eq!(lines, [(0, Line(0)), (3, Line(2))], "old addresses as lines");
     // And back: the width stays.
     let mut remap = identity();
-    remap.strings = vec![5; 70_000];
+    remap.tables[Table::Strings as usize] = vec![5; 70_000];
     let back = new.remapped(&remap).unwrap();
     assert_eq!(back.units[..6], units(&[0x001B, 5, 0])[..]);
 }
@@ -247,12 +247,12 @@ fn a_string_with_a_large_index_moves_what_is_behind_it() {
 #[test]
 fn limits_are_errors() {
     let mut remap = identity();
-    remap.methods[7] = 70_000;
+    remap.tables[Table::Methods as usize][7] = 70_000;
     let code = of(&[0x0071, 7, 0, 0x000E]);
     let limit = Fault::Limit(Limit::Table { name: "methods" });
     assert_eq!(code.remapped(&remap).unwrap_err(), limit);
     assert_eq!(Body::read(&code).unwrap().encoded(&remap).unwrap_err(), limit);
-    remap.methods[7] = Remap::UNUSED;
+    remap.tables[Table::Methods as usize][7] = Remap::UNUSED;
     assert!(matches!(code.remapped(&remap), Err(Fault::Malformed(_))));
     let many = Handler { typed: (0..9000).map(|_| (60_000, 3)).collect(), catch_all: None };
     let list = Code { handlers: vec![many.clone(), many.clone(), many.clone()], ..code };
