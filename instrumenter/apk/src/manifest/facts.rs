@@ -66,12 +66,8 @@ pub struct Facts {
     pub package: String,
     /// `split`: the name of the split that this is. `None` for the base.
     pub split: Option<String>,
-    /// `configForSplit`: the split that this one is a configuration of; empty for one of the base.
-    pub config_for_split: Option<String>,
     /// `isFeatureSplit`.
     pub is_feature_split: bool,
-    /// `isolatedSplits`: each split has its own class loader.
-    pub isolated_splits: bool,
     /// `isSplitRequired`, `requiredSplitTypes` or the store's `com.android.vending.splits.required`: the system refuses to
     /// install the base alone.
     pub split_required: bool,
@@ -95,16 +91,8 @@ pub struct Facts {
     pub has_code: bool,
     /// `extractNativeLibs`; `None` if it is absent, which the system takes for true.
     pub extract_native_libs: Option<bool>,
-    /// `useEmbeddedDex`: the dexes are run from the APK and must be stored uncompressed.
-    pub use_embedded_dex: bool,
     /// The full name of the class of `<application android:name>`.
     pub application_class: Option<String>,
-    /// The full name of `appComponentFactory`.
-    pub component_factory: Option<String>,
-    /// The full name of `backupAgent`.
-    pub backup_agent: Option<String>,
-    /// The full name of `zygotePreloadName`.
-    pub zygote_preload: Option<String>,
     /// The name of the main process; usually the package.
     pub process: String,
     /// In document order, without aliases.
@@ -122,19 +110,6 @@ impl Facts {
     #[must_use]
     pub fn has_start_provider(&self) -> bool {
         self.components.iter().any(|component| component.class == START_PROVIDER)
-    }
-
-    /// The classes that the system looks up by the manifest, apart from components: application, factory, backup agent.
-    pub fn other_classes(&self) -> impl Iterator<Item = &str> {
-        [&self.application_class, &self.component_factory, &self.backup_agent, &self.zygote_preload]
-            .into_iter()
-            .filter_map(Option::as_deref)
-    }
-
-    /// True for a split of configuration: resources or native libraries without code.
-    #[must_use]
-    pub fn is_config_split(&self) -> bool {
-        self.split.is_some() && !self.is_feature_split && self.config_for_split.is_some()
     }
 
     pub(super) fn of(document: &dyn Document) -> Result<Self, Error> {
@@ -221,9 +196,7 @@ impl Reader<'_> {
         self.facts.package = package.ok_or(Error::NoManifest)?;
         self.facts.process.clone_from(&self.facts.package);
         self.facts.split = self.plain_text("split")?;
-        self.facts.config_for_split = self.plain_text("configForSplit")?;
         self.facts.is_feature_split = self.boolean(0, attribute::IS_FEATURE_SPLIT)?.unwrap_or(false);
-        self.facts.isolated_splits = self.boolean(0, attribute::ISOLATED_SPLITS)?.unwrap_or(false);
         self.facts.split_required = self.boolean(0, attribute::IS_SPLIT_REQUIRED)?.unwrap_or(false)
             || self.text(0, attribute::REQUIRED_SPLIT_TYPES)?.is_some_and(|types| !types.is_empty());
         let half =
@@ -261,18 +234,8 @@ impl Reader<'_> {
         self.facts.test_only = self.boolean(element, attribute::TEST_ONLY)?.unwrap_or(false);
         self.facts.has_code = self.boolean(element, attribute::HAS_CODE)?.unwrap_or(true);
         self.facts.extract_native_libs = self.boolean(element, attribute::EXTRACT_NATIVE_LIBS)?;
-        self.facts.use_embedded_dex = self.boolean(element, attribute::USE_EMBEDDED_DEX)?.unwrap_or(false);
-        let factory = self.text(element, attribute::APP_COMPONENT_FACTORY)?;
-        let agent = self.text(element, attribute::BACKUP_AGENT)?;
-        let preload = self.text(element, attribute::ZYGOTE_PRELOAD_NAME)?;
-        let full = |name: Option<String>| {
-            name.filter(|name| !name.is_empty()).map(|name| class_name(&self.facts.package, &name))
-        };
-        let [application, factory, agent, preload] = [name, factory, agent, preload].map(full);
-        self.facts.application_class = application;
-        self.facts.component_factory = factory;
-        self.facts.backup_agent = agent;
-        self.facts.zygote_preload = preload;
+        let class = name.filter(|name| !name.is_empty());
+        self.facts.application_class = class.map(|name| class_name(&self.facts.package, &name));
         if let Some(process) = self.text(element, attribute::PROCESS)? {
             self.facts.process = process_name(&self.facts.package, &process);
         }

@@ -182,7 +182,7 @@ fn versions_may_be_strings_and_names_of_previews() {
 #[test]
 fn splits_and_the_base_differ() {
     let base = with(&[], &[]);
-    assert!(base.facts().split.is_none() && !base.facts().is_config_split() && !base.facts().split_required);
+    assert!(base.facts().split.is_none() && !base.facts().split_required);
     let required = with(&[(attribute::REQUIRED_SPLIT_TYPES, Value::Text("base__abi".to_owned()))], &[]);
     assert!(required.facts().split_required);
     let flag = |value| {
