@@ -12,7 +12,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::cache::{Facts, Known, Packed, ReplacedClasses, SavedInput, ToSave};
-use crate::class_facts::{ClassFacts, MethodFacts, Verdict};
+use crate::class_facts::{ClassFacts, Verdict};
 use crate::cost::limits;
 use crate::error::SkipReason;
 use crate::focus::plan::Problem;
@@ -414,37 +414,32 @@ impl<'a> Session<'a> {
     ) {
         self.changed += changed;
         for (number, method, reason) in skipped {
-            let (Some(class), Some(origin)) = (self.classes.get(number), self.origins.get(number)) else {
-                continue;
-            };
-            self.reported_always.insert(number);
             self.untraced += match method {
                 Some(_) if matches!(reason, SkipReason::Waits(_)) => 0,
                 Some(_) => 1,
                 None if matches!(reason, SkipReason::Focus(_)) => 0,
                 None => map.ids_of(number).iter().filter(|&&id| id != 0).count(),
             };
-            self.skips.push(Skip {
-                input: origin.input.to_path_buf(),
-                class: class.name.clone(),
-                method: method.and_then(|index| class.methods.get(index)).map(method_text),
-                reason,
-            });
+            self.skip(number, method, reason);
         }
+    }
+
+    /// Reports a class, or its method at this index. The class has to be reported in every run.
+    fn skip(&mut self, number: usize, method: Option<usize>, reason: SkipReason) {
+        let (Some(class), Some(input)) = (self.classes.get(number), self.input(number)) else { return };
+        let method = method.and_then(|index| class.methods.get(index));
+        let method = method.map(|method| format!("{}{}", method.name, method.descriptor));
+        self.skips.push(Skip { input: input.into(), class: class.name.clone(), method, reason });
+        self.reported_always.insert(number);
     }
 
     /// Reports the methods whose code is broken.
     pub(crate) fn note_broken_methods(&mut self) {
-        for (number, (class, origin)) in self.classes.iter().zip(&self.origins).enumerate() {
-            for method in &class.methods {
+        let classes = Arc::clone(&self.classes);
+        for (number, class) in classes.iter().enumerate() {
+            for (index, method) in class.methods.iter().enumerate() {
                 if let Verdict::Skip(reason) = &method.verdict {
-                    self.reported_always.insert(number);
-                    self.skips.push(Skip {
-                        input: origin.input.to_path_buf(),
-                        class: class.name.clone(),
-                        method: Some(method_text(method)),
-                        reason: reason.clone(),
-                    });
+                    self.skip(number, Some(index), reason.clone());
                 }
             }
         }
@@ -486,8 +481,4 @@ impl<'a> Session<'a> {
             },
         }
     }
-}
-
-fn method_text(method: &MethodFacts) -> String {
-    format!("{}{}", method.name, method.descriptor)
 }

@@ -58,10 +58,11 @@ fn skipped<'i>(class: usize, ids: &'i [u32], reason: &'i str) -> impl Iterator<I
     traced.map(move |(method, _)| (class, method, SkipReason::BrokenDex(reason.to_owned())))
 }
 
-/// A method that was edited, or was not.
+/// A method that was edited.
 struct Done {
-    index: usize,
-    body: Result<(Box<Body>, (u32, u32)), SkipReason>,
+    body: Box<Body>,
+    /// Its length, before and afterwards.
+    units: (u32, u32),
     /// Why its waits are not recorded.
     without_waits: Option<SkipReason>,
 }
@@ -102,9 +103,9 @@ pub(crate) fn edit<'a, 'i>(
         let (mut changed, mut skipped) = (Vec::new(), Vec::new());
         let mut methods: Vec<&mut ClassMethod<'_>> =
             class.direct_methods.iter_mut().chain(&mut class.virtual_methods).collect();
-        for Done { index, body, without_waits } in done {
-            match body {
-                Ok((body, units)) => {
+        for (index, done) in done {
+            match done {
+                Ok(Done { body, units, without_waits }) => {
                     if let Some(method) = methods.get_mut(index) {
                         method.code = Some(MethodCode::Edited(body));
                     }
@@ -151,8 +152,8 @@ struct Editor<'d> {
 }
 
 impl Editor<'_> {
-    /// Edits the methods that have ids.
-    fn class(&self, class: &Class<'_>, ids: &[u32]) -> Vec<Done> {
+    /// Edits the methods that have ids. Returns them by their positions.
+    fn class(&self, class: &Class<'_>, ids: &[u32]) -> Vec<(usize, Result<Done, SkipReason>)> {
         if ids.iter().all(|&id| id == 0) {
             return Vec::new();
         }
@@ -164,33 +165,30 @@ impl Editor<'_> {
                 let (waits, in_class) = waits.as_ref()?;
                 Some(waits::of_method(waits, in_class, index, body))
             };
-            let mut without_waits = None;
-            let body = self.method(method, code, id, &of_method, &mut without_waits);
-            Some(Done { index, body, without_waits })
+            Some((index, self.method(method, code, id, &of_method)))
         });
         edited.collect()
     }
 
-    /// Edits a method, without its waits if they cannot be recorded; then gives the reason in `without_waits`.
+    /// Edits a method, without its waits if they cannot be recorded.
     fn method(
         &self,
         method: &ClassMethod<'_>,
         code: &Code<'_>,
         id: u32,
         waits: &dyn Fn(&Body) -> Option<Waits>,
-        without_waits: &mut Option<SkipReason>,
-    ) -> Result<(Box<Body>, (u32, u32)), SkipReason> {
+    ) -> Result<Done, SkipReason> {
         let shape = self.dex.shape(method, self.this);
         let shape = shape.ok_or_else(|| SkipReason::BrokenDex("its prototype is missing".to_owned()))?;
         let body = Body::read(code).map_err(|error| SkipReason::BrokenDex(error.to_string()))?;
         let of_method = waits(&body).filter(|waits| !waits.sites.is_empty() || waits.task.is_some());
-        if let Some(of_method) = of_method {
-            match self.trace(body.clone(), &shape, id, Some(&of_method)) {
-                Err(why) => *without_waits = Some(why),
-                done => return done,
+        match of_method.map(|waits| self.trace(body.clone(), &shape, id, Some(&waits))) {
+            Some(Ok(done)) => Ok(done),
+            failed => {
+                let without_waits = failed.and_then(Result::err);
+                Ok(Done { without_waits, ..self.trace(body, &shape, id, None)? })
             }
         }
-        self.trace(body, &shape, id, None)
     }
 
     fn trace(
@@ -199,9 +197,9 @@ impl Editor<'_> {
         shape: &Shape,
         id: u32,
         waits: Option<&Waits>,
-    ) -> Result<(Box<Body>, (u32, u32)), SkipReason> {
+    ) -> Result<Done, SkipReason> {
         let traced = body.trace(shape, id, self.calls, self.exits, waits)?;
-        Ok((Box::new(body), traced.units))
+        Ok(Done { body: Box::new(body), units: traced.units, without_waits: None })
     }
 }
 

@@ -112,8 +112,7 @@ fn referrers(dexes: &[&Dex<'_>], class: &str, member: &str) -> Vec<String> {
 }
 
 fn uses_any(class: &Class<'_>, wanted: impl Fn(Use) -> bool) -> bool {
-    let methods = class.direct_methods.iter().chain(&class.virtual_methods);
-    methods.filter_map(|method| method.code.as_ref()).any(|code| {
+    class.methods().filter_map(|method| method.code.as_ref()).any(|code| {
         let mut found = false;
         if let MethodCode::Read(code) = code {
             // Of broken code, what comes before the fault counts.

@@ -77,8 +77,6 @@ impl File {
                 entry.replace(bytes);
             }
         }
-        let options =
-            layout::Options { store_libraries: false, store_resources: false, level: 6, comment: &[] };
-        layout::lay_out(&entries, &options).map_err(|error| wrong(error.to_string()))
+        layout::lay_out(&entries, &layout::Options::default()).map_err(|error| wrong(error.to_string()))
     }
 }

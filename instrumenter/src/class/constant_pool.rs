@@ -276,15 +276,17 @@ impl Appended {
         self.take(tag::CLASS, &[&name.to_be_bytes()])
     }
 
+    fn pair(&mut self, tag: u8, first: u16, second: u16) -> Result<u16, SkipReason> {
+        self.take(tag, &[&first.to_be_bytes(), &second.to_be_bytes()])
+    }
+
     pub(crate) fn method(&mut self, class: u16, name: u16, descriptor: u16) -> Result<u16, SkipReason> {
-        let name_and_type =
-            self.take(tag::NAME_AND_TYPE, &[&name.to_be_bytes(), &descriptor.to_be_bytes()])?;
-        self.take(tag::METHODREF, &[&class.to_be_bytes(), &name_and_type.to_be_bytes()])
+        let name_and_type = self.pair(tag::NAME_AND_TYPE, name, descriptor)?;
+        self.pair(tag::METHODREF, class, name_and_type)
     }
 
     pub(crate) fn field(&mut self, class: u16, name: u16, descriptor: u16) -> Result<u16, SkipReason> {
-        let name_and_type =
-            self.take(tag::NAME_AND_TYPE, &[&name.to_be_bytes(), &descriptor.to_be_bytes()])?;
-        self.take(tag::FIELDREF, &[&class.to_be_bytes(), &name_and_type.to_be_bytes()])
+        let name_and_type = self.pair(tag::NAME_AND_TYPE, name, descriptor)?;
+        self.pair(tag::FIELDREF, class, name_and_type)
     }
 }

@@ -35,8 +35,7 @@ impl<'a> Writer<'a> {
         let name_of_super = self.class.super_class();
         let name_of_super = name_of_super
             .ok_or(Malformed { offset: self.class.pool_end + 4, what: "a class with no super class" })?;
-        let text = self.pool.utf8(name_of_super)?;
-        let class = self.pool.class(text)?;
+        let class = self.pool.class_named(name_of_super)?;
         self.pool.method(class, name, self.descriptor)
     }
 
@@ -77,8 +76,7 @@ pub(crate) fn split(bytes: &[u8], change: &Change, call_class: &str) -> Result<V
     let mut writer = Writer::new(&class)?;
     let mut old = bytes.to_vec();
 
-    let at_class = writer.pool.utf8(call_class.as_bytes())?;
-    let at_class = writer.pool.class(at_class)?;
+    let at_class = writer.pool.class_named(call_class.as_bytes())?;
     let (at_name, at_type) = (writer.pool.utf8(b"at")?, writer.pool.utf8(b"(Landroid/app/Activity;Z)V")?);
     let at = call(INVOKESTATIC, writer.pool.method(at_class, at_name, at_type)?);
     match change {

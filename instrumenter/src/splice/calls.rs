@@ -7,7 +7,6 @@ use super::guard::GuardPool;
 use crate::class::constant_pool::Appended;
 use crate::class::opcodes::{ACONST_NULL, BIPUSH, ICONST_0, INVOKESTATIC};
 use crate::error::SkipReason;
-use crate::waits::call_kind::CallKind;
 
 /// Constant pool indices of `wb`, `we` and `wr`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,14 +20,12 @@ impl WaitCalls {
     /// Appends a call of `wb` at the start of a method that takes locks or permits. It overflows the stack where there is too
     /// little room to give them back.
     pub(crate) fn leave_room(self, out: &mut Vec<u8>) {
-        push_kind(0, out);
-        out.push(ACONST_NULL);
-        call(self.begin, out);
+        self.begin(0, |out| out.push(ACONST_NULL), out);
     }
 
-    /// Appends a call of `wb` for a wait of this kind for the object that `push` pushes.
-    pub(crate) fn begin(self, kind: CallKind, push: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
-        push_kind(kind.number(), out);
+    /// Appends a call of `wb` for a wait of the kind with this number for the object that `push` pushes.
+    pub(crate) fn begin(self, kind: u8, push: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
+        push_kind(kind, out);
         push(out);
         call(self.begin, out);
     }

@@ -128,7 +128,7 @@ impl Operands<'_, '_> {
         out: &mut Vec<u8>,
     ) -> Result<(), SkipReason> {
         match what {
-            Call::Begin(kind, object) => calls.waits.begin(*kind, |out| self.push(*object, out), out),
+            Call::Begin(kind, object) => calls.waits.begin(kind.number(), |out| self.push(*object, out), out),
             Call::End(kind, object) => {
                 let object = if kind.takes_lock() { *object } else { Operand::None };
                 calls.waits.end(kind.number(), |out| self.push(object, out), out);

@@ -72,13 +72,7 @@ fn wrong(scheme: Scheme, what: &'static str) -> Error {
 }
 
 /// Returns the signers of `scheme`.
-fn signers<'a>(block: &Block<'a>, scheme: Scheme) -> Result<Vec<Signer<'a>>, Error> {
-    let id = match scheme {
-        Scheme::V1 => return Ok(Vec::new()),
-        Scheme::V2 => block::V2,
-        Scheme::V3 => block::V3,
-        Scheme::V31 => block::V31,
-    };
+fn signers<'a>(block: &Block<'a>, scheme: Scheme, id: u32) -> Result<Vec<Signer<'a>>, Error> {
     let Some(mut value) = block.value(id)? else { return Ok(Vec::new()) };
     let mut list = value.prefixed()?;
     let mut signers = Vec::new();
@@ -91,7 +85,9 @@ fn signers<'a>(block: &Block<'a>, scheme: Scheme) -> Result<Vec<Signer<'a>>, Err
     if signers.is_empty() { Err(wrong(scheme, "it has no signer")) } else { Ok(signers) }
 }
 
-const SCHEMES: [Scheme; 3] = [Scheme::V2, Scheme::V3, Scheme::V31];
+/// The schemes in the signing block, and the ids of their values.
+const SCHEMES: [(Scheme, u32); 3] =
+    [(Scheme::V2, block::V2), (Scheme::V3, block::V3), (Scheme::V31, block::V31)];
 
 /// Returns the signers of an APK by the order of schemes; none if it is not signed.
 ///
@@ -113,8 +109,8 @@ pub fn find_signers(apk: &[u8]) -> Result<Vec<FoundSigner>, Error> {
         }
     }
     if let Some(block) = Block::find(apk, Sections::find(apk)?.directory)? {
-        for scheme in SCHEMES {
-            for signer in signers(&block, scheme)? {
+        for (scheme, id) in SCHEMES {
+            for signer in signers(&block, scheme, id)? {
                 found.push(FoundSigner { scheme, certificate_digest: digest::sha256(signer.certificate) });
             }
         }
@@ -136,8 +132,8 @@ pub fn verify(apk: &[u8]) -> Result<Vec<Verified>, Error> {
     set_directory(&mut end, block.at)?;
     let contents = digest::of_contents([part(0..block.at), part(sections.directory..sections.end), &end]);
     let mut verified = Vec::new();
-    for scheme in SCHEMES {
-        for signer in signers(&block, scheme)? {
+    for (scheme, id) in SCHEMES {
+        for signer in signers(&block, scheme, id)? {
             verify_signer(&signer, scheme, &contents)?;
             if scheme == Scheme::V2 && names_v3(signer.attributes)? && block.value(block::V3)?.is_none() {
                 return Err(wrong(scheme, "it names a v3 signature, which the APK does not have"));

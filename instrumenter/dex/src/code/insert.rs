@@ -10,12 +10,11 @@ pub(crate) struct Insertion {
     /// The position of that instruction.
     pub(crate) at: u32,
     pub(crate) code: Vec<Instruction>,
-    /// Whether branches to the instruction pass the inserted code by.
-    pub(crate) skipped_by_branches: bool,
-    /// Whether line entries of the instruction stay with it, or begin with the inserted code.
+    /// True if branches to the instruction pass the inserted code by, and debug events other than lines stay with the
+    /// instruction.
+    pub(crate) is_skipped: bool,
+    /// True if line entries of the instruction stay with it, false if they begin with the inserted code.
     pub(crate) skipped_by_lines: bool,
-    /// Whether its other debug events stay with it.
-    pub(crate) skipped_by_locals: bool,
     pub(crate) cover: Cover,
 }
 
@@ -101,14 +100,7 @@ impl Moves {
 impl Insertion {
     /// Creates an insertion that either all that leads to the instruction passes by, or nothing.
     pub(crate) fn new(at: u32, code: Vec<Instruction>, is_skipped: bool, cover: Cover) -> Self {
-        Self {
-            at,
-            code,
-            skipped_by_branches: is_skipped,
-            skipped_by_lines: is_skipped,
-            skipped_by_locals: is_skipped,
-            cover,
-        }
+        Self { at, code, is_skipped, skipped_by_lines: is_skipped, cover }
     }
 
     /// Creates an insertion at the start of a method. A loop back to the first instruction is no entry, but the inserted code has
@@ -124,7 +116,7 @@ impl Body {
         insertions.sort_by_key(|insertion| insertion.at);
         let moves = Moves::new(&insertions);
         self.labels.iter_mut().for_each(|position| {
-            *position = moves.choose(&insertions, *position, |insertion| insertion.skipped_by_branches);
+            *position = moves.choose(&insertions, *position, |insertion| insertion.is_skipped);
         });
         let mut tries = Vec::with_capacity(self.tries.len());
         self.tries.iter().for_each(|range| moves.cut(&insertions, *range, &mut tries));
@@ -136,7 +128,7 @@ impl Body {
                 let is_line = matches!(event.what, What::Line(_) | What::File(_));
                 event.at = moves.choose(&insertions, event.at, |insertion| match is_line {
                     true => insertion.skipped_by_lines,
-                    false => insertion.skipped_by_locals,
+                    false => insertion.is_skipped,
                 });
             }
             debug.events.sort_by_key(|event| event.at);

@@ -38,14 +38,6 @@ pub struct Instruction {
     pub operand: Operand,
 }
 
-/// The units of one instruction as they were read, with the offsets of branches unresolved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Raw {
-    pub(crate) instruction: Instruction,
-    /// The distance of a branch or payload, in units.
-    pub(crate) offset: i32,
-}
-
 /// Reads the unit at address `pc`.
 pub(crate) fn unit(units: &[u8], pc: u32) -> Option<u16> {
     let at = (pc as usize).checked_mul(2)?;
@@ -157,8 +149,9 @@ pub(crate) fn distance(units: &[u8], pc: u32, format: Format) -> Option<i32> {
     }
 }
 
-/// Decodes the instruction at `pc`. `None` if the units end, or if there is no such instruction.
-pub(crate) fn decode(units: &[u8], pc: u32) -> Option<Raw> {
+/// Decodes the instruction at `pc`, with the distance of its branch or payload in units. `None` if the units end, or if there is
+/// no such instruction.
+pub(crate) fn decode(units: &[u8], pc: u32) -> Option<(Instruction, i32)> {
     use Format::*;
     let first = unit(units, pc)?;
     let op = low(first) as u8;
@@ -198,7 +191,7 @@ pub(crate) fn decode(units: &[u8], pc: u32) -> Option<Raw> {
         F10x | F11x | F12x | F22x | F23x | F32x | F10t | F20t | F21t | F22t | F30t | F31t => Operand::None,
     };
     let offset = if format.has_distance() { distance(units, pc, format)? } else { 0 };
-    Some(Raw { instruction: Instruction { op, count: count as u8, registers, pc, operand }, offset })
+    Some((Instruction { op, count: count as u8, registers, pc, operand }, offset))
 }
 
 /// Appends an instruction. `offset` is the distance of its branch or payload, and must fit. `None` if an operand does not fit.
@@ -276,12 +269,12 @@ mod tests {
             .run(&(any::<u8>(), any::<[u16; 4]>(), any::<u8>()), |(op, rest, high)| {
                 let mut bytes = vec![op, high];
                 rest.iter().for_each(|unit| bytes.extend(unit.to_le_bytes()));
-                let Some(raw) = decode(&bytes, 0) else { return Ok(()) };
+                let Some((instruction, offset)) = decode(&bytes, 0) else { return Ok(()) };
                 let mut again = Vec::new();
-                encode(&raw.instruction, raw.offset, &mut again).unwrap();
+                encode(&instruction, offset, &mut again).unwrap();
                 let decoded = decode(&again, 0).unwrap();
-                prop_assert_eq!(decoded, raw);
-                prop_assert_eq!(again.len() as u32, 2 * raw.instruction.opcode().format.units());
+                prop_assert_eq!(decoded, (instruction, offset));
+                prop_assert_eq!(again.len() as u32, 2 * instruction.opcode().format.units());
                 for cut in 0..again.len() {
                     prop_assert_eq!(decode(&again[..cut], 0), None);
                 }
@@ -297,8 +290,8 @@ mod tests {
             decode(&bytes, 0).unwrap()
         };
         let seen = |units: &[u16]| {
-            let raw = decoded(units);
-            (raw.instruction.registers().collect::<Vec<_>>(), raw.instruction.operand, raw.offset)
+            let (instruction, offset) = decoded(units);
+            (instruction.registers().collect::<Vec<_>>(), instruction.operand, offset)
         };
         assert_eq!(seen(&[0xF512]), (vec![5], Operand::Literal(-1), 0), "const/4");
         assert_eq!(seen(&[0x0115, 0x8000]), (vec![1], Operand::Literal(-0x8000_0000), 0), "const/high16");
@@ -316,7 +309,7 @@ mod tests {
             (vec![3], Operand::Indices(7, 9), 0),
             "invoke-polymorphic/range"
         );
-        let long = decoded(&[0xA09B, 0x0402]).instruction;
+        let long = decoded(&[0xA09B, 0x0402]).0;
         assert!(long.writes(0xA0) && long.writes(0xA1) && !long.writes(0xA2), "add-long");
         assert!(long.reads(2) && long.reads(5) && !long.reads(6));
     }

@@ -365,13 +365,12 @@ pub(crate) fn run_failing(
         if actions.len() > 60 {
             break;
         }
-        let raw = decode(units, pc).unwrap_or_else(|| panic!("runs into {pc}"));
-        let instruction = raw.instruction;
+        let (instruction, offset) = decode(units, pc).unwrap_or_else(|| panic!("runs into {pc}"));
         let next = pc + instruction.opcode().format.units();
         let [a, b, c, ..] = instruction.registers.map(usize::from);
         let literal = if let Operand::Literal(value) = instruction.operand { value as u32 } else { 0 };
         let index = if let Operand::Index(index) = instruction.operand { index } else { 0 };
-        let to = pc.wrapping_add_signed(raw.offset);
+        let to = pc.wrapping_add_signed(offset);
         let mut thrown = None;
         let mut then = next;
         match instruction.op {

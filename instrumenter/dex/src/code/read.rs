@@ -111,17 +111,16 @@ impl<'c> Reader<'c> {
                 }
                 continue;
             };
-            let Some(raw) = decode(&self.code.units, pc) else {
+            let Some((mut instruction, offset)) = decode(&self.code.units, pc) else {
                 return broken(pc, "a call has more than five arguments");
             };
-            let mut instruction = raw.instruction;
             self.check_registers(&instruction)?;
             let position = self.body.instructions.len() as u32;
             if let Some(place) = self.position.get_mut(pc as usize) {
                 *place = position;
             }
             if opcode.format.has_distance() {
-                self.offsets.push((position, raw.offset));
+                self.offsets.push((position, offset));
             }
             if matches!(instruction.op, GOTO_16 | GOTO_32) {
                 instruction.op = GOTO;
