@@ -7,8 +7,7 @@ use super::exception_table::Table;
 use super::frames::{self, Frame};
 use super::layout::Layout;
 use super::lock::Lock;
-use super::stack_map::{self, NewFrame};
-use super::{calls, debug_tables, type_annotations, waits};
+use super::{calls, debug_tables, stack_map, type_annotations, waits};
 use crate::class::code::Code;
 use crate::class::cursor::Cursor;
 use crate::class::overwrite;
@@ -160,7 +159,6 @@ fn stack_map_table(old: Option<Cursor<'_>>, new: &NewCode<'_>, out: &mut Vec<u8>
     }
     let of_start = new.frames.iter().filter(|(at, _)| is_of_start(at));
     let of_start = of_start.map(|(at, frame)| (*at, frame.stack.first().copied()));
-    let all: Vec<NewFrame<'_>> = all.iter().map(|(&at, types)| NewFrame { at, types }).collect();
     stack_map::relocate(old.filter(|_| start.is_some()), layout, of_start, &all, out)
 }
 

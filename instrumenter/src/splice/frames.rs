@@ -24,11 +24,6 @@ pub(crate) fn object(class: u16) -> Type {
     (stack_map::OBJECT, class)
 }
 
-/// Returns whether two bytes follow `tag`: a class, or the position of a `new`.
-const fn has_operand(tag: u8) -> bool {
-    tag == stack_map::OBJECT || tag == stack_map::UNINITIALIZED
-}
-
 /// A frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Frame {
@@ -83,9 +78,9 @@ impl Reader {
                 self.counts += 1;
                 self.in_locals = self.counts == 1;
             }
-            Event::Type { tag, operand } => {
+            Event::Type(kind) => {
                 let types = if self.in_locals { &mut self.frame.locals } else { &mut self.frame.stack };
-                types.push((tag, operand.unwrap_or(0)));
+                types.push(kind);
             }
         }
         Ok(())
@@ -118,9 +113,7 @@ pub(crate) fn types(frame: &Frame, layout: &Layout, out: &mut Vec<u8>) -> Result
     for types in [&frame.locals, &frame.stack] {
         let count = u16::try_from(types.len()).map_err(|_| SkipReason::TableFull)?;
         out.extend_from_slice(&count.to_be_bytes());
-        for &(tag, operand) in types {
-            stack_map::push_type(tag, has_operand(tag).then_some(operand), layout, out)?;
-        }
+        types.iter().try_for_each(|&kind| stack_map::push_type(kind, layout, out))?;
     }
     Ok(())
 }

@@ -120,40 +120,6 @@ impl Operands<'_, '_> {
         }
     }
 
-    fn call(
-        &self,
-        what: &Call,
-        calls: Calls,
-        pool: &mut Appended,
-        out: &mut Vec<u8>,
-    ) -> Result<(), SkipReason> {
-        match what {
-            Call::Begin(kind, object) => calls.waits.begin(kind.number(), |out| self.push(*object, out), out),
-            Call::End(kind, object) => {
-                let object = if kind.takes_lock() { *object } else { Operand::None };
-                calls.waits.end(kind.number(), |out| self.push(object, out), out);
-            }
-            Call::Release(object) => {
-                self.push(*object, out);
-                calls.waits.release(out);
-            }
-            Call::Tried => {
-                if let Some((taken, _)) = self.result {
-                    local::access(ILOAD, taken, out);
-                }
-                self.push(Operand::Receiver, out);
-                call(calls.steps.tried, out);
-            }
-            Call::Step(step, [object, other], line, method) => {
-                self.push(*object, out);
-                self.push(*other, out);
-                call_step(*step, *line, *method, calls.steps.step, pool, out)?;
-            }
-            Call::Code(code) => out.extend_from_slice(code),
-        }
-        Ok(())
-    }
-
     fn calls(
         &self,
         all: &[&Call],
@@ -161,7 +127,35 @@ impl Operands<'_, '_> {
         pool: &mut Appended,
         out: &mut Vec<u8>,
     ) -> Result<(), SkipReason> {
-        all.iter().try_for_each(|what| self.call(what, calls, pool, out))
+        for &what in all {
+            match what {
+                Call::Begin(kind, object) => {
+                    calls.waits.begin(kind.number(), |out| self.push(*object, out), out)
+                }
+                Call::End(kind, object) => {
+                    let object = if kind.takes_lock() { *object } else { Operand::None };
+                    calls.waits.end(kind.number(), |out| self.push(object, out), out);
+                }
+                Call::Release(object) => {
+                    self.push(*object, out);
+                    calls.waits.release(out);
+                }
+                Call::Tried => {
+                    if let Some((taken, _)) = self.result {
+                        local::access(ILOAD, taken, out);
+                    }
+                    self.push(Operand::Receiver, out);
+                    call(calls.steps.tried, out);
+                }
+                Call::Step(step, [object, other], line, method) => {
+                    self.push(*object, out);
+                    self.push(*other, out);
+                    call_step(*step, *line, *method, calls.steps.step, pool, out)?;
+                }
+                Call::Code(code) => out.extend_from_slice(code),
+            }
+        }
+        Ok(())
     }
 }
 

@@ -8,6 +8,8 @@
 //! same_locals_1_stack 64..=127   -> same_locals_1_stack_item_frame_extended 247
 //! ```
 
+use std::collections::BTreeMap;
+
 use super::layout::Layout;
 use crate::class::cursor::Cursor;
 use crate::class::overwrite;
@@ -55,7 +57,7 @@ pub(super) enum Event {
     /// A count in a full frame: of its locals, then of its stack.
     Count(u16),
     /// A verification type, and the two bytes that follow some types.
-    Type { tag: u8, operand: Option<u16> },
+    Type(Type),
 }
 
 pub(super) type Visit<'v> = &'v mut dyn FnMut(Event) -> Result<(), SkipReason>;
@@ -92,21 +94,13 @@ fn walk_types(cursor: &mut Cursor<'_>, count: u16, visit: Visit<'_>) -> Result<(
     for _ in 0..count {
         let tag = cursor.u1()?;
         let operand = match tag {
-            0..=UNINITIALIZED_THIS => None,
-            OBJECT | UNINITIALIZED => Some(cursor.u2()?),
+            0..=UNINITIALIZED_THIS => 0,
+            OBJECT | UNINITIALIZED => cursor.u2()?,
             _ => return Err(cursor.malformed("an unknown verification type").into()),
         };
-        visit(Event::Type { tag, operand })?;
+        visit(Event::Type((tag, operand)))?;
     }
     Ok(())
-}
-
-/// A frame for code that is added after the method's own.
-pub(crate) struct NewFrame<'a> {
-    /// Its new position.
-    pub(crate) at: u32,
-    /// The rest of a full frame: count and types of the locals, then of the stack.
-    pub(crate) types: &'a [u8],
 }
 
 /// Appends type and offset delta of a frame, in the short form if that has room.
@@ -126,32 +120,28 @@ fn push_head(kind: u8, delta: u16, out: &mut Vec<u8>) {
 }
 
 /// Appends a verification type, whose operand may be an old position.
-pub(super) fn push_type(
-    tag: u8,
-    operand: Option<u16>,
-    layout: &Layout,
-    out: &mut Vec<u8>,
-) -> Result<(), SkipReason> {
+pub(super) fn push_type((tag, operand): Type, layout: &Layout, out: &mut Vec<u8>) -> Result<(), SkipReason> {
     out.push(tag);
-    let Some(operand) = operand else { return Ok(()) };
     let operand = match tag {
+        OBJECT => operand,
         // The position of the `new` instruction itself, which a call may precede.
         UNINITIALIZED => {
             u16::try_from(layout.instruction(u32::from(operand))?).map_err(|_| SkipReason::CodeTooLarge)?
         }
-        _ => operand,
+        _ => return Ok(()),
     };
     out.extend_from_slice(&operand.to_be_bytes());
     Ok(())
 }
 
 /// Appends the content of a `StackMapTable`: frames of the `start`, sorted, which have the locals of the method's start and an
-/// object on the stack or nothing; the moved frames of `old`; then the `new` ones, which follow them sorted by position.
+/// object on the stack or nothing; the moved frames of `old`; then the `new` ones, which follow them: by position, the counts
+/// and types of locals and stack, as a full frame has them.
 pub(crate) fn relocate(
     old: Option<Cursor<'_>>,
     layout: &Layout,
     start: impl Iterator<Item = (u32, Option<Type>)>,
-    new: &[NewFrame<'_>],
+    new: &BTreeMap<u32, Vec<u8>>,
     out: &mut Vec<u8>,
 ) -> Result<(), SkipReason> {
     let count_at = out.len();
@@ -167,9 +157,8 @@ pub(crate) fn relocate(
     // A method that jumps to its start has a frame there already.
     for (at, on_stack) in start.filter(|(at, _)| Some(*at) != first_old) {
         push_head(on_stack.map_or(0, |_| SAME_LOCALS_1), delta(previous, at)?, out);
-        if let Some((tag, class)) = on_stack {
-            out.push(tag);
-            out.extend_from_slice(&class.to_be_bytes());
+        if let Some(object) = on_stack {
+            push_type(object, layout, out)?;
         }
         previous = Some(at);
         count += 1;
@@ -183,16 +172,16 @@ pub(crate) fn relocate(
                     previous = Some(at);
                 }
                 Event::Count(count) => out.extend_from_slice(&count.to_be_bytes()),
-                Event::Type { tag, operand } => push_type(tag, operand, layout, out)?,
+                Event::Type(kind) => push_type(kind, layout, out)?,
             }
             Ok(())
         })?;
     }
-    for frame in new {
+    for (&at, types) in new {
         count = count.checked_add(1).ok_or(SkipReason::TableFull)?;
-        push_head(FULL, delta(previous, frame.at)?, out);
-        out.extend_from_slice(frame.types);
-        previous = Some(frame.at);
+        push_head(FULL, delta(previous, at)?, out);
+        out.extend_from_slice(types);
+        previous = Some(at);
     }
     overwrite(out, count_at, &count.to_be_bytes());
     Ok(())
@@ -204,7 +193,7 @@ pub(crate) fn frames_before_super(old: Cursor<'_>, mut found: impl FnMut(u32)) -
     walk(old, &mut |event| {
         match event {
             Event::Frame { pc, .. } => here = pc,
-            Event::Type { tag: UNINITIALIZED_THIS, .. } => found(here),
+            Event::Type((UNINITIALIZED_THIS, _)) => found(here),
             _ => {}
         }
         Ok(())
@@ -232,7 +221,8 @@ mod tests {
 
     fn relocated(table: &[u8], layout: &Layout) -> Result<Vec<u8>, SkipReason> {
         let mut out = Vec::new();
-        relocate(Some(Cursor::new(table)), layout, std::iter::empty(), &[], &mut out).map(|()| out)
+        relocate(Some(Cursor::new(table)), layout, std::iter::empty(), &BTreeMap::new(), &mut out)
+            .map(|()| out)
     }
 
     #[test]
@@ -268,7 +258,7 @@ mod tests {
         let mut out = Vec::new();
         let layout = layout(9, 5);
         let types = [0, 0, 0, 1, OBJECT, 2, 3];
-        let handler = [NewFrame { at: layout.end(), types: &types }];
+        let handler = BTreeMap::from([(layout.end(), types.to_vec())]);
         let none = std::iter::empty;
         relocate(Some(Cursor::new(&[0, 1, 2])), &layout, none(), &handler, &mut out).unwrap();
         let delta = (layout.end() - 7 - 1) as u8;
