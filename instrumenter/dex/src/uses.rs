@@ -2,7 +2,7 @@
 
 use crate::code::Fault;
 use crate::table::{TABLES, Table, Use};
-use crate::{Annotation, Class, ClassMethod, Dex, Limit, MethodCode, Value, WriteError};
+use crate::{Annotation, Annotations, Class, ClassMethod, Dex, Limit, MethodCode, Value, WriteError};
 
 /// The items that some classes use, with all that those refer to.
 #[derive(Clone, Debug)]
@@ -114,15 +114,14 @@ impl<'d> Used<'d> {
         class.source_file.map_or(Ok(()), |string| self.item(Table::Strings, string))?;
         self.values(&class.static_values)?;
         class.annotations.class.iter().try_for_each(|set| self.annotations(set))?;
-        for (field, set) in &class.annotations.fields {
-            self.item(Table::Fields, *field)?;
-            self.annotations(set)?;
+        let Annotations { fields, methods, parameters, .. } = &class.annotations;
+        for (table, members) in [(Table::Fields, fields), (Table::Methods, methods)] {
+            for (member, set) in members {
+                self.item(table, *member)?;
+                self.annotations(set)?;
+            }
         }
-        for (method, set) in &class.annotations.methods {
-            self.item(Table::Methods, *method)?;
-            self.annotations(set)?;
-        }
-        for (method, sets) in &class.annotations.parameters {
+        for (method, sets) in parameters {
             self.item(Table::Methods, *method)?;
             sets.iter().flatten().try_for_each(|set| self.annotations(set))?;
         }

@@ -128,9 +128,8 @@ impl Cache {
 fn key(inputs: &[Input], maps: &MapPaths, options: &Options) -> Result<String, Error> {
     let files = [&options.base_map, &options.block_list, &options.rules, &options.mapping];
     let sum = |path: &PathBuf| fs::read(path).map(|bytes| Sum::compute(&bytes)).map_err(Error::reading(path));
-    let sums = files.map(|file| file.as_ref().map(sum).transpose());
-    let [base, blocked, rules, mapping] = sums;
-    let files = [base?, blocked?, rules?, mapping?];
+    let files = files.into_iter().map(|file| file.as_ref().map(sum).transpose());
+    let files = files.collect::<Result<Vec<_>, Error>>()?;
     let here = std::env::current_dir().unwrap_or_default();
     // Options without influence on the result. The class path is checked class by class.
     let options = Options { threads: 0, cache: None, explain: None, ..options.clone() };

@@ -10,6 +10,8 @@ use crate::code::opcode::is_return;
 /// Where something is recorded, and the first register for that.
 struct Call {
     at: u32,
+    /// True for the start of a constructor's own code, false for a `throw`.
+    is_enter: bool,
     /// `None` stands for the first new register.
     register: Option<u16>,
     /// What is thrown there.
@@ -25,20 +27,17 @@ pub(super) fn insert(
     prelude: &Prelude,
     has_handler: bool,
 ) -> Result<u16, Untraceable> {
-    let enter = |at: &u32| Call { at: *at, register: dead_register(body, *at), thrown: None };
-    let enters: Vec<Call> = prelude.bodies.iter().map(enter).collect();
-    let throws: Vec<Call> = match exits {
-        Exits::All => Vec::new(),
-        Exits::Normal => {
-            body.throws(prelude).into_iter().map(|at| before_throw(body, at, ends.width())).collect()
-        }
-    };
+    let enter = |&at: &u32| Call { at, is_enter: true, register: dead_register(body, at), thrown: None };
+    let mut calls: Vec<Call> = prelude.bodies.iter().map(enter).collect();
+    if exits == Exits::Normal {
+        calls.extend(body.throws(prelude).into_iter().map(|at| before_throw(body, at, ends.width())));
+    }
     let at_start = prelude.bodies.is_empty();
     let mut needed = u32::from(body.registers);
     if at_start {
         needed = needed.max(u32::from(body.ins) + u32::from(ends.width()));
     }
-    if enters.iter().chain(&throws).any(|call| call.register.is_none()) {
+    if calls.iter().any(|call| call.register.is_none()) {
         needed = needed.max(u32::from(body.registers) + u32::from(ends.width()));
     }
     needed = needed.max(for_exits(body, ends.width()));
@@ -60,18 +59,16 @@ pub(super) fn insert(
     if !start.is_empty() {
         insertions.push(Insertion::at_start(start));
     }
-    for (calls, is_enter) in [(&enters, true), (&throws, false)] {
-        for Call { at, register, thrown } in calls {
-            let register = register.unwrap_or(first_new);
-            if u32::from(register) + u32::from(ends.width()) > emit::MAX_CONST + 1 {
-                return Err(Untraceable::Registers);
-            }
-            let code = match is_enter {
-                true => emit::call(register, ends.id, ends.calls.enter).to_vec(),
-                false => ends.exit(register, *thrown),
-            };
-            insertions.push(Insertion::new(*at, code, is_enter, Cover::None));
+    for Call { at, is_enter, register, thrown } in calls {
+        let register = register.unwrap_or(first_new);
+        if u32::from(register) + u32::from(ends.width()) > emit::MAX_CONST + 1 {
+            return Err(Untraceable::Registers);
         }
+        let code = match is_enter {
+            true => emit::call(register, ends.id, ends.calls.enter).to_vec(),
+            false => ends.exit(register, thrown),
+        };
+        insertions.push(Insertion::new(at, code, is_enter, Cover::None));
     }
     body.insert(insertions);
     body.registers = needed;
@@ -94,7 +91,7 @@ fn before_throw(body: &Body, at: u32, width: u16) -> Call {
     let first = thrown.filter(|thrown| *thrown < width).map_or(0, |thrown| thrown + 1);
     // A handler may need any register.
     let is_free = body.catch_at(at).is_none() && first + width <= body.registers;
-    Call { at, register: Some(first).filter(|_| is_free), thrown }
+    Call { at, is_enter: false, register: Some(first).filter(|_| is_free), thrown }
 }
 
 /// Returns how many registers the exit stubs need.
