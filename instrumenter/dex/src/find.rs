@@ -19,27 +19,6 @@ impl<'a> Dex<'a> {
         self.string(*self.types.get(kind as usize)?)
     }
 
-    /// The name of a type as in Java's source: `java.lang.String`, `int[]`. Single surrogates become U+FFFD.
-    pub fn type_name(&self, kind: u32) -> Option<String> {
-        let descriptor = mutf8::decode(self.descriptor(kind)?);
-        let element = descriptor.trim_start_matches('[');
-        let dimensions = descriptor.len() - element.len();
-        let mut name = match element {
-            "V" => "void".to_owned(),
-            "Z" => "boolean".to_owned(),
-            "B" => "byte".to_owned(),
-            "S" => "short".to_owned(),
-            "C" => "char".to_owned(),
-            "I" => "int".to_owned(),
-            "J" => "long".to_owned(),
-            "F" => "float".to_owned(),
-            "D" => "double".to_owned(),
-            class => class.strip_prefix('L')?.strip_suffix(';')?.replace('/', "."),
-        };
-        (0..dimensions).for_each(|_| name.push_str("[]"));
-        Some(name)
-    }
-
     /// The descriptor of a proto, such as `(I[J)V`.
     pub fn proto_descriptor(&self, proto: u32) -> Option<String> {
         let proto = self.protos.get(proto as usize)?;
@@ -159,8 +138,6 @@ mod tests {
         // Tables that were appended to directly.
         dex.strings.push(Cow::Borrowed(b"direct"));
         assert_eq!(dex.find_string("direct"), Some(dex.strings.len() as u32 - 1));
-        assert_eq!(dex.type_name(array).as_deref(), Some("a.B[]"));
         assert_eq!(dex.proto_descriptor(proto).as_deref(), Some("(I)V"));
-        assert_eq!(dex.type_name(0).as_deref(), Some("int"));
     }
 }

@@ -112,10 +112,4 @@ impl Manifest {
     pub fn write(&self) -> Vec<u8> {
         self.form.document().write()
     }
-
-    /// True for the manifest of an App Bundle.
-    #[must_use]
-    pub fn is_protobuf(&self) -> bool {
-        matches!(self.form, Form::Protobuf(_))
-    }
 }

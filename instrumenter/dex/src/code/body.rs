@@ -89,18 +89,6 @@ impl Catch {
 }
 
 impl Body {
-    /// Returns the number of registers.
-    #[must_use]
-    pub fn registers(&self) -> u16 {
-        self.registers
-    }
-
-    /// Returns the number of parameter registers, `this` included.
-    #[must_use]
-    pub fn ins(&self) -> u16 {
-        self.ins
-    }
-
     /// Returns the instructions in their order.
     #[must_use]
     pub fn instructions(&self) -> &[Instruction] {

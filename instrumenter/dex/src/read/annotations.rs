@@ -122,7 +122,7 @@ impl Reader<'_, '_> {
         if visibility > 2 {
             return Err(Malformed { at: at as usize, what: "an annotation has an unknown visibility" });
         }
-        let item = values.annotation(Some(visibility))?;
+        let item = values.annotation(Some(visibility), 0)?;
         self.budget.item(at as usize, values.cursor.at())?;
         seen.items.insert(at, item.clone());
         Ok(item)

@@ -46,7 +46,7 @@ impl<'a> ClassReader<'_, 'a, '_> {
         source_file.map_or(Ok(()), |index| header.check(Table::Strings, index, at))?;
         let annotations = self.reader.annotations(cursor.u32()?, &mut self.annotations)?;
         let (data, values) = (cursor.u32()?, cursor.u32()? as usize);
-        let static_values = if values == 0 { Box::default() } else { self.reader.values(values).array()? };
+        let static_values = if values == 0 { Box::default() } else { self.reader.values(values).array(0)? };
         let mut class = Class {
             class,
             access,

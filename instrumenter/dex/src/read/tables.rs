@@ -174,7 +174,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     pub(super) fn call_sites(&self) -> Result<Vec<CallSite>, Malformed> {
-        self.entries(Table::CallSites, 4, |cursor, _| self.values(cursor.u32()? as usize).array())
+        self.entries(Table::CallSites, 4, |cursor, _| self.values(cursor.u32()? as usize).array(0))
     }
 
     /// The `type_list` at an offset; empty at 0.

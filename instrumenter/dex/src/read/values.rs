@@ -16,17 +16,8 @@ pub(super) struct ValueReader<'r, 'a> {
 }
 
 impl ValueReader<'_, '_> {
-    /// An `encoded_array`.
-    pub(super) fn array(&mut self) -> Result<Box<[Value]>, Malformed> {
-        self.array_at_depth(0)
-    }
-
-    /// An `encoded_annotation`.
-    pub(super) fn annotation(&mut self, visibility: Option<u8>) -> Result<Annotation, Malformed> {
-        self.annotation_at_depth(visibility, 0)
-    }
-
-    fn array_at_depth(&mut self, depth: usize) -> Result<Box<[Value]>, Malformed> {
+    /// Reads an `encoded_array` that is nested this deep.
+    pub(super) fn array(&mut self, depth: usize) -> Result<Box<[Value]>, Malformed> {
         let size = self.size::<Value>()?;
         // A hostile size at each depth must not reserve memory for itself.
         let mut values = Vec::with_capacity(size.min(256));
@@ -36,7 +27,12 @@ impl ValueReader<'_, '_> {
         Ok(values.into())
     }
 
-    fn annotation_at_depth(&mut self, visibility: Option<u8>, depth: usize) -> Result<Annotation, Malformed> {
+    /// Reads an `encoded_annotation` that is nested this deep.
+    pub(super) fn annotation(
+        &mut self,
+        visibility: Option<u8>,
+        depth: usize,
+    ) -> Result<Annotation, Malformed> {
         let kind = self.cursor.uleb()?;
         self.header.check(Table::Types, kind, self.cursor.at())?;
         let size = self.size::<(u32, Value)>()?;
@@ -86,9 +82,9 @@ impl ValueReader<'_, '_> {
             return Err(bad("a value is wider than its type"));
         }
         match kind {
-            0x1c => return self.array_at_depth(depth + 1).map(Value::Array),
+            0x1c => return self.array(depth + 1).map(Value::Array),
             0x1d => {
-                let annotation = self.annotation_at_depth(None, depth + 1)?;
+                let annotation = self.annotation(None, depth + 1)?;
                 self.budget.memory::<Annotation>(at, 1)?;
                 return Ok(Value::Annotation(Box::new(annotation)));
             }
