@@ -228,10 +228,9 @@ fn edit_all(
         Listed::new(catalogue, Original { mapping: selection.mapping.as_ref() }, &session.classes, &dexes)
     });
     let rewrite = |mut one: Loaded<'_>| -> Result<One, Error> {
-        let ids = |class: usize| -> &[u32] {
-            let number = one.numbers.get(class).copied().flatten();
-            number.map(|number| map.ids_of(number)).unwrap_or_default()
-        };
+        let number = |class: usize| one.numbers.get(class).copied().flatten();
+        let ids =
+            |class: usize| -> &[u32] { number(class).map(|number| map.ids_of(number)).unwrap_or_default() };
         let traced: Vec<usize> =
             (0..one.dex.classes.len()).filter(|&class| ids(class).iter().any(|&id| id != 0)).collect();
         let method_ids_before = one.dex.methods.len() as u64;
@@ -262,7 +261,6 @@ fn edit_all(
         }
         let edit::Edits { changed: edits, skipped, .. } = edits;
         let changed = edits.chunk_by(|one, next| one.class == next.class).count();
-        let number = |class: usize| one.numbers.get(class).copied().flatten();
         let explains = |class: usize| -> Option<ExplainedClass> {
             let number = number(class)?;
             let facts = session.classes.get(number)?;
@@ -274,10 +272,7 @@ fn edit_all(
             let skipped: Vec<_> = skipped.map(|(_, method, reason)| (*method, reason.clone())).collect();
             Some(explain(session.input(number)?, facts, ids(class), session, &changed, &skipped))
         };
-        let explained = match options.explain {
-            Some(_) => (0..one.numbers.len()).filter_map(explains).collect(),
-            None => Vec::new(),
-        };
+        let explained = (0..one.numbers.len()).filter_map(explains).collect();
         let skipped = skipped.into_iter();
         let skipped =
             skipped.filter_map(|(class, method, reason)| Some((number(class)?, Some(method), reason)));
