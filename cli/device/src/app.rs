@@ -170,9 +170,7 @@ impl App {
     /// If the connection breaks.
     pub fn recording_list(&self, place: Place) -> Result<RecordingList, Error> {
         let output = self.device.shell_again(&match place {
-            Place::Provider => {
-                format!("content query {}--uri {}", self.user_option(), self.uri(""))
-            }
+            Place::Provider => self.content("query", ""),
             _ => self.in_place(
                 place,
                 "for f in *.anrscope; do if [ -f \"$f\" ]; then stat -c '%s %Y %n' -- \"$f\"; fi; done; exit 0",
@@ -198,9 +196,10 @@ impl App {
         Ok(RecordingList { place, recordings: Ok(recordings), rejected })
     }
 
-    /// Returns the quoted URI of `path` below the provider's `recordings`.
-    pub(crate) fn uri(&self, path: &str) -> String {
-        quote(&format!("content://{}.anrscope/recordings{path}", self.package))
+    /// Returns the command that asks the app's provider about `path` below its `recordings`; `verb` is one of the program `content`.
+    pub(crate) fn content(&self, verb: &str, path: &str) -> String {
+        let uri = quote(&format!("content://{}.anrscope/recordings{path}", self.package));
+        format!("content {verb} {}--uri {uri}", self.user_option())
     }
 
     /// Returns the command that runs `script` in the directory of `place`; it exits with [`NO_DIRECTORY`] if that does not exist.

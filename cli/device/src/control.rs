@@ -54,13 +54,13 @@ pub fn ask(app: &App, command: Command) -> Result<Result<Answer, String>, Error>
     let (user, package, name) = (app.user_option(), app.package(), command.name());
     let call = format!("content call {user}--uri content://{package}.anrscope --method {name}");
     let output = app.device().shell(&call)?;
-    let by_provider = match content_error(&output) {
-        Some(error) => error,
-        None => match answer_of_call(&output.stdout) {
-            Some(answer) => return Ok(Ok(answer)),
-            None => output.message(),
-        },
-    };
+    let error = content_error(&output);
+    if error.is_none()
+        && let Some(answer) = answer_of_call(&output.stdout)
+    {
+        return Ok(Ok(answer));
+    }
+    let by_provider = error.unwrap_or_else(|| output.message());
     let action = name.to_ascii_uppercase();
     let send = format!("am broadcast {user}-n {package}/{RECEIVER} -a {ACTION}{action}");
     let output = app.device().shell(&send)?;

@@ -35,19 +35,17 @@ pub enum Fault {
 impl Fault {
     /// What the user can do about it; `None` if the user caused it.
     fn cure(&self) -> Option<&'static str> {
-        match self {
+        Some(match self {
             Self::Ended | Self::TimedOut(_) | Self::Io(_) => {
-                Some("run `adb kill-server`, reconnect the device, and try again")
+                "run `adb kill-server`, reconnect the device, and try again"
             }
-            Self::Refused(_) => {
-                Some("check the device's state with `adb devices`, reconnect it, and try again")
-            }
-            Self::Malformed(_) => Some(
+            Self::Refused(_) => "check the device's state with `adb devices`, reconnect it, and try again",
+            Self::Malformed(_) => {
                 "another program may be using the adb server's port: stop it, or choose another port with \
-                 ANDROID_ADB_SERVER_PORT",
-            ),
-            Self::Interrupted => None,
-        }
+                 ANDROID_ADB_SERVER_PORT"
+            }
+            Self::Interrupted => return None,
+        })
     }
 }
 

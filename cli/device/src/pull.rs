@@ -163,40 +163,43 @@ impl Pull<'_> {
             return Err(Error::Command { doing: self.doing(), code: output.code, message });
         }
         let mut words = output.stdout.split_whitespace();
-        let kind = words.next();
-        let number = |word: Option<&str>| word.and_then(|word| word.parse::<u64>().ok());
-        let (sum, size) = (number(words.next()), number(words.next()));
-        let (Some(kind), Some(sum), Some(size)) = (kind, sum.and_then(|sum| u32::try_from(sum).ok()), size)
-        else {
-            let expected = "a checksum and a length";
-            return Err(Error::UnexpectedAnswer { doing: self.doing(), answer: output.stdout, expected });
-        };
-        let copied = kind == "copy";
-        let name = if copied { copy } else { self.remote.name.clone() };
-        Ok(Original { name, sum, size, copied, live: kind != "still" })
+        let original = self.original(copy, words.next(), words.next(), words.next());
+        let expected = "a checksum and a length";
+        original.ok_or_else(|| self.unexpected(output.stdout, expected))
     }
 
     /// Returns the file to read from the app's provider, which makes copies and checksums itself.
     fn prepare_provided(&self, id: &str) -> Result<Original, Error> {
-        let uri = self.app.uri(&format!("/{}?copy={id}", self.remote.name));
-        let command = format!("content query {}--uri {uri}", self.app.user_option());
+        let command = self.app.content("query", &format!("/{}?copy={id}", self.remote.name));
         let output = self.app.device().shell_again(&command)?;
         if let Some(message) = content_error(&output) {
             return Err(Error::Command { doing: self.doing(), code: output.code, message });
         }
         let row = output.stdout.lines().find(|line| line.starts_with("Row: ")).unwrap_or_default();
-        let number = |name| column(row, name).and_then(|value| value.parse::<u64>().ok());
-        let sum = number("cksum").and_then(|sum| u32::try_from(sum).ok());
-        let of_row = (column(row, "name"), number("size"), sum, column(row, "state"));
-        if let (Some(name), Some(size), Some(sum), Some(state)) = of_row {
-            let copied = state == "copy";
-            let expected = if copied { format!(".pull-{id}") } else { self.remote.name.clone() };
-            if name == expected {
-                return Ok(Original { name: expected, sum, size, copied, live: state != "still" });
-            }
-        }
+        let [state, sum, size] = ["state", "cksum", "size"].map(|name| column(row, name));
+        let original = self.original(format!(".pull-{id}"), state, sum, size);
+        let original = original.filter(|original| column(row, "name") == Some(original.name.as_str()));
         let expected = "a row with a name, a size, a checksum and a state";
-        Err(Error::UnexpectedAnswer { doing: self.doing(), answer: output.stdout, expected })
+        original.ok_or_else(|| self.unexpected(output.stdout, expected))
+    }
+
+    /// Returns the file to read, from what the device says after it has made the `copy`, or not: the state of the recording, its
+    /// checksum and its length. `None` if one of them is missing or is not a number.
+    fn original(
+        &self,
+        copy: String,
+        state: Option<&str>,
+        sum: Option<&str>,
+        size: Option<&str>,
+    ) -> Option<Original> {
+        let (state, sum, size) = (state?, sum?.parse().ok()?, size?.parse().ok()?);
+        let copied = state == "copy";
+        let name = if copied { copy } else { self.remote.name.clone() };
+        Some(Original { name, sum, size, copied, live: state != "still" })
+    }
+
+    fn unexpected(&self, answer: String, expected: &'static str) -> Error {
+        Error::UnexpectedAnswer { doing: self.doing(), answer, expected }
     }
 
     /// Removes the copy, even after Ctrl-C. Returns its name if that failed.
@@ -208,9 +211,7 @@ impl Pull<'_> {
         };
         let app = self.app.through(self.app.device().with_timeouts(timeouts));
         let command = match self.remote.place {
-            Place::Provider => {
-                format!("content delete {}--uri {}", app.user_option(), app.uri(&format!("/{name}")))
-            }
+            Place::Provider => app.content("delete", &format!("/{name}")),
             place => app.in_place(place, &format!("rm -f {name}")),
         };
         match app.device().shell_again(&command) {
@@ -329,8 +330,7 @@ impl Pull<'_> {
 
     fn read_command(&self, original: &Original, from: u64) -> String {
         if self.remote.place == Place::Provider {
-            let uri = self.app.uri(&format!("/{}?from={from}", original.name));
-            return format!("content read {}--uri {uri}", self.app.user_option());
+            return self.app.content("read", &format!("/{}?from={from}", original.name));
         }
         let skip = from / BLOCK_SIZE;
         self.app.in_place(self.remote.place, &format!("dd if={} bs={BLOCK_SIZE} skip={skip}", original.name))

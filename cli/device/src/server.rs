@@ -1,7 +1,7 @@
 //! The adb server: its address, how it is started, and the devices connected to it.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -241,20 +241,15 @@ impl Server {
     /// If it is not connected, or several are, or it cannot be used; the error says what to do.
     pub fn choose(&self, serial: Option<&str>) -> Result<ListedDevice, Error> {
         let devices = self.devices()?;
-        let found = match serial {
-            Some(serial) => {
-                devices.iter().find(|device| device.serial == serial).ok_or_else(|| Error::NoSuchDevice {
-                    serial: serial.into(),
-                    known: devices.iter().map(|device| device.serial.clone()).collect(),
-                })?
-            }
-            None => match devices.as_slice() {
-                [] => return Err(Error::NoDevice),
-                [one] => one,
-                several => {
-                    return Err(Error::SeveralDevices(several.iter().map(|d| d.serial.clone()).collect()));
-                }
-            },
+        let serials = || devices.iter().map(|device| device.serial.clone()).collect();
+        let found = match (serial, devices.as_slice()) {
+            (Some(serial), _) => devices
+                .iter()
+                .find(|device| device.serial == serial)
+                .ok_or_else(|| Error::NoSuchDevice { serial: serial.into(), known: serials() })?,
+            (None, []) => return Err(Error::NoDevice),
+            (None, [one]) => one,
+            (None, _) => return Err(Error::SeveralDevices(serials())),
         };
         match found.cure() {
             None => Ok(found.clone()),
@@ -282,7 +277,7 @@ impl Server {
             }
             if is_on_network(serial) {
                 // The server may still list it as offline, so disconnect it first. The next list shows any failure.
-                let _ = self.send(&format!("host:disconnect:{serial}"));
+                let _ = self.ask(&format!("host:disconnect:{serial}"));
                 let _ = self.ask(&format!("host:connect:{serial}"));
             }
             if self.timeouts.stop.sleep(pause) {
@@ -290,14 +285,6 @@ impl Server {
             }
             pause = (pause * 2).min(Duration::from_secs(2));
         }
-    }
-
-    /// Sends a request that the server answers with a status only.
-    fn send(&self, service: &str) -> Result<(), Error> {
-        let mut connection = self.connect()?;
-        let sent = wire::request(&mut connection, service).and_then(|()| wire::status(&mut connection));
-        let _ = connection.flush();
-        sent.map_err(|fault| self.link_error(service, fault))
     }
 }
 
