@@ -18,7 +18,7 @@ use crate::crc32::{crc32, crc32_with_zeros};
 use crate::error::ReadError;
 use crate::layout::{Region, RegionKind};
 use crate::native_slot;
-use crate::reader::header_of;
+use crate::reader::{header_of, read_some};
 use crate::section::{self, MAX_PAYLOAD, SectionHeader, SectionKind};
 use crate::sections::native_frames::NativeFrames;
 use crate::sections::native_stack::{HEADER_LEN, NativeStack};
@@ -62,16 +62,7 @@ impl Source for InFile<'_> {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let mut file = self.0;
         file.seek(SeekFrom::Start(offset))?;
-        let mut filled = 0;
-        while filled < buffer.len() {
-            match file.read(&mut buffer[filled..]) {
-                Ok(0) => break,
-                Ok(n) => filled += n,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(filled)
+        file.read(buffer)
     }
 }
 
@@ -348,7 +339,7 @@ fn used(file: &impl Source, region: &Region) -> Result<Vec<(u64, u64)>, ReadErro
     while at < end {
         let length = (end - at).min(CHUNK as u64) as usize;
         let chunk = &mut chunk[..length];
-        let read = file.read_at(at, chunk).map_err(|source| ReadError::Io { offset: at, source })?;
+        let read = read_some(file, at, chunk)?;
         if chunk[..read].iter().any(|byte| *byte != 0) {
             found.push((at, length as u64));
         }
@@ -358,7 +349,7 @@ fn used(file: &impl Source, region: &Region) -> Result<Vec<(u64, u64)>, ReadErro
 }
 
 fn read(file: &impl Source, offset: u64, buffer: &mut [u8]) -> Result<usize, WipeError> {
-    file.read_at(offset, buffer).map_err(|source| WipeError::Read(ReadError::Io { offset, source }))
+    read_some(file, offset, buffer).map_err(WipeError::Read)
 }
 
 /// Writes zeros.

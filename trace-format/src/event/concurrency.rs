@@ -3,7 +3,7 @@
 //! Together with [`super::Wait`] they answer why a wait is not over: the wait's identity is that of a future, a lock, or a
 //! latch, and the steps say which task works on it, where it was submitted, and on which thread it runs.
 
-use super::TextId;
+use super::{TextId, halves, lower, upper};
 
 numbered! {
     /// What happened to [`Concurrency::object`].
@@ -78,7 +78,6 @@ impl Concurrency {
     /// The payload: step and line (16 bits each), method; both objects; both classes.
     #[must_use]
     pub fn to_words(&self) -> [u64; 3] {
-        let halves = |upper: u32, lower: u32| u64::from(upper) << 32 | u64::from(lower);
         [
             halves(self.step.number() << 16 | u32::from(self.line), self.method),
             halves(self.object, self.other),
@@ -89,7 +88,6 @@ impl Concurrency {
     /// The step whose payload is `words`, as `MethodBeat` packs them.
     #[must_use]
     pub fn from_words([head, objects, classes]: [u64; 3]) -> Self {
-        let (upper, lower) = (|word: u64| (word >> 32) as u32, |word: u64| word as u32);
         Self {
             step: ConcurrencyStep::from(upper(head) >> 16),
             line: upper(head) as u16,

@@ -22,7 +22,7 @@ pub(super) fn read_full(
 }
 
 /// Fills `buffer` as far as the file goes, and says how far that is.
-pub(super) fn read_some(
+pub(crate) fn read_some(
     source: &(impl Source + ?Sized),
     offset: u64,
     buffer: &mut [u8],

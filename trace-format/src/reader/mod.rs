@@ -33,6 +33,7 @@ pub(crate) fn header_of(source: &impl Source) -> Result<(Header, Vec<Region>), R
     Header::read(source, &mut Faults::default())
 }
 
+pub(crate) use bytes::read_some;
 pub(crate) use native_slots::captures as slots;
 
 /// An opened recording. A reference to one converts to `&Recording<dyn Source>`, for code that is compiled once for all sources:

@@ -209,29 +209,15 @@ impl JoinedModules {
                 all.mappings.push(mapping.clone());
             }
         }
-        for row in &list.rows {
-            let key = match row {
+        add_new(&mut all.rows, &list.rows, |row| {
+            self.rows.insert(match row {
                 UnwindRow::Cie { address, .. } | UnwindRow::Fde { address, .. } => (*address, false),
                 UnwindRow::Exidx { function, .. } => (*function, true),
-            };
-            if all.rows.len() < MAX_ROWS && self.rows.insert(key) {
-                all.rows.push(row.clone());
-            }
-        }
-        for (start, bytes) in &list.images {
-            if all.images.len() < MAX_ROWS && self.images.insert(*start) {
-                all.images.push((*start, bytes.clone()));
-            }
-        }
-        for (is_jit, of, more) in
-            [(true, &mut all.jit, &list.jit), (false, &mut all.interpreter, &list.interpreter)]
-        {
-            for range in more {
-                if of.len() < MAX_ROWS && self.ranges.insert((is_jit, *range)) {
-                    of.push(*range);
-                }
-            }
-        }
+            })
+        });
+        add_new(&mut all.images, &list.images, |(start, _)| self.images.insert(*start));
+        add_new(&mut all.jit, &list.jit, |range| self.ranges.insert((true, *range)));
+        add_new(&mut all.interpreter, &list.interpreter, |range| self.ranges.insert((false, *range)));
     }
 
     /// The modules of all lists, with mappings in the order of their addresses, at no time of their own.
@@ -239,6 +225,15 @@ impl JoinedModules {
     pub fn finish(mut self) -> NativeModules {
         self.all.mappings.sort_by_key(|mapping| mapping.start);
         self.all
+    }
+}
+
+/// Adds the items of `more` that are new to `all`, as long as there are fewer than [`MAX_ROWS`].
+fn add_new<T: Clone>(all: &mut Vec<T>, more: &[T], mut is_new: impl FnMut(&T) -> bool) {
+    for item in more {
+        if all.len() < MAX_ROWS && is_new(item) {
+            all.push(item.clone());
+        }
     }
 }
 

@@ -84,6 +84,13 @@ impl Outcome {
             Self::Unknown => "unknown",
         }
     }
+
+    /// The outcome in a payload, even if its other keys are missing or of a later version.
+    #[must_use]
+    pub fn from_payload(payload: &[u8]) -> Option<Self> {
+        let text = String::from_utf8_lossy(payload.get(..MAX_LEN).unwrap_or(payload));
+        Keys::new(&text).text("verdict")?.parse().ok()
+    }
 }
 
 words! {
@@ -208,31 +215,14 @@ pub struct Verdict {
     pub reasons: Vec<Reason>,
 }
 
-impl Outcome {
-    /// The outcome in a payload, even if its other keys are missing or of a later version.
-    #[must_use]
-    pub fn from_payload(payload: &[u8]) -> Option<Self> {
-        let text = String::from_utf8_lossy(payload.get(..MAX_LEN).unwrap_or(payload));
-        Keys::new(&text).text("verdict")?.parse().ok()
-    }
-}
-
-/// Reads words, and keeps those that this version does not know.
-#[derive(Default)]
-struct Words {
-    unknown: Vec<Reason>,
-}
-
-impl Words {
-    /// The value of a word, or the fallback.
-    fn read<T: FromStr>(&mut self, key: &str, word: Option<&str>, fallback: T) -> T {
-        let Some(word) = word else { return fallback };
-        word.parse().unwrap_or_else(|_| {
-            let text = [key, "=", &word[..word.floor_char_boundary(MAX_CODE_LEN)]].concat();
-            self.unknown.push(Reason { code: UNKNOWN_WORD.to_owned(), text });
-            fallback
-        })
-    }
+/// The value of a word, or the fallback. A word that this version does not know is added to `unknown`.
+fn read<T: FromStr>(unknown: &mut Vec<Reason>, key: &str, word: Option<&str>, fallback: T) -> T {
+    let Some(word) = word else { return fallback };
+    word.parse().unwrap_or_else(|_| {
+        let text = [key, "=", &word[..word.floor_char_boundary(MAX_CODE_LEN)]].concat();
+        unknown.push(Reason { code: UNKNOWN_WORD.to_owned(), text });
+        fallback
+    })
 }
 
 impl Verdict {
@@ -281,7 +271,7 @@ impl Verdict {
         let whole = payload.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
         let text = std::str::from_utf8(&payload[..whole]).ok()?;
         let value = |key: &str| key_values(text).find(|(k, _)| *k == key).map(|(_, v)| v);
-        let mut words = Words::default();
+        let mut unknown = Vec::new();
         let stuck_since = value("stuck_since").and_then(|v| v.parse().ok()).unwrap_or(0);
         let mut counters = value("counters").unwrap_or("").split(' ').map(|n| n.parse().unwrap_or(0));
         let mut counter = || counters.next().unwrap_or(0);
@@ -291,14 +281,14 @@ impl Verdict {
                 si_code: value("si_code").and_then(|v| v.parse().ok()).unwrap_or(0),
                 si_pid: value("si_pid").and_then(|v| v.parse().ok()).unwrap_or(0),
                 si_uid: value("si_uid").and_then(|v| v.parse().ok()).unwrap_or(0),
-                forward: words.read("forward", value("forward"), Forward::Unknown(0)),
+                forward: read(&mut unknown, "forward", value("forward"), Forward::Unknown(0)),
                 stuck_since,
             },
             reconsidered: value("judged") == Some("reconsidered"),
-            policy: words.read("policy", value("policy"), Policy::Anrscope),
-            outcome: words.read(VERDICT, Some(value(VERDICT)?), Outcome::Unknown),
-            confidence: words.read("confidence", Some(value("confidence")?), Confidence::Low),
-            sender: words.read("sender", value("sender"), Sender::Unknown),
+            policy: read(&mut unknown, "policy", value("policy"), Policy::Anrscope),
+            outcome: read(&mut unknown, VERDICT, Some(value(VERDICT)?), Outcome::Unknown),
+            confidence: read(&mut unknown, "confidence", Some(value("confidence")?), Confidence::Low),
+            sender: read(&mut unknown, "sender", value("sender"), Sender::Unknown),
             foreground: match value("foreground") {
                 Some("yes") => Some(true),
                 Some("no") => Some(false),
@@ -318,7 +308,7 @@ impl Verdict {
                     let code = &code[..code.floor_char_boundary(MAX_CODE_LEN)];
                     Reason { code: code.to_owned(), text: text.to_owned() }
                 });
-                words.unknown.into_iter().chain(reasons).take(MAX_REASONS).collect()
+                unknown.into_iter().chain(reasons).take(MAX_REASONS).collect()
             },
         })
     }
