@@ -28,13 +28,8 @@ impl AltStack {
         if current().is_none_or(|current| current.ss_flags & libc::SS_DISABLE == 0) {
             return;
         }
-        let bottom = match self.0.load(Ordering::Acquire) {
-            0 => match map() {
-                Some(bottom) => bottom,
-                None => return,
-            },
-            bottom => bottom,
-        };
+        let known = Some(self.0.load(Ordering::Acquire)).filter(|bottom| *bottom != 0);
+        let Some(bottom) = known.or_else(map) else { return };
         self.0.store(bottom, Ordering::Release);
         set(libc::stack_t { ss_sp: bottom as *mut _, ss_flags: 0, ss_size: SIZE });
     }

@@ -57,9 +57,7 @@ fn of_a_quiet_thread() -> SigSet {
 
 /// SIGQUIT alone.
 pub(crate) fn only_sigquit() -> SigSet {
-    let mut set = SigSet::empty();
-    set.add(Signal::SIGQUIT);
-    set
+    SigSet::from(Signal::SIGQUIT)
 }
 
 /// Whether SIGQUIT is unblocked in the calling thread.

@@ -55,10 +55,7 @@ pub(super) fn take(
         Err(TryLockError::WouldBlock) => return Err(Refusal::Busy),
     };
     // A handler that had no CPU for longer than its capture lasted may still fill its slot.
-    if !REQUEST.is_idle() {
-        return Err(Refusal::Busy);
-    }
-    if !slot.advance(state::FREE, state::ASKED) {
+    if !REQUEST.is_idle() || !slot.advance(state::FREE, state::ASKED) {
         return Err(Refusal::Busy);
     }
     let mut asking = Asking {

@@ -127,17 +127,13 @@ pub(crate) fn find<T>(visitor: impl FnMut(Loaded<'_>) -> ControlFlow<T>) -> Opti
         let loaded = Loaded { path, is_program: search.seen == 0, bias: info.dlpi_addr as usize, headers };
         search.seen += 1;
         // A panic must not pass through the loader, whose lock it would leave locked.
-        match catch_unwind(AssertUnwindSafe(|| (search.visitor)(loaded))) {
-            Ok(ControlFlow::Continue(())) => 0,
-            Ok(ControlFlow::Break(answer)) => {
-                search.answer = Some(Ok(answer));
-                1
-            }
-            Err(panic) => {
-                search.answer = Some(Err(panic));
-                1
-            }
-        }
+        let answer = match catch_unwind(AssertUnwindSafe(|| (search.visitor)(loaded))) {
+            Ok(ControlFlow::Continue(())) => return 0,
+            Ok(ControlFlow::Break(answer)) => Ok(answer),
+            Err(panic) => Err(panic),
+        };
+        search.answer = Some(answer);
+        1
     }
 
     fn run<T, F: FnMut(Loaded<'_>) -> ControlFlow<T>>(search: &mut Search<F, T>) {

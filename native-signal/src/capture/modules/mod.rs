@@ -64,7 +64,8 @@ struct Maps(Vec<Owned>);
 impl Maps {
     fn read() -> Option<Self> {
         let mut lines = Vec::new();
-        let read = for_each_line(File::open("/proc/self/maps").ok()?, |line| {
+        // What was read before an error is right.
+        let _ = for_each_line(File::open("/proc/self/maps").ok()?, |line| {
             if let Some(line) = Line::parse(line) {
                 lines.push(Owned {
                     start: line.start,
@@ -76,8 +77,6 @@ impl Maps {
                 });
             }
         });
-        // What was read before an error is right.
-        drop(read);
         Some(Maps(lines))
     }
 
@@ -121,10 +120,7 @@ impl Maps {
             found.jit.push((line.start, line.end));
             return None;
         }
-        let (module, header) = match self.header(at) {
-            Some((module, header)) => (Some(module), Some(header)),
-            None => (None, None),
-        };
+        let (module, header) = self.header(at).unzip();
         if is_vdso
             && let Some(image) = memory::bytes(line.start, (line.end - line.start).min(MAX_IMAGE) as usize)
         {

@@ -141,10 +141,7 @@ fn extab_words(extab: u64, memory: &impl Memory) -> Option<u64> {
         return Some(1 + (next >> 24));
     }
     // One of the three routines of the ABI: the first has its instructions in this word.
-    match (first >> 24) & 15 {
-        0 => Some(0),
-        _ => Some((first >> 16) & 255),
-    }
+    Some(if (first >> 24) & 15 == 0 { 0 } else { (first >> 16) & 255 })
 }
 
 /// A CIE or an FDE with its length field.
