@@ -19,7 +19,7 @@ use crate::recorder::{self, Recorder};
 use crate::system_log;
 use crate::time::coarse::{self, MAIN_GATE, TIME};
 use crate::time::cycles::{Calibrator, Finding};
-use crate::time::fold::{self, Reach, RingKind};
+use crate::time::fold::{self, Reach};
 use crate::time::time_word::Pace;
 use crate::time::{self, clock};
 use crate::writing::room::Room;
@@ -89,8 +89,8 @@ impl Ticker {
             fault_reported: false,
             evicted_reported: 1,
             standstills: Standstills::new(now),
-            reach_of_main: Reach::new(RingKind::Main, words(recorder.main_blocks.storage.count()), now),
-            reach_of_others: Reach::new(RingKind::Others, words(recorder.pool_blocks.count()), now),
+            reach_of_main: Reach::new(&TIME.fold_main, words(recorder.main_blocks.storage.count()), now),
+            reach_of_others: Reach::new(&TIME.fold_others, words(recorder.pool_blocks.count()), now),
             room_of_main: Room::new(words(recorder.main_blocks.storage.count()), now),
         }
     }

@@ -36,6 +36,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use libc::{c_int, c_void, sigaction, siginfo_t};
+use nix::errno::Errno;
 
 use super::hotspot;
 
@@ -121,15 +122,14 @@ extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void) 
     // SAFETY: the kernel gives both for a handler with SA_SIGINFO; one that forwards without them gets none. The calls are
     // among those that a handler may make (man 7 signal-safety), and errno is put back.
     unsafe {
-        let errno = errno();
-        let kept = *errno;
+        let kept = Errno::last_raw();
         // A fault that the kernel raises at an instruction, not a signal that a process sent.
         let at_instruction =
             info.as_ref().is_some_and(|info| info.si_code > 0 && info.si_code <= BUS_MCEERR_AR);
         if !(at_instruction && replace((*info).si_addr().addr())) {
             forward(signal, info, context, at_instruction);
         }
-        *errno = kept;
+        Errno::set_raw(kept);
     }
 }
 
@@ -169,16 +169,4 @@ unsafe fn forward(signal: c_int, info: *mut siginfo_t, context: *mut c_void, at_
             call(signal);
         }
     }
-}
-
-#[cfg(target_os = "android")]
-fn errno() -> *mut c_int {
-    // SAFETY: gives the calling thread's own, and takes no argument.
-    unsafe { libc::__errno() }
-}
-
-#[cfg(not(target_os = "android"))]
-fn errno() -> *mut c_int {
-    // SAFETY: gives the calling thread's own, and takes no argument.
-    unsafe { libc::__errno_location() }
 }

@@ -16,21 +16,7 @@ pub struct Mark {
 impl Mark {
     /// The place before the writer's first word.
     pub const FIRST: Self = Self { sequence: 0, position: 0 };
-}
 
-/// Words behind the mark are overwritten, or were while they were being copied.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Overwritten;
-
-impl fmt::Display for Overwritten {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the record has wrapped since the mark: take slices sooner, or give main a larger ring")
-    }
-}
-
-impl std::error::Error for Overwritten {}
-
-impl Mark {
     pub(super) fn behind(sequence: u64, extent: &Extent) -> Self {
         Self { sequence, position: extent.base + extent.head as u64 }
     }
@@ -51,3 +37,15 @@ impl Mark {
         self.position
     }
 }
+
+/// Words behind the mark are overwritten, or were while they were being copied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Overwritten;
+
+impl fmt::Display for Overwritten {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the record has wrapped since the mark: take slices sooner, or give main a larger ring")
+    }
+}
+
+impl std::error::Error for Overwritten {}

@@ -76,10 +76,7 @@ pub(crate) trait Ring {
     /// Whether every word from the mark on was still there at the time of the call.
     fn is_valid(&self, mark: &Mark) -> bool {
         let horizon = self.horizon();
-        match self.first_block(mark, |sequence| block::extent(&self.block(sequence), sequence, horizon)) {
-            Ok(_) => true,
-            Err(Overwritten) => false,
-        }
+        self.first_block(mark, |sequence| block::extent(&self.block(sequence), sequence, horizon)).is_ok()
     }
 
     /// A mark in front of the oldest words that are worth copying: the writer goes on meanwhile, so an eighth

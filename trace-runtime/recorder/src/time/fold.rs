@@ -100,13 +100,6 @@ pub(crate) fn horizon() -> u64 {
     now.saturating_sub(LIMITS.largest.load(Ordering::SeqCst) + margin)
 }
 
-/// The ring of main, or of all others.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum RingKind {
-    Main,
-    Others,
-}
-
 /// Keeps a ring from being overwritten too soon, by its limit. On the ticker's thread.
 #[derive(Debug)]
 pub(crate) struct Reach {
@@ -123,11 +116,8 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    pub(crate) fn new(whose: RingKind, words: u64, now: u64) -> Self {
-        let limit = match whose {
-            RingKind::Main => &TIME.fold_main,
-            RingKind::Others => &TIME.fold_others,
-        };
+    /// `limit` is that of the ring, which has room for `words` words.
+    pub(crate) fn new(limit: &'static sync::AtomicU64, words: u64, now: u64) -> Self {
         Self { limits: &LIMITS, limit, words, seen: 0, at: now, pace: 0 }
     }
 

@@ -33,7 +33,7 @@ fn measure() -> (u64, u64) {
     // Leaked: this is measured once.
     let mut writer = Writer::new(0, 0, Box::leak(Box::new(Gate::new())));
     let mut time = |read: fn() -> u64| {
-        let round = |writer: &mut Writer| {
+        let mut round = |writer: &mut Writer| {
             let begin = clock::boottime();
             for id in 1..=EVENTS {
                 let now = read();
@@ -49,7 +49,6 @@ fn measure() -> (u64, u64) {
             }
             (clock::boottime() - begin) * 100 / u64::from(EVENTS)
         };
-        let mut round = round;
         (0..ROUNDS).map(|_| round(&mut writer)).min().unwrap_or(0)
     };
     (time(|| 1), time(time::now))
