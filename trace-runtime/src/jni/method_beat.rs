@@ -41,10 +41,8 @@ extern "system" fn Java_dev_anrscope_MethodBeat_enter(
 ) -> jlong {
     // SAFETY: MethodBeat keeps what `join` or `start` returned on this thread; the native methods never
     // call Java, so they are never nested.
-    if let Some(thread) = unsafe { ThreadWriter::from_address(thread) } {
-        return thread.method_for_java(id as u32, true, behind as u64) as jlong;
-    }
-    0
+    let thread = unsafe { ThreadWriter::from_address(thread) };
+    thread.map_or(0, |thread| thread.method_for_java(id as u32, true, behind as u64) as jlong)
 }
 
 /// Records a method's end.
@@ -57,10 +55,8 @@ extern "system" fn Java_dev_anrscope_MethodBeat_exit(
     behind: jlong,
 ) -> jlong {
     // SAFETY: as for `enter`.
-    if let Some(thread) = unsafe { ThreadWriter::from_address(thread) } {
-        return thread.method_for_java(id as u32, false, behind as u64) as jlong;
-    }
-    0
+    let thread = unsafe { ThreadWriter::from_address(thread) };
+    thread.map_or(0, |thread| thread.method_for_java(id as u32, false, behind as u64) as jlong)
 }
 
 /// Notes that the exit of a method was lost, or, if `what` is negative, the end of a wait.
@@ -120,10 +116,8 @@ extern "system" fn Java_dev_anrscope_MethodBeat_step(
 ) -> jlong {
     let words = [head, objects, classes].map(|word| word as u64);
     // SAFETY: as for `enter`.
-    if let Some(thread) = unsafe { ThreadWriter::from_address(thread) } {
-        return thread.step_for_java(words, behind as u64) as jlong;
-    }
-    0
+    let thread = unsafe { ThreadWriter::from_address(thread) };
+    thread.map_or(0, |thread| thread.step_for_java(words, behind as u64) as jlong)
 }
 
 /// The number of the calling thread in the recording, 0 if it has none.

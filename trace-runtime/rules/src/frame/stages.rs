@@ -44,6 +44,18 @@ impl FrameCosts {
     pub fn took_ns(&self) -> u64 {
         self.ended_ns.saturating_sub(self.intended_ns)
     }
+
+    /// Replaces the measured costs with the FrameMetrics of the same frame. INSETS_ANIMATION is part of their
+    /// animation, and COMMIT of nothing.
+    pub fn refine(&mut self, sample: &super::sample::Sample) {
+        use super::sample::Metric::{Animation, Draw, InputHandling, LayoutMeasure};
+        let ns = |metric| u64::try_from(sample.metric(metric)).unwrap_or(0);
+        self.stages[Stage::Input.index()] = ns(InputHandling);
+        self.stages[Stage::Animation.index()] =
+            ns(Animation).saturating_sub(self.stages[Stage::InsetsAnimation.index()]);
+        self.stages[Stage::Traversal.index()] = ns(LayoutMeasure) + ns(Draw);
+        self.estimated &= 1 << Stage::Commit.index();
+    }
 }
 
 const ESTIMATED: u64 = 1 << 3;
@@ -194,19 +206,5 @@ impl Stages {
             stages: std::array::from_fn(|at| self.stages[at].load(Ordering::Relaxed)),
             estimated: self.estimated.load(Ordering::Relaxed) as u8,
         }
-    }
-}
-
-impl FrameCosts {
-    /// Replaces the measured costs with the FrameMetrics of the same frame. INSETS_ANIMATION is part of their
-    /// animation, and COMMIT of nothing.
-    pub fn refine(&mut self, sample: &super::sample::Sample) {
-        use super::sample::Metric::{Animation, Draw, InputHandling, LayoutMeasure};
-        let ns = |metric| u64::try_from(sample.metric(metric)).unwrap_or(0);
-        self.stages[Stage::Input.index()] = ns(InputHandling);
-        self.stages[Stage::Animation.index()] =
-            ns(Animation).saturating_sub(self.stages[Stage::InsetsAnimation.index()]);
-        self.stages[Stage::Traversal.index()] = ns(LayoutMeasure) + ns(Draw);
-        self.estimated &= 1 << Stage::Commit.index();
     }
 }

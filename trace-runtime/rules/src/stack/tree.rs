@@ -108,10 +108,10 @@ impl CallTree {
 
     /// The whole slice, closed at `end_ns` or at its last call, whichever is later.
     #[must_use]
-    pub fn from_calls(calls: &[Call], end_ns: u64) -> Finished {
+    pub fn from_calls(calls: impl IntoIterator<Item = Call>, end_ns: u64) -> Finished {
         let mut tree = CallTree::new();
         for call in calls {
-            tree.push(*call);
+            tree.push(call);
         }
         tree.finish(end_ns)
     }

@@ -71,7 +71,7 @@ impl Case {
     /// Ours, from the same words and the same end.
     fn ours(&self) -> Finished {
         let end_ms = u64::try_from(self.end - self.base).unwrap_or(0);
-        CallTree::from_calls(&self.calls(), end_ms * 1_000_000)
+        CallTree::from_calls(self.calls(), end_ms * 1_000_000)
     }
 }
 
@@ -178,7 +178,7 @@ fn ours_is_matrix_where_every_exit_has_its_enter() {
 #[test]
 fn only_adjacent_calls_merge_and_five_seconds_stay_five_seconds() {
     let ms = 1_000_000;
-    let of = |calls: &[Call]| text(&CallTree::from_calls(calls, 0).lines);
+    let of = |calls: &[Call]| text(&CallTree::from_calls(calls.iter().copied(), 0).lines);
     let pair = |id, from: u64, to: u64| [Call::enter(id, from * ms), Call::exit(id, to * ms)];
     let inside = |calls: &[[Call; 2]], end: u64| {
         let mut all = vec![Call::enter(DISPATCH, 0)];

@@ -25,7 +25,7 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
 proptest! {
     #[test]
     fn any_calls_make_a_tree_with_every_call_in_it(calls in calls(), end_ns in 0..2_000_000_000u64) {
-        let finished = CallTree::from_calls(&calls, end_ns);
+        let finished = CallTree::from_calls(calls.iter().copied(), end_ns);
         let entered = calls.iter().filter(|call| call.entered).count();
         let counted: u64 = finished.lines.iter().map(|line| u64::from(line.count)).sum();
         prop_assert_eq!(counted, entered as u64);
@@ -66,7 +66,7 @@ proptest! {
         prop_assert!(text(&lines).lines().count() == lines.len());
         prop_assert!(log_text(&lines).lines().count() == lines.len() + 2);
         prop_assert_eq!(key(&lines, cost, Rules::Matrix).is_empty(), lines.is_empty());
-        prop_assert!(CallTree::from_calls(&from_matrix_words(&words).collect::<Vec<_>>(), 0).loss.too_deep == 0);
+        prop_assert!(CallTree::from_calls(from_matrix_words(&words), 0).loss.too_deep == 0);
     }
 }
 

@@ -146,7 +146,7 @@ fn starts_have_stacks_from_ten_and_four_seconds_on_that_are_not_empty() {
     // The slice of a cold start begins with the process and ends inside of the message that shows the page, before
     // any message or call of it has ended. Matrix's is empty then.
     let calls = [Call::enter(1, 1_000 * MS), Call::enter(DISPATCH, 1_300 * MS), Call::enter(2, 1_400 * MS)];
-    let lines = CallTree::from_calls(&calls, 11_000 * MS).lines;
+    let lines = CallTree::from_calls(calls, 11_000 * MS).lines;
     assert_eq!(text(&lines), "0,1,1,10000\n1,1048574,1,9700\n2,2,1,9600\n");
 }
 

@@ -54,12 +54,6 @@ struct State {
     watched: Option<u64>,
 }
 
-impl State {
-    fn new() -> Self {
-        State { mark: recorder::mark_here(), ..State::default() }
-    }
-}
-
 /// Starts looking for work between messages; messages are reported from now on.
 pub(crate) fn between_messages() {
     lock(&STATE).get_or_insert_with(State::new);
@@ -186,6 +180,10 @@ pub(crate) fn last(count: usize, now_ns: u64) -> (Vec<Outer>, bool) {
 type Slow = (Outer, Vec<trace_rules::stack::Line>);
 
 impl State {
+    fn new() -> Self {
+        State { mark: recorder::mark_here(), ..State::default() }
+    }
+
     fn read(&mut self, slow: &mut dyn FnMut(Slow)) {
         let State { rule, mark, newest, open_mark, last, slice, watched } = self;
         let copied = mark.as_ref().is_some_and(|mark| recorder::copy_since(mark, slice).is_ok());

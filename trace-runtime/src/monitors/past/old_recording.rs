@@ -171,9 +171,7 @@ impl OldRecording {
         self.bytes = self.end;
         Ok(())
     }
-}
 
-impl OldRecording {
     /// Overwrites the stack bytes of native stacks. Their frames are lost, unless the exporter of the app has added them before.
     ///
     /// # Errors

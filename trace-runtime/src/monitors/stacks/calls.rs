@@ -48,13 +48,13 @@ pub(crate) fn since(mark: Option<&Mark>, from_ns: u64, to_ns: u64) -> CallStack 
     let before = if message_source::is_by_calls() { from_ns } else { 0 };
     let calls = slice.events().skip_while(|(time, _)| *time < before).take_while(|(time, _)| *time <= to_ns);
     let calls = calls.filter_map(call);
-    let mut lines = if copied { lines(calls, to_ns) } else { Vec::new() };
-    let took_ms = i64::try_from(to_ns.saturating_sub(from_ns) / 1_000_000).unwrap_or(i64::MAX);
+    let mut lines = if copied { CallTree::from_calls(calls, to_ns).lines } else { Vec::new() };
+    let took_ms = to_ns.saturating_sub(from_ns) / 1_000_000;
     if lines.is_empty() {
         let ms = i32::try_from(took_ms).unwrap_or(i32::MAX);
         lines.push(Line { depth: 0, id: DISPATCH, count: 1, ms });
     }
-    CallStack::new(lines, took_ms)
+    of_lines(lines, took_ms)
 }
 
 /// A stack of existing lines, for a stretch that took that long.
@@ -71,7 +71,8 @@ pub(crate) fn matrix_04_since(mark: Option<&Mark>, from_ns: u64, to_ns: u64) -> 
     let calls = || slice.events().take_while(|(time, _)| *time <= to_ns).filter_map(method);
     let begin_ns = calls().next().map_or(to_ns, |call| call.at_ns);
     let around = open_before(calls()).into_iter().rev().map(|id| Call::enter(id, begin_ns));
-    let mut lines = if copied { whole(around.chain(calls()), to_ns) } else { Vec::new() };
+    let all = around.chain(calls());
+    let mut lines = if copied { CallTree::from_calls(all, to_ns).lines } else { Vec::new() };
     matrix_04_trim(&mut lines, cost_ms);
     CallStack { cost_ms, text: stack::text(&lines), key: matrix_04_key(&lines, cost_ms), lines }
 }
@@ -91,20 +92,6 @@ fn open_before(calls: impl Iterator<Item = Call>) -> Vec<u32> {
         }
     }
     before
-}
-
-fn lines(calls: impl Iterator<Item = Call>, to_ns: u64) -> Vec<Line> {
-    let mut lines = whole(calls, to_ns);
-    stack::trim(&mut lines, number(Setting::StackLines) as usize, Rules::Anrscope);
-    lines
-}
-
-fn whole(calls: impl Iterator<Item = Call>, to_ns: u64) -> Vec<Line> {
-    let mut tree = CallTree::new();
-    for call in calls {
-        tree.push(call);
-    }
-    tree.finish(to_ns).lines
 }
 
 /// The begin or end of a method; `None` for messages and other events.
