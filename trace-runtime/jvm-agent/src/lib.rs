@@ -25,44 +25,27 @@
 //! | `client_watch` | notices that the process which has attached is gone |
 //! | `entry` | what the JVM calls |
 
-mod jdk;
-mod settings;
+#![cfg(target_os = "linux")]
 
-#[cfg(target_os = "linux")]
-pub mod client;
-
-#[cfg(target_os = "linux")]
 mod agent;
-#[cfg(target_os = "linux")]
 mod attached;
-#[cfg(target_os = "linux")]
+pub mod client;
 mod client_watch;
-#[cfg(target_os = "linux")]
 mod code_source;
-#[cfg(target_os = "linux")]
 mod entry;
-#[cfg(target_os = "linux")]
 mod environment;
-#[cfg(target_os = "linux")]
 mod java;
-#[cfg(target_os = "linux")]
+mod jdk;
 mod jvmti;
-#[cfg(target_os = "linux")]
 mod loaded;
-#[cfg(target_os = "linux")]
 mod loaders;
-#[cfg(target_os = "linux")]
 mod notices;
-#[cfg(target_os = "linux")]
 mod running_loops;
-#[cfg(target_os = "linux")]
 mod runtime_classes;
-#[cfg(target_os = "linux")]
+mod settings;
 mod threads;
-#[cfg(target_os = "linux")]
 mod unsafe_access;
 
 pub use jdk::{JdkClasses, JdkError};
-#[cfg(target_os = "linux")]
 pub use runtime_classes::CLASSES;
 pub use settings::{Settings, SettingsError, Waits};
