@@ -213,10 +213,7 @@ fn to_text(summary: &AppSummary) -> String {
         text.push_str(&format!("the original names are from the mapping.txt in {bundle}\n"));
     }
     for finding in &summary.findings {
-        let kind = match finding.severity {
-            Severity::Limits => "note",
-            _ => "warning",
-        };
+        let kind = if finding.severity == Severity::Limits { "note" } else { "warning" };
         text.push_str(&format!("{kind}: {}: {}\n", finding.subject, finding.text));
     }
     text
@@ -344,10 +341,7 @@ fn add_json(json: &mut serde_json::Value, summary: &AppSummary) {
         .findings
         .iter()
         .map(|finding| {
-            let severity = match finding.severity {
-                Severity::Limits => "limits",
-                _ => "breaks",
-            };
+            let severity = if finding.severity == Severity::Limits { "limits" } else { "breaks" };
             json!({ "severity": severity, "subject": finding.subject, "text": finding.text })
         })
         .collect();

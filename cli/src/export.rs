@@ -181,8 +181,7 @@ pub(crate) fn write_watched(
     progress: &Progress,
 ) -> anyhow::Result<ExportSummary> {
     let inputs = recordings.inputs();
-    let form = Form::of(out).unwrap_or(Form::Perfetto);
-    let format = if form == Form::Perfetto { Format::Perfetto } else { Format::ChromeJson };
+    let (format, is_compressed) = form_of(out).unwrap_or_default();
     let options = ExportOptions { format, ..options };
     let output = Output::create(out)?;
     let watched = Watched { out: output.file(), written: 0, estimate: Estimate::new(), recordings, progress };
@@ -192,7 +191,7 @@ pub(crate) fn write_watched(
         of_an_input => of_an_input.into(),
     };
     let mut summary;
-    if form == Form::JsonGz {
+    if is_compressed {
         let mut file = GzEncoder::new(watched, Compression::new(options.level));
         summary = export(&inputs, &options, &mut file).map_err(failed)?;
         file.finish().with_context(cannot_write)?;
@@ -285,24 +284,16 @@ fn to_json(summary: &ExportSummary) -> serde_json::Value {
     })
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Perfetto,
-    Json,
-    JsonGz,
-}
-
-impl Form {
-    fn of(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
-        let forms = [
-            (".pftrace", Self::Perfetto),
-            (".perfetto-trace", Self::Perfetto),
-            (".json", Self::Json),
-            (".json.gz", Self::JsonGz),
-        ];
-        forms.into_iter().find(|(end, _)| name.ends_with(end)).map(|(_, form)| form)
-    }
+/// The format that a file's name asks for, and true if the file is compressed with gzip.
+fn form_of(path: &Path) -> Option<(Format, bool)> {
+    let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+    let forms = [
+        (".pftrace", (Format::Perfetto, false)),
+        (".perfetto-trace", (Format::Perfetto, false)),
+        (".json", (Format::ChromeJson, false)),
+        (".json.gz", (Format::ChromeJson, true)),
+    ];
+    forms.into_iter().find(|(end, _)| name.ends_with(end)).map(|(_, form)| form)
 }
 
 /// Parses a path whose extension names a trace format, or that names an existing file which is not a regular one.
@@ -310,7 +301,7 @@ pub(crate) fn trace_path() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().try_map(|text: OsString| {
         let path = PathBuf::from(text);
         let device = path.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
-        if device || Form::of(&path).is_some() {
+        if device || form_of(&path).is_some() {
             Ok(path)
         } else {
             Err("the name of a trace ends with .pftrace, .json or .json.gz")

@@ -12,9 +12,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use exporter::Report;
 use exporter::answer::Conclusion;
-use trace_format::regular_file;
+use exporter::{FileSource, Report};
 use trace_format::section::SectionKind;
 
 use crate::cleanup;
@@ -108,7 +107,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     if options.anr && is_recording && view.hang.is_none() {
         writeln!(crate::terminal::stderr(), "warning: there is no ANR in {}", options.file.display())?;
     }
-    let (file, metadata) = regular_file::open(&path)
+    let file = FileSource::open(&path)
         .with_context(|| format!("cannot read {}: name an existing trace", path.display()))?;
     let name = format!("{}/{}", secret(), served_name(&options.file, is_recording));
     let url = link::to_page(&format!("http://127.0.0.1:{}/{name}", options.port), options.anr, &view);
@@ -119,7 +118,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         writeln!(crate::terminal::stderr(), "cannot start a browser ({error}); open this address:\n{url}")?;
     }
     let end = Instant::now() + Duration::from_secs(options.wait);
-    let served = http::serve(&listener, &name, file, metadata.len(), end)?;
+    let served = http::serve(&listener, &name, file, end)?;
     drop(scratch);
     if !served {
         bail!(

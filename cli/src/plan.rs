@@ -105,10 +105,8 @@ fn limits(options: &Options) -> anyhow::Result<Thresholds> {
 
 /// Reads one recording at a time: memory grows with the number of methods, not of recordings.
 fn evidence(options: &Options) -> anyhow::Result<RecordedCalls> {
-    let mut files = Vec::new();
-    for path in &options.recordings {
-        files.extend(files_of(path)?);
-    }
+    let files = options.recordings.iter().map(|path| files_of(path));
+    let files = files.collect::<anyhow::Result<Vec<_>>>()?.concat();
     let mut evidence = RecordedCalls::default();
     let mut maps = MethodMaps::new(options.map.as_deref(), None)?;
     let (progress, estimate) = (Progress::new(!options.json), Estimate::new());

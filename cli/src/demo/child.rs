@@ -42,9 +42,7 @@ pub(crate) struct Options {
 
 /// Runs until it is killed.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let mut sigquit = SigSet::empty();
-    sigquit.add(Signal::SIGQUIT);
-    sigquit.thread_block()?;
+    SigSet::from(Signal::SIGQUIT).thread_block()?;
     start_signal_catcher(&options.log)?;
 
     let mut config = Config::new(Destination::File(options.recording.clone()), "com.example.shop");
@@ -242,8 +240,7 @@ fn start_signal_catcher(log: &Path) -> anyhow::Result<()> {
     thread::Builder::new().name("Signal Catcher".to_owned()).spawn(move || {
         // A thread sets its own name; the recorder identifies it by that.
         let _ = named.send(());
-        let mut sigquit = SigSet::empty();
-        sigquit.add(Signal::SIGQUIT);
+        let sigquit = SigSet::from(Signal::SIGQUIT);
         while let Ok(signal) = sigquit.wait() {
             log.note('I', signal.as_str(), || ());
         }

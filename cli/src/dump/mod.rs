@@ -103,10 +103,7 @@ pub(crate) fn run(mut options: Options) -> anyhow::Result<()> {
     if options.group {
         let mut groups = Groups::default();
         let passed = inputs::each(&options.files, &mut |name, mut dump| {
-            retrace(&name, &mut dump, mapping.as_ref())?;
-            if let Some(symbols) = &mut symbols {
-                dump.name_native_frames(symbols);
-            }
+            name_frames(&name, &mut dump, mapping.as_ref(), symbols.as_mut())?;
             groups.add(&name, &dump);
             Ok(())
         })?;
@@ -121,10 +118,7 @@ pub(crate) fn run(mut options: Options) -> anyhow::Result<()> {
         for warning in &dump.warnings {
             warn(format_args!("{name}: {}", crate::terminal::plain(warning)))?;
         }
-        retrace(&name, &mut dump, mapping.as_ref())?;
-        if let Some(symbols) = &mut symbols {
-            dump.name_native_frames(symbols);
-        }
+        name_frames(&name, &mut dump, mapping.as_ref(), symbols.as_mut())?;
         if dumps.len() == DUMPS {
             bail!("there are more than {DUMPS} dumps: use --group to show them by main's stack");
         }
@@ -142,12 +136,20 @@ pub(crate) fn run(mut options: Options) -> anyhow::Result<()> {
     output::page(options.out.as_deref(), options.json, |out| write(out, &dumps, &options))
 }
 
-/// Restores a dump's names from before R8 if the mapping is of its build.
-fn retrace(name: &str, dump: &mut Dump, mapping: Option<&Mapping>) -> io::Result<()> {
-    match mapping.and_then(|mapping| dump.retrace_of_build(mapping)) {
-        Some(warning) => warn(format_args!("{name}: {warning}")),
-        None => Ok(()),
+/// Restores a dump's names from before R8 if the mapping is of its build, and names its native frames.
+fn name_frames(
+    name: &str,
+    dump: &mut Dump,
+    mapping: Option<&Mapping>,
+    symbols: Option<&mut NativeSymbols>,
+) -> io::Result<()> {
+    if let Some(warning) = mapping.and_then(|mapping| dump.retrace_of_build(mapping)) {
+        warn(format_args!("{name}: {warning}"))?;
     }
+    if let Some(symbols) = symbols {
+        dump.name_native_frames(symbols);
+    }
+    Ok(())
 }
 
 /// Names the libraries that have frames and no symbols, those with most frames first.

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail};
 
 /// A Java launcher.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Java {
     /// The program.
     pub(crate) path: PathBuf,
@@ -16,20 +16,6 @@ pub(crate) struct Java {
     pub(crate) version: u32,
     /// Whether it is HotSpot, which alone has the logging and compiler options.
     pub(crate) hotspot: bool,
-}
-
-/// A launcher's version and VM.
-#[derive(Debug, PartialEq, Eq)]
-struct About {
-    version: u32,
-    hotspot: bool,
-}
-
-impl About {
-    /// Parses the text that states the version; a JVM other than HotSpot is named in it.
-    fn new(version: u32, text: &str) -> Self {
-        Self { version, hotspot: !text.to_ascii_lowercase().contains("openj9") }
-    }
 }
 
 /// Splits the launcher off a command line, and returns it if it is named by its path. Other tools that run programs expect it in
@@ -66,11 +52,44 @@ impl Java {
             (None, None) => on_search_path(&std::env::var_os("PATH").unwrap_or_default())
                 .context("no java on the search path: install a JDK or JRE, or set JAVA_HOME")?,
         };
-        let About { version, hotspot } = match version_beside(&path) {
-            Some(about) => about,
-            None => printed_version(&path)?,
-        };
-        Ok(Self { path, version, hotspot })
+        Self::by_release(&path).map_or_else(|| Self::by_printed_version(&path), Ok)
+    }
+
+    /// The launcher at `path`, by the text that states its version; a JVM other than HotSpot is named in it.
+    fn new(path: &Path, version: u32, text: &str) -> Self {
+        Self { path: path.to_owned(), version, hotspot: !text.to_ascii_lowercase().contains("openj9") }
+    }
+
+    /// The launcher at `path`, by the `release` file of the installation, which needs no JVM start. A launcher that is a version
+    /// manager's script has no such file beside it.
+    fn by_release(path: &Path) -> Option<Self> {
+        let java = std::fs::canonicalize(path).ok()?;
+        let home = java.parent()?.parent()?;
+        // In Java 8 the launcher of a JDK may lie in jre/bin.
+        let release = [home, home.parent()?]
+            .iter()
+            .filter(|home| home.join("release").is_file() && home.join("lib").is_dir())
+            .find_map(|home| std::fs::read_to_string(home.join("release")).ok())?;
+        let line = release.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
+        feature_version(line.trim().trim_matches('"')).map(|version| Self::new(path, version, &release))
+    }
+
+    /// The launcher at `path`, by the version that `java -version` prints.
+    fn by_printed_version(path: &Path) -> anyhow::Result<Self> {
+        let output = Command::new(path)
+            .arg("-version")
+            // These may load agents or print lines of their own.
+            .env_remove("JDK_JAVA_OPTIONS")
+            .env_remove("JAVA_TOOL_OPTIONS")
+            .env_remove("_JAVA_OPTIONS")
+            .stdin(Stdio::null())
+            .output()
+            .with_context(|| format!("cannot run {}", path.display()))?;
+        let text = String::from_utf8_lossy(&output.stderr);
+        let quoted = text.split('"').nth(1);
+        quoted.and_then(feature_version).map(|version| Self::new(path, version, &text)).with_context(|| {
+            format!("{} -version prints no version: set JAVA_HOME to another Java", path.display())
+        })
     }
 
     /// Whether the first use of `sun.misc.Unsafe`, which writes coarse events, would warn on stderr. Then one of
@@ -103,38 +122,6 @@ fn on_search_path(path: &std::ffi::OsStr) -> Option<PathBuf> {
 
 fn executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-}
-
-/// The version in the `release` file of the installation, which needs no JVM start. A launcher that is a version manager's script has
-/// no such file beside it.
-fn version_beside(java: &Path) -> Option<About> {
-    let java = std::fs::canonicalize(java).ok()?;
-    let home = java.parent()?.parent()?;
-    // In Java 8 the launcher of a JDK may lie in jre/bin.
-    let release = [home, home.parent()?]
-        .iter()
-        .filter(|home| home.join("release").is_file() && home.join("lib").is_dir())
-        .find_map(|home| std::fs::read_to_string(home.join("release")).ok())?;
-    let line = release.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
-    feature_version(line.trim().trim_matches('"')).map(|version| About::new(version, &release))
-}
-
-/// The version that `java -version` prints.
-fn printed_version(java: &Path) -> anyhow::Result<About> {
-    let output = Command::new(java)
-        .arg("-version")
-        // These may load agents or print lines of their own.
-        .env_remove("JDK_JAVA_OPTIONS")
-        .env_remove("JAVA_TOOL_OPTIONS")
-        .env_remove("_JAVA_OPTIONS")
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("cannot run {}", java.display()))?;
-    let text = String::from_utf8_lossy(&output.stderr);
-    let quoted = text.split('"').nth(1);
-    quoted.and_then(feature_version).map(|version| About::new(version, &text)).with_context(|| {
-        format!("{} -version prints no version: set JAVA_HOME to another Java", java.display())
-    })
 }
 
 /// 8 of `1.8.0_412`, 17 of `17.0.15`, 25 of `25-ea`.
@@ -171,13 +158,13 @@ mod tests {
         let scratch = Scratch::new();
         let java = scratch.file("bin/java", b"#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019' >&2\n");
         std::fs::set_permissions(&java, std::fs::Permissions::from_mode(0o755)).unwrap();
-        assert_eq!(version_beside(&java), None);
-        assert_eq!(printed_version(&java).unwrap(), About { version: 11, hotspot: true });
-        assert_eq!(on_search_path(scratch.path().join("bin").as_os_str()), Some(java));
+        assert_eq!(Java::by_release(&java), None);
+        let printed = Java { path: java.clone(), version: 11, hotspot: true };
+        assert_eq!(Java::by_printed_version(&java).unwrap(), printed);
+        assert_eq!(on_search_path(scratch.path().join("bin").as_os_str()), Some(java.clone()));
         scratch.file("release", b"IMPLEMENTOR=\"x\"\nJAVA_VERSION=\"17.0.15\"\nJVM_VARIANT=\"Openj9\"\n");
         scratch.file("lib/x", b"");
-        let about = version_beside(&scratch.path().join("bin/java"));
-        assert_eq!(about, Some(About { version: 17, hotspot: false }));
+        assert_eq!(Java::by_release(&java), Some(Java { path: java, version: 17, hotspot: false }));
     }
 
     #[test]

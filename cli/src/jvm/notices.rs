@@ -43,6 +43,11 @@ impl Notices {
         }
     }
 
+    /// Prints warnings, a line each.
+    pub(super) fn warn_all(self, warnings: impl IntoIterator<Item = impl Display>) {
+        warnings.into_iter().for_each(|warning| self.line(format_args!("warning: {warning}")));
+    }
+
     /// Prints an error, also with --quiet.
     pub(super) fn error(self, text: impl Display) {
         let _ = writeln!(crate::terminal::stderr(), "anrscope: error: {}", crate::terminal::plain(text));
@@ -59,9 +64,7 @@ impl Notices {
             _ => None,
         });
         let all: Vec<String> = notices.filter(|text| text.contains(" runs untraced: ")).collect();
-        for text in all.iter().take(LISTED) {
-            self.line(format_args!("warning: {text}"));
-        }
+        self.warn_all(all.iter().take(LISTED));
         if let Some(more) = all.len().checked_sub(LISTED).filter(|more| *more > 0) {
             self.line(format_args!("warning: and {more} more run untraced"));
         }

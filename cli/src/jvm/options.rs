@@ -161,14 +161,11 @@ pub(super) enum Resolution {
 }
 
 impl Resolution {
-    /// The system property's value.
+    /// The system property's value, which is also the option's.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "elsewhere it only says so"))]
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Us100 => "100us",
-            Self::Ms1 => "1ms",
-            Self::Exact => "exact",
-        }
+    pub(super) fn name(self) -> String {
+        let value = clap::ValueEnum::to_possible_value(&self);
+        value.expect("each is a value of the option").get_name().to_owned()
     }
 }
 

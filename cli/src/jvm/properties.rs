@@ -40,7 +40,7 @@ pub(super) fn settings(options: &Recording, buffer: u64, given: impl Fn(&str) ->
     // The earlier property has fewer values, and is passed on unchanged.
     if options.resolution.is_some() || !given("anrscope.resolution") && !given("anrscope.clock") {
         let resolution = options.resolution.unwrap_or(Resolution::Ms1);
-        all.push(property("anrscope.resolution", resolution.name().to_owned()));
+        all.push(property("anrscope.resolution", resolution.name()));
     }
     if options.max_overhead.is_some() || !given("anrscope.max_overhead") {
         let percent = options.max_overhead.unwrap_or(DEFAULT_MAX_OVERHEAD);

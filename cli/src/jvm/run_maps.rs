@@ -24,14 +24,9 @@ pub(super) struct RunMaps {
 
 /// The files in `dir` that an agent may have written a map to, with their source lines.
 fn files(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        if RunMaps::has(&entry.file_name()) {
-            found.push(entry.path());
-        }
-    }
-    Ok(found)
+    let entries = fs::read_dir(dir)?.collect::<io::Result<Vec<_>>>()?;
+    let maps = entries.iter().filter(|entry| RunMaps::has(&entry.file_name()));
+    Ok(maps.map(fs::DirEntry::path).collect())
 }
 
 impl RunMaps {

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::fmt::{self, Display, Formatter};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::process::CommandExt;
@@ -84,41 +83,9 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
 /// What the command line asks for is refused before the program starts if it is not available: `--out`, `--keep`, `--buffer`, `--rules`.
 /// The user is there, and has an option to change. But a program must not depend on what anrscope needs besides: a directory for
 /// temporary files with room, a working directory that can be written, files of any size.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the program runs untraced")]
 struct Untraced;
-
-impl Display for Untraced {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("the program runs untraced")
-    }
-}
-
-impl Run {
-    /// Prepares the program's command line, and the agent that changes its classes.
-    fn prepare(
-        &self,
-        options: &Options,
-        launch: &Launch,
-        java: &Java,
-        arguments: &[OsString],
-        variable: Option<&OsStr>,
-        notices: Notices,
-    ) -> anyhow::Result<(Command, WithAgent)> {
-        let given = |name: &str| properties::is_given(name, launch, variable);
-        let settings = properties::settings(&options.recording, self.buffer, given);
-        let mut command = Command::new(&java.path);
-        check_file_limit(file_limit())?;
-        let properties = [WithAgent::properties(&self.dir, launch, java)?, settings].concat();
-        let leaves_sigquit = WithAgent::leaves_sigquit(launch, java);
-        let agent = WithAgent::prepare(&self.dir, &options.recording, properties, leaves_sigquit)?;
-        if let Some(jar) = launch.main.jar_in_place_of_a_class() {
-            let jar = jar.display();
-            notices.line(format_args!("{jar} is a jar: run `anrscope jvm -jar {jar}`"));
-        }
-        agent.add_to(&mut command, java, arguments);
-        Ok((command, agent))
-    }
-}
 
 /// Whether main hung until the end, and not as main of a server waits, for a connection or another thread.
 fn hung_until_the_end(report: &Report) -> bool {
@@ -200,6 +167,31 @@ impl Run {
         Ok(Self { dir, scratch, out, beside, buffer, earlier, watch })
     }
 
+    /// Prepares the program's command line, and the agent that changes its classes.
+    fn prepare(
+        &self,
+        options: &Options,
+        launch: &Launch,
+        java: &Java,
+        arguments: &[OsString],
+        variable: Option<&OsStr>,
+        notices: Notices,
+    ) -> anyhow::Result<(Command, WithAgent)> {
+        let given = |name: &str| properties::is_given(name, launch, variable);
+        let settings = properties::settings(&options.recording, self.buffer, given);
+        let mut command = Command::new(&java.path);
+        check_file_limit(file_limit())?;
+        let properties = [WithAgent::properties(&self.dir, launch, java)?, settings].concat();
+        let leaves_sigquit = WithAgent::leaves_sigquit(launch, java);
+        let agent = WithAgent::prepare(&self.dir, &options.recording, properties, leaves_sigquit)?;
+        if let Some(jar) = launch.main.jar_in_place_of_a_class() {
+            let jar = jar.display();
+            notices.line(format_args!("{jar} is a jar: run `anrscope jvm -jar {jar}`"));
+        }
+        agent.add_to(&mut command, java, arguments);
+        Ok((command, agent))
+    }
+
     fn run(
         self,
         mut command: Command,
@@ -255,9 +247,7 @@ impl Run {
         let progress = Progress::new(!notices.quiet);
         let written = export::write_watched(&opened, ExportOptions::default(), &self.out, &progress)?;
         drop(progress);
-        for warning in &written.warnings {
-            notices.line(format_args!("warning: {warning}"));
-        }
+        notices.warn_all(&written.warnings);
         let (words, traced) = (export::in_words(&written), counted(methods, "method"));
         notices.line(format_args!("{words}, {traced} traced -> {}", self.out.display()));
         let inputs = opened.inputs();
@@ -345,8 +335,7 @@ fn keep_in_place(recording: &Path, own: &Path, map: &Path) -> anyhow::Result<()>
 /// # Errors
 /// If more was requested than there is.
 pub(super) fn buffer_in(dir: &Path, wanted: Option<u64>) -> anyhow::Result<u64> {
-    let free = statvfs(dir).map_or(u64::MAX, |of| of.blocks_available().saturating_mul(of.fragment_size()));
-    let limit = file_limit();
+    let (free, limit) = (free_in(dir), file_limit());
     match wanted {
         Some(wanted) if wanted > limit => bail!(
             "--buffer {} is more than a file may have here, {}: raise the limit (ulimit -f)",
@@ -362,6 +351,11 @@ pub(super) fn buffer_in(dir: &Path, wanted: Option<u64>) -> anyhow::Result<u64> 
         Some(wanted) => Ok(wanted),
         None => Ok(default_buffer(free, limit)),
     }
+}
+
+/// The free space in the file system of `dir`, bytes; `u64::MAX` if the system does not say.
+pub(super) fn free_in(dir: &Path) -> u64 {
+    statvfs(dir).map_or(u64::MAX, |of| of.blocks_available().saturating_mul(of.fragment_size()))
 }
 
 /// Buffer size for this free space and limit of a file, bytes. A recording has other parts, too.

@@ -3,12 +3,14 @@
 //! Every client has its own thread: a browser opens connections that it may never use, and a silent one must not delay the page's
 //! request.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use exporter::FileSource;
+use trace_format::Source as _;
 
 /// The only page that may read the file.
 const PAGE: &str = "https://ui.perfetto.dev";
@@ -38,8 +40,7 @@ enum Answer {
 struct Served {
     name: String,
     port: u16,
-    file: File,
-    length: u64,
+    file: FileSource,
     /// The deadline for a request.
     end: Instant,
     /// Whether the whole file was sent.
@@ -53,17 +54,11 @@ struct Served {
 ///
 /// # Errors
 /// If the listener fails.
-pub(super) fn serve(
-    listener: &TcpListener,
-    name: &str,
-    file: File,
-    length: u64,
-    end: Instant,
-) -> io::Result<bool> {
+pub(super) fn serve(listener: &TcpListener, name: &str, file: FileSource, end: Instant) -> io::Result<bool> {
     listener.set_nonblocking(true)?;
     let port = listener.local_addr()?.port();
     let (done, sending) = (AtomicBool::new(false), AtomicUsize::new(0));
-    let served = Arc::new(Served { name: name.to_owned(), port, file, length, end, done, sending });
+    let served = Arc::new(Served { name: name.to_owned(), port, file, end, done, sending });
     let waiting = Waiting::default();
     while !served.done.load(Ordering::Acquire) {
         // A client counts as receiving before its answer begins, so it is included here.
@@ -123,25 +118,6 @@ impl Drop for Place {
     }
 }
 
-/// Reads a file from an offset, while others read it too.
-struct Rest<'f> {
-    file: &'f File,
-    at: u64,
-    end: u64,
-}
-
-impl Read for Rest<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX).min(buffer.len());
-        #[cfg(unix)]
-        let n = std::os::unix::fs::FileExt::read_at(self.file, &mut buffer[..left], self.at)?;
-        #[cfg(windows)]
-        let n = std::os::windows::fs::FileExt::seek_read(self.file, &mut buffer[..left], self.at)?;
-        self.at += n as u64;
-        Ok(n)
-    }
-}
-
 /// A stream whose reads wait until a deadline at most.
 struct Until<'s> {
     stream: &'s TcpStream,
@@ -175,7 +151,7 @@ fn one(stream: &TcpStream, served: &Served, place: Place) -> io::Result<()> {
             let head = format!(
                 "HTTP/1.1 200 OK\r\n{allowed}Content-Type: application/octet-stream\r\nContent-Length: {}\r\n\
                  Connection: close\r\n\r\n",
-                served.length
+                served.file.len()
             );
             if !body {
                 return out.write_all(head.as_bytes());
@@ -209,27 +185,29 @@ fn one(stream: &TcpStream, served: &Served, place: Place) -> io::Result<()> {
 /// Sends the file after this head; returns whether all of it was sent.
 fn send(mut stream: &TcpStream, head: &str, served: &Served) -> io::Result<bool> {
     stream.write_all(head.as_bytes())?;
-    let mut file = Rest { file: &served.file, at: 0, end: served.length };
-    let mut piece = vec![0; 64 << 10];
+    let (mut at, mut piece) = (0, vec![0; 64 << 10]);
     let (mut since, mut before) = (Instant::now(), 0);
     loop {
-        match file.read(&mut piece)? {
-            0 => break,
-            n => stream.write_all(&piece[..n])?,
+        let left = usize::try_from(served.file.len() - at).unwrap_or(usize::MAX).min(piece.len());
+        let n = served.file.read_at(at, &mut piece[..left])?;
+        if n == 0 {
+            break;
         }
+        stream.write_all(&piece[..n])?;
+        at += n as u64;
         if since.elapsed() >= SILENCE {
             // A client that reads a byte now and then would keep the program running forever.
-            if Instant::now() >= served.end && file.at - before < LEAST {
+            if Instant::now() >= served.end && at - before < LEAST {
                 return Err(io::ErrorKind::TimedOut.into());
             }
-            (since, before) = (Instant::now(), file.at);
+            (since, before) = (Instant::now(), at);
         }
     }
     // Wait until the client has read everything and closed: closing first may cost it the last bytes.
     stream.shutdown(Shutdown::Write)?;
     let end = Instant::now() + SILENCE;
     let _ = io::copy(&mut Until { stream, end }.take(1 << 20), &mut io::sink());
-    Ok(file.at == served.length)
+    Ok(at == served.file.len())
 }
 
 /// Reads the request's lines up to the empty one.

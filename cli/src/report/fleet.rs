@@ -24,10 +24,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
     if options.out.is_some() && !options.group {
         return Err(UsageError("--rows writes no report to --out: add --group, or leave out --out").into());
     }
-    let mut files = Vec::new();
-    for path in &options.recordings {
-        files.extend(files_of(path)?);
-    }
+    let files = options.recordings.iter().map(|path| files_of(path));
+    let files = files.collect::<anyhow::Result<Vec<_>>>()?.concat();
     let mut maps = MethodMaps::new(options.method_map.as_deref(), options.mapping.as_deref())?;
     let (mut rows, mut unread) = (Vec::with_capacity(files.len()), 0_usize);
     let mut stderr = crate::terminal::stderr();

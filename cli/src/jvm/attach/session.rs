@@ -13,7 +13,6 @@ use exporter::{ExportOptions, Selection};
 use instrumenter::live::Live;
 use jvm_agent::Settings;
 use jvm_agent::client::{AttachError, Dir, Target};
-use nix::sys::statvfs::statvfs;
 
 use super::Options;
 use super::client_lock::ClientLock;
@@ -26,7 +25,7 @@ use crate::export;
 use crate::jvm::notices::{Notices, shell_word, size};
 use crate::jvm::run_maps::RunMaps;
 use crate::jvm::saved::Beside;
-use crate::jvm::traced::{buffer_in, header, recordings_in};
+use crate::jvm::traced::{buffer_in, free_in, header, recordings_in};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::recordings::{MAP_NAME, MethodMaps, Recordings};
@@ -137,9 +136,7 @@ impl Session {
         }
         let Agreed { settings, buffer, warnings } =
             settings::agree(dir, &options.recording, buffer, earlier)?;
-        for warning in warnings {
-            notices.line(format_args!("warning: {warning}"));
-        }
+        notices.warn_all(warnings);
         open_text::replace(&mut file, &settings.text()?)
             .with_context(|| format!("cannot write {}", path.display()))?;
         let scratch = Scratch::create()
@@ -225,9 +222,7 @@ impl Session {
         let progress = Progress::new(!notices.quiet);
         let written = export::write_watched(&opened, options, out, &progress)?;
         drop(progress);
-        for warning in &written.warnings {
-            notices.line(format_args!("warning: {warning}"));
-        }
+        notices.warn_all(&written.warnings);
         let traced = counted(RunMaps::methods_in(&map), "method");
         notices.line(format_args!("{}, {traced} traced -> {}", export::in_words(&written), out.display()));
         let inputs = opened.inputs();
@@ -267,8 +262,7 @@ fn is_recording(name: &OsStr) -> bool {
 
 /// Checks that a recording fits into `dir`. In the process it would be too late.
 fn has_room(dir: &Dir, buffer: u64) -> anyhow::Result<()> {
-    let free =
-        statvfs(&dir.here()).map_or(u64::MAX, |of| of.blocks_available().saturating_mul(of.fragment_size()));
+    let free = free_in(&dir.here());
     // Names, tables and the method map are beside the buffer.
     let needed = buffer + buffer / 8 + (1 << 20);
     if free < needed {
