@@ -47,9 +47,8 @@ pub(crate) struct DumpedMain {
     pub(crate) channel: Option<String>,
     /// Heap: percent free.
     pub(crate) heap_free: Option<u64>,
-    /// Percentage of the last 10 s in which all threads of the device waited for memory, and for I/O.
+    /// Percentage of the last 10 s in which all threads of the device waited for memory.
     pub(crate) memory_pressure: Option<f64>,
-    pub(crate) io_pressure: Option<f64>,
 }
 
 impl DumpedMain {
@@ -94,16 +93,12 @@ impl DumpedMain {
                 FactValue::Number(n) => Some(*n),
                 FactValue::Text(_) => None,
             });
-        let pressure = |of: &str| {
-            let key = format!("pressure_{of}_full_avg10_percent");
-            // The system writes this before each dump: the last one belongs to this dump.
-            let fact = facts().rfind(|fact| fact.key == key)?;
-            match &fact.value {
-                FactValue::Text(text) => text.parse().ok(),
-                FactValue::Number(n) => Some(*n as f64),
-            }
-        };
-        (found.memory_pressure, found.io_pressure) = (pressure("memory"), pressure("io"));
+        // The system writes this before each dump: the last one belongs to this dump.
+        let pressure = facts().rfind(|fact| fact.key == "pressure_memory_full_avg10_percent");
+        found.memory_pressure = pressure.and_then(|fact| match &fact.value {
+            FactValue::Text(text) => text.parse().ok(),
+            FactValue::Number(n) => Some(*n as f64),
+        });
         Some(found)
     }
 
@@ -205,9 +200,8 @@ fn name(thread: Option<&Thread>, tid: u32) -> String {
 }
 
 fn owner(thread: &Thread, lock: Option<String>) -> Owner {
-    let state = thread.state.clone().unwrap_or_default();
     let stack = stack::of_thread(thread);
     let tid = thread.sys_tid.or(thread.tid).unwrap_or_default();
-    let activity = activity::classify(stack::seen(thread), &state).words().to_owned();
+    let activity = super::thread_activity(thread).words().to_owned();
     Owner { thread: name(Some(thread), tid), tid, lock, root: stack::root(&stack), activity, stack }
 }

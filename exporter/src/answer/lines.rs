@@ -67,12 +67,7 @@ impl Answer {
             };
             lines.push(("In", format!("{}{of}", root.title())));
         }
-        if !self.cycle.is_empty() {
-            let first = self.cycle.first().into_iter();
-            let names: Vec<String> =
-                self.cycle.iter().chain(first).map(|name| format!("\"{name}\"")).collect();
-            lines.push(("Deadlock", names.join(" waits for ")));
-        }
+        lines.extend(self.deadlock().map(|names| ("Deadlock", names)));
         let owners = self.owners.iter().take(MAX_OWNERS);
         lines.extend(
             owners

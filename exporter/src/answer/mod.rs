@@ -220,23 +220,16 @@ impl Answer {
         let dumped = facts.dumped();
         let (stack, samples) = heaviest(facts);
         let of_a_lock = !cause.id.is_main_responsive() && cause.id != CauseId::OtherProcess;
-        let owners = match dumped {
-            _ if !of_a_lock => Vec::new(),
-            Some(dumped) if facts.owners.is_empty() && !dumped.owners.is_empty() => dumped.owners.clone(),
-            _ if facts.owners.is_empty() => {
-                facts.native.as_ref().map(|native| native.owners.clone()).unwrap_or_default()
+        let native = facts.native.as_ref();
+        let owners = [Some(&facts.owners), dumped.map(|d| &d.owners), native.map(|n| &n.owners)];
+        let owners = if of_a_lock { first_known(owners) } else { Vec::new() };
+        let cycle = match cause.id {
+            CauseId::Deadlock => {
+                first_known([dumped.map(|d| &d.cycle), Some(&facts.cycle), native.map(|n| &n.cycle)])
             }
-            _ => facts.owners.clone(),
-        };
-        let cycle = match (cause.id, dumped) {
-            (CauseId::Deadlock, Some(dumped)) if !dumped.cycle.is_empty() => dumped.cycle.clone(),
-            (CauseId::DeadlockElsewhere, Some(dumped)) if !dumped.other_cycle.is_empty() => {
-                dumped.other_cycle.clone()
+            CauseId::DeadlockElsewhere => {
+                first_known([dumped.map(|d| &d.other_cycle), Some(&facts.cycle), None])
             }
-            (CauseId::Deadlock, _) if facts.cycle.is_empty() => {
-                facts.native.as_ref().map(|native| native.cycle.clone()).unwrap_or_default()
-            }
-            (CauseId::Deadlock | CauseId::DeadlockElsewhere, _) => facts.cycle.clone(),
             _ => Vec::new(),
         };
         Self {
@@ -255,11 +248,22 @@ impl Answer {
         }
     }
 
+    /// The threads of a deadlock in the order in which they wait, and the first one again.
+    pub(crate) fn deadlock(&self) -> Option<String> {
+        let closed = self.cycle.iter().chain(self.cycle.first()).map(|name| format!("\"{name}\""));
+        (!self.cycle.is_empty()).then(|| closed.collect::<Vec<_>>().join(" waits for "))
+    }
+
     /// The finding, in a sentence without a full stop.
     #[must_use]
     pub fn finding(&self) -> &str {
         self.cause.evidence.first().map_or("nothing says why", |evidence| &evidence.text)
     }
+}
+
+/// The first list that is not empty.
+fn first_known<T: Clone>(lists: [Option<&Vec<T>>; 3]) -> Vec<T> {
+    lists.into_iter().flatten().find(|list| !list.is_empty()).cloned().unwrap_or_default()
 }
 
 /// The stack to show and its number of samples: recorded calls if any of them has a name, else samples, else

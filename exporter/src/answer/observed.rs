@@ -2,6 +2,7 @@
 //! a dump alone.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use trace_format::event::{Clocks, Usage, Wait, WaitKind};
 
@@ -180,20 +181,11 @@ pub(crate) fn slept(clocks: &[Clocks], from: u64, to: u64) -> u64 {
 /// What samples of main show; `state` is its thread state, if known.
 pub(crate) fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>> + Clone, state: &str) -> SampleSummary {
     let mut found = SampleSummary::default();
-    let mut by_top: HashMap<&str, u64> = HashMap::new();
-    let mut by_remote: HashMap<String, u64> = HashMap::new();
     let mut own: HashMap<&str, (u64, u64)> = HashMap::new();
     for sample in samples.clone() {
         found.samples += 1;
-        let names = || sample.frames().map(|line| line.split_once('(').map_or(line, |(name, _)| name));
-        if let Some(top) = names().next() {
-            *by_top.entry(top).or_default() += 1;
-        }
-        if let Some(remote) = remote_call(sample.frames().map(FrameView::java)) {
-            *by_remote.entry(remote).or_default() += 1;
-        }
         let mut seen: Vec<&str> = Vec::new();
-        for (depth, name) in names().enumerate() {
+        for (depth, name) in sample.frames().map(method).enumerate() {
             if is_own(parts(name).0) && !seen.contains(&name) && seen.len() < 64 {
                 seen.push(name);
                 let entry = own.entry(name).or_insert((0, 0));
@@ -202,9 +194,9 @@ pub(crate) fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>> + Clone, sta
         }
     }
     found.activity = counted(samples.clone().map(|s| classify(s.frames().map(FrameView::java), state)));
-    let top = by_top.into_iter().max_by_key(|(name, count)| (*count, std::cmp::Reverse(*name)));
+    let top = most_frequent(samples.clone().filter_map(|s| s.frames().map(method).next()));
     found.top = top.map(|(name, _)| name.to_owned());
-    let remote = by_remote.into_iter().max_by(|(a, n), (b, m)| n.cmp(m).then_with(|| b.cmp(a)));
+    let remote = most_frequent(samples.clone().filter_map(|s| remote_call(s.frames().map(FrameView::java))));
     found.remote = remote.map(|(name, _)| name);
     // The method in most samples; of equals the innermost.
     let best = own.iter().max_by_key(|(name, (count, depth))| (*count, std::cmp::Reverse((*depth, **name))));
@@ -213,20 +205,24 @@ pub(crate) fn sampled<'a>(samples: impl Iterator<Item = Sample<'a>> + Clone, sta
     found
 }
 
+/// The frame without its place.
+fn method(frame: &str) -> &str {
+    frame.split_once('(').map_or(frame, |(name, _)| name)
+}
+
+/// The most frequent of `all` and how often it comes; of equals the smallest.
+fn most_frequent<T: Hash + Ord>(all: impl Iterator<Item = T>) -> Option<(T, u64)> {
+    let mut counts: HashMap<T, u64> = HashMap::new();
+    all.for_each(|one| *counts.entry(one).or_default() += 1);
+    counts.into_iter().max_by(|(a, n), (b, m)| n.cmp(m).then_with(|| b.cmp(a)))
+}
+
 /// Maximum number of frames kept of the heaviest stack.
 const MAX_HEAVIEST: usize = 512;
 
 /// The stack that most samples share, from the outermost frame on: at each depth the method that most of them
 /// have, with its most frequent line.
 fn heaviest<'a>(samples: impl Iterator<Item = Sample<'a>>) -> Vec<StackLine> {
-    fn method(frame: &str) -> &str {
-        frame.split_once('(').map_or(frame, |(name, _)| name)
-    }
-    fn most_frequent<'f>(frames: impl Iterator<Item = &'f str>) -> Option<(&'f str, u64)> {
-        let mut counts: HashMap<&str, u64> = HashMap::new();
-        frames.for_each(|frame| *counts.entry(frame).or_default() += 1);
-        counts.into_iter().max_by_key(|(name, count)| (*count, std::cmp::Reverse(*name)))
-    }
     let mut stacks: Vec<Vec<&str>> = samples.map(|sample| sample.frames().collect()).collect();
     for stack in &mut stacks {
         stack.reverse();

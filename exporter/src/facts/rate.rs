@@ -19,12 +19,13 @@ pub(crate) struct Rate {
     counts: Vec<u64>,
 }
 
-impl Rate {
-    /// An empty counter.
-    pub(crate) fn new() -> Self {
+impl Default for Rate {
+    fn default() -> Self {
         Self { begin: 0, width: WINDOW_WIDTH, until: 0, current: 0, counts: Vec::new() }
     }
+}
 
+impl Rate {
     /// Counts an event at `time`, which must not run back.
     #[inline]
     pub(crate) fn add(&mut self, time: u64) {
@@ -74,7 +75,7 @@ mod tests {
 
     #[test]
     fn empty_windows_count_too() {
-        let mut rate = Rate::new();
+        let mut rate = Rate::default();
         for ms in [1_000, 1_050, 1_099, 1_100, 1_350] {
             rate.add(ms * 1_000_000);
         }
@@ -87,7 +88,7 @@ mod tests {
         fn nothing_is_lost_and_windows_stay_few(gaps in prop::collection::vec(
             prop_oneof![0..WINDOW_WIDTH, 0..1_000_000 * WINDOW_WIDTH, any::<u64>()], 0..200,
         )) {
-            let (mut rate, mut now) = (Rate::new(), 0_u64);
+            let (mut rate, mut now) = (Rate::default(), 0_u64);
             for gap in &gaps {
                 now = now.saturating_add(*gap);
                 rate.add(now);

@@ -18,7 +18,7 @@ const MAX_LOCK_WAITS: usize = 4096;
 pub(super) const MAX_NESTED: usize = 16;
 
 /// The result of the first pass.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Survey {
     /// Time of the last event of each thread, or 0.
     pub(crate) last: Vec<u64>,
@@ -70,12 +70,7 @@ impl Survey {
     /// Reads all threads once. `service` is the time of the last event in the service ring.
     pub(super) fn of<S: Source + ?Sized>(recording: &Recording<S>, service: u64) -> Result<Self, ReadError> {
         let mut waits = Longest::default();
-        let mut last = Vec::with_capacity(recording.threads().len());
-        let mut events = Vec::with_capacity(recording.threads().len());
-        let mut coverage_builder = Vec::with_capacity(recording.threads().len());
-        let mut main_rate = Rate::new();
-        let mut frames = FrameFacts::default();
-        let (mut steps, mut unknown) = (0, 0);
+        let mut found = Self::default();
         for (thread, info) in recording.threads().iter().enumerate() {
             let mut now = 0;
             let mut ordinal = 0;
@@ -92,7 +87,7 @@ impl Survey {
                 now = time;
                 count += 1;
                 if info.main {
-                    main_rate.add(time.min(MAX_TIME));
+                    found.main_rate.add(time.min(MAX_TIME));
                 }
                 match event {
                     Event::WaitBegin(Wait { kind, owner, lock, class }) => {
@@ -109,38 +104,29 @@ impl Survey {
                             waits.add(LockWait { duration: time - wait.begun, ..wait });
                         }
                     }
-                    Event::Concurrency(_) => steps += 1,
-                    Event::Unknown { .. } => unknown += 1,
+                    Event::Concurrency(_) => found.steps += 1,
+                    Event::Unknown { .. } => found.unknown += 1,
                     Event::FrameBegin(_) => frame = time,
-                    Event::FrameSkipped => frames.skip(frame),
-                    Event::FrameMetrics(metrics) => frames.metrics(metrics),
+                    Event::FrameSkipped => found.frames.skip(frame),
+                    Event::FrameMetrics(metrics) => found.frames.metrics(metrics),
                     Event::Counter(id, value)
                         if value.is_finite() && recording.texts().get(id) == Some(FRAME_METRICS_DROPPED) =>
                     {
                         // It only grows. A conversion from a float saturates.
-                        frames.metrics_dropped = frames.metrics_dropped.max(value as u64);
+                        found.frames.metrics_dropped = found.frames.metrics_dropped.max(value as u64);
                     }
-                    Event::InputEvents(input) => frames.input(input.intended, input.oldest),
+                    Event::InputEvents(input) => found.frames.input(input.intended, input.oldest),
                     _ => {}
                 }
             }
             open.into_iter().for_each(|wait| waits.add(LockWait { duration: u64::MAX, ..wait }));
-            coverage_builder.push(covered);
-            last.push(now.min(MAX_TIME));
-            events.push(count);
+            found.coverage_builder.push(covered);
+            found.last.push(now.min(MAX_TIME));
+            found.events.push(count);
         }
-        let end = last_moment(recording, last.iter().copied().chain([service]));
-        Ok(Self {
-            last,
-            events,
-            coverage_builder,
-            main_rate,
-            end,
-            frames,
-            steps,
-            unknown,
-            waits: waits.0.into_iter().map(|Reverse(wait)| wait).collect(),
-        })
+        found.end = last_moment(recording, found.last.iter().copied().chain([service]));
+        found.waits = waits.0.into_iter().map(|Reverse(wait)| wait).collect();
+        Ok(found)
     }
 }
 

@@ -24,7 +24,7 @@ const MIN_OPEN_HANG: u64 = 2_000_000_000;
 const MAX_WAIT_KINDS: usize = 256;
 
 /// A time range in which the main thread did not respond.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Hang {
     /// What main was in: its message, or a unit outside of messages, if known.
@@ -176,12 +176,8 @@ pub(super) fn hang<S: Source + ?Sized>(
         stack: snapshot.iter().map(|o| o.item.clone()).collect(),
         wait,
         chain,
-        why: None,
-        component: None,
-        busy: None,
-        standstill: 0,
-        cpu: None,
         anr: anr.cloned(),
+        ..Hang::default()
     }))
 }
 

@@ -18,8 +18,8 @@ use super::stack::OpenStack;
 pub(crate) use around::Waiting;
 use around::{Around, Surroundings};
 pub(crate) use posts::{Posted, Posts};
+use tasks::TaskIndex;
 pub(crate) use tasks::{Run, Submission, Suspension, Task, TaskCodes, TaskState};
-use tasks::{TaskIndex, TopCall};
 
 /// Maximum number of steps kept, the newest ones.
 const MAX_STEPS: usize = 1 << 18;
@@ -64,7 +64,7 @@ impl ConcurrentWork {
         let (mut steps, mut calls) = (Newest::new(MAX_STEPS), Newest::new(MAX_CALLS));
         for (thread, info) in recording.threads().iter().enumerate() {
             let mut stack = OpenStack::new();
-            let mut open: Option<TopCall> = None;
+            let mut open: Option<Run> = None;
             around.thread(thread);
             for item in recording.events(info) {
                 let Item::Event { time, event } = item? else {
@@ -82,7 +82,7 @@ impl ConcurrentWork {
                     Event::Concurrency(what) => steps.push(Step { at: time, thread, what }),
                     Event::Enter(id) if ids::is_method(id) && !info.main => {
                         if stack.depth() == 0 {
-                            open = Some(TopCall { method: id, thread, begun: time, ended: None });
+                            open = Some(Run { thread, begun: time, ended: None, method: id, does: 0 });
                         }
                         stack.push(id, time);
                     }
@@ -92,7 +92,7 @@ impl ConcurrentWork {
                         if depth == 0
                             && let Some(call) = open.take()
                         {
-                            calls.push(TopCall { ended: Some(time), ..call });
+                            calls.push(Run { ended: Some(time), ..call });
                         }
                     }
                     _ => {}

@@ -32,7 +32,7 @@ pub(crate) struct Submission {
     pub(crate) line: u16,
 }
 
-/// The time in which a thread runs a task.
+/// The time in which a thread runs a task, or is in an outermost call that may be one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Run {
     /// Index of the thread.
@@ -43,15 +43,6 @@ pub(crate) struct Run {
     pub(crate) method: u32,
     /// What this code does: bits of [`Concurrency`](trace_format::event::Concurrency).
     pub(crate) does: u16,
-}
-
-/// An outermost call of a thread.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct TopCall {
-    pub(super) method: u32,
-    pub(super) thread: usize,
-    pub(super) begun: u64,
-    pub(super) ended: Option<u64>,
 }
 
 /// How far a task is.
@@ -168,7 +159,7 @@ impl TaskIndex {
     /// threads of a pool have in common, `text` that of a class.
     pub(super) fn of<'t>(
         steps: &[Step],
-        calls: &[TopCall],
+        calls: &[Run],
         codes: &TaskCodes,
         group: impl Fn(usize) -> String,
         text: impl Fn(TextId) -> &'t str,
@@ -502,10 +493,10 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
     }
 
     /// An outermost call of a method that may be a task's code.
-    fn called(&mut self, call: &TopCall) {
+    fn called(&mut self, call: &Run) {
         let method = self.codes.canonical(call.method);
         let does = self.so_far.does.get(&method).copied().unwrap_or(0);
-        let run = Run { thread: call.thread, begun: call.begun, ended: call.ended, method, does };
+        let run = Run { method, does, ..*call };
         if call.ended.is_none() {
             self.index.running.entry(call.thread).or_default().push((run, None));
         }

@@ -29,11 +29,7 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
     if let Some(posters) = &r.posters {
         rows.push(("Posted by", vec![names.text(&posted(posters, "of main's looper"))]));
     }
-    if !answer.cycle.is_empty() {
-        let first = answer.cycle.first().into_iter();
-        let cycle: Vec<_> = answer.cycle.iter().chain(first).map(|name| format!("\"{name}\"")).collect();
-        rows.push(("Deadlock", vec![cycle.join(" waits for ")]));
-    }
+    rows.extend(answer.deadlock().map(|names| ("Deadlock", vec![names])));
     for (at, owner) in answer.owners.iter().take(MAX_OWNERS).enumerate() {
         let label = if at == 0 { "Lock owner" } else { "Its owner" };
         let next = answer.owners.get(at + 1).map(|next| next.lock.clone());

@@ -15,7 +15,7 @@ use trace_format::event::{Wait, WaitKind};
 use trace_format::{ReadError, Source};
 
 use super::open_item::OpenItemKind;
-use super::walk::{StackItem, stack_at};
+use super::walk::stack_at;
 use crate::answer::{CauseId, MAX_LINKS};
 use crate::facts::Facts;
 use crate::facts::concurrency::{ConcurrentWork, Submission, Task, TaskCodes, TaskState};
@@ -195,7 +195,7 @@ pub struct Culprit {
 }
 
 /// The reason why a wait was not over.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Why {
@@ -247,15 +247,7 @@ impl<S: Source + ?Sized> Chains<'_, S> {
     /// Finds why main's wait is not over; `None` if main does not wait.
     pub(super) fn why(&self) -> Result<Option<Why>, ReadError> {
         let Some(main) = self.main() else { return Ok(None) };
-        let mut why = Why {
-            links: Vec::new(),
-            cause: None,
-            cycle: false,
-            culprit: Culprit::default(),
-            text: String::new(),
-            lines: Vec::new(),
-            dropped: self.work.dropped,
-        };
+        let mut why = Why { dropped: self.work.dropped, ..Why::default() };
         let mut passed: Vec<usize> = Vec::new();
         let mut thread = main;
         while passed.len() < MAX_LINKS {
@@ -315,7 +307,7 @@ impl<S: Source + ?Sized> Chains<'_, S> {
     /// What a thread does, and its wait.
     fn link(&self, thread: usize) -> Result<(WhyLink, Option<Wait>), ReadError> {
         let info = &self.facts.recording.threads()[thread];
-        let stack = self.stack(thread)?;
+        let (stack, _) = stack_at(self.facts, self.names, info, self.at)?;
         let method = stack.iter().rev().find(|open| open.item.kind == OpenItemKind::Method);
         let wait = stack.last().and_then(|open| open.wait);
         let link = WhyLink {
@@ -330,11 +322,6 @@ impl<S: Source + ?Sized> Chains<'_, S> {
             owner: None,
         };
         Ok((link, wait))
-    }
-
-    fn stack(&self, thread: usize) -> Result<Vec<StackItem>, ReadError> {
-        let info = &self.facts.recording.threads()[thread];
-        Ok(stack_at(self.facts, self.names, info, self.at)?.0)
     }
 
     fn thread_name(&self, thread: usize) -> Option<String> {
