@@ -10,8 +10,8 @@ use crate::json::JsonWriter;
 use crate::json_sort::SortedLines;
 use crate::method_map::MethodMap;
 use crate::model::{
-    AnswerSource, Diagnosis, Filter, Input, Level, LogLine, Selection, Sink, Streamed, Tally, first_moment,
-    is_called, streamed,
+    Diagnosis, Filter, Input, Level, LogLine, Selection, Sink, Streamed, Tally, first_moment, is_called,
+    streamed,
 };
 use crate::names::names_of;
 use crate::perfetto::PerfettoWriter;
@@ -227,13 +227,7 @@ fn write<K: Sink>(
             let (names, warning) = names_of(input.file, input.recording, input.map);
             warnings.extend(warning);
             warnings.extend(Warning::of_recording(input.file, input.recording));
-            Input {
-                file: input.file,
-                recording: input.recording,
-                names,
-                answer: AnswerSource::of(answer),
-                symbols: &options.symbols,
-            }
+            Input { file: input.file, recording: input.recording, names, answer, symbols: &options.symbols }
         })
         .collect();
     let read = selected(&streams, &options.selection, writer)?;

@@ -8,11 +8,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use trace_format::TextId;
 use trace_format::event::Sigquit;
 
 use super::categories::LOCK;
 use super::dumped_thread::object;
 use super::labels::{contention_name, known, lock_text, waits_for};
+use super::owners::OwnerWait;
 use super::sink::{Arg, Sink, TallySink, Value};
 use super::thread::Shared;
 use crate::ExportError;
@@ -166,29 +168,30 @@ pub(super) fn locks<K: Sink>(
     let texts = shared.recording.texts();
     let end_of_all = shared.survey.end.max(shared.start);
     let mut locks: BTreeMap<u32, (String, Vec<Row<'_>>)> = BTreeMap::new();
-    let addresses: Vec<_> = (0..shared.process.threads.len())
-        .map(|i| {
-            shared.owners.awaited(i).iter().map(|a| (lock_text(a.lock), known(texts, a.class))).collect()
-        })
-        .collect::<Vec<Vec<_>>>();
+    let lock_of = |a: &OwnerWait| (lock_text(a.wait.lock.0), known(texts, TextId(a.wait.lock.1)));
+    let addresses: Vec<Vec<_>> = (0..shared.process.threads.len())
+        .map(|i| shared.owners.awaited(i).iter().map(lock_of).collect())
+        .collect();
     for (i, thread) in shared.process.threads.iter().enumerate().filter(|(_, t)| out.sink.wants(t)) {
         let name = thread.name.as_deref().unwrap_or("unknown");
-        for (awaited, (address, class)) in shared.owners.awaited(i).iter().zip(&addresses[i]) {
-            let waiter = &shared.process.threads[awaited.by];
-            let begin = awaited.at.max(shared.start).min(end_of_all);
-            let incomplete = awaited.duration == u64::MAX;
-            let end = begin.saturating_add(awaited.duration).min(end_of_all);
+        for (OwnerWait { wait, flow, release }, (address, class)) in
+            shared.owners.awaited(i).iter().zip(&addresses[i])
+        {
+            let waiter = &shared.process.threads[wait.thread];
+            let begin = wait.begun.max(shared.start).min(end_of_all);
+            let incomplete = wait.duration == u64::MAX;
+            let end = begin.saturating_add(wait.duration).min(end_of_all);
             let mut args = vec![
                 Arg::category(LOCK),
-                Arg::flow(awaited.flow),
+                Arg::flow(*flow),
                 Arg::new("waiter_tid", Value::Uint(waiter.tid.into())),
                 Arg::new("waiter_name", Value::Text(waiter.name.as_deref().unwrap_or("unknown"))),
             ];
             if !incomplete {
-                args.push(Arg::flow(awaited.release));
-                args.push(Arg::new("waited_ms", Value::Millis(awaited.duration)));
+                args.push(Arg::flow(*release));
+                args.push(Arg::new("waited_ms", Value::Millis(wait.duration)));
             }
-            if awaited.lock > 0 {
+            if wait.lock.0 > 0 {
                 args.push(Arg::new("lock", Value::Text(address)));
             }
             let what = class.as_deref().unwrap_or("an unknown object");

@@ -50,7 +50,7 @@ pub use stream::{Input, stream};
 pub(crate) use stream::{Streamed, first_moment, streamed};
 pub use tasks::ChainLink;
 pub use thread::MAX_DEPTH;
-pub use trace_answer::{AnswerSource, Diagnosis};
+pub use trace_answer::Diagnosis;
 
 pub(crate) use folded::ShortCalls;
 pub(crate) use labels::{forward_name, message_name, wait_name};

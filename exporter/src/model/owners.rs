@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use trace_format::{ReadError, TextId};
+use trace_format::ReadError;
 
 use super::flows::Flows;
-use crate::facts::{Facts, LockWait, MAX_TIME, OpenStack};
+use crate::facts::{Facts, LockWait, OpenStack};
 
 /// The owner's side of a wait.
 #[derive(Clone, Copy, Debug)]
@@ -20,18 +20,10 @@ pub(crate) struct Owner {
 /// Another thread started to wait for a lock that this thread owns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct OwnerWait {
-    /// When it started.
-    pub(crate) at: u64,
-    /// Index of the waiting thread.
-    pub(crate) by: usize,
-    /// Duration of the wait; the maximum if it did not get the lock.
-    pub(crate) duration: u64,
+    pub(crate) wait: LockWait,
     /// The arrow from the wait, and the one to the waiter at the end.
     pub(crate) flow: u64,
     pub(crate) release: u64,
-    /// The lock's identity and class.
-    pub(crate) lock: u64,
-    pub(crate) class: TextId,
 }
 
 /// Owners by (waiting thread, ordinal of its wait), and the waits for each owner.
@@ -57,13 +49,9 @@ impl Owners {
             let thread = &recording.threads()[place];
             waits.sort_by_key(|wait| wait.begun);
             let awaited = waits.iter().map(|wait| OwnerWait {
-                at: wait.begun.min(MAX_TIME),
-                by: wait.thread,
-                duration: wait.duration,
+                wait: **wait,
                 flow: flows.next(),
                 release: flows.next(),
-                lock: wait.lock.0,
-                class: TextId(wait.lock.1),
             });
             let awaited: Vec<OwnerWait> = awaited.collect();
             let mut arrows = awaited.iter().map(|awaited| (awaited.flow, awaited.release));
@@ -94,8 +82,8 @@ impl Owners {
     pub(crate) fn by_weight(&self, main: Option<usize>) -> Vec<usize> {
         let weight = |awaited: &[OwnerWait]| {
             let of = |mains: bool| {
-                let some = awaited.iter().filter(|a| (Some(a.by) == main) == mains);
-                some.fold(0_u64, |sum, a| sum.saturating_add(a.duration))
+                let some = awaited.iter().filter(|a| (Some(a.wait.thread) == main) == mains);
+                some.fold(0_u64, |sum, a| sum.saturating_add(a.wait.duration))
             };
             (of(true), of(false))
         };

@@ -22,7 +22,7 @@ use super::startup::startup_tracks;
 use super::system_counters::system_counters;
 use super::tasks::{PlanInput, TaskPlan, queue_tracks};
 use super::thread::{Found, Shared, ThreadPass};
-use super::trace_answer::AnswerSource;
+use super::trace_answer::{Diagnosis, TraceAnswer};
 use super::{Names, Tally};
 use crate::facts::{Facts, LockWait, MAX_TIME, OpenStack, Survey, system};
 use crate::{ExportError, Warning};
@@ -38,8 +38,8 @@ pub struct Input<'a> {
     pub recording: &'a Recording<dyn Source + 'a>,
     /// The names of its methods.
     pub names: Names<'a>,
-    /// How to obtain the answer, if it hung.
-    pub answer: AnswerSource<'a>,
+    /// Finds the answer. It costs another pass over main, so only recordings that may contain a hang are asked.
+    pub answer: &'a dyn Fn() -> Result<Diagnosis, ExportError>,
     /// Directories of files with symbols, for native stacks.
     pub symbols: &'a [PathBuf],
 }
@@ -177,7 +177,9 @@ fn one<K: Sink>(
     }
     out.sink.process(&process)?;
     let asked = may_have_hung(&facts, &survey, main);
-    let (answer, chain) = if asked { input.answer.get()? } else { Default::default() };
+    let diagnosis = asked.then(input.answer).transpose()?;
+    let answer = diagnosis.as_ref().and_then(|found| TraceAnswer::of(&found.answer));
+    let chain = diagnosis.map(|found| found.chain).unwrap_or_default();
     if let Some(answer) = &answer {
         answer.log(start, &mut out)?;
     }

@@ -24,25 +24,6 @@ pub struct Diagnosis {
     pub chain: Vec<ChainLink>,
 }
 
-/// How to obtain the answer of a recording. It costs another pass over main, so only recordings
-/// that may contain a hang are asked.
-#[derive(Clone, Copy)]
-pub struct AnswerSource<'a>(&'a dyn Fn() -> Result<Diagnosis, ExportError>);
-
-impl<'a> AnswerSource<'a> {
-    /// Takes the answer from here.
-    #[must_use]
-    pub fn of(answer: &'a dyn Fn() -> Result<Diagnosis, ExportError>) -> Self {
-        Self(answer)
-    }
-
-    /// The answer, if there is one, and the chain.
-    pub(super) fn get(self) -> Result<(Option<TraceAnswer>, Vec<ChainLink>), ExportError> {
-        let diagnosis = (self.0)()?;
-        Ok((TraceAnswer::of(&diagnosis.answer), diagnosis.chain))
-    }
-}
-
 /// An answer in the words of the trace.
 #[derive(Debug)]
 pub(crate) struct TraceAnswer {
@@ -56,7 +37,7 @@ pub(crate) struct TraceAnswer {
 
 impl TraceAnswer {
     /// `None` if nothing hung.
-    fn of(answer: &Answer) -> Option<Self> {
+    pub(super) fn of(answer: &Answer) -> Option<Self> {
         if answer.conclusion == Conclusion::NoHang {
             return None;
         }

@@ -117,13 +117,3 @@ pub(crate) struct TaskPlan {
     queues: Vec<Queue>,
     left_out: LeftOut,
 }
-
-impl TaskPlan {
-    fn marks(&self, thread: usize) -> &[Mark] {
-        self.marks.get(&thread).map_or(&[], Vec::as_slice)
-    }
-
-    fn runs(&self, thread: usize) -> &[RunSlice] {
-        self.runs.get(&thread).map_or(&[], Vec::as_slice)
-    }
-}

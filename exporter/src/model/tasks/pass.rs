@@ -20,7 +20,9 @@ pub(in crate::model) struct Upcoming<'a> {
 
 impl<'a> Upcoming<'a> {
     pub(in crate::model) fn of(plan: &'a TaskPlan, thread: usize) -> Self {
-        Self { marks: plan.marks(thread), runs: plan.runs(thread), messages: 0 }
+        let marks = plan.marks.get(&thread).map_or(&[][..], Vec::as_slice);
+        let runs = plan.runs.get(&thread).map_or(&[][..], Vec::as_slice);
+        Self { marks, runs, messages: 0 }
     }
 
     /// When the next instant is due.

@@ -1,8 +1,8 @@
 //! A sink that keeps the model, for comparison with traces.
 
 use exporter::model::{
-    AnrRow, AnswerSource, Arg, Filter, FrameRow, Input, LogLine, Name, Names, ProcessInfo, Sink, StackRow,
-    Tally, Track, Unit, Value, stream,
+    AnrRow, Arg, Filter, FrameRow, Input, LogLine, Name, Names, ProcessInfo, Sink, StackRow, Tally, Track,
+    Unit, Value, stream,
 };
 use exporter::{ExportError, MethodMap, Selection};
 use trace_format::Recording;
@@ -220,8 +220,7 @@ pub fn collect_part(bytes: &[u8], map: &MethodMap, selection: &Selection) -> (Co
     let mut collected = Collected::default();
     let file = std::path::Path::new("test.anrscope");
     let answer = || exporter::Report::build(file, &recording, map).map(exporter::model::Diagnosis::from);
-    let inputs =
-        [Input { file, recording: &recording, names, answer: AnswerSource::of(&answer), symbols: &[] }];
+    let inputs = [Input { file, recording: &recording, names, answer: &answer, symbols: &[] }];
     let tally = if selection.is_all() {
         stream(&inputs, &mut collected).unwrap()
     } else {
