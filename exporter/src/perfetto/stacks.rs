@@ -21,23 +21,11 @@ const MAPPING_PATHS: u32 = 17;
 const SOURCES: u32 = 18;
 const MAPPINGS: u32 = 19;
 
-/// Numbers things of one kind, from 1.
-#[derive(Debug)]
-struct Numbers<T>(HashMap<T, u64>);
-
-impl<T> Default for Numbers<T> {
-    fn default() -> Self {
-        Self(HashMap::new())
-    }
-}
-
-impl<T: Eq + Hash> Numbers<T> {
-    /// The number, and whether it is new.
-    fn of(&mut self, thing: T) -> (u64, bool) {
-        let next = self.0.len() as u64 + 1;
-        let number = *self.0.entry(thing).or_insert(next);
-        (number, number == next)
-    }
+/// The number of one of several things, which are numbered from 1, and whether it is new.
+fn numbered<T: Eq + Hash>(numbers: &mut HashMap<T, u64>, thing: T) -> (u64, bool) {
+    let next = numbers.len() as u64 + 1;
+    let number = *numbers.entry(thing).or_insert(next);
+    (number, number == next)
 }
 
 /// Texts or build ids of one kind, which are declared in `FIELD` as their bytes.
@@ -71,10 +59,10 @@ pub(crate) struct Stacks {
     sources: Declared<SOURCES>,
     build_ids: Declared<BUILD_IDS>,
     /// Those of names that are in no file, and of files.
-    mappings: Numbers<Mapping>,
+    mappings: HashMap<Mapping, u64>,
     /// Function, mapping, source, line, and the address in the file.
-    frames: Numbers<(u64, u64, u64, u32, u64)>,
-    stacks: Numbers<Vec<u64>>,
+    frames: HashMap<(u64, u64, u64, u32, u64), u64>,
+    stacks: HashMap<Vec<u64>, u64>,
     /// For the arguments of states, and for what all packets declare.
     texts: Interning,
 }
@@ -82,7 +70,7 @@ pub(crate) struct Stacks {
 impl Stacks {
     /// Whether a new sequence is due.
     pub(crate) fn is_full(&self) -> bool {
-        self.functions.0.len() + self.frames.0.len() + self.stacks.0.len() + self.mappings.0.len() > MAX_KNOWN
+        self.functions.0.len() + self.frames.len() + self.stacks.len() + self.mappings.len() > MAX_KNOWN
     }
 
     fn frame(&mut self, frame: &StackFrame<'_>) -> u64 {
@@ -91,7 +79,7 @@ impl Stacks {
             Some(code) => self.file(code),
             None => {
                 let path = self.paths.number(frame.mapping.as_bytes(), &mut self.texts.declared);
-                let (mapping, new) = self.mappings.of(Mapping::Path(path));
+                let (mapping, new) = numbered(&mut self.mappings, Mapping::Path(path));
                 if new {
                     // Each path is one mapping of any size: nothing is looked up in it.
                     let declared = &mut self.texts.declared;
@@ -104,7 +92,7 @@ impl Stacks {
         let (source, line) = frame.source.map_or((0, 0), |(file, line)| {
             (self.sources.number(file.as_bytes(), &mut self.texts.declared), line)
         });
-        let (number, new) = self.frames.of((function, mapping, source, line, rel_pc));
+        let (number, new) = numbered(&mut self.frames, (function, mapping, source, line, rel_pc));
         if new {
             self.texts.declared.message(FRAMES, |m| {
                 // Frames are distinguished by their offset in the mapping, so it must be unique where it is not known.
@@ -118,7 +106,7 @@ impl Stacks {
 
     /// The number of the mapping of native code.
     fn file(&mut self, code: &NativeCode<'_>) -> u64 {
-        let (mapping, new) = self.mappings.of(Mapping::File(code.file.clone()));
+        let (mapping, new) = numbered(&mut self.mappings, Mapping::File(code.file.clone()));
         if !new {
             return mapping;
         }
@@ -141,7 +129,7 @@ impl Stacks {
     /// The number of a stack; declares new parts.
     fn stack(&mut self, frames: &[StackFrame<'_>]) -> u64 {
         let frames: Vec<u64> = frames.iter().map(|frame| self.frame(frame)).collect();
-        let (stack, new) = self.stacks.of(frames.clone());
+        let (stack, new) = numbered(&mut self.stacks, frames.clone());
         if new {
             self.texts.declared.message(STACKS, |m| {
                 m.uint(1, stack);

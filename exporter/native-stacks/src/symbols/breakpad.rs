@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use trace_format::hex::unhex;
 
-use super::demangle::{MAX_MANGLED, demangle, shortened};
+use super::demangle::{MAX_MANGLED, demangle, placed, shortened};
 use super::{MAX_INLINED, Named};
 
 /// Most functions, files and origins of a file.
@@ -124,9 +124,7 @@ impl SymbolFile {
             return self.within(function, address);
         }
         let Some(public) = before.last().filter(|function| function.size == 0) else { return Vec::new() };
-        let name = demangle(&self.text_at(public.name));
-        let offset = address - public.start;
-        let function = if offset == 0 { name } else { format!("{name}+{offset:#x}") };
+        let function = placed(&self.text_at(public.name), address - public.start);
         vec![Named { function, file: None, line: 0, inlined: false }]
     }
 

@@ -57,6 +57,12 @@ pub(super) fn demangle(name: &str) -> String {
     shortened(name)
 }
 
+/// The demangled name of a function, and the distance from its start, if there is one.
+pub(super) fn placed(name: &str, offset: u64) -> String {
+    let name = demangle(name);
+    if offset == 0 { name } else { format!("{name}+{offset:#x}") }
+}
+
 /// Whether it is a name in one of Rust's two forms. The older one is also a name of C++, but for its hash.
 fn is_rust(name: &str) -> bool {
     if name.starts_with("_R") {

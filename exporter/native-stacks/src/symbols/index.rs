@@ -148,7 +148,7 @@ impl Index {
 }
 
 /// The build id of an ELF file.
-fn build_id(place: &Place) -> Option<Vec<u8>> {
+pub(super) fn build_id(place: &Place) -> Option<Vec<u8>> {
     ElfFile::build_id_of(place.open().ok()?)
 }
 

@@ -227,10 +227,7 @@ impl Symbols {
             let mut id = key.0.clone();
             if id.is_empty() {
                 // Found by its name.
-                id = places
-                    .first()
-                    .and_then(|place| ElfFile::build_id_of(place.open().ok()?))
-                    .unwrap_or_default();
+                id = places.first().and_then(index::build_id).unwrap_or_default();
             }
             let directories = self.directories.clone();
             let module = Module::load(&id, &places, &mut |id| {
@@ -364,9 +361,8 @@ fn debug_link(own: &Place, id: &[u8]) -> Option<Place> {
     }
     let system = Path::new(SYSTEM_DEBUG).join(directory.strip_prefix("/").unwrap_or(directory));
     let places = [directory.join(name), directory.join(".debug").join(name), system.join(name)];
-    places.into_iter().map(Place::file).find(|place| {
-        *place != *own && place.open().ok().and_then(ElfFile::build_id_of).is_some_and(|found| found == id)
-    })
+    let is_of_it = |place: &Place| index::build_id(place).is_some_and(|found| found == id);
+    places.into_iter().map(Place::file).find(|place| *place != *own && is_of_it(place))
 }
 
 /// A build id in hexadecimal, or the module's id of a symbol file.

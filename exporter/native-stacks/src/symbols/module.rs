@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::Named;
 use super::breakpad::{self, SymbolFile};
-use super::demangle::demangle;
+use super::demangle::placed;
 use super::elf::ElfFile;
 use super::lines::Lines;
 use super::minidebug;
 use super::source::{Place, Source};
-use super::table::{Hit, Table};
+use super::table::Table;
 
 /// Most files that are read for one library.
 const MAX_FILES: usize = 8;
@@ -109,9 +109,16 @@ impl Module {
         }
         match (frames.last_mut(), self.table.at(address)) {
             (None, Some(hit)) => {
-                frames.push(Named { function: shown(&hit), file: None, line: 0, inlined: false });
+                frames.push(Named {
+                    function: placed(hit.name, hit.offset),
+                    file: None,
+                    line: 0,
+                    inlined: false,
+                });
             }
-            (Some(last), Some(hit)) if says_more(hit.name, &last.function) => last.function = shown(&hit),
+            (Some(last), Some(hit)) if says_more(hit.name, &last.function) => {
+                last.function = placed(hit.name, hit.offset)
+            }
             (Some(last), None) if last.function.is_empty() => {
                 frames.pop();
                 if let Some(last) = frames.last_mut() {
@@ -121,15 +128,6 @@ impl Module {
             _ => {}
         }
         frames
-    }
-}
-
-/// A symbol's name, with the distance from its start if its end is not known.
-fn shown(hit: &Hit<'_>) -> String {
-    let name = demangle(hit.name);
-    match hit.offset {
-        Some(offset) if offset > 0 => format!("{name}+{offset:#x}"),
-        _ => name,
     }
 }
 

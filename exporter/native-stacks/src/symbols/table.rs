@@ -38,8 +38,8 @@ pub(super) struct Table {
 pub(super) struct Hit<'a> {
     /// Its name, mangled.
     pub(super) name: &'a str,
-    /// The distance from its start, if it is not known how far it goes.
-    pub(super) offset: Option<u64>,
+    /// The distance from its start if it is not known how far it goes, else 0.
+    pub(super) offset: u64,
 }
 
 impl Table {
@@ -128,13 +128,13 @@ impl Table {
             }
         }
         if let Some(symbol) = found {
-            return Some(Hit { name: self.name(symbol), offset: None });
+            return Some(Hit { name: self.name(symbol), offset: 0 });
         }
         // Behind the end of a function with a size, the name of that function would be wrong.
         let last = before.last()?;
         let nearest = before.iter().rev().take_while(|symbol| symbol.start == last.start);
         let nearest = nearest.take(MAX_STEPS).last().filter(|symbol| symbol.size == 0)?;
-        Some(Hit { name: self.name(nearest), offset: Some(address - nearest.start) })
+        Some(Hit { name: self.name(nearest), offset: address - nearest.start })
     }
 
     fn name(&self, symbol: &Symbol) -> &str {

@@ -283,12 +283,7 @@ fn row<'d, S: UnwindSection<Bytes<'d>>>(
     };
     let cfa = frame.convention.cut(cfa);
     let is_signal = fde.is_signal_trampoline();
-    let mut caller: Registers = [None; _];
-    for (register, value) in caller.iter_mut().enumerate().take(pc) {
-        if frame.convention.is_saved(register) {
-            *value = frame.registers[register];
-        }
-    }
+    let mut caller = frame.convention.kept(frame.registers);
     caller[sp] = Some(cfa);
     let column = fde.cie().return_address_register();
     let mut address: Option<Result<u64, NoCaller>> = None;

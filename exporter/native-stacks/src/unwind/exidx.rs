@@ -71,11 +71,9 @@ pub(super) fn step(
     memory: &Memory<'_>,
     returned: bool,
 ) -> Step {
-    let mut caller: Registers = [None; _];
-    for (register, value) in registers.iter().enumerate().take(PC) {
-        if convention.is_saved(register) || (register == LR && !returned) {
-            caller[register] = *value;
-        }
+    let mut caller = convention.kept(registers);
+    if !returned {
+        caller[LR] = registers[LR];
     }
     let mut vsp = registers[SP].ok_or(NoCaller::Unknown(SP))?;
     let mut pc = None;

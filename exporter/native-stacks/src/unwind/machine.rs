@@ -56,9 +56,9 @@ impl Convention {
         Self { machine, word, pc, sp, fp, link, saved }
     }
 
-    /// Whether a function keeps this register for its caller.
-    pub(super) fn is_saved(&self, register: usize) -> bool {
-        self.saved >> register & 1 == 1
+    /// The registers that a function keeps for its caller, without the others.
+    pub(super) fn kept(&self, registers: &Registers) -> Registers {
+        std::array::from_fn(|register| registers[register].filter(|_| self.saved >> register & 1 == 1))
     }
 
     /// An address, cut to this machine's width.

@@ -138,11 +138,9 @@ impl<'m> Unwinder<'m> {
                 }
             }
         }
-        let mut bounds = Vec::new();
         for (kind, ranges) in [(FrameKind::Interpreter, &modules.interpreter), (FrameKind::Jit, &modules.jit)]
         {
             for (start, end) in ranges {
-                bounds.push((*start..*end, kind));
                 places.push((*start..*end, Place { mapping: None, file: None, bias: 0, kind }));
             }
         }

@@ -77,9 +77,9 @@ pub(super) fn signal_frame(
     let starts =
         |patterns: &[&[u8]]| code.is_none_or(|code| patterns.iter().any(|pattern| code.starts_with(pattern)));
     let mut found: Registers = [None; _];
-    let mut take = |first: u64, order: &[usize]| {
-        for (i, register) in order.iter().enumerate() {
-            found[*register] = memory.word(first.checked_add(convention.word * i as u64)?);
+    let mut take = |first: u64, order: &mut dyn Iterator<Item = usize>| {
+        for (i, register) in order.enumerate() {
+            found[register] = memory.word(first.checked_add(convention.word * i as u64)?);
         }
         Some(())
     };
@@ -95,7 +95,7 @@ pub(super) fn signal_frame(
             if code.is_none() && (memory.number(at(184)?, 2)? != 0x33 || memory.word(at(8)?)? != 0) {
                 return None;
             }
-            take(at(40)?, &[8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16])?;
+            take(at(40)?, &mut [8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16].into_iter())?;
         }
         Machine::Aarch64 => {
             // mov x8, 139; svc 0
@@ -106,17 +106,14 @@ pub(super) fn signal_frame(
             if code.is_none() && memory.number(at(592)?, 4)? != 0x4650_8001 {
                 return None;
             }
-            let order: Vec<usize> = (0..33).collect();
-            take(at(312)?, &order)?;
+            take(at(312)?, &mut (0..33))?;
         }
         Machine::Riscv64 => {
             // li a7, 139; ecall
             if !starts(&[&[0x93, 0x08, 0xb0, 0x08, 0x73, 0, 0, 0]]) || !is_signal(sp) || code.is_none() {
                 return None;
             }
-            let mut order = vec![32];
-            order.extend(1..32);
-            take(at(304)?, &order)?;
+            take(at(304)?, &mut std::iter::once(32).chain(1..32))?;
         }
         Machine::Arm => {
             // mov r7, 173; svc 0, in ARM and in Thumb; or 119 with the older form, which has no siginfo.
@@ -141,8 +138,7 @@ pub(super) fn signal_frame(
             if status & 0x1f != 0x10 {
                 return None;
             }
-            let order: Vec<usize> = (0..16).collect();
-            take(at(first)?, &order)?;
+            take(at(first)?, &mut (0..16))?;
             // Its bit 5 tells Thumb code.
             found[15] = found[15].map(|pc| pc | status >> 5 & 1);
         }
@@ -279,15 +275,11 @@ pub(super) fn epilogue(site: &Site<'_, '_>, code: &[u8]) -> Option<Registers> {
         Machine::Arm => arm::epilogue(&mut caller, code, thumb, &memory),
         Machine::Riscv64 | Machine::X86 => None,
     }?;
-    if let Some(link) = convention.link {
-        caller[link] = None;
+    let mut kept = convention.kept(&caller);
+    for register in [convention.sp, convention.pc] {
+        kept[register] = caller[register];
     }
-    for (register, value) in caller.iter_mut().enumerate().take(convention.pc) {
-        if !convention.is_saved(register) && register != convention.sp {
-            *value = None;
-        }
-    }
-    Some(caller)
+    Some(kept)
 }
 
 /// Where the function at `pc` starts to store what its caller keeps, of a function without a symbol: the nearest place before that
@@ -315,12 +307,7 @@ pub(super) fn prologue(site: &Site<'_, '_>, start: Option<u64>, whole: bool) -> 
         return None;
     }
     let start_sp = registers[convention.sp]?.checked_add(saved.depth)?;
-    let mut caller: Registers = [None; _];
-    for register in 0..convention.pc {
-        if convention.is_saved(register) {
-            caller[register] = registers[register];
-        }
-    }
+    let mut caller = convention.kept(registers);
     for (register, below) in &saved.slots {
         caller[*register] = memory.word(start_sp.checked_sub(*below)?);
     }
