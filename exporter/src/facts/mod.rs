@@ -41,13 +41,14 @@ pub use recorder::{MethodOff, OffReason, Pause, PolledCpu, RecorderFacts, Stands
 pub use samples::{Sample, Samples};
 pub use sections::Sections;
 pub use skipped::Skipped;
+pub(crate) use trace_format::sections::MAX_TIME;
 pub use trace_format::sections::overhead::Cost;
 pub use trace_format::sections::self_measurement::SelfMeasurement;
 pub use trace_format::sections::startup::{StartKind, Startup};
 pub use unit::UnitKind;
 
 pub(crate) use frames::FrameFacts;
-pub(crate) use recorder::{Switch, estimate, first_event, percent};
+pub(crate) use recorder::{EstimatedCosts, Switch, first_event, percent};
 pub(crate) use restored::{Restored, Step, name_before};
 pub(crate) use stack::{Open, OpenStack, begins, ends, is_message, still_open, typed};
 pub(crate) use subject::{Subjects, known_form};
@@ -58,15 +59,12 @@ pub(crate) use verdicts::{confidence_name, outcome_name, reasons_text, verdict_n
 use std::path::Path;
 
 use trace_format::event::Clocks;
+use trace_format::sections::exit_info::ExitInformation;
 use trace_format::sections::process::Process;
 use trace_format::sections::timed;
-use trace_format::sections::{MAX_TIME as LATEST, exit_info::ExitInformation};
 use trace_format::{Events, ReadError, Recording, Section, Source, Thread};
 
 use crate::dump::Dump;
-
-/// The latest time displayed.
-pub(crate) const MAX_TIME: u64 = LATEST;
 
 /// The facts of a recording.
 #[derive(Debug)]

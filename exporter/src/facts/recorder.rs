@@ -20,8 +20,7 @@ const MAX_BETWEEN: u64 = 2_000_000_000;
 /// The estimated cost of recording a thread since its first event, ns, if `events` of its events are present;
 /// overwritten events are assumed to be of the same kinds. The device may have been slower or faster later, and
 /// an event with a payload costs somewhat more than a method.
-#[must_use]
-pub(crate) fn estimate(measured: &SelfMeasurement, thread: &Thread, events: u64) -> f64 {
+fn estimate(measured: &SelfMeasurement, thread: &Thread, events: u64) -> f64 {
     let words = (thread.words() as f64).max(1.0);
     let coarse = thread.words_by(ClockMode::Coarse) as f64 / words;
     let ever = events as f64 * (thread.written() as f64 / words).max(1.0);
@@ -40,6 +39,31 @@ pub(crate) fn first_event(thread: &Thread) -> u64 {
 pub(crate) fn percent(part: f64, whole: u64) -> f64 {
     let exact = if whole == 0 { 0.0 } else { part * 100.0 / whole as f64 };
     (exact * 1e4).round() / 1e4
+}
+
+/// The estimated cost of recording.
+pub(crate) struct EstimatedCosts {
+    /// The cost of each thread since its first event, ns.
+    pub(crate) each: Vec<f64>,
+    /// The cost in percent of main's time, if the recording has a main thread.
+    pub(crate) main: Option<f64>,
+    /// The cost of all threads in percent of one CPU, if any of them has an event.
+    pub(crate) all: Option<f64>,
+}
+
+impl EstimatedCosts {
+    /// Estimates the cost up to the moment `end`; `events` has the number of each thread's events.
+    pub(crate) fn of(measured: &SelfMeasurement, threads: &[Thread], events: &[u64], end: u64) -> Self {
+        let each: Vec<f64> = threads.iter().zip(events).map(|(t, n)| estimate(measured, t, *n)).collect();
+        let lived = |first: u64| end.saturating_sub(first);
+        let main = threads.iter().position(|thread| thread.main);
+        let first = threads.iter().map(first_event).filter(|first| *first > 0).min();
+        Self {
+            main: main.map(|i| percent(each[i], lived(first_event(&threads[i])))),
+            all: first.map(|first| percent(each.iter().sum(), lived(first))),
+            each,
+        }
+    }
 }
 
 /// A pause: the app requested that nothing be recorded.

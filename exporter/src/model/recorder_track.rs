@@ -9,7 +9,7 @@ use super::categories::THREAD_STATE;
 use super::labels::{cpu_args, state_name};
 use super::sink::{Arg, Level, Sink, TallySink, Track, Unit, Value};
 use super::thread::Shared;
-use crate::facts::{Cost, OffReason, Overhead, Switch, estimate, first_event, percent};
+use crate::facts::{Cost, EstimatedCosts, OffReason, Overhead, Switch, first_event, percent};
 use crate::{ExportError, Warning};
 
 /// Maximum number of threads listed individually: those with the most events.
@@ -40,29 +40,6 @@ enum Mark {
     Measured(Cost),
 }
 
-/// The estimated cost per thread, if the device's figures are known.
-struct Costs {
-    /// Per thread, ns.
-    each: Vec<f64>,
-    /// For main, in percent of its time since its first event.
-    main: f64,
-    /// For all threads together, in percent of one CPU.
-    all: f64,
-}
-
-fn costs(shared: &Shared<'_>) -> Option<Costs> {
-    let survey = shared.survey;
-    let measurement = shared.facts.recorder.measurement.as_ref()?;
-    let threads = shared.recording.threads();
-    let each: Vec<f64> =
-        threads.iter().zip(&survey.events).map(|(t, events)| estimate(measurement, t, *events)).collect();
-    let main = threads.iter().position(|t| t.main);
-    let main = main.map_or(0.0, |i| percent(each[i], survey.end.saturating_sub(first_event(&threads[i]))));
-    let first = threads.iter().map(first_event).filter(|t| *t > 0).min().unwrap_or(survey.end);
-    let all = percent(each.iter().sum(), survey.end.saturating_sub(first));
-    Some(Costs { each, main, all })
-}
-
 /// Writes the track, if the recorder left any events.
 pub(super) fn recorder_track<K: Sink>(
     shared: &Shared<'_>,
@@ -75,8 +52,11 @@ pub(super) fn recorder_track<K: Sink>(
     if !has_changes && facts.standstills.all().is_empty() && dropped == 0 {
         return Ok(());
     }
-    let costs = costs(shared);
-    out.tally.main_cost_ppm = costs.as_ref().map_or(0, |costs| (costs.main * 1e4) as u64);
+    let measurement = facts.measurement.as_ref();
+    let threads = shared.recording.threads();
+    let costs = measurement.map(|known| EstimatedCosts::of(known, threads, &survey.events, survey.end));
+    let main_cost = costs.as_ref().and_then(|costs| costs.main).unwrap_or(0.0);
+    out.tally.main_cost_ppm = (main_cost * 1e4) as u64;
     out.tally.methods_off = facts.off().len() as u64;
     out.track(Track::Recorder)?;
     let begin = shared.recording.header().start.boottime.clamp(shared.start, survey.end.max(shared.start));
@@ -86,7 +66,7 @@ pub(super) fn recorder_track<K: Sink>(
         log(out, begin, &warning.to_string())?;
     }
     let (mut now, mut paused, mut still, mut off) = (begin, false, false, 0_u64);
-    for (at, mark) in marks(shared, costs.as_ref()) {
+    for (at, mark) in marks(shared) {
         now = at.clamp(now, survey.end.max(now));
         // A standstill is cut at the border of a pause: slices nest.
         let cuts = matches!(mark, Mark::PauseBegin | Mark::PauseEnd | Mark::StillEnd);
@@ -138,7 +118,7 @@ pub(super) fn recorder_track<K: Sink>(
 }
 
 /// All marks by time. Marks of equal times keep the order of this list.
-fn marks(shared: &Shared<'_>, costs: Option<&Costs>) -> Vec<(u64, Mark)> {
+fn marks(shared: &Shared<'_>) -> Vec<(u64, Mark)> {
     let mut marks = Vec::new();
     for pause in &shared.pauses {
         marks.push((pause.begin, Mark::PauseBegin));
@@ -158,9 +138,7 @@ fn marks(shared: &Shared<'_>, costs: Option<&Costs>) -> Vec<(u64, Mark)> {
     by_events.sort_by_key(|i| Reverse(shared.survey.events[*i]));
     let listed = by_events.into_iter().take(MAX_THREADS);
     marks.extend(listed.map(|i| (threads[i].first_time(), Mark::Thread(i))));
-    if costs.is_some() {
-        marks.extend(cost_marks(shared));
-    }
+    marks.extend(cost_marks(shared));
     marks.sort_by_key(|(at, _)| *at);
     marks
 }
@@ -191,7 +169,7 @@ fn cost_marks(shared: &Shared<'_>) -> Vec<(u64, Mark)> {
     marks
 }
 
-fn recording_args(shared: &Shared<'_>, costs: Option<&Costs>) -> Vec<Arg<'static>> {
+fn recording_args(shared: &Shared<'_>, costs: Option<&EstimatedCosts>) -> Vec<Arg<'static>> {
     let header = shared.recording.header();
     let threads = shared.recording.threads();
     let overwritten = threads.iter().fold(0_u64, |sum, t| sum.saturating_add(t.overwritten()));
@@ -215,8 +193,8 @@ fn recording_args(shared: &Shared<'_>, costs: Option<&Costs>) -> Vec<Arg<'static
             Arg::new("clock", Value::Text(if cycles { "cycle counter" } else { "vDSO" })),
             Arg::new("ns_per_event_precise", Value::Number(measurement.precise)),
             Arg::new("ns_per_event_coarse", Value::Number(measurement.coarse)),
-            Arg::new("cost_percent_main", Value::Number(costs.main)),
-            Arg::new("cost_percent_all_threads", Value::Number(costs.all)),
+            Arg::new("cost_percent_main", Value::Number(costs.main.unwrap_or(0.0))),
+            Arg::new("cost_percent_all_threads", Value::Number(costs.all.unwrap_or(0.0))),
         ]);
     }
     let overhead = &shared.facts.recorder.overhead;
@@ -237,7 +215,7 @@ fn recording_args(shared: &Shared<'_>, costs: Option<&Costs>) -> Vec<Arg<'static
     args
 }
 
-fn thread_args<'a>(shared: &'a Shared<'_>, i: usize, costs: Option<&Costs>) -> Vec<Arg<'a>> {
+fn thread_args<'a>(shared: &'a Shared<'_>, i: usize, costs: Option<&EstimatedCosts>) -> Vec<Arg<'a>> {
     let (thread, info) = (&shared.recording.threads()[i], &shared.process.threads[i]);
     let survey = shared.survey;
     let mut args = vec![

@@ -155,7 +155,7 @@ fn dump_stacks<K: Sink>(
         };
         let tid_of =
             |other: &Thread| known(section, other).map(|known| known.tid).or_else(|| stranger(other));
-        let texts: Vec<_> = texts(thread);
+        let texts: Vec<_> = thread.frames.iter().map(texts).collect();
         let functions = texts.iter().map(|(function, ..)| function.as_str());
         let state = DumpedThread::of(kind, section, thread, tid_of, functions);
         let frames = texts.iter().rev().map(|(function, mapping, source)| StackFrame {
@@ -172,29 +172,25 @@ fn dump_stacks<K: Sink>(
 
 type FrameText = (String, String, Option<(String, u32)>);
 
-/// The frames of a dumped thread, innermost first.
-fn texts(thread: &Thread) -> Vec<FrameText> {
-    let mut texts = Vec::with_capacity(thread.frames.len());
-    for frame in &thread.frames {
-        texts.push(match frame {
-            Frame::Java(java) => {
-                let source = match &java.place {
-                    Place::Source { file, line: Some(line) } => Some((clean(file).into_owned(), *line)),
-                    _ => None,
-                };
-                (clean(&format!("{}.{}", java.class, java.method)).into_owned(), DUMP.to_owned(), source)
-            }
-            Frame::Native(native) => {
-                let symbol = native.symbol.clone().unwrap_or_else(|| format!("pc {:#x}", native.pc));
-                let map = if native.map.is_empty() { "[native]" } else { &native.map };
-                let source = native.file.as_deref().zip(native.line);
-                let source = source.map(|(file, line)| (clean(file).into_owned(), line));
-                (clean(&symbol).into_owned(), clean(map).into_owned(), source)
-            }
-            Frame::Kernel(kernel) => (clean(&kernel.symbol).into_owned(), KERNEL.to_owned(), None),
-        });
+/// The texts of a dumped frame.
+fn texts(frame: &Frame) -> FrameText {
+    match frame {
+        Frame::Java(java) => {
+            let source = match &java.place {
+                Place::Source { file, line: Some(line) } => Some((clean(file).into_owned(), *line)),
+                _ => None,
+            };
+            (clean(&format!("{}.{}", java.class, java.method)).into_owned(), DUMP.to_owned(), source)
+        }
+        Frame::Native(native) => {
+            let symbol = native.symbol.clone().unwrap_or_else(|| format!("pc {:#x}", native.pc));
+            let map = if native.map.is_empty() { "[native]" } else { &native.map };
+            let source = native.file.as_deref().zip(native.line);
+            let source = source.map(|(file, line)| (clean(file).into_owned(), line));
+            (clean(&symbol).into_owned(), clean(map).into_owned(), source)
+        }
+        Frame::Kernel(kernel) => (clean(&kernel.symbol).into_owned(), KERNEL.to_owned(), None),
     }
-    texts
 }
 
 #[cfg(test)]

@@ -19,7 +19,8 @@ use super::tasks::{TaskPlan, Upcoming};
 use super::trace_answer::TraceAnswer;
 use crate::ExportError;
 use crate::facts::{
-    Facts, MAX_TIME, MessageComponent, Open, OpenStack, Pause, PolledCpu, Step, Survey, name_before, typed,
+    Facts, MAX_TIME, MessageComponent, Open, OpenStack, Pause, PolledCpu, Step, Survey, is_message,
+    name_before, typed,
 };
 use crate::names::Names;
 
@@ -487,8 +488,7 @@ impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
     /// Main's CPU time in a message that ends at `at`, if it was polled: only late ones are.
     #[inline]
     fn cpu(&self, closed: &Open, at: u64) -> Option<PolledCpu> {
-        let message = closed.key == ids::DISPATCH || closed.key == typed(types::MESSAGE);
-        if !message || !self.shared.facts.recorder.has_usage() {
+        if !is_message(closed.key) || !self.shared.facts.recorder.has_usage() {
             return None;
         }
         self.shared.facts.recorder.cpu(self.shared.recording.threads()[self.thread].tid, closed.begun, at)

@@ -1,10 +1,8 @@
 //! The cost of recording, and what was changed while it ran.
 
-use trace_format::{Recording, Source, Thread};
+use trace_format::{Recording, Source};
 
-use crate::facts::{
-    Cost, MethodOff, Pause, RecorderFacts, SelfMeasurement, Standstills, estimate, first_event, percent,
-};
+use crate::facts::{Cost, EstimatedCosts, MethodOff, Pause, RecorderFacts, SelfMeasurement, Standstills};
 use crate::model::Names;
 
 /// The cost of recording, and what was changed while it ran.
@@ -47,24 +45,16 @@ pub(super) fn recorder_report<S: Source + ?Sized>(
     end: u64,
 ) -> RecorderReport {
     let off = facts.switched_off().into_iter().map(|off| (names.method(off.method).into_owned(), off));
-    let threads = recording.threads().iter().zip(events);
-    let lived = |first: u64| end.saturating_sub(first);
-    let (mut main, mut all) = (None, None);
-    if let Some(measurement) = &facts.measurement {
-        let cost = |(thread, events): (&Thread, &u64)| estimate(measurement, thread, *events);
-        let of_main = threads.clone().find(|(thread, _)| thread.main);
-        main = of_main.map(|(thread, n)| percent(cost((thread, n)), lived(first_event(thread))));
-        let first = recording.threads().iter().map(first_event).filter(|t| *t > 0).min();
-        all = first.map(|first| percent(threads.map(cost).sum(), lived(first)));
-    }
+    let measurement = facts.measurement.as_ref();
+    let costs = measurement.map(|known| EstimatedCosts::of(known, recording.threads(), events, end));
     RecorderReport {
         measurement: facts.measurement.clone(),
         measured: facts
             .overhead
             .percent(recording.header().start.boottime, recording.header().last_alive)
             .zip(facts.overhead.worst()),
-        main_cost_percent: main,
-        all_cost_percent: all,
+        main_cost_percent: costs.as_ref().and_then(|costs| costs.main),
+        all_cost_percent: costs.and_then(|costs| costs.all),
         dropped: recording.header().dropped,
         clamped: recording.header().clamped,
         pauses: facts.pauses(),

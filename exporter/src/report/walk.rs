@@ -120,7 +120,6 @@ impl Detail {
 /// Reads one thread with its stack.
 pub(super) struct Walk<'a, S: ?Sized> {
     facts: &'a Facts<'a, S>,
-    recording: &'a Recording<S>,
     names: &'a Names<'a>,
     stack: OpenStack,
     /// By depth, for items with a payload.
@@ -159,7 +158,6 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
     pub(super) fn new(facts: &'a Facts<'a, S>, names: &'a Names<'a>) -> Self {
         Self {
             facts,
-            recording: facts.recording,
             names,
             stack: OpenStack::new(),
             details: Vec::new(),
@@ -277,25 +275,17 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
     /// The work between two moments.
     pub(super) fn before(&self, from: u64, to: u64) -> RecentWork {
         self.history.between(from, to, self.has_messages(), |what| match what {
-            What::Message(message) => self.message_kind_name(&message),
-            What::Call(key, id) => {
-                let text = text(self.recording, id);
-                match text {
-                    Some(text) if key == typed(types::IDLE) => format!("{IDLE_HANDLER}: {text}"),
-                    Some(text) => text,
-                    None => self.key_name(key),
-                }
-            }
-        })
-    }
-
-    /// The name of a kind of messages.
-    fn message_kind_name(&self, message: &Message) -> String {
-        if *message == Message::default() {
             // A message that is entered and left like a method has no other name.
-            return "android.os.Handler.dispatchMessage".to_owned();
-        }
-        message_name(self.recording.texts(), message)
+            What::Message(message) if message == Message::default() => {
+                "android.os.Handler.dispatchMessage".to_owned()
+            }
+            What::Message(message) => message_name(self.facts.recording.texts(), &message),
+            What::Call(key, id) => match text(self.facts.recording, id) {
+                Some(text) if key == typed(types::IDLE) => format!("{IDLE_HANDLER}: {text}"),
+                Some(text) => text,
+                None => self.key_name(key),
+            },
+        })
     }
 
     /// The name of an item without a text of its own.
@@ -364,13 +354,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         let names = self.names;
         let method = || ids::is_method(key).then(|| names.method(key).into_owned());
         self.long_calls.ended(depth, (begun, at), method);
-        if let Some(mut chart) = self.chart.take() {
-            for depth in depth..self.stack.depth() {
-                let begun = self.stack.frames()[depth].begun;
-                chart.add(depth, (begun, at), false, || self.kind_and_name(depth));
-            }
-            self.chart = Some(chart);
-        }
+        self.draw(depth, at, false);
         self.stack.truncate(depth);
         self.loops.closed(depth);
         while let Some((_, detail)) = self.details.pop_if(|(d, _)| *d >= depth) {
@@ -422,12 +406,12 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         }
         self.waits.offer(duration, || {
             let method = outside.iter().rev().find(|open| ids::is_method(open.key));
-            let owner = self.recording.threads().iter().find(|t| wait.owner > 0 && t.uid == wait.owner);
+            let owner = self.facts.recording.threads().iter().find(|t| wait.owner > 0 && t.uid == wait.owner);
             LongWait {
                 kind: wait.kind,
                 since: own.begun,
                 duration,
-                class: text(self.recording, wait.class),
+                class: text(self.facts.recording, wait.class),
                 lock: wait.lock,
                 owner: owner.map(thread_name),
                 method: method.map(|open| self.names.method(open.key).into_owned()),
@@ -435,9 +419,17 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         });
     }
 
-    fn kind_and_name(&self, depth: usize) -> (OpenItemKind, String) {
-        let item = self.stack_item(depth).item;
-        (item.kind, item.name)
+    /// Adds what is open from `depth` on to the chart, if one is wanted, up to `end`.
+    fn draw(&mut self, depth: usize, end: u64, open: bool) {
+        let Some(mut chart) = self.chart.take() else { return };
+        for depth in depth..self.stack.depth() {
+            let begun = self.stack.frames()[depth].begun;
+            chart.add(depth, (begun, end), open, || {
+                let item = self.stack_item(depth).item;
+                (item.kind, item.name)
+            });
+        }
+        self.chart = Some(chart);
     }
 
     fn detail(&self, depth: usize) -> Option<Detail> {
@@ -448,12 +440,14 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
     fn stack_item(&self, depth: usize) -> StackItem {
         let open = self.stack.frames()[depth];
         let detail = self.detail(depth);
-        let texts = self.recording.texts();
+        let texts = self.facts.recording.texts();
         let name = match detail {
             Some(Detail::Message(m)) => message_name(texts, &m),
             Some(Detail::Frame(vsync)) => format!("Choreographer#doFrame {vsync}"),
-            Some(Detail::Wait(w)) => wait_name(w.kind, text(self.recording, w.class).as_deref()).into_owned(),
-            Some(Detail::Text(id)) => text(self.recording, id).unwrap_or_else(|| "span".to_owned()),
+            Some(Detail::Wait(w)) => {
+                wait_name(w.kind, text(self.facts.recording, w.class).as_deref()).into_owned()
+            }
+            Some(Detail::Text(id)) => text(self.facts.recording, id).unwrap_or_else(|| "span".to_owned()),
             None => match stage_of(open.key) {
                 Some(stage) => stage.to_owned(),
                 None if ids::is_method(open.key) || open.key == ids::DISPATCH => {
@@ -474,12 +468,8 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
 
     /// The collected chart, with what is still open.
     pub(super) fn into_chart(mut self) -> Chart {
-        let Some(mut chart) = self.chart.take() else { return Chart::default() };
-        for depth in 0..self.stack.depth() {
-            let begun = self.stack.frames()[depth].begun;
-            chart.add(depth, (begun, u64::MAX), true, || self.kind_and_name(depth));
-        }
-        chart.finish()
+        self.draw(0, u64::MAX, true);
+        self.chart.map(ChartBuilder::finish).unwrap_or_default()
     }
 
     /// The open items, outermost first.

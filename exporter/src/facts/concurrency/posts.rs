@@ -117,7 +117,7 @@ fn fits<'t>(task: &Task, message: &Dispatched, text: impl Fn(TextId) -> &'t str)
     let submitted = task.submitted.at;
     let in_time = due == 0
         || due.saturating_add(DUE_UNIT) >= submitted
-            && (task.is_scheduled() || due <= submitted.saturating_add(MAX_DUE));
+            && (task.is_scheduled || due <= submitted.saturating_add(MAX_DUE));
     if callback.is_empty() {
         // Others may send messages to this handler too: only the time shows that it is this one.
         return class == MESSAGE && due > 0 && in_time;

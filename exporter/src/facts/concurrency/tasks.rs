@@ -71,7 +71,7 @@ pub(crate) struct Task {
     /// The executor or handler; 0 if unknown.
     pub(crate) queue: u32,
     pub(crate) queue_class: TextId,
-    scheduled: bool,
+    pub(crate) is_scheduled: bool,
     /// It runs when another stage is done, wherever that is.
     pub(crate) is_stage: bool,
     /// Of a coroutine, the last part of it that ran.
@@ -86,18 +86,13 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    /// Whether it was handed over for a later time.
-    pub(crate) fn is_scheduled(&self) -> bool {
-        self.scheduled
-    }
-
     pub(crate) fn state(&self) -> TaskState {
         match self.run {
             Some(Run { ended: None, .. }) => TaskState::Running,
             Some(_) if self.suspension.is_some() => TaskState::Suspended,
             Some(_) => TaskState::Finished,
             None if self.ambiguous || self.method == 0 => TaskState::Unknown,
-            None if self.scheduled => TaskState::Scheduled,
+            None if self.is_scheduled => TaskState::Scheduled,
             None => TaskState::Queued,
         }
     }
@@ -321,7 +316,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
             return false;
         }
         task.is_stage = false;
-        task.scheduled = scheduled;
+        task.is_scheduled = scheduled;
         let queue = self.so_far.loopers.get(&what.other).copied().unwrap_or(what.other);
         (task.queue, task.queue_class) = (queue, what.other_class);
         task.submitted =
@@ -355,7 +350,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
             submitted: Submission { at: step.at, thread: step.thread, method: what.method, line: what.line },
             queue,
             queue_class,
-            scheduled,
+            is_scheduled: scheduled,
             is_stage,
             run: None,
             is_coroutine,

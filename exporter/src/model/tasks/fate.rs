@@ -24,7 +24,7 @@ pub(super) fn fates(work: &ConcurrentWork, posts: &Posts) -> Vec<Fate> {
     let mut dispatched: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
     for (index, task) in tasks.iter().enumerate() {
         if let Some((at, _, true)) = posts.dispatched(index)
-            && !task.is_scheduled()
+            && !task.is_scheduled
         {
             dispatched.entry(task.queue).or_default().push((task.submitted.at, at));
         }
@@ -43,7 +43,7 @@ pub(super) fn fates(work: &ConcurrentWork, posts: &Posts) -> Vec<Fate> {
             return match posts.dispatched(index) {
                 Some((at, thread, true)) => Fate::Started { at, thread },
                 Some((at, _, false)) => Fate::Left(at),
-                None if task.is_scheduled() => Fate::Unknown,
+                None if task.is_scheduled => Fate::Unknown,
                 None => {
                     let later = dispatched.get(&task.queue).map_or(&[][..], Vec::as_slice);
                     let next = later.partition_point(|(submitted, _)| *submitted <= task.submitted.at);

@@ -161,7 +161,7 @@ impl<'p, 'i> Hops<'p, 'i> {
         match self.plan.fates[task] {
             Fate::Started { at: started, .. } if started <= at => "running",
             _ if known.is_stage => "waiting",
-            _ if known.is_scheduled() => "scheduled",
+            _ if known.is_scheduled => "scheduled",
             Fate::Started { .. } | Fate::Queued => "queued",
             Fate::Left(_) | Fate::Unknown => "unknown",
         }

@@ -78,7 +78,7 @@ impl Shared<'_> {
     fn queued(&self, task: usize) -> Option<(&'static str, u64)> {
         let known = &self.tasks.work.tasks()[task];
         let queued = self.tasks.started.get(&task)?.saturating_sub(known.submitted.at);
-        let key = match known.is_scheduled() || known.is_stage {
+        let key = match known.is_scheduled || known.is_stage {
             true => "submitted_ms_before",
             false => "queued_ms",
         };

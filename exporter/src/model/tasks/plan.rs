@@ -113,7 +113,7 @@ impl Shown<'_> {
             "adds stage"
         } else if self.thread_starts.contains(&(task.submitted.thread, task.submitted.at, task.object)) {
             "starts thread"
-        } else if task.is_scheduled() {
+        } else if task.is_scheduled {
             "schedules"
         } else {
             "submits"

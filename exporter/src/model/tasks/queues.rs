@@ -171,7 +171,7 @@ fn counted(plan: &Shown<'_>, tasks: &[usize]) -> Queue {
     let mut changes: Vec<(u64, i64)> = Vec::new();
     for index in tasks {
         let task = &all[*index];
-        if task.is_scheduled() {
+        if task.is_scheduled {
             continue;
         }
         let submitted = task.submitted.at;

@@ -37,7 +37,7 @@ pub(super) struct Shown<'a> {
 impl Shown<'_> {
     /// How long a task was queued as far as is known, ns; `None` if it did not wait in a queue.
     pub(super) fn queued(&self, task: usize) -> Option<u64> {
-        let known = self.work.tasks().get(task).filter(|task| !task.is_scheduled() && !task.is_stage)?;
+        let known = self.work.tasks().get(task).filter(|task| !task.is_scheduled && !task.is_stage)?;
         let until = match self.fates[task] {
             Fate::Started { at, .. } => at,
             Fate::Queued => self.input.end,

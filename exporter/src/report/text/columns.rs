@@ -20,37 +20,34 @@ const MAX_STACKS: usize = 4;
 const GAP: usize = 3;
 
 /// A thread's stack as lines of text, its title first.
-struct Side(Vec<String>);
+type Side = Vec<String>;
 
-impl Side {
-    fn width(&self) -> usize {
-        self.0.iter().map(|line| line.chars().count()).max().unwrap_or(0)
-    }
+fn width(side: &[String]) -> usize {
+    side.iter().map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
 pub(super) fn write(r: &Report, names: &mut Names, f: &mut Formatter<'_>) -> fmt::Result {
     let sides = sides(r, names);
     for pair in sides.chunks(2) {
-        writeln!(f)?;
-        let left = &pair[0];
-        let right = pair.get(1);
-        let fits = right.is_some_and(|right| 2 + left.width() + GAP + right.width() <= WIDTH);
-        let Some(right) = right.filter(|_| fits) else {
-            for (at, side) in pair.iter().enumerate() {
-                if at > 0 {
-                    writeln!(f)?;
+        match pair {
+            [left, right] if 2 + width(left) + GAP + width(right) <= WIDTH => {
+                writeln!(f)?;
+                // Halves, unless one of them needs more.
+                let half = (WIDTH - 2) / 2;
+                let column = (width(left) + GAP).max(half.min(WIDTH - 2 - width(right)));
+                for at in 0..left.len().max(right.len()) {
+                    let (a, b) = (left.get(at), right.get(at));
+                    let line =
+                        format!("  {:column$}{}", a.map_or("", |line| line), b.map_or("", |line| line));
+                    writeln!(f, "{}", line.trim_end())?;
                 }
-                side.0.iter().try_for_each(|line| writeln!(f, "  {line}"))?;
             }
-            continue;
-        };
-        // Halves, unless one of them needs more.
-        let half = (WIDTH - 2) / 2;
-        let column = (left.width() + GAP).max(half.min(WIDTH - 2 - right.width()));
-        for at in 0..left.0.len().max(right.0.len()) {
-            let (a, b) = (left.0.get(at), right.0.get(at));
-            let line = format!("  {:column$}{}", a.map_or("", |line| line), b.map_or("", |line| line));
-            writeln!(f, "{}", line.trim_end())?;
+            _ => {
+                for side in pair {
+                    writeln!(f)?;
+                    side.iter().try_for_each(|line| writeln!(f, "  {line}"))?;
+                }
+            }
         }
     }
     Ok(())
@@ -118,5 +115,5 @@ fn side(
     let width = rows.iter().map(|(amount, ..)| amount.len()).max().unwrap_or(0);
     let width = if width > 0 { width + 2 } else { 0 };
     let lines = rows.into_iter().map(|(amount, mark, name)| format!("{amount:width$}{mark} {name}"));
-    Side(std::iter::once(title).chain(lines).collect())
+    std::iter::once(title).chain(lines).collect()
 }
