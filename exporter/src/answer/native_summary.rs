@@ -1,7 +1,7 @@
 //! What the native stacks of the thread that hung show: what it does, in which function, and who owns the mutex that it
 //! waits for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use trace_format::sections::native_frames::FrameKind;
 
@@ -85,10 +85,8 @@ impl NativeSummary {
         found.root = most.map(|(count, _, root)| NativeRoot { count, ..root });
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
         for stack in stacks() {
-            let mut titles: Vec<String> =
+            let titles: HashSet<String> =
                 stack.frames.iter().take(MAX_STACK_FRAMES).map(Frame::title).collect();
-            titles.sort_unstable();
-            titles.dedup();
             titles.into_iter().for_each(|title| *counts.entry(title).or_default() += 1);
         }
         let line =
@@ -164,17 +162,11 @@ fn doing(stack: &ThreadStack) -> Activity {
     if stack.call.as_deref() == Some("ioctl") && in_binder() {
         return Activity::Of(CauseId::BinderCall);
     }
-    match classify(frames, "") {
-        // A descriptor can be anything: only Java's method says that it is a file.
-        Activity::Of(CauseId::DiskIo) => {
-            let java = stack.frames.iter().filter(|frame| frame.is_java()).map(view);
-            match classify(java, "") {
-                Activity::Of(CauseId::DiskIo) => Activity::Of(CauseId::DiskIo),
-                _ => Activity::Of(CauseId::NativeCode),
-            }
-        }
-        found => found,
-    }
+    // A descriptor can be anything: only Java's method says that it is a file.
+    let is_file = |activity| activity == Activity::Of(CauseId::DiskIo);
+    let java = || stack.frames.iter().filter(|frame| frame.is_java()).map(view);
+    let found = classify(frames, "");
+    if is_file(found) && !is_file(classify(java(), "")) { Activity::Of(CauseId::NativeCode) } else { found }
 }
 
 fn view(frame: &Frame) -> FrameView<'_> {

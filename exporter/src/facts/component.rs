@@ -143,17 +143,16 @@ impl MessageComponent {
         Some(match self.foreground {
             Some(true) => format!("foreground broadcast: {}", one(fore)),
             Some(false) => format!("background broadcast: {}", one(back)),
-            None => {
-                let (fore, back) = (fore / 1_000, back / 1_000);
-                match is_broadcast {
-                    true => format!(
-                        "the system allows {fore} s for a foreground broadcast, {back} s for a background one"
-                    ),
-                    false => {
-                        format!("the system allows {fore} s, or {back} s for a caller in the background")
-                    }
-                }
-            }
+            None if is_broadcast => format!(
+                "the system allows {} s for a foreground broadcast, {} s for a background one",
+                fore / 1_000,
+                back / 1_000
+            ),
+            None => format!(
+                "the system allows {} s, or {} s for a caller in the background",
+                fore / 1_000,
+                back / 1_000
+            ),
         })
     }
 }

@@ -291,16 +291,11 @@ impl RecorderFacts {
         let mut all: Vec<MethodOff> = Vec::new();
         let mut open: BTreeMap<u32, usize> = BTreeMap::new();
         for Switch { at, method, off } in self.switches() {
-            match off {
-                Some(why) => {
-                    open.insert(method, all.len());
-                    all.push(MethodOff { method, since: at, until: None, why });
-                }
-                None => {
-                    if let Some(i) = open.remove(&method) {
-                        all[i].until = Some(at);
-                    }
-                }
+            if let Some(why) = off {
+                open.insert(method, all.len());
+                all.push(MethodOff { method, since: at, until: None, why });
+            } else if let Some(i) = open.remove(&method) {
+                all[i].until = Some(at);
             }
         }
         all

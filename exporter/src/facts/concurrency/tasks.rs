@@ -32,6 +32,12 @@ pub(crate) struct Submission {
     pub(crate) line: u16,
 }
 
+impl From<&Step> for Submission {
+    fn from(step: &Step) -> Self {
+        Self { at: step.at, thread: step.thread, method: step.what.method, line: step.what.line }
+    }
+}
+
 /// The time in which a thread runs a task, or is in an outermost call that may be one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Run {
@@ -319,8 +325,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
         task.is_scheduled = scheduled;
         let queue = self.so_far.loopers.get(&what.other).copied().unwrap_or(what.other);
         (task.queue, task.queue_class) = (queue, what.other_class);
-        task.submitted =
-            Submission { at: step.at, thread: step.thread, method: what.method, line: what.line };
+        task.submitted = step.into();
         true
     }
 
@@ -347,7 +352,7 @@ impl<'t, G: Fn(usize) -> String, T: Fn(TextId) -> &'t str> Builder<'_, G, T> {
             object,
             class,
             method,
-            submitted: Submission { at: step.at, thread: step.thread, method: what.method, line: what.line },
+            submitted: step.into(),
             queue,
             queue_class,
             is_scheduled: scheduled,

@@ -6,7 +6,7 @@ use trace_format::event::ConcurrencyStep;
 use trace_format::{ReadError, Source, TextId};
 
 use super::resolve::Resolved;
-use super::{Chains, Culprit, WhyCause};
+use super::{Chains, Culprit, WhyCause, only};
 use crate::answer::MAX_LINKS;
 use crate::facts::concurrency::{Suspension, Task, TaskState};
 
@@ -45,11 +45,10 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         let is_coroutine = self.work.task_of(object).is_some_and(|task| task.is_coroutine);
         let resolved = match self.leads(object, class) {
             Leads::Task(task, cause) => {
-                let resolved = match task.state() {
-                    TaskState::Running => match task.run {
-                        Some(run) => Resolved::thread("future", WhyCause::SlowTask, run.thread),
-                        None => Resolved::unknown("future"),
-                    },
+                let resolved = match (task.state(), task.run) {
+                    (TaskState::Running, Some(run)) => {
+                        Resolved::thread("future", WhyCause::SlowTask, run.thread)
+                    }
                     _ => self.queued(thread, task)?,
                 };
                 let cause = resolved.cause.map(|known| match known {
@@ -162,10 +161,8 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         if balances.values().any(|balance| *balance < 0) {
             return None;
         }
-        let mut owners = balances.iter().filter(|(_, balance)| **balance > 0);
-        let (at, _) = owners.next()?;
-        let owner = self.work.tasks().get(*at)?;
-        (owners.next().is_none() && owner != waiting).then_some(owner)
+        let (at, _) = only(balances.iter().filter(|(_, balance)| **balance > 0))?;
+        self.work.tasks().get(*at).filter(|owner| *owner != waiting)
     }
 
     /// The coroutine that has to send; `Ok(None)` if no coroutine does.

@@ -389,16 +389,16 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         let info = self.facts.recording.threads().get(thread)?;
         let texts = self.facts.recording.texts();
         let name = info.name.as_deref()?;
-        let mut same = self
+        let same = self
             .work
             .started_threads()
             .filter(|step| texts.get(step.what.class) == Some(name) && step.at <= info.started.max(step.at));
-        let step = same.next()?;
-        same.next().is_none().then_some(Submission {
-            at: step.at,
-            thread: step.thread,
-            method: step.what.method,
-            line: step.what.line,
-        })
+        only(same).map(Submission::from)
     }
+}
+
+/// The one item, if there is no other.
+fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
+    let first = items.next()?;
+    items.next().is_none().then_some(first)
 }

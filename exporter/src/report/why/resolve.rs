@@ -3,7 +3,7 @@
 use trace_format::event::{Concurrency, ConcurrencyStep, Wait, WaitKind};
 use trace_format::{ReadError, Source};
 
-use super::{Chains, Culprit, MAX_WORKERS, WhyCause};
+use super::{Chains, Culprit, MAX_WORKERS, WhyCause, only};
 use crate::facts::concurrency::{Run, Task, TaskState};
 
 /// Who ends the wait.
@@ -104,15 +104,11 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         let name = self.facts.recording.texts().get(name);
         let threads = self.facts.recording.threads().iter().enumerate();
         // A thread joins the recording with its first event, after its start.
-        let mut same = threads
-            .filter(|(_, thread)| {
-                thread.name.as_deref() == name && thread.started.saturating_add(1_000_000) >= step.at
-            })
-            .map(|(at, _)| at);
-        match (same.next(), same.next()) {
-            (Some(thread), None) => Resolved::thread("thread", WhyCause::SlowThread, thread),
-            _ => Resolved::unknown("thread"),
-        }
+        let same = threads.filter(|(_, thread)| {
+            thread.name.as_deref() == name && thread.started.saturating_add(1_000_000) >= step.at
+        });
+        let Some((thread, _)) = only(same) else { return Resolved::unknown("thread") };
+        Resolved::thread("thread", WhyCause::SlowThread, thread)
     }
 
     /// A condition, or a monitor's wait set.
@@ -162,13 +158,9 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         if holders.iter().any(|(_, balance)| *balance < 0) {
             return Resolved::unknown("semaphore");
         }
-        let mut holders = holders.into_iter().filter(|(holder, balance)| *balance > 0 && *holder != thread);
-        match (holders.next(), holders.next()) {
-            (Some((holder, _)), None) => {
-                Resolved { owner: Some(holder), ..Resolved::thread("semaphore", WhyCause::LockHeld, holder) }
-            }
-            _ => Resolved::unknown("semaphore"),
-        }
+        let holders = holders.into_iter().filter(|(holder, balance)| *balance > 0 && *holder != thread);
+        let Some((holder, _)) = only(holders) else { return Resolved::unknown("semaphore") };
+        Resolved { owner: Some(holder), ..Resolved::thread("semaphore", WhyCause::LockHeld, holder) }
     }
 
     /// A queue: who put before, if the thread takes, and the other way round.
@@ -204,21 +196,17 @@ impl<S: Source + ?Sized> Chains<'_, S> {
     fn executor(&self, thread: usize, since: u64, object: u32) -> Result<Resolved<'_>, ReadError> {
         let own = self.work.running_on(thread).is_some();
         let workers = self.work.workers(object);
-        let others = || workers.iter().filter(|run| run.thread != thread);
         if own && workers.iter().any(|run| run.thread == thread) && self.all_wait_for(&workers, object)? {
             return Ok(self.exhausted(&workers));
         }
-        if let Some(run) = others().next() {
+        if let Some(run) = workers.iter().find(|run| run.thread != thread) {
             return Ok(Resolved::thread("executor", WhyCause::SlowTask, run.thread));
         }
         // Tasks of invokeAll are not submitted one by one: they begin when the wait has begun.
         let begun = self.work.running().into_iter();
-        let mut begun =
-            begun.filter(|(run, task)| task.is_none() && run.begun >= since && run.thread != thread);
-        Ok(match (begun.next(), begun.next()) {
-            (Some((run, _)), None) => Resolved::thread("executor", WhyCause::SlowTask, run.thread),
-            _ => Resolved::unknown("executor"),
-        })
+        let begun = begun.filter(|(run, task)| task.is_none() && run.begun >= since && run.thread != thread);
+        let Some((run, _)) = only(begun) else { return Ok(Resolved::unknown("executor")) };
+        Ok(Resolved::thread("executor", WhyCause::SlowTask, run.thread))
     }
 
     pub(super) fn exhausted(&self, workers: &[Run]) -> Resolved<'_> {
@@ -288,11 +276,8 @@ impl<S: Source + ?Sized> Chains<'_, S> {
                 ..Resolved::thread("latch", WhyCause::SlowTask, run.thread)
             },
             ([], [task]) if !pending && alone.is_empty() => {
-                let culprit = Culprit {
-                    thread: task.run.and_then(|run| self.thread_name(run.thread)),
-                    task: self.method_name(task.method),
-                    site: self.site(&task.submitted),
-                };
+                let thread = task.run.and_then(|run| self.thread_name(run.thread));
+                let culprit = Culprit { thread, ..self.without_thread(task) };
                 Resolved {
                     task: Some(task),
                     ..Resolved::ended("latch", WhyCause::LatchNeverCountedDown, culprit)

@@ -30,13 +30,10 @@ impl TaskCodes {
         if !reported && !matches!(method, "get" | "apply" | "accept" | "invoke") {
             return;
         }
-        match self.by_class.get(class) {
-            Some(first) => {
-                self.same.insert(id, *first);
-            }
-            None => {
-                self.by_class.insert(class.to_owned(), id);
-            }
+        if let Some(first) = self.by_class.get(class) {
+            self.same.insert(id, *first);
+        } else {
+            self.by_class.insert(class.to_owned(), id);
         }
         if !reported {
             self.unreported.insert(id);
