@@ -311,8 +311,7 @@ impl Files for Symbols {
         let mut found = own.and_then(|place| with_code(&place, &key.0));
         if found.is_none() {
             let (places, _) = self.places(&key);
-            let id = key.0.clone();
-            found = places.iter().find_map(|place| with_code(place, &id));
+            found = places.iter().find_map(|place| with_code(place, &key.0));
         }
         self.elf_bytes += found.as_ref().map_or(0, |bytes| bytes.len());
         if self.elf_bytes > MAX_BYTES || self.elfs.len() >= MAX_LISTED {

@@ -1,5 +1,6 @@
 //! What a thread waits for another thread to do, from the frames between its innermost one and the app's code.
 
+use crate::answer::activity::{FrameView, is_poll};
 use crate::answer::own::is_own;
 use crate::dump::{Frame, JavaFrame, StateKind, Thread};
 use Awaited as A;
@@ -163,6 +164,11 @@ pub(super) fn java(thread: &Thread) -> impl DoubleEndedIterator<Item = &JavaFram
         Frame::Java(java) => Some(java),
         Frame::Native(_) | Frame::Kernel(_) => None,
     })
+}
+
+/// True if this is the poll in which a looper waits for its next message.
+pub(super) fn polls(frame: &JavaFrame) -> bool {
+    is_poll(FrameView::Java { class: &frame.class, method: &frame.method, native: false })
 }
 
 /// Whether a frame parks its thread, or waits for a notification.

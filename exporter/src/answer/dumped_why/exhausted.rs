@@ -1,12 +1,13 @@
 //! Whether all threads of a pool wait for tasks that no thread runs.
 
+use std::collections::BTreeSet;
+
 use trace_format::verdict::Confidence;
 
-use super::awaited::{Awaited, WAIT_FRAMES, java};
+use super::awaited::{Awaited, WAIT_FRAMES, java, polls};
 use super::link::DumpedLink;
 use super::pools::{Does, Seen};
 use super::{Chain, DumpedCause, Step};
-use crate::answer::activity::{FrameView, is_poll};
 use crate::answer::id::CauseId;
 use crate::dump::{JavaFrame, Thread};
 
@@ -45,9 +46,7 @@ impl<'a> Chain<'a> {
         {
             return None;
         }
-        let mut pools: Vec<&str> = of_pools().filter_map(|seen| seen.pool).collect();
-        pools.sort_unstable();
-        pools.dedup();
+        let pools: BTreeSet<&str> = of_pools().filter_map(|seen| seen.pool).collect();
         let full = pools.into_iter().map(|pool| self.share(pool)).filter(|share| {
             // A worker that waits in runBlocking is replaced, unless all permits are taken.
             share.all == share.busy && (share.pool != COROUTINES || share.all > 1)
@@ -73,20 +72,17 @@ impl<'a> Chain<'a> {
 
     /// Whether a thread of the process waits for events, which may complete a future.
     fn has_events(&self) -> bool {
-        let is_event = |frame: &JavaFrame| {
-            let view = FrameView::Java { class: &frame.class, method: &frame.method, native: false };
-            is_poll(view) || SELECTORS.iter().any(|start| frame.class.starts_with(start))
-        };
+        let is_event =
+            |frame: &JavaFrame| polls(frame) || SELECTORS.iter().any(|start| frame.class.starts_with(start));
         self.by_tid.values().any(|thread| java(thread).take(WAIT_FRAMES).any(is_event))
     }
 
     /// Whether a scheduler's thread waits for the time at which a task is due.
     fn has_a_delayed_task(&self) -> bool {
         let queue = "java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue";
-        let has =
-            |thread: &Thread, fits: &dyn Fn(&JavaFrame) -> bool| java(thread).take(WAIT_FRAMES).any(fits);
         self.by_tid.values().any(|thread| {
-            has(thread, &|frame| frame.class == queue) && has(thread, &|frame| frame.method == "awaitNanos")
+            let frames = || java(thread).take(WAIT_FRAMES);
+            frames().any(|frame| frame.class == queue) && frames().any(|frame| frame.method == "awaitNanos")
         })
     }
 }

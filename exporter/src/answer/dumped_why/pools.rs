@@ -1,7 +1,6 @@
 //! Pools of threads: which thread belongs to which, and which of them are idle.
 
-use super::awaited::{Awaited, MAX_SEARCHED, java};
-use crate::answer::activity::{FrameView, is_poll};
+use super::awaited::{Awaited, MAX_SEARCHED, java, polls};
 use crate::dump::{JavaFrame, StateKind, Thread};
 
 /// Maximum number of outermost Java frames examined for a pool's loop.
@@ -125,10 +124,7 @@ fn does(thread: &Thread) -> Does {
             false => is_idle_loop(thread),
         }
     } else {
-        let polls = frames()
-            .next()
-            .is_some_and(|f| is_poll(FrameView::Java { class: &f.class, method: &f.method, native: false }));
-        polls || awaited.is_some_and(Awaited::is_vague)
+        frames().next().is_some_and(polls) || awaited.is_some_and(Awaited::is_vague)
     };
     let sleeps = || {
         let state = StateKind::from(thread.state.as_deref().unwrap_or_default());

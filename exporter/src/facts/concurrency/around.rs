@@ -85,16 +85,14 @@ impl Around {
     /// The events of this thread follow.
     pub(super) fn thread(&mut self, thread: usize) {
         self.flush();
-        (self.thread, self.last, self.next) = (thread, None, (0, 0));
+        (self.thread, self.next) = (thread, (0, 0));
     }
 
     fn flush(&mut self) {
         for wait in std::mem::take(&mut self.open) {
             self.waits.push(wait);
         }
-        if let Some(message) = self.message.take() {
-            self.messages.push(message);
-        }
+        self.lost();
     }
 
     /// Events are missing here.

@@ -138,16 +138,12 @@ fn before(r: &Report, names: &mut Names) -> Option<String> {
         line += &format!(", {} outside of messages", times(before.not_queued, "call"));
     }
     if let Some(slow) = r.slowest.first() {
-        let name = short_message(&slow.name, names).replace("Choreographer#doFrame", "frame");
+        // Without packages.
+        let bare = names.bare(&clean(&slow.name));
+        let name = names.message(&bare).replace("Choreographer#doFrame", "frame");
         line += &format!(", slowest {} ({name})", rounded(slow.duration));
     }
     Some(line)
-}
-
-/// A message without packages.
-fn short_message(name: &str, names: &mut Names) -> String {
-    let bare = names.bare(&clean(name));
-    names.message(&bare)
 }
 
 /// How much was recorded, what is missing, and the cost.
