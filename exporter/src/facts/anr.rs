@@ -11,7 +11,7 @@
 //! * A stall that the watchdog found supports the ANR of the same message. Without a SIGQUIT it is a suspected
 //!   ANR of its own.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use trace_format::Event;
 use trace_format::event::{Sigquit, TextId};
@@ -130,7 +130,7 @@ pub struct Incidents {
 }
 
 /// The times of the signals without a message.
-pub(super) fn without_message(service: &Service, verdicts: &Verdicts) -> Vec<u64> {
+pub(super) fn without_message(service: &Service, verdicts: &Verdicts) -> BTreeSet<u64> {
     let judged = verdicts.by_signal.values().map(|v| v.sigquit);
     let sensed = service.incidents.iter().filter_map(|(_, event)| match event {
         Event::Sigquit(s) => Some(*s),

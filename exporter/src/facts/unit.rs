@@ -7,7 +7,7 @@
 //! outermost open call is then the unit. A call in which a message started runs the loop itself and is not a
 //! unit.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
 use trace_format::android::{MESSAGE_QUEUE, is_idle_poll};
@@ -101,14 +101,12 @@ pub(crate) fn called_by_the_queue<'l>(frames: impl Iterator<Item = &'l str>) -> 
 /// the result is empty: its outermost call may be the whole program.
 pub(super) fn begun_at<S: Source + ?Sized>(
     main: Restored<'_, S>,
-    mut moments: Vec<u64>,
+    moments: BTreeSet<u64>,
     samples: &Samples,
 ) -> Result<HashMap<u64, u64>, ReadError> {
-    moments.sort_unstable();
-    moments.dedup();
     let mut found = HashMap::new();
     let mut idle = Vec::new();
-    let mut next = moments.iter().copied().peekable();
+    let mut next = moments.into_iter().peekable();
     let (mut stack, mut loops, mut last, mut messages) = (OpenStack::new(), Loops::default(), 0, false);
     let mut passed = |at: u64, stack: &OpenStack, loops: Loops, last: u64| match loops.unit(stack) {
         Some(depth) => drop(found.insert(at, stack.frames()[depth].begun)),

@@ -127,13 +127,12 @@ fn begin_anr<K: Sink>(
     let subject = system_subject
         .map_or_else(|| anr.subject(), |system_subject| clean(&known_form(system_subject)).into_owned());
     let reasons = anr.verdict.as_ref().map(reasons_text);
-    let forwarded = match &anr.detector {
-        Detector::Sigquit(signal) => forward_name(signal.forward),
-        Detector::Watchdog => Cow::Borrowed(""),
+    let (detector, forwarded) = match &anr.detector {
+        Detector::Sigquit(signal) => ("sigquit", forward_name(signal.forward)),
+        Detector::Watchdog => ("watchdog", Cow::Borrowed("")),
     };
     let mut args = Vec::with_capacity(32);
     args.extend(answered.into_iter().flat_map(TraceAnswer::args));
-    let detector = if matches!(anr.detector, Detector::Sigquit(_)) { "sigquit" } else { "watchdog" };
     args.push(Arg::new("detector", Value::Text(detector)));
     args.push(Arg::new("blocked_ms", Value::Millis(anr.blocked())));
     args.extend(message.map(|m| Arg::new("message", Value::Text(m))));

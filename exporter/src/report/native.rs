@@ -73,16 +73,13 @@ fn missed(all: &NativeStacks, name_of: &dyn Fn(u32) -> String) -> Vec<MissedBeat
             None => of_thread.push((stack.at, stack.at)),
         }
     }
-    let mut found = Vec::new();
-    for (tid, spans) in spans {
+    let found = spans.into_iter().filter_map(|(tid, spans)| {
         // The longest of each thread.
-        let Some((since, until)) = spans.into_iter().max_by_key(|(since, until)| (until - since, *since))
-        else {
-            continue;
-        };
-        let Some(summary) = summary(all, tid, (since, until), name_of) else { continue };
-        found.push(MissedBeat { thread: name_of(tid), tid, since, until, finding: summary.finding() });
-    }
+        let (since, until) = spans.into_iter().max_by_key(|(since, until)| (until - since, *since))?;
+        let finding = summary(all, tid, (since, until), name_of)?.finding();
+        Some(MissedBeat { thread: name_of(tid), tid, since, until, finding })
+    });
+    let mut found: Vec<_> = found.collect();
     found.sort_by_key(|missed| (std::cmp::Reverse(missed.until - missed.since), missed.tid));
     found.truncate(MAX_STACKS);
     found
