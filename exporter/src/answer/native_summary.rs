@@ -163,7 +163,7 @@ fn doing(stack: &ThreadStack) -> Activity {
         return Activity::Of(CauseId::BinderCall);
     }
     // A descriptor can be anything: only Java's method says that it is a file.
-    let is_file = |activity| activity == Activity::Of(CauseId::DiskIo);
+    let is_file = |activity: Activity| activity == Activity::Of(CauseId::DiskIo);
     let java = || stack.frames.iter().filter(|frame| frame.is_java()).map(view);
     let found = classify(frames, "");
     if is_file(found) && !is_file(classify(java(), "")) { Activity::Of(CauseId::NativeCode) } else { found }

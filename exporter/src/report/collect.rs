@@ -22,7 +22,7 @@ use crate::answer::native_summary::NativeSummary;
 use crate::answer::observed::{Observed, cpu_time, sampled, slept};
 use crate::answer::{Answer, CauseId, Evidence, HungThread, Span, SystemShare};
 use crate::dump::Dump;
-use crate::facts::{Facts, Survey, Unit, last_moment, reasons_text};
+use crate::facts::{Facts, Incidents, Survey, Unit, last_moment, reasons_text};
 use crate::model::{Names, start_split};
 use crate::names::names_of;
 use crate::native::NativeStacks;
@@ -142,7 +142,7 @@ fn build<S: Source + ?Sized>(
     let requested = worst.map(|anr| anr.detected);
     let end = last_moment(recording, survey.last.iter().copied().chain(requested));
     // An ANR that is not a hang, or is another process's, needs an answer too: what was main in then?
-    let others = incidents.captures.iter().find(|c| c.verdict.as_ref().is_some_and(of_others)).map(|c| c.at);
+    let others = others(incidents).map(|(at, _)| at);
     let at = incidents.anrs.iter().map(|anr| anr.detected).next_back().or(others);
     let mut walk = Walk::new(&facts, &names);
     walk.at = at;
@@ -371,10 +371,7 @@ fn observed<S: Source + ?Sized>(
     end: u64,
 ) -> Result<Observed, ReadError> {
     let (recording, incidents, sections) = (recorded.recording, &recorded.incidents, &recorded.sections);
-    let others = incidents.captures.iter().find_map(|capture| {
-        let verdict = capture.verdict.as_ref().filter(|v| of_others(v))?;
-        Some((capture.at, reasons_text(verdict)))
-    });
+    let others = others(incidents).map(|(at, verdict)| (at, reasons_text(verdict)));
     let detected = incidents.anrs.iter().map(|anr| anr.detected).next_back();
     let captured = incidents.captures.last().map(|capture| capture.at);
     let at = detected.or(others.as_ref().map(|(at, _)| *at)).or(captured);
@@ -473,6 +470,9 @@ fn threads_named<S: Source + ?Sized>(recording: &Recording<S>, name: &str) -> Op
     recording.threads().iter().find(|thread| thread_name(thread) == name).map(|thread| thread.tid)
 }
 
-fn of_others(verdict: &Verdict) -> bool {
-    verdict.outcome == Outcome::OtherProcess
+/// The first signal that was another process's, with its verdict.
+fn others(incidents: &Incidents) -> Option<(u64, &Verdict)> {
+    let mut judged =
+        incidents.captures.iter().filter_map(|capture| Some((capture.at, capture.verdict.as_ref()?)));
+    judged.find(|(_, verdict)| verdict.outcome == Outcome::OtherProcess)
 }
