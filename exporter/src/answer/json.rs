@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{Answer, Evidence, HungThread, NativeLine, Owner, Site, StackLine};
+use super::{Answer, Conclusion, Evidence, HungThread, NativeLine, Owner, Site, StackLine};
 
 /// Maximum number of stack frames and of facts listed.
 const MAX_LISTED: usize = 512;
@@ -15,8 +15,9 @@ pub(crate) struct AnswerJson<'a> {
     /// The first line of the page: the verdict in words.
     headline: String,
     /// The verdict on main. A minor version may add words.
+    #[cfg_attr(test, schemars(with = "String"))]
     #[cfg_attr(test, schemars(extend("enum" = ["anr", "hang", "recovered", "other-process", "no-hang"])))]
-    verdict: &'static str,
+    verdict: Conclusion,
     /// The package or program name of the process.
     process: Option<&'a str>,
     /// The process id.
@@ -108,7 +109,7 @@ impl<'a> AnswerJson<'a> {
         let cause = &answer.cause;
         Self {
             headline,
-            verdict: answer.conclusion.word(),
+            verdict: answer.conclusion,
             process: answer.process.as_deref(),
             pid: answer.pid,
             thread: &answer.thread,

@@ -54,8 +54,9 @@ pub(crate) fn thread_activity(thread: &crate::dump::Thread) -> Activity {
     classify(stack::seen(thread), thread.state.as_deref().unwrap_or_default())
 }
 
-/// What happened to main.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The verdict on main. Its words in JSON are the same in all versions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Conclusion {
     /// The system reported an ANR, or the 5 s rule applied.
@@ -68,20 +69,6 @@ pub enum Conclusion {
     OtherProcess,
     /// Nothing hung.
     NoHang,
-}
-
-impl Conclusion {
-    /// The stable identifier in JSON.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Anr => "anr",
-            Self::Hang => "hang",
-            Self::Recovered => "recovered",
-            Self::OtherProcess => "other-process",
-            Self::NoHang => "no-hang",
-        }
-    }
 }
 
 /// The owner of a lock.
