@@ -1,11 +1,12 @@
 //! The answer as JSON: the key `answer` of a report and of a dump. `docs/report-schema.json` is made from these types.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::Value;
 
-use super::{Answer, Conclusion, Evidence, HungThread, NativeLine, Owner, Site, StackLine};
+use super::stack::MAX_STACK_FRAMES;
+use super::{Answer, Conclusion, Evidence, HungThread, Owner, Site, StackLine};
 
-/// Maximum number of stack frames and of facts listed.
+/// Maximum number of facts listed.
 const MAX_LISTED: usize = 512;
 
 /// The answer: what hung, why, where, and what to do.
@@ -41,7 +42,7 @@ pub(crate) struct AnswerJson<'a> {
     /// The frame of the app that a developer would change.
     root: Option<&'a Site>,
     /// The heaviest stack of that thread, innermost first.
-    stack: Vec<StackFrame<'a>>,
+    stack: &'a [StackLine],
     /// The number of samples behind the stack; 0 if it is not from samples.
     samples: u64,
     /// The chain of owners: the lock's owner, the owner of the lock that this thread waits for, and so on.
@@ -72,26 +73,6 @@ struct AnsweredCause {
     confidence: &'static str,
     /// The condition of the row of the table in docs/causes.md.
     rule: &'static str,
-}
-
-/// A frame of a stack.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct StackFrame<'a> {
-    /// Class and method, or the function.
-    name: &'a str,
-    /// The source file, if known.
-    file: Option<&'a str>,
-    /// The line, from 1, if known.
-    line: Option<u32>,
-    /// True for the app's own code.
-    own: bool,
-    /// In a stack from samples, the number of samples with this frame.
-    samples: Option<u64>,
-    /// In a stack from recorded calls, the time for which the call was open.
-    open_ns: Option<u64>,
-    /// The place in native code, if it is a frame of a native stack.
-    native: Option<&'a NativeLine>,
 }
 
 impl Answer {
@@ -127,36 +108,13 @@ impl<'a> AnswerJson<'a> {
             },
             finding: answer.finding(),
             root: answer.root.as_ref(),
-            stack: stack(&answer.stack),
+            stack: &answer.stack[..answer.stack.len().min(MAX_STACK_FRAMES)],
             samples: answer.samples,
             owners: &answer.owners,
             cycle: &answer.cycle,
             evidence: &cause.evidence[..cause.evidence.len().min(MAX_LISTED)],
             also: cause.also.iter().map(|id| id.word()).collect(),
             next: answer.advice(),
-        }
-    }
-}
-
-fn stack(lines: &[StackLine]) -> Vec<StackFrame<'_>> {
-    lines.iter().take(MAX_LISTED).map(StackFrame::from).collect()
-}
-
-/// Serializes a stack, without what is too far out.
-pub(super) fn serialize_stack<S: Serializer>(lines: &[StackLine], serializer: S) -> Result<S::Ok, S::Error> {
-    stack(lines).serialize(serializer)
-}
-
-impl<'a> From<&'a StackLine> for StackFrame<'a> {
-    fn from(line: &'a StackLine) -> Self {
-        Self {
-            name: &line.site.name,
-            file: line.site.file.as_deref(),
-            line: line.site.line,
-            own: line.own,
-            samples: line.samples,
-            open_ns: line.open_ns,
-            native: line.native.as_ref(),
         }
     }
 }

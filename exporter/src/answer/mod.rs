@@ -89,8 +89,8 @@ pub struct Owner {
     /// The innermost frame of the app on its stack.
     pub root: Option<Site>,
     /// The thread's stack, innermost first.
-    #[serde(serialize_with = "json::serialize_stack")]
-    #[cfg_attr(test, schemars(with = "Vec<json::StackFrame<'static>>"))]
+    #[serde(serialize_with = "stack::serialize_stack")]
+    #[cfg_attr(test, schemars(with = "Vec<StackLine>"))]
     pub stack: Vec<StackLine>,
 }
 

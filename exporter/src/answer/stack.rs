@@ -15,7 +15,7 @@ pub(crate) const MAX_STACK_FRAMES: usize = 512;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Place"))]
 pub struct Site {
-    /// Class and method.
+    /// Class and method, or the function.
     pub name: String,
     /// The source file, if known.
     pub file: Option<String>,
@@ -67,18 +67,25 @@ fn serialize_hexadecimal<S: Serializer>(address: &u64, serializer: S) -> Result<
 }
 
 /// A frame of a stack.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "StackFrame"))]
 pub struct StackLine {
     /// Class and method, or the native function, and its place.
+    #[serde(flatten)]
     pub site: Site,
-    /// Whether it is the app's own code.
+    /// True for the app's own code.
     pub own: bool,
-    /// The number of samples that have it, in a sampled stack.
+    /// In a stack from samples, the number of samples with this frame.
     pub samples: Option<u64>,
-    /// How long it was open, ns, in a stack of recorded calls.
+    /// In a stack from recorded calls, the time for which the call was open.
     pub open_ns: Option<u64>,
-    /// Its place in native code, if it is a frame of a native stack.
+    /// The place in native code, if it is a frame of a native stack.
     pub native: Option<NativeLine>,
+}
+
+/// Serializes a stack, without what is too far out.
+pub(super) fn serialize_stack<S: Serializer>(lines: &[StackLine], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(lines.iter().take(MAX_STACK_FRAMES))
 }
 
 impl StackLine {
