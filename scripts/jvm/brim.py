@@ -187,7 +187,7 @@ def locks(programs, javas, findings, control=None, forms=("plain", *TRACED, NORM
     """The plain program is judged, too: what it does shows that the rule has all that the JDK does by itself."""
     classes = programs.compile("locks" + (control or ""), [HERE + "/src/brim/Dive.java", *([LOCKS] if control is None else controlled_locks(programs, control))])
     places = LockPlaces()
-    mixes = str(whole_or_quick(10, 3))
+    mixes = str(whole_or_quick(25, 5))
     runs = [(version, java, form, mode) for version, java in javas for mode in ALL_MODES for form in forms]
 
     def run(version, java, form, mode):
@@ -254,7 +254,7 @@ def heap(programs, javas, findings, sources=None, forms=(*TRACED, NORMAL_EXITS))
         print("| heap | %s | %s | %s | %s |" % (version, form, mode, "died %s of %d" % (died.group(1), threads) if died else "DID NOT END"), flush=True)
         if not died:
             findings.say("Heap on Java %s, %s, %s: %s" % (version, form, mode, out[-600:]))
-        elif int(died.group(2)) * 50 > threads:
+        elif int(died.group(2)) * 20 > threads:
             findings.say("Heap on Java %s, %s, %s: %s threads of %d were not started" % (version, form, mode, died.group(2), threads))
         elif int(died.group(1)):
             findings.say("Java %s, %s, %s: %s\n%s" % (version, form, mode, died.group(0), "\n".join(out.splitlines()[1:12])))
