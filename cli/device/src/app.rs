@@ -196,7 +196,8 @@ impl App {
         Ok(RecordingList { place, recordings: Ok(recordings), rejected })
     }
 
-    /// Returns the command that asks the app's provider about `path` below its `recordings`; `verb` is one of the program `content`.
+    /// Returns the command that asks the app's provider about `path` below its `recordings`; `verb` is one of the program
+    /// `content`.
     pub(crate) fn content(&self, verb: &str, path: &str) -> String {
         let uri = quote(&format!("content://{}.anrscope/recordings{path}", self.package));
         format!("content {verb} {}--uri {uri}", self.user_option())

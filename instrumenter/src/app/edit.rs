@@ -61,7 +61,7 @@ fn skipped<'i>(class: usize, ids: &'i [u32], reason: &'i str) -> impl Iterator<I
 /// A method that was edited.
 struct Done {
     body: Box<Body>,
-    /// Its length, before and afterwards.
+    /// The length of the file, before and afterwards.
     units: (u32, u32),
     /// Why its waits are not recorded.
     without_waits: Option<SkipReason>,

@@ -19,7 +19,7 @@ pub(crate) struct ExitHandler {
     pub(crate) release: u32,
     /// Bytes at the start of the handler, up to where the lock is released; 0 without a lock.
     pub(crate) own_release: u32,
-    /// Where the stubs start, which it covers.
+    /// The start of the stubs, which it covers.
     pub(crate) stubs: u32,
 }
 
