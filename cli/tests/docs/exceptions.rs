@@ -5,6 +5,7 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("scripts/test", "it runs this test"),
     ("scripts/build-android", "CI runs it by itself; it takes minutes"),
     ("scripts/build-android aarch64-linux-android", "a part of the line above it"),
+    ("scripts/build-android --quick", "CI runs it by itself; it takes minutes"),
     ("scripts/build-android --check", "a part of the line above it"),
     (
         "scripts/release",
