@@ -34,8 +34,7 @@ impl Options {
                 "--jobs" => options.jobs = number()?.max(1) as usize,
                 "--claim" => options.claim = number()?.into(),
                 "--keep" => options.keep = true,
-                // Arguments of the standard test harness.
-                _ if word.starts_with('-') => {}
+                _ if word.starts_with('-') => return Err(format!("unknown option {word}")),
                 _ => options.names.push(word),
             }
         }

@@ -57,8 +57,6 @@ fn options() -> Result<Options, String> {
             "--busy" => options.busy = number("--busy")?,
             "--first" => options.first = number("--first")?,
             "--keep" => options.keep = true,
-            // Cargo's own.
-            "--nocapture" | "--quiet" | "-q" => {}
             word if word.starts_with('-') => return Err(format!("unknown option {word}")),
             reason => options.reasons.push(reason.to_owned()),
         }
