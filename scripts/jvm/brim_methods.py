@@ -528,7 +528,7 @@ def compare(programs, javas, findings, modes, forms, each, quick, control=None):
     methods = Methods(programs, control)
     if methods.count < 500:
         findings.say("only %d methods are generated" % methods.count)
-    amounts = {"stack": ("1", "100") if quick else ("2", "500"), "heap": ("3", "100") if quick else ("6", "500")}
+    amounts = {"stack": ("1", "100") if quick else ("2", "500"), "heap": ("5", "100") if quick else ("16", "500")}
     options = {"stack": [TRACES, *AT_ONCE], "heap": ["-Xmx32m", "-XX:+UseSerialGC", *NO_ESCAPE_ANALYSIS]}
     runs = [(version, java, form, mode, way, compiled) for version, java in javas for way in options for form in ([] if control else ["plain"]) + list(forms) for mode in modes
             for compiled in (COMPILED if (form, mode, way) == ("plain", "compiled", "stack") else COMPILED[:1])]

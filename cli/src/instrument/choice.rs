@@ -46,7 +46,8 @@ pub(crate) struct Choice {
     /// Compression level of rewritten classes: 0 stores, 9 is the smallest
     #[arg(long, value_name = "0-9", default_value_t = 6, value_parser = clap::value_parser!(u8).range(0..=9))]
     pub(crate) level: u8,
-    /// Which method exits to record: all, or only returns (normal), without any handler (bare: for Android) [default: all]
+    /// Record all exits of methods, or only returns (normal), or as Matrix does, without handlers (bare, for Android)
+    /// [default: all]
     #[arg(long, value_enum)]
     pub(crate) exits: Option<ExitsOption>,
     /// Print what was done to the methods of this class, and why
