@@ -8,6 +8,8 @@ import java.nio.file.Files;
 import java.util.Collections;
 import java.util.List;
 import java.util.ArrayList;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Uploads finished recordings. {@code words}: number of uploads after which it ends; then {@code refuse}: no upload
@@ -15,6 +17,8 @@ import java.util.ArrayList;
  */
 public final class AppUploads {
     private static final List<String> DONE = Collections.synchronizedList(new ArrayList<String>());
+    /** The last attempt of each. */
+    private static final Map<String, Integer> LAST = new ConcurrentHashMap<>();
 
     private AppUploads() {}
 
@@ -37,6 +41,7 @@ public final class AppUploads {
                             + info.startMs() + " anr " + info.hasAnr() + " reason " + info.reason() + " attempt " + info.attempt()
                             + " whole " + (Files.readAllBytes(recording.toPath()).length > 4096)
                             + " main " + (android.os.Looper.myLooper() != null));
+                    LAST.put(recording.getName(), info.attempt());
                     DONE.add(recording.getName());
                     if (how.equals("interrupt")) {
                         Thread.currentThread().interrupt();
@@ -48,20 +53,18 @@ public final class AppUploads {
                 });
         File state = new File(script.app.getNoBackupFilesDir(), "anrscope/uploads");
         script.until("all offered", () -> DONE.size() >= wanted && (wanted > 0 || Control.run("flush").done));
-        // The last one's outcome is written after it.
-        script.until("the state", () -> settled(state, how, wanted));
+        // Its outcome is written after an attempt.
+        script.until("the state", () -> settled(state));
         script.run(20);
     }
 
-    private static boolean settled(File state, String how, int wanted) {
+    /** True if the state has the outcome of each last attempt. */
+    private static boolean settled(File state) {
         try {
-            int arrived = 0;
-            int lines = 0;
-            for (String line : state.exists() ? Files.readAllLines(state.toPath()) : new ArrayList<String>()) {
-                lines++;
-                arrived += line.endsWith("\t-1") ? 1 : 0;
-            }
-            return how.isEmpty() || how.equals("once") || how.equals("interrupt") ? arrived >= lines && lines > 0 : lines >= wanted;
+            List<String> lines = state.exists() ? Files.readAllLines(state.toPath()) : new ArrayList<String>();
+            return LAST.entrySet().stream()
+                    .map(last -> last.getKey() + "\t" + last.getValue() + "\t")
+                    .allMatch(outcome -> lines.stream().anyMatch(line -> line.startsWith(outcome)));
         } catch (java.io.IOException replaced) {
             return false;
         }
