@@ -528,7 +528,7 @@ def compare(programs, javas, findings, modes, forms, each, quick, control=None):
     methods = Methods(programs, control)
     if methods.count < 500:
         findings.say("only %d methods are generated" % methods.count)
-    amounts = {"stack": ("1", "100") if quick else ("2", "500"), "heap": ("5", "100") if quick else ("16", "500")}
+    amounts = {"stack": ("1", "100") if quick else ("1", "500"), "heap": ("5", "100") if quick else ("8", "500")}
     options = {"stack": [TRACES, *AT_ONCE], "heap": ["-Xmx32m", "-XX:+UseSerialGC", *NO_ESCAPE_ANALYSIS]}
     runs = [(version, java, form, mode, way, compiled) for version, java in javas for way in options for form in ([] if control else ["plain"]) + list(forms) for mode in modes
             for compiled in (COMPILED if (form, mode, way) == ("plain", "compiled", "stack") else COMPILED[:1])]
@@ -546,7 +546,7 @@ def compare(programs, javas, findings, modes, forms, each, quick, control=None):
             mapped = methods.traced((glob.glob(kept + "/methodMapping.txt") or [methods.classes + ".map"])[0])
             wrong, calls = programs.traced(kept, methods.classes, lambda trace: ended_callers(trace, methods.source.chains, own_name))
             faults += [("caller", "%d times the trace has %s below %s" % (times, *names)) for names, times in wrong.items()]
-            if calls <= (200 if quick else 1000):
+            if calls <= (200 if quick else 400):
                 faults.append(("ends", "the trace has %d calls" % calls))
             # The agent sees only the initializers of classes that are used.
             if not methods.count - (INITIALIZERS if form == "agent" else 0) <= mapped <= methods.count:
