@@ -25,7 +25,7 @@ AT_ONCE = "-XX:+IgnoreUnrecognizedVMOptions", "-XX:StackReservedPages=0"
 NO_ESCAPE_ANALYSIS = "-XX:+IgnoreUnrecognizedVMOptions", "-XX:-DoEscapeAnalysis"
 TRACES = "-XX:MaxJavaStackTraceDepth=48"
 HEAD = re.compile(r"throws Exception \{$|^static (int \w+\(int a\) )?\{$")
-# What is wrong on purpose in a control: a call that fails behind each lock, an error of a release that is swallowed, a value that is another one.
+# What is wrong on purpose in a control: a call that fails behind each lock, one before each release whose error is swallowed, a value that is another one.
 CONTROLS = "fails", "swallows", "alters"
 
 RETURNS = {"int": ("v", "v + 1"), "long": ("(int) v", "v + 2L"), "float": ("(int) v", "v + 3f"), "double": ("(int) v", "v + 4d"), "Object": ("v == Shared.REFERENCE ? 5 : 6", "Shared.REFERENCE"),
@@ -98,7 +98,7 @@ class Source:
         if self.control == "fails":
             before += " dev.anrscope.Inserted.call();"
         if self.control == "swallows":
-            after = "try { %s } catch (VirtualMachineError swallowed) {}" % after
+            after = "try { dev.anrscope.Inserted.call(); %s } catch (VirtualMachineError swallowed) {}" % after
         return [before, "try {", *inside, "} finally {", after, *self.log(), "}"]
 
     def seldom(self, what, most):
@@ -443,7 +443,7 @@ class Methods:
         self.begins = {"%s:%d" % (file, line) for file, lines in self.lines.items() for line in begins(lines)}
         self.count = sum(len(DECLARED.findall(text)) for text in self.files.values())
         self.name = "methods" + ("-" + control if control else "")
-        more = [HERE + "/src/brim/Inserted.java"] if control == "fails" else []
+        more = [HERE + "/src/brim/Inserted.java"] if control in ("fails", "swallows") else []
         self.classes = programs.compile(self.name, self.written(self.name, self.files) + more, programs.RULES + "exclude class Methods\n")
         self.after = {way: self.model(error) for way, error in (("stack", "StackOverflowError"), ("heap", "OutOfMemoryError"))}
 
