@@ -15,7 +15,7 @@ import java.util.Set;
  */
 public final class MethodBeat {
     /** Handlers of instrumented code store here where a call has overflowed the stack. */
-    public static volatile int lost;
+    public static int lost;
 
     public static final int[] LOST_ENDS = new int[16];
 

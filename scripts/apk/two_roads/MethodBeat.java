@@ -17,7 +17,7 @@ import java.util.List;
  */
 public final class MethodBeat {
     /** Handlers of instrumented code store here where a call has overflowed the stack. */
-    public static volatile int lost;
+    public static int lost;
 
     public static final int[] LOST_ENDS = new int[16];
 

@@ -256,9 +256,10 @@ public final class MethodBeat {
 
     /**
      * Number of ends that were lost and are not recorded yet. The handlers of instrumented code count here, and store in {@link
-     * #LOST_ENDS}, because they can make no call: the stack may have overflowed.
+     * #LOST_ENDS}, because they can make no call: the stack may have overflowed. Not volatile: a thread sees its own, and each
+     * event reads it.
      */
-    public static volatile int lost;
+    public static int lost;
 
     /** The end of a wait was lost. */
     private static final int WAIT_END = -1;
@@ -336,37 +337,34 @@ public final class MethodBeat {
             } else if (--left < 0) {
                 timed(id);
             } else {
-                exitMain(id);
+                // Not a method of its own, which C1 would not inline.
+                long at = behind;
+                if (U != null) {
+                    long since = U.getLong(GATE);
+                    if (since >= 0) {
+                        if (at > floor) {
+                            // The call that exits: for any other word the difference exceeds every limit.
+                            long length = (Long.MIN_VALUE | (long) id << 43 | since) - U.getLong(at - 16);
+                            if (length >= 0 && length <= U.getLong(TIME + FOLD_MAIN)) {
+                                U.putLong(at - 16, 0);
+                                behind = at - 8;
+                                return;
+                            }
+                        }
+                        if ((at & IN_BLOCK) != 0) {
+                            U.putLong(at, 0);
+                            U.putLong(at - 8, (long) id << 43 | since);
+                            behind = at + 8;
+                            return;
+                        }
+                    }
+                }
+                behind = floor = exit(MAIN_WRITER, id, at);
             }
         } catch (StackOverflowError | OutOfMemoryError unrecorded) {
             LOST_ENDS[lost & LOST_ENDS.length - 1] = id;
             lost++;
         }
-    }
-
-    private static void exitMain(int id) {
-        long at = behind;
-        if (U != null) {
-            long since = U.getLong(GATE);
-            if (since >= 0) {
-                if (at > floor) {
-                    // The call that exits: for any other word the difference exceeds every limit.
-                    long length = (Long.MIN_VALUE | (long) id << 43 | since) - U.getLong(at - 16);
-                    if (length >= 0 && length <= U.getLong(TIME + FOLD_MAIN)) {
-                        U.putLong(at - 16, 0);
-                        behind = at - 8;
-                        return;
-                    }
-                }
-                if ((at & IN_BLOCK) != 0) {
-                    U.putLong(at, 0);
-                    U.putLong(at - 8, (long) id << 43 | since);
-                    behind = at + 8;
-                    return;
-                }
-            }
-        }
-        behind = floor = exit(MAIN_WRITER, id, at);
     }
 
     /** A method is entered on another thread than main. */

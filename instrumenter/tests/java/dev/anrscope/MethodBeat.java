@@ -9,7 +9,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  */
 public final class MethodBeat {
     /** What handlers of instrumented code store. */
-    public static volatile int lost;
+    public static int lost;
 
     public static final int[] LOST_ENDS = new int[16];
 

@@ -3,7 +3,7 @@ package dev.anrscope;
 /** The class that instrumented code calls, without a recorder. */
 public final class MethodBeat {
     /** Always 0 without calls that overflow. */
-    public static volatile int lost;
+    public static int lost;
 
     public static final int[] LOST_ENDS = new int[16];
 

@@ -2,7 +2,7 @@ package dev.anrscope;
 
 /** A fake of the recorder: what instrumented code calls. */
 public final class MethodBeat {
-    public static volatile int lost;
+    public static int lost;
 
     private MethodBeat() {}
 
