@@ -303,15 +303,12 @@ public final class MethodBeat {
      */
     private static void begin(int id) {
         try {
-            if (lost != 0) {
-                noteLoss();
-            }
             if (Thread.currentThread() != MAIN) {
                 enterOther(id);
                 return;
             }
             long at = behind;
-            if (U != null && (at & IN_BLOCK) != 0) {
+            if (U != null && (at & IN_BLOCK) != 0 && lost == 0) {
                 long since = U.getLong(GATE);
                 if (since >= 0) {
                     U.putLong(at, 0);
@@ -320,6 +317,7 @@ public final class MethodBeat {
                     return;
                 }
             }
+            noteLoss();
             behind = floor = enter(MAIN_WRITER, id, at);
         } catch (StackOverflowError | OutOfMemoryError unrecorded) {
             // The method is entered all the same. A reader finds its exit without an enter.
@@ -329,9 +327,6 @@ public final class MethodBeat {
     /** See {@link #begin}. */
     private static void end(int id) {
         try {
-            if (lost != 0) {
-                noteLoss();
-            }
             if (Thread.currentThread() != MAIN) {
                 exitOther(id);
             } else if (--left < 0) {
@@ -351,7 +346,7 @@ public final class MethodBeat {
                                 return;
                             }
                         }
-                        if ((at & IN_BLOCK) != 0) {
+                        if ((at & IN_BLOCK) != 0 && lost == 0) {
                             U.putLong(at, 0);
                             U.putLong(at - 8, (long) id << 43 | since);
                             behind = at + 8;
@@ -359,6 +354,7 @@ public final class MethodBeat {
                         }
                     }
                 }
+                noteLoss();
                 behind = floor = exit(MAIN_WRITER, id, at);
             }
         } catch (StackOverflowError | OutOfMemoryError unrecorded) {
@@ -374,7 +370,7 @@ public final class MethodBeat {
             return;
         }
         long at = state[BEHIND];
-        if (U != null && (at & IN_BLOCK) != 0) {
+        if (U != null && (at & IN_BLOCK) != 0 && lost == 0) {
             long since = U.getLong(TIME) - U.getLong(state[1] + 8);
             if (since >>> GAP_BITS == 0) {
                 U.putLong(at, 0);
@@ -383,6 +379,7 @@ public final class MethodBeat {
                 return;
             }
         }
+        noteLoss();
         state[BEHIND] = state[FLOOR] = enter(state[0], id, at);
     }
 
@@ -408,7 +405,7 @@ public final class MethodBeat {
                         return;
                     }
                 }
-                if ((at & IN_BLOCK) != 0) {
+                if ((at & IN_BLOCK) != 0 && lost == 0) {
                     U.putLong(at, 0);
                     U.putLong(at - 8, (long) id << 43 | since);
                     state[BEHIND] = at + 8;
@@ -416,12 +413,19 @@ public final class MethodBeat {
                 }
             }
         }
+        noteLoss();
         state[BEHIND] = state[FLOOR] = exit(state[0], id, at);
     }
 
-    /** Records what was lost, on each thread at its next event: which one has lost it is not known. */
+    /**
+     * Tells the library what was lost, which records it on each thread before the next word that native code writes there:
+     * which thread has lost it is not known. A call that leaves nothing needs none of it.
+     */
     private static void noteLoss() {
         int count = lost;
+        if (count == 0) {
+            return;
+        }
         // The library, too, keeps the last ones, as many: of one more it knows that others are unknown.
         for (int left = Math.min(count, LOST_ENDS.length + 1); left > 0; left--) {
             lost(LOST_ENDS[count - left & LOST_ENDS.length - 1]);
