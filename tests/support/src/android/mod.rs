@@ -264,8 +264,10 @@ fn here() -> PathBuf {
     crate::root().join("android")
 }
 
+/// A directory of this test program: others run beside it, and each compiles its classes and names its runs.
 fn base() -> PathBuf {
-    crate::temporary().join("android-host")
+    let own = std::env::current_exe().unwrap();
+    crate::temporary().join("android-host").join(own.file_stem().unwrap())
 }
 
 /// The directory of the compiled classes.
