@@ -54,7 +54,10 @@ public final class AppPlatform {
     }
 
     private static String numbers(ProfilingManager profiles) {
-        return Arrays.toString(profiles.hostTriggers.stream().mapToInt(ProfilingTrigger::getTriggerType).sorted().toArray());
+        // The library adds them on a thread of its own.
+        synchronized (profiles.hostTriggers) {
+            return Arrays.toString(profiles.hostTriggers.stream().mapToInt(ProfilingTrigger::getTriggerType).sorted().toArray());
+        }
     }
 
     public static void main(String[] all) throws Exception {
