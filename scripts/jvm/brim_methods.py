@@ -546,7 +546,7 @@ def compare(programs, javas, findings, modes, forms, each, quick, control=None):
             mapped = methods.traced((glob.glob(kept + "/methodMapping.txt") or [methods.classes + ".map"])[0])
             wrong, calls = programs.traced(kept, methods.classes, lambda trace: ended_callers(trace, methods.source.chains, own_name))
             faults += [("caller", "%d times the trace has %s below %s" % (times, *names)) for names, times in wrong.items()]
-            if calls <= (200 if quick else 400):
+            if calls <= (200 if quick else 500):
                 faults.append(("ends", "the trace has %d calls" % calls))
             # The agent sees only the initializers of classes that are used.
             if not methods.count - (INITIALIZERS if form == "agent" else 0) <= mapped <= methods.count:

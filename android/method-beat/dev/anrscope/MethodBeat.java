@@ -317,7 +317,9 @@ public final class MethodBeat {
                     return;
                 }
             }
-            noteLoss();
+            if (lost != 0) {
+                noteLoss();
+            }
             behind = floor = enter(MAIN_WRITER, id, at);
         } catch (StackOverflowError | OutOfMemoryError unrecorded) {
             // The method is entered all the same. A reader finds its exit without an enter.
@@ -354,7 +356,9 @@ public final class MethodBeat {
                         }
                     }
                 }
-                noteLoss();
+                if (lost != 0) {
+                    noteLoss();
+                }
                 behind = floor = exit(MAIN_WRITER, id, at);
             }
         } catch (StackOverflowError | OutOfMemoryError unrecorded) {
@@ -379,7 +383,9 @@ public final class MethodBeat {
                 return;
             }
         }
-        noteLoss();
+        if (lost != 0) {
+            noteLoss();
+        }
         state[BEHIND] = state[FLOOR] = enter(state[0], id, at);
     }
 
@@ -413,7 +419,9 @@ public final class MethodBeat {
                 }
             }
         }
-        noteLoss();
+        if (lost != 0) {
+            noteLoss();
+        }
         state[BEHIND] = state[FLOOR] = exit(state[0], id, at);
     }
 
@@ -423,9 +431,6 @@ public final class MethodBeat {
      */
     private static void noteLoss() {
         int count = lost;
-        if (count == 0) {
-            return;
-        }
         // The library, too, keeps the last ones, as many: of one more it knows that others are unknown.
         for (int left = Math.min(count, LOST_ENDS.length + 1); left > 0; left--) {
             lost(LOST_ENDS[count - left & LOST_ENDS.length - 1]);
