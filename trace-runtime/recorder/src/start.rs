@@ -162,7 +162,7 @@ impl Prepared {
         let (max_overhead, heartbeat) = (config.max_overhead, config.heartbeat);
         let process_name = config.process_name.clone();
         let others = move || {
-            overhead::set_max(max_overhead);
+            overhead::begin(max_overhead);
             if let Err(error) = ticker::start(recorder, heartbeat) {
                 notice(&format!("no ticker: times are read from the kernel: {error}"));
                 control::set_clock(Clock::Precise);

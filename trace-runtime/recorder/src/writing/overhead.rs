@@ -79,6 +79,12 @@ pub(crate) fn sampled(id: u32, ns: i64, calls: u32, window: &mut u32) {
 
 static CONTROL: Mutex<Option<Control>> = Mutex::new(None);
 
+/// Begins with this limit, unless the app has set one meanwhile: the worker starts while the app runs on.
+pub(crate) fn begin(max: u32) {
+    let mut control = CONTROL.lock().unwrap_or_else(PoisonError::into_inner);
+    control.get_or_insert_with(|| Control::new(max, clock::boottime()));
+}
+
 /// Sets the limit, in hundredths of a percent; 0: from here on no method is switched off.
 pub fn set_max(max: u32) {
     let mut control = CONTROL.lock().unwrap_or_else(PoisonError::into_inner);
