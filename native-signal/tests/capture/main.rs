@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use support::{capture, own_tid, slot, start, take, wait_for, wait_for_call};
+use support::{answered, capture, own_tid, slot, start, take, taken, wait_for, wait_for_call};
 use trace_format::native_slot::{MAX_STACK, flags};
 use trace_format::sections::native_modules::UnwindRow;
 
@@ -51,7 +51,7 @@ fn a_running_thread_is_captured_with_its_registers_and_locals() {
     });
     wait_for(|| LOCAL.load(Ordering::Acquire) != 0);
     for _ in 0..20 {
-        let (taken, stack) = take(thread.tid, &slot).unwrap();
+        let (taken, stack) = taken(thread.tid, &slot);
         assert_eq!((taken, stack.flags, stack.reason), (Taken::BySignal, 0, Some(Reason::Asked)));
         assert_eq!(stack.registers[stack.machine.stack_pointer()], stack.sp);
         assert_eq!(stack.system_call, None);
@@ -76,7 +76,7 @@ fn a_thread_in_read_goes_on_reading() {
     });
     wait_for_call(thread.tid, libc::SYS_read);
     for _ in 0..50 {
-        let (taken, stack) = take(thread.tid, &slot).unwrap();
+        let (taken, stack) = taken(thread.tid, &slot);
         assert_eq!((taken, stack.flags), (Taken::BySignal, 0));
         let call = stack.system_call.expect("the call that it is in");
         assert_eq!((call.number, call.arguments[0]), (libc::SYS_read as u64, descriptor));
@@ -247,7 +247,7 @@ fn a_slot_that_is_in_use_and_a_second_asker_are_refused() {
         }
     });
     let ask = |slot| capture().take(thread.tid as u32, Reason::Stall, slot);
-    assert_eq!(ask(&one), Ok(Taken::BySignal));
+    assert_eq!(answered(|| ask(&one)), Ok(Taken::BySignal));
     assert_eq!(ask(&one), Err(Refusal::Busy), "nothing has collected it");
     one.free();
     // The thread is asked at its next tick: two askers meet.
@@ -262,7 +262,8 @@ fn a_slot_that_is_in_use_and_a_second_asker_are_refused() {
                 });
             }
         });
-        assert!(one.is_free() && other.is_free());
+        // After a time-out the handler frees the slot itself, once its thread runs.
+        wait_for(|| one.is_free() && other.is_free());
         refused.load(Ordering::Relaxed)
     });
     assert_eq!(capture().take(own_tid() as u32, Reason::Asked, &one), Err(Refusal::OwnThread));
@@ -310,7 +311,7 @@ fn a_thread_that_blocks_the_signal() {
         from.read(&mut [0])
     });
     wait_for_call(thread.tid, libc::SYS_read);
-    assert_eq!(take(thread.tid, &slot).unwrap().0, Taken::WithoutSignal);
+    assert_eq!(taken(thread.tid, &slot).0, Taken::WithoutSignal);
     drop(to);
     assert_eq!(thread.stop().unwrap(), 0);
 }
@@ -352,7 +353,7 @@ fn a_signal_that_does_not_arrive_times_out_and_may_come_late() {
             std::hint::spin_loop();
         }
     });
-    assert_eq!(take(thread.tid, &slot).unwrap().0, Taken::BySignal);
+    assert_eq!(taken(thread.tid, &slot).0, Taken::BySignal);
     thread.stop();
 }
 
@@ -477,7 +478,7 @@ fn the_owner_of_each_kind_of_mutex_is_named() {
             lock.unlock();
         });
         wait_for_call(thread.tid, libc::SYS_futex);
-        let (taken, stack) = take(thread.tid, &slot).unwrap();
+        let (taken, stack) = taken(thread.tid, &slot);
         assert_eq!(taken, Taken::BySignal);
         assert_eq!(stack.mutex, (lock.0.addr() as u64, own_tid() as u32), "kind {kind}");
         lock.unlock();
@@ -501,7 +502,7 @@ fn a_condition_variable_has_no_owner() {
         }
     });
     wait_for_call(thread.tid, libc::SYS_futex);
-    assert_eq!(take(thread.tid, &slot).unwrap().1.mutex, (0, 0));
+    assert_eq!(taken(thread.tid, &slot).1.mutex, (0, 0));
     *pair.0.lock().unwrap() = true;
     pair.1.notify_all();
     thread.stop();
@@ -527,7 +528,7 @@ fn a_deadlock_of_two_mutexes_names_both_owners() {
     let (a, b) = (cross(one, other), cross(other, one));
     let waits_for = |tid, lock: Lock| {
         wait_for(|| take(tid, &slot).is_ok_and(|(_, stack)| stack.mutex.0 == lock.0.addr() as u64));
-        take(tid, &slot).unwrap().1.mutex.1 as i32
+        taken(tid, &slot).1.mutex.1 as i32
     };
     assert_eq!(waits_for(a.tid, other), b.tid);
     assert_eq!(waits_for(b.tid, one), a.tid);
@@ -578,7 +579,7 @@ fn another_handler_stays_in_a_process() {
             std::hint::spin_loop();
         }
     });
-    assert_eq!(take(thread.tid, &slot).unwrap().0, Taken::BySignal);
+    assert_eq!(taken(thread.tid, &slot).0, Taken::BySignal);
     put(56);
     assert_eq!(take(thread.tid, &slot).map(drop), Err(Refusal::HandlerReplaced));
     assert!(slot.is_free());
@@ -617,7 +618,7 @@ fn a_forked_child_captures_nothing_in_a_process() {
             std::hint::spin_loop();
         }
     });
-    assert_eq!(take(thread.tid, &slot).unwrap().0, Taken::BySignal);
+    assert_eq!(taken(thread.tid, &slot).0, Taken::BySignal);
     thread.stop();
 }
 
@@ -665,12 +666,12 @@ fn a_process_that_is_not_dumpable_in_a_process() {
     // The C library changes ids by a signal of its own to every thread, which ends sleeps.
     std::thread::sleep(Duration::from_millis(50));
     let before = early.load(Ordering::Relaxed);
-    assert_eq!(take(runs.tid, &slot).unwrap().0, Taken::BySignal);
+    assert_eq!(taken(runs.tid, &slot).0, Taken::BySignal);
     assert_eq!(take(sleeps.tid, &slot).map(drop), Err(Refusal::UnknownCall));
     assert_eq!(early.load(Ordering::Relaxed), before);
-    assert_eq!(take(reads.tid, &slot).unwrap().0, Taken::BySignal);
+    assert_eq!(taken(reads.tid, &slot).0, Taken::BySignal);
     capture().allow_early_returns(true);
-    assert_eq!(take(sleeps.tid, &slot).unwrap().0, Taken::BySignal);
+    assert_eq!(taken(sleeps.tid, &slot).0, Taken::BySignal);
     wait_for(|| early.load(Ordering::Relaxed) < before);
     drop(to);
     assert_eq!(reads.stop(), Ok(0));
@@ -685,7 +686,7 @@ fn modules_agree_with_readelf() {
     let (mut from, to) = std::io::pipe().unwrap();
     let thread = start(move |_| from.read(&mut [0]).is_ok());
     wait_for_call(thread.tid, libc::SYS_read);
-    let (_, stack) = take(thread.tid, &slot).unwrap();
+    let (_, stack) = taken(thread.tid, &slot);
     let words = stack.stack.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
     let vdso = std::fs::read_to_string("/proc/self/maps").unwrap();
     let vdso =

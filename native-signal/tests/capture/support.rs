@@ -44,6 +44,25 @@ pub(crate) fn take(tid: i32, slot: &Slot) -> Result<(Taken, NativeStack), Refusa
     Ok((taken, stack))
 }
 
+/// The capture of a thread that answers as soon as it gets a CPU, which on a busy machine may take longer than a capture waits.
+pub(crate) fn taken(tid: i32, slot: &Slot) -> (Taken, NativeStack) {
+    answered(|| take(tid, slot)).unwrap()
+}
+
+/// Asks until the answer is another than that the thread got no CPU, or still runs the handler of an earlier question.
+pub(crate) fn answered<T>(mut ask: impl FnMut() -> Result<T, Refusal>) -> Result<T, Refusal> {
+    let mut answer = ask();
+    let late = matches!(answer, Err(Refusal::TimedOut));
+    wait_for(|| {
+        let asked = late && matches!(answer, Err(Refusal::TimedOut | Refusal::Busy));
+        if asked {
+            answer = ask();
+        }
+        !asked
+    });
+    answer
+}
+
 /// A thread that was started.
 pub(crate) struct Running<T> {
     pub(crate) tid: i32,

@@ -167,7 +167,7 @@ fn an_event_pairs_around_a_nested_loop_and_an_exception_and_is_no_unit_inside_a_
     // open.
     assert_eq!(shape, "(77 ) (UP (1 ) (2 ) (3 ) ) (DOWN ) (4 ) (DOWN ) (5 ) ");
     assert!(
-        run.printed.contains("{android.view.InputEventReceiver: KeyEvent ACTION_DOWN -> 0}\n"),
+        run.printed.contains("{android.view.InputEventReceiver: KeyEvent ACTION_DOWN -> "),
         "{}",
         run.printed
     );
