@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use trace_format::{Event, Item, Recording};
 
 use test_support::jdk::{compile, java, pack};
 use test_support::program::{Shown, command};
-use test_support::temp_dir::TempDir;
+use test_support::temp_dir::{TempDir, copy};
 
 /// The test programs, compiled and packed in several ways.
 ///
@@ -22,7 +23,15 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
+    /// A copy of them for one test.
     pub(crate) fn build() -> Self {
+        static BUILT: OnceLock<Programs> = OnceLock::new();
+        let directory = TempDir::new();
+        copy(BUILT.get_or_init(Self::compiled).directory.path(), directory.path());
+        Self { directory }
+    }
+
+    fn compiled() -> Self {
         let directory = TempDir::new();
         let at = |name: &str| directory.path().join(name);
         for name in ["classes", "program", "greeter", "libs", "app/resources", "my libs", "tmp"] {

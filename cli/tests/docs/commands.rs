@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use test_device::{AdbServer, App, Daemon, Faults};
+use test_support::jdk::{finish, tool};
 use trace_format::MapId;
 use trace_format::event::Clocks;
 use trace_format::synth::RecordingBuilder;
@@ -185,33 +186,28 @@ impl Bench {
     /// A small app's classes, as directory, jar and aar.
     fn jars(&self) {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/Greeter.java");
-        let run = |command: &mut Command| {
-            let output =
-                command.output().unwrap_or_else(|e| panic!("{command:?}: {e}: the tests need a JDK"));
-            assert!(output.status.success(), "{command:?}: {output:?}");
-        };
         let (classes, jar) = (self.path("greeter"), self.path("greeter.jar"));
-        run(Command::new("javac").arg("-d").arg(&classes).arg(&source));
+        finish(tool("javac").arg("-d").arg(&classes).arg(&source));
         let programs = source.parent().unwrap().to_owned();
         let endless = [programs.join("Endless.java"), programs.join("Busy.java")];
-        run(Command::new("javac").arg("-d").arg(self.path("endless")).args(endless));
+        finish(tool("javac").arg("-d").arg(self.path("endless")).args(endless));
         // The fixtures of the instrumenter's own tests, whose activities need a class of Android's.
         let fixtures = repository().join("instrumenter/tests/java");
         for (source, out) in [("fixture/Waits", "classes"), ("focus/Activities", "activities")] {
-            let mut javac = Command::new("javac");
+            let mut javac = tool("javac");
             javac.args(["-g", "-nowarn", "-implicit:none", "--release", "8", "-sourcepath"]).arg(&fixtures);
-            run(javac.arg("-d").arg(self.path(out)).arg(fixtures.join(source).with_extension("java")));
+            finish(javac.arg("-d").arg(self.path(out)).arg(fixtures.join(source).with_extension("java")));
         }
-        run(Command::new("jar").arg("cf").arg(&jar).arg("-C").arg(&classes).arg("."));
+        finish(tool("jar").arg("cf").arg(&jar).arg("-C").arg(&classes).arg("."));
         let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/end_to_end/java/Server.java");
-        run(Command::new("javac").arg("-d").arg(self.path("server")).arg(server));
+        finish(tool("javac").arg("-d").arg(self.path("server")).arg(server));
         let (classes, jar_of_server) = (self.path("server"), self.path("server.jar"));
-        run(Command::new("jar").arg("cfe").arg(jar_of_server).args(["Server", "-C"]).arg(classes).arg("."));
+        finish(tool("jar").arg("cfe").arg(jar_of_server).args(["Server", "-C"]).arg(classes).arg("."));
         let aar = self.path("aar");
         fs::create_dir_all(&aar).unwrap();
         fs::copy(&jar, aar.join("classes.jar")).unwrap();
         fs::write(aar.join("AndroidManifest.xml"), "<manifest package=\"com.example\"/>").unwrap();
-        run(Command::new("jar").arg("cMf").arg(self.path("library.aar")).arg("-C").arg(&aar).arg("."));
+        finish(tool("jar").arg("cMf").arg(self.path("library.aar")).arg("-C").arg(&aar).arg("."));
     }
 
     /// Recordings of two builds of an app, the second with a slower method. They are synthetic, so that the figures stay.

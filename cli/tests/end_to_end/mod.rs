@@ -27,24 +27,15 @@ mod waits;
 mod without_a_library;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::Value;
+use test_support::jdk::compile_with;
 use trace_format::{Event, Item, Recording, Thread};
 
 /// Compiles one of the Java programs beside this file.
 fn compile(name: &str, directory: &Path) {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/end_to_end/java");
-    let method_beat = runtime_classes();
-    let output = Command::new("javac")
-        .args(["-nowarn", "-cp"])
-        .arg(method_beat)
-        .arg("-d")
-        .arg(directory)
-        .arg(here.join(name).with_extension("java"))
-        .output()
-        .expect("javac: run scripts/test, which installs a JDK");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/end_to_end/java").join(name);
+    compile_with(&runtime_classes(), &[source.with_extension("java")], directory);
 }
 
 /// Runs one of the Java programs beside this file under `anrscope jvm`. Gives the trace, the directory of the

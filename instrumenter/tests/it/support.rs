@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
 use instrumenter::{Input, MapPaths, Options, Summary, instrument};
@@ -24,7 +23,7 @@ pub(crate) fn sources() -> PathBuf {
 
 /// Runs a program of the JDK and returns what it printed; the test fails if the program fails.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).output();
+    let output = test_support::jdk::tool(program).args(arguments).output();
     let output = output.unwrap_or_else(|error| panic!("{program} (a JDK is needed on the path): {error}"));
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{program} {arguments:?}: {}\n{stderr}", output.status);

@@ -1,8 +1,8 @@
 //! The library that the program carries, as a traced run lays it out.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use crate::jdk;
 use crate::program;
 use crate::temp_dir::TempDir;
 
@@ -10,9 +10,7 @@ use crate::temp_dir::TempDir;
 pub fn library(directory: &TempDir) -> PathBuf {
     let source = crate::root().join("cli/tests/end_to_end/java/Sleeper.java");
     let classes = crate::root().join("android/method-beat/classes");
-    let compiled =
-        Command::new("javac").arg("-cp").arg(classes).arg("-d").arg(directory.path()).arg(source).status();
-    assert!(compiled.expect("javac: run scripts/test, which installs a JDK").success());
+    jdk::compile_with(&classes, &[source], directory.path());
     let kept = directory.name("kept");
     let shown =
         program::run(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &directory.name(""), "Sleeper"]);

@@ -54,6 +54,19 @@ impl TempDir {
     }
 }
 
+/// Copies what is in one directory, with the directories in it, into another.
+pub fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &to),
+            false => drop(fs::copy(entry.path(), to).unwrap()),
+        }
+    }
+}
+
 impl Drop for TempDir {
     fn drop(&mut self) {
         if !std::thread::panicking() {

@@ -1,10 +1,9 @@
 //! The checked-in class files (which let the build do without a JDK) match the checked-in source.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 fn run(program: &str, arguments: &[&Path], options: &[&str]) -> Vec<u8> {
-    let output = Command::new(program)
+    let output = test_support::jdk::tool(program)
         .args(options)
         .args(arguments)
         .output()

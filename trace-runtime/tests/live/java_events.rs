@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use test_support::jdk::compile_with;
 use trace_format::event::{Change, LostEnd};
 use trace_format::{Event, Item, Recording, Thread};
 
@@ -15,15 +16,8 @@ fn directory(name: &str, program: &str) -> PathBuf {
     let _ = std::fs::remove_dir_all(&directory);
     std::fs::create_dir_all(&directory).unwrap();
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let output = Command::new("javac")
-        .args(["-nowarn", "-cp"])
-        .arg(here.join("../android/method-beat/classes"))
-        .arg("-d")
-        .arg(&directory)
-        .arg(here.join("../android/tests/jvm").join(program).with_extension("java"))
-        .output()
-        .expect("javac: run scripts/test, which installs a JDK");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let source = here.join("../android/tests/jvm").join(program).with_extension("java");
+    compile_with(&here.join("../android/method-beat/classes"), &[source], &directory);
     directory
 }
 

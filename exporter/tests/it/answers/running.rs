@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
+use test_support::jdk;
+
 use crate::answers::found;
 use crate::answers::truth::{Compared, Outcome, Truth};
 
@@ -38,7 +40,7 @@ fn dump(classes: &Path, program: &str) -> String {
     let out = BufReader::new(running.0.stdout.take().unwrap());
     let pid = out.lines().map_while(Result::ok).find_map(|line| Some(line.strip_prefix("pid ")?.to_owned()));
     let pid = pid.unwrap_or_else(|| panic!("{program} ended"));
-    String::from_utf8(output(Command::new("jstack").args(["-l", &pid]))).unwrap()
+    String::from_utf8(output(jdk::tool("jstack").args(["-l", &pid]))).unwrap()
 }
 
 #[test]
@@ -46,7 +48,7 @@ fn programs_that_hang_are_answered_by_their_dumps() {
     let classes = std::env::temp_dir().join(format!("anrscope-stuck-{}", std::process::id()));
     std::fs::create_dir_all(&classes).unwrap();
     let source: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/java/Stuck.java");
-    output(Command::new("javac").args(["-nowarn", "--release", "11", "-d"]).arg(&classes).arg(source));
+    output(jdk::tool("javac").args(["-nowarn", "--release", "11", "-d"]).arg(&classes).arg(source));
     let programs: Mutex<Vec<(String, Truth)>> = Mutex::new(super::labels("program"));
     assert!(programs.lock().unwrap().len() > 30);
     let differ = Mutex::new(Vec::new());

@@ -10,6 +10,8 @@ use std::sync::OnceLock;
 use trace_format::section::SectionKind;
 use trace_format::{Event, Item, Recording, Thread};
 
+use crate::jdk;
+
 /// A program of `android/tests/app` to run, in package `dev.anrscope`.
 pub struct Case {
     class: &'static str,
@@ -282,15 +284,14 @@ pub fn classes() -> &'static Path {
         let classes = base().join("classes");
         let _ = std::fs::remove_dir_all(&classes);
         std::fs::create_dir_all(&classes).unwrap();
-        let output = Command::new("javac")
+        let mut javac = jdk::tool("javac");
+        javac
             .args(["-nowarn", "-Xlint:-options", "-proc:none", "-g", "-cp"])
             .arg(here.join("method-beat/classes"))
             .arg("-d")
             .arg(&classes)
-            .args(&sources)
-            .output()
-            .expect("javac: run scripts/test, which installs a JDK");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            .args(&sources);
+        jdk::finish(&mut javac);
         classes
     })
 }

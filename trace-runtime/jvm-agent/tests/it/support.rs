@@ -22,9 +22,7 @@ pub(crate) fn text(path: &Path) -> &str {
 
 /// Runs a program of the JDK, which must succeed.
 pub(crate) fn tool(name: &str, arguments: &[&str]) {
-    let output = Command::new(name).args(arguments).output();
-    let output = output.unwrap_or_else(|error| panic!("{name} (a JDK is needed on the path): {error}"));
-    assert!(output.status.success(), "{name} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    test_support::jdk::finish(test_support::jdk::tool(name).args(arguments));
 }
 
 /// Source files below `tests/java`.
