@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::temp_dir::{TempDir, copy};
 
-/// A tool of the JDK. All but `java` end within a second or two, in which the JVM's second compiler takes as much time as they do.
+/// A tool of the JDK. All but `java` end within a second or two, in which the JVM's second compiler takes as much time as they
+/// do.
 pub fn tool(name: &str) -> Command {
     let mut tool = match std::env::var_os("JAVA_HOME").filter(|home| !home.is_empty()) {
         Some(home) => Command::new(Path::new(&home).join("bin").join(name)),
@@ -38,7 +39,8 @@ pub fn finish(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Runs `javac` with these options, and has its classes in `directory`. A program that several tests of this process run is compiled once.
+/// Runs `javac` with these options, and has its classes in `directory`. A program that several tests of this process run is
+/// compiled once.
 fn javac(options: &[&OsStr], sources: &[impl AsRef<OsStr>], directory: &Path) {
     type Classes = Arc<OnceLock<TempDir>>;
     static COMPILED: Mutex<BTreeMap<Vec<OsString>, Classes>> = Mutex::new(BTreeMap::new());
