@@ -316,6 +316,14 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn apps_keep_their_limit_when_the_worker_begins() {
+        set_max(0);
+        begin(DEFAULT_MAX);
+        let control = CONTROL.lock().unwrap_or_else(PoisonError::into_inner);
+        assert_eq!(control.as_ref().unwrap().max, 0);
+    }
+
     /// A simulated program: methods with their calls a second, on one thread that is always busy.
     struct Program {
         control: Control,

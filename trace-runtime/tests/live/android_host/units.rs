@@ -166,11 +166,10 @@ fn an_event_pairs_around_a_nested_loop_and_an_exception_and_is_no_unit_inside_a_
     // 3's end was lost; the touch inside of message 4 and that of the wrapped window are parts of what is
     // open.
     assert_eq!(shape, "(77 ) (UP (1 ) (2 ) (3 ) ) (DOWN ) (4 ) (DOWN ) (5 ) ");
-    assert!(
-        run.printed.contains("{android.view.InputEventReceiver: KeyEvent ACTION_DOWN -> "),
-        "{}",
-        run.printed
-    );
+    // It does nothing but throw. A busy machine may take a few milliseconds from it.
+    let key = run.printed.split_once("{android.view.InputEventReceiver: KeyEvent ACTION_DOWN -> ");
+    let took = key.and_then(|(_, rest)| rest.split_once("}\n")?.0.parse::<u64>().ok());
+    assert!(took.is_some_and(|took| took < 100), "{}", run.printed);
 }
 
 #[test]
