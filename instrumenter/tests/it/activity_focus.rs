@@ -7,6 +7,8 @@ use instrumenter::{
     Decision, Filter, FocusCall, Input, MapPaths, Options, SkipReason, Summary, Warning, instrument,
 };
 
+use test_support::temp_dir::copy;
+
 use crate::assembler::{Assembler, Body};
 use crate::support::*;
 
@@ -174,14 +176,6 @@ fn compat_matrix_calls_at_on_every_level() {
         ("OfEmpty", 4),
     ] {
         assert_eq!(count(name), times, "{name}: {events:?}");
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    for (path, bytes) in files(from) {
-        let path = to.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
     }
 }
 

@@ -52,14 +52,12 @@ pub(crate) fn taken(tid: i32, slot: &Slot) -> (Taken, NativeStack) {
 /// Asks until the answer is another than that the thread got no CPU, or still runs the handler of an earlier question.
 pub(crate) fn answered<T>(mut ask: impl FnMut() -> Result<T, Refusal>) -> Result<T, Refusal> {
     let mut answer = ask();
-    let late = matches!(answer, Err(Refusal::TimedOut));
-    wait_for(|| {
-        let asked = late && matches!(answer, Err(Refusal::TimedOut | Refusal::Busy));
-        if asked {
+    if matches!(answer, Err(Refusal::TimedOut)) {
+        wait_for(|| {
             answer = ask();
-        }
-        !asked
-    });
+            !matches!(answer, Err(Refusal::TimedOut | Refusal::Busy))
+        });
+    }
     answer
 }
 

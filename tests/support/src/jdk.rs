@@ -40,7 +40,7 @@ pub fn finish(command: &mut Command) {
 }
 
 /// Runs `javac` with these options, and has its classes in `directory`. A program that several tests of this process run is
-/// compiled once.
+/// compiled once; a class path counts by its name.
 fn javac(options: &[&OsStr], sources: &[impl AsRef<OsStr>], directory: &Path) {
     type Classes = Arc<OnceLock<TempDir>>;
     static COMPILED: Mutex<BTreeMap<Vec<OsString>, Classes>> = Mutex::new(BTreeMap::new());
