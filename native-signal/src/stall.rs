@@ -41,11 +41,16 @@ const PARK_AFTER_NS: u64 = 2_000_000_000;
 /// The timer thread sleeps no shorter than this, even if its observer asks for less.
 const SHORTEST_SLEEP_NS: u64 = 10_000;
 
+/// Set in the start of what is only suspected; no clock of nanoseconds reaches it.
+const SUSPECTED: u64 = 1 << 63;
+
 /// The timer thread is awake. Times are those of the clock given to [`StallTimer::run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wakeup {
     /// When the open message began; 0 if none is open.
     pub since_ns: u64,
+    /// Whether another thread only suspects that the watched one has been at work since then ([`StallTimer::suspicion_began`]).
+    pub is_suspicion: bool,
     /// A number that each message changes. Work outside of messages has that of the message before it.
     pub generation: u32,
     /// Now.
@@ -141,19 +146,29 @@ impl StallTimer {
     /// [`StallTimer::work_ends`] or until the watched thread itself begins or ends a message. False, without effect, while a message is open.
     /// Any thread but the watched one; each piece of work has its own `begun_ns`.
     pub fn work_began(&self, begun_ns: u64) -> bool {
+        self.begin_unless_open(begun_ns.max(1))
+    }
+
+    /// Watches what may be work outside of messages like [`StallTimer::work_began`]; each [`Wakeup`] says that it is a suspicion.
+    pub fn suspicion_began(&self, begun_ns: u64) -> bool {
+        self.begin_unless_open(begun_ns | SUSPECTED)
+    }
+
+    fn begin_unless_open(&self, begin: u64) -> bool {
         let watched = &*self.watched;
         // SeqCst, as in `message_begin`: it is ordered before the load of `parked`.
-        let free = watched.begin_ns.compare_exchange(0, begun_ns.max(1), Ordering::SeqCst, Ordering::Relaxed);
+        let free = watched.begin_ns.compare_exchange(0, begin, Ordering::SeqCst, Ordering::Relaxed);
         if free.is_ok() && watched.parked.load(Ordering::SeqCst) {
             self.unpark();
         }
         free.is_ok()
     }
 
-    /// Ends the work that began then. Does nothing if the watched thread has begun or ended a message since.
+    /// Ends the work, or the suspicion, that began then. Does nothing if the watched thread has begun or ended a message since.
     pub fn work_ends(&self, begun_ns: u64) {
-        let begin = &self.watched.begin_ns;
-        let _ = begin.compare_exchange(begun_ns.max(1), 0, Ordering::Release, Ordering::Relaxed);
+        for begin in [begun_ns.max(1), begun_ns | SUSPECTED] {
+            let _ = self.watched.begin_ns.compare_exchange(begin, 0, Ordering::Release, Ordering::Relaxed);
+        }
     }
 
     #[cold]
@@ -221,9 +236,11 @@ impl Timer {
         while !self.watched.stop.load(Ordering::Acquire) {
             // Read the clock first: a message that is open afterwards is at least this old.
             let now_ns = (self.now)();
-            let (generation, since_ns) = self.open_message();
+            let (generation, begin) = self.open_message();
+            let since_ns = begin & !SUSPECTED;
             let observer = &mut self.observer;
-            let wakeup = Wakeup { since_ns, generation, now_ns, due_ns };
+            let wakeup =
+                Wakeup { since_ns, is_suspicion: begin & SUSPECTED != 0, generation, now_ns, due_ns };
             let sleep_ns = match catch_unwind(AssertUnwindSafe(|| observer(wakeup))) {
                 Ok(sleep_ns) => sleep_ns.max(SHORTEST_SLEEP_NS),
                 Err(panic) => {
@@ -254,7 +271,7 @@ impl Timer {
         }
     }
 
-    /// The open message: its generation and its start, 0 if no message is open.
+    /// The open message: its generation and its start, perhaps with [`SUSPECTED`]; 0 if no message is open.
     fn open_message(&self) -> (u32, u64) {
         loop {
             let generation = self.watched.generation.load(Ordering::Acquire);
@@ -315,5 +332,26 @@ mod tests {
             timer.message_end();
         }
         assert!(parks > 0, "it never parked: nothing was tested");
+    }
+
+    #[test]
+    fn each_wake_up_tells_a_suspicion_from_work_and_from_a_message() {
+        let (seen, wakeups) = std::sync::mpsc::channel();
+        let timer = StallTimer::new();
+        let observer = move |wakeup: Wakeup| {
+            let _ = seen.send((wakeup.since_ns, wakeup.is_suspicion));
+            1_000_000
+        };
+        timer.run(boottime_ns, Box::new(observer)).unwrap();
+        let comes = |wanted| wakeups.iter().find(|seen| *seen == wanted).is_some();
+        assert!(timer.suspicion_began(7) && !timer.work_began(8) && !timer.suspicion_began(9));
+        assert!(comes((7, true)));
+        timer.work_ends(7);
+        assert!(comes((0, false)) && timer.work_began(8) && comes((8, false)));
+        timer.work_ends(8);
+        assert!(timer.suspicion_began(9));
+        timer.message_begin(10);
+        timer.work_ends(9);
+        assert!(comes((10, false)));
     }
 }

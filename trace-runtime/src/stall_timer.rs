@@ -48,7 +48,7 @@ impl OnStall {
             unknown::check(recorder, now_ns);
         }
         let mut poll = message_watch::poll(wakeup);
-        poll.unconfirmed = unknown::is_suspicion(since_ns);
+        poll.unconfirmed = wakeup.is_suspicion && !unknown::is_confirmed(since_ns);
         if timers::is_over(since_ns) {
             poll.begun_ns = 0;
         }
@@ -57,7 +57,7 @@ impl OnStall {
             trace_text::quiet();
         }
         if seen.suspect || seen.recovered.is_some() {
-            self.record(recorder, poll.begun_ns, &seen);
+            self.record(recorder, poll.begun_ns, wakeup.is_suspicion, &seen);
         }
         let suspect = seen.suspect.then_some(poll.begun_ns);
         self.system_state.poll_if_due(recorder, suspect, clock::boottime());
@@ -66,7 +66,7 @@ impl OnStall {
     }
 
     /// Records a stall and its end, and examines main while its message is suspect.
-    fn record(&mut self, recorder: &Recorder, since_ns: u64, seen: &PollResult) {
+    fn record(&mut self, recorder: &Recorder, since_ns: u64, is_suspicion: bool, seen: &PollResult) {
         let now = clock::boottime();
         recorder.alive(now);
         if let Some(stuck_since) = seen.recovered {
@@ -74,7 +74,7 @@ impl OnStall {
             recorder.service(&Event::Recovered(Stall { stuck_since }));
             usage::record(recorder);
         }
-        if !seen.suspect || unknown::tick(recorder, since_ns) {
+        if !seen.suspect || is_suspicion && !unknown::is_work(recorder, since_ns) {
             return;
         }
         if seen.anr.is_some() {

@@ -41,7 +41,7 @@ fn cpu_ns() -> u64 {
 
 impl Desk {
     fn on(&self, wakeup: Wakeup) -> u64 {
-        let Wakeup { since_ns, generation, now_ns, due_ns } = wakeup;
+        let Wakeup { since_ns, generation, now_ns, due_ns, .. } = wakeup;
         let poll = Poll {
             now_ns,
             begun_ns: since_ns,

@@ -57,6 +57,11 @@ pub(crate) fn work_began(begun_ns: u64) -> bool {
     TIMER.get().is_some_and(|timer| timer.work_began(begun_ns))
 }
 
+/// Lets the timer watch what may be such work, like [`work_began`].
+pub(crate) fn suspicion_began(begun_ns: u64) -> bool {
+    TIMER.get().is_some_and(|timer| timer.suspicion_began(begun_ns))
+}
+
 /// Publishes that work as what main is doing.
 pub(crate) fn work_is_known(begun_ns: u64) {
     if let Some(recorder) = Recorder::active() {
@@ -108,12 +113,12 @@ pub(crate) fn limits_changed() {
 
 /// What the rule asks for at a wake-up of a timer.
 pub(crate) fn poll(wakeup: Wakeup) -> Poll {
-    let Wakeup { since_ns, generation, now_ns, due_ns } = wakeup;
+    let Wakeup { since_ns, is_suspicion, generation, now_ns, due_ns } = wakeup;
     Poll {
         now_ns,
         begun_ns: since_ns,
         generation,
-        unconfirmed: false,
+        unconfirmed: is_suspicion,
         due_ns,
         slept_ns: u64::try_from(clock::ahead()).unwrap_or(0),
         cpu_ns: clock::process_cpu(),
@@ -136,7 +141,8 @@ pub(crate) fn decide(
 
 /// The timer's thread is about to sleep.
 pub(crate) fn sleeps() {
-    let now = Wakeup { since_ns: 0, generation: 0, now_ns: clock::boottime(), due_ns: 0 };
+    let now =
+        Wakeup { since_ns: 0, is_suspicion: false, generation: 0, now_ns: clock::boottime(), due_ns: 0 };
     if let Some(rule) = lock(&RULE).as_mut() {
         rule.sleeps(poll(now));
     }
@@ -147,7 +153,8 @@ pub(crate) fn frozen_ms(since: u64, at: u64) -> u64 {
     // The lock comes first: the timer is not due any more when it takes the lock itself to add its delay.
     let rule = lock(&RULE);
     let (Some(rule), Some(timer)) = (rule.as_ref(), TIMER.get()) else { return 0 };
-    let asked = Wakeup { since_ns: since, generation: 0, now_ns: at, due_ns: timer.due_ns() };
+    let asked =
+        Wakeup { since_ns: since, is_suspicion: false, generation: 0, now_ns: at, due_ns: timer.due_ns() };
     rule.frozen_ns(poll(asked)) / 1_000_000
 }
 

@@ -47,8 +47,13 @@ fn judge_signal(page: &Page, at_ns: u64) {
     let since_ns = SINCE.load(Ordering::SeqCst);
     let (timer, watch) = TIMER.get().unwrap();
     let watch = watch.lock().unwrap();
-    let frozen_ns =
-        watch.frozen_ns(poll(Wakeup { since_ns, generation: 1, now_ns: at_ns, due_ns: timer.due_ns() }));
+    let frozen_ns = watch.frozen_ns(poll(Wakeup {
+        since_ns,
+        is_suspicion: false,
+        generation: 1,
+        now_ns: at_ns,
+        due_ns: timer.due_ns(),
+    }));
     let own = Identity { pid: std::process::id() as i32, uid: 10_123 };
     let evidence = Evidence {
         at_ns,

@@ -51,8 +51,10 @@ pub(crate) fn check(recorder: &Recorder, now_ns: u64) {
     if usage::switches_of(recorder.main_tid) == Some(IDLE_AT.load(Ordering::Relaxed)) {
         return;
     }
-    if message_watch::work_began(now_ns) {
-        SINCE.store(now_ns, Ordering::Relaxed);
+    // Before the timer can see it; and of two threads that check at once, one.
+    let is_first = SINCE.compare_exchange(0, now_ns, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+    if is_first && !message_watch::suspicion_began(now_ns) {
+        let _ = SINCE.compare_exchange(now_ns, 0, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 
@@ -64,29 +66,28 @@ pub(crate) fn heartbeat(recorder: &Recorder, now_ns: u64) {
     }
 }
 
-/// Whether what the timer watches is only a suspicion, which must not be reported yet.
-pub(crate) fn is_suspicion(since_ns: u64) -> bool {
-    since_ns != 0
-        && SINCE.load(Ordering::Relaxed) == since_ns
-        && CONFIRMED.load(Ordering::Relaxed) != since_ns
+/// Whether main's stack has confirmed that what began then is work. A suspicion must not be reported.
+pub(crate) fn is_confirmed(since_ns: u64) -> bool {
+    CONFIRMED.load(Ordering::Relaxed) == since_ns
 }
 
-/// Checks what the timer has watched since then, once it is old enough to be decided. Returns whether it is
-/// idle, or undecided. On the timer's thread.
-pub(crate) fn tick(recorder: &Recorder, since_ns: u64) -> bool {
+/// Checks the suspicion that the timer has watched since then, once it is old enough to be decided. Returns whether it is
+/// work; not if main is idle, nor while it is undecided. On the timer's thread.
+pub(crate) fn is_work(recorder: &Recorder, since_ns: u64) -> bool {
     if SINCE.load(Ordering::Relaxed) != since_ns {
+        message_watch::work_ends(since_ns);
         return false;
     }
     if poll::is_polling(recorder.main_tid) != Some(false) {
         ends(since_ns);
-        return true;
+        return false;
     }
     if ASKED.swap(since_ns, Ordering::Relaxed) != since_ns {
         let switches = usage::switches_of(recorder.main_tid);
         let then = move |answer: Answer| decide(since_ns, switches, &answer);
         sampler::ask(Wanted::Stack, Box::new(then));
     }
-    is_suspicion(since_ns)
+    is_confirmed(since_ns)
 }
 
 /// Decides by main's stack. Without a stack nothing is claimed.
