@@ -49,7 +49,7 @@ const SUSPECTED: u64 = 1 << 63;
 pub struct Wakeup {
     /// When the open message began; 0 if none is open.
     pub since_ns: u64,
-    /// Whether another thread only suspects that the watched one has been at work since then ([`StallTimer::suspicion_began`]).
+    /// True if another thread only suspects that the watched one has been at work since then ([`StallTimer::suspicion_began`]).
     pub is_suspicion: bool,
     /// A number that each message changes. Work outside of messages has that of the message before it.
     pub generation: u32,
