@@ -52,9 +52,9 @@ pub(crate) struct DumpedMain {
 }
 
 impl DumpedMain {
-    /// Main of process `pid` if the dump has it, else of the process that the dump is about; `None` if the dump
-    /// lacks that main thread.
-    pub(crate) fn of(dump: &Dump, pid: Option<u32>) -> Option<Self> {
+    /// Main of process `pid` if the dump has it, else of the process that the dump is about, or instead of main the first thread
+    /// that is `named` so; `None` if the dump lacks that thread.
+    pub(crate) fn of<'d>(dump: &'d Dump, pid: Option<u32>, named: Option<&str>) -> Option<Self> {
         let of_pid = |section: &&Section| {
             pid.is_some()
                 && section.pid == pid
@@ -76,7 +76,11 @@ impl DumpedMain {
                 main.is_some_and(|main| is_freezer(&main.channel))
             },
         );
-        let Some((section, main)) = section.and_then(|s| Some((s, s.main()?))) else {
+        let thread = |section: &'d Section| match named {
+            Some(name) => section.threads.iter().find(|thread| thread.name.as_deref() == Some(name)),
+            None => section.main(),
+        };
+        let Some((section, main)) = section.and_then(|s| Some((s, thread(s)?))) else {
             let other_cycle = section.map(cycle_of).unwrap_or_default();
             let found = Self { frozen, other_cycle, name: "main".to_owned(), ..Self::default() };
             return (frozen || !found.other_cycle.is_empty()).then_some(found);

@@ -10,6 +10,7 @@
 
 pub(crate) mod activity;
 mod cause;
+pub(crate) mod due;
 mod dumped_main;
 mod dumped_why;
 mod id;

@@ -251,16 +251,16 @@ impl Observed {
         let anr = dump.subject.is_some() || dump.anr_process().is_some();
         let on_jvm = dump.is_of_a_jvm();
         let mut found = Self { hung: true, anr: others.is_none() && anr, others, on_jvm, ..Self::default() };
-        found.set_dump(0, dump, None);
+        found.set_dump(0, dump, None, None);
         found
     }
 
-    /// Adds a dump; returns whether it has main.
-    pub(crate) fn set_dump(&mut self, at: u64, dump: &Dump, pid: Option<u32>) -> bool {
+    /// Adds a dump; returns whether it has main, or the thread with this name.
+    pub(crate) fn set_dump(&mut self, at: u64, dump: &Dump, pid: Option<u32>, named: Option<&str>) -> bool {
         if let Some(subject) = &dump.subject {
             self.subject.get_or_insert_with(|| subject.clone());
         }
-        let dumped = DumpedMain::of(dump, pid);
+        let dumped = DumpedMain::of(dump, pid, named);
         self.dump = dumped.map(|dumped| (at, dumped)).or_else(|| self.dump.take());
         self.dump.as_ref().is_some_and(|(_, dumped)| dumped.activity.is_some())
     }

@@ -11,10 +11,11 @@ use super::MIN_ENDED_HANG;
 use super::busy::busy;
 use super::chart::{Chart, ChartBuilder};
 use super::findings::{Report, ThreadCoverage};
-use super::hang::{Hang, hang, in_order, middle, open_at_end, wait_sums, worst};
+use super::hang::{Hang, hang, middle, open_at_end, wait_sums, worst};
 use super::history::BEFORE_WINDOW;
 use super::native::NativeReport;
 use super::owners;
+use super::question::Question;
 use super::recorder::recorder_report;
 use super::walk::{Counts, EndedUnit, Walk};
 use super::why::{Chains, PreferenceWrites, STORM_WINDOW};
@@ -149,17 +150,26 @@ fn build<S: Source + ?Sized>(
     if let Some(main) = main {
         walk.run(main, requested).map_err(placed)?;
     }
-    let ended = match wanted {
-        Wanted::Worst => walk.longest(MIN_ENDED_HANG),
-        Wanted::Latest(_) => latest,
+    // Without messages, not only main may hang.
+    let asks = !walk.has_messages() && worst.is_none();
+    let question = if asks { Question::of(&facts, &survey.last, end).map_err(placed)? } else { None };
+    let subject = question.as_ref().map(|question| question.thread).or(main);
+    let ended = match (&question, wanted) {
+        (Some(question), _) => Some(EndedUnit { since: question.since, until: question.until }),
+        (None, Wanted::Worst) => walk.longest(MIN_ENDED_HANG),
+        (None, Wanted::Latest(_)) => latest,
     };
-    let ended = ended.filter(|_| worst.is_none() && open_at_end(&walk, end, in_order(&facts)).is_none());
+    let open = match &question {
+        Some(question) => (!question.ended).then_some(question.since),
+        None => open_at_end(&walk, end),
+    };
+    let ended = ended.filter(|_| worst.is_none() && open.is_none());
     let ended = ended.filter(|ended| at.is_none_or(|at| (ended.since..=ended.until).contains(&at)));
-    if let (Some(ended), Some(main)) = (ended, main) {
-        // Only known now: read main again, for what it was in then.
+    if let Some(subject) = subject.filter(|_| ended.is_some() || question.is_some()) {
+        // Only known now: read the thread again, for what it was in then.
         let mut again = Walk::new(&facts, &names);
         again.at = at;
-        again.run(main, Some(middle(ended))).map_err(placed)?;
+        again.run(subject, ended.map(middle)).map_err(placed)?;
         walk = again;
     }
 
@@ -180,32 +190,36 @@ fn build<S: Source + ?Sized>(
     let native_report = NativeReport::of(&native, &name_of);
     let recorder = &facts.recorder;
     let open_at_the_end = walk.unit();
-    let mut hang = hang(&facts, &names, &walk, worst, ended, end).map_err(placed)?;
-    if let (Some(hang), Some(main)) = (&mut hang, main) {
+    let mut hang = hang(&facts, &names, &walk, subject, worst, (open, ended), end).map_err(placed)?;
+    if let (Some(hang), Some(main)) = (&mut hang, subject) {
         // The last poll comes right after main recovered.
         let until = if hang.ended { hang.until.saturating_add(MAX_POLL_DELAY) } else { hang.until };
         hang.cpu = recorder.cpu(main.tid, hang.since, until);
         hang.busy = busy(&facts, &names, main, hang.since, hang.until).map_err(placed)?;
         if hang.wait.is_some() {
             let chains = Chains::of(&facts, &names, hang.at).map_err(placed)?;
-            hang.why = chains.why().map_err(placed)?;
+            hang.why = chains.why(main).map_err(placed)?;
         }
         hang.component =
             facts.sections.components.of_message(hang.since, hang.until, facts.sections.process.sdk);
         hang.standstill = recorder.standstills.within(hang.since, hang.until);
     }
-    let mut observed = observed(&facts, &walk, hang.as_ref(), end).map_err(placed)?;
-    if let (Some(main), true) = (main, hang.is_some() || observed.anr) {
+    let mut observed = observed(&facts, &walk, subject, hang.as_ref(), end).map_err(placed)?;
+    if let (Some(main), true) = (subject, hang.is_some() || observed.anr) {
         // An ANR that is no hang of main has stacks of the moment of the request.
         let until = hang.as_ref().map_or(observed.noticed.saturating_add(MAX_STACK_DELAY), |hang| hang.until);
         observed.native = NativeSummary::of(&native, main.tid, (observed.since, until), &name_of);
         if let Some(native) = observed.native.as_mut() {
-            native.thread = "main".to_owned();
+            native.thread = if main.main { "main".to_owned() } else { thread_name(main) };
             native.at_least = hang.as_ref().is_some_and(Hang::began_before);
         }
     }
-    let name = main.map_or_else(|| "main".to_owned(), thread_name);
-    let mut thread = HungThread { name, tid: main.map(|main| main.tid), main: true };
+    let name = subject.map_or_else(|| "main".to_owned(), thread_name);
+    let mut thread = HungThread {
+        name,
+        tid: subject.map(|subject| subject.tid),
+        main: subject.is_none_or(|subject| subject.main),
+    };
     if let Some(hang) = &mut hang {
         let chain = std::mem::take(&mut hang.chain);
         (observed.owners, observed.cycle) = (chain.owners, chain.cycle);
@@ -214,12 +228,12 @@ fn build<S: Source + ?Sized>(
     // Of waits that have ended, the first of the longest.
     let longest =
         observed.waits.iter().filter(|sum| sum.kind == WaitKind::Monitor).max_by_key(|sum| sum.total);
-    if let (Some(sum), Some(main), true) = (longest, main, observed.owners.is_empty()) {
+    if let (Some(sum), Some(main), true) = (longest, subject, observed.owners.is_empty()) {
         let at = sum.since.saturating_add(1);
         observed.owners = owners::chain(&facts, &names, main, sum.first, at).map_err(placed)?.owners;
     }
     if observed.cycle.is_empty() {
-        (observed.cycle, observed.cycle_reached) = owners::cycle_at_the_end(&facts, &survey.waits, end);
+        (observed.cycle, observed.cycle_reached) = owners::cycle_at_the_end(&facts, subject, &survey.waits, end);
         if let Some(first) = observed.cycle.first().filter(|_| hang.is_none() && !observed.anr) {
             observed.hung = true;
             let tid = threads_named(recording, first);
@@ -357,7 +371,7 @@ fn latest<S: Source + ?Sized>(
     let mut walk = Walk::new(facts, names);
     walk.latest_from = Some(least);
     walk.run(main, None)?;
-    Ok(match open_at_end(&walk, end, in_order(facts)) {
+    Ok(match open_at_end(&walk, end) {
         Some(since) => Some(EndedUnit { since, until: end }),
         None => walk.longest(least),
     })
@@ -367,6 +381,7 @@ fn latest<S: Source + ?Sized>(
 fn observed<S: Source + ?Sized>(
     recorded: &Facts<'_, S>,
     walk: &Walk<'_, S>,
+    subject: Option<&Thread>,
     hang: Option<&Hang>,
     end: u64,
 ) -> Result<Observed, ReadError> {
@@ -392,9 +407,9 @@ fn observed<S: Source + ?Sized>(
     facts.events = (walk.history.events, walk.history.last);
     // Main's CPU time counts for the whole hang, whenever it was noticed.
     let until = hang.map_or(noticed, |h| h.until).max(noticed).saturating_add(MAX_POLL_DELAY);
-    let usage = recorded.main().map_or_else(Vec::new, |main| recorded.recorder.polls(main.tid));
+    let usage = subject.map_or_else(Vec::new, |subject| recorded.recorder.polls(subject.tid));
     facts.cpu = cpu_time(&usage, facts.since, until);
-    let tid = recorded.main().map_or(0, |main| main.tid);
+    let tid = subject.map_or(0, |subject| subject.tid);
     facts.share = SystemShare::of(&sections.polls, tid, facts.since, until);
     facts.slept = slept(&recorded.clocks, facts.since, until);
     let snapshot = sections.snapshot(facts.since, until);
@@ -403,6 +418,7 @@ fn observed<S: Source + ?Sized>(
     facts.sampled = sampled(sections.samples.within(facts.since, until), "");
     facts.open = walk.at_unit.clone().or_else(|| Unit::seen_at(sections, noticed));
     let pid = Some(recording.header().pid).filter(|pid| *pid > 0);
+    let named = subject.filter(|subject| !subject.main).map(thread_name);
     facts.came_back = hang.filter(|hang| hang.ended).and_then(|hang| {
         let later = incidents.anrs.iter().map(|anr| anr.detected).rfind(|at| *at >= hang.until)?;
         Some((hang.until, later))
@@ -419,13 +435,13 @@ fn observed<S: Source + ?Sized>(
         if !confirmed && let Some(why) = of_another(&dump, recording.header()) {
             (facts.anr, facts.others) = (false, Some((at, why)));
         }
-        if facts.set_dump(at, &dump, pid) {
+        if facts.set_dump(at, &dump, pid, named.as_deref()) {
             return Ok(facts);
         }
     }
     for exit in recorded.exits().take(if facts.anr { usize::MAX } else { 0 }) {
         let Ok(dump) = Dump::read(Path::new("exit"), &exit?.text[..]) else { continue };
-        if facts.set_dump(0, &dump, pid) {
+        if facts.set_dump(0, &dump, pid, named.as_deref()) {
             break;
         }
     }

@@ -1,7 +1,7 @@
 //! Finds the hang: the time range in which main did not respond.
 
 use trace_format::layout::State;
-use trace_format::{ReadError, Recording, Source};
+use trace_format::{ReadError, Recording, Source, Thread};
 
 use super::MIN_ENDED_HANG;
 use super::busy::Busy;
@@ -129,8 +129,9 @@ pub(super) fn hang<S: Source + ?Sized>(
     facts: &Facts<'_, S>,
     names: &Names<'_>,
     walk: &Walk<'_, S>,
+    thread: Option<&Thread>,
     anr: Option<&Anr>,
-    ended: Option<EndedUnit>,
+    (open_since, ended): (Option<u64>, Option<EndedUnit>),
     end: u64,
 ) -> Result<Option<Hang>, ReadError> {
     let last = walk.snapshot();
@@ -143,21 +144,22 @@ pub(super) fn hang<S: Source + ?Sized>(
             Some(ended) => (anr.since, anr.detected, ended, true, then),
             None => (anr.since, end, end, false, now),
         },
-        None => match (open_at_end(walk, end, in_order(facts)), ended) {
+        None => match (open_since, ended) {
             (Some(since), _) => (since, end, end, false, now),
             (None, Some(ended)) => (ended.since, middle(ended), ended.until, true, then),
             (None, None) => return Ok(None),
         },
     };
     // A call that stands for a message may be seen late: it has been open since it started.
-    let begun = unit.filter(|unit| unit.kind == UnitKind::Call && !unit.began_before).map(|unit| unit.since);
+    let stands = |unit: &&Unit| unit.kind == UnitKind::Call && !unit.began_before && walk.has_messages();
+    let begun = unit.filter(stands).map(|unit| unit.since);
     let since = begun.map_or(since, |begun| since.min(begun));
     let unit = unit.cloned().or_else(|| Unit::of_samples(facts.sections.samples.within(since, until)));
     let mut chain = Chain::default();
     let mut wait = None;
     if let Some((open, waits_for)) = snapshot.last().and_then(|open| Some((open, open.wait?))) {
-        if let Some(main) = facts.main() {
-            chain = owners::chain(facts, names, main, waits_for, at)?;
+        if let Some(thread) = thread {
+            chain = owners::chain(facts, names, thread, waits_for, at)?;
         }
         wait = Some(WaitFact {
             kind: waits_for.kind,
@@ -181,17 +183,10 @@ pub(super) fn hang<S: Source + ?Sized>(
     }))
 }
 
-/// When the item that is open at the end started, if that is long ago. A main thread without messages hangs in
-/// a wait, or in its innermost call if the process did not exit in order: one that calls `System.exit` leaves
-/// its calls open.
-pub(super) fn open_at_end<S: Source + ?Sized>(walk: &Walk<'_, S>, end: u64, in_order: bool) -> Option<u64> {
-    if walk.has_messages() {
-        let unit = walk.unit()?;
-        return (end.saturating_sub(unit.since) >= MIN_OPEN_HANG).then_some(unit.since);
-    }
-    let innermost = walk.snapshot().pop()?;
-    let counts = innermost.wait.is_some() || innermost.item.kind == OpenItemKind::Method && !in_order;
-    (counts && end.saturating_sub(innermost.item.since) >= MIN_ENDED_HANG).then_some(innermost.item.since)
+/// When the message that is open at the end started, if that is long ago.
+pub(super) fn open_at_end<S: Source + ?Sized>(walk: &Walk<'_, S>, end: u64) -> Option<u64> {
+    let unit = walk.unit().filter(|_| walk.has_messages())?;
+    (end.saturating_sub(unit.since) >= MIN_OPEN_HANG).then_some(unit.since)
 }
 
 /// Whether the recording ended because the process exited by itself.

@@ -34,6 +34,7 @@ mod native;
 mod open_item;
 mod owners;
 mod platform;
+mod question;
 mod recorder;
 mod text;
 mod waits;

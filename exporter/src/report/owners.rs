@@ -121,6 +121,7 @@ pub(super) fn lines(stack: &[OpenItem], at: u64) -> Vec<StackLine> {
 /// and whether `main` is in the cycle or waits for it.
 pub(super) fn cycle_at_the_end<S: Source + ?Sized>(
     facts: &Facts<'_, S>,
+    main: Option<&Thread>,
     waits: &[crate::facts::LockWait],
     end: u64,
 ) -> (Vec<String>, bool) {
@@ -131,7 +132,7 @@ pub(super) fn cycle_at_the_end<S: Source + ?Sized>(
     let edges: Vec<(u32, u32)> =
         open.filter_map(|wait| Some((threads.get(wait.thread)?.uid, wait.owner))).collect();
     let mut cycles = trace_rules::locks::cycles(edges.iter().copied());
-    let Some(main) = facts.main().map(|main| main.uid) else { return (Vec::new(), false) };
+    let Some(main) = main.map(|main| main.uid) else { return (Vec::new(), false) };
     // The chain of what main waits for.
     let mut reached = vec![main];
     while let Some((_, to)) = edges.iter().find(|(from, _)| Some(from) == reached.last())

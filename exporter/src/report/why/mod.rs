@@ -12,7 +12,7 @@ mod words;
 
 use serde::Serialize;
 use trace_format::event::{Wait, WaitKind};
-use trace_format::{ReadError, Source};
+use trace_format::{ReadError, Source, Thread};
 
 use super::open_item::OpenItemKind;
 use super::walk::stack_at;
@@ -244,9 +244,10 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         self.facts.recording.threads().iter().position(|thread| thread.main)
     }
 
-    /// Finds why main's wait is not over; `None` if main does not wait.
-    pub(super) fn why(&self) -> Result<Option<Why>, ReadError> {
-        let Some(main) = self.main() else { return Ok(None) };
+    /// Finds why this thread's wait is not over; `None` if it does not wait.
+    pub(super) fn why(&self, of: &Thread) -> Result<Option<Why>, ReadError> {
+        let index = self.facts.recording.threads().iter().position(|thread| thread.uid == of.uid);
+        let Some(main) = index else { return Ok(None) };
         let mut why = Why { dropped: self.work.dropped, ..Why::default() };
         let mut passed: Vec<usize> = Vec::new();
         let mut thread = main;

@@ -1,0 +1,104 @@
+//! Whether what a thread of a program waits for is due to it. A thread that waits for work is idle, however long that takes; one
+//! that waits for a lock, for the result of a task or for the answer to a request is held up.
+
+use trace_format::event::WaitKind;
+
+use super::activity::{Activity, FrameView, classify};
+use super::id::CauseId;
+use super::own::is_own;
+use super::stack;
+use crate::dump::{StateKind, Thread};
+
+/// Whether somebody owes a thread the end of its wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Due {
+    /// Yes; or it does not wait, but computes.
+    Owed,
+    /// It waits for another thread, and both are usual: a main thread that waits until its program ends, and one that is never
+    /// woken.
+    Unknown,
+    /// It waits for a connection, for work or for a time.
+    Nothing,
+}
+
+/// Calls that wait for work: the class's start, the method's start.
+const IDLE: &[(&str, &str)] = &[
+    ("java.net.ServerSocket", "accept"),
+    ("java.net.ServerSocket", "implAccept"),
+    ("java.nio.channels.ServerSocketChannel", "accept"),
+    ("sun.nio.ch.ServerSocketChannelImpl", "accept"),
+    ("sun.nio.ch.SelectorImpl", ""),
+    ("sun.nio.ch.EPollSelectorImpl", ""),
+    ("java.nio.file.WatchService", ""),
+    ("sun.nio.fs.AbstractWatchService", ""),
+    ("java.lang.ref.ReferenceQueue", "remove"),
+    ("java.util.concurrent.ThreadPoolExecutor", "getTask"),
+    ("java.util.concurrent.ForkJoinPool", "awaitWork"),
+    ("java.util.concurrent.ForkJoinPool", "runWorker"),
+];
+
+/// Calls whose end another thread owes.
+const OWED: &[(&str, &str)] = &[
+    ("java.util.concurrent.FutureTask", "get"),
+    ("java.util.concurrent.FutureTask", "awaitDone"),
+    ("java.util.concurrent.CompletableFuture", ""),
+    ("java.util.concurrent.ForkJoinTask", ""),
+    ("java.util.concurrent.Semaphore", "acquire"),
+    ("java.util.concurrent.Semaphore", "tryAcquire"),
+    ("java.util.concurrent.locks.ReentrantLock", ""),
+    ("java.util.concurrent.locks.ReentrantReadWriteLock", ""),
+    ("java.util.concurrent.locks.StampedLock", ""),
+    ("java.util.concurrent.ArrayBlockingQueue", "put"),
+    ("java.util.concurrent.LinkedBlockingQueue", "put"),
+    ("java.util.concurrent.LinkedBlockingDeque", "put"),
+    ("java.util.concurrent.SynchronousQueue", "put"),
+    ("java.util.concurrent.LinkedTransferQueue", "transfer"),
+    ("java.util.concurrent.CyclicBarrier", ""),
+    ("java.util.concurrent.Phaser", ""),
+    ("java.util.concurrent.Exchanger", ""),
+    ("java.lang.ProcessImpl", "waitFor"),
+    ("java.lang.Process", "waitFor"),
+    ("kotlinx.coroutines.BuildersKt", "runBlocking"),
+];
+
+/// By a dump.
+pub(crate) fn due_to_dumped(thread: &Thread) -> Due {
+    let state = thread.state.as_deref().unwrap_or_default();
+    // The calls of the JDK and of libraries, up to the program's own method.
+    let inner: Vec<FrameView<'_>> = stack::seen(thread)
+        .take_while(|frame| !matches!(frame, FrameView::Java { class, .. } if is_own(class)))
+        .collect();
+    let has = |rows: &[(&str, &str)]| {
+        let fits = |frame: &FrameView<'_>, (of, name): &(&str, &str)| matches!(frame, FrameView::Java { class, method, .. } if class.starts_with(of) && method.starts_with(name));
+        inner.iter().any(|frame| rows.iter().any(|row| fits(frame, row)))
+    };
+    if thread.frames.is_empty() || has(IDLE) {
+        return Due::Nothing;
+    }
+    match classify(stack::seen(thread), state) {
+        Activity::Of(CauseId::LockWait | CauseId::NetworkIo | CauseId::Fsync) => Due::Owed,
+        Activity::Of(CauseId::Sleep | CauseId::Idle) => Due::Nothing,
+        _ if has(OWED) => Due::Owed,
+        // The console is a file, too.
+        Activity::Of(CauseId::DiskIo) => Due::Unknown,
+        _ => match StateKind::from(state) {
+            StateKind::Waiting => Due::Unknown,
+            _ => Due::Owed,
+        },
+    }
+}
+
+/// By a recorded wait for `what`.
+pub(crate) fn due_to_recorded(kind: WaitKind, what: &str) -> Due {
+    match kind {
+        WaitKind::Monitor => Due::Owed,
+        WaitKind::Sleep => Due::Nothing,
+        WaitKind::Park => {
+            let result = ["FutureTask", "CompletableFuture", "ForkJoinTask", "BlockingCoroutine", "Semaphore"];
+            let is_lock = what.contains("Lock$") || what.ends_with("Lock");
+            if is_lock || result.iter().any(|part| what.contains(part)) { Due::Owed } else { Due::Unknown }
+        }
+        // The recorded class does not tell a connection's read from the console's, nor from the wait for a client.
+        _ => Due::Unknown,
+    }
+}
