@@ -112,7 +112,8 @@ pub use recorder::{
 use ::recorder;
 use recorder::{control, files, guard, memory, system_log, time, writing};
 pub use sigquit::sensing::{DumpError, dump};
-pub use sigquit::trace_text::{TraceTextSource, capture_trace_text};
+pub use sigquit::trace_text::{TraceTextSource, capture_trace_text, record_dump};
 pub use sigquit::verdict::set_error_state_source;
 pub use start::{Config, start};
+pub use time::clock::boottime;
 pub use trace_rules::looper::Limits;

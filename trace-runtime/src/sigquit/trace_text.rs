@@ -119,6 +119,23 @@ pub fn capture_trace_text(source: TraceTextSource) {
     }
 }
 
+/// Records the text of a thread dump that the embedder has made itself, with the time at which its stacks were read, ns of
+/// CLOCK_BOOTTIME (see [`crate::boottime`]). With `redact`, texts in quotation marks become numbers as in any dump.
+///
+/// The worker writes the text, and this returns at once. Nothing happens if nothing is recorded.
+///
+/// ```
+/// // A program that does not record may call it all the same.
+/// trace_runtime::record_dump(trace_runtime::boottime(), b"Full thread dump by example:\n\nJNI global refs: 0\n");
+/// ```
+pub fn record_dump(at: u64, text: &[u8]) {
+    if Recorder::active().is_some() && !text.is_empty() {
+        guard::disarm_on_panic(|| {
+            worker::append(SectionKind::DumpText, timed::encode(at, &redact::dump(text)));
+        });
+    }
+}
+
 /// Places the hook for the next dump, and with `again` for all later ones.
 fn arm(source: TraceTextSource, again: bool) -> Option<TraceCapture> {
     let limits = Limits { deadline: NEVER, ..Limits::default() };
