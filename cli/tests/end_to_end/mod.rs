@@ -3,6 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod agents_dumps;
 mod browser;
 mod closure;
 mod components;

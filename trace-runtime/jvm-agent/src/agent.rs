@@ -24,6 +24,7 @@ use crate::loaders::{self, Loader, Loaders};
 use crate::notices::{self, Skips};
 use crate::runtime_classes::{self, Refused};
 use crate::settings::{Settings, Waits};
+use crate::thread_dump::Extras;
 
 /// Tag of a class that was changed after it was loaded: its methods keep their modifiers.
 pub(crate) const KEEPS_FLAGS: jlong = 1;
@@ -46,6 +47,7 @@ pub(crate) struct Agent {
     pub(crate) jvmti: Environment,
     pub(crate) live: Live,
     pub(crate) jdk: JdkClasses,
+    pub(crate) extras: Extras,
     map_id: MapId,
     properties: Vec<(String, String)>,
     /// Set once the recorder runs.
@@ -90,6 +92,7 @@ impl Agent {
             jvmti,
             live,
             jdk: settings.jdk.clone(),
+            extras: Extras::of(jvmti),
             map_id,
             properties: settings.properties.clone(),
             loaders: OnceLock::new(),

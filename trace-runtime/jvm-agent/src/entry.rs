@@ -15,6 +15,7 @@ use crate::jvmti::{Callbacks, Env, event, jthread};
 use crate::notices;
 use crate::runtime_classes::Refused;
 use crate::settings::Settings;
+use crate::stall_watch;
 
 static AGENT: OnceLock<Agent> = OnceLock::new();
 
@@ -112,6 +113,7 @@ unsafe fn begin(vm: *mut JavaVM, settings: &Settings) -> Result<&'static Agent, 
     }
     let callbacks = Callbacks {
         vm_init: Some(vm_init),
+        vm_death: Some(vm_death),
         class_file_load_hook: Some(class_file_load_hook),
         class_prepare: Some(class_prepare),
         ..Callbacks::default()
@@ -120,7 +122,7 @@ unsafe fn begin(vm: *mut JavaVM, settings: &Settings) -> Result<&'static Agent, 
     AGENT.get().ok_or_else(|| "the agent is gone".to_owned())
 }
 
-unsafe extern "system" fn vm_init(_jvmti: *mut Env, jni: *mut JNIEnv, _thread: jthread) {
+unsafe extern "system" fn vm_init(_jvmti: *mut Env, jni: *mut JNIEnv, thread: jthread) {
     let Some(agent) = AGENT.get() else { return };
     // SAFETY: the JVM passes this thread's environment, which is used during the event only.
     let Some(java) = (unsafe { Java::new(jni) }) else { return };
@@ -133,10 +135,17 @@ unsafe extern "system" fn vm_init(_jvmti: *mut Env, jni: *mut JNIEnv, _thread: j
             }
             // Those of the JDK that the JVM has needed itself, those of an AOT cache (JEP 483), and those that agents before this one have loaded.
             attached::change(agent, java);
+            stall_watch::start(agent, java, thread);
         }
         Err(Refused::Off) => {}
         Err(Refused::Because(why)) => notices::nothing_is_recorded(why),
     });
+}
+
+unsafe extern "system" fn vm_death(_jvmti: *mut Env, jni: *mut JNIEnv) {
+    // SAFETY: as in `vm_init`.
+    let Some(java) = (unsafe { Java::new(jni) }) else { return };
+    stall_watch::at_exit(java);
 }
 
 #[allow(clippy::too_many_arguments, reason = "the JVM's")]

@@ -4,6 +4,7 @@ use std::ffi::{CStr, CString, OsString, c_char, c_uchar};
 use std::fmt;
 use std::os::unix::ffi::OsStringExt as _;
 use std::ptr::{null, null_mut};
+use std::time::Duration;
 
 use jni::sys::{JavaVM, jclass, jint, jlong, jmethodID, jobject};
 
@@ -45,47 +46,257 @@ unsafe impl Send for MethodId {}
 // SAFETY: as above.
 unsafe impl Sync for MethodId {}
 
+/// A frame of Java code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Frame {
+    pub(crate) method: MethodId,
+    /// The index of the instruction; -1 in a native method.
+    pub(crate) location: jlong,
+}
+
+/// A thread with its stack.
+#[derive(Debug)]
+pub(crate) struct Stack {
+    /// A local reference.
+    pub(crate) thread: jobject,
+    /// Bits of [`thread_state`].
+    pub(crate) state: jint,
+    /// Innermost call first.
+    pub(crate) frames: Vec<Frame>,
+}
+
 /// A thread that runs Java code.
 #[derive(Debug)]
 pub(crate) struct Running {
     /// A local reference.
     pub(crate) thread: jobject,
-    /// What it is in, outermost call first.
+    /// The calls that the thread is in, outermost first.
     pub(crate) methods: Vec<MethodId>,
 }
 
-/// Deeper stacks are not read.
+/// A monitor that only the agent uses.
+#[derive(Debug)]
+pub(crate) struct RawMonitor(jvmti::RawMonitor);
+
+/// A thread as the program has named it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ThreadInfo {
+    pub(crate) name: String,
+    pub(crate) priority: jint,
+    pub(crate) daemon: bool,
+}
+
+/// The first instruction of a line, and the line.
+pub(crate) type Line = (jlong, jint);
+
+/// Deeper stacks are not read for [`Environment::running`].
 const MOST_FRAMES: jint = 1024;
 
 impl Environment {
     /// The threads that run Java code now. Stops all of them for a moment. Creates a local reference for every thread.
     pub(crate) fn running(&self) -> Result<Vec<Running>, Failed> {
+        let is_running = |stack: &Stack| {
+            let state = stack.state & (thread_state::RUNNABLE | thread_state::IN_NATIVE);
+            state == thread_state::RUNNABLE
+                && !stack.frames.is_empty()
+                && stack.frames.len() < MOST_FRAMES as usize
+        };
+        let running = self.stacks(MOST_FRAMES)?.into_iter().filter(is_running);
+        let running = running.map(|stack| {
+            let methods = stack.frames.iter().rev().map(|frame| frame.method).collect();
+            Running { thread: stack.thread, methods }
+        });
+        Ok(running.collect())
+    }
+
+    /// Returns the innermost `most` frames of all threads, from one moment. Stops all threads for that. Creates a local
+    /// reference for every thread.
+    pub(crate) fn stacks(&self, most: jint) -> Result<Vec<Stack>, Failed> {
         let (mut first, mut count) = (null_mut(), 0);
         // SAFETY: the function writes a pointer and a number.
         checked("GetAllStackTraces", unsafe {
-            (self.functions().get_all_stack_traces)(self.0, MOST_FRAMES, &raw mut first, &raw mut count)
+            (self.functions().get_all_stack_traces)(self.0, most, &raw mut first, &raw mut count)
         })?;
         let count = usize::try_from(count).unwrap_or(0);
         if first.is_null() {
             return Ok(Vec::new());
         }
         // SAFETY: it is not null, and the JVM has filled that many, which are ours until they are given back.
-        let stacks = unsafe { std::slice::from_raw_parts(first, count) };
-        let is_running = |stack: &&jvmti::StackInfo| {
-            let state = stack.state & (thread_state::RUNNABLE | thread_state::IN_NATIVE);
-            state == thread_state::RUNNABLE && (1..MOST_FRAMES).contains(&stack.frame_count)
-        };
-        let running = stacks.iter().filter(is_running).map(|stack| {
+        let all = unsafe { std::slice::from_raw_parts(first, count) };
+        let stacks = all.iter().map(|stack| {
             let count = usize::try_from(stack.frame_count).unwrap_or(0);
-            // SAFETY: as above; the frames are part of the same memory.
-            let frames = unsafe { std::slice::from_raw_parts(stack.frames, count) };
-            let methods = frames.iter().rev().map(|frame| MethodId(frame.method)).collect();
-            Running { thread: stack.thread, methods }
+            let frames = match stack.frames.is_null() {
+                true => &[][..],
+                // SAFETY: as above; the frames are part of the same memory.
+                false => unsafe { std::slice::from_raw_parts(stack.frames, count) },
+            };
+            let frames = frames
+                .iter()
+                .map(|frame| Frame { method: MethodId(frame.method), location: frame.location })
+                .collect();
+            Stack { thread: stack.thread, state: stack.state, frames }
         });
-        let running = running.collect();
+        let stacks = stacks.collect();
         // SAFETY: the JVM has allocated it.
         unsafe { (self.functions().deallocate)(self.0, first.cast()) };
-        Ok(running)
+        Ok(stacks)
+    }
+
+    /// Returns the calling thread as a local reference.
+    pub(crate) fn current_thread(&self) -> Result<jobject, Failed> {
+        let mut thread = null_mut();
+        // SAFETY: the function writes one reference.
+        checked("GetCurrentThread", unsafe {
+            (self.functions().get_current_thread)(self.0, &raw mut thread)
+        })?;
+        Ok(thread)
+    }
+
+    /// Returns a thread's name, priority and kind. Creates two local references.
+    pub(crate) fn thread_info(&self, thread: jobject) -> Result<ThreadInfo, Failed> {
+        let mut info = jvmti::ThreadInfo {
+            name: null_mut(),
+            priority: 0,
+            is_daemon: false,
+            thread_group: null_mut(),
+            context_class_loader: null_mut(),
+        };
+        // SAFETY: the caller has the thread from the JVM; the function fills the structure.
+        checked("GetThreadInfo", unsafe {
+            (self.functions().get_thread_info)(self.0, thread, &raw mut info)
+        })?;
+        let name = match info.name.is_null() {
+            true => String::new(),
+            false => self.taken(info.name).to_string_lossy().into_owned(),
+        };
+        Ok(ThreadInfo { name, priority: info.priority, daemon: info.is_daemon })
+    }
+
+    /// Returns the CPU time that a thread has used, ns.
+    pub(crate) fn cpu_time(&self, thread: jobject) -> Result<u64, Failed> {
+        let mut nanos = 0;
+        // SAFETY: the caller has the thread from the JVM; the function writes one number.
+        checked("GetThreadCpuTime", unsafe {
+            (self.functions().get_thread_cpu_time)(self.0, thread, &raw mut nanos)
+        })?;
+        Ok(u64::try_from(nanos).unwrap_or(0))
+    }
+
+    /// Returns the object whose monitor a thread waits for, to enter it or in `Object.wait`, as a local reference; null if
+    /// there is none. From Java 25 on a thread that waits to be notified has none.
+    pub(crate) fn contended_monitor(&self, thread: jobject) -> Result<jobject, Failed> {
+        let mut monitor = null_mut();
+        // SAFETY: the caller has the thread from the JVM; the function writes one reference.
+        checked("GetCurrentContendedMonitor", unsafe {
+            (self.functions().get_current_contended_monitor)(self.0, thread, &raw mut monitor)
+        })?;
+        Ok(monitor)
+    }
+
+    /// Returns the thread that owns an object's monitor, as a local reference, null if none does; and how many local
+    /// references were created, since each thread that waits for the monitor has one.
+    pub(crate) fn monitor_owner(&self, object: jobject) -> Result<(jobject, usize), Failed> {
+        let mut usage = jvmti::MonitorUsage {
+            owner: null_mut(),
+            entry_count: 0,
+            waiter_count: 0,
+            waiters: null_mut(),
+            notify_waiter_count: 0,
+            notify_waiters: null_mut(),
+        };
+        // SAFETY: the caller has the object from the JVM; the function fills the structure.
+        checked("GetObjectMonitorUsage", unsafe {
+            (self.functions().get_object_monitor_usage)(self.0, object, &raw mut usage)
+        })?;
+        for threads in [usage.waiters, usage.notify_waiters] {
+            // SAFETY: the JVM has allocated it, or it is null, which the function accepts.
+            unsafe { (self.functions().deallocate)(self.0, threads.cast()) };
+        }
+        let references = [1, usage.waiter_count, usage.notify_waiter_count];
+        Ok((usage.owner, references.into_iter().filter_map(|count| usize::try_from(count).ok()).sum()))
+    }
+
+    /// Returns an object's identity hash code.
+    pub(crate) fn hash_code(&self, object: jobject) -> Result<u32, Failed> {
+        let mut hash = 0;
+        // SAFETY: the caller has the object from the JVM; the function writes one number.
+        checked("GetObjectHashCode", unsafe {
+            (self.functions().get_object_hash_code)(self.0, object, &raw mut hash)
+        })?;
+        Ok(hash.cast_unsigned())
+    }
+
+    /// Returns the name of a class's source file; `None` if the class does not state one.
+    pub(crate) fn source_file(&self, class: jclass) -> Option<String> {
+        let mut text = null_mut();
+        // SAFETY: the caller has the class from the JVM; the function writes one pointer.
+        let result = unsafe { (self.functions().get_source_file_name)(self.0, class, &raw mut text) };
+        if result != NONE || text.is_null() {
+            return None;
+        }
+        Some(self.taken(text).to_string_lossy().into_owned())
+    }
+
+    /// Returns the lines of a method, in the order of the class file; empty if the class does not state them.
+    pub(crate) fn lines(&self, method: MethodId) -> Vec<Line> {
+        let (mut count, mut first) = (0, null_mut());
+        // SAFETY: the method is from the JVM; the function writes a number and a pointer.
+        let result = unsafe {
+            (self.functions().get_line_number_table)(self.0, method.0, &raw mut count, &raw mut first)
+        };
+        if result != NONE || first.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: the JVM has filled that many, which are ours until they are given back.
+        let table = unsafe { std::slice::from_raw_parts(first, usize::try_from(count).unwrap_or(0)) };
+        let lines = table.iter().map(|entry| (entry.start_location, entry.line_number)).collect();
+        // SAFETY: the JVM has allocated it.
+        unsafe { (self.functions().deallocate)(self.0, first.cast()) };
+        lines
+    }
+
+    /// Returns the JVM's outermost thread groups as local references; HotSpot has one, `system`.
+    pub(crate) fn top_thread_groups(&self) -> Result<Vec<jobject>, Failed> {
+        let (mut count, mut groups) = (0, null_mut());
+        // SAFETY: the function writes a number and a pointer.
+        checked("GetTopThreadGroups", unsafe {
+            (self.functions().get_top_thread_groups)(self.0, &raw mut count, &raw mut groups)
+        })?;
+        // SAFETY: as the function has answered.
+        Ok(unsafe { self.references(groups, count) })
+    }
+
+    /// Creates a monitor of the agent, which no other thread waits for.
+    pub(crate) fn raw_monitor(&self, name: &CStr) -> Result<RawMonitor, Failed> {
+        let mut monitor = null_mut();
+        // SAFETY: the function copies the name and writes one pointer.
+        checked("CreateRawMonitor", unsafe {
+            (self.functions().create_raw_monitor)(self.0, name.as_ptr(), &raw mut monitor)
+        })?;
+        Ok(RawMonitor(monitor))
+    }
+
+    /// Sleeps as a thread that is blocked in the JVM. A thread that sleeps in native code makes HotSpot wait for it for 300 ms
+    /// when the program ends (`VM_Exit::wait_for_threads_in_native_to_block`).
+    pub(crate) fn sleep(&self, on: &RawMonitor, duration: Duration) -> Result<(), Failed> {
+        let ms = jlong::try_from(duration.as_millis()).unwrap_or(jlong::MAX).max(1);
+        let functions = self.functions();
+        // SAFETY: the monitor is one of this environment, and is never destroyed.
+        checked("RawMonitorEnter", unsafe { (functions.raw_monitor_enter)(self.0, on.0) })?;
+        // SAFETY: this thread has entered the monitor.
+        let waited = checked("RawMonitorWait", unsafe { (functions.raw_monitor_wait)(self.0, on.0, ms) });
+        // SAFETY: as above; the wait has entered it again.
+        checked("RawMonitorExit", unsafe { (functions.raw_monitor_exit)(self.0, on.0) })?;
+        waited
+    }
+
+    /// Runs `body` on a daemon thread with this `java.lang.Thread`, which was not started. The program does not see the
+    /// thread among its own.
+    pub(crate) fn run_thread(&self, thread: jobject, body: jvmti::StartFunction) -> Result<(), Failed> {
+        // SAFETY: the thread is from the JVM, and the body takes no argument.
+        checked("RunAgentThread", unsafe {
+            (self.functions().run_agent_thread)(self.0, thread, body, null(), jvmti::NORM_PRIORITY)
+        })
     }
 
     /// The class that declares a method, as a local reference.
@@ -201,13 +412,17 @@ impl Environment {
 
     /// The internal name of a class, such as `com/example/Main`; `None` for an array or a primitive type.
     pub(crate) fn class_name(&self, class: jclass) -> Option<String> {
+        Some(self.signature(class)?.strip_prefix('L')?.strip_suffix(';')?.to_owned())
+    }
+
+    /// Returns the signature of a class, such as `Lcom/example/Main;` or `[I`.
+    pub(crate) fn signature(&self, class: jclass) -> Option<String> {
         let mut text = null_mut();
         // SAFETY: the function writes one pointer; the second may be null.
         let result =
             unsafe { (self.functions().get_class_signature)(self.0, class, &raw mut text, null_mut()) };
         checked("GetClassSignature", result).ok()?;
-        let signature = self.taken(text).to_string_lossy().into_owned();
-        Some(signature.strip_prefix('L')?.strip_suffix(';')?.to_owned())
+        Some(self.taken(text).to_string_lossy().into_owned())
     }
 
     /// The tag of an object, 0 without one. Tags of other agents are not seen. Loaders, code sources, classes and threads have

@@ -3,7 +3,9 @@
 use std::ffi::CStr;
 use std::ptr::null_mut;
 
-use jni::sys::{JNI_OK, JNIEnv, JNINativeMethod, JavaVM, jclass, jfieldID, jmethodID, jobject, jvalue};
+use jni::sys::{
+    JNI_OK, JNIEnv, JNINativeMethod, JavaVM, jclass, jfieldID, jlong, jmethodID, jobject, jvalue,
+};
 use trace_runtime::NativeMethod;
 
 /// The calling thread's JNI environment, for the duration of an event.
@@ -127,6 +129,32 @@ impl Java {
         Some(call!(self, v1_2.GetObjectField(object, field)))
     }
 
+    /// Finds a field of a class, declared or inherited.
+    pub(crate) fn field_of(self, class: jclass, name: &CStr, descriptor: &CStr) -> Option<Field> {
+        self.found(call!(self, v1_2.GetFieldID(class, name.as_ptr(), descriptor.as_ptr()))).map(Field)
+    }
+
+    /// The value of this field with an object, as a local reference.
+    pub(crate) fn object_in(self, object: jobject, field: Field) -> jobject {
+        call!(self, v1_2.GetObjectField(object, field.0))
+    }
+
+    /// The value of this field with a long number.
+    pub(crate) fn long_in(self, object: jobject, field: Field) -> jlong {
+        call!(self, v1_2.GetLongField(object, field.0))
+    }
+
+    /// True if an object is one of this class or of a subclass.
+    pub(crate) fn is_instance(self, object: jobject, class: jclass) -> bool {
+        call!(self, v1_2.IsInstanceOf(object, class))
+    }
+
+    /// Creates an object with this constructor's descriptor. Runs Java code.
+    pub(crate) fn create(self, class: jclass, descriptor: &CStr, arguments: &[jvalue]) -> Option<jobject> {
+        let constructor = self.method(class, c"<init>", descriptor)?;
+        self.found(call!(self, v1_2.NewObjectA(class, constructor, arguments.as_ptr())))
+    }
+
     fn static_field_id(self, class: jclass, name: &CStr, descriptor: &CStr) -> Option<jfieldID> {
         self.found(call!(self, v1_2.GetStaticFieldID(class, name.as_ptr(), descriptor.as_ptr())))
     }
@@ -177,6 +205,12 @@ impl Java {
         self.failed();
     }
 
+    /// Makes room for more local references after a function of JVM TI has created so many in this frame: -Xcheck:jni counts
+    /// them at the next call of JNI.
+    pub(crate) fn reserve_above(self, references: usize) {
+        self.reserve(i32::try_from(references).unwrap_or(i32::MAX).saturating_add(64));
+    }
+
     /// Begins a frame with room for this many local references, all of which are given back when the result is dropped.
     pub(crate) fn frame(self, references: i32) -> Frame {
         let is_pushed = call!(self, v1_2.PushLocalFrame(references.max(LEAST_ROOM))) == JNI_OK;
@@ -218,6 +252,15 @@ impl Drop for Frame {
         }
     }
 }
+
+/// A field that is not static. It is valid as long as its class is loaded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field(jfieldID);
+
+// SAFETY: JNI: field ids are no references to objects; any thread may use them.
+unsafe impl Send for Field {}
+// SAFETY: as above.
+unsafe impl Sync for Field {}
 
 /// A reference that is valid until it is given back, which few are.
 #[derive(Clone, Copy, Debug)]

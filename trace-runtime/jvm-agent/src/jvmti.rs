@@ -6,7 +6,7 @@
 
 use std::ffi::{c_char, c_uchar, c_void};
 
-use jni::sys::{JNIEnv, jclass, jint, jlong, jmethodID, jobject};
+use jni::sys::{JNIEnv, jboolean, jclass, jint, jlong, jmethodID, jobject};
 
 /// A `java.lang.Thread`.
 #[allow(non_camel_case_types, reason = "as in jni::sys")]
@@ -31,6 +31,7 @@ pub(crate) mod event {
     use super::jint;
 
     pub(crate) const VM_INIT: jint = 50;
+    pub(crate) const VM_DEATH: jint = 51;
     pub(crate) const CLASS_FILE_LOAD_HOOK: jint = 54;
     pub(crate) const CLASS_PREPARE: jint = 56;
 }
@@ -47,7 +48,34 @@ pub(crate) struct Functions {
     slots_1: [Unused; 1],
     /// Slot 2. The function is variadic; no further arguments are defined.
     pub(crate) set_event_notification_mode: unsafe extern "C" fn(*mut Env, jint, jint, jthread, ...) -> jint,
-    slots_3_to_44: [Unused; 42],
+    slots_3_to_8: [Unused; 6],
+    /// Slot 9.
+    pub(crate) get_thread_info: unsafe extern "system" fn(*mut Env, jthread, *mut ThreadInfo) -> jint,
+    slots_10: [Unused; 1],
+    /// Slot 11.
+    pub(crate) get_current_contended_monitor:
+        unsafe extern "system" fn(*mut Env, jthread, *mut jobject) -> jint,
+    /// Slot 12.
+    pub(crate) run_agent_thread:
+        unsafe extern "system" fn(*mut Env, jthread, StartFunction, *const c_void, jint) -> jint,
+    /// Slot 13.
+    pub(crate) get_top_thread_groups:
+        unsafe extern "system" fn(*mut Env, *mut jint, *mut *mut jobject) -> jint,
+    slots_14_to_17: [Unused; 4],
+    /// Slot 18.
+    pub(crate) get_current_thread: unsafe extern "system" fn(*mut Env, *mut jthread) -> jint,
+    slots_19_to_30: [Unused; 12],
+    /// Slot 31.
+    pub(crate) create_raw_monitor:
+        unsafe extern "system" fn(*mut Env, *const c_char, *mut RawMonitor) -> jint,
+    slots_32: [Unused; 1],
+    /// Slot 33.
+    pub(crate) raw_monitor_enter: unsafe extern "system" fn(*mut Env, RawMonitor) -> jint,
+    /// Slot 34.
+    pub(crate) raw_monitor_exit: unsafe extern "system" fn(*mut Env, RawMonitor) -> jint,
+    /// Slot 35.
+    pub(crate) raw_monitor_wait: unsafe extern "system" fn(*mut Env, RawMonitor, jlong) -> jint,
+    slots_36_to_44: [Unused; 9],
     /// Slot 45.
     pub(crate) is_modifiable_class: unsafe extern "system" fn(*mut Env, jclass, *mut u8) -> jint,
     /// Slot 46.
@@ -59,10 +87,17 @@ pub(crate) struct Functions {
         unsafe extern "system" fn(*mut Env, jclass, *mut *mut c_char, *mut *mut c_char) -> jint,
     /// Slot 49.
     pub(crate) get_class_status: unsafe extern "system" fn(*mut Env, jclass, *mut jint) -> jint,
-    slots_50_to_56: [Unused; 7],
+    /// Slot 50.
+    pub(crate) get_source_file_name: unsafe extern "system" fn(*mut Env, jclass, *mut *mut c_char) -> jint,
+    slots_51_to_56: [Unused; 6],
     /// Slot 57.
     pub(crate) get_class_loader: unsafe extern "system" fn(*mut Env, jclass, *mut jobject) -> jint,
-    slots_58_to_63: [Unused; 6],
+    /// Slot 58.
+    pub(crate) get_object_hash_code: unsafe extern "system" fn(*mut Env, jobject, *mut jint) -> jint,
+    /// Slot 59.
+    pub(crate) get_object_monitor_usage:
+        unsafe extern "system" fn(*mut Env, jobject, *mut MonitorUsage) -> jint,
+    slots_60_to_63: [Unused; 4],
     /// Slot 64.
     pub(crate) get_method_name: unsafe extern "system" fn(
         *mut Env,
@@ -74,7 +109,11 @@ pub(crate) struct Functions {
     /// Slot 65.
     pub(crate) get_method_declaring_class:
         unsafe extern "system" fn(*mut Env, jmethodID, *mut jclass) -> jint,
-    slots_66_to_77: [Unused; 12],
+    slots_66_to_69: [Unused; 4],
+    /// Slot 70.
+    pub(crate) get_line_number_table:
+        unsafe extern "system" fn(*mut Env, jmethodID, *mut jint, *mut *mut LineNumber) -> jint,
+    slots_71_to_77: [Unused; 7],
     /// Slot 78.
     pub(crate) get_loaded_classes: unsafe extern "system" fn(*mut Env, *mut jint, *mut *mut jclass) -> jint,
     slots_79_to_99: [Unused; 21],
@@ -103,7 +142,10 @@ pub(crate) struct Functions {
     /// Slot 131.
     pub(crate) get_system_property:
         unsafe extern "system" fn(*mut Env, *const c_char, *mut *mut c_char) -> jint,
-    slots_132_to_139: [Unused; 8],
+    slots_132_to_136: [Unused; 5],
+    /// Slot 137.
+    pub(crate) get_thread_cpu_time: unsafe extern "system" fn(*mut Env, jthread, *mut jlong) -> jint,
+    slots_138_to_139: [Unused; 2],
     /// Slot 140.
     pub(crate) get_potential_capabilities: unsafe extern "system" fn(*mut Env, *mut Capabilities) -> jint,
     slots_141: [Unused; 1],
@@ -121,7 +163,21 @@ const fn slot(number: usize) -> usize {
 
 const _: () = {
     assert!(core::mem::offset_of!(Functions, set_event_notification_mode) == slot(2));
+    assert!(core::mem::offset_of!(Functions, get_thread_info) == slot(9));
+    assert!(core::mem::offset_of!(Functions, get_current_contended_monitor) == slot(11));
+    assert!(core::mem::offset_of!(Functions, run_agent_thread) == slot(12));
+    assert!(core::mem::offset_of!(Functions, get_top_thread_groups) == slot(13));
+    assert!(core::mem::offset_of!(Functions, get_current_thread) == slot(18));
+    assert!(core::mem::offset_of!(Functions, create_raw_monitor) == slot(31));
+    assert!(core::mem::offset_of!(Functions, raw_monitor_enter) == slot(33));
+    assert!(core::mem::offset_of!(Functions, raw_monitor_exit) == slot(34));
+    assert!(core::mem::offset_of!(Functions, raw_monitor_wait) == slot(35));
     assert!(core::mem::offset_of!(Functions, is_modifiable_class) == slot(45));
+    assert!(core::mem::offset_of!(Functions, get_source_file_name) == slot(50));
+    assert!(core::mem::offset_of!(Functions, get_object_hash_code) == slot(58));
+    assert!(core::mem::offset_of!(Functions, get_object_monitor_usage) == slot(59));
+    assert!(core::mem::offset_of!(Functions, get_line_number_table) == slot(70));
+    assert!(core::mem::offset_of!(Functions, get_thread_cpu_time) == slot(137));
     assert!(core::mem::offset_of!(Functions, allocate) == slot(46));
     assert!(core::mem::offset_of!(Functions, get_class_status) == slot(49));
     assert!(core::mem::offset_of!(Functions, get_loaded_classes) == slot(78));
@@ -142,7 +198,8 @@ const _: () = {
 #[repr(C)]
 pub(crate) struct FrameInfo {
     pub(crate) method: jmethodID,
-    location: jlong,
+    /// The index of the instruction; -1 in a native method.
+    pub(crate) location: jlong,
 }
 
 /// `jvmtiStackInfo`: the stack of a thread, innermost call first.
@@ -156,10 +213,68 @@ pub(crate) struct StackInfo {
     pub(crate) frame_count: jint,
 }
 
+/// `jvmtiThreadInfo`.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct ThreadInfo {
+    /// To be deallocated.
+    pub(crate) name: *mut c_char,
+    pub(crate) priority: jint,
+    pub(crate) is_daemon: jboolean,
+    pub(crate) thread_group: jobject,
+    pub(crate) context_class_loader: jobject,
+}
+
+/// `jrawMonitorID`.
+pub(crate) type RawMonitor = *mut c_void;
+
+/// `jvmtiMonitorUsage`.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct MonitorUsage {
+    pub(crate) owner: jthread,
+    pub(crate) entry_count: jint,
+    pub(crate) waiter_count: jint,
+    /// To be deallocated.
+    pub(crate) waiters: *mut jthread,
+    pub(crate) notify_waiter_count: jint,
+    /// To be deallocated.
+    pub(crate) notify_waiters: *mut jthread,
+}
+
+/// `jvmtiLineNumberEntry`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct LineNumber {
+    pub(crate) start_location: jlong,
+    pub(crate) line_number: jint,
+}
+
+/// The body of a thread of the agent, with the pointer that was given at its start.
+pub(crate) type StartFunction =
+    unsafe extern "system" fn(jvmti: *mut Env, jni: *mut JNIEnv, argument: *mut c_void);
+
+/// `JVMTI_THREAD_NORM_PRIORITY`.
+pub(crate) const NORM_PRIORITY: jint = 5;
+
 /// Bits of `GetThreadState`.
 pub(crate) mod thread_state {
     use super::jint;
 
+    /// `JVMTI_THREAD_STATE_TERMINATED`.
+    pub(crate) const TERMINATED: jint = 0x2;
+    /// `JVMTI_THREAD_STATE_WAITING_WITH_TIMEOUT`.
+    pub(crate) const WITH_TIMEOUT: jint = 0x20;
+    /// `JVMTI_THREAD_STATE_SLEEPING`.
+    pub(crate) const SLEEPING: jint = 0x40;
+    /// `JVMTI_THREAD_STATE_WAITING`.
+    pub(crate) const WAITING: jint = 0x80;
+    /// `JVMTI_THREAD_STATE_IN_OBJECT_WAIT`.
+    pub(crate) const IN_OBJECT_WAIT: jint = 0x100;
+    /// `JVMTI_THREAD_STATE_PARKED`.
+    pub(crate) const PARKED: jint = 0x200;
+    /// `JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER`.
+    pub(crate) const BLOCKED: jint = 0x400;
     /// `JVMTI_THREAD_STATE_RUNNABLE`.
     pub(crate) const RUNNABLE: jint = 0x4;
     /// `JVMTI_THREAD_STATE_IN_NATIVE`.
@@ -183,6 +298,9 @@ pub(crate) type ClassFileLoadHook = unsafe extern "system" fn(
 /// The event `VMInit`.
 pub(crate) type ThreadEvent = unsafe extern "system" fn(jvmti: *mut Env, jni: *mut JNIEnv, thread: jthread);
 
+/// The event `VMDeath`.
+pub(crate) type VmDeath = unsafe extern "system" fn(jvmti: *mut Env, jni: *mut JNIEnv);
+
 /// The event `ClassPrepare`.
 pub(crate) type ClassPrepare =
     unsafe extern "system" fn(jvmti: *mut Env, jni: *mut JNIEnv, thread: jthread, class: jclass);
@@ -193,8 +311,10 @@ pub(crate) type ClassPrepare =
 pub(crate) struct Callbacks {
     /// Event 50.
     pub(crate) vm_init: Option<ThreadEvent>,
-    /// Events 51 to 53.
-    pub(crate) unused_51_to_53: [Option<unsafe extern "system" fn()>; 3],
+    /// Event 51.
+    pub(crate) vm_death: Option<VmDeath>,
+    /// Events 52 and 53.
+    pub(crate) unused_52_to_53: [Option<unsafe extern "system" fn()>; 2],
     /// Event 54.
     pub(crate) class_file_load_hook: Option<ClassFileLoadHook>,
     /// Event 55.
@@ -227,6 +347,16 @@ pub(crate) struct Capabilities([u32; 4]);
 pub(crate) mod capability {
     /// `can_tag_objects`.
     pub(crate) const TAG_OBJECTS: usize = 0;
+    /// `can_get_current_contended_monitor`.
+    pub(crate) const CURRENT_CONTENDED_MONITOR: usize = 6;
+    /// `can_get_monitor_info`.
+    pub(crate) const MONITOR_INFO: usize = 7;
+    /// `can_get_source_file_name`.
+    pub(crate) const SOURCE_FILE_NAME: usize = 11;
+    /// `can_get_line_numbers`.
+    pub(crate) const LINE_NUMBERS: usize = 12;
+    /// `can_get_thread_cpu_time`.
+    pub(crate) const THREAD_CPU_TIME: usize = 23;
     /// `can_generate_all_class_hook_events`.
     pub(crate) const ALL_CLASS_HOOK_EVENTS: usize = 26;
     /// `can_retransform_classes`.

@@ -20,7 +20,10 @@
 //! | `running_loops` | methods that compute in a loop while classes are changed |
 //! | `unsafe_access` | `sun.misc.Unsafe` in a JVM that warns of it |
 //! | `threads` | threads of a JVM that runs already |
+//! | `thread_dump` | a dump of all threads in HotSpot's form |
+//! | `stuck_threads` | which threads do not go on, from samples of their stacks |
 //! | `agent` | its state, and what it does with a class |
+//! | `stall_watch` | takes these samples, and a dump when a thread is stuck or the program ends in a hang |
 //! | `attached` | a program that runs already: start and stop |
 //! | `client_watch` | notices that the process which has attached is gone |
 //! | `entry` | what the JVM calls |
@@ -43,6 +46,9 @@ mod notices;
 mod running_loops;
 mod runtime_classes;
 mod settings;
+mod stall_watch;
+mod stuck_threads;
+mod thread_dump;
 mod threads;
 mod unsafe_access;
 

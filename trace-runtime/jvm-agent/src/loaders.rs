@@ -244,6 +244,11 @@ impl Question {
     }
 }
 
+/// True if a loader is known to be one of the JDK's, besides the boot loader.
+pub(crate) fn is_jdks(jvmti: Environment, loader: jobject) -> bool {
+    Loader::of_tag(jvmti.tag(loader)) == Some(Loader::Jdk)
+}
+
 /// Whether a class of the program's own loaders belongs to the JDK all the same: its tools, such as the compiler, and what
 /// it generates (proxies, accessors).
 pub(crate) fn is_of_jdk(name: &[u8]) -> bool {
