@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use exporter::answer::{CauseKind, Conclusion};
+use exporter::answer::Conclusion;
 use exporter::profile::Profile;
 use exporter::requests::{Requests, Watch};
 use exporter::{ExportOptions, FileSource, Report};
@@ -87,16 +87,6 @@ pub(super) fn run(options: Options) -> anyhow::Result<ExitCode> {
 #[error("the program runs untraced")]
 struct Untraced;
 
-/// Whether main hung until the end, and not as main of a server waits, for a connection or another thread.
-fn hung_until_the_end(report: &Report) -> bool {
-    let answer = &report.answer;
-    let waits_as_usual = matches!(answer.cause.kind, CauseKind::IoWait | CauseKind::ThreadWait);
-    !answer.cycle.is_empty()
-        || answer.conclusion != Conclusion::NoHang
-            && !waits_as_usual
-            && answer.span.is_none_or(|span| !span.ended)
-}
-
 /// Where and how a run writes.
 struct Run {
     /// Directory of recordings, map and agent.
@@ -119,8 +109,6 @@ struct Run {
 struct Ended {
     /// Whether the exit status was 0.
     well: bool,
-    /// Whether a signal has ended it. A JVM that it asks to end does so with such an exit code.
-    by_signal: bool,
     /// How long it ran.
     ran: Duration,
     /// How many methods were traced; `None` without a map, if the agent did not start. Then the JVM, or the agent, has said why.
@@ -203,9 +191,9 @@ impl Run {
         let status = supervisor.run(&mut command)?;
         let (well, ran) = (status.success(), began.elapsed());
         let code = exit_code(status);
-        let (by_signal, code) = (code > 128, ExitCode::from(code));
+        let code = ExitCode::from(code);
         let methods = agent.map.exists().then(|| RunMaps::methods_in(&agent.map));
-        let ended = Ended { well, by_signal, ran, methods };
+        let ended = Ended { well, ran, methods };
         // The exit code stays the program's, even if its trace fails.
         if let Err(error) = self.export(&agent.map, &ended, notices) {
             notices.error(format_args!("no trace was written: {error:#}"));
@@ -254,11 +242,9 @@ impl Run {
         if let Some(input) = inputs.first().filter(|_| !notices.quiet) {
             notices.untraced(input.recording, 0);
             notices.profile(&Profile::build(input.recording, input.map)?, ended.ran, self.buffer);
-            if ended.by_signal {
-                let report = Report::build(input.file, input.recording, input.map)?;
-                if hung_until_the_end(&report) {
-                    notices.lines(&answered(report.headline(), &report.answer));
-                }
+            let report = Report::build(input.file, input.recording, input.map)?;
+            if report.answer.conclusion != Conclusion::NoHang {
+                notices.lines(&answered(report.headline(), &report.answer));
             }
             if let Some(watch) = &self.watch {
                 notices.lines(&Requests::find(input.recording, input.map, watch)?.lines());

@@ -15,8 +15,7 @@ use test_support::temp_dir::TempDir;
 #[track_caller]
 fn dumps(kept: &str) -> Vec<Dump> {
     let recording = recording(kept.as_ref());
-    let sections =
-        recording.sections().iter().filter(|section| section.kind == Some(SectionKind::DumpText));
+    let sections = recording.sections().iter().filter(|section| section.kind == Some(SectionKind::DumpText));
     let read = |section| {
         let payload = recording.payload(section).unwrap().unwrap();
         let text = String::from_utf8(payload[8..].to_vec()).unwrap();
@@ -31,7 +30,10 @@ fn dumps(kept: &str) -> Vec<Dump> {
 #[track_caller]
 fn thread<'a>(dump: &'a Dump, name: &str) -> &'a Thread {
     let threads = &dump.sections[0].threads;
-    threads.iter().find(|thread| thread.name.as_deref() == Some(name)).unwrap_or_else(|| panic!("{threads:?}"))
+    threads
+        .iter()
+        .find(|thread| thread.name.as_deref() == Some(name))
+        .unwrap_or_else(|| panic!("{threads:?}"))
 }
 
 /// The first frame of a method: its place.

@@ -14,6 +14,8 @@ use crate::dump::{StateKind, Thread};
 pub(crate) enum Due {
     /// Yes; or it does not wait, but computes.
     Owed,
+    /// The result of a task. While a thread works it is on its way.
+    Result,
     /// It waits for another thread, and both are usual: a main thread that waits until its program ends, and one that is never
     /// woken.
     Unknown,
@@ -33,16 +35,34 @@ const IDLE: &[(&str, &str)] = &[
     ("sun.nio.fs.AbstractWatchService", ""),
     ("java.lang.ref.ReferenceQueue", "remove"),
     ("java.util.concurrent.ThreadPoolExecutor", "getTask"),
+    ("java.util.concurrent.ArrayBlockingQueue", "take"),
+    ("java.util.concurrent.ArrayBlockingQueue", "poll"),
+    ("java.util.concurrent.DelayQueue", ""),
+    ("java.util.concurrent.LinkedBlockingDeque", "take"),
+    ("java.util.concurrent.LinkedBlockingDeque", "poll"),
+    ("java.util.concurrent.LinkedBlockingQueue", "take"),
+    ("java.util.concurrent.LinkedBlockingQueue", "poll"),
+    ("java.util.concurrent.LinkedTransferQueue", "take"),
+    ("java.util.concurrent.LinkedTransferQueue", "poll"),
+    ("java.util.concurrent.PriorityBlockingQueue", ""),
+    ("java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue", ""),
+    ("java.util.concurrent.SynchronousQueue", "take"),
+    ("java.util.concurrent.SynchronousQueue", "poll"),
     ("java.util.concurrent.ForkJoinPool", "awaitWork"),
     ("java.util.concurrent.ForkJoinPool", "runWorker"),
 ];
 
-/// Calls whose end another thread owes.
-const OWED: &[(&str, &str)] = &[
+/// Calls that wait for the result of a task.
+const RESULTS: &[(&str, &str)] = &[
     ("java.util.concurrent.FutureTask", "get"),
     ("java.util.concurrent.FutureTask", "awaitDone"),
     ("java.util.concurrent.CompletableFuture", ""),
     ("java.util.concurrent.ForkJoinTask", ""),
+    ("kotlinx.coroutines.BuildersKt", "runBlocking"),
+];
+
+/// Other calls whose end is owed.
+const OWED: &[(&str, &str)] = &[
     ("java.util.concurrent.Semaphore", "acquire"),
     ("java.util.concurrent.Semaphore", "tryAcquire"),
     ("java.util.concurrent.locks.ReentrantLock", ""),
@@ -58,7 +78,15 @@ const OWED: &[(&str, &str)] = &[
     ("java.util.concurrent.Exchanger", ""),
     ("java.lang.ProcessImpl", "waitFor"),
     ("java.lang.Process", "waitFor"),
-    ("kotlinx.coroutines.BuildersKt", "runBlocking"),
+];
+
+/// What reads the console, and other files too.
+const CONSOLE: &[(&str, &str)] = &[
+    ("java.io.BufferedInputStream", "read"),
+    ("java.io.BufferedReader", "read"),
+    ("java.io.InputStreamReader", "read"),
+    ("java.io.Console", "read"),
+    ("java.util.Scanner", ""),
 ];
 
 /// By a dump.
@@ -79,8 +107,10 @@ pub(crate) fn due_to_dumped(thread: &Thread) -> Due {
         Activity::Of(CauseId::LockWait | CauseId::NetworkIo | CauseId::Fsync) => Due::Owed,
         Activity::Of(CauseId::Sleep | CauseId::Idle) => Due::Nothing,
         _ if has(OWED) => Due::Owed,
-        // The console is a file, too.
-        Activity::Of(CauseId::DiskIo) => Due::Unknown,
+        _ if has(RESULTS) => Due::Result,
+        // The console is a file, too; but it is never opened, nor written line by line.
+        Activity::Of(CauseId::DiskIo) if has(CONSOLE) => Due::Unknown,
+        Activity::Of(CauseId::DiskIo) => Due::Owed,
         _ => match StateKind::from(state) {
             StateKind::Waiting => Due::Unknown,
             _ => Due::Owed,
@@ -93,10 +123,14 @@ pub(crate) fn due_to_recorded(kind: WaitKind, what: &str) -> Due {
     match kind {
         WaitKind::Monitor => Due::Owed,
         WaitKind::Sleep => Due::Nothing,
+        // A queue without work, as a rule.
+        WaitKind::Park if what.ends_with("$ConditionObject") => Due::Nothing,
+        WaitKind::Park if what.contains("Lock$") || what.ends_with("Lock") || what.contains("Semaphore") => {
+            Due::Owed
+        }
         WaitKind::Park => {
-            let result = ["FutureTask", "CompletableFuture", "ForkJoinTask", "BlockingCoroutine", "Semaphore"];
-            let is_lock = what.contains("Lock$") || what.ends_with("Lock");
-            if is_lock || result.iter().any(|part| what.contains(part)) { Due::Owed } else { Due::Unknown }
+            let results = ["FutureTask", "CompletableFuture", "ForkJoinTask", "BlockingCoroutine"];
+            if results.iter().any(|part| what.contains(part)) { Due::Result } else { Due::Unknown }
         }
         // The recorded class does not tell a connection's read from the console's, nor from the wait for a client.
         _ => Due::Unknown,

@@ -34,7 +34,7 @@ pub use kind::CauseKind;
 pub use rules::{RULES, Rule};
 pub use stack::{NativeLine, Site, StackLine};
 
-pub(crate) use stack::{MAX_STACK_FRAMES, root as own_site};
+pub(crate) use stack::{MAX_STACK_FRAMES, root as own_site, seen};
 
 pub(crate) use activity::Activity;
 pub(crate) use activity::{FrameView, classify, parts};

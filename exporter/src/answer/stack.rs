@@ -148,7 +148,7 @@ pub(super) fn of_thread(thread: &Thread) -> Vec<StackLine> {
 }
 
 /// The frames of a dumped thread, for classification.
-pub(super) fn seen(thread: &Thread) -> impl Iterator<Item = FrameView<'_>> {
+pub(crate) fn seen(thread: &Thread) -> impl Iterator<Item = FrameView<'_>> {
     thread.frames.iter().map(|frame| match frame {
         Frame::Java(java) => {
             FrameView::Java { class: &java.class, method: &java.method, native: java.place == Place::Native }

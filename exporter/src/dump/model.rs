@@ -65,10 +65,23 @@ pub struct Section {
     pub channels: Vec<WaitChannel>,
     /// ART's long running methods (Android 17), if it recorded them.
     pub long_methods: Option<LongMethods>,
+    /// The threads of which the JVM agent's dump says that they did not come on.
+    pub standing: Vec<Standing>,
     /// Whether its last line is present.
     pub ended: bool,
     /// Its first line in the text, from 1.
     pub line: u32,
+}
+
+/// A thread whose stack did not change for some seconds, by samples of the JVM agent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Standing {
+    /// The thread's number.
+    pub tid: u32,
+    /// The time between the first and the last of the samples, ns.
+    pub ns: u64,
+    /// If the thread computed meanwhile, the innermost method that stayed; only the stack up to there did not change.
+    pub computes_in: Option<String>,
 }
 
 /// Where in the kernel a thread waits.

@@ -152,7 +152,7 @@ fn build<S: Source + ?Sized>(
     }
     // Without messages, not only main may hang.
     let asks = !walk.has_messages() && worst.is_none();
-    let question = if asks { Question::of(&facts, &survey.last, end).map_err(placed)? } else { None };
+    let question = if asks { Question::of(&facts, end).map_err(placed)? } else { None };
     let subject = question.as_ref().map(|question| question.thread).or(main);
     let ended = match (&question, wanted) {
         (Some(question), _) => Some(EndedUnit { since: question.since, until: question.until }),
@@ -233,7 +233,8 @@ fn build<S: Source + ?Sized>(
         observed.owners = owners::chain(&facts, &names, main, sum.first, at).map_err(placed)?.owners;
     }
     if observed.cycle.is_empty() {
-        (observed.cycle, observed.cycle_reached) = owners::cycle_at_the_end(&facts, subject, &survey.waits, end);
+        (observed.cycle, observed.cycle_reached) =
+            owners::cycle_at_the_end(&facts, subject, &survey.waits, end);
         if let Some(first) = observed.cycle.first().filter(|_| hang.is_none() && !observed.anr) {
             observed.hung = true;
             let tid = threads_named(recording, first);

@@ -1,5 +1,6 @@
 //! Finds the hang: the time range in which main did not respond.
 
+use trace_format::event::WaitKind;
 use trace_format::layout::State;
 use trace_format::{ReadError, Recording, Source, Thread};
 
@@ -96,7 +97,10 @@ impl Hang {
         facts.standstill = self.standstill;
         let first = self.why.as_ref().and_then(|why| why.links.first());
         facts.in_run_blocking = first.is_some_and(|link| link.waits_for == "coroutine");
-        facts.chain = self.why.as_ref().and_then(|why| Some((why.cause?.cause_id()?, why.text.clone())));
+        // Of a lock's owner the chain says why it waits; only a cycle is what the lock waits for.
+        let is_lock = self.wait.as_ref().is_some_and(|wait| wait.kind == WaitKind::Monitor);
+        let named = self.why.as_ref().filter(|why| why.cycle || !is_lock);
+        facts.chain = named.and_then(|why| Some((why.cause?.cause_id()?, why.text.clone())));
         facts.short = busy.filter(|busy| busy.short_calls > 0).map(|busy| ShortCallSummary {
             calls: busy.short_calls,
             last: busy.counted,

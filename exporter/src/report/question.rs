@@ -1,9 +1,15 @@
 //! The question that the report on a program without messages answers: which thread hung, and when.
 //!
 //! Android asks about main's message. A program on a JVM has none, and its `main` lasts as long as the program. Its unit is a
-//! *stretch*: something is open on a thread, and for [`MIN_ENDED_HANG`] the thread records nothing, neither a call nor a count of
-//! short ones. A healthy thread has such stretches too, when there is nothing to do. What a thread waits for says which of them are
-//! a hang ([`Due`]): by a dump of that time, or else by the recorded wait.
+//! *stretch* of a thread without progress, as long as [`MIN_ENDED_HANG`] or longer. Two sources know of one:
+//!
+//! * The record: something is open on the thread, and the thread records nothing, neither a call nor a count of short ones.
+//! * A dump of the JVM agent: samples of the stack are equal up to a method in which the thread computes, although it calls others.
+//!   That lasts as long as the innermost recorded call around it. (Equal samples of a thread that waits prove nothing: a healthy
+//!   loop waits at one place again and again.)
+//!
+//! A healthy thread has stretches too, when there is nothing to do. What a thread waits for says which of them are a hang
+//! ([`Due`]): by a dump of that time, or else by the recorded wait.
 //!
 //! Of several stretches one is asked about, in this order: one of main, of another thread that waits for a lock, of any other
 //! thread; of each, one that is open at the end, and then the longest.
@@ -16,12 +22,16 @@ use trace_format::{ReadError, Source, Thread};
 use super::MIN_ENDED_HANG;
 use super::hang::in_order;
 use crate::answer::due::{Due, due_to_dumped, due_to_recorded};
-use crate::dump::Dump;
+use crate::answer::{FrameView, is_own, seen};
+use crate::dump::{Dump, Standing};
 use crate::facts::{Facts, OpenStack, Step};
 use crate::words::thread_name;
 
 /// Maximum number of stretches of one thread that are judged: its longest.
 const MAX_STRETCHES: usize = 256;
+/// How long samples of a stack are equal at least where a dump is taken, ns, and the time from one to the next.
+const LEAST_STANDING: u64 = 4_000_000_000;
+const SAMPLES_APART: u64 = 1_200_000_000;
 /// Another thread works beside a wait of main if it records something this long after the wait began, ns.
 const BESIDE: u64 = 1_000_000_000;
 
@@ -56,16 +66,13 @@ struct Stretch {
 
 impl<'t> Question<'t> {
     /// The question of a program whose recording ends at `end`; `None` if nothing hung.
-    pub(super) fn of<S: Source + ?Sized>(
-        facts: &Facts<'t, S>,
-        last: &[u64],
-        end: u64,
-    ) -> Result<Option<Self>, ReadError> {
+    pub(super) fn of<S: Source + ?Sized>(facts: &Facts<'t, S>, end: u64) -> Result<Option<Self>, ReadError> {
         let dumps = facts.dumps().collect::<Result<Vec<_>, _>>()?;
         let pauses = facts.recorder.pauses();
         let mut best: Option<((Claim, bool, Reverse<u64>), Self)> = None;
         for thread in facts.recording.threads() {
             let mut found = stretches(facts, thread, end)?;
+            found.extend(computing(facts, thread, &dumps, end)?);
             found.retain(|stretch| {
                 let paused = |begin: u64, until: Option<u64>| {
                     begin < stretch.until && until.is_none_or(|until| until > stretch.since)
@@ -73,7 +80,7 @@ impl<'t> Question<'t> {
                 !pauses.iter().any(|pause| paused(pause.begin, pause.end))
             });
             for stretch in found {
-                let Some(claim) = claim(facts, thread, &stretch, &dumps, last) else { continue };
+                let Some(claim) = claim(facts, thread, &stretch, &dumps)? else { continue };
                 let Stretch { since, until, ended, .. } = stretch;
                 let order = (claim, ended, Reverse(until - since));
                 if best.as_ref().is_none_or(|(known, _)| order < *known) {
@@ -111,7 +118,9 @@ fn stretches<S: Source + ?Sized>(
             last = None;
             continue;
         };
-        if let Some((since, wait)) = last.filter(|_| stack.depth() > 0) {
+        if let Some((since, wait)) =
+            last.filter(|(_, wait)| wait.is_some() || stack.innermost_method().is_some())
+        {
             keep(Stretch { since, until: time, ended: true, wait });
         }
         stack.follow(time, begun, ended);
@@ -121,7 +130,8 @@ fn stretches<S: Source + ?Sized>(
         };
         last = Some((time, wait));
     }
-    if let Some((since, wait)) = last.filter(|_| stack.depth() > 0) {
+    if let Some((since, wait)) = last.filter(|(_, wait)| wait.is_some() || stack.innermost_method().is_some())
+    {
         keep(Stretch { since, until: end, ended: false, wait });
         // A process that was killed in a call that went on and on.
         if let Some(open) = stack.frames().last().filter(|_| thread.main && !in_order(facts)) {
@@ -131,41 +141,144 @@ fn stretches<S: Source + ?Sized>(
     Ok(found)
 }
 
+/// The stretches in which a thread computes, by the agent's dumps.
+fn computing<S: Source + ?Sized>(
+    facts: &Facts<'_, S>,
+    thread: &Thread,
+    dumps: &[(u64, Dump)],
+    end: u64,
+) -> Result<Vec<Stretch>, ReadError> {
+    let name = thread_name(thread);
+    // Since when it computes at the latest, and when the dump was made.
+    let mut stood: Vec<(u64, u64)> = Vec::new();
+    for (at, dump) in dumps {
+        let Some(section) = dump.answer() else { continue };
+        let stands = section.standing.iter().filter(|standing| {
+            let dumped = section.thread(standing.tid);
+            standing.ns >= LEAST_STANDING
+                && dumped.is_some_and(|dumped| {
+                    dumped.name.as_deref() == Some(name.as_str()) && computes_within(standing, dumped)
+                })
+        });
+        stood.extend(stands.map(|standing| (at.saturating_sub(standing.ns), *at)));
+    }
+    let mut found = Vec::new();
+    if stood.is_empty() {
+        return Ok(found);
+    }
+    let mut stack = OpenStack::new();
+    let mut next = stood.into_iter().peekable();
+    // The calls that were open around a stretch, and that have not ended.
+    let mut around: Vec<(u64, usize)> = Vec::new();
+    let note = |stack: &OpenStack, around: &mut Vec<(u64, usize)>, since: u64| {
+        let open = stack.frames().iter().rposition(|open| open.begun <= since + SAMPLES_APART);
+        if let Some(depth) = open {
+            let since = stack.frames()[depth].begun.max(since.saturating_sub(SAMPLES_APART));
+            around.push((since, depth));
+        }
+    };
+    for step in facts.steps(thread) {
+        let Some((time, begun, ended)) = step?.change() else { continue };
+        while let Some((since, _)) = next.next_if(|(_, at)| *at < time) {
+            note(&stack, &mut around, since);
+        }
+        stack.follow(time, begun, ended);
+        while let Some((since, _)) = around.pop_if(|(_, depth)| *depth >= stack.depth()) {
+            found.push(Stretch { since, until: time, ended: true, wait: None });
+        }
+    }
+    for (since, _) in next {
+        note(&stack, &mut around, since);
+    }
+    found.extend(around.into_iter().map(|(since, _)| Stretch {
+        since,
+        until: end,
+        ended: false,
+        wait: None,
+    }));
+    found.retain(|stretch| stretch.until.saturating_sub(stretch.since) >= MIN_ENDED_HANG);
+    Ok(found)
+}
+
+/// Whether what a thread computes in is a call of the program that another one made: a loop over work is in the outermost one.
+fn computes_within(standing: &Standing, dumped: &crate::dump::Thread) -> bool {
+    let Some(method) = &standing.computes_in else { return false };
+    let own = |frame: &&FrameView<'_>| matches!(frame, FrameView::Java { class, .. } if is_own(class));
+    let frames: Vec<FrameView<'_>> = seen(dumped).collect();
+    let is_method = |frame: &FrameView<'_>| matches!(frame, FrameView::Java { class, method: name, .. } if format!("{class}.{name}") == *method);
+    let Some(at) = frames.iter().position(is_method) else { return false };
+    frames[at..].iter().filter(own).count() > 1
+}
+
 /// What a stretch of a thread claims; `None` if it is no hang.
 fn claim<S: Source + ?Sized>(
     facts: &Facts<'_, S>,
     thread: &Thread,
     stretch: &Stretch,
     dumps: &[(u64, Dump)],
-    last: &[u64],
-) -> Option<Claim> {
-    let within = |at: u64| (stretch.since..=stretch.until).contains(&at);
+) -> Result<Option<Claim>, ReadError> {
+    let is_lock = stretch.wait.is_some_and(|wait| wait.kind == WaitKind::Monitor);
+    let owed = match thread.main {
+        true => Claim::Main,
+        false if is_lock => Claim::Lock,
+        false => Claim::Other,
+    };
+    let needs_rest = match due(facts, thread, stretch, dumps) {
+        Due::Owed => return Ok(Some(owed)),
+        Due::Nothing => return Ok(None),
+        Due::Unknown if !thread.main => return Ok(None),
+        Due::Unknown => Claim::Alone,
+        Due::Result => owed,
+    };
+    for other in facts.recording.threads().iter().filter(|other| !other.main && other.uid != thread.uid) {
+        if works_beside(facts, other, stretch)? {
+            return Ok(None);
+        }
+    }
+    Ok(Some(needs_rest))
+}
+
+/// Whether what the thread waits for is due to it.
+fn due<S: Source + ?Sized>(
+    facts: &Facts<'_, S>,
+    thread: &Thread,
+    stretch: &Stretch,
+    dumps: &[(u64, Dump)],
+) -> Due {
     let name = thread_name(thread);
-    let dumped = dumps.iter().filter(|(at, _)| within(*at)).find_map(|(_, dump)| {
-        let section = dump.answer()?;
+    let within = dumps.iter().filter(|(at, _)| (stretch.since..=stretch.until).contains(at));
+    let dumped = within.filter_map(|(_, dump)| dump.answer()).find_map(|section| {
         section.threads.iter().find(|dumped| dumped.name.as_deref() == Some(name.as_str()))
     });
-    let due = match (dumped, stretch.wait) {
+    match (dumped, stretch.wait) {
         (Some(dumped), _) => due_to_dumped(dumped),
         (None, Some(wait)) => {
             due_to_recorded(wait.kind, facts.recording.texts().get(wait.class).unwrap_or_default())
         }
-        // Neither says whether it computes.
-        (None, None) if !thread.main => return None,
-        (None, None) => Due::Owed,
-    };
-    let is_lock = stretch.wait.is_some_and(|wait| wait.kind == WaitKind::Monitor);
-    match due {
-        Due::Owed if thread.main => Some(Claim::Main),
-        Due::Owed if is_lock => Some(Claim::Lock),
-        Due::Owed => Some(Claim::Other),
-        Due::Unknown if thread.main => {
-            let threads = facts.recording.threads().iter().zip(last);
-            let works = |(other, last): (&Thread, &u64)| !other.main && *last > stretch.since + BESIDE;
-            (!threads.into_iter().any(works)).then_some(Claim::Alone)
+        // Only main's CPU time can say that it computes; and a process that was killed in a call did not end it.
+        (None, None) => {
+            let ran = facts.recorder.cpu(thread.tid, stretch.since, stretch.until);
+            let ran = ran.is_some_and(|cpu| cpu.mostly() == "running");
+            let was_killed = !stretch.ended && !in_order(facts);
+            if thread.main && (ran || was_killed) { Due::Owed } else { Due::Nothing }
         }
-        Due::Unknown | Due::Nothing => None,
     }
+}
+
+/// Whether a thread records something in a stretch of another one, but for its begin.
+fn works_beside<S: Source + ?Sized>(
+    facts: &Facts<'_, S>,
+    thread: &Thread,
+    stretch: &Stretch,
+) -> Result<bool, ReadError> {
+    for step in facts.steps(thread) {
+        match step?.change() {
+            Some((time, ..)) if time >= stretch.until => return Ok(false),
+            Some((time, ..)) if time > stretch.since + BESIDE => return Ok(true),
+            _ => {}
+        }
+    }
+    Ok(false)
 }
 
 #[cfg(test)]
@@ -210,7 +323,7 @@ mod tests {
             main.event(18 * S, Event::WaitEnd).exit(19 * S, 2).exit(20 * S, 1);
         };
         let lasts = |main: &mut ThreadBuilder| {
-            main.enter(8 * S, 1).enter(10 * S, 2).exit(11 * S, 2).enter(12 * S, 3);
+            main.enter(8 * S, 1).enter(10 * S, 2).exit(11 * S, 2).event(12 * S, wait(WaitKind::Monitor));
         };
         assert_eq!(hung(&report(ends, |_| {})), Some(("main", 11, 18)));
         assert_eq!(hung(&report(lasts, |_| {})), Some(("main", 12, 40)));

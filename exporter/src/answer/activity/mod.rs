@@ -156,6 +156,12 @@ pub(crate) fn classify<'a>(frames: impl Iterator<Item = FrameView<'a>>, state: &
         Some(_) if (library || has_native && !art) && (is_native || has_native) => {
             Activity::Of(CauseId::NativeCode)
         }
+        // HotSpot's own methods that compute, such as Throwable.fillInStackTrace: the rows above name those that wait.
+        Some(FrameView::Java { native: true, class, .. })
+            if state.starts_with("RUNNABLE") && class.starts_with("java.lang.") =>
+        {
+            Activity::Java
+        }
         // ART runs short native methods of the platform without leaving `Runnable`.
         Some(FrameView::Java { native: true, .. }) if state != "Runnable" => {
             Activity::Of(CauseId::NativeCode)

@@ -6,6 +6,8 @@ pub(super) mod first_line;
 pub(super) mod owners;
 pub(super) mod to_file;
 
+use super::model::Standing;
+
 /// Parses `java.lang.Thread.State: BLOCKED (on object monitor)`, the second line of a thread (HotSpot's
 /// `vmClasses`/`javaThread.cpp`, `java_lang_Thread::thread_status_name`, JDK 6 to 25).
 pub(super) fn state(text: &str) -> Option<&str> {
@@ -17,6 +19,22 @@ pub(super) fn state(text: &str) -> Option<&str> {
 /// returns the VM's name.
 pub(super) fn title(text: &str) -> Option<&str> {
     text.strip_prefix("Full thread dump").map(|rest| rest.trim().trim_end_matches(':'))
+}
+
+/// Parses `Unchanged for 4.1 s: thread #13` and `Computing for 4.1 s in com.acme.Plan.run: thread #13`, which precede the threads in
+/// a dump of the JVM agent (`trace-runtime/jvm-agent/src/thread_dump.rs`).
+pub(super) fn standing(text: &str) -> Option<Standing> {
+    let (what, tid) = text.rsplit_once(": thread #")?;
+    let (how, rest) = what.split_once(" for ")?;
+    let (seconds, method) = match how {
+        "Unchanged" => (rest.strip_suffix(" s")?, None),
+        "Computing" => {
+            rest.split_once(" s in ").map(|(seconds, method)| (seconds, Some(method.to_owned())))?
+        }
+        _ => return None,
+    };
+    let seconds: f64 = seconds.parse().ok().filter(|seconds| (0.0..1e9).contains(seconds))?;
+    Some(Standing { tid: tid.parse().ok()?, ns: (seconds * 1e9).round() as u64, computes_in: method })
 }
 
 /// Whether a line is only a time, as it precedes a dump: `2026-01-01 10:00:00`, or ISO 8601 in UTC.
@@ -40,6 +58,23 @@ pub(super) fn pid(text: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_agents_lines_say_which_threads_stand() {
+        let standing =
+            |tid, ns, of: Option<&str>| Some(Standing { tid, ns, computes_in: of.map(str::to_owned) });
+        assert_eq!(super::standing("Unchanged for 4.1 s: thread #13"), standing(13, 4_100_000_000, None));
+        let computes = "Computing for 12.0 s in a.B.c: thread #1";
+        assert_eq!(super::standing(computes), standing(1, 12_000_000_000, Some("a.B.c")));
+        for other in [
+            "Unchanged for ? s: thread #13",
+            "Computing for 1.0 s: thread #1",
+            "Waits for 1.0 s: thread #1",
+            "",
+        ] {
+            assert_eq!(super::standing(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn lines_around_the_threads() {

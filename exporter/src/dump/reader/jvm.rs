@@ -5,7 +5,7 @@ use crate::dump::facts::{self, FactValue};
 use crate::dump::frame::{self, Frame};
 use crate::dump::jvm::deadlock::{self, Deadlocks, Wait};
 use crate::dump::jvm::{self, first_line, owners};
-use crate::dump::model::ThreadForm;
+use crate::dump::model::{Standing, ThreadForm};
 use crate::dump::{limits, lock_line, section};
 
 impl Reader {
@@ -56,6 +56,13 @@ impl Reader {
             true
         } else if self.thread.is_some() {
             self.of_jvm_thread(text)
+        } else if let Some(standing) = jvm::standing(text).filter(|_| self.in_section) {
+            if self.keep(size_of::<Standing>() + text.len())
+                && let Some(section) = self.dump.sections.last_mut()
+            {
+                section.standing.push(standing);
+            }
+            true
         } else {
             self.before_jvm(text)
         }
