@@ -1,5 +1,5 @@
-//! Whether what a thread of a program waits for is due to it. A thread that waits for work is idle, however long that takes; one
-//! that waits for a lock, for the result of a task or for the answer to a request is held up.
+//! Tells a wait whose end is due to a thread from one that is not. A thread that waits for work is idle, however long that takes;
+//! one that waits for a lock, for the result of a task or for the answer to a request is held up.
 
 use trace_format::event::WaitKind;
 
@@ -9,17 +9,16 @@ use super::own::is_own;
 use super::stack;
 use crate::dump::{StateKind, Thread};
 
-/// Whether somebody owes a thread the end of its wait.
+/// The debt of others to a thread that waits: the end of its wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Due {
     /// Yes; or it does not wait, but computes.
     Owed,
     /// The result of a task. While a thread works it is on its way.
     Result,
-    /// It waits for another thread, and both are usual: a main thread that waits until its program ends, and one that is never
-    /// woken.
+    /// Not known: a wait for another thread, as of a main thread until its program ends, and of one that is never woken.
     Unknown,
-    /// It waits for a connection, for work or for a time.
+    /// None: a wait for a connection, for work or for a time.
     Nothing,
 }
 
@@ -80,7 +79,7 @@ const OWED: &[(&str, &str)] = &[
     ("java.lang.Process", "waitFor"),
 ];
 
-/// What reads the console, and other files too.
+/// Calls that read the console, and other files too.
 const CONSOLE: &[(&str, &str)] = &[
     ("java.io.BufferedInputStream", "read"),
     ("java.io.BufferedReader", "read"),

@@ -187,7 +187,7 @@ pub(super) fn hang<S: Source + ?Sized>(
     }))
 }
 
-/// When the message that is open at the end started, if that is long ago.
+/// The start of the message that is open at the end, if that is long ago.
 pub(super) fn open_at_end<S: Source + ?Sized>(walk: &Walk<'_, S>, end: u64) -> Option<u64> {
     let unit = walk.unit().filter(|_| walk.has_messages())?;
     (end.saturating_sub(unit.since) >= MIN_OPEN_HANG).then_some(unit.since)

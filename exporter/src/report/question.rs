@@ -29,7 +29,7 @@ use crate::words::thread_name;
 
 /// Maximum number of stretches of one thread that are judged: its longest.
 const MAX_STRETCHES: usize = 256;
-/// How long samples of a stack are equal at least where a dump is taken, ns, and the time from one to the next.
+/// The least time for which samples of a stack are equal where a dump is taken, ns, and the time from one to the next.
 const LEAST_STANDING: u64 = 4_000_000_000;
 const SAMPLES_APART: u64 = 1_200_000_000;
 /// Another thread works beside a wait of main if it records something this long after the wait began, ns.
@@ -200,7 +200,7 @@ fn computing<S: Source + ?Sized>(
     Ok(found)
 }
 
-/// Whether what a thread computes in is a call of the program that another one made: a loop over work is in the outermost one.
+/// True if a thread computes in a call of the program that another one made: a loop over work is in the outermost one.
 fn computes_within(standing: &Standing, dumped: &crate::dump::Thread) -> bool {
     let Some(method) = &standing.computes_in else { return false };
     let own = |frame: &&FrameView<'_>| matches!(frame, FrameView::Java { class, .. } if is_own(class));
@@ -210,7 +210,7 @@ fn computes_within(standing: &Standing, dumped: &crate::dump::Thread) -> bool {
     frames[at..].iter().filter(own).count() > 1
 }
 
-/// What a stretch of a thread claims; `None` if it is no hang.
+/// The claim of a stretch to be the hang; `None` if it is none.
 fn claim<S: Source + ?Sized>(
     facts: &Facts<'_, S>,
     thread: &Thread,
@@ -238,7 +238,7 @@ fn claim<S: Source + ?Sized>(
     Ok(Some(needs_rest))
 }
 
-/// Whether what the thread waits for is due to it.
+/// The debt to the thread, by a dump of that time or else by the recorded wait.
 fn due<S: Source + ?Sized>(
     facts: &Facts<'_, S>,
     thread: &Thread,
@@ -265,7 +265,7 @@ fn due<S: Source + ?Sized>(
     }
 }
 
-/// Whether a thread records something in a stretch of another one, but for its begin.
+/// True if a thread records something in a stretch of another one, but for its begin.
 fn works_beside<S: Source + ?Sized>(
     facts: &Facts<'_, S>,
     thread: &Thread,

@@ -66,7 +66,7 @@ pub(crate) fn heartbeat(recorder: &Recorder, now_ns: u64) {
     }
 }
 
-/// Whether main's stack has confirmed that what began then is work. A suspicion must not be reported.
+/// True if main's stack has confirmed that work began then. A suspicion must not be reported.
 pub(crate) fn is_confirmed(since_ns: u64) -> bool {
     CONFIRMED.load(Ordering::Relaxed) == since_ns
 }
