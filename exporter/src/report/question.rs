@@ -4,9 +4,9 @@
 //! *stretch* of a thread without progress, as long as [`MIN_ENDED_HANG`] or longer. Two sources know of one:
 //!
 //! * The record: something is open on the thread, and the thread records nothing, neither a call nor a count of short ones.
-//! * A dump of the JVM agent: samples of the stack are equal up to a method in which the thread computes, although it calls others.
-//!   That lasts as long as the innermost recorded call around it. (Equal samples of a thread that waits prove nothing: a healthy
-//!   loop waits at one place again and again.)
+//! * A dump of the JVM agent: samples of the stack are equal up to a method in which the thread computes, although it calls
+//!   others. That lasts as long as the innermost recorded call around it. (Equal samples of a thread that waits prove nothing: a
+//!   healthy loop waits at one place again and again.)
 //!
 //! A healthy thread has stretches too, when there is nothing to do. What a thread waits for says which of them are a hang
 //! ([`Due`]): by a dump of that time, or else by the recorded wait.

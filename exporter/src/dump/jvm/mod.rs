@@ -21,8 +21,8 @@ pub(super) fn title(text: &str) -> Option<&str> {
     text.strip_prefix("Full thread dump").map(|rest| rest.trim().trim_end_matches(':'))
 }
 
-/// Parses `Unchanged for 4.1 s: thread #13` and `Computing for 4.1 s in com.acme.Plan.run: thread #13`, which precede the threads in
-/// a dump of the JVM agent (`trace-runtime/jvm-agent/src/thread_dump.rs`).
+/// Parses `Unchanged for 4.1 s: thread #13` and `Computing for 4.1 s in com.acme.Plan.run: thread #13`, which precede the
+/// threads in a dump of the JVM agent (`trace-runtime/jvm-agent/src/thread_dump.rs`).
 pub(super) fn standing(text: &str) -> Option<Standing> {
     let (what, tid) = text.rsplit_once(": thread #")?;
     let (how, rest) = what.split_once(" for ")?;
