@@ -24,7 +24,7 @@ pub(super) fn wait_cause(f: &Observed, sum: &WaitSum) -> CauseId {
             Activity::Of(id) if id.kind().is_wait() && id != C::FutureWait => match named {
                 // What was requested is more specific than how it waits.
                 Some(caller @ (C::SharedPreferences | C::Sqlite)) => caller,
-                // A reader may be that of a connection.
+                // A reader may read from a connection.
                 Some(caller @ C::NetworkIo) if id == C::DiskIo => caller,
                 _ => id,
             },

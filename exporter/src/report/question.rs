@@ -265,7 +265,7 @@ fn due<S: Source + ?Sized>(
     }
 }
 
-/// True if a thread records something in a stretch of another one, but for its begin.
+/// True if a thread records something in a stretch of another one, except in its first second.
 fn works_beside<S: Source + ?Sized>(
     facts: &Facts<'_, S>,
     thread: &Thread,
