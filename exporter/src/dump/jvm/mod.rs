@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_agents_lines_say_which_threads_stand() {
+    fn lines_of_the_agent_name_threads_that_stand() {
         let standing =
             |tid, ns, of: Option<&str>| Some(Standing { tid, ns, computes_in: of.map(str::to_owned) });
         assert_eq!(super::standing("Unchanged for 4.1 s: thread #13"), standing(13, 4_100_000_000, None));
