@@ -10,7 +10,7 @@ receives what each way printed, and results.jsonl; a table of the figures and a 
 With --recorded only the first of the two runs is made. With --again nothing runs: report and dump are asked once more about the
 recordings and dumps in OUT.
 """
-import collections, concurrent.futures, json, os, re, shlex, signal, subprocess, sys, tarfile, tempfile, threading, time
+import collections, concurrent.futures, contextlib, json, os, re, shlex, signal, subprocess, sys, tarfile, tempfile, threading, time
 
 PROGRAM = os.environ["ANRSCOPE_PROGRAM"]
 WAYS = ("recording", "attach", "kill-3", "jstack")
@@ -82,9 +82,9 @@ class Run:
 
     def __init__(self, command, work, environment=None):
         self.marks, self.lines, self.marked = {}, [], threading.Condition()
-        # The signals that end it may be ignored here, as by nohup; and its console is open.
+        # The signals that end it may be ignored here, as by nohup; its console is open; and a stack on stderr must not tear a mark.
         begin = lambda: [signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)]
-        self.process = subprocess.Popen(command, cwd=work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        self.process = subprocess.Popen(command, cwd=work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                         errors="replace", preexec_fn=begin, start_new_session=True, env=environment)
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
@@ -116,9 +116,12 @@ class Run:
     def end(self, how, pid):
         if how == "exit" and self.finished(PATIENCE):
             return
+        below = children(self.process.pid)
         os.kill(pid, getattr(signal, "SIG" + ("KILL" if how == "exit" else how)))
         if not self.finished(30):
-            os.killpg(self.process.pid, signal.SIGKILL)
+            for left in [*below, self.process.pid]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(left, signal.SIGKILL)
             self.finished(30)
 
     def finished(self, seconds):
