@@ -152,16 +152,16 @@ fn the_advice_is_that_for_a_program_without_messages() {
     let programs = Programs::build();
     let source = programs.directory.file(
         "rests/Rests.java",
-        "public class Rests { static void rest() throws Exception { Thread.sleep(100_000); } \
-         public static void main(String[] a) throws Exception { Thread ends = new Thread(() -> { \
-         try { Thread.sleep(6_000); } catch (InterruptedException e) { return; } System.exit(0); }); \
-         ends.setDaemon(true); ends.start(); rest(); } }",
+        "public class Rests { static final Object LOCK = new Object(); static void rest() { synchronized (LOCK) { } } \
+         public static void main(String[] a) throws Exception { Thread ends = new Thread(() -> { synchronized (LOCK) { \
+         try { Thread.sleep(6_000); } catch (InterruptedException e) { return; } System.exit(0); } }); \
+         ends.setDaemon(true); ends.start(); Thread.sleep(500); rest(); } }",
     );
     compile_files(&[&source], &programs.directory.path().join("classes"));
     let trace = programs.name("rests.pftrace");
     programs.shown(&["-o", &trace], &["-cp", "classes", "Rests"]);
     let page = run(["report", &programs.name("rests.anrscope")]).ok(&[]);
-    for text in ["THREAD.SLEEP", "Rests.rest", "Do not sleep for a fixed time: wait for the event itself."] {
+    for text in ["LOCK WAIT", "Rests.rest", "Do not hold"] {
         assert!(page.contains(text), "{text}: {page}");
     }
 }

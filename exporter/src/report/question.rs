@@ -32,7 +32,7 @@ const MAX_STRETCHES: usize = 256;
 /// The least time for which samples of a stack are equal where a dump is taken, ns, and the time from one to the next.
 const LEAST_STANDING: u64 = 4_000_000_000;
 const SAMPLES_APART: u64 = 1_200_000_000;
-/// Another thread works beside a wait of main if it records something this long after the wait began, ns.
+/// Another thread works beside a wait if it records something this long after the wait began and before it ended, ns.
 const BESIDE: u64 = 1_000_000_000;
 
 /// A thread that hung, and when.
@@ -265,7 +265,8 @@ fn due<S: Source + ?Sized>(
     }
 }
 
-/// True if a thread records something in a stretch of another one, except in its first second.
+/// True if a thread records something in a stretch of another one, except in its first and its last second: there it gives, or
+/// gets, what the other one waited for.
 fn works_beside<S: Source + ?Sized>(
     facts: &Facts<'_, S>,
     thread: &Thread,
@@ -273,7 +274,7 @@ fn works_beside<S: Source + ?Sized>(
 ) -> Result<bool, ReadError> {
     for step in facts.steps(thread) {
         match step?.change() {
-            Some((time, ..)) if time >= stretch.until => return Ok(false),
+            Some((time, ..)) if time + BESIDE >= stretch.until => return Ok(false),
             Some((time, ..)) if time > stretch.since + BESIDE => return Ok(true),
             _ => {}
         }
