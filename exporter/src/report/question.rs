@@ -55,6 +55,9 @@ enum Claim {
     Alone,
 }
 
+/// The least is asked about: by its claim, open at the end before ended, the longest first.
+type Order = (Claim, bool, Reverse<u64>);
+
 /// A stretch without progress, and the wait that it is.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
@@ -69,7 +72,7 @@ impl<'t> Question<'t> {
     pub(super) fn of<S: Source + ?Sized>(facts: &Facts<'t, S>, end: u64) -> Result<Option<Self>, ReadError> {
         let dumps = facts.dumps().collect::<Result<Vec<_>, _>>()?;
         let pauses = facts.recorder.pauses();
-        let mut best: Option<((Claim, bool, Reverse<u64>), Self)> = None;
+        let mut best: Option<(Order, Self)> = None;
         for thread in facts.recording.threads() {
             let mut found = stretches(facts, thread, end)?;
             found.extend(computing(facts, thread, &dumps, end)?);
