@@ -214,7 +214,7 @@ mod tests {
     }
 
     fn of_program(method: MethodId) -> bool {
-        (b'A'..=b'Z').contains(&(method.0 as usize as u8))
+        (method.0 as usize as u8).is_ascii_uppercase()
     }
 
     /// Takes a sample each second, of one thread that has used so many ms of CPU time, if it can run.
