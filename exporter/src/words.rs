@@ -89,6 +89,15 @@ pub(crate) fn short_class(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
+/// A sentence about main, said of another thread.
+pub(crate) fn said_of(thread: &str, sentence: &str) -> String {
+    let of_thread = |word: &str| match word.strip_prefix("main") {
+        Some(end @ ("" | "'s" | "," | ":" | ";")) => format!("\"{thread}\"{end}"),
+        _ => word.to_owned(),
+    };
+    sentence.split(' ').map(of_thread).collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -39,7 +39,7 @@ CAUSES = {
     "network": {"network-io"},
     "object-wait": {"object-wait", "lost-wake-up"},
     "park": {"future-wait", "park"},
-    "permit-wait": {"future-wait"},
+    "permit-wait": {"permit-wait", "future-wait"},
     "pool-exhausted": {"pool-exhausted", "self-made-deadlock"},
     "queue-wait": {"future-wait"},
     "sleep": {"sleep"},
@@ -181,7 +181,7 @@ def attached(printed):
     """The answer of `anrscope attach`, which has no JSON."""
     cause = re.search(r"^\s+Cause +(.+?) \((\w+) confidence\)", printed, re.M)
     root = re.search(r"^\s+In +(\S+)", printed, re.M)
-    thread = re.search(r"^anrscope: .*?; (\S+), as a thread dump", printed, re.M)
+    thread = re.search(r"^anrscope: (?:no call began while it was recorded; )?(.+?)(?:, by a thread dump:| did not come on in )", printed, re.M)
     name = cause.group(1).strip() if cause else None
     return {
         "hung": bool(cause),

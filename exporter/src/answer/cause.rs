@@ -58,6 +58,10 @@ impl Cause {
     pub(crate) fn of(facts: &Observed) -> Self {
         let mut held = RULES.iter().filter_map(|rule| Some((rule, (rule.holds)(facts, rule.cause)?)));
         let (id, confidence, rule, evidence) = match held.next() {
+            // That a thread of a JVM waits for what is not owed to it does not say that it hangs.
+            Some((rule, evidence)) if facts.is_idle_in_a_dump() => {
+                (rule.cause, Confidence::Low, rule.when, evidence)
+            }
             Some((rule, evidence)) => (rule.cause, rule.confidence, rule.when, evidence),
             None => (CauseId::Unknown, Confidence::Low, "nothing says why", facts.missing_evidence()),
         };

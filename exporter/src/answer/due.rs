@@ -7,6 +7,7 @@ use super::activity::{Activity, FrameView, classify};
 use super::id::CauseId;
 use super::own::is_own;
 use super::stack;
+use super::wait_cause::of_recorded;
 use crate::dump::{StateKind, Thread};
 
 /// The debt of others to a thread that waits: the end of its wait.
@@ -75,17 +76,6 @@ const OWED: &[(&str, &str)] = &[
     ("java.util.concurrent.CyclicBarrier", ""),
     ("java.util.concurrent.Phaser", ""),
     ("java.util.concurrent.Exchanger", ""),
-    ("java.lang.ProcessImpl", "waitFor"),
-    ("java.lang.Process", "waitFor"),
-];
-
-/// Calls that read the console, and other files too.
-const CONSOLE: &[(&str, &str)] = &[
-    ("java.io.BufferedInputStream", "read"),
-    ("java.io.BufferedReader", "read"),
-    ("java.io.InputStreamReader", "read"),
-    ("java.io.Console", "read"),
-    ("java.util.Scanner", ""),
 ];
 
 /// By a dump.
@@ -103,12 +93,14 @@ pub(crate) fn due_to_dumped(thread: &Thread) -> Due {
         return Due::Nothing;
     }
     match classify(stack::seen(thread), state) {
-        Activity::Of(CauseId::LockWait | CauseId::NetworkIo | CauseId::Fsync) => Due::Owed,
+        Activity::Of(CauseId::LockWait | CauseId::NetworkIo | CauseId::Fsync | CauseId::ProcessWait) => {
+            Due::Owed
+        }
         Activity::Of(CauseId::Sleep | CauseId::Idle) => Due::Nothing,
         _ if has(OWED) => Due::Owed,
         _ if has(RESULTS) => Due::Result,
-        // The console is a file, too; but it is never opened, nor written line by line.
-        Activity::Of(CauseId::DiskIo) if has(CONSOLE) => Due::Unknown,
+        // A console may wait for its user as long as it likes.
+        Activity::Of(CauseId::ConsoleRead) => Due::Unknown,
         Activity::Of(CauseId::DiskIo) => Due::Owed,
         _ => match StateKind::from(state) {
             StateKind::Waiting => Due::Unknown,
@@ -117,19 +109,16 @@ pub(crate) fn due_to_dumped(thread: &Thread) -> Due {
     }
 }
 
-/// By a recorded wait for `what`.
-pub(crate) fn due_to_recorded(kind: WaitKind, what: &str) -> Due {
-    match kind {
-        WaitKind::Monitor => Due::Owed,
-        WaitKind::Sleep => Due::Nothing,
+/// By a recorded wait for an object of `class`.
+pub(crate) fn due_to_recorded(kind: WaitKind, class: &str) -> Due {
+    match of_recorded(kind, class) {
+        CauseId::LockWait | CauseId::PermitWait => Due::Owed,
+        CauseId::Sleep => Due::Nothing,
         // A queue without work, as a rule.
-        WaitKind::Park if what.ends_with("$ConditionObject") => Due::Nothing,
-        WaitKind::Park if what.contains("Lock$") || what.ends_with("Lock") || what.contains("Semaphore") => {
-            Due::Owed
-        }
-        WaitKind::Park => {
+        CauseId::FutureWait if class.ends_with("$ConditionObject") => Due::Nothing,
+        CauseId::FutureWait | CauseId::RunBlocking => {
             let results = ["FutureTask", "CompletableFuture", "ForkJoinTask", "BlockingCoroutine"];
-            if results.iter().any(|part| what.contains(part)) { Due::Result } else { Due::Unknown }
+            if results.iter().any(|part| class.contains(part)) { Due::Result } else { Due::Unknown }
         }
         // The recorded class does not tell a connection's read from the console's, nor from the wait for a client.
         _ => Due::Unknown,

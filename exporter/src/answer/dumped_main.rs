@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use super::Owner;
 use super::activity::{self, Activity, remote_call};
+use super::due::{Due, due_to_dumped};
 use super::dumped_why::DumpedWhy;
-use super::stack::{self, StackLine};
+use super::stack::{self, Site, StackLine};
 use crate::dump::{Channels, Dump, FactValue, LockGraph, LockKind, Section, SectionKind, StateKind, Thread};
 
 /// Number of innermost frames in which an engine shows.
@@ -17,12 +18,18 @@ pub(crate) struct DumpedMain {
     /// Its name, and its id in the kernel.
     pub(crate) name: String,
     pub(crate) tid: Option<u32>,
+    /// False if the dump is about another thread.
+    pub(crate) main: bool,
     /// Its state, as the dump has it.
     pub(crate) state: String,
     /// What it does; `None` if the dump has no main thread.
     pub(crate) activity: Option<Activity>,
     /// Its stack, innermost first.
     pub(crate) stack: Vec<StackLine>,
+    /// True if nothing is owed to it: it waits for work, for a time or for a client.
+    pub(crate) idle: bool,
+    /// If samples show that it computed for seconds, the innermost method of the app's that they share.
+    pub(crate) computes_in: Option<Site>,
     /// The call to another process that it is in, such as `IFoo.bar`.
     pub(crate) remote: Option<String>,
     /// The engine whose code is on its stack.
@@ -51,10 +58,20 @@ pub(crate) struct DumpedMain {
     pub(crate) memory_pressure: Option<f64>,
 }
 
+/// The thread that is looked for in a dump.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wanted<'n> {
+    Main,
+    /// The first one with this name.
+    Named(&'n str),
+    /// The one that the dump's answer is about: [`Section::asked`].
+    Asked,
+}
+
 impl DumpedMain {
-    /// Main of process `pid` if the dump has it, else of the process that the dump is about, or instead of main the first thread
-    /// that is `named` so; `None` if the dump lacks that thread.
-    pub(crate) fn of<'d>(dump: &'d Dump, pid: Option<u32>, named: Option<&str>) -> Option<Self> {
+    /// The wanted thread of process `pid` if the dump has it, else of the process that the dump is about; `None` if the dump lacks
+    /// that thread.
+    pub(crate) fn of<'d>(dump: &'d Dump, pid: Option<u32>, wanted: Wanted<'_>) -> Option<Self> {
         let of_pid = |section: &&Section| {
             pid.is_some()
                 && section.pid == pid
@@ -76,13 +93,14 @@ impl DumpedMain {
                 main.is_some_and(|main| is_freezer(&main.channel))
             },
         );
-        let thread = |section: &'d Section| match named {
-            Some(name) => section.threads.iter().find(|thread| thread.name.as_deref() == Some(name)),
-            None => section.main(),
+        let thread = |section: &'d Section| match wanted {
+            Wanted::Main => section.main(),
+            Wanted::Named(name) => section.threads.iter().find(|thread| thread.name.as_deref() == Some(name)),
+            Wanted::Asked => section.asked(),
         };
         let Some((section, main)) = section.and_then(|s| Some((s, thread(s)?))) else {
             let other_cycle = section.map(cycle_of).unwrap_or_default();
-            let found = Self { frozen, other_cycle, name: "main".to_owned(), ..Self::default() };
+            let found = Self { frozen, other_cycle, name: "main".to_owned(), main: true, ..Self::default() };
             return (frozen || !found.other_cycle.is_empty()).then_some(found);
         };
         let channel = Channels::of(dump).get(section, main).map(str::to_owned);
@@ -111,9 +129,12 @@ impl DumpedMain {
         let mut found = Self {
             name: main.name.clone().unwrap_or_else(|| "main".to_owned()),
             tid: main.sys_tid.or(main.tid),
+            main: section.main().is_some_and(|of_section| std::ptr::eq(of_section, main)),
             activity: (!main.frames.is_empty() || !state.is_empty())
                 .then(|| activity::classify(stack::seen(main), &state)),
             stack: stack::of_thread(main),
+            idle: due_to_dumped(main) == Due::Nothing,
+            computes_in: computes_in(section, main),
             remote: remote_call(stack::seen(main)),
             engine: stack::seen(main).take(ENGINE_FRAMES).find_map(activity::engine),
             uninterruptible: main.native_state == Some('D')
@@ -176,6 +197,15 @@ impl DumpedMain {
     pub(crate) fn top(&self) -> Option<&str> {
         self.stack.first().map(|line| line.site.name.as_str())
     }
+}
+
+/// The innermost method of the app's that samples of the thread share, if they show that it computed.
+fn computes_in(section: &Section, thread: &Thread) -> Option<Site> {
+    let standing = section.standing.iter().find(|standing| Some(standing.tid) == thread.tid)?;
+    let method = standing.computes_in.as_deref()?;
+    let stack = stack::of_thread(thread);
+    let shared = stack.iter().position(|line| line.site.name == method)?;
+    stack::root(&stack[shared..])
 }
 
 /// Whether a kernel function is where a frozen thread waits.

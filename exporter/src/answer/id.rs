@@ -48,10 +48,20 @@ pub enum CauseId {
     UninterruptibleIo,
     /// A socket or a name lookup.
     NetworkIo,
+    /// The console, or the output of another program.
+    ConsoleRead,
+    /// Another program, which this one started.
+    ProcessWait,
+    /// A call that blocks, and no row says for what.
+    BlockingCall,
     /// `runBlocking` of Kotlin's coroutines.
     RunBlocking,
+    /// A permit of a semaphore.
+    PermitWait,
     /// A future, a latch, a queue or a condition.
     FutureWait,
+    /// Parked, and no call says for what.
+    Park,
     /// `Thread.join`.
     ThreadJoin,
     /// `Object.wait`.
@@ -113,7 +123,7 @@ pub enum CauseId {
 /// Id, name, kind, and what to do.
 type Row = (CauseId, &'static str, &'static str, CauseKind, &'static str);
 
-const ROWS: [Row; 50] = [
+const ROWS: [Row; 55] = [
     (
         C::BusyMethod,
         "busy-method",
@@ -237,6 +247,27 @@ const ROWS: [Row; 50] = [
     ),
     (C::NetworkIo, "network-io", "network I/O", K::IoWait, "Use the network from a background thread."),
     (
+        C::ConsoleRead,
+        "console-read",
+        "read of the console or a pipe",
+        K::IoWait,
+        "Read on a background thread: the other side writes when it likes, or never.",
+    ),
+    (
+        C::ProcessWait,
+        "process-wait",
+        "wait for another program",
+        K::IoWait,
+        "Look at what the other program does, wait with a timeout, and read all that it writes: a full pipe stops it.",
+    ),
+    (
+        C::BlockingCall,
+        "blocking-call",
+        "blocking call",
+        K::IoWait,
+        "Look at what this call waits for, and whether it must be on the main thread.",
+    ),
+    (
         C::RunBlocking,
         "run-blocking",
         "runBlocking",
@@ -244,11 +275,25 @@ const ROWS: [Row; 50] = [
         "Do not call runBlocking on the main thread: launch a coroutine instead.",
     ),
     (
+        C::PermitWait,
+        "permit-wait",
+        "wait for a permit",
+        K::ThreadWait,
+        "Find who has the permits and gives none back: release in a finally block, and wait with a timeout.",
+    ),
+    (
         C::FutureWait,
         "future-wait",
         "wait for a future",
         K::ThreadWait,
         "Do not wait on the main thread: let the result be posted to it.",
+    ),
+    (
+        C::Park,
+        "park",
+        "parked thread",
+        K::ThreadWait,
+        "Do not park on the main thread: let the other thread post a message.",
     ),
     (
         C::ThreadJoin,

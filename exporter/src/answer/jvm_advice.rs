@@ -19,21 +19,31 @@ impl CauseId {
                 "Sync less often, or let several changes share a sync: the disk decides how long it takes."
             }
             C::NetworkIo => {
-                "See what the other side did meanwhile, and set a timeout: main waits for its answer."
+                "See what the other side did meanwhile, and set a timeout: it answers when it likes."
             }
-            C::RunBlocking => "Look at what the coroutine waits for: main waits until it ends.",
+            C::ConsoleRead => {
+                "Wait with a timeout, or read on another thread: the other side may never write."
+            }
+            C::ProcessWait => {
+                "Look at what the other program does, wait with a timeout, and read all that it writes: a full pipe stops it."
+            }
+            C::BlockingCall => "Look at what this call waits for, and wait with a timeout.",
+            C::Park => "Look at the thread that has to unpark this one: nothing else ends the wait.",
+            C::RunBlocking => "Look at what the coroutine waits for: this thread waits until it ends.",
             C::FutureWait => "Look at the thread that has to give the result, and wait with a timeout.",
-            C::ThreadJoin => "Look at what the other thread does: main waits until it ends.",
-            C::ObjectWait => "Look at the thread that has to notify main, and wait with a timeout.",
+            C::ThreadJoin => "Look at what the other thread does: this one waits until it ends.",
+            C::ObjectWait => "Look at the thread that has to notify this one, and wait with a timeout.",
             C::Sleep => "Do not sleep for a fixed time: wait for the event itself.",
-            C::CpuOwnThreads => "Use fewer threads: they keep main from the CPUs.",
-            C::CpuOtherProcesses => "Nothing to change in main: the machine was busy with other processes.",
-            C::IoOwnThreads => "Spread this I/O over time: main waits behind it.",
+            C::CpuOwnThreads => "Use fewer threads: they keep this one from the CPUs.",
+            C::CpuOtherProcesses => "Nothing to change here: the machine was busy with other processes.",
+            C::IoOwnThreads => "Spread this I/O over time: the thread waits behind it.",
             C::IoOtherProcesses => {
-                "Read and write less on main: other processes used the storage, and main waited behind them."
+                "Read and write less here: other processes used the storage, and the thread waited behind them."
             }
             C::ClockStep => "Measure time with System.nanoTime: the wall clock may be set.",
-            C::NativeCode => "Look at what this native function does, and whether main must wait for it.",
+            C::NativeCode => {
+                "Look at what this native function does, and whether the thread must wait for it."
+            }
             C::Idle => "Look at what the other threads did: main had nothing to do.",
             _ => self.next(),
         }

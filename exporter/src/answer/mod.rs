@@ -9,6 +9,7 @@
 //! `observed::Observed` holds plain values, so a dump and a recording with the same facts have the same answer.
 
 pub(crate) mod activity;
+pub(crate) mod asked;
 mod cause;
 pub(crate) mod due;
 mod dumped_main;
@@ -28,6 +29,7 @@ mod system_rules;
 mod system_share;
 mod wait_cause;
 
+pub use asked::Stands;
 pub use cause::{Cause, Evidence};
 pub use id::CauseId;
 pub use kind::CauseKind;
@@ -38,9 +40,11 @@ pub(crate) use stack::{MAX_STACK_FRAMES, root as own_site, seen};
 
 pub(crate) use activity::Activity;
 pub(crate) use activity::{FrameView, classify, parts};
+pub(crate) use dumped_main::Wanted as WantedThread;
 pub(crate) use dumped_why::{DumpedLink, DumpedWhy, MAX_LINKS};
 pub(crate) use lines::MAX_OWNERS;
 pub(crate) use own::{is_own, is_own_library};
+pub(crate) use wait_cause::of_recorded;
 
 pub(crate) use json::AnswerJson;
 pub(crate) use system_share::{SystemShare, ThreadShare};
@@ -48,6 +52,7 @@ pub(crate) use system_share::{SystemShare, ThreadShare};
 use serde::Serialize;
 
 use crate::dump::Dump;
+use crate::words::said_of;
 use observed::Observed;
 
 /// What a dumped thread does.
@@ -189,7 +194,7 @@ impl From<&Dump> for Answer {
         let thread = HungThread {
             name: dumped.map_or_else(|| "main".to_owned(), |dumped| dumped.name.clone()),
             tid: dumped.and_then(|dumped| dumped.tid),
-            main: true,
+            main: dumped.is_none_or(|dumped| dumped.main),
         };
         Self::of(&facts, process, pid, thread, None)
     }
@@ -203,7 +208,13 @@ impl Answer {
         thread: HungThread,
         span: Option<Span>,
     ) -> Self {
-        let cause = Cause::of(facts);
+        let mut cause = Cause::of(facts);
+        if !thread.main {
+            cause
+                .evidence
+                .iter_mut()
+                .for_each(|evidence| evidence.text = said_of(&thread.name, &evidence.text));
+        }
         let conclusion = facts.conclusion(cause.id);
         let dumped = facts.dumped();
         let (stack, samples) = heaviest(facts);

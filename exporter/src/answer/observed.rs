@@ -8,7 +8,7 @@ use trace_format::event::{Clocks, Usage, Wait, WaitKind};
 
 use super::activity::{Activity, FrameView, classify, counted, parts, remote_call};
 use super::cause::Evidence;
-use super::dumped_main::DumpedMain;
+use super::dumped_main::{DumpedMain, Wanted};
 use super::id::CauseId;
 use super::native_summary::NativeSummary;
 use super::own::is_own;
@@ -28,6 +28,8 @@ pub(crate) struct WaitSum {
     pub(crate) what: Option<String>,
     /// The lock's owner in words, if it is known.
     pub(crate) owner: Option<String>,
+    /// The method that was in them, if all were in one.
+    pub(crate) method: Option<String>,
     /// When the first one started.
     pub(crate) since: u64,
     /// How many there were.
@@ -251,16 +253,16 @@ impl Observed {
         let anr = dump.subject.is_some() || dump.anr_process().is_some();
         let on_jvm = dump.is_of_a_jvm();
         let mut found = Self { hung: true, anr: others.is_none() && anr, others, on_jvm, ..Self::default() };
-        found.set_dump(0, dump, None, None);
+        found.set_dump(0, dump, None, Wanted::Asked);
         found
     }
 
-    /// Adds a dump; returns whether it has main, or the thread with this name.
-    pub(crate) fn set_dump(&mut self, at: u64, dump: &Dump, pid: Option<u32>, named: Option<&str>) -> bool {
+    /// Adds a dump; returns whether it has the wanted thread.
+    pub(crate) fn set_dump(&mut self, at: u64, dump: &Dump, pid: Option<u32>, wanted: Wanted<'_>) -> bool {
         if let Some(subject) = &dump.subject {
             self.subject.get_or_insert_with(|| subject.clone());
         }
-        let dumped = DumpedMain::of(dump, pid, named);
+        let dumped = DumpedMain::of(dump, pid, wanted);
         self.dump = dumped.map(|dumped| (at, dumped)).or_else(|| self.dump.take());
         self.dump.as_ref().is_some_and(|(_, dumped)| dumped.activity.is_some())
     }
@@ -268,6 +270,13 @@ impl Observed {
     /// Main in the dump.
     pub(crate) fn dumped(&self) -> Option<&DumpedMain> {
         self.dump.as_ref().map(|(_, dumped)| dumped)
+    }
+
+    /// True if all that is known is a dump of a JVM, and nothing is owed to the thread.
+    pub(super) fn is_idle_in_a_dump(&self) -> bool {
+        self.on_jvm
+            && self.noticed == 0
+            && self.dumped().is_some_and(|dumped| dumped.idle && dumped.cycle.is_empty())
     }
 
     pub(super) fn duration(&self) -> u64 {

@@ -4,6 +4,7 @@ use super::id::CauseId;
 use super::kind::CauseKind;
 use super::observed::Observed;
 use super::stack::{self, Site};
+use super::wait_cause::wait_cause;
 use crate::names::is_method_number;
 
 /// The root for a cause. A name is preferred to a method's number, which differs between builds.
@@ -31,12 +32,36 @@ pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
     {
         return Some(site);
     }
+    // The task that waits for another one of its pool.
+    let found = facts.dumped().and_then(|dumped| dumped.why.as_ref()?.found.as_ref());
+    if let Some(site) = found.filter(|found| found.cause == cause).and_then(|found| found.root.clone()) {
+        return Some(site);
+    }
+    // Samples share it, also where the methods within the recorded one are not traced.
+    if cause.kind() == CauseKind::BusyMethod
+        && let Some(site) = facts.dumped().and_then(|dumped| dumped.computes_in.clone())
+    {
+        return Some(site);
+    }
+    // Of many waits the method that was in them, not the one that called it again and again.
+    let waits = facts.waits.iter().filter(|sum| sum.count > 1 && wait_cause(facts, sum) == cause);
+    if let Some(method) = waits.max_by_key(|sum| sum.total).and_then(|sum| sum.method.as_deref()) {
+        return Some(placed(facts, method));
+    }
     let (recorded, numbered) = match facts.method.as_ref().map(|(name, _)| name.as_str()) {
         Some(name) if is_method_number(name) => (None, Some(name)),
         recorded => (recorded, None),
     };
     let sampled = facts.sampled.own.as_ref().map(|(name, _)| name.as_str());
     let dumped = || facts.dumped().and_then(|dump| stack::root(&dump.stack));
+    // One wait is in one place, which a dump shows also where the method is not traced.
+    if let (Some(recorded), Some(dumped)) = (recorded, facts.dumped().filter(|_| cause.kind().is_wait()))
+        && facts.waits.iter().all(|sum| sum.count == 1)
+        && dumped.stack.iter().any(|line| line.site.name == recorded)
+        && let Some(site) = stack::root(&dumped.stack)
+    {
+        return Some(site);
+    }
     if let Some(name) = recorded.or(sampled) {
         return Some(placed(facts, name));
     }

@@ -137,10 +137,20 @@ pub const RULES: &[Rule] = &[
     row(C::Fsync, High, RECORDED, recorded),
     row(C::NetworkIo, High, RECORDED, recorded),
     row(C::DiskIo, High, RECORDED, recorded),
+    row(C::ConsoleRead, High, RECORDED, recorded),
+    row(C::ProcessWait, High, RECORDED, recorded),
+    row(C::PermitWait, High, RECORDED, recorded),
     row(C::FutureWait, High, RECORDED, recorded),
     row(C::ThreadJoin, High, RECORDED, recorded),
     row(C::Sleep, High, RECORDED, recorded),
     row(C::ObjectWait, High, RECORDED, recorded),
+    row(C::Park, High, RECORDED, recorded),
+    row(
+        C::BlockingCall,
+        Medium,
+        "a recorded call took half of the hang, and no row says for what it waits",
+        recorded,
+    ),
     row(C::LockWait, High, "the dump has main blocked at a lock", lock_dumped),
     row(C::LockWait, Medium, "main's thread state was BLOCKED at the ANR", state_blocked),
     row(
@@ -189,14 +199,18 @@ pub const RULES: &[Rule] = &[
     row(C::Sqlite, Medium, SEEN, seen),
     row(C::WebView, Medium, SEEN, seen),
     row(C::RunBlocking, Medium, SEEN, seen),
+    row(C::PermitWait, Medium, SEEN, seen),
     row(C::FutureWait, Medium, SEEN, seen),
     row(C::LockWait, Medium, SEEN, seen),
     row(C::ThreadJoin, Medium, SEEN, seen),
     row(C::Sleep, Medium, SEEN, seen),
     row(C::ObjectWait, Medium, SEEN, seen),
+    row(C::Park, Medium, SEEN, seen),
     row(C::BinderCall, Medium, SEEN, seen),
     row(C::Fsync, Medium, SEEN, seen),
     row(C::NetworkIo, Medium, SEEN, seen),
+    row(C::ConsoleRead, Medium, SEEN, seen),
+    row(C::ProcessWait, Medium, SEEN, seen),
     row(C::DiskIo, Medium, SEEN, seen),
     row(
         C::MemoryPressure,
@@ -418,6 +432,9 @@ fn sleeps(cause: CauseId) -> bool {
             | C::Sleep
             | C::ObjectWait
             | C::FutureWait
+            | C::PermitWait
+            | C::ProcessWait
+            | C::Park
             | C::RunBlocking
             | C::SqlitePool
     )

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use super::activity::{FrameView, parts};
 use super::own::{is_own, is_own_library};
-use crate::dump::{Frame, Place, Thread, java_frame};
+use crate::dump::{Frame, LockKind, LockLine, Place, Thread, java_frame};
 use crate::native;
 use trace_format::sections::native_frames::FrameKind;
 
@@ -147,11 +147,20 @@ pub(super) fn of_thread(thread: &Thread) -> Vec<StackLine> {
     thread.frames.iter().take(MAX_STACK_FRAMES).map(StackLine::dumped).collect()
 }
 
+/// The class of the object that a frame's method is called of, where the lock that it holds names it: a buffer may belong to
+/// another program's output.
+fn receiver<'t>(thread: &'t Thread, at: usize, class: &str) -> Option<&'t str> {
+    let is_of_frame = |lock: &&LockLine| lock.kind == LockKind::Locked && lock.frame == Some(at);
+    let lock = || thread.locks.iter().find(is_of_frame)?.class.as_deref();
+    (class == "java.io.BufferedInputStream").then(lock)?
+}
+
 /// The frames of a dumped thread, for classification.
 pub(crate) fn seen(thread: &Thread) -> impl Iterator<Item = FrameView<'_>> {
-    thread.frames.iter().map(|frame| match frame {
+    thread.frames.iter().enumerate().map(|(at, frame)| match frame {
         Frame::Java(java) => {
-            FrameView::Java { class: &java.class, method: &java.method, native: java.place == Place::Native }
+            let class = receiver(thread, at, &java.class).unwrap_or(&java.class);
+            FrameView::Java { class, method: &java.method, native: java.place == Place::Native }
         }
         Frame::Native(native) => {
             FrameView::Native { symbol: native.symbol.as_deref().unwrap_or_default(), library: &native.map }

@@ -1,47 +1,79 @@
-//! Which cause a recorded wait is.
+//! The cause that a recorded wait is.
 
 use trace_format::event::WaitKind;
 
-use super::CauseKind;
 use super::activity::{Activity, FrameView, classify};
 use super::id::CauseId;
 use super::observed::{Observed, WaitSum};
 
-/// The cause of a recorded wait: by its kind and target, or by a stack that names the caller.
+/// Parts of the classes whose objects threads are parked for, and the cause.
+const PARKED_FOR: &[(&str, CauseId)] = &[
+    ("kotlinx.coroutines.BlockingCoroutine", CauseId::RunBlocking),
+    ("Semaphore", CauseId::PermitWait),
+    ("Lock", CauseId::LockWait),
+    ("$ConditionObject", CauseId::FutureWait),
+    ("Future", CauseId::FutureWait),
+    ("ForkJoin", CauseId::FutureWait),
+    ("CountDownLatch", CauseId::FutureWait),
+    ("CyclicBarrier", CauseId::FutureWait),
+    ("Phaser", CauseId::FutureWait),
+    ("Exchanger", CauseId::FutureWait),
+    ("Queue", CauseId::FutureWait),
+    ("Deque", CauseId::FutureWait),
+    ("Executor", CauseId::FutureWait),
+    ("Tasks", CauseId::FutureWait),
+];
+
+/// The cause by what is recorded of a wait: its kind, and the class that it waits for or in which it blocks.
+///
+/// A class often does not say what a call blocks for: a reader may read from a connection, from a file, or from the console.
+pub(crate) fn of_recorded(kind: WaitKind, class: &str) -> CauseId {
+    match kind {
+        WaitKind::Monitor => CauseId::LockWait,
+        WaitKind::Sleep => CauseId::Sleep,
+        WaitKind::Join => CauseId::ThreadJoin,
+        WaitKind::ObjectWait => CauseId::ObjectWait,
+        WaitKind::Blocking => {
+            let call = FrameView::Java { class, method: "", native: false };
+            match classify(std::iter::once(call), "") {
+                Activity::Of(id) if id.kind().is_wait() => id,
+                _ => CauseId::BlockingCall,
+            }
+        }
+        _ => {
+            // `ReentrantLock$NonfairSync`, but not its condition.
+            let condition = class.ends_with("$ConditionObject");
+            let row = PARKED_FOR
+                .iter()
+                .find(|(part, cause)| class.contains(part) && !(condition && *cause == CauseId::LockWait));
+            row.map_or(CauseId::Park, |(_, cause)| *cause)
+        }
+    }
+}
+
+/// The cause of waits that are one of a hang: what a stack shows of the caller is more specific than how it waits.
 pub(super) fn wait_cause(f: &Observed, sum: &WaitSum) -> CauseId {
     use CauseId as C;
-    let seen = f.shows_activity(|activity| matches!(activity, Activity::Of(_))).map(|(activity, _)| activity);
-    let named = match seen {
-        Some(Activity::Of(id)) => Some(id),
-        _ => None,
+    let recorded = match of_recorded(sum.kind, sum.what.as_deref().unwrap_or_default()) {
+        C::FutureWait | C::Park if f.in_run_blocking && sum.kind == WaitKind::Park => C::RunBlocking,
+        recorded => recorded,
     };
-    let what = sum.what.as_deref().unwrap_or_default();
-    match sum.kind {
-        WaitKind::Monitor => C::LockWait,
-        WaitKind::Sleep => C::Sleep,
-        WaitKind::Join => C::ThreadJoin,
-        WaitKind::Blocking => match classify(std::iter::once(FrameView::java(what)), "") {
-            Activity::Of(id) if id.kind().is_wait() && id != C::FutureWait => match named {
-                // What was requested is more specific than how it waits.
-                Some(caller @ (C::SharedPreferences | C::Sqlite)) => caller,
-                // A reader may read from a connection.
-                Some(caller @ C::NetworkIo) if id == C::DiskIo => caller,
-                _ => id,
-            },
-            _ => named.filter(|id| id.kind() == CauseKind::IoWait).unwrap_or(C::DiskIo),
-        },
-        _ => {
-            let caller =
-                named.filter(|id| id.kind().is_wait() && !matches!(id, C::FutureWait | C::ObjectWait));
-            caller.unwrap_or_else(|| match sum.kind {
-                WaitKind::ObjectWait => C::ObjectWait,
-                WaitKind::Park if f.in_run_blocking => C::RunBlocking,
-                _ if what.starts_with("kotlinx.coroutines.BlockingCoroutine") => C::RunBlocking,
-                _ if what.contains("Lock$") || what.ends_with("Lock") || what.contains("Semaphore") => {
-                    C::LockWait
-                }
-                _ => C::FutureWait,
-            })
+    let seen = f.shows_activity(|activity| matches!(activity, Activity::Of(_))).map(|(activity, _)| activity);
+    let Some(Activity::Of(caller)) = seen.filter(|_| !matches!(sum.kind, WaitKind::Monitor)) else {
+        return recorded;
+    };
+    match (recorded, caller) {
+        (C::Sleep | C::ThreadJoin | C::RunBlocking, _) => recorded,
+        (_, C::SharedPreferences | C::Sqlite | C::SqlitePool) => caller,
+        // A reader may read from a connection, or from another program.
+        (C::DiskIo, C::NetworkIo | C::ProcessWait | C::ConsoleRead | C::Fsync) => caller,
+        (C::BlockingCall, _) if caller.kind().is_wait() => caller,
+        (C::Park, C::FutureWait | C::PermitWait) => caller,
+        (C::FutureWait | C::ObjectWait | C::Park | C::PermitWait | C::LockWait, _)
+            if caller.kind().is_wait() && !matches!(caller, C::FutureWait | C::ObjectWait | C::Park) =>
+        {
+            caller
         }
+        _ => recorded,
     }
 }

@@ -47,7 +47,9 @@ impl From<&Section> for LockGraph {
         let owners = owners(section);
         let mut edges = Vec::new();
         for thread in &section.threads {
-            let wants = |kind| matches!(kind, LockKind::WaitingToLock | LockKind::ParkingFor);
+            let wants = |kind| {
+                matches!(kind, LockKind::WaitingToLock | LockKind::WaitingForClass | LockKind::ParkingFor)
+            };
             for lock in thread.locks.iter().filter(|lock| wants(lock.kind)) {
                 let Some(from) = thread.tid else { continue };
                 let by_line = lock.address.and_then(|address| *owners.get(&address)?);

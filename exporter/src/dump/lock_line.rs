@@ -17,6 +17,8 @@ pub enum LockKind {
     SleepingOn,
     /// It waits for the monitor, which another thread owns.
     WaitingToLock,
+    /// It waits until another thread has initialised the class.
+    WaitingForClass,
     /// It entered the monitor in this frame.
     Locked,
     /// It is parked for this lock, condition or future of `java.util.concurrent` (a JVM's dump).
@@ -41,17 +43,33 @@ pub struct LockLine {
     pub frame: Option<usize>,
 }
 
+impl LockLine {
+    /// A wait for another thread that initialises `class`.
+    pub(super) fn for_class(class: &str, owner: Option<u32>) -> Self {
+        let class = Some(format!("java.lang.Class<{class}>"));
+        Self { kind: LockKind::WaitingForClass, address: None, class, owner, frame: None }
+    }
+
+    /// The class that another thread initialises.
+    pub(super) fn initialised(&self) -> Option<&str> {
+        let class = self.class.as_deref().filter(|_| self.kind == LockKind::WaitingForClass)?;
+        class.strip_prefix("java.lang.Class<")?.strip_suffix('>')
+    }
+}
+
 impl std::fmt::Display for LockLine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self.kind {
             LockKind::WaitingOn => "- waiting on",
             LockKind::SleepingOn => "- sleeping on",
             LockKind::WaitingToLock => "- waiting to lock",
+            LockKind::WaitingForClass => "- waiting for the initialisation of",
             LockKind::Locked => "- locked",
             LockKind::ParkingFor => "- parking to wait for",
             LockKind::Owned => "- owns",
         })?;
         match self.address {
+            _ if self.kind == LockKind::WaitingForClass => {}
             Some(address) => write!(f, " <0x{address:08x}>")?,
             None => f.write_str(" an unknown object")?,
         }
@@ -79,6 +97,9 @@ pub(crate) fn of_debugger(text: &str) -> Option<(&str, LockLine)> {
 /// Parses a lock line without its indentation.
 pub(crate) fn parse(text: &str) -> Option<LockLine> {
     let rest = text.strip_prefix("- ")?;
+    if let Some(class) = rest.strip_prefix("waiting on the Class initialization monitor for ") {
+        return Some(LockLine::for_class(class.trim(), None));
+    }
     let kinds = [
         ("waiting to lock ", LockKind::WaitingToLock),
         ("waiting to re-lock in wait() ", LockKind::WaitingToLock),
@@ -121,7 +142,7 @@ mod tests {
 
     #[test]
     fn lock_lines_of_art_and_dalvik() {
-        use LockKind::{Locked, SleepingOn, WaitingOn, WaitingToLock};
+        use LockKind::{Locked, SleepingOn, WaitingForClass, WaitingOn, WaitingToLock};
         for (text, kind, address, class, owner) in [
             (
                 "- waiting to lock <0x0b7a434d> (a java.lang.String) held by thread 3",
@@ -153,6 +174,13 @@ mod tests {
                 Some(57),
             ),
             ("- waiting on <0x0abc> ", WaitingOn, Some(0xabc), None, None),
+            (
+                "- waiting on the Class initialization monitor for a.B$C",
+                WaitingForClass,
+                None,
+                Some("java.lang.Class<a.B$C>"),
+                None,
+            ),
             ("- sleeping on <0x1> (a java.lang.Object)", SleepingOn, Some(1), Some("java.lang.Object"), None),
             ("- locked <0x2> (a b.C)", Locked, Some(2), Some("b.C"), None),
             ("- locked <nonsense> (a b.C", Locked, None, Some("b.C"), None),

@@ -233,7 +233,9 @@ impl Thread {
     #[must_use]
     pub fn awaited_lock(&self) -> Option<&LockLine> {
         let parked = |lock: &LockLine| lock.kind == LockKind::ParkingFor && lock.owner.is_some();
-        self.locks.iter().find(|lock| lock.kind == LockKind::WaitingToLock || parked(lock))
+        let waits =
+            |lock: &LockLine| matches!(lock.kind, LockKind::WaitingToLock | LockKind::WaitingForClass);
+        self.locks.iter().find(|lock| waits(lock) || parked(lock))
     }
 
     /// Name and ids for people.

@@ -1,4 +1,4 @@
-//! A dump as a page: first what main does, which thread it waits for, and deadlocks; then the rest.
+//! A dump as a page: first what main does, or in a JVM the thread that hangs, which thread it waits for, and deadlocks; then the rest.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
@@ -14,8 +14,8 @@ use crate::dump::model::{Dump, Section, SectionKind, Thread};
 use crate::dump::state;
 use crate::dump::subject::Subject;
 
-/// Maximum number of frames for main and lock owners, and for other threads, unless all are requested.
-const MAX_MAIN_FRAMES: usize = 24;
+/// Maximum number of frames for the thread that the answer is about and for lock owners, and for other threads, unless all are requested.
+const MAX_ASKED_FRAMES: usize = 24;
 const MAX_OTHER_FRAMES: usize = 4;
 /// Maximum number of threads listed for which several others wait.
 const MAX_AWAITED: usize = 32;
@@ -177,11 +177,12 @@ impl Page<'_> {
         let time = section.time.as_deref().map(|time| format!(", {time}")).unwrap_or_default();
         self.line(&format!("{}{time}: {} threads", section.title(), section.threads.len()))?;
         self.out.write_char('\n')?;
-        let main = section.main();
-        if let Some(main) = main {
-            self.out.write_str("MAIN ")?;
-            self.thread(section, main, MAX_MAIN_FRAMES)?;
-            self.chain(&view, main)?;
+        let asked = section.asked();
+        if let Some(asked) = asked {
+            let is_main = section.main().is_some_and(|main| std::ptr::eq(main, asked));
+            self.out.write_str(if is_main { "MAIN " } else { "THREAD " })?;
+            self.thread(section, asked, MAX_ASKED_FRAMES)?;
+            self.chain(&view, asked)?;
         } else {
             self.line("MAIN is not in this text")?;
         }
@@ -189,11 +190,12 @@ impl Page<'_> {
         self.other_waits(&view)?;
         self.long_methods(section)?;
         let mut on_chain: HashSet<u32> = HashSet::new();
-        if let Some(tid) = main.and_then(|main| main.tid) {
+        if let Some(tid) = asked.and_then(|asked| asked.tid) {
             on_chain.extend(view.graph.chain(tid, LockGraph::MAX_CHAIN).iter().map(|edge| edge.to));
         }
         let listed = |t: &Thread| {
-            t.tid.is_some_and(|tid| on_chain.contains(&tid)) || main.is_some_and(|main| std::ptr::eq(main, t))
+            t.tid.is_some_and(|tid| on_chain.contains(&tid))
+                || asked.is_some_and(|asked| std::ptr::eq(asked, t))
         };
         let others = section.threads.iter().filter(|thread| !listed(thread));
         if self.options.all {
@@ -324,7 +326,7 @@ impl Page<'_> {
             if !passed.insert(edge.to) {
                 return self.line(&format!("{}: a deadlock", owner.title()));
             }
-            self.thread(view.section, owner, MAX_MAIN_FRAMES)?;
+            self.thread(view.section, owner, MAX_ASKED_FRAMES)?;
         }
         if chain.len() > LockGraph::MAX_CHAIN {
             self.line("\n... and more threads (see --json)")?;
@@ -366,7 +368,7 @@ impl Page<'_> {
     fn long_methods(&mut self, section: &Section) -> fmt::Result {
         let Some(long) = &section.long_methods else { return Ok(()) };
         self.line(&format!("\nLONG RUNNING METHODS, recorded by ART ({})", long.runs.len()))?;
-        let max = if self.options.all { usize::MAX } else { MAX_MAIN_FRAMES };
+        let max = if self.options.all { usize::MAX } else { MAX_ASKED_FRAMES };
         for run in long.runs.iter().take(max) {
             let took = match run.end_us {
                 Some(end) => format!("{:.1} ms", end.saturating_sub(run.begin_us) as f64 / 1e3),

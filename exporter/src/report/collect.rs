@@ -21,7 +21,7 @@ use super::walk::{Counts, EndedUnit, Walk};
 use super::why::{Chains, PreferenceWrites, STORM_WINDOW};
 use crate::answer::native_summary::NativeSummary;
 use crate::answer::observed::{Observed, cpu_time, sampled, slept};
-use crate::answer::{Answer, CauseId, Evidence, HungThread, Span, SystemShare};
+use crate::answer::{Answer, CauseId, Evidence, HungThread, Span, SystemShare, WantedThread};
 use crate::dump::Dump;
 use crate::facts::{Facts, Incidents, Survey, Unit, last_moment, reasons_text};
 use crate::model::{Names, start_split};
@@ -204,7 +204,7 @@ fn build<S: Source + ?Sized>(
             facts.sections.components.of_message(hang.since, hang.until, facts.sections.process.sdk);
         hang.standstill = recorder.standstills.within(hang.since, hang.until);
     }
-    let mut observed = observed(&facts, &walk, subject, hang.as_ref(), end).map_err(placed)?;
+    let mut observed = observed(&facts, &names, &walk, subject, hang.as_ref(), end).map_err(placed)?;
     if let (Some(main), true) = (subject, hang.is_some() || observed.anr) {
         // An ANR that is no hang of main has stacks of the moment of the request.
         let until = hang.as_ref().map_or(observed.noticed.saturating_add(MAX_STACK_DELAY), |hang| hang.until);
@@ -381,6 +381,7 @@ fn latest<S: Source + ?Sized>(
 /// The facts about the hang, or about the system's request.
 fn observed<S: Source + ?Sized>(
     recorded: &Facts<'_, S>,
+    names: &Names<'_>,
     walk: &Walk<'_, S>,
     subject: Option<&Thread>,
     hang: Option<&Hang>,
@@ -402,7 +403,7 @@ fn observed<S: Source + ?Sized>(
     };
     if let Some(hang) = hang {
         hang.observe(&mut facts);
-        facts.waits = wait_sums(recording, walk, hang);
+        facts.waits = wait_sums(recording, names, walk, hang);
     }
     facts.before = walk.before(noticed.saturating_sub(STORM_WINDOW), noticed);
     facts.events = (walk.history.events, walk.history.last);
@@ -420,6 +421,7 @@ fn observed<S: Source + ?Sized>(
     facts.open = walk.at_unit.clone().or_else(|| Unit::seen_at(sections, noticed));
     let pid = Some(recording.header().pid).filter(|pid| *pid > 0);
     let named = subject.filter(|subject| !subject.main).map(thread_name);
+    let wanted = named.as_deref().map_or(WantedThread::Main, WantedThread::Named);
     facts.came_back = hang.filter(|hang| hang.ended).and_then(|hang| {
         let later = incidents.anrs.iter().map(|anr| anr.detected).rfind(|at| *at >= hang.until)?;
         Some((hang.until, later))
@@ -427,7 +429,8 @@ fn observed<S: Source + ?Sized>(
     let confirmed = incidents.anrs.iter().any(|anr| anr.verdict.is_some());
     let until_dumped =
         facts.came_back.map_or(0, |(_, requested)| requested.saturating_add(MAX_DUMP_DELAY)).max(until);
-    // A dump is written after its request, and shows that moment.
+    // A dump is written after its request, and shows that moment. The JVM agent's are its own, and the last one knows most.
+    let until_dumped = if facts.on_jvm { hang.map_or(until_dumped, |hang| hang.until) } else { until_dumped };
     for dump in recorded.dumps() {
         let (at, dump) = dump?;
         if !(facts.since..=until_dumped).contains(&at) {
@@ -436,13 +439,13 @@ fn observed<S: Source + ?Sized>(
         if !confirmed && let Some(why) = of_another(&dump, recording.header()) {
             (facts.anr, facts.others) = (false, Some((at, why)));
         }
-        if facts.set_dump(at, &dump, pid, named.as_deref()) {
+        if facts.set_dump(at, &dump, pid, wanted) && !facts.on_jvm {
             return Ok(facts);
         }
     }
     for exit in recorded.exits().take(if facts.anr { usize::MAX } else { 0 }) {
         let Ok(dump) = Dump::read(Path::new("exit"), &exit?.text[..]) else { continue };
-        if facts.set_dump(0, &dump, pid, named.as_deref()) {
+        if facts.set_dump(0, &dump, pid, wanted) {
             break;
         }
     }

@@ -209,15 +209,18 @@ pub(super) fn middle(ended: EndedUnit) -> u64 {
 /// The waits of the message that hung, by kind and target.
 pub(super) fn wait_sums<S: Source + ?Sized>(
     recording: &Recording<S>,
+    names: &Names<'_>,
     walk: &Walk<'_, S>,
     hang: &Hang,
 ) -> Vec<WaitSum> {
     let mut sums: Vec<WaitSum> = Vec::new();
     for waited in walk.history.waits(hang.at).filter(|w| w.end > hang.since) {
         let what = text(recording, waited.wait.class);
+        let method = waited.method.map(|method| names.method(method).into_owned());
         let total = waited.end.saturating_sub(waited.since.max(hang.since));
         if let Some(sum) = sums.iter_mut().find(|sum| sum.kind == waited.wait.kind && sum.what == what) {
             sum.count += 1;
+            sum.method = sum.method.take().filter(|known| method.as_ref() == Some(known));
             sum.total = sum.total.saturating_add(total);
             continue;
         }
@@ -232,6 +235,7 @@ pub(super) fn wait_sums<S: Source + ?Sized>(
             kind: waited.wait.kind,
             what,
             owner,
+            method,
             since: waited.since,
             count: 1,
             total,

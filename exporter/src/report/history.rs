@@ -54,6 +54,8 @@ struct EndedWork {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct EndedWait {
     pub(super) wait: Wait,
+    /// The method that waited.
+    pub(super) method: Option<u32>,
     pub(super) since: u64,
     pub(super) end: u64,
 }
@@ -63,27 +65,30 @@ pub(super) struct History {
     ran: VecDeque<EndedWork>,
     depth: u32,
     open: (u64, Message),
-    waits: Vec<EndedWait>,
-    wait: Option<(Wait, u64)>,
+    /// The newest ones.
+    waits: VecDeque<EndedWait>,
+    wait: Option<(Wait, Option<u32>, u64)>,
     /// Number of events in the open message, and the time of the last one.
     pub(super) events: u64,
     pub(super) last: u64,
 }
 
 impl History {
-    pub(super) fn event(&mut self, at: u64, event: &Event) {
+    /// Notes an event, and the innermost method that was open before it.
+    pub(super) fn event(&mut self, at: u64, event: &Event, method: impl FnOnce() -> Option<u32>) {
         self.events += 1;
         self.last = at;
         match *event {
             Event::MessageBegin(message) => self.begin(at, message),
             Event::Enter(ids::DISPATCH) => self.begin(at, Message::default()),
             Event::MessageEnd | Event::Exit(ids::DISPATCH) => self.end(at),
-            Event::WaitBegin(wait) if self.wait.is_none() => self.wait = Some((wait, at)),
+            Event::WaitBegin(wait) if self.wait.is_none() => self.wait = Some((wait, method(), at)),
             Event::WaitEnd => {
-                if let Some((wait, since)) = self.wait.take()
-                    && self.waits.len() < MAX_MESSAGE_WAITS
-                {
-                    self.waits.push(EndedWait { wait, since, end: at });
+                if let Some((wait, method, since)) = self.wait.take() {
+                    if self.waits.len() == MAX_MESSAGE_WAITS {
+                        self.waits.pop_front();
+                    }
+                    self.waits.push_back(EndedWait { wait, method, since, end: at });
                 }
             }
             _ => {}
@@ -129,7 +134,8 @@ impl History {
 
     /// The waits of the open message; an open one is closed at `at`.
     pub(super) fn waits(&self, at: u64) -> impl Iterator<Item = EndedWait> {
-        let open = self.wait.map(|(wait, since)| EndedWait { wait, since, end: at.max(since) });
+        let open =
+            self.wait.map(|(wait, method, since)| EndedWait { wait, method, since, end: at.max(since) });
         self.waits.iter().copied().chain(open)
     }
 

@@ -36,6 +36,7 @@ mod owners;
 mod platform;
 mod question;
 mod recorder;
+mod stretches;
 mod text;
 mod waits;
 mod walk;

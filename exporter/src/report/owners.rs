@@ -8,7 +8,7 @@ use trace_format::{ReadError, Source, Thread};
 use super::open_item::{OpenItem, OpenItemKind};
 use super::waits::LockOwner;
 use super::walk::{StackItem, stack_at, text};
-use crate::answer::{Activity, CauseId, FrameView, Owner, StackLine, classify, own_site};
+use crate::answer::{Activity, FrameView, Owner, StackLine, classify, of_recorded, own_site};
 use crate::dump::LockGraph;
 use crate::facts::Facts;
 use crate::model::Names;
@@ -87,14 +87,7 @@ fn owner_activity<S: Source + ?Sized>(
     };
     let class = |wait: &Wait| text(facts.recording, wait.class).unwrap_or_default();
     let found = match innermost.wait {
-        Some(wait) => match wait.kind {
-            WaitKind::Monitor => Activity::Of(CauseId::LockWait),
-            WaitKind::Sleep => Activity::Of(CauseId::Sleep),
-            WaitKind::Join => Activity::Of(CauseId::ThreadJoin),
-            WaitKind::ObjectWait => Activity::Of(CauseId::ObjectWait),
-            WaitKind::Blocking => classify(std::iter::once(FrameView::java(&class(&wait))), ""),
-            _ => Activity::Of(CauseId::FutureWait),
-        },
+        Some(wait) => Activity::Of(of_recorded(wait.kind, &class(&wait))),
         None => {
             let methods = stack.iter().rev().filter(|open| open.item.kind == OpenItemKind::Method);
             classify(methods.map(|open| FrameView::java(&open.item.name)), "")

@@ -1,37 +1,34 @@
 //! The question that the report on a program without messages answers: which thread hung, and when.
 //!
 //! Android asks about main's message. A program on a JVM has none, and its `main` lasts as long as the program. Its unit is a
-//! *stretch* of a thread without progress, as long as [`MIN_ENDED_HANG`] or longer. Two sources know of one:
+//! *stretch* of a thread without progress, as long as [`MIN_ENDED_HANG`] or longer. Three sources know of one:
 //!
 //! * The record: something is open on the thread, and the thread records nothing, neither a call nor a count of short ones.
+//! * The record of earlier calls: a call lasts many times longer than nearly all calls of the same method ([`Usual`]), and within
+//!   it the thread calls and waits again and again.
 //! * A dump of the JVM agent: samples of the stack are equal up to a method in which the thread computes, although it calls
 //!   others. That lasts as long as the innermost recorded call around it. (Equal samples of a thread that waits prove nothing: a
 //!   healthy loop waits at one place again and again.)
 //!
 //! A healthy thread has stretches too, when there is nothing to do. What a thread waits for says which of them are a hang
-//! ([`Due`]): by a dump of that time, or else by the recorded wait.
+//! ([`Due`]): by a dump of that time, or else by the recorded wait. Where that is not known, a call that usually is short decides.
 //!
-//! Of several stretches one is asked about, in this order: one of main, of another thread that waits for a lock, of any other
-//! thread; of each, one that is open at the end, and then the longest.
+//! Of several stretches that one is asked about whose thread has the strongest [`Claim`], by the same table as for a dump; of
+//! equals one that is open at the end, and then the longest.
 
 use std::cmp::Reverse;
 
-use trace_format::event::{Event, Wait, WaitKind};
+use trace_format::event::{Event, WaitKind};
 use trace_format::{ReadError, Source, Thread};
 
-use super::MIN_ENDED_HANG;
 use super::hang::in_order;
+use super::stretches::{Sign, Stretch, Usual, computing, recorded};
+use crate::answer::asked::Claim;
 use crate::answer::due::{Due, due_to_dumped, due_to_recorded};
-use crate::answer::{FrameView, is_own, seen};
-use crate::dump::{Dump, Standing};
-use crate::facts::{Facts, OpenStack, Step};
+use crate::dump::{self, Dump, Section};
+use crate::facts::{Facts, Step};
 use crate::words::thread_name;
 
-/// Maximum number of stretches of one thread that are judged: its longest.
-const MAX_STRETCHES: usize = 256;
-/// The least time for which samples of a stack are equal where a dump is taken, ns, and the time from one to the next.
-const LEAST_STANDING: u64 = 4_000_000_000;
-const SAMPLES_APART: u64 = 1_200_000_000;
 /// Another thread works beside a wait if it records something this long after the wait began and before it ended, ns.
 const BESIDE: u64 = 1_000_000_000;
 
@@ -45,46 +42,42 @@ pub(super) struct Question<'t> {
     pub(super) ended: bool,
 }
 
-/// The order in which stretches are asked about.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Claim {
-    Main,
-    Lock,
-    Other,
-    /// Main, while nothing else works: whether its wait is its purpose is not known.
-    Alone,
-}
-
 /// The least is asked about: by its claim, open at the end before ended, the longest first.
 type Order = (Claim, bool, Reverse<u64>);
-
-/// A stretch without progress, and the wait that it is.
-#[derive(Clone, Copy, Debug)]
-struct Stretch {
-    since: u64,
-    until: u64,
-    ended: bool,
-    wait: Option<Wait>,
-}
 
 impl<'t> Question<'t> {
     /// The question of a program whose recording ends at `end`; `None` if nothing hung.
     pub(super) fn of<S: Source + ?Sized>(facts: &Facts<'t, S>, end: u64) -> Result<Option<Self>, ReadError> {
         let dumps = facts.dumps().collect::<Result<Vec<_>, _>>()?;
-        let pauses = facts.recorder.pauses();
-        let mut best: Option<(Order, Self)> = None;
+        let mut usual = Usual::default();
+        let mut all: Vec<(&'t Thread, Vec<Stretch>)> = Vec::new();
         for thread in facts.recording.threads() {
-            let mut found = stretches(facts, thread, end)?;
+            let mut found = recorded(facts, thread, end, &mut usual)?;
             found.extend(computing(facts, thread, &dumps, end)?);
-            found.retain(|stretch| {
-                let paused = |begin: u64, until: Option<u64>| {
-                    begin < stretch.until && until.is_none_or(|until| until > stretch.since)
-                };
-                !pauses.iter().any(|pause| paused(pause.begin, pause.end))
-            });
+            let pauses = facts.recorder.pauses();
+            let is_paused = |stretch: &Stretch| {
+                pauses.iter().any(|pause| {
+                    pause.begin < stretch.until && pause.end.is_none_or(|end| end > stretch.since)
+                })
+            };
+            found.retain(|stretch| !is_paused(stretch));
+            // Of calls within each other the innermost one is judged first.
+            found.sort_by_key(|stretch| Reverse(stretch.since));
+            all.push((thread, found));
+        }
+        let judge = Judge { facts, dumps: &dumps, usual: &usual };
+        let mut best: Option<(Order, Self)> = None;
+        for (thread, found) in all {
+            let mut judged: Vec<Stretch> = Vec::new();
             for stretch in found {
-                let Some(claim) = claim(facts, thread, &stretch, &dumps)? else { continue };
-                let Stretch { since, until, ended, .. } = stretch;
+                let Stretch { since, until, ended, sign, .. } = stretch;
+                // The wait within a long call is the hang.
+                let is_known = |inner: &Stretch| inner.until > since && inner.took() >= stretch.took() / 2;
+                if sign == Sign::LongCall && judged.iter().any(is_known) {
+                    continue;
+                }
+                let Some(claim) = judge.claim(thread, &stretch)? else { continue };
+                judged.push(stretch);
                 let order = (claim, ended, Reverse(until - since));
                 if best.as_ref().is_none_or(|(known, _)| order < *known) {
                     best = Some((order, Self { thread, since, until, ended }));
@@ -95,194 +88,126 @@ impl<'t> Question<'t> {
     }
 }
 
-/// The longest stretches of a thread, by time.
-fn stretches<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
-    thread: &Thread,
-    end: u64,
-) -> Result<Vec<Stretch>, ReadError> {
-    let mut found: Vec<Stretch> = Vec::new();
-    let mut keep = |stretch: Stretch| {
-        if stretch.until.saturating_sub(stretch.since) < MIN_ENDED_HANG {
-            return;
+/// What stretches are judged by.
+struct Judge<'a, 't, S: ?Sized> {
+    facts: &'a Facts<'t, S>,
+    dumps: &'a [(u64, Dump)],
+    usual: &'a Usual,
+}
+
+impl<S: Source + ?Sized> Judge<'_, '_, S> {
+    /// The claim of a stretch to be the hang; `None` if it is none.
+    fn claim(&self, thread: &Thread, stretch: &Stretch) -> Result<Option<Claim>, ReadError> {
+        let dumped = self.dumped(thread, stretch);
+        if dumped.is_some_and(|(section, _)| section.is_starved()) {
+            return Ok(Some(Claim::Waits));
         }
-        found.push(stretch);
-        if found.len() > MAX_STRETCHES {
-            let shortest = (0..found.len()).min_by_key(|at| found[*at].until - found[*at].since);
-            found.remove(shortest.unwrap_or(0));
-        }
-    };
-    let mut stack = OpenStack::new();
-    // When the last step was, if all from then on is known, and the wait that it began.
-    let mut last: Option<(u64, Option<Wait>)> = None;
-    for step in facts.steps(thread) {
-        let step = step?;
-        let Some((time, begun, ended)) = step.change() else {
-            last = None;
-            continue;
+        let of_dump = dumped.and_then(|(section, dumped)| section.claim(dumped));
+        let dumped = dumped.map(|(_, dumped)| dumped);
+        let owed = match (of_dump, thread.main, stretch.sign) {
+            (Some(claim), _, Sign::Still(_) | Sign::Computing) => claim,
+            (_, true, Sign::Still(Some(wait))) if wait.kind == WaitKind::Monitor => Claim::MainBlocked,
+            (_, true, _) => Claim::MainHeldUp,
+            (_, false, Sign::Still(Some(wait))) if wait.kind == WaitKind::Monitor => Claim::Lock(Reverse(0)),
+            _ => Claim::HeldUp,
         };
-        if let Some((since, wait)) =
-            last.filter(|(_, wait)| wait.is_some() || stack.innermost_method().is_some())
-        {
-            keep(Stretch { since, until: time, ended: true, wait });
+        let is_unusual = || self.usual.is_unusual(stretch);
+        match self.due(thread, stretch, dumped)? {
+            Due::Owed => return Ok(Some(owed)),
+            Due::Nothing => return Ok(None),
+            Due::Unknown | Due::Result if is_unusual() => return Ok(Some(owed)),
+            Due::Unknown if !thread.main => return Ok(None),
+            Due::Unknown | Due::Result => {}
         }
-        stack.follow(time, begun, ended);
-        let wait = match step {
-            Step::Event { event: Event::WaitBegin(wait), .. } => Some(wait),
-            _ => None,
+        for other in self.facts.recording.threads() {
+            if !other.main && other.uid != thread.uid && self.works_beside(other, stretch)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(owed))
+    }
+
+    /// The thread in the last dump of that time: the longer nothing changes, the more is known.
+    fn dumped(&self, thread: &Thread, stretch: &Stretch) -> Option<(&Section, &dump::Thread)> {
+        let name = thread_name(thread);
+        let within = self.dumps.iter().rev().filter(|(at, _)| (stretch.since..=stretch.until).contains(at));
+        within.filter_map(|(_, dump)| dump.answer()).find_map(|section| {
+            let dumped = section.threads.iter().find(|dumped| dumped.name.as_deref() == Some(name.as_str()));
+            Some((section, dumped?))
+        })
+    }
+
+    /// The debt to the thread, by a dump of that time or else by the recorded wait.
+    fn due(
+        &self,
+        thread: &Thread,
+        stretch: &Stretch,
+        dumped: Option<&dump::Thread>,
+    ) -> Result<Due, ReadError> {
+        let wait = match stretch.sign {
+            Sign::LongCall if !self.usual.is_unusual(stretch) => return Ok(Due::Nothing),
+            Sign::LongCall => {
+                let is_idle = self.idle(thread, stretch)? >= stretch.took() / 2;
+                return Ok(if is_idle { Due::Nothing } else { Due::Owed });
+            }
+            Sign::Still(wait) => wait,
+            Sign::Computing => None,
         };
-        last = Some((time, wait));
+        Ok(match (dumped, wait) {
+            (Some(dumped), _) => due_to_dumped(dumped),
+            (None, Some(wait)) => {
+                due_to_recorded(wait.kind, self.facts.recording.texts().get(wait.class).unwrap_or_default())
+            }
+            (None, None) if self.usual.is_unusual(stretch) => Due::Owed,
+            // Only main's CPU time can say that it computes; and a process that was killed in a call did not end it.
+            (None, None) => {
+                let ran = self.facts.recorder.cpu(thread.tid, stretch.since, stretch.until);
+                let ran = ran.is_some_and(|cpu| cpu.mostly() == "running");
+                let was_killed = !stretch.ended && !in_order(self.facts);
+                if thread.main && (ran || was_killed) { Due::Owed } else { Due::Nothing }
+            }
+        })
     }
-    if let Some((since, wait)) = last.filter(|(_, wait)| wait.is_some() || stack.innermost_method().is_some())
-    {
-        keep(Stretch { since, until: end, ended: false, wait });
-        // A process that was killed in a call that went on and on.
-        if let Some(open) = stack.frames().last().filter(|_| thread.main && !in_order(facts)) {
-            keep(Stretch { since: open.begun, until: end, ended: false, wait: None });
-        }
-    }
-    Ok(found)
-}
 
-/// The stretches in which a thread computes, by the agent's dumps.
-fn computing<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
-    thread: &Thread,
-    dumps: &[(u64, Dump)],
-    end: u64,
-) -> Result<Vec<Stretch>, ReadError> {
-    let name = thread_name(thread);
-    // Since when it computes at the latest, and when the dump was made.
-    let mut stood: Vec<(u64, u64)> = Vec::new();
-    for (at, dump) in dumps {
-        let Some(section) = dump.answer() else { continue };
-        let stands = section.standing.iter().filter(|standing| {
-            let dumped = section.thread(standing.tid);
-            standing.ns >= LEAST_STANDING
-                && dumped.is_some_and(|dumped| {
-                    dumped.name.as_deref() == Some(name.as_str()) && computes_within(standing, dumped)
-                })
-        });
-        stood.extend(stands.map(|standing| (at.saturating_sub(standing.ns), *at)));
-    }
-    let mut found = Vec::new();
-    if stood.is_empty() {
-        return Ok(found);
-    }
-    let mut stack = OpenStack::new();
-    let mut next = stood.into_iter().peekable();
-    // The calls that were open around a stretch, and that have not ended.
-    let mut around: Vec<(u64, usize)> = Vec::new();
-    let note = |stack: &OpenStack, around: &mut Vec<(u64, usize)>, since: u64| {
-        let open = stack.frames().iter().rposition(|open| open.begun <= since + SAMPLES_APART);
-        if let Some(depth) = open {
-            let since = stack.frames()[depth].begun.max(since.saturating_sub(SAMPLES_APART));
-            around.push((since, depth));
+    /// How long the thread waited in a stretch for what is not owed to it, ns.
+    fn idle(&self, thread: &Thread, stretch: &Stretch) -> Result<u64, ReadError> {
+        let (mut idle, mut since) = (0_u64, None);
+        for step in self.facts.steps(thread) {
+            let step = step?;
+            let Some((time, ..)) = step.change() else { continue };
+            let until = time.min(stretch.until);
+            match step {
+                Step::Event { event: Event::WaitBegin(wait), .. } => {
+                    let class = self.facts.recording.texts().get(wait.class).unwrap_or_default();
+                    let is_idle = due_to_recorded(wait.kind, class) == Due::Nothing;
+                    since = is_idle.then_some(time);
+                }
+                Step::Event { event: Event::WaitEnd, .. } => {
+                    let begun = since.take().unwrap_or(until).max(stretch.since);
+                    idle = idle.saturating_add(until.saturating_sub(begun));
+                }
+                _ => {}
+            }
+            if time >= stretch.until {
+                return Ok(idle);
+            }
         }
-    };
-    for step in facts.steps(thread) {
-        let Some((time, begun, ended)) = step?.change() else { continue };
-        while let Some((since, _)) = next.next_if(|(_, at)| *at < time) {
-            note(&stack, &mut around, since);
-        }
-        stack.follow(time, begun, ended);
-        while let Some((since, _)) = around.pop_if(|(_, depth)| *depth >= stack.depth()) {
-            found.push(Stretch { since, until: time, ended: true, wait: None });
-        }
+        let open = since.map_or(0, |since| stretch.until.saturating_sub(since.max(stretch.since)));
+        Ok(idle.saturating_add(open))
     }
-    for (since, _) in next {
-        note(&stack, &mut around, since);
-    }
-    found.extend(around.into_iter().map(|(since, _)| Stretch {
-        since,
-        until: end,
-        ended: false,
-        wait: None,
-    }));
-    found.retain(|stretch| stretch.until.saturating_sub(stretch.since) >= MIN_ENDED_HANG);
-    Ok(found)
-}
 
-/// True if a thread computes in a call of the program that another one made: a loop over work is in the outermost one.
-fn computes_within(standing: &Standing, dumped: &crate::dump::Thread) -> bool {
-    let Some(method) = &standing.computes_in else { return false };
-    let own = |frame: &&FrameView<'_>| matches!(frame, FrameView::Java { class, .. } if is_own(class));
-    let frames: Vec<FrameView<'_>> = seen(dumped).collect();
-    let is_method = |frame: &FrameView<'_>| matches!(frame, FrameView::Java { class, method: name, .. } if format!("{class}.{name}") == *method);
-    let Some(at) = frames.iter().position(is_method) else { return false };
-    frames[at..].iter().filter(own).count() > 1
-}
-
-/// The claim of a stretch to be the hang; `None` if it is none.
-fn claim<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
-    thread: &Thread,
-    stretch: &Stretch,
-    dumps: &[(u64, Dump)],
-) -> Result<Option<Claim>, ReadError> {
-    let is_lock = stretch.wait.is_some_and(|wait| wait.kind == WaitKind::Monitor);
-    let owed = match thread.main {
-        true => Claim::Main,
-        false if is_lock => Claim::Lock,
-        false => Claim::Other,
-    };
-    let needs_rest = match due(facts, thread, stretch, dumps) {
-        Due::Owed => return Ok(Some(owed)),
-        Due::Nothing => return Ok(None),
-        Due::Unknown if !thread.main => return Ok(None),
-        Due::Unknown => Claim::Alone,
-        Due::Result => owed,
-    };
-    for other in facts.recording.threads().iter().filter(|other| !other.main && other.uid != thread.uid) {
-        if works_beside(facts, other, stretch)? {
-            return Ok(None);
+    /// True if a thread records something in a stretch of another one, except in its first and its last second: there it gives, or
+    /// gets, what the other one waited for.
+    fn works_beside(&self, thread: &Thread, stretch: &Stretch) -> Result<bool, ReadError> {
+        for step in self.facts.steps(thread) {
+            match step?.change() {
+                Some((time, ..)) if time + BESIDE >= stretch.until => return Ok(false),
+                Some((time, ..)) if time > stretch.since + BESIDE => return Ok(true),
+                _ => {}
+            }
         }
+        Ok(false)
     }
-    Ok(Some(needs_rest))
-}
-
-/// The debt to the thread, by a dump of that time or else by the recorded wait.
-fn due<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
-    thread: &Thread,
-    stretch: &Stretch,
-    dumps: &[(u64, Dump)],
-) -> Due {
-    let name = thread_name(thread);
-    let within = dumps.iter().filter(|(at, _)| (stretch.since..=stretch.until).contains(at));
-    let dumped = within.filter_map(|(_, dump)| dump.answer()).find_map(|section| {
-        section.threads.iter().find(|dumped| dumped.name.as_deref() == Some(name.as_str()))
-    });
-    match (dumped, stretch.wait) {
-        (Some(dumped), _) => due_to_dumped(dumped),
-        (None, Some(wait)) => {
-            due_to_recorded(wait.kind, facts.recording.texts().get(wait.class).unwrap_or_default())
-        }
-        // Only main's CPU time can say that it computes; and a process that was killed in a call did not end it.
-        (None, None) => {
-            let ran = facts.recorder.cpu(thread.tid, stretch.since, stretch.until);
-            let ran = ran.is_some_and(|cpu| cpu.mostly() == "running");
-            let was_killed = !stretch.ended && !in_order(facts);
-            if thread.main && (ran || was_killed) { Due::Owed } else { Due::Nothing }
-        }
-    }
-}
-
-/// True if a thread records something in a stretch of another one, except in its first and its last second: there it gives, or
-/// gets, what the other one waited for.
-fn works_beside<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
-    thread: &Thread,
-    stretch: &Stretch,
-) -> Result<bool, ReadError> {
-    for step in facts.steps(thread) {
-        match step?.change() {
-            Some((time, ..)) if time + BESIDE >= stretch.until => return Ok(false),
-            Some((time, ..)) if time > stretch.since + BESIDE => return Ok(true),
-            _ => {}
-        }
-    }
-    Ok(false)
 }
 
 #[cfg(test)]

@@ -218,7 +218,8 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
             match step {
                 Step::Event { event, .. } => {
                     if self.requested.is_none() {
-                        self.history.event(time, &event);
+                        let stack = &self.stack;
+                        self.history.event(time, &event, || stack.innermost_method());
                     }
                     self.event(time, event);
                 }

@@ -106,14 +106,15 @@ impl Threads {
             }
             past.computes(at, sample);
             let ns = at.saturating_sub(past.since);
-            if ns >= STUCK_NS {
-                stuck.push(StuckIn { stuck: Stuck { thread, ns, busy_in: None }, stack });
-            } else if let Some((ns, common)) = past.common_part(at, most)
+            // A loop may be at one place in all samples: it computes, and does not wait.
+            if let Some((ns, common)) = past.common_part(at, most)
                 && let Some(inner) = common.first()
                 && common.iter().any(|frame| of_program(frame.method))
             {
                 let stuck_in = Stuck { thread, ns, busy_in: Some(inner.method) };
                 stuck.push(StuckIn { stuck: stuck_in, stack: hash(&common) });
+            } else if ns >= STUCK_NS {
+                stuck.push(StuckIn { stuck: Stuck { thread, ns, busy_in: None }, stack });
             }
             self.0.insert(thread, past);
         }

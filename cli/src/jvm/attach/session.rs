@@ -13,6 +13,7 @@ use exporter::{ExportOptions, Selection};
 use instrumenter::live::Live;
 use jvm_agent::Settings;
 use jvm_agent::client::{AttachError, Dir, Target};
+use trace_format::{Item, Recording, Source};
 
 use super::Options;
 use super::client_lock::ClientLock;
@@ -20,7 +21,7 @@ use super::interrupts::Interrupts;
 use super::open_text;
 use super::place::Place;
 use super::settings::{self, Agreed};
-use super::thread_dump::ThreadDump;
+use super::thread_dump::{ThreadDump, ThreadDumps};
 use crate::export;
 use crate::jvm::notices::{Notices, shell_word, size};
 use crate::jvm::run_maps::RunMaps;
@@ -59,6 +60,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
     if let Ok(true) = warned {
         notices.line("the JVM will print a warning about the agent on the program's stderr (JEP 451)");
     }
+    // They are for the summary alone, and stop the program.
+    let dump = |target: &Target| (!options.quiet && target.is_alive()).then(|| ThreadDump::take(target));
+    let first = dump(&session.target);
     let (began, before) = (Instant::now(), boottime());
     if let Err(error) = warned.and_then(|_| session.command("start")) {
         // Nothing is left that the next attachment would have to know.
@@ -80,9 +84,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
         std::thread::sleep(POLL.min(time.map_or(POLL, |time| time.saturating_sub(changed.elapsed()))));
     }
     let ran = began.elapsed();
-    // It is for the summary alone, and stops the program.
-    let wanted = !options.quiet && session.target.is_alive();
-    let threads = wanted.then(|| ThreadDump::take(&session.target));
+    let after = dump(&session.target).and_then(Result::ok);
+    let threads = first.map(|before| Ok(ThreadDumps { before: before?, after, between: ran }));
     let stopped = if session.target.is_alive() { session.command("stop") } else { Ok(()) };
     match stopped {
         // The recording is complete in any case.
@@ -194,7 +197,7 @@ impl Session {
         out: &Path,
         beside: &Beside,
         span: Span,
-        threads: Option<anyhow::Result<ThreadDump>>,
+        threads: Option<anyhow::Result<ThreadDumps>>,
         notices: Notices,
     ) -> anyhow::Result<()> {
         let dir = self.scratch.path();
@@ -231,7 +234,10 @@ impl Session {
             let profile = Profile::since(input.recording, input.map, span.before)?;
             notices.profile(&profile, span.ran, self.buffer);
             match threads {
-                Some(Ok(threads)) => notices.threads(&threads, profile.events == 0, out),
+                Some(Ok(threads)) => {
+                    let recorded = |name: &str| has_events_of(input.recording, name, span.before);
+                    notices.threads(&threads, &threads.lines(profile.events == 0, recorded), out);
+                }
                 Some(Err(error)) => notices.line(format_args!("{error:#}")),
                 None => {}
             }
@@ -243,17 +249,23 @@ impl Session {
 
 impl Notices {
     /// Prints what hangs, and where all threads are.
-    fn threads(self, threads: &ThreadDump, is_empty: bool, trace: &Path) {
-        let lines = threads.lines(is_empty);
-        if lines.is_empty() {
+    fn threads(self, threads: &ThreadDumps, hanging: &[String], trace: &Path) {
+        if hanging.is_empty() {
             return;
         }
-        self.lines(&lines);
+        self.lines(hanging);
         match threads.save(trace) {
             Ok(file) => self.line(format_args!("all threads: anrscope dump {}", shell_word(&file))),
             Err(error) => self.line(format_args!("warning: {error:#}")),
         }
     }
+}
+
+/// True if a thread with this name has recorded something since then.
+fn has_events_of(recording: &Recording<impl Source>, name: &str, since: u64) -> bool {
+    let named = recording.threads().iter().filter(|thread| thread.name.as_deref() == Some(name));
+    let mut items = named.flat_map(|thread| recording.events(thread));
+    items.any(|item| matches!(item, Ok(Item::Event { time, .. }) if time >= since))
 }
 
 fn is_recording(name: &OsStr) -> bool {

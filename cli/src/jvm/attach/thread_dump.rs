@@ -1,9 +1,10 @@
-//! A thread dump at the end of an attachment. Calls that began before it are not in the recording, so that of a program which hangs already
-//! is empty; the dump has the answer.
+//! What all threads do where an attachment begins and where it ends. Calls that began before it are not in the recording, so that
+//! of a program that hangs already is empty; the dumps have the answer.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use exporter::answer::Answer;
+use exporter::answer::{Answer, Stands};
 use exporter::dump::Dump;
 use jvm_agent::client::Target;
 
@@ -27,26 +28,60 @@ impl ThreadDump {
         let dump = Dump::read(Path::new("the thread dump"), text.as_slice())?;
         Ok(Self { text, dump })
     }
+}
 
-    /// What hangs: each deadlock, or if nothing was recorded what main waits for. Empty if neither is the case.
-    pub(super) fn lines(&self, is_empty: bool) -> Vec<String> {
-        let deadlocks = self.dump.deadlock_lines();
-        if !deadlocks.is_empty() {
-            let title = "the program hangs, as a thread dump at the end shows:".to_owned();
-            return std::iter::once(title).chain(deadlocks.iter().map(|line| format!("  {line}"))).collect();
-        }
-        if !is_empty {
+/// The dumps before the first class was changed and after the recording, which took `between`. A changed class has no lines for
+/// the calls that run, so that the first one has the answer.
+#[derive(Debug)]
+pub(super) struct ThreadDumps {
+    pub(super) before: ThreadDump,
+    /// Unless the program had ended.
+    pub(super) after: Option<ThreadDump>,
+    pub(super) between: Duration,
+}
+
+impl ThreadDumps {
+    /// What hangs: each deadlock, or else the thread that came no further. `recorded` says how many events a thread recorded: one
+    /// that computes and records none may be in one call. If nothing at all was recorded, what a thread waits for. Empty if the
+    /// dumps show none of these.
+    pub(super) fn lines(&self, is_empty: bool, recorded: impl Fn(&str) -> bool) -> Vec<String> {
+        let dump = &self.before.dump;
+        let answer = Answer::from(dump);
+        let deadlocks = dump.deadlock_lines();
+        let indented = deadlocks.iter().map(|line| format!("  {line}"));
+        let title = if !deadlocks.is_empty() {
+            "the program hangs, as a thread dump before the recording shows:".to_owned()
+        } else if !dump.may_hang() {
+            if !is_empty {
+                return Vec::new();
+            }
+            return vec![
+                "no call began while it was recorded, and no thread hangs, by a thread dump".to_owned(),
+            ];
+        } else if self.stands(|| recorded(&answer.thread.name)) {
+            let time = exporter::profile::time(u64::try_from(self.between.as_nanos()).unwrap_or(u64::MAX));
+            format!("{} did not come on in {time}, by thread dumps before and after:", answer.thread.name)
+        } else if is_empty {
+            format!("no call began while it was recorded; {}, by a thread dump:", answer.thread.name)
+        } else {
             return Vec::new();
-        }
-        let title =
-            "no call began while it was recorded; main, as a thread dump at the end shows it:".to_owned();
-        answered(title, &Answer::from(&self.dump))
+        };
+        answered(title, &answer).into_iter().chain(indented).collect()
     }
 
-    /// Saves it beside the trace, and returns where.
+    /// True if the thread of the first dump is where it was.
+    fn stands(&self, recorded: impl Fn() -> bool) -> bool {
+        match self.after.as_ref().and_then(|after| after.dump.stands_since(&self.before.dump)) {
+            Some(Stands::Waiting) => true,
+            Some(Stands::Computing) => !recorded(),
+            None => false,
+        }
+    }
+
+    /// Saves the first one beside the trace, and returns where.
     pub(super) fn save(&self, trace: &Path) -> anyhow::Result<PathBuf> {
         let file = trace.with_extension("threads.txt");
-        output::write(&file, &self.text)?;
+        output::write(&file, &self.before.text)?;
         Ok(file)
     }
 }

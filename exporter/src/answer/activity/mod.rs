@@ -111,7 +111,8 @@ pub(crate) fn classify<'a>(frames: impl Iterator<Item = FrameView<'a>>, state: &
     if let Some(cause) = in_java(&inner) {
         // The kernel's function is more specific about file I/O than the call.
         let kernel = in_kernel(&inner, &[CauseId::Fsync, CauseId::UninterruptibleIo]);
-        return Activity::Of(kernel.filter(|_| cause == CauseId::DiskIo).unwrap_or(cause));
+        let pipe = || reads_text_of_a_pipe(&inner).then_some(CauseId::ConsoleRead);
+        return Activity::Of(kernel.or_else(pipe).filter(|_| cause == CauseId::DiskIo).unwrap_or(cause));
     }
     if !polls && inner.iter().chain(&own).any(|frame| engine(*frame).is_some()) {
         return Activity::Of(CauseId::NativeEngine);
@@ -193,6 +194,17 @@ fn in_java(inner: &[FrameView<'_>]) -> Option<CauseId> {
         .iter()
         .find(|(_, rows)| inner.iter().any(|frame| rows.iter().any(|row| fits(frame, row))))
         .map(|(cause, _)| *cause)
+}
+
+/// True if HotSpot reads text through the buffer that `System.in` and another program's output have: those who read a file as text
+/// have none there. A file that is read does not block for long.
+fn reads_text_of_a_pipe(inner: &[FrameView<'_>]) -> bool {
+    let has = |of: &str, name: &str| {
+        inner.iter().any(|frame| matches!(frame, FrameView::Java { class, method, .. } if *class == of && method.starts_with(name)))
+    };
+    has("java.io.FileInputStream", "readBytes")
+        && has("java.io.BufferedInputStream", "")
+        && has("sun.nio.cs.StreamDecoder", "read")
 }
 
 fn in_kernel(inner: &[FrameView<'_>], wanted: &[CauseId]) -> Option<CauseId> {

@@ -50,6 +50,17 @@ pub(super) const JAVA_METHODS: &[(CauseId, &[(&str, &str)])] = &[
         &[("kotlinx.coroutines.BlockingCoroutine", ""), ("kotlinx.coroutines.BuildersKt", "runBlocking")],
     ),
     (
+        C::ProcessWait,
+        &[
+            ("java.lang.Process", "waitFor"),
+            ("java.lang.ProcessImpl", "waitFor"),
+            ("java.lang.ProcessImpl$ProcessPipeInputStream", ""),
+            ("java.lang.ProcessManager$ProcessImpl", "waitFor"),
+            ("java.lang.UNIXProcess", "waitFor"),
+            ("java.lang.UNIXProcess$ProcessPipeInputStream", ""),
+        ],
+    ),
+    (
         C::FutureWait,
         &[
             ("java.util.concurrent.FutureTask", ""),
@@ -83,12 +94,15 @@ pub(super) const JAVA_METHODS: &[(CauseId, &[(&str, &str)])] = &[
         ],
     ),
     (
+        C::PermitWait,
+        &[("java.util.concurrent.Semaphore", "acquire"), ("java.util.concurrent.Semaphore", "tryAcquire")],
+    ),
+    (
         C::LockWait,
         &[
             ("java.util.concurrent.locks.ReentrantLock", ""),
             ("java.util.concurrent.locks.ReentrantReadWriteLock", ""),
             ("java.util.concurrent.locks.StampedLock", ""),
-            ("java.util.concurrent.Semaphore", "acquire"),
             ("java.util.concurrent.locks.AbstractQueuedSynchronizer", "acquire"),
             ("java.util.concurrent.locks.AbstractQueuedLongSynchronizer", "acquire"),
         ],
@@ -202,9 +216,8 @@ pub(super) const JAVA_METHODS: &[(CauseId, &[(&str, &str)])] = &[
     ),
     (C::BinderCall, &[("android.content.ContentResolver", ""), ("android.content.ContentProvider", "")]),
     (C::NetworkIo, &[("java.net.", "")]),
-    // A monitor, a condition or a future that no row above names.
     (
-        C::FutureWait,
+        C::Park,
         &[
             ("java.util.concurrent.locks.LockSupport", "park"),
             ("sun.misc.Unsafe", "park"),

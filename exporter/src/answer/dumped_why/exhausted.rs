@@ -9,6 +9,7 @@ use super::link::DumpedLink;
 use super::pools::{Does, Seen};
 use super::{Chain, DumpedCause, Step};
 use crate::answer::id::CauseId;
+use crate::answer::stack;
 use crate::dump::{JavaFrame, Thread};
 
 /// Where a thread waits for events of sockets: the starts of classes.
@@ -66,6 +67,7 @@ impl<'a> Chain<'a> {
             finding: format!("{}, while {waiter} waits for {}", link.text, step.awaited.words()),
             because: "inferred: no thread runs these tasks, so they are in a queue, most likely that of the same pool"
                 .to_owned(),
+            root: threads.first().and_then(|task| stack::root(&stack::of_thread(task))),
         };
         Some((cause, link))
     }

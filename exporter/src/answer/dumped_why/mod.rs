@@ -17,6 +17,7 @@ use std::collections::HashMap;
 use trace_format::verdict::Confidence;
 
 use super::id::CauseId;
+use super::stack::Site;
 use crate::dump::{Dump, LockGraph, LockKind, Section, Thread};
 use awaited::Awaited;
 pub(crate) use link::DumpedLink;
@@ -34,6 +35,8 @@ pub(crate) struct DumpedCause {
     pub(crate) finding: String,
     /// What it is inferred from.
     pub(crate) because: String,
+    /// The place to change, if it is not that of the thread that hangs: a task that waits for another one of its pool.
+    pub(crate) root: Option<Site>,
 }
 
 /// Why main's wait is not over.
@@ -48,10 +51,10 @@ pub(crate) struct DumpedWhy {
 }
 
 impl DumpedWhy {
-    /// Of main in the process that the dump is about.
+    /// Of the thread that the dump is about.
     pub(crate) fn of_dump(dump: &Dump) -> Option<Self> {
         let section = dump.answer()?;
-        Self::of(section, section.main()?, &LockGraph::from(section))
+        Self::of(section, section.asked()?, &LockGraph::from(section))
     }
 
     /// Of main; `None` if main waits for no thread, or the dump shows no more than that.

@@ -82,6 +82,7 @@ impl<'a> Chain<'a> {
             confidence: if is_sure { Confidence::High } else { Confidence::Medium },
             finding: format!("{}, while {waiter} waits for {}", link.text, step.awaited.words()),
             because,
+            root: None,
         };
         Some((Some(cause), link))
     }

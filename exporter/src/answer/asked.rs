@@ -1,0 +1,225 @@
+//! The question that the answer of a thread dump is about: which of its threads hangs.
+//!
+//! Android names the main thread. A program on a JVM has a `main` that may wait for its workers, rightly, while one of them hangs.
+//! So of its threads that one is asked about whose wait most surely should have ended ([`Due`]): the rows of [`Claim`], from the
+//! first on. Of equals it is the first in the dump.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use super::activity::{Activity, FrameView};
+use super::due::{Due, due_to_dumped};
+use super::id::CauseId;
+use super::{StackLine, is_own, stack, thread_activity};
+use crate::dump::{Dump, LockGraph, Section, StateKind, Thread};
+
+/// The claim of a thread to be the one that hangs, the strongest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Claim {
+    /// It is in a cycle of owners, or waits for one; main before others.
+    Cycle { main: Reverse<bool> },
+    /// It is main, and waits for a lock; or it waits for another thread, and that one for its lock.
+    MainBlocked,
+    /// It waits for a lock: the more others do, the stronger.
+    Lock(Reverse<usize>),
+    /// It is main, and the end of another wait is owed, or it computes.
+    MainHeldUp,
+    /// It is main, and waits for a result.
+    MainsResult,
+    /// Something else is owed to it.
+    HeldUp,
+    /// It computes: the longer it did, the stronger, ns.
+    Computes(Reverse<u64>),
+    /// It waits for a result.
+    Result,
+    /// It is main, and waits for another thread, but not for its end.
+    MainWaits,
+    /// It computes, or waits for something outside, in the method that it began with: that is what it is for, as a rule.
+    Loops,
+    /// It waits for another thread.
+    Waits,
+    /// It is the only one that main can wait for the end of.
+    Joined,
+    /// Nothing is owed to it; the deeper in the program's code it waits, the stronger.
+    Idle(Reverse<usize>),
+}
+
+impl Section {
+    /// The thread that the answer is about: main, or in a dump of a JVM another one with a stronger claim to hang.
+    #[must_use]
+    pub fn asked(&self) -> Option<&Thread> {
+        let main = self.main();
+        if !self.threads.iter().any(|thread| thread.form.is_of_hotspot()) {
+            return main;
+        }
+        let graph = LockGraph::from(self);
+        let threads = Threads::of(self, &graph);
+        let claims = self.threads.iter().filter_map(|thread| Some((threads.claim(thread)?, thread)));
+        // A daemon serves others.
+        claims.min_by_key(|(claim, thread)| (*claim, thread.daemon)).map(|(_, thread)| thread).or(main)
+    }
+}
+
+/// The place of a thread in two dumps of one process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stands {
+    /// It waits in the same call.
+    Waiting,
+    /// It computes in the same method, called from the same lines: in one call, or in one after the other.
+    Computing,
+}
+
+impl Section {
+    /// The claim of one of its threads.
+    pub(crate) fn claim(&self, thread: &Thread) -> Option<Claim> {
+        Threads::of(self, &LockGraph::from(self)).claim(thread)
+    }
+
+    /// True if no thread can go on by itself: main has ended, and the others wait for each other, without a limit of time and for
+    /// nothing outside of the process.
+    pub(crate) fn is_starved(&self) -> bool {
+        let waits = |thread: &Thread| {
+            let of_process =
+                !matches!(thread_activity(thread), Activity::Of(CauseId::NetworkIo | CauseId::Idle));
+            of_process && thread.state.as_deref().is_some_and(|state| state.starts_with("WAITING"))
+        };
+        let mut own = self.threads.iter().filter(|thread| own_frames(thread) > 0).peekable();
+        self.main().is_none() && own.peek().is_some() && own.all(waits) && !self.threads.iter().any(serves)
+    }
+}
+
+/// True if a thread waits for a client, an event or a time: of the JDK's own, too, such as those of its servers.
+fn serves(thread: &Thread) -> bool {
+    let state = thread.state.as_deref().unwrap_or_default();
+    let is_polling = |frame: FrameView<'_>| match frame {
+        FrameView::Java { class, method, .. } => {
+            class.starts_with("sun.nio.ch.")
+                || method == "accept"
+                || class.starts_with("java.util.TimerThread")
+        }
+        _ => false,
+    };
+    let is_timed = state.starts_with("TIMED_WAITING") && stack::seen(thread).all(|frame| !is_of_vm(frame));
+    is_timed || stack::seen(thread).any(is_polling)
+}
+
+/// True for the frames of threads that each JVM has.
+fn is_of_vm(frame: FrameView<'_>) -> bool {
+    matches!(frame, FrameView::Java { class, .. } if class.starts_with("java.lang.ref.") || class.starts_with("jdk.internal.ref."))
+}
+
+impl Dump {
+    /// True if the thread that it is about waits for what is owed to it, computes, or waits for another one: a dump alone does not
+    /// say for how long.
+    #[must_use]
+    pub fn may_hang(&self) -> bool {
+        let asked = self.answer().and_then(Section::asked);
+        asked.is_some_and(|thread| due_to_dumped(thread) != Due::Nothing)
+    }
+
+    /// Compares the thread that `earlier` is about with what this dump of the same process has of it; `None` if it came on, or has
+    /// ended.
+    #[must_use]
+    pub fn stands_since(&self, earlier: &Self) -> Option<Stands> {
+        let was = earlier.answer()?.asked()?;
+        let section = self.answer()?;
+        let is = section.threads.iter().find(|thread| thread.tid == was.tid && thread.name == was.name)?;
+        if computes(was, thread_activity(was)) != computes(is, thread_activity(is)) {
+            return None;
+        }
+        if !computes(was, thread_activity(was)) {
+            return (is.frames == was.frames).then_some(Stands::Waiting);
+        }
+        let outer = |thread: &Thread| stack::of_thread(thread).into_iter().rev().collect::<Vec<_>>();
+        let (was, is) = (outer(was), outer(is));
+        let same = was.iter().zip(&is).take_while(|(was, is)| was.site == is.site).count();
+        let called = |stack: &[StackLine]| stack.get(same).map(|line| line.site.name.clone());
+        let inside = called(&was).is_some() && called(&was) == called(&is) || same == was.len();
+        let own = was.iter().take(same + 1).filter(|line| line.own).count();
+        (inside && own > 1).then_some(Stands::Computing)
+    }
+}
+
+/// The threads of a process, read once.
+struct Threads<'a> {
+    graph: &'a LockGraph,
+    /// The number of threads that wait for each lock.
+    waiters: HashMap<Option<u64>, usize>,
+    main: Option<&'a Thread>,
+    joined: Option<&'a Thread>,
+}
+
+impl<'a> Threads<'a> {
+    fn of(section: &'a Section, graph: &'a LockGraph) -> Self {
+        let mut waiters: HashMap<Option<u64>, usize> = HashMap::new();
+        for edge in &graph.edges {
+            *waiters.entry(edge.address).or_default() += 1;
+        }
+        let main = section.main();
+        Self { graph, waiters, main, joined: joined(section, main) }
+    }
+
+    fn claim(&self, thread: &Thread) -> Option<Claim> {
+        let is_main = self.main.is_some_and(|main| std::ptr::eq(main, thread));
+        let depth = own_frames(thread);
+        if !is_main && depth == 0 {
+            return None;
+        }
+        if is_in_a_cycle(self.graph, thread) {
+            return Some(Claim::Cycle { main: Reverse(is_main) });
+        }
+        let activity = thread_activity(thread);
+        let is_blocked = thread.awaited_lock().is_some() || activity == Activity::Of(CauseId::LockWait);
+        match due_to_dumped(thread) {
+            Due::Owed if is_main && is_blocked => Some(Claim::MainBlocked),
+            Due::Unknown | Due::Result if is_main && self.owns_a_lock(thread) => Some(Claim::MainBlocked),
+            Due::Owed if is_main => Some(Claim::MainHeldUp),
+            Due::Owed if is_blocked => {
+                let waiters = thread.awaited_lock().and_then(|lock| self.waiters.get(&lock.address));
+                Some(Claim::Lock(Reverse(waiters.copied().unwrap_or(0))))
+            }
+            Due::Owed if depth < 2 => Some(Claim::Loops),
+            Due::Owed if computes(thread, activity) => {
+                Some(Claim::Computes(Reverse(thread.cpu_ns.unwrap_or(0))))
+            }
+            Due::Owed => Some(Claim::HeldUp),
+            Due::Result if is_main => Some(Claim::MainsResult),
+            Due::Result => Some(Claim::Result),
+            Due::Unknown if !is_main => Some(Claim::Waits),
+            Due::Unknown if activity != Activity::Of(CauseId::ThreadJoin) => Some(Claim::MainWaits),
+            _ if self.joined.is_some_and(|joined| std::ptr::eq(joined, thread)) => Some(Claim::Joined),
+            _ => Some(Claim::Idle(Reverse(depth))),
+        }
+    }
+
+    /// True if another thread waits for a lock that this one owns, or for one that a chain of owners leads from.
+    fn owns_a_lock(&self, thread: &Thread) -> bool {
+        self.graph.edges.iter().any(|edge| Some(edge.to) == thread.tid)
+    }
+}
+
+fn is_in_a_cycle(graph: &LockGraph, thread: &Thread) -> bool {
+    let Some(tid) = thread.tid else { return false };
+    let chain = graph.chain(tid, LockGraph::MAX_CHAIN);
+    let reached = |member: &u32| *member == tid || chain.iter().any(|edge| edge.to == *member);
+    graph.deadlocks.iter().flatten().any(reached)
+}
+
+/// The number of frames with the program's own code. The threads of the virtual machine have none.
+pub(crate) fn own_frames(thread: &Thread) -> usize {
+    let own = |frame: &FrameView<'_>| matches!(frame, FrameView::Java { class, .. } if is_own(class));
+    stack::seen(thread).filter(own).count()
+}
+
+pub(crate) fn computes(thread: &Thread, activity: Activity) -> bool {
+    let runs = StateKind::from(thread.state.as_deref().unwrap_or_default()) == StateKind::Running;
+    runs && matches!(activity, Activity::Java | Activity::Of(CauseId::YieldSpin | CauseId::NativeCode))
+}
+
+/// The thread whose end main waits for, if there is only one that it can be.
+fn joined<'s>(section: &'s Section, main: Option<&Thread>) -> Option<&'s Thread> {
+    let main = main.filter(|main| thread_activity(main) == Activity::Of(CauseId::ThreadJoin))?;
+    let others = section.threads.iter().filter(|thread| !std::ptr::eq(*thread, main));
+    let mut ending = others.filter(|thread| !thread.daemon && own_frames(thread) > 0);
+    ending.next().filter(|_| ending.next().is_none())
+}

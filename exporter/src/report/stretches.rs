@@ -1,0 +1,259 @@
+//! The stretches of time in which a thread makes no progress, as far as a recording knows.
+
+use std::collections::HashMap;
+
+use trace_format::event::{Event, Folded, Wait};
+use trace_format::{ReadError, Source, Thread, ids};
+
+use super::MIN_ENDED_HANG;
+use super::hang::in_order;
+use crate::answer::{FrameView, is_own, seen};
+use crate::dump::{Dump, Standing};
+use crate::facts::{Facts, Open, OpenStack, Step};
+use crate::words::thread_name;
+
+/// Maximum number of stretches of one thread that are judged: its longest.
+const MAX_STRETCHES: usize = 256;
+/// The least time for which samples of a stack are equal where a dump is taken, ns, and the time from one to the next.
+const LEAST_STANDING: u64 = 4_000_000_000;
+const SAMPLES_APART: u64 = 1_200_000_000;
+/// The number of earlier calls from which on it is known how long a method usually takes.
+const MIN_CALLS: u32 = 3;
+/// A call is unusual if it takes this many times as long as nine of ten others.
+const UNUSUAL: u64 = 8;
+
+/// How a stretch is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Sign {
+    /// The thread records nothing, while this wait is open or, without one, a call.
+    Still(Option<Wait>),
+    /// One call goes on and on, and others come and go within it.
+    LongCall,
+    /// A dump of the JVM agent has the thread computing.
+    Computing,
+}
+
+/// A stretch without progress.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretch {
+    pub(super) since: u64,
+    pub(super) until: u64,
+    /// False if it lasts to the end of the recording.
+    pub(super) ended: bool,
+    pub(super) sign: Sign,
+    /// The innermost call around it, or of a long call itself: its method and its begin.
+    pub(super) call: Option<(u32, u64)>,
+}
+
+impl Stretch {
+    pub(super) fn took(&self) -> u64 {
+        self.until.saturating_sub(self.since)
+    }
+}
+
+/// How long the calls of each method took: how many of them there were by the power of two of their time.
+#[derive(Debug, Default)]
+pub(super) struct Usual(HashMap<u32, [u32; u64::BITS as usize]>);
+
+impl Usual {
+    fn ended(&mut self, method: u32, took: u64, times: u32) {
+        let count = &mut self.0.entry(method).or_insert([0; u64::BITS as usize])[power(took)];
+        *count = count.saturating_add(times);
+    }
+
+    /// Takes the count of calls that were too short to be recorded one by one.
+    fn folded(&mut self, folded: &Folded) {
+        for (method, share) in folded.hot.into_iter().filter(|(method, _)| *method != 0) {
+            let calls = u128::from(folded.calls) * u128::from(share) / 1_000_000;
+            self.ended(method, 0, u32::try_from(calls).unwrap_or(u32::MAX));
+        }
+    }
+
+    /// True if nearly all calls of the method took far less time than the one of the stretch.
+    pub(super) fn is_unusual(&self, stretch: &Stretch) -> bool {
+        let Some((method, begun)) = stretch.call else { return false };
+        let took = stretch.until.saturating_sub(begun);
+        let Some(counts) = self.0.get(&method) else { return false };
+        let short =
+            counts[..power(took / UNUSUAL)].iter().fold(0_u32, |sum, count| sum.saturating_add(*count));
+        let itself = u32::from(stretch.ended);
+        let others =
+            counts.iter().fold(0_u32, |sum, count| sum.saturating_add(*count)).saturating_sub(itself);
+        short >= MIN_CALLS && u64::from(short) * 10 >= u64::from(others) * 9
+    }
+}
+
+fn power(took: u64) -> usize {
+    took.checked_ilog2().unwrap_or(0) as usize
+}
+
+/// Reads a thread.
+struct Reader<'u> {
+    found: Vec<Stretch>,
+    usual: &'u mut Usual,
+    stack: OpenStack,
+    /// When the last step was, if all from then on is known, and the wait that it began.
+    last: Option<(u64, Option<Wait>)>,
+}
+
+impl Reader<'_> {
+    fn keep(&mut self, stretch: Stretch) {
+        if stretch.took() < MIN_ENDED_HANG {
+            return;
+        }
+        self.found.push(stretch);
+        if self.found.len() > MAX_STRETCHES {
+            let shortest = (0..self.found.len()).min_by_key(|at| self.found[*at].took());
+            self.found.remove(shortest.unwrap_or(0));
+        }
+    }
+
+    /// Notes that nothing was recorded from the last step until now.
+    fn still(&mut self, until: u64, ended: bool) {
+        let Some((since, wait)) =
+            self.last.filter(|(since, _)| until.saturating_sub(*since) >= MIN_ENDED_HANG)
+        else {
+            return;
+        };
+        let call = innermost(&self.stack);
+        if wait.is_some() || call.is_some() {
+            let call = call.map(|open| (open.key, open.begun));
+            self.keep(Stretch { since, until, ended, sign: Sign::Still(wait), call });
+        }
+    }
+
+    /// Notes that the frames from `depth` inwards have ended, or are open at the end.
+    fn calls(&mut self, depth: usize, until: u64, ended: bool) {
+        for at in depth..self.stack.depth() {
+            let Open { key, begun, .. } = self.stack.frames()[at];
+            if !ids::is_method(key) {
+                continue;
+            }
+            let took = until.saturating_sub(begun);
+            if ended {
+                self.usual.ended(key, took, 1);
+            }
+            let is_within = || self.stack.frames()[..at].iter().any(|open| ids::is_method(open.key));
+            if took >= MIN_ENDED_HANG && is_within() {
+                let call = Some((key, begun));
+                self.keep(Stretch { since: begun, until, ended, sign: Sign::LongCall, call });
+            }
+        }
+    }
+}
+
+fn innermost(stack: &OpenStack) -> Option<&Open> {
+    stack.frames().iter().rev().take(64).find(|open| ids::is_method(open.key))
+}
+
+/// The longest stretches of a thread that the record shows, and how long its calls took.
+pub(super) fn recorded<S: Source + ?Sized>(
+    facts: &Facts<'_, S>,
+    thread: &Thread,
+    end: u64,
+    usual: &mut Usual,
+) -> Result<Vec<Stretch>, ReadError> {
+    let mut reader = Reader { found: Vec::new(), usual, stack: OpenStack::new(), last: None };
+    for step in facts.steps(thread) {
+        let step = step?;
+        let Some((time, begun, ended)) = step.change() else {
+            reader.last = None;
+            continue;
+        };
+        reader.still(time, true);
+        if let Some(depth) = ended.and_then(|key| reader.stack.find(key)) {
+            reader.calls(depth, time, true);
+        }
+        reader.stack.follow(time, begun, ended);
+        let wait = match step {
+            Step::Event { event: Event::WaitBegin(wait), .. } => Some(wait),
+            Step::Event { event: Event::Folded(folded), .. } => {
+                reader.usual.folded(&folded);
+                None
+            }
+            _ => None,
+        };
+        reader.last = Some((time, wait));
+    }
+    if reader.last.is_some() {
+        reader.still(end, false);
+        reader.calls(0, end, false);
+        // A process that was killed in a call that went on and on.
+        if let Some(open) = reader.stack.frames().last().copied().filter(|_| thread.main && !in_order(facts))
+        {
+            let sign = Sign::Still(None);
+            reader.keep(Stretch { since: open.begun, until: end, ended: false, sign, call: None });
+        }
+    }
+    Ok(reader.found)
+}
+
+/// The stretches in which a thread computes, by the agent's dumps.
+pub(super) fn computing<S: Source + ?Sized>(
+    facts: &Facts<'_, S>,
+    thread: &Thread,
+    dumps: &[(u64, Dump)],
+    end: u64,
+) -> Result<Vec<Stretch>, ReadError> {
+    let name = thread_name(thread);
+    // Since when it computes at the latest, and when the dump was made.
+    let mut stood: Vec<(u64, u64)> = Vec::new();
+    for (at, dump) in dumps {
+        let Some(section) = dump.answer() else { continue };
+        let stands = section.standing.iter().filter(|standing| {
+            let dumped = section.thread(standing.tid);
+            standing.ns >= LEAST_STANDING
+                && dumped.is_some_and(|dumped| {
+                    dumped.name.as_deref() == Some(name.as_str()) && computes_within(standing, dumped)
+                })
+        });
+        stood.extend(stands.map(|standing| (at.saturating_sub(standing.ns), *at)));
+    }
+    let mut found = Vec::new();
+    if stood.is_empty() {
+        return Ok(found);
+    }
+    let mut stack = OpenStack::new();
+    let mut next = stood.into_iter().peekable();
+    // The calls that were open around a stretch, and that have not ended.
+    let mut around: Vec<(u64, usize)> = Vec::new();
+    let note = |stack: &OpenStack, around: &mut Vec<(u64, usize)>, since: u64| {
+        let open = stack.frames().iter().rposition(|open| open.begun <= since + SAMPLES_APART);
+        if let Some(depth) = open {
+            let since = stack.frames()[depth].begun.max(since.saturating_sub(SAMPLES_APART));
+            around.push((since, depth));
+        }
+    };
+    for step in facts.steps(thread) {
+        let Some((time, begun, ended)) = step?.change() else { continue };
+        while let Some((since, _)) = next.next_if(|(_, at)| *at < time) {
+            note(&stack, &mut around, since);
+        }
+        stack.follow(time, begun, ended);
+        while let Some((since, _)) = around.pop_if(|(_, depth)| *depth >= stack.depth()) {
+            found.push(Stretch { since, until: time, ended: true, sign: Sign::Computing, call: None });
+        }
+    }
+    for (since, _) in next {
+        note(&stack, &mut around, since);
+    }
+    found.extend(around.into_iter().map(|(since, _)| Stretch {
+        since,
+        until: end,
+        ended: false,
+        sign: Sign::Computing,
+        call: None,
+    }));
+    found.retain(|stretch| stretch.took() >= MIN_ENDED_HANG);
+    Ok(found)
+}
+
+/// True if a thread computes in a call of the program that another one made: a loop over work is in the outermost one.
+fn computes_within(standing: &Standing, dumped: &crate::dump::Thread) -> bool {
+    let Some(method) = &standing.computes_in else { return false };
+    let own = |frame: &&FrameView<'_>| matches!(frame, FrameView::Java { class, .. } if is_own(class));
+    let frames: Vec<FrameView<'_>> = seen(dumped).collect();
+    let is_method = |frame: &FrameView<'_>| matches!(frame, FrameView::Java { class, method: name, .. } if format!("{class}.{name}") == *method);
+    let Some(at) = frames.iter().position(is_method) else { return false };
+    frames[at..].iter().filter(own).count() > 1
+}
