@@ -3,6 +3,8 @@
 
 exam.py [--again | --recorded] ARCHIVE JAVA-HOME OUT [NAME...]
 
+ARCHIVE has programs in Java, and in Kotlin: those with libraries (coroutines, RxJava) get the jars of the test data.
+
 Each program runs twice, two programs at a time: once under `anrscope jvm`, ended as its label says, and once plain. Of the plain run, 5.5 s
 after `hang begins` (12 s after `ready` if it is healthy), jstack and kill -3 give a dump each, and `anrscope attach` records a second. OUT
 receives what each way printed, and results.jsonl; a table of the figures and a line for each wrong answer go to the output.
@@ -19,6 +21,16 @@ ASKED, ENDED, HEALTHY_ASKED, HEALTHY_ENDED = 5.5, 9.0, 12.0, 15.0
 # A program that prints neither in this time is broken.
 PATIENCE = 60.0
 AT_ONCE = 2
+
+
+
+def jar(name):
+    return f"{os.environ['ANRSCOPE_TEST_DATA']}/instrument/{name}.jar"
+
+
+# What the programs with libraries use, and what compiles those in Kotlin: scripts/install-test-needs fetches them.
+LIBRARIES = [jar(name) for name in ("kotlin-stdlib", "kotlin-coroutines", "rxjava", "reactive-streams")]
+KOTLIN = ("compiler", "stdlib", "script", "reflect", "coroutines", "daemon", "annotations")
 
 # The causes of anrscope that are an answer for a label's kind.
 CAUSES = {
@@ -58,6 +70,7 @@ class Label:
         self.name = os.path.basename(path).rsplit(".", 1)[0]
         self.family = os.path.basename(os.path.dirname(path))
         self.path = path
+        self.is_kotlin = path.endswith(".kt")
 
     def __getitem__(self, key):
         value = self.values.get(key, "-")
@@ -181,7 +194,7 @@ def attached(printed):
     """The answer of `anrscope attach`, which has no JSON."""
     cause = re.search(r"^\s+Cause +(.+?) \((\w+) confidence\)", printed, re.M)
     root = re.search(r"^\s+In +(\S+)", printed, re.M)
-    thread = re.search(r"^anrscope: (?:no call began while it was recorded; )?(.+?)(?:, by a thread dump:| did not come on in )", printed, re.M)
+    thread = re.search(r"^anrscope: (?:no call began while it was recorded; )?(.+?)(?:, by a thread dump:| did not come on in | when the recording began, by a)", printed, re.M)
     name = cause.group(1).strip() if cause else None
     return {
         "hung": bool(cause),
@@ -216,7 +229,8 @@ class Examined:
         self.out = f"{out}/{label.name}"
         self.answers, self.note = {}, ""
         os.makedirs(self.out, exist_ok=True)
-        self.java = [home + "/bin/java", *shlex.split(label["options"]), "-cp", classes, label.name]
+        main = label.name + "Kt" if label.is_kotlin else label.name
+        self.java = [home + "/bin/java", *shlex.split(label["options"]), "-cp", ":".join([classes, *LIBRARIES]), main]
 
     def mark(self):
         return ("hang begins", ASKED, ENDED) if self.label.hangs else ("ready", HEALTHY_ASKED, HEALTHY_ENDED)
@@ -326,7 +340,15 @@ def compiled(labels, home, classes):
     version = int(re.search(r'"(\d+)', subprocess.run([home + "/bin/java", "-version"], stderr=subprocess.PIPE, text=True).stderr).group(1))
     able = [label for label in labels if int(label["java"] or 17) <= version]
     os.makedirs(classes)
-    subprocess.run([home + "/bin/javac", "-g", "-nowarn", "-d", classes, *(label.path for label in able)], check=True, stderr=subprocess.DEVNULL)
+    in_java = [label.path for label in able if not label.is_kotlin]
+    in_kotlin = [label.path for label in able if label.is_kotlin]
+    path = ":".join(LIBRARIES)
+    if in_java:
+        subprocess.run([home + "/bin/javac", "-g", "-nowarn", "-cp", path, "-d", classes, *in_java], check=True, stderr=subprocess.DEVNULL)
+    if in_kotlin:
+        compiler = ":".join(jar("kotlin-" + part) for part in KOTLIN)
+        kotlinc = ["-cp", compiler, "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler", "-no-stdlib", "-no-reflect", "-nowarn"]
+        subprocess.run([home + "/bin/java", "-Xss4m", *kotlinc, "-cp", path, "-d", classes, *in_kotlin], check=True, stderr=subprocess.DEVNULL)
     return able
 
 
@@ -353,7 +375,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         with tarfile.open(archive) as packed:
             packed.extractall(work, filter="data")
-        paths = sorted(os.path.join(at, file) for at, _, files in os.walk(work) for file in files if file.endswith(".java"))
+        paths = sorted(os.path.join(at, file) for at, _, files in os.walk(work) for file in files if file.endswith((".java", ".kt")))
         labels = [label for label in map(Label, paths) if not names or label.name in names]
         able = compiled(labels, home, work + "/classes")
         if len(able) < len(labels):

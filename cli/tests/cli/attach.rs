@@ -228,7 +228,7 @@ fn a_program_that_hangs_has_its_answer() {
     let shown = attached(&directory, &mut idle, &["--resolution", "exact", "-o", &trace]);
     assert!(shown.code == Some(0) && !shown.stderr.contains("thread dump"), "{shown:?}");
     let shown = run(["attach", &idle.child.id().to_string(), "--for", "0s", "-o", &trace]);
-    shown.ok(&["no call began while it was recorded; main, as a thread dump", "Calls.main"]);
+    shown.ok(&["no call began while it was recorded; main, by a thread dump:", "Calls.main"]);
 }
 
 /// A class loader that does not ask its parents for everything, and whose lock another thread holds for ever.

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use super::activity::{Activity, FrameView};
 use super::due::{Due, due_to_dumped};
+use super::dumped_why::DumpedWhy;
 use super::id::CauseId;
 use super::{StackLine, is_own, stack, thread_activity};
 use crate::dump::{Dump, LockGraph, Section, StateKind, Thread};
@@ -30,10 +31,14 @@ pub(crate) enum Claim {
     HeldUp,
     /// It computes: the longer it did, the stronger, ns.
     Computes(Reverse<u64>),
+    /// It is main, and waits for a time or for work deep in the program's code, where no loop of its own waits.
+    MainRests,
     /// It waits for a result.
     Result,
     /// It is main, and waits for another thread, but not for its end.
     MainWaits,
+    /// It waits for the other side of a connection, which may have nothing to ask.
+    Reads,
     /// It computes, or waits for something outside, in the method that it began with: that is what it is for, as a rule.
     Loops,
     /// It waits for another thread.
@@ -113,8 +118,15 @@ impl Dump {
     /// say for how long.
     #[must_use]
     pub fn may_hang(&self) -> bool {
+        let asked = self.answer().and_then(|section| Some((section, section.asked()?)));
+        asked.is_some_and(|(section, thread)| due_to_dumped(thread) != Due::Nothing || section.is_starved())
+    }
+
+    /// True if that is owed to it, or it computes.
+    #[must_use]
+    pub fn is_held_up(&self) -> bool {
         let asked = self.answer().and_then(Section::asked);
-        asked.is_some_and(|thread| due_to_dumped(thread) != Due::Nothing)
+        asked.is_some_and(|thread| matches!(due_to_dumped(thread), Due::Owed | Due::Result))
     }
 
     /// Compares the thread that `earlier` is about with what this dump of the same process has of it; `None` if it came on, or has
@@ -142,6 +154,7 @@ impl Dump {
 
 /// The threads of a process, read once.
 struct Threads<'a> {
+    section: &'a Section,
     graph: &'a LockGraph,
     /// The number of threads that wait for each lock.
     waiters: HashMap<Option<u64>, usize>,
@@ -156,7 +169,7 @@ impl<'a> Threads<'a> {
             *waiters.entry(edge.address).or_default() += 1;
         }
         let main = section.main();
-        Self { graph, waiters, main, joined: joined(section, main) }
+        Self { section, graph, waiters, main, joined: joined(section, main) }
     }
 
     fn claim(&self, thread: &Thread) -> Option<Claim> {
@@ -172,9 +185,11 @@ impl<'a> Threads<'a> {
         let is_blocked = thread.awaited_lock().is_some() || activity == Activity::Of(CauseId::LockWait);
         match due_to_dumped(thread) {
             Due::Owed if is_main && is_blocked => Some(Claim::MainBlocked),
-            Due::Unknown | Due::Result if is_main && self.owns_a_lock(thread) => Some(Claim::MainBlocked),
+            Due::Unknown | Due::Result if is_main && (self.owns_a_lock(thread) || self.explains(thread)) => {
+                Some(Claim::MainBlocked)
+            }
             Due::Owed if is_main => Some(Claim::MainHeldUp),
-            Due::Owed if is_blocked => {
+            Due::Owed if is_blocked && thread.tid.is_some_and(|tid| self.graph.edge_from(tid).is_some()) => {
                 let waiters = thread.awaited_lock().and_then(|lock| self.waiters.get(&lock.address));
                 Some(Claim::Lock(Reverse(waiters.copied().unwrap_or(0))))
             }
@@ -182,14 +197,21 @@ impl<'a> Threads<'a> {
             Due::Owed if computes(thread, activity) => {
                 Some(Claim::Computes(Reverse(thread.cpu_ns.unwrap_or(0))))
             }
+            Due::Owed if activity == Activity::Of(CauseId::NetworkIo) => Some(Claim::Reads),
             Due::Owed => Some(Claim::HeldUp),
             Due::Result if is_main => Some(Claim::MainsResult),
             Due::Result => Some(Claim::Result),
             Due::Unknown if !is_main => Some(Claim::Waits),
             Due::Unknown if activity != Activity::Of(CauseId::ThreadJoin) => Some(Claim::MainWaits),
+            Due::Nothing if is_main && depth > 2 => Some(Claim::MainRests),
             _ if self.joined.is_some_and(|joined| std::ptr::eq(joined, thread)) => Some(Claim::Joined),
             _ => Some(Claim::Idle(Reverse(depth))),
         }
+    }
+
+    /// True if the dump shows which threads have to end the wait, and what holds these up.
+    fn explains(&self, thread: &Thread) -> bool {
+        DumpedWhy::of(self.section, thread, self.graph).is_some_and(|why| why.links.len() > 1)
     }
 
     /// True if another thread waits for a lock that this one owns, or for one that a chain of owners leads from.

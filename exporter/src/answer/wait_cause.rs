@@ -2,7 +2,7 @@
 
 use trace_format::event::WaitKind;
 
-use super::activity::{Activity, FrameView, classify};
+use super::activity::{Activity, FrameView, classify, parts};
 use super::id::CauseId;
 use super::observed::{Observed, WaitSum};
 
@@ -34,7 +34,11 @@ pub(crate) fn of_recorded(kind: WaitKind, class: &str) -> CauseId {
         WaitKind::Join => CauseId::ThreadJoin,
         WaitKind::ObjectWait => CauseId::ObjectWait,
         WaitKind::Blocking => {
-            let call = FrameView::Java { class, method: "", native: false };
+            // Other recorders name the method as well.
+            let (of, method) = parts(class);
+            let has_method = method.starts_with(|first: char| first.is_lowercase());
+            let (class, method) = if has_method { (of, method) } else { (class, "") };
+            let call = FrameView::Java { class, method, native: false };
             match classify(std::iter::once(call), "") {
                 Activity::Of(id) if id.kind().is_wait() => id,
                 _ => CauseId::BlockingCall,

@@ -214,7 +214,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
 mod tests {
     use std::path::Path;
 
-    use trace_format::event::TextId;
+    use trace_format::event::{TextId, Wait};
     use trace_format::layout::State;
     use trace_format::section::SectionKind;
     use trace_format::synth::{RecordingBuilder, ThreadBuilder};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use exporter::answer::{Answer, Stands};
 use exporter::dump::Dump;
 use jvm_agent::client::Target;
+use trace_format::verdict::Confidence;
 
 use crate::jvm::notices::answered;
 use crate::output;
@@ -41,12 +42,13 @@ pub(super) struct ThreadDumps {
 }
 
 impl ThreadDumps {
-    /// What hangs: each deadlock, or else the thread that came no further. `recorded` says how many events a thread recorded: one
-    /// that computes and records none may be in one call. If nothing at all was recorded, what a thread waits for. Empty if the
-    /// dumps show none of these.
+    /// What hangs: each deadlock, or else the thread that came no further. `recorded` says if a thread recorded anything: one that
+    /// computes and records nothing may be in one call. Else what the thread did that most likely hung, without confidence. Empty
+    /// if nothing was owed to any thread.
     pub(super) fn lines(&self, is_empty: bool, recorded: impl Fn(&str) -> bool) -> Vec<String> {
         let dump = &self.before.dump;
-        let answer = Answer::from(dump);
+        let mut answer = Answer::from(dump);
+        let name = &answer.thread.name;
         let deadlocks = dump.deadlock_lines();
         let indented = deadlocks.iter().map(|line| format!("  {line}"));
         let title = if !deadlocks.is_empty() {
@@ -58,13 +60,17 @@ impl ThreadDumps {
             return vec![
                 "no call began while it was recorded, and no thread hangs, by a thread dump".to_owned(),
             ];
-        } else if self.stands(|| recorded(&answer.thread.name)) {
+        } else if self.stands(|| recorded(name)) {
             let time = exporter::profile::time(u64::try_from(self.between.as_nanos()).unwrap_or(u64::MAX));
-            format!("{} did not come on in {time}, by thread dumps before and after:", answer.thread.name)
+            format!("{name} did not come on in {time}, by thread dumps before and after:")
         } else if is_empty {
-            format!("no call began while it was recorded; {}, by a thread dump:", answer.thread.name)
+            format!("no call began while it was recorded; {name}, by a thread dump:")
         } else {
-            return Vec::new();
+            let title = format!(
+                "{name} when the recording began, by a thread dump: it came on meanwhile, or calls others:"
+            );
+            answer.cause.confidence = Confidence::Low;
+            title
         };
         answered(title, &answer).into_iter().chain(indented).collect()
     }

@@ -189,7 +189,8 @@ pub(crate) fn is_poll(frame: FrameView<'_>) -> bool {
 }
 
 fn in_java(inner: &[FrameView<'_>]) -> Option<CauseId> {
-    let fits = |frame: &FrameView<'_>, (of, name): &(&str, &str)| matches!(frame, FrameView::Java { class, method, .. } if class.starts_with(of) && method.starts_with(name));
+    // Of a recorded call only the class may be known.
+    let fits = |frame: &FrameView<'_>, (of, name): &(&str, &str)| matches!(frame, FrameView::Java { class, method, .. } if class.starts_with(of) && (method.starts_with(name) || method.is_empty()));
     JAVA_METHODS
         .iter()
         .find(|(_, rows)| inner.iter().any(|frame| rows.iter().any(|row| fits(frame, row))))

@@ -49,6 +49,7 @@ fn thread(out: &mut String, release: u32, lines: &[String], owns: bool) {
     let tid: u32 = number.parse().unwrap();
     let nid = if release >= 21 { format!("{tid}0") } else { format!("0x{:x}", 0x1160 + tid) };
     let inside = match doing {
+        _ if state == "RUNNABLE" => "",
         "waiting for monitor entry" => " (on object monitor)",
         "in Object.wait()" => " (on object monitor)",
         "sleeping" => " (sleeping)",
@@ -74,6 +75,7 @@ fn thread(out: &mut String, release: u32, lines: &[String], owns: bool) {
             "wants" => writeln!(out, "\t- waiting to lock {}", locked()),
             "waits" => writeln!(out, "\t- waiting on {}", locked()),
             "parks" => writeln!(out, "\t- parking to wait for  {}", locked()),
+            "initialises" => writeln!(out, "\t- waiting on the Class initialization monitor for {rest}"),
             "owns" => writeln!(synchronizers, "\t- {}", locked()),
             "deadlock" => Ok(()),
             _ => panic!("cannot write {line:?}"),
