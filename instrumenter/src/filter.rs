@@ -63,6 +63,15 @@ pub struct Filter {
     blocked: Vec<Entry>,
 }
 
+/// Libraries that wrap a wait. Traced, they hide the program's call behind their own: a `runBlocking` becomes a park of theirs.
+const WRAPS_WAITS: [&str; 5] = [
+    "com/google/common/util/concurrent",
+    "io/netty/util/concurrent",
+    "io/reactivex",
+    "kotlinx/coroutines",
+    "rx/internal",
+];
+
 impl Default for Filter {
     /// Blocks `android/` and `com/tencent/matrix/`, as Matrix does.
     fn default() -> Self {
@@ -77,6 +86,21 @@ impl Filter {
     #[must_use]
     pub fn none() -> Self {
         Self { blocked: Vec::new() }
+    }
+
+    /// Returns the default one that also blocks libraries which wrap a wait: coroutines, RxJava, the futures of Guava and of
+    /// Netty. A rule with `include` traces them all the same.
+    ///
+    /// ```
+    /// let filter = instrumenter::Filter::without_wrapped_waits();
+    /// assert!(filter.blocks("kotlinx/coroutines/BlockingCoroutine"));
+    /// assert!(!filter.blocks("com/google/common/cache/LocalCache"));
+    /// ```
+    #[must_use]
+    pub fn without_wrapped_waits() -> Self {
+        let mut filter = Self::default();
+        WRAPS_WAITS.into_iter().for_each(|name| filter.block(name));
+        filter
     }
 
     /// Adds a class or package.

@@ -1,8 +1,8 @@
 //! The question that the answer of a thread dump is about: which of its threads hangs.
 //!
-//! Android names the main thread. A program on a JVM has a `main` that may wait for its workers, rightly, while one of them hangs.
-//! So of its threads that one is asked about whose wait most surely should have ended ([`Due`]): the rows of [`Claim`], from the
-//! first on. Of equals it is the first in the dump.
+//! Android names the main thread. A program on a JVM has a `main` that may wait for its workers, rightly, while one of them
+//! hangs. So the answer is about the thread whose wait most surely should have ended ([`Due`]): the rows of [`Claim`], from
+//! the first on. Of equals the first in the dump counts.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -17,33 +17,33 @@ use crate::dump::{Dump, LockGraph, Section, StateKind, Thread};
 /// The claim of a thread to be the one that hangs, the strongest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Claim {
-    /// It is in a cycle of owners, or waits for one; main before others.
+    /// In a cycle of owners, or waiting for one; main before others.
     Cycle { main: Reverse<bool> },
-    /// It is main, and waits for a lock; or it waits for another thread, and that one for its lock.
+    /// Main that waits for a lock, or for a thread which waits for main's lock.
     MainBlocked,
-    /// It waits for a lock: the more others do, the stronger.
+    /// Waiting for a lock: the more others do, the stronger.
     Lock(Reverse<usize>),
-    /// It is main, and the end of another wait is owed, or it computes.
+    /// Main that computes, or to which the end of another wait is owed.
     MainHeldUp,
-    /// It is main, and waits for a result.
+    /// Main that waits for a result.
     MainsResult,
     /// Something else is owed to it.
     HeldUp,
-    /// It computes: the longer it did, the stronger, ns.
+    /// Computing: the longer, the stronger, ns.
     Computes(Reverse<u64>),
-    /// It is main, and waits for a time or for work deep in the program's code, where no loop of its own waits.
+    /// Main that waits for a time or for work deep in the program's code, where no loop of its own waits.
     MainRests,
-    /// It waits for a result.
+    /// Waiting for a result.
     Result,
-    /// It is main, and waits for another thread, but not for its end.
+    /// Main that waits for another thread, but not for its end.
     MainWaits,
-    /// It waits for the other side of a connection, which may have nothing to ask.
+    /// Waiting for the other side of a connection, which may have nothing to ask.
     Reads,
-    /// It computes, or waits for something outside, in the method that it began with: that is what it is for, as a rule.
+    /// Computing, or waiting for something outside, in the method that it began with: its purpose, as a rule.
     Loops,
-    /// It waits for another thread.
+    /// Waiting for another thread.
     Waits,
-    /// It is the only one that main can wait for the end of.
+    /// The only thread for whose end main can wait.
     Joined,
     /// Nothing is owed to it; the deeper in the program's code it waits, the stronger.
     Idle(Reverse<usize>),
@@ -68,9 +68,9 @@ impl Section {
 /// The place of a thread in two dumps of one process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stands {
-    /// It waits in the same call.
+    /// Waiting in the same call.
     Waiting,
-    /// It computes in the same method, called from the same lines: in one call, or in one after the other.
+    /// Computing in the same method, called from the same lines: in one call, or in one after the other.
     Computing,
 }
 
@@ -93,7 +93,7 @@ impl Section {
     }
 }
 
-/// True if a thread waits for a client, an event or a time: of the JDK's own, too, such as those of its servers.
+/// True if a thread waits for a client, an event or a time; the JDK's own threads count, too.
 fn serves(thread: &Thread) -> bool {
     let state = thread.state.as_deref().unwrap_or_default();
     let is_polling = |frame: FrameView<'_>| match frame {
@@ -114,23 +114,23 @@ fn is_of_vm(frame: FrameView<'_>) -> bool {
 }
 
 impl Dump {
-    /// True if the thread that it is about waits for what is owed to it, computes, or waits for another one: a dump alone does not
-    /// say for how long.
+    /// True if its thread waits for what is owed to it, computes, or waits for another one: a dump alone does not say for how
+    /// long.
     #[must_use]
     pub fn may_hang(&self) -> bool {
         let asked = self.answer().and_then(|section| Some((section, section.asked()?)));
         asked.is_some_and(|(section, thread)| due_to_dumped(thread) != Due::Nothing || section.is_starved())
     }
 
-    /// True if that is owed to it, or it computes.
+    /// True if the end of its thread's wait is owed to it, or the thread computes.
     #[must_use]
     pub fn is_held_up(&self) -> bool {
         let asked = self.answer().and_then(Section::asked);
         asked.is_some_and(|thread| matches!(due_to_dumped(thread), Due::Owed | Due::Result))
     }
 
-    /// Compares the thread that `earlier` is about with what this dump of the same process has of it; `None` if it came on, or has
-    /// ended.
+    /// Compares the thread that `earlier` is about with the same thread here, in a dump of the same process; `None` if it came
+    /// on, or has ended.
     #[must_use]
     pub fn stands_since(&self, earlier: &Self) -> Option<Stands> {
         let was = earlier.answer()?.asked()?;

@@ -6,8 +6,8 @@ use trace_format::event::WaitKind;
 use super::activity::{Activity, FrameView, classify};
 use super::id::CauseId;
 use super::own::is_own;
+use super::recorded_wait::of_recorded;
 use super::stack;
-use super::wait_cause::of_recorded;
 use crate::dump::{StateKind, Thread};
 
 /// The debt of others to a thread that waits: the end of its wait.
@@ -78,6 +78,9 @@ const OWED: &[(&str, &str)] = &[
     ("java.util.concurrent.Exchanger", ""),
 ];
 
+/// The buffer of the console, and of other files.
+const BUFFERED: &[(&str, &str)] = &[("java.io.BufferedInputStream", "")];
+
 /// By a dump.
 pub(crate) fn due_to_dumped(thread: &Thread) -> Due {
     let state = thread.state.as_deref().unwrap_or_default();
@@ -101,6 +104,7 @@ pub(crate) fn due_to_dumped(thread: &Thread) -> Due {
         _ if has(RESULTS) => Due::Result,
         // A console may wait for its user as long as it likes.
         Activity::Of(CauseId::ConsoleRead) => Due::Unknown,
+        Activity::Of(CauseId::DiskIo) if has(BUFFERED) => Due::Unknown,
         Activity::Of(CauseId::DiskIo) => Due::Owed,
         _ => match StateKind::from(state) {
             StateKind::Waiting => Due::Unknown,

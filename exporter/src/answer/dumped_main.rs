@@ -69,8 +69,8 @@ pub(crate) enum Wanted<'n> {
 }
 
 impl DumpedMain {
-    /// The wanted thread of process `pid` if the dump has it, else of the process that the dump is about; `None` if the dump lacks
-    /// that thread.
+    /// The wanted thread of process `pid` if the dump has it, else of the process that the dump is about; `None` if the dump
+    /// lacks that thread.
     pub(crate) fn of<'d>(dump: &'d Dump, pid: Option<u32>, wanted: Wanted<'_>) -> Option<Self> {
         let of_pid = |section: &&Section| {
             pid.is_some()

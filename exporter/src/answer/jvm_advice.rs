@@ -28,7 +28,7 @@ impl CauseId {
                 "Look at what the other program does, wait with a timeout, and read all that it writes: a full pipe stops it."
             }
             C::BlockingCall => "Look at what this call waits for, and wait with a timeout.",
-            C::Park => "Look at the thread that has to unpark this one: nothing else ends the wait.",
+            C::Park => "Look at the thread that has to wake this one: nothing else ends the wait.",
             C::RunBlocking => "Look at what the coroutine waits for: this thread waits until it ends.",
             C::FutureWait => "Look at the thread that has to give the result, and wait with a timeout.",
             C::ThreadJoin => "Look at what the other thread does: this one waits until it ends.",

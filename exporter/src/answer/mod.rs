@@ -22,6 +22,7 @@ mod lines;
 pub(crate) mod native_summary;
 pub(crate) mod observed;
 mod own;
+mod recorded_wait;
 mod root;
 mod rules;
 mod stack;
@@ -44,7 +45,7 @@ pub(crate) use dumped_main::Wanted as WantedThread;
 pub(crate) use dumped_why::{DumpedLink, DumpedWhy, MAX_LINKS};
 pub(crate) use lines::MAX_OWNERS;
 pub(crate) use own::{is_own, is_own_library};
-pub(crate) use wait_cause::of_recorded;
+pub(crate) use recorded_wait::of_recorded;
 
 pub(crate) use json::AnswerJson;
 pub(crate) use system_share::{SystemShare, ThreadShare};

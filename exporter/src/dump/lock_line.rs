@@ -17,7 +17,7 @@ pub enum LockKind {
     SleepingOn,
     /// It waits for the monitor, which another thread owns.
     WaitingToLock,
-    /// It waits until another thread has initialised the class.
+    /// Waiting until another thread has initialised the class.
     WaitingForClass,
     /// It entered the monitor in this frame.
     Locked,

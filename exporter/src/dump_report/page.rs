@@ -1,4 +1,5 @@
-//! A dump as a page: first what main does, or in a JVM the thread that hangs, which thread it waits for, and deadlocks; then the rest.
+//! A dump as a page: first what main does, or in a JVM the thread that hangs, which thread it waits for, and deadlocks; then
+//! the rest.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
@@ -14,7 +15,8 @@ use crate::dump::model::{Dump, Section, SectionKind, Thread};
 use crate::dump::state;
 use crate::dump::subject::Subject;
 
-/// Maximum number of frames for the thread that the answer is about and for lock owners, and for other threads, unless all are requested.
+/// Maximum number of frames for the thread that the answer is about and for lock owners, and for other threads, unless all
+/// are requested.
 const MAX_ASKED_FRAMES: usize = 24;
 const MAX_OTHER_FRAMES: usize = 4;
 /// Maximum number of threads listed for which several others wait.

@@ -25,7 +25,7 @@ pub struct Busy {
     pub span: (u64, u64),
     /// The methods that were open for more than half of it, outermost first: the last one contains the loop.
     pub chain: Vec<OpenItem>,
-    /// The innermost method that half of it was in, in several calls by the last of the chain; `None` if that is the innermost one.
+    /// The innermost method that half of it was in, in several calls by the last of the chain; `None` if none is further in.
     pub shared: Option<OpenItem>,
     /// How long the last of them was open in it, ns.
     pub open: u64,
@@ -199,7 +199,7 @@ type Callees = HashMap<u32, (u64, u64)>;
 /// By method: the least depth of its calls and their total duration, ns.
 type Within = HashMap<u32, (usize, u64)>;
 
-/// What was called in a hang.
+/// The calls of a hang.
 #[derive(Default)]
 struct Called {
     /// The recorded callees of the method that was open for nearly all of it.
@@ -247,7 +247,7 @@ impl Called {
     }
 }
 
-/// What was called in `span`, within `caller`.
+/// The calls in `span`, within `caller`.
 fn called<S: Source + ?Sized>(
     steps: Restored<'_, S>,
     span: (u64, u64),

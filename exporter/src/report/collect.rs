@@ -430,7 +430,16 @@ fn observed<S: Source + ?Sized>(
     let until_dumped =
         facts.came_back.map_or(0, |(_, requested)| requested.saturating_add(MAX_DUMP_DELAY)).max(until);
     // A dump is written after its request, and shows that moment. The JVM agent's are its own, and the last one knows most.
-    let until_dumped = if facts.on_jvm { hang.map_or(until_dumped, |hang| hang.until) } else { until_dumped };
+    let until_dumped = match hang {
+        Some(hang) if facts.on_jvm => {
+            if hang.ended {
+                hang.until
+            } else {
+                u64::MAX
+            }
+        }
+        _ => until_dumped,
+    };
     for dump in recorded.dumps() {
         let (at, dump) = dump?;
         if !(facts.since..=until_dumped).contains(&at) {

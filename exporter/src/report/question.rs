@@ -11,10 +11,10 @@
 //!   healthy loop waits at one place again and again.)
 //!
 //! A healthy thread has stretches too, when there is nothing to do. What a thread waits for says which of them are a hang
-//! ([`Due`]): by a dump of that time, or else by the recorded wait. Where that is not known, a call that usually is short decides.
+//! ([`Due`]): by a dump of that time, or else by the recorded wait. Where neither says it, a call that usually is short decides.
 //!
-//! Of several stretches that one is asked about whose thread has the strongest [`Claim`], by the same table as for a dump; of
-//! equals one that is open at the end, and then the longest.
+//! Of several stretches the question is about the thread with the strongest [`Claim`], by the same table as for a dump; of
+//! equals about one that is open at the end, and then about the longest.
 
 use std::cmp::Reverse;
 
@@ -88,7 +88,7 @@ impl<'t> Question<'t> {
     }
 }
 
-/// What stretches are judged by.
+/// The evidence by which stretches are judged.
 struct Judge<'a, 't, S: ?Sized> {
     facts: &'a Facts<'t, S>,
     dumps: &'a [(u64, Dump)],
@@ -130,7 +130,9 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
     /// The thread in the last dump of that time: the longer nothing changes, the more is known.
     fn dumped(&self, thread: &Thread, stretch: &Stretch) -> Option<(&Section, &dump::Thread)> {
         let name = thread_name(thread);
-        let within = self.dumps.iter().rev().filter(|(at, _)| (stretch.since..=stretch.until).contains(at));
+        // The last dump of all is taken after the last event.
+        let until = if stretch.ended { stretch.until } else { u64::MAX };
+        let within = self.dumps.iter().rev().filter(|(at, _)| (stretch.since..=until).contains(at));
         within.filter_map(|(_, dump)| dump.answer()).find_map(|section| {
             let dumped = section.threads.iter().find(|dumped| dumped.name.as_deref() == Some(name.as_str()));
             Some((section, dumped?))
@@ -169,7 +171,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         })
     }
 
-    /// How long the thread waited in a stretch for what is not owed to it, ns.
+    /// The time that the thread waited in a stretch for what is not owed to it, ns.
     fn idle(&self, thread: &Thread, stretch: &Stretch) -> Result<u64, ReadError> {
         let (mut idle, mut since) = (0_u64, None);
         for step in self.facts.steps(thread) {
@@ -196,8 +198,8 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         Ok(idle.saturating_add(open))
     }
 
-    /// True if a thread records something in a stretch of another one, except in its first and its last second: there it gives, or
-    /// gets, what the other one waited for.
+    /// True if a thread records something in a stretch of another one, except in its first and its last second: there it gives,
+    /// or gets, what the other one waited for.
     fn works_beside(&self, thread: &Thread, stretch: &Stretch) -> Result<bool, ReadError> {
         for step in self.facts.steps(thread) {
             match step?.change() {

@@ -22,7 +22,7 @@ const MIN_CALLS: u32 = 3;
 /// A call is unusual if it takes this many times as long as nine of ten others.
 const UNUSUAL: u64 = 8;
 
-/// How a stretch is known.
+/// The sign by which a stretch is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Sign {
     /// The thread records nothing, while this wait is open or, without one, a call.
@@ -51,7 +51,7 @@ impl Stretch {
     }
 }
 
-/// How long the calls of each method took: how many of them there were by the power of two of their time.
+/// The usual time of a method's calls: their number by the power of two of their time.
 #[derive(Debug, Default)]
 pub(super) struct Usual(HashMap<u32, [u32; u64::BITS as usize]>);
 
@@ -92,7 +92,7 @@ struct Reader<'u> {
     found: Vec<Stretch>,
     usual: &'u mut Usual,
     stack: OpenStack,
-    /// When the last step was, if all from then on is known, and the wait that it began.
+    /// The time of the last step, if all from then on is known, and the wait that it began.
     last: Option<(u64, Option<Wait>)>,
 }
 

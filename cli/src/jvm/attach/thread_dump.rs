@@ -1,5 +1,5 @@
-//! What all threads do where an attachment begins and where it ends. Calls that began before it are not in the recording, so that
-//! of a program that hangs already is empty; the dumps have the answer.
+//! The dumps of all threads where an attachment begins and where it ends. Calls that began before it are not in the recording;
+//! the dumps show them, and so the answer for a program that hangs already.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -42,9 +42,9 @@ pub(super) struct ThreadDumps {
 }
 
 impl ThreadDumps {
-    /// What hangs: each deadlock, or else the thread that came no further. `recorded` says if a thread recorded anything: one that
-    /// computes and records nothing may be in one call. Else what the thread did that most likely hung, without confidence. Empty
-    /// if nothing was owed to any thread.
+    /// Lines about each deadlock, or else about the thread that came no further. `recorded` says if a thread recorded anything:
+    /// one that computes and records nothing may be in one call. Else about the thread that most likely hung, without confidence.
+    /// Empty if nothing was owed to any thread.
     pub(super) fn lines(&self, is_empty: bool, recorded: impl Fn(&str) -> bool) -> Vec<String> {
         let dump = &self.before.dump;
         let mut answer = Answer::from(dump);

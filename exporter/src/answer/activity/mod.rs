@@ -197,8 +197,8 @@ fn in_java(inner: &[FrameView<'_>]) -> Option<CauseId> {
         .map(|(cause, _)| *cause)
 }
 
-/// True if HotSpot reads text through the buffer that `System.in` and another program's output have: those who read a file as text
-/// have none there. A file that is read does not block for long.
+/// True if HotSpot reads text through the buffer that `System.in` and another program's output have: who reads a file as text
+/// has none there. A file that is read does not block for long.
 fn reads_text_of_a_pipe(inner: &[FrameView<'_>]) -> bool {
     let has = |of: &str, name: &str| {
         inner.iter().any(|frame| matches!(frame, FrameView::Java { class, method, .. } if *class == of && method.starts_with(name)))

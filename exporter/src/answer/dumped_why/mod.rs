@@ -35,7 +35,7 @@ pub(crate) struct DumpedCause {
     pub(crate) finding: String,
     /// What it is inferred from.
     pub(crate) because: String,
-    /// The place to change, if it is not that of the thread that hangs: a task that waits for another one of its pool.
+    /// The place to change, if another thread has it: a task that waits for another one of its pool.
     pub(crate) root: Option<Site>,
 }
 
