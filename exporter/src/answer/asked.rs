@@ -80,6 +80,18 @@ impl Section {
         Threads::of(self, &LockGraph::from(self)).claim(thread)
     }
 
+    /// True if another thread of the program waits for the console, a client or an event: a result may wait for the same.
+    pub(crate) fn serves_beside(&self, thread: &Thread) -> bool {
+        let others =
+            self.threads.iter().filter(|other| !std::ptr::eq(*other, thread) && own_frames(other) > 0);
+        let mut others = others.map(|other| (other, thread_activity(other)));
+        others.any(|(other, activity)| match activity {
+            Activity::Of(CauseId::ConsoleRead) => true,
+            Activity::Of(CauseId::NetworkIo) => due_to_dumped(other) == Due::Nothing,
+            _ => false,
+        })
+    }
+
     /// True if no thread can go on by itself: main has ended, and the others wait for each other, without a limit of time and for
     /// nothing outside of the process.
     pub(crate) fn is_starved(&self) -> bool {

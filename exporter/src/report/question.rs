@@ -102,6 +102,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         if dumped.is_some_and(|(section, _)| section.is_starved()) {
             return Ok(Some(Claim::Waits));
         }
+        let serves = dumped.is_some_and(|(section, dumped)| section.serves_beside(dumped));
         let of_dump = dumped.and_then(|(section, dumped)| section.claim(dumped));
         let dumped = dumped.map(|(_, dumped)| dumped);
         let owed = match (of_dump, thread.main, stretch.sign) {
@@ -117,6 +118,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
             Due::Nothing => return Ok(None),
             Due::Unknown | Due::Result if is_unusual() => return Ok(Some(owed)),
             Due::Unknown if !thread.main => return Ok(None),
+            Due::Unknown | Due::Result if serves => return Ok(None),
             Due::Unknown | Due::Result => {}
         }
         for other in self.facts.recording.threads() {

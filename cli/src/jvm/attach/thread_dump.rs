@@ -65,6 +65,8 @@ impl ThreadDumps {
             format!("{name} did not come on in {time}, by thread dumps before and after:")
         } else if is_empty {
             format!("no call began while it was recorded; {name}, by a thread dump:")
+        } else if !dump.is_held_up() {
+            return Vec::new();
         } else {
             let title = format!(
                 "{name} when the recording began, by a thread dump: it came on meanwhile, or calls others:"
