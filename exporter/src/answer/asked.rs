@@ -194,10 +194,13 @@ impl<'a> Threads<'a> {
             return Some(Claim::Cycle { main: Reverse(is_main) });
         }
         let activity = thread_activity(thread);
+        let joins = activity == Activity::Of(CauseId::ThreadJoin);
         let is_blocked = thread.awaited_lock().is_some() || activity == Activity::Of(CauseId::LockWait);
         match due_to_dumped(thread) {
             Due::Owed if is_main && is_blocked => Some(Claim::MainBlocked),
-            Due::Unknown | Due::Result if is_main && (self.owns_a_lock(thread) || self.explains(thread)) => {
+            Due::Unknown | Due::Result if is_main && self.owns_a_lock(thread) => Some(Claim::MainBlocked),
+            // A thread that is joined has a claim of its own.
+            Due::Unknown | Due::Result if is_main && !joins && self.explains(thread) => {
                 Some(Claim::MainBlocked)
             }
             Due::Owed if is_main => Some(Claim::MainHeldUp),
@@ -214,7 +217,7 @@ impl<'a> Threads<'a> {
             Due::Result if is_main => Some(Claim::MainsResult),
             Due::Result => Some(Claim::Result),
             Due::Unknown if !is_main => Some(Claim::Waits),
-            Due::Unknown if activity != Activity::Of(CauseId::ThreadJoin) => Some(Claim::MainWaits),
+            Due::Unknown if !joins => Some(Claim::MainWaits),
             Due::Nothing if is_main && depth > 2 => Some(Claim::MainRests),
             _ if self.joined.is_some_and(|joined| std::ptr::eq(joined, thread)) => Some(Claim::Joined),
             _ => Some(Claim::Idle(Reverse(depth))),

@@ -60,7 +60,7 @@ impl ThreadDumps {
             return vec![
                 "no call began while it was recorded, and no thread hangs, by a thread dump".to_owned(),
             ];
-        } else if self.stands(|| recorded(name)) {
+        } else if dump.is_held_up() && self.stands(|| recorded(name)) {
             let time = exporter::profile::time(u64::try_from(self.between.as_nanos()).unwrap_or(u64::MAX));
             format!("{name} did not come on in {time}, by thread dumps before and after:")
         } else if is_empty {
