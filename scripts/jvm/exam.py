@@ -377,6 +377,8 @@ def main():
             packed.extractall(work, filter="data")
         paths = sorted(os.path.join(at, file) for at, _, files in os.walk(work) for file in files if file.endswith((".java", ".kt")))
         labels = [label for label in map(Label, paths) if not names or label.name in names]
+        if not labels:
+            return
         able = compiled(labels, home, work + "/classes")
         if len(able) < len(labels):
             print(f"{len(labels) - len(able)} programs need a newer javac and are left out", file=sys.stderr)

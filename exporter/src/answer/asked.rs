@@ -5,7 +5,7 @@
 //! the first on. Of equals the first in the dump counts.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::activity::{Activity, FrameView};
 use super::due::{Due, due_to_dumped};
@@ -170,6 +170,8 @@ struct Threads<'a> {
     graph: &'a LockGraph,
     /// The number of threads that wait for each lock.
     waiters: HashMap<Option<u64>, usize>,
+    /// The threads of all deadlocks.
+    cyclic: HashSet<u32>,
     main: Option<&'a Thread>,
     joined: Option<&'a Thread>,
 }
@@ -180,8 +182,9 @@ impl<'a> Threads<'a> {
         for edge in &graph.edges {
             *waiters.entry(edge.address).or_default() += 1;
         }
+        let cyclic = graph.deadlocks.iter().flatten().copied().collect();
         let main = section.main();
-        Self { section, graph, waiters, main, joined: joined(section, main) }
+        Self { section, graph, waiters, cyclic, main, joined: joined(section, main) }
     }
 
     fn claim(&self, thread: &Thread) -> Option<Claim> {
@@ -190,7 +193,7 @@ impl<'a> Threads<'a> {
         if !is_main && depth == 0 {
             return None;
         }
-        if is_in_a_cycle(self.graph, thread) {
+        if self.is_in_a_cycle(thread) {
             return Some(Claim::Cycle { main: Reverse(is_main) });
         }
         let activity = thread_activity(thread);
@@ -224,6 +227,13 @@ impl<'a> Threads<'a> {
         }
     }
 
+    /// True if a thread is in a deadlock, or waits for one.
+    fn is_in_a_cycle(&self, thread: &Thread) -> bool {
+        let Some(tid) = thread.tid.filter(|_| !self.cyclic.is_empty()) else { return false };
+        let chain = self.graph.chain(tid, LockGraph::MAX_CHAIN);
+        self.cyclic.contains(&tid) || chain.iter().any(|edge| self.cyclic.contains(&edge.to))
+    }
+
     /// True if the dump shows which threads have to end the wait, and what holds these up.
     fn explains(&self, thread: &Thread) -> bool {
         DumpedWhy::of(self.section, thread, self.graph).is_some_and(|why| why.links.len() > 1)
@@ -235,20 +245,13 @@ impl<'a> Threads<'a> {
     }
 }
 
-fn is_in_a_cycle(graph: &LockGraph, thread: &Thread) -> bool {
-    let Some(tid) = thread.tid else { return false };
-    let chain = graph.chain(tid, LockGraph::MAX_CHAIN);
-    let reached = |member: &u32| *member == tid || chain.iter().any(|edge| edge.to == *member);
-    graph.deadlocks.iter().flatten().any(reached)
-}
-
 /// The number of frames with the program's own code. The threads of the virtual machine have none.
-pub(crate) fn own_frames(thread: &Thread) -> usize {
+fn own_frames(thread: &Thread) -> usize {
     let own = |frame: &FrameView<'_>| matches!(frame, FrameView::Java { class, .. } if is_own(class));
     stack::seen(thread).filter(own).count()
 }
 
-pub(crate) fn computes(thread: &Thread, activity: Activity) -> bool {
+fn computes(thread: &Thread, activity: Activity) -> bool {
     let runs = StateKind::from(thread.state.as_deref().unwrap_or_default()) == StateKind::Running;
     runs && matches!(activity, Activity::Java | Activity::Of(CauseId::YieldSpin | CauseId::NativeCode))
 }
@@ -259,4 +262,109 @@ fn joined<'s>(section: &'s Section, main: Option<&Thread>) -> Option<&'s Thread>
     let others = section.threads.iter().filter(|thread| !std::ptr::eq(*thread, main));
     let mut ending = others.filter(|thread| !thread.daemon && own_frames(thread) > 0);
     ending.next().filter(|_| ending.next().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    const JOINS: &str = "WAITING java.lang.Object.wait java.lang.Thread.join a.Main.main";
+    const SLEEPS: &str = "TIMED_WAITING java.lang.Thread.sleep a.Main.main";
+    const GETS: &str =
+        "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.FutureTask.get a.Main.main";
+    const AWAITS: &str =
+        "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.CountDownLatch.await a.Main.main";
+    const COMPUTES: &str = "RUNNABLE a.Work.step a.Work.run";
+    const LOOPS: &str = "RUNNABLE a.Loop.run";
+    const READS: &str =
+        "RUNNABLE sun.nio.ch.Net.poll java.net.Socket$SocketInputStream.read a.Peer.ask a.Peer.run";
+    const ACCEPTS: &str =
+        "RUNNABLE sun.nio.ch.Net.accept java.net.ServerSocket.accept a.Server.next a.Server.run";
+    const TAKES: &str = "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.LinkedBlockingQueue.take a.Belt.pack a.Belt.run";
+    const ACQUIRES: &str = "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.Semaphore.acquire a.Door.enter a.Door.run";
+    /// Waits for lock 2, which [`OWNS`] has.
+    const BLOCKED: &str = "BLOCKED a.Book.add -2 a.Book.run";
+    const OWNS: &str = "TIMED_WAITING java.lang.Thread.sleep a.Book.hold +2 a.Book.run";
+
+    /// A dump of these threads: name, and state with frames; `-2` waits for lock 2, `+2` owns it.
+    fn dump(threads: &[(&str, &str)]) -> Dump {
+        let mut text = "Full thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode):\n".to_owned();
+        for (number, (name, does)) in (1..).zip(threads) {
+            let (daemon, name) = name.strip_prefix("daemon ").map_or(("", *name), |name| ("daemon ", name));
+            let mut words = does.split(' ');
+            let state = words.next().unwrap();
+            text += &format!(
+                "\n\"{name}\" #{number} {daemon}prio=5 cpu={number}.00ms tid=0x{number:016x} nid=0x{number:x} runnable\n"
+            );
+            text += &format!("   java.lang.Thread.State: {state}\n");
+            for word in words {
+                text += &match word.split_at(1) {
+                    ("-", lock) => format!("\t- waiting to lock <0x{lock}> (a a.Lock)\n"),
+                    ("+", lock) => format!("\t- locked <0x{lock}> (a a.Lock)\n"),
+                    _ => format!("\tat {word}(A.java:1)\n"),
+                };
+            }
+        }
+        Dump::read(Path::new("dump"), text.as_bytes()).unwrap()
+    }
+
+    fn asked<'d>(dump: &'d Dump) -> &'d str {
+        dump.answer().unwrap().asked().unwrap().name.as_deref().unwrap()
+    }
+
+    #[test]
+    fn the_strongest_claim_is_asked_about() {
+        for (main, others, expected) in [
+            (JOINS, &[("worker", COMPUTES)][..], "worker"),
+            (GETS, &[("worker", COMPUTES)], "main"),
+            (AWAITS, &[("worker", COMPUTES)], "worker"),
+            (AWAITS, &[("loop", LOOPS), ("peer", READS)], "main"),
+            (SLEEPS, &[("owner", OWNS), ("late", BLOCKED)], "late"),
+            (READS, &[("owner", OWNS), ("late", BLOCKED)], "late"),
+            (SLEEPS, &[("peer", READS), ("door", ACQUIRES)], "door"),
+            (JOINS, &[("loop", LOOPS), ("peer", READS)], "peer"),
+            (JOINS, &[("daemon old", COMPUTES), ("new", COMPUTES)], "new"),
+            (COMPUTES, &[("worker", COMPUTES)], "main"),
+            (JOINS, &[("packer", TAKES)], "packer"),
+            (SLEEPS, &[("packer", TAKES)], "packer"),
+        ] {
+            let threads: Vec<_> = [("main", main)].into_iter().chain(others.iter().copied()).collect();
+            assert_eq!(asked(&dump(&threads)), expected, "{threads:?}");
+        }
+    }
+
+    #[test]
+    fn deadlocks_come_before_all_else() {
+        let left = ("left", "BLOCKED a.A.a -2 +3 a.A.run");
+        let right = ("right", "BLOCKED a.B.b -3 +2 a.B.run");
+        assert_eq!(asked(&dump(&[("main", COMPUTES), left, right])), "left");
+    }
+
+    #[test]
+    fn a_dump_says_if_its_thread_may_hang() {
+        let says = |threads: &[(&str, &str)]| {
+            let dump = dump(threads);
+            (dump.may_hang(), dump.is_held_up())
+        };
+        assert_eq!(says(&[("main", SLEEPS), ("packer", TAKES)]), (false, false));
+        assert_eq!(says(&[("main", AWAITS)]), (true, false));
+        assert_eq!(says(&[("main", GETS)]), (true, true));
+        // Main has ended, and nobody is left who could fill the queue; a client could.
+        assert_eq!(says(&[("packer", TAKES)]), (true, false));
+        assert_eq!(says(&[("packer", TAKES), ("server", ACCEPTS)]), (false, false));
+    }
+
+    #[test]
+    fn threads_stand_if_they_wait_or_compute_where_they_did() {
+        let stands = |before: &str, after: &str| {
+            let of = |does| dump(&[("main", JOINS), ("worker", does)]);
+            of(after).stands_since(&of(before))
+        };
+        assert_eq!(stands(ACQUIRES, ACQUIRES), Some(Stands::Waiting));
+        assert_eq!(stands(ACQUIRES, COMPUTES), None);
+        assert_eq!(stands(COMPUTES, "RUNNABLE a.Work.step a.Work.run"), Some(Stands::Computing));
+        assert_eq!(stands(COMPUTES, "RUNNABLE a.Work.other a.Work.run"), None);
+    }
 }

@@ -9,7 +9,7 @@
 //! `observed::Observed` holds plain values, so a dump and a recording with the same facts have the same answer.
 
 pub(crate) mod activity;
-pub(crate) mod asked;
+mod asked;
 mod cause;
 pub(crate) mod due;
 mod dumped_main;
@@ -30,6 +30,7 @@ mod system_rules;
 mod system_share;
 mod wait_cause;
 
+pub(crate) use asked::Claim;
 pub use asked::Stands;
 pub use cause::{Cause, Evidence};
 pub use id::CauseId;

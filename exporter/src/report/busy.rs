@@ -15,6 +15,8 @@ const MAX_CHAIN: usize = 512;
 /// Maximum number of callees distinguished, and number listed.
 const MAX_CALLEES: usize = 4096;
 const MAX_LISTED: usize = 4;
+/// Maximum number of spans and waits between a call and its caller.
+const MAX_BETWEEN: usize = 64;
 /// Maximum delay from short calls to the event with their count, ns.
 const MAX_COUNT_DELAY: u64 = 2_000_000_000;
 
@@ -25,8 +27,6 @@ pub struct Busy {
     pub span: (u64, u64),
     /// The methods that were open for more than half of it, outermost first: the last one contains the loop.
     pub chain: Vec<OpenItem>,
-    /// The innermost method that half of it was in, in several calls by the last of the chain; `None` if none is further in.
-    pub shared: Option<OpenItem>,
     /// How long the last of them was open in it, ns.
     pub open: u64,
     /// Its recorded callees with the most time, at most four.
@@ -74,10 +74,10 @@ impl Busy {
         })
     }
 
-    /// The innermost method that half of the time was in.
+    /// The method that contained the loop.
     #[must_use]
     pub fn method(&self) -> Option<&OpenItem> {
-        self.shared.as_ref().or_else(|| self.chain.last())
+        self.chain.last()
     }
 }
 
@@ -103,15 +103,10 @@ pub(super) fn busy<'a, S: Source + ?Sized>(
 ) -> Result<Option<Busy>, ReadError> {
     let steps = || facts.steps(main);
     let Some((span, chain)) = long_calls(steps(), since, until)? else { return Ok(None) };
-    let Called { callees, within, short, counted } = called(steps(), span, chain.last())?;
+    let (callees, short, counted) = called(steps(), span, chain.last())?;
     if chain.is_empty() && short.calls == 0 {
         return Ok(None);
     }
-    let half = (span.1 - span.0).div_ceil(2);
-    let shared = within
-        .into_iter()
-        .filter(|(_, (_, total))| *total >= half)
-        .max_by_key(|(id, (depth, _))| (*depth, *id));
     let mut callees: Vec<Callee> = callees
         .into_iter()
         .map(|(id, (calls, total))| Callee { name: names.method(id).into_owned(), calls, total })
@@ -128,13 +123,6 @@ pub(super) fn busy<'a, S: Source + ?Sized>(
     };
     Ok(Some(Busy {
         span,
-        shared: shared.map(|(id, _)| OpenItem {
-            kind: OpenItemKind::Method,
-            name: names.method(id).into_owned(),
-            since: span.0,
-            began_before: false,
-            source: names.source(id),
-        }),
         open: chain.last().map_or(0, |call| call.spent),
         chain: chain.iter().map(frame).collect(),
         callees,
@@ -196,65 +184,34 @@ fn long_calls<S: Source + ?Sized>(
 /// By method: number of calls and their total duration, ns.
 type Callees = HashMap<u32, (u64, u64)>;
 
-/// By method: the least depth of its calls and their total duration, ns.
-type Within = HashMap<u32, (usize, u64)>;
-
-/// The calls of a hang.
-#[derive(Default)]
-struct Called {
-    /// The recorded callees of the method that was open for nearly all of it.
-    callees: Callees,
-    /// All methods that were called within it; of a recursion its outermost call counts.
-    within: Within,
-    /// The calls of main that were too short to be recorded, and when they were last counted.
-    short: ShortCalls,
-    counted: u64,
-}
-
-impl Called {
-    /// Closes calls from `depth` inwards.
-    fn close(
-        &mut self,
-        stack: &mut OpenStack,
-        depth: usize,
-        at: u64,
-        span: (u64, u64),
-        caller: Option<&LongCall>,
-    ) {
-        while stack.depth() > depth {
-            let Some(call) = stack.pop() else { break };
-            let is_open = |caller: &&LongCall| {
-                stack.frames().get(caller.depth).is_some_and(|around| around.begun == caller.open.begun)
-            };
-            let Some(caller) = caller.filter(is_open) else { continue };
-            if !ids::is_method(call.key) || call.begun > span.1 || at < span.0 {
-                continue;
-            }
-            let took = overlap((call.begun, at), span);
-            let has_room = |known: usize, has: bool| known < MAX_CALLEES || has;
-            let is_outermost = stack.find(call.key).is_none_or(|outer| outer <= caller.depth);
-            if is_outermost && has_room(self.within.len(), self.within.contains_key(&call.key)) {
-                let (least, total) = self.within.entry(call.key).or_insert((stack.depth(), 0));
-                (*least, *total) = ((*least).min(stack.depth()), *total + took);
-            }
-            let around = stack.frames().iter().enumerate().rev().find(|(_, open)| ids::is_method(open.key));
-            let is_direct = around.is_some_and(|(depth, _)| depth == caller.depth);
-            if is_direct && has_room(self.callees.len(), self.callees.contains_key(&call.key)) {
-                let (calls, total) = self.callees.entry(call.key).or_default();
-                (*calls, *total) = (*calls + 1, *total + took);
-            }
-        }
-    }
-}
-
-/// The calls in `span`, within `caller`.
+/// The recorded callees of `caller` in `span`, the calls of main too short to be recorded, and when they were
+/// last counted.
 fn called<S: Source + ?Sized>(
     steps: Restored<'_, S>,
     span: (u64, u64),
     caller: Option<&LongCall>,
-) -> Result<Called, ReadError> {
+) -> Result<(Callees, ShortCalls, u64), ReadError> {
     let mut stack = OpenStack::new();
-    let mut found = Called::default();
+    let (mut callees, mut short, mut counted) = (Callees::new(), ShortCalls::default(), 0);
+    let close = |stack: &mut OpenStack, depth: usize, at: u64, callees: &mut Callees| {
+        while stack.depth() > depth {
+            let Some(call) = stack.pop() else { break };
+            // A method as deep below spans has no callees of interest, and a walk at each of its waits would take minutes.
+            let mut outer = stack.frames().iter().enumerate().rev().take(MAX_BETWEEN);
+            let around = outer.find(|(_, open)| ids::is_method(open.key));
+            let is_caller = caller.zip(around).is_some_and(|(caller, (depth, around))| {
+                depth == caller.depth && around.begun == caller.open.begun
+            });
+            let took = (call.begun, at);
+            if !is_caller || !ids::is_method(call.key) || call.begun > span.1 || at < span.0 {
+                continue;
+            }
+            if callees.len() < MAX_CALLEES || callees.contains_key(&call.key) {
+                let (calls, total) = callees.entry(call.key).or_default();
+                (*calls, *total) = (*calls + 1, *total + overlap(took, span));
+            }
+        }
+    };
     for step in steps {
         let step = step?;
         let Some((time, begun, ended)) = step.change() else { continue };
@@ -263,20 +220,20 @@ fn called<S: Source + ?Sized>(
         {
             let part = overlap((folded.since, time), span);
             if part > 0 {
-                found.short.add_part(&folded, part, time - folded.since);
-                found.counted = time.min(span.1);
+                short.add_part(&folded, part, time - folded.since);
+                counted = time.min(span.1);
             }
         } else if time > span.1.saturating_add(MAX_COUNT_DELAY) {
             break;
         } else if let Some(key) = begun {
             stack.push(key, time);
         } else if let Some(depth) = ended.and_then(|key| stack.find(key)) {
-            found.close(&mut stack, depth, time, span, caller);
+            close(&mut stack, depth, time, &mut callees);
         }
     }
-    found.close(&mut stack, 0, u64::MAX, span, caller);
-    found.callees.retain(|_, (_, total)| *total > 0);
-    Ok(found)
+    close(&mut stack, 0, u64::MAX, &mut callees);
+    callees.retain(|_, (_, total)| *total > 0);
+    Ok((callees, short, counted))
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use trace_format::{ReadError, Source, Thread};
 
 use super::hang::in_order;
 use super::stretches::{Sign, Stretch, Usual, computing, recorded};
-use crate::answer::asked::Claim;
+use crate::answer::Claim;
 use crate::answer::due::{Due, due_to_dumped, due_to_recorded};
 use crate::dump::{self, Dump, Section};
 use crate::facts::{Facts, Step};
@@ -297,5 +297,35 @@ mod tests {
         let found = report(asleep, blocked);
         assert_eq!(hung(&found), Some(("worker", 20, 40)));
         assert!(!found.answer.thread.main);
+    }
+
+    /// Three calls of 0.1 s, and then one in which the thread waits again and again until 20 s.
+    fn many_waits(kind: WaitKind) -> impl FnOnce(&mut ThreadBuilder) {
+        move |main: &mut ThreadBuilder| {
+            main.enter(S, 1);
+            for second in 2..5 {
+                main.enter(second * S, 2).exit(second * S + S / 10, 2);
+            }
+            main.enter(8 * S, 2);
+            for tenth in 81..200 {
+                main.event(tenth * S / 10, wait(kind)).event((tenth * 10 + 9) * S / 100, Event::WaitEnd);
+            }
+            main.exit(20 * S, 2).exit(39 * S, 1);
+        }
+    }
+
+    #[test]
+    fn calls_that_take_far_longer_than_usual_are_hangs_unless_they_rest() {
+        assert_eq!(hung(&report(many_waits(WaitKind::Monitor), |_| {})), Some(("main", 8, 20)));
+        assert_eq!(hung(&report(many_waits(WaitKind::Sleep), |_| {})), None);
+        // Nothing says that this call usually is short.
+        let first = |main: &mut ThreadBuilder| {
+            main.enter(S, 1).enter(8 * S, 2);
+            for tenth in 81..200 {
+                main.enter(tenth * S / 10, 3).exit((tenth * 10 + 9) * S / 100, 3);
+            }
+            main.exit(20 * S, 2).exit(39 * S, 1);
+        };
+        assert_eq!(hung(&report(first, |_| {})), None);
     }
 }

@@ -17,6 +17,8 @@ const MAX_STRETCHES: usize = 256;
 /// The least time for which samples of a stack are equal where a dump is taken, ns, and the time from one to the next.
 const LEAST_STANDING: u64 = 4_000_000_000;
 const SAMPLES_APART: u64 = 1_200_000_000;
+/// Maximum number of methods whose usual time is known.
+const MAX_METHODS: usize = 1 << 16;
 /// The number of earlier calls from which on it is known how long a method usually takes.
 const MIN_CALLS: u32 = 3;
 /// A call is unusual if it takes this many times as long as nine of ten others.
@@ -57,6 +59,9 @@ pub(super) struct Usual(HashMap<u32, [u32; u64::BITS as usize]>);
 
 impl Usual {
     fn ended(&mut self, method: u32, took: u64, times: u32) {
+        if self.0.len() == MAX_METHODS && !self.0.contains_key(&method) {
+            return;
+        }
         let count = &mut self.0.entry(method).or_insert([0; u64::BITS as usize])[power(took)];
         *count = count.saturating_add(times);
     }
@@ -124,6 +129,8 @@ impl Reader<'_> {
 
     /// Notes that the frames from `depth` inwards have ended, or are open at the end.
     fn calls(&mut self, depth: usize, until: u64, ended: bool) {
+        // Of a recursion the innermost calls are enough.
+        let judged = self.stack.depth().saturating_sub(MAX_STRETCHES);
         for at in depth..self.stack.depth() {
             let Open { key, begun, .. } = self.stack.frames()[at];
             if !ids::is_method(key) {
@@ -134,7 +141,7 @@ impl Reader<'_> {
                 self.usual.ended(key, took, 1);
             }
             let is_within = || self.stack.frames()[..at].iter().any(|open| ids::is_method(open.key));
-            if took >= MIN_ENDED_HANG && is_within() {
+            if at >= judged && took >= MIN_ENDED_HANG && is_within() {
                 let call = Some((key, begun));
                 self.keep(Stretch { since: begun, until, ended, sign: Sign::LongCall, call });
             }
