@@ -310,7 +310,7 @@ mod tests {
         Dump::read(Path::new("dump"), text.as_bytes()).unwrap()
     }
 
-    fn asked<'d>(dump: &'d Dump) -> &'d str {
+    fn asked(dump: &Dump) -> &str {
         dump.answer().unwrap().asked().unwrap().name.as_deref().unwrap()
     }
 
