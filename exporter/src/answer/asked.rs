@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn the_strongest_claim_is_asked_about() {
+    fn claims_order_the_threads() {
         for (main, others, expected) in [
             (JOINS, &[("worker", COMPUTES)][..], "worker"),
             (GETS, &[("worker", COMPUTES)], "main"),
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dump_says_if_its_thread_may_hang() {
+    fn dumps_say_if_their_thread_may_hang() {
         let says = |threads: &[(&str, &str)]| {
             let dump = dump(threads);
             (dump.may_hang(), dump.is_held_up())
