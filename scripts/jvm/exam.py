@@ -23,7 +23,6 @@ PATIENCE = 60.0
 AT_ONCE = 2
 
 
-
 def jar(name):
     return f"{os.environ['ANRSCOPE_TEST_DATA']}/instrument/{name}.jar"
 
