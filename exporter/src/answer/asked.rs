@@ -12,7 +12,7 @@ use super::due::{Due, due_to_dumped};
 use super::dumped_why::DumpedWhy;
 use super::id::CauseId;
 use super::{StackLine, is_own, stack, thread_activity};
-use crate::dump::{Dump, LockGraph, Section, StateKind, Thread};
+use crate::dump::{Dump, FactValue, LockGraph, Section, StateKind, Thread};
 
 /// The claim of a thread to be the one that hangs, the strongest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -75,6 +75,13 @@ pub enum Stands {
 }
 
 impl Section {
+    /// True if the JVM agent has written it, and not the JVM.
+    pub(crate) fn is_of_agent(&self) -> bool {
+        self.facts
+            .iter()
+            .any(|fact| fact.key == "vm" && fact.value == FactValue::Text("by anrscope".to_owned()))
+    }
+
     /// The claim of one of its threads.
     pub(crate) fn claim(&self, thread: &Thread) -> Option<Claim> {
         Threads::of(self, &LockGraph::from(self)).claim(thread)

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use trace_format::event::{Event, Message, types};
+use trace_format::event::Message;
 use trace_format::{Recording, Source, TextId, ids};
 
-use crate::facts::{Facts, OpenStack, Step, is_message, typed};
+use crate::facts::{Change, EndedBy, Facts, Payload, is_message};
 use crate::model::{Names, message_name};
 use crate::names::names_of;
 use crate::{ExportError, MethodMap, Warning};
@@ -123,33 +123,17 @@ impl DurationTable {
         warnings.extend(Warning::of_skipped(file, facts.skipped()));
         let Some(main) = facts.main() else { return Ok(warnings) };
         let mut found: HashMap<Key, Durations> = HashMap::new();
-        let mut stack = OpenStack::new();
-        let mut messages: Vec<Message> = Vec::new();
-        for step in facts.steps(main) {
-            let step = step.map_err(placed)?;
-            let Some((time, begun, ended)) = step.change() else { continue };
-            if let Some(key) = begun.map(message_or_other).filter(|key| counts(*key)) {
-                let (before, message) = match step {
-                    Step::Event { event: Event::MessageBegin(message), .. } => (false, message),
-                    _ => (matches!(step, Step::Before { .. }), Message::default()),
-                };
-                let is_open = if before { stack.push_before(key, time) } else { stack.push(key, time) };
-                if is_open && is_message(key) {
-                    messages.push(message);
-                }
-            }
-            let Some(depth) = ended.and_then(|key| stack.find(message_or_other(key))) else { continue };
-            while stack.depth() > depth {
-                let Some(ended) = stack.pop() else { break };
-                let key = if is_message(ended.key) {
-                    Key::Message(kind_of(messages.pop().unwrap_or_default()))
-                } else {
-                    Key::Method(ended.key)
-                };
-                if ended.before || matches!(step, Step::Ended { .. }) {
-                    continue;
-                }
-                found.entry(key).or_default().add(time.saturating_sub(ended.begun), &mut self.draw);
+        let mut spans = facts.spans(main);
+        while let Some(change) = spans.change().map_err(placed)? {
+            let Change::Closed { open, payload, until, by } = change else { continue };
+            let key = match payload {
+                Some(Payload::Message(message)) => Key::Message(kind_of(message)),
+                _ if is_message(open.key) => Key::Message(Message::default()),
+                _ if ids::is_method(open.key) => Key::Method(open.key),
+                _ => continue,
+            };
+            if !open.before && by != EndedBy::Unrecorded {
+                found.entry(key).or_default().add(until.saturating_sub(open.begun), &mut self.draw);
             }
         }
         self.merge(found, &names, recording);
@@ -207,16 +191,6 @@ impl DurationTable {
     pub fn get(&self, kind: Kind, name: &str) -> Option<&Durations> {
         self.by_name.get(&(kind, name.to_owned()))
     }
-}
-
-/// Returns one key for both forms of a message: a message that is entered and left like a method is one too.
-fn message_or_other(key: u32) -> u32 {
-    if is_message(key) { typed(types::MESSAGE) } else { key }
-}
-
-/// Returns true if the durations of what has this key count.
-fn counts(key: u32) -> bool {
-    is_message(key) || ids::is_method(key)
 }
 
 /// Returns the message without what does not make it a different one: its due time, and which handler and callback it has of

@@ -4,7 +4,7 @@
 //! sections     -> Sections   snapshots, samples, starts, verdicts, the recorder's measurements
 //! service ring -> Incidents  ANRs and other SIGQUITs      RecorderFacts  changes, CPU time of main, standstills
 //! all threads  -> Survey     ends, coverage, lock waits, frame metrics, events of later versions
-//! one thread   -> steps      its events, with what was open where words are missing
+//! one thread   -> Spans      its calls, messages, waits and frames, with what was open where words are missing
 //! ```
 //! Trace, report, Matrix's form, `diff`, `plan` and `profile` use these facts, so all of them know the same.
 //! Everything kept here is bounded; what exceeds a limit is counted ([`Skipped`]).
@@ -24,6 +24,7 @@ mod samples;
 mod sections;
 mod service;
 mod skipped;
+mod spans;
 mod stack;
 mod subject;
 mod survey;
@@ -50,10 +51,10 @@ pub use unit::UnitKind;
 pub(crate) use frames::FrameFacts;
 pub(crate) use recorder::{EstimatedCosts, Switch, first_event, percent};
 pub(crate) use restored::{Restored, Step, name_before};
-pub(crate) use stack::{Open, OpenStack, begins, ends, is_message, still_open, typed};
+pub(crate) use spans::{Change, EndedBy, Spans};
+pub(crate) use stack::{Open, OpenStack, Payload, is_message, typed};
 pub(crate) use subject::{Subjects, known_form};
 pub(crate) use survey::{LockWait, Survey, last_moment};
-pub(crate) use unit::Loops;
 pub(crate) use verdicts::{confidence_name, outcome_name, reasons_text, verdict_name};
 
 use std::path::Path;
@@ -102,7 +103,8 @@ impl<'a, S: Source + ?Sized> Facts<'a, S> {
         let moments = anr::without_message(&service, &verdicts);
         let begun = match recording.threads().iter().find(|t| t.main).filter(|_| !moments.is_empty()) {
             Some(main) => {
-                unit::begun_at(restored::restored(recording, main, &switches), moments, &sections.samples)?
+                let spans = Spans::of(restored::restored(recording, main, &switches));
+                unit::begun_at(spans, moments, &sections.samples)?
             }
             None => Default::default(),
         };
@@ -121,8 +123,13 @@ impl<'a, S: Source + ?Sized> Facts<'a, S> {
         Ok(survey)
     }
 
-    /// A thread's events, with calls restored where words are missing, and the ends of methods that were
-    /// switched off.
+    /// A thread's items, with calls restored where words are missing, and the ends of methods that were switched
+    /// off.
+    pub(crate) fn spans(&self, thread: &'a Thread) -> Spans<'_, S> {
+        Spans::of(self.steps(thread))
+    }
+
+    /// The events from which [`Self::spans`] are made.
     pub(crate) fn steps(&self, thread: &'a Thread) -> Restored<'_, S> {
         restored::restored(self.recording, thread, &self.switches)
     }

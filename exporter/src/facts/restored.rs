@@ -177,7 +177,7 @@ impl<S: Source + ?Sized> Restored<'_, S> {
 
     /// Finds what is open after the run of words since the mark.
     fn find_open(&mut self) -> Result<(), ReadError> {
-        let mut stack = self.stack.take().unwrap_or_else(OpenStack::new);
+        let mut stack = self.stack.take().unwrap_or_default();
         stack.clear();
         for key in &self.open {
             stack.push(*key, 0);
@@ -198,7 +198,7 @@ impl<S: Source + ?Sized> Restored<'_, S> {
     /// Reads ahead to the next gap, to find what was open here.
     fn look_ahead(&mut self) -> Result<(), ReadError> {
         self.mark = self.events.clone();
-        let mut entered = self.stack.take().unwrap_or_else(OpenStack::new);
+        let mut entered = self.stack.take().unwrap_or_default();
         entered.clear();
         let mut ahead = LookAhead { entered, methods: 0, begun: false, base: None, ended: Vec::new() };
         let mut first = None;

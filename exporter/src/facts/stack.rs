@@ -1,6 +1,6 @@
-//! The open calls of a thread. Exits find their enter by id.
+//! The open items of a thread: calls, messages, waits, frames. An end finds its begin by key.
 
-use trace_format::event::{self, LostEnd, types};
+use trace_format::event::{self, Frame, LostEnd, Message, Stage, TextId, Wait, types};
 use trace_format::{Event, ids};
 
 /// Maximum number of frames remembered for pairing. No thread nests this deep, but a hostile recording may.
@@ -15,6 +15,31 @@ pub(crate) struct Open {
     pub(crate) begun: u64,
     /// Whether it started earlier, in words that are lost.
     pub(crate) before: bool,
+}
+
+/// The part of a begin that its key does not have.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Payload {
+    Message(Message),
+    Wait(Wait),
+    Frame(Frame),
+    Stage(Stage),
+    /// The name of a span or idle handler.
+    Text(TextId),
+}
+
+impl Payload {
+    /// The payload of an event that begins something; `None` for a method.
+    pub(super) fn of(event: &Event) -> Option<Self> {
+        match *event {
+            Event::MessageBegin(message) => Some(Self::Message(message)),
+            Event::WaitBegin(wait) => Some(Self::Wait(wait)),
+            Event::FrameBegin(frame) => Some(Self::Frame(frame)),
+            Event::StageBegin(stage) => Some(Self::Stage(stage)),
+            Event::SpanBegin(id) | Event::IdleBegin(id) => Some(Self::Text(id)),
+            _ => None,
+        }
+    }
 }
 
 /// The key of a typed event: its type, without its payload.
@@ -69,47 +94,85 @@ pub(crate) fn still_open(
     }
 }
 
+/// The place of a key's count: keys of typed events, the highest, come first, so that the table ends with the highest method.
+#[inline]
+fn place(key: u32) -> usize {
+    (key.wrapping_add(0x1000) & 0xF_FFFF) as usize
+}
+
 /// A stack that finds the innermost frame with a key, without walking if no open frame has it.
 ///
 /// It knows the depths of its messages too. A reader asks at every event which message main is in, and a recursion to the end of
 /// main's stack has tens of thousands of frames above that message: a walk at each of them took 20 s for a recording of 1.6 MB.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub(crate) struct OpenStack {
     frames: Vec<Open>,
-    /// Number of frames by key.
+    /// Number of frames by the place of their key.
     count: Vec<u32>,
     /// Depths of the frames that are messages, outermost first.
     messages: Vec<usize>,
+    /// Number of outermost frames that run a loop: a message began in them.
+    loops: usize,
+    /// Payloads of frames that have one, with their depths, outermost first.
+    payloads: Vec<(usize, Payload)>,
 }
 
 impl OpenStack {
-    pub(crate) fn new() -> Self {
-        Self { frames: Vec::with_capacity(256), count: vec![0; 1 << 20], messages: Vec::new() }
+    /// Opens an item; returns `false` if the stack is too deep to remember it.
+    #[inline]
+    pub(crate) fn push(&mut self, key: u32, begun: u64) -> bool {
+        self.open(Open { key, begun, before: false }, None)
     }
 
     /// Opens an item; returns `false` if the stack is too deep to remember it.
     #[inline]
-    pub(crate) fn push(&mut self, key: u32, begun: u64) -> bool {
-        self.push_open(Open { key, begun, before: false })
-    }
-
-    /// Opens an item that was open when the words before `first` were lost.
-    pub(crate) fn push_before(&mut self, key: u32, first: u64) -> bool {
-        self.push_open(Open { key, begun: first, before: true })
-    }
-
-    #[inline]
-    fn push_open(&mut self, open: Open) -> bool {
-        if self.frames.len() >= MAX_OPEN {
+    pub(super) fn open(&mut self, open: Open, payload: Option<Payload>) -> bool {
+        if self.is_full() {
             return false;
         }
-        let key = open.key;
-        if is_message(key) {
-            self.messages.push(self.frames.len());
+        let (depth, place) = (self.frames.len(), place(open.key));
+        if is_message(open.key) {
+            self.messages.push(depth);
+            self.loops = self.loops.max(depth);
+        }
+        if let Some(payload) = payload {
+            self.payloads.push((depth, payload));
         }
         self.frames.push(open);
-        self.count[key as usize] += 1;
+        if place >= self.count.len() {
+            self.count.resize(place.next_power_of_two().max(0x2000), 0);
+        }
+        self.count[place] += 1;
         true
+    }
+
+    /// Returns true if no more items can be opened.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.frames.len() >= MAX_OPEN
+    }
+
+    /// The number of open frames with this key.
+    #[inline]
+    pub(crate) fn count(&self, key: u32) -> u32 {
+        self.count.get(place(key)).copied().unwrap_or(0)
+    }
+
+    /// The payload of the frame at this depth, if its begin was recorded and has one.
+    pub(crate) fn payload(&self, depth: usize) -> Option<Payload> {
+        let at = self.payloads.binary_search_by_key(&depth, |(of, _)| *of);
+        at.ok().map(|at| self.payloads[at].1)
+    }
+
+    /// The depth of the unit that the thread is in: its innermost message, else the outermost frame in which no message began.
+    pub(crate) fn unit(&self) -> Option<usize> {
+        self.messages.last().copied().or_else(|| (self.loops < self.depth()).then_some(self.loops))
+    }
+
+    /// Returns true if the frame at `depth` is a unit outside of messages.
+    #[inline]
+    pub(crate) fn is_call(&self, depth: usize) -> bool {
+        depth == self.loops && self.messages.first().is_none_or(|message| *message > depth)
     }
 
     /// The depth of the innermost frame with `key`.
@@ -118,7 +181,7 @@ impl OpenStack {
         if self.frames.last()?.key == key {
             return Some(self.frames.len() - 1);
         }
-        if self.count[key as usize] == 0 {
+        if self.count(key) == 0 {
             return None;
         }
         self.frames.iter().rposition(|f| f.key == key)
@@ -127,9 +190,14 @@ impl OpenStack {
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Open> {
         let frame = self.frames.pop()?;
-        self.count[frame.key as usize] -= 1;
+        let depth = self.frames.len();
+        self.count[place(frame.key)] -= 1;
+        self.loops = self.loops.min(depth);
         if is_message(frame.key) {
             self.messages.pop();
+        }
+        if self.payloads.last().is_some_and(|(of, _)| *of == depth) {
+            self.payloads.pop();
         }
         Some(frame)
     }
@@ -181,7 +249,7 @@ mod tests {
 
     #[test]
     fn the_innermost_frame_of_an_id_is_found_and_an_absent_one_is_not() {
-        let mut stack = OpenStack::new();
+        let mut stack = OpenStack::default();
         for (time, key) in [7, 8, 7, typed(types::WAIT)].into_iter().enumerate() {
             assert!(stack.push(key, time as u64));
         }
@@ -196,16 +264,42 @@ mod tests {
 
     #[test]
     fn open_messages_are_known_by_their_depth() {
-        let mut stack = OpenStack::new();
+        let mut stack = OpenStack::default();
         for key in [7, ids::DISPATCH, 8, typed(types::MESSAGE), 9] {
             assert!(stack.push(key, 1));
         }
         assert_eq!(stack.messages(), [1, 3]);
         stack.truncate(3);
         assert_eq!(stack.messages(), [1]);
-        assert!(stack.push_before(ids::DISPATCH, 1));
+        assert!(stack.push(ids::DISPATCH, 1));
         assert_eq!(stack.messages(), [1, 3]);
         stack.clear();
         assert!(stack.messages().is_empty());
+    }
+
+    #[test]
+    fn calls_in_which_no_message_began_are_units_and_the_loop_is_not() {
+        let mut stack = OpenStack::default();
+        stack.push(7, 1);
+        assert_eq!(stack.unit(), Some(0), "nothing shows yet that it runs the loop");
+        stack.push(typed(types::MESSAGE), 1);
+        stack.push(8, 1);
+        assert_eq!(stack.unit(), Some(1));
+        stack.truncate(1);
+        assert_eq!(stack.unit(), None, "the loop polls");
+        stack.push(9, 1);
+        stack.push(10, 1);
+        assert_eq!(stack.unit(), Some(1));
+        assert!(stack.is_call(1) && !stack.is_call(2));
+    }
+
+    #[test]
+    fn the_highest_keys_have_counts_of_their_own() {
+        let mut stack = OpenStack::default();
+        for key in [0, 0xF_EFFF, 0xF_F000, 0xF_FFFF, 0xF_F000] {
+            assert!(stack.push(key, 1));
+        }
+        let count = |key| stack.count(key);
+        assert_eq!([0, 1, 0xF_EFFF, 0xF_F000, 0xF_FFFF].map(count), [1, 0, 1, 2, 1]);
     }
 }

@@ -13,8 +13,8 @@ use serde::Serialize;
 use trace_format::android::{MESSAGE_QUEUE, is_idle_poll};
 use trace_format::{ReadError, Source};
 
-use super::restored::Restored;
 use super::samples::Samples;
+use super::spans::{Change, Spans};
 use super::stack::{OpenStack, is_message};
 
 /// Maximum time from a signal to a sample that shows what main did at the signal, ns: the sampler reacts to the
@@ -34,38 +34,6 @@ pub enum UnitKind {
     Call,
     /// Nothing was recorded, but samples show main outside of the poll.
     Sampled,
-}
-
-/// Number of outermost open frames that run a loop: a message started in them.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Loops(usize);
-
-impl Loops {
-    /// Notes that something with `key` starts on top of `depth` open frames.
-    #[inline]
-    pub(crate) fn begun(&mut self, key: u32, depth: usize) {
-        if is_message(key) {
-            self.0 = self.0.max(depth);
-        }
-    }
-
-    /// Notes that all frames from `depth` inwards are closed.
-    #[inline]
-    pub(crate) fn closed(&mut self, depth: usize) {
-        self.0 = self.0.min(depth);
-    }
-
-    /// The depth of the unit among the open frames: the innermost message, else the outermost frame in which no
-    /// message started.
-    pub(crate) fn unit(self, open: &OpenStack) -> Option<usize> {
-        open.messages().last().copied().or_else(|| (self.0 < open.depth()).then_some(self.0))
-    }
-
-    /// Whether the frame at `depth` is a unit outside of messages.
-    #[inline]
-    pub(crate) fn is_call(self, open: &OpenStack, depth: usize) -> bool {
-        depth == self.0 && open.messages().first().is_none_or(|message| *message > depth)
-    }
 }
 
 /// The name in a line such as `a.B.c(B.java:1)`.
@@ -100,35 +68,28 @@ pub(crate) fn called_by_the_queue<'l>(frames: impl Iterator<Item = &'l str>) -> 
 /// first of the consecutive samples up to then that are outside of the poll. For a main thread without messages
 /// the result is empty: its outermost call may be the whole program.
 pub(super) fn begun_at<S: Source + ?Sized>(
-    main: Restored<'_, S>,
+    mut main: Spans<'_, S>,
     moments: BTreeSet<u64>,
     samples: &Samples,
 ) -> Result<HashMap<u64, u64>, ReadError> {
     let mut found = HashMap::new();
     let mut idle = Vec::new();
     let mut next = moments.into_iter().peekable();
-    let (mut stack, mut loops, mut last, mut messages) = (OpenStack::new(), Loops::default(), 0, false);
-    let mut passed = |at: u64, stack: &OpenStack, loops: Loops, last: u64| match loops.unit(stack) {
-        Some(depth) => drop(found.insert(at, stack.frames()[depth].begun)),
+    let (mut last, mut messages) = (0, false);
+    let mut passed = |at: u64, open: &OpenStack, last: u64| match open.unit() {
+        Some(depth) => drop(found.insert(at, open.frames()[depth].begun)),
         None => idle.push((at, last)),
     };
-    for step in main {
-        let Some((time, begun, ended)) = step?.change() else { continue };
+    while let Some(change) = main.change()? {
+        let Some(time) = change.time() else { continue };
         while let Some(at) = next.next_if(|at| *at < time) {
-            passed(at, &stack, loops, last);
+            passed(at, main.open(), last);
         }
         last = time;
-        if let Some(key) = begun {
-            messages |= is_message(key);
-            loops.begun(key, stack.depth());
-            stack.push(key, time);
-        } else if let Some(depth) = ended.and_then(|key| stack.find(key)) {
-            stack.truncate(depth);
-            loops.closed(depth);
-        }
+        messages |= matches!(change, Change::Opened { open, .. } if is_message(open.key));
     }
     for at in next {
-        passed(at, &stack, loops, last);
+        passed(at, main.open(), last);
     }
     if !messages {
         return Ok(HashMap::new());
@@ -152,31 +113,7 @@ pub(super) fn begun_at<S: Source + ?Sized>(
 
 #[cfg(test)]
 mod tests {
-    use trace_format::event::types;
-
-    use super::super::stack::typed;
     use super::*;
-
-    #[test]
-    fn a_call_in_which_no_message_began_is_a_unit_and_the_loop_is_not() {
-        let (mut stack, mut loops) = (OpenStack::new(), Loops::default());
-        let begin = |stack: &mut OpenStack, loops: &mut Loops, key| {
-            loops.begun(key, stack.depth());
-            stack.push(key, 1);
-        };
-        begin(&mut stack, &mut loops, 7);
-        assert_eq!(loops.unit(&stack), Some(0), "nothing shows yet that it runs the loop");
-        begin(&mut stack, &mut loops, typed(types::MESSAGE));
-        begin(&mut stack, &mut loops, 8);
-        assert_eq!(loops.unit(&stack), Some(1));
-        stack.truncate(1);
-        loops.closed(1);
-        assert_eq!(loops.unit(&stack), None, "the loop polls");
-        begin(&mut stack, &mut loops, 9);
-        begin(&mut stack, &mut loops, 10);
-        assert_eq!(loops.unit(&stack), Some(1));
-        assert!(loops.is_call(&stack, 1) && !loops.is_call(&stack, 2));
-    }
 
     #[test]
     fn main_polls_only_if_the_poll_is_its_innermost_frame() {

@@ -24,7 +24,7 @@ use std::path::Path;
 
 use trace_format::event::{Clocks, Event, types};
 use trace_format::sections::anr_snapshot::AnrSnapshot;
-use trace_format::{ReadError, Recording, Source, TextId, Thread, ids};
+use trace_format::{Item, ReadError, Recording, Source, TextId, Thread, ids};
 use trace_rules::Rules;
 use trace_rules::looper::{Limits, SLOW_MS};
 use trace_rules::report::{Device, Envelope, Issue, LagKind, Memory, Priority, StackStyle};
@@ -35,7 +35,9 @@ use super::frames::{FrameCounts, SceneReports, signed};
 use super::slice::{Slice, Stack};
 use super::starts::start_of;
 use super::thread_stack::stack_at;
-use crate::facts::{Anr, Detector, Facts, OpenStack, Step, last_moment, typed};
+use crate::facts::{
+    Anr, Change, Detector, EndedBy, Facts, OpenStack, Payload, is_message, last_moment, typed,
+};
 use crate::model::Names;
 use crate::names::names_of;
 use crate::text::clean;
@@ -129,7 +131,6 @@ struct Reporter<'a> {
     signals: Vec<Anr>,
     next_signal: usize,
     starts: Vec<(Start, u64, Option<Slice>)>,
-    stack: OpenStack,
     messages: u32,
     open: Option<Open>,
     /// The start of an open idle handler that is not reported yet.
@@ -175,7 +176,6 @@ impl<'a> Reporter<'a> {
             signals,
             next_signal: 0,
             starts,
-            stack: OpenStack::new(),
             messages: 0,
             open: None,
             idle: None,
@@ -186,32 +186,35 @@ impl<'a> Reporter<'a> {
     }
 
     fn main(&mut self, main: &'a Thread) -> Result<(), ReadError> {
-        for step in self.facts.steps(main) {
-            match step? {
-                Step::Event { time, event } => {
-                    self.until(time);
-                    self.now = time;
-                    self.event(time, event);
+        let mut spans = self.facts.spans(main);
+        while let Some(change) = spans.change()? {
+            let is_before = matches!(change, Change::Opened { open, .. } if open.before);
+            if let Some(time) = change.time().filter(|_| !is_before) {
+                self.until(time, spans.open());
+                self.now = time;
+            }
+            match change {
+                // The duration of a message whose start is lost is unknown: its methods are reported, it is not.
+                Change::Opened { open, payload } if !open.before => {
+                    self.opened(open.begun, open.key, payload)
                 }
-                // The duration of a message whose start is lost is unknown: its methods are reported, it is
-                // not.
-                Step::Before { time, key } if ids::is_method(key) => {
-                    self.stack.push_before(key, time);
+                Change::Closed { open, payload, until, by } if !open.before || ids::is_method(open.key) => {
+                    self.closed(until, open.key, payload, by);
                 }
-                Step::Ended { key, .. } if ids::is_method(key) => self.close(key),
+                Change::Event { time, event } => self.event(time, event),
                 _ => {}
             }
         }
         let end = last_moment(self.facts.recording, std::iter::once(self.now));
-        self.until(end);
+        self.until(end, spans.open());
         Ok(())
     }
 
     /// Reads other threads only for the system's frame metrics.
     fn other_threads(&mut self, main: u32) -> Result<(), ReadError> {
         for thread in self.facts.recording.threads().iter().filter(|t| t.uid != main) {
-            for step in self.facts.steps(thread) {
-                if let Step::Event { time, event: Event::FrameMetrics(metrics) } = step? {
+            for item in self.facts.events(thread) {
+                if let Item::Event { time, event: Event::FrameMetrics(metrics) } = item? {
                     self.frames.metrics(time, &metrics);
                 }
             }
@@ -238,73 +241,69 @@ impl<'a> Reporter<'a> {
     }
 
     /// Handles what is due before the next event, at `time`.
-    fn until(&mut self, time: u64) {
+    fn until(&mut self, time: u64, open: &OpenStack) {
         while let Some(anr) = self.signals.get(self.next_signal).filter(|anr| anr.detected < time).cloned() {
             self.next_signal += 1;
-            self.signal_anr(&anr);
+            self.signal_anr(&anr, open);
         }
         let lag = self.limits.lag_ms * 1_000_000;
         if let Some(since) = self.idle.take_if(|since| time.saturating_sub(*since) >= lag) {
-            self.lag(LagKind::IdleHandler, since, since + lag);
+            self.lag(LagKind::IdleHandler, since, since + lag, open);
         }
-        let Some(open) = &mut self.open else { return };
-        let since = open.since;
-        if !open.lag_reported && time.saturating_sub(since) >= lag {
-            open.lag_reported = true;
-            self.lag(LagKind::Message, since, since + lag);
+        let Some(message) = &mut self.open else { return };
+        let since = message.since;
+        let anr = message.anr.take_if(|(at, _)| *at < time);
+        if !message.lag_reported && time.saturating_sub(since) >= lag {
+            message.lag_reported = true;
+            self.lag(LagKind::Message, since, since + lag, open);
         }
-        if let Some((at, slice)) = self.open.as_mut().and_then(|open| open.anr.take_if(|(at, _)| *at < time))
-        {
-            self.anr(since, at, slice);
+        if let Some((at, slice)) = anr {
+            self.anr(since, at, slice, open);
         }
     }
 
-    fn event(&mut self, at: u64, event: Event) {
-        match event {
-            Event::Enter(id) if id == ids::DISPATCH => self.message_begin(at),
-            Event::Exit(id) if id == ids::DISPATCH => self.message_end(at),
-            Event::Enter(id) if ids::is_method(id) => {
-                self.stack.push(id, at);
-                self.call(Call::enter(id, at));
-            }
-            Event::Exit(id) if ids::is_method(id) => {
-                self.close(id);
-                self.call(Call::exit(id, at));
-            }
-            Event::MessageBegin(message) => {
+    fn opened(&mut self, at: u64, key: u32, payload: Option<Payload>) {
+        match payload {
+            Some(Payload::Message(message)) => {
                 self.message_begin(at);
                 // Matrix sees only what its Printer does: messages of the queue.
                 if !message.is_queued() && self.messages == 1 && self.rules == Rules::Matrix {
                     self.open = None;
                 }
             }
-            Event::MessageEnd => self.message_end(at),
-            Event::IdleBegin(_) => {
-                self.stack.push(typed(types::IDLE), at);
+            Some(Payload::Frame(frame)) => self.frames.begin(at, frame),
+            Some(Payload::Stage(stage)) => self.frames.stage_begin(at, stage),
+            _ if key == ids::DISPATCH => self.message_begin(at),
+            _ if ids::is_method(key) => self.call(Call::enter(key, at)),
+            _ if key == typed(types::IDLE) => {
                 self.idle = Some(at);
                 // Its only report is LAG_IDLE_HANDLER.
                 if let Some(open) = self.open.as_mut().filter(|_| self.messages == 1) {
                     open.lag_reported = true;
                 }
             }
-            Event::IdleEnd => {
-                self.close(typed(types::IDLE));
-                self.idle = None;
-            }
-            Event::FrameBegin(frame) => self.frames.begin(at, frame),
-            Event::FrameEnd => self.frames.end(at),
-            Event::FrameSkipped => self.frames.skipped(),
-            Event::StageBegin(stage) => self.frames.stage_begin(at, stage),
-            Event::StageEnd(stage) => self.frames.stage_end(at, stage),
-            Event::FrameMetrics(metrics) => self.frames.metrics(at, &metrics),
-            Event::Focus(class, true) => self.frames.scene(at, class),
             _ => {}
         }
     }
 
-    fn close(&mut self, key: u32) {
-        if let Some(depth) = self.stack.find(key) {
-            self.stack.truncate(depth);
+    fn closed(&mut self, at: u64, key: u32, payload: Option<Payload>, by: EndedBy) {
+        match (payload, by) {
+            _ if is_message(key) => self.message_end(at, by),
+            _ if ids::is_method(key) && by == EndedBy::End => self.call(Call::exit(key, at)),
+            _ if key == typed(types::IDLE) => self.idle = None,
+            (Some(Payload::Frame(_)), EndedBy::End) => self.frames.end(at),
+            (Some(Payload::Frame(_)), EndedBy::Skipped) => self.frames.skipped(),
+            (Some(Payload::Stage(stage)), EndedBy::End) => self.frames.stage_end(at, stage),
+            _ => {}
+        }
+    }
+
+    fn event(&mut self, at: u64, event: Event) {
+        match event {
+            Event::Exit(id) if ids::is_method(id) => self.call(Call::exit(id, at)),
+            Event::FrameMetrics(metrics) => self.frames.metrics(at, &metrics),
+            Event::Focus(class, true) => self.frames.scene(at, class),
+            _ => {}
         }
     }
 
@@ -326,7 +325,6 @@ impl<'a> Reporter<'a> {
 
     fn message_begin(&mut self, at: u64) {
         self.messages += 1;
-        self.stack.push(ids::DISPATCH, at);
         if self.messages == 1 {
             let slice = || Slice::new(self.rules, true, self.options.lines);
             let limit = at.saturating_add(self.limits.anr_ms * 1_000_000);
@@ -337,17 +335,14 @@ impl<'a> Reporter<'a> {
         self.call(Call::enter(ids::DISPATCH, at));
     }
 
-    fn message_end(&mut self, at: u64) {
-        if self.messages == 0 {
-            return;
-        }
+    fn message_end(&mut self, at: u64, by: EndedBy) {
         self.call(Call::exit(ids::DISPATCH, at));
-        self.close(ids::DISPATCH);
         self.messages -= 1;
         if self.messages > 0 {
             return;
         }
-        let Some(open) = self.open.take() else { return };
+        let is_known = by == EndedBy::End;
+        let Some(open) = self.open.take().filter(|_| is_known) else { return };
         let ms = at.saturating_sub(open.since) / 1_000_000;
         if ms < self.options.slow_ms {
             return;
@@ -357,19 +352,19 @@ impl<'a> Reporter<'a> {
         self.push(at, &Issue::SlowMessage { cost_ms, scene: &scene, stack: &text, key: &key });
     }
 
-    fn lag(&mut self, kind: LagKind, since: u64, at: u64) {
-        let stack = self.java_stack(since, at, StackStyle::Whole);
+    fn lag(&mut self, kind: LagKind, since: u64, at: u64, open: &OpenStack) {
+        let stack = self.java_stack(since, at, StackStyle::Whole, open);
         let (scene, foreground) = (self.scene_at(at), self.foreground(since, at));
         self.push(at, &Issue::Lag { kind, scene: &scene, thread_stack: &stack, foreground });
     }
 
-    fn anr(&mut self, since: u64, at: u64, slice: Slice) {
+    fn anr(&mut self, since: u64, at: u64, slice: Slice, open: &OpenStack) {
         let age = signed(at.saturating_sub(since) / 1_000_000);
         let Stack { text, key, cost_ms } = slice.finish(at, age.max(signed(self.limits.anr_ms)));
         if self.limits.too_late_ms > 0 && cost_ms >= signed(self.limits.too_late_ms) {
             return;
         }
-        let java = self.java_stack(since, at, StackStyle::Simple);
+        let java = self.java_stack(since, at, StackStyle::Simple, open);
         let (scene, foreground) = (self.scene_at(at), self.foreground(since, at));
         let snapshot = self.facts.sections.snapshot(since, at).cloned().unwrap_or_default();
         let AnrSnapshot { priority, nice, dalvik_kib, native_kib, vm_kib, .. } = snapshot;
@@ -390,16 +385,16 @@ impl<'a> Reporter<'a> {
         self.push(at, &issue);
     }
 
-    fn signal_anr(&mut self, anr: &Anr) {
-        let stack = self.java_stack(anr.since, anr.detected, StackStyle::Whole);
+    fn signal_anr(&mut self, anr: &Anr, open: &OpenStack) {
+        let stack = self.java_stack(anr.since, anr.detected, StackStyle::Whole, open);
         let foreground = anr.verdict.as_ref().and_then(|verdict| verdict.foreground);
         let foreground = foreground.unwrap_or_else(|| self.foreground(anr.since, anr.detected));
         let scene = self.scene_at(anr.detected);
         self.push(anr.detected, &Issue::SignalAnr { scene: &scene, thread_stack: &stack, foreground });
     }
 
-    fn java_stack(&self, since: u64, at: u64, style: StackStyle) -> String {
-        let keys = self.stack.frames().iter().map(|open| open.key);
+    fn java_stack(&self, since: u64, at: u64, style: StackStyle, open: &OpenStack) -> String {
+        let keys = open.frames().iter().map(|open| open.key);
         let mut open: Vec<u32> = keys.filter(|key| ids::is_method(*key)).collect();
         open.drain(..open.len().saturating_sub(MAX_OPEN));
         stack_at(&self.facts.sections, self.names, (since, at), &open, (style, self.rules))

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use trace_format::ReadError;
 
 use super::flows::Flows;
-use crate::facts::{Facts, LockWait, OpenStack};
+use crate::facts::{Facts, LockWait};
 
 /// The owner's side of a wait.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,6 @@ impl Owners {
             by_owner.entry(wait.owner).or_default().push(wait);
         }
         let mut owners = Self::default();
-        let mut stack = OpenStack::new();
         for (owner, mut waits) in by_owner {
             let recording = facts.recording;
             let Some(place) = recording.threads().iter().position(|t| t.uid == owner) else { continue };
@@ -54,24 +53,12 @@ impl Owners {
                 release: flows.next(),
             });
             let awaited: Vec<OwnerWait> = awaited.collect();
-            let mut arrows = awaited.iter().map(|awaited| (awaited.flow, awaited.release));
-            let mut next = waits.into_iter().peekable();
-            let mut note = |wait: &LockWait, stack: &OpenStack| {
-                let (method, flows) = (stack.innermost_method(), arrows.next().unwrap_or_default());
-                owners.owners.insert((wait.thread, wait.ordinal), Owner { method, flows });
-            };
-            stack.clear();
-            for step in facts.steps(thread) {
-                let Some((time, begun, ended)) = step?.change() else { continue };
-                while let Some(wait) = next.next_if(|wait| wait.begun < time) {
-                    note(wait, &stack);
-                }
-                if next.peek().is_none() {
-                    break;
-                }
-                stack.follow(time, begun, ended);
-            }
-            next.for_each(|wait| note(wait, &stack));
+            let mut begun = awaited.iter();
+            facts.spans(thread).open_at(waits.iter().map(|wait| wait.begun), |_, open| {
+                let Some(OwnerWait { wait, flow, release }) = begun.next() else { return };
+                let owner = Owner { method: open.innermost_method(), flows: (*flow, *release) };
+                owners.owners.insert((wait.thread, wait.ordinal), owner);
+            })?;
             owners.awaited.insert(place, awaited);
         }
         Ok(owners)

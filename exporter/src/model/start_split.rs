@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use serde::{Serialize, Serializer};
 use trace_format::{ReadError, Source, ids};
 
-use crate::facts::{Facts, OpenStack, StartKind, Startup};
+use crate::facts::{Change, Facts, StartKind, Startup};
 use crate::method_map::Method;
 use crate::names::Names;
 use crate::text::clean;
@@ -130,16 +130,17 @@ pub(crate) fn start_split<S: Source + ?Sized>(
     let (Some(start), Some(main)) = (starts.iter().find(of_process), facts.main()) else { return Ok(None) };
     let process = &facts.recording.header().process_name;
     let mut walk = Split::new(names, process.split(':').next().unwrap_or_default(), start.begin);
-    for step in facts.steps(main) {
-        let Some((time, begun, ended)) = step?.change() else { continue };
+    let mut spans = facts.spans(main);
+    while let Some(change) = spans.change()? {
+        let Some(time) = change.time() else { continue };
         if time > start.end {
             break;
         }
         walk.pass(time);
-        if let Some(key) = begun {
-            walk.enter(key, time);
-        } else if let Some(key) = ended {
-            walk.leave(key);
+        match change {
+            Change::Opened { open, .. } => walk.enter(open.key),
+            Change::Closed { .. } => walk.leave(),
+            _ => {}
         }
     }
     walk.pass(start.end);
@@ -171,7 +172,6 @@ impl Parts {
 struct Split<'n, 'm> {
     names: &'n Names<'m>,
     own: String,
-    stack: OpenStack,
     /// By depth: what the frame belongs to, and what it and its callers belong to.
     frames: Vec<(Parts, Parts)>,
     parts: Vec<Part>,
@@ -185,7 +185,6 @@ impl<'n, 'm> Split<'n, 'm> {
         Self {
             names,
             own: owner(&format!("{process}.")).to_owned(),
-            stack: OpenStack::new(),
             frames: Vec::new(),
             parts: Vec::new(),
             by_name: HashMap::new(),
@@ -202,11 +201,8 @@ impl<'n, 'm> Split<'n, 'm> {
         around.indices().for_each(|part| self.parts[part].so_far.exclusive += passed);
     }
 
-    fn enter(&mut self, key: u32, time: u64) {
+    fn enter(&mut self, key: u32) {
         let own = if ids::is_method(key) { self.parts_of(key) } else { Parts::default() };
-        if !self.stack.push(key, time) {
-            return;
-        }
         let around = self.frames.last().map(|(_, around)| *around).unwrap_or_default();
         let own = Parts {
             // An initializer's bridge calls the method that it stands for.
@@ -226,17 +222,13 @@ impl<'n, 'm> Split<'n, 'm> {
         self.frames.push((own, around));
     }
 
-    fn leave(&mut self, key: u32) {
-        let Some(depth) = self.stack.find(key) else { return };
-        while self.stack.depth() > depth {
-            self.stack.pop();
-            let (own, _) = self.frames.pop().unwrap_or_default();
-            for part in own.indices() {
-                let part = &mut self.parts[part];
-                part.open -= 1;
-                if part.open == 0 {
-                    part.so_far.inclusive += self.now - part.since;
-                }
+    fn leave(&mut self) {
+        let (own, _) = self.frames.pop().unwrap_or_default();
+        for part in own.indices() {
+            let part = &mut self.parts[part];
+            part.open -= 1;
+            if part.open == 0 {
+                part.so_far.inclusive += self.now - part.since;
             }
         }
     }

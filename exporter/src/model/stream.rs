@@ -80,7 +80,7 @@ pub(crate) fn streamed<K: Sink>(inputs: &[Input<'_>], sink: &mut K) -> Result<St
     let mut found = Streamed { last: start, ..Streamed::default() };
     let mut identities = Identities::new(inputs.iter().map(|i| i.recording.header().pid));
     let mut seen = HashSet::new();
-    let mut stack = OpenStack::new();
+    let mut stack = OpenStack::default();
     let flows = Flows::default();
     for input in inputs {
         let first = seen.insert(input.recording.header().pid);

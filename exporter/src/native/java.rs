@@ -13,7 +13,7 @@ use trace_format::{ReadError, Source, Thread, ids};
 
 use super::{Frame, NativePlace, ThreadStack};
 use crate::dump::{Place, java_frame};
-use crate::facts::{Facts, OpenStack};
+use crate::facts::Facts;
 use crate::names::Names;
 use crate::text::clean;
 
@@ -185,33 +185,13 @@ fn open_calls<'a, S: Source + ?Sized>(
     moments: &[(u64, usize)],
     mut found: impl FnMut(usize, Vec<u32>),
 ) -> Result<(), ReadError> {
-    let mut next = moments.iter().peekable();
-    let mut stack = OpenStack::new();
-    let mut passed = |place: usize, stack: &OpenStack| {
-        let open = stack.frames().iter().rev().map(|open| open.key);
-        found(
-            place,
-            open.filter(|key| ids::is_method(*key) || *key == ids::DISPATCH).take(MAX_JAVA_FRAMES).collect(),
-        );
-    };
-    for step in facts.steps(thread) {
-        let Some((time, begun, ended)) = step?.change() else { continue };
-        while let Some((_, place)) = next.next_if(|(at, _)| *at < time) {
-            passed(*place, &stack);
-        }
-        if next.peek().is_none() {
-            return Ok(());
-        }
-        if let Some(key) = begun {
-            stack.push(key, time);
-        } else if let Some(depth) = ended.and_then(|key| stack.find(key)) {
-            stack.truncate(depth);
-        }
-    }
-    for (_, place) in next {
-        passed(*place, &stack);
-    }
-    Ok(())
+    let mut places = moments.iter().map(|(_, place)| *place);
+    facts.spans(thread).open_at(moments.iter().map(|(at, _)| *at), |_, open| {
+        let Some(place) = places.next() else { return };
+        let calls = open.frames().iter().rev().map(|open| open.key);
+        let calls = calls.filter(|key| ids::is_method(*key) || *key == ids::DISPATCH);
+        found(place, calls.take(MAX_JAVA_FRAMES).collect());
+    })
 }
 
 /// What a native frame is for Java.

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use trace_format::event::Event;
-use trace_format::{Events, Item, Recording, Source, ids};
+use trace_format::{Recording, Source, ids};
 
 use super::LONG_CALL;
-use crate::facts::{Facts, OpenStack, Overhead};
+use crate::facts::{Change, Facts, Overhead, Payload, Spans};
 use crate::{ExportError, Fit, Method, MethodMap, Warning};
 
 /// A method by name: ids differ between builds.
@@ -142,7 +142,7 @@ impl RecordedCalls {
         let facts = Facts::of(recording).map_err(failed)?;
         warnings.extend(Warning::of_skipped(file, facts.skipped()));
         for thread in recording.threads() {
-            found.thread(facts.events(thread)).map_err(failed)?;
+            found.thread(facts.spans(thread)).map_err(failed)?;
         }
         found.switched_off(&facts.recorder.overhead);
         self.others = self.others.saturating_add(found.others);
@@ -172,46 +172,30 @@ impl Found {
         self.by_id.entry(id).or_default()
     }
 
-    fn thread<S: Source + ?Sized>(&mut self, events: Events<'_, S>) -> Result<(), trace_format::ReadError> {
-        let mut stack = OpenStack::new();
+    fn thread<S: Source + ?Sized>(&mut self, mut spans: Spans<'_, S>) -> Result<(), trace_format::ReadError> {
         let mut now = 0;
-        for item in events {
-            let Item::Event { time, event } = item? else { continue };
-            now = time;
-            match event {
-                Event::Enter(id) if ids::is_method(id) => {
-                    stack.push(id, time);
+        while let Some(change) = spans.change()? {
+            now = change.time().unwrap_or(now);
+            match change {
+                // Of a call that began before the record, or whose end was lost, the part that is known counts.
+                Change::Closed { open, until, .. } if ids::is_method(open.key) => {
+                    self.of(open.key).add(until.saturating_sub(open.begun));
                 }
-                Event::Exit(id) if ids::is_method(id) => {
-                    let Some(depth) = stack.find(id) else { continue };
-                    self.close(&mut stack, depth, time);
-                }
-                // They started before what is left of the thread. They are open at least from here on.
-                Event::OpenCalls(open) if stack.depth() == open.first as usize => {
-                    open.ids().filter(|id| ids::is_method(*id)).for_each(|id| {
-                        stack.push(id, time);
-                    });
-                }
-                Event::Folded(folded) => self.folded(folded.calls, &folded.hot),
-                Event::WaitBegin(_) => {
-                    if let Some(id) = stack.innermost_method() {
+                Change::Opened { payload: Some(Payload::Wait(_)), .. } => {
+                    if let Some(id) = spans.open().innermost_method() {
                         self.of(id).waits = true;
                     }
                 }
+                Change::Event { event: Event::Folded(folded), .. } => self.folded(folded.calls, &folded.hot),
                 _ => {}
             }
         }
         // What a hung thread is in never ends.
-        self.close(&mut stack, 0, now);
+        for open in spans.open().frames().iter().filter(|open| ids::is_method(open.key)) {
+            self.of(open.key).add(now.saturating_sub(open.begun));
+        }
         self.last = self.last.max(now);
         Ok(())
-    }
-
-    fn close(&mut self, stack: &mut OpenStack, depth: usize, now: u64) {
-        while stack.depth() > depth {
-            let Some(ended) = stack.pop() else { break };
-            self.of(ended.key).add(now.saturating_sub(ended.begun));
-        }
     }
 
     /// Calls that left no slice, and the share of each of these methods, in millionths.

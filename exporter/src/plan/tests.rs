@@ -102,7 +102,7 @@ fn what_ever_lasted_or_waits_is_kept() {
 fn calls_that_were_open_when_the_ring_starts_count_from_there_on() {
     let calls = recorded(
         |thread| {
-            thread.event(1_000, Event::OpenCalls(OpenCalls::new(2, 0, &[1, 2])));
+            thread.overwritten(2).event(1_000, Event::OpenCalls(OpenCalls::new(2, 0, &[1, 2])));
             thread.exit(1_000 + 150 * MS, 2).exit(1_000 + 151 * MS, 1);
         },
         "",

@@ -15,7 +15,7 @@ use serde::Serialize;
 use trace_format::event::{WaitKind, types};
 use trace_format::{ReadError, Recording, Source, ids};
 
-use crate::facts::{Facts, OpenStack, typed};
+use crate::facts::{Facts, Payload, typed};
 use crate::method_map::{Fit, MethodMap};
 use crate::model::{Names, wait_name};
 use tree::{CallTree, ROOT};
@@ -103,10 +103,9 @@ impl Profile {
         let fits = map.fit(recording.header().map_id) != Fit::OtherBuild;
         let names = Names::new(fits.then_some(map));
         let facts = Facts::of(recording)?;
-        let mut stack = OpenStack::new();
         let mut walked = Vec::new();
         for thread in recording.threads().iter().filter(|thread| thread.ended == 0 || thread.ended > from) {
-            let found = walk(facts.events(thread), &mut stack, from)?;
+            let found = walk(facts.spans(thread), from)?;
             if found.has_time() {
                 walked.push((thread, found));
             }
@@ -124,7 +123,8 @@ impl Profile {
             missing = missing.saturating_add(overwritten).saturating_add(found.lost);
             // A thread starts a little before its first event is written; that is not a missing event.
             let all = overwritten == 0 || thread.started == 0;
-            let began = if all { found.first } else { thread.started.min(found.first).max(from) };
+            let first = found.first.unwrap_or(found.now);
+            let began = if all { first } else { thread.started.min(first).max(from) };
             let lifetime = found.now.saturating_sub(began);
             let name = crate::text::clean(thread.name.as_deref().unwrap_or_default()).into_owned();
             threads.push(of_thread(&found, &names, name, thread.tid, lifetime));
@@ -213,9 +213,12 @@ fn heaviest_path(tree: &CallTree, totals: &[u64]) -> Vec<u32> {
     path
 }
 
-/// The key of a wait in the tree: its kind, above the bits of an id.
-pub(crate) fn wait_key(kind: WaitKind) -> u32 {
-    kind.number().min(0xFFF) << 20 | typed(types::WAIT)
+/// The key of an item in the tree: that of a wait has its kind above the bits of an id.
+pub(crate) fn tree_key(key: u32, payload: Option<Payload>) -> u32 {
+    match payload {
+        Some(Payload::Wait(wait)) => wait.kind.number().min(0xFFF) << 20 | key,
+        _ => key,
+    }
 }
 
 fn wait_kind(key: u32) -> Option<WaitKind> {
@@ -227,7 +230,6 @@ fn name_of(names: &Names<'_>, key: u32) -> String {
         return wait_name(kind, None).into_owned();
     }
     match key {
-        walk::UNKNOWN_CALL => "(unknown)".to_owned(),
         key if key == typed(types::MESSAGE) => "message".to_owned(),
         key if key == typed(types::FRAME) => "Choreographer#doFrame".to_owned(),
         key if key == typed(types::SPAN) => "span".to_owned(),

@@ -127,7 +127,7 @@ fn what_is_open_at_the_end_goes_on_until_then() {
 }
 
 #[test]
-fn callers_whose_start_is_overwritten_are_known_from_the_list_of_open_calls() {
+fn callers_whose_start_is_overwritten_are_known_from_lists_and_from_their_ends() {
     let thread = main_of(|t| {
         t.overwritten(10).event(1_000 * MS, Event::OpenCalls(OpenCalls::new(5, 0, &[1, 2])));
         t.event(1_000 * MS, Event::OpenCalls(OpenCalls::new(5, 3, &[4, 5])));
@@ -137,7 +137,7 @@ fn callers_whose_start_is_overwritten_are_known_from_the_list_of_open_calls() {
         // Leaves a call whose name is not listed.
         t.exit(1_400 * MS, 4).exit(1_500 * MS, 7).exit(1_600 * MS, 2).exit(1_700 * MS, 1);
     });
-    assert_eq!(names(&thread), ["m1", "m2", "(unknown)", "m4", "m5"]);
+    assert_eq!(names(&thread), ["m1", "m2", "m7", "m4", "m5"]);
     assert_eq!(thread.in_calls, 700 * MS);
     assert_eq!(thread.path[1].own, 100 * MS);
 }

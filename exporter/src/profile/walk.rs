@@ -1,17 +1,10 @@
 //! Converts one thread's events to time in a call tree.
 
-use trace_format::event::OpenCalls;
-use trace_format::{Event, Events, Item, ReadError, Source};
+use trace_format::{Event, ReadError, Source};
 
 use super::tree::{CallTree, ROOT};
-use super::wait_key;
-use crate::facts::{OpenStack, begins, ends, still_open};
-
-/// The key of a call of which only the depth is known. No method has this id.
-pub(super) const UNKNOWN_CALL: u32 = 0;
-
-/// Maximum number of open calls taken from a block's list. A damaged one may declare any number.
-const MAX_LISTED: u32 = 1 << 16;
+use super::tree_key;
+use crate::facts::{Change, Spans};
 
 /// The result for a thread.
 #[derive(Debug, Default)]
@@ -23,7 +16,7 @@ pub(super) struct ThreadTime {
     /// Time of the first present event.
     pub(super) first_left: u64,
     /// Time of the first counted event.
-    pub(super) first: u64,
+    pub(super) first: Option<u64>,
     /// Time up to which the tree is complete.
     pub(super) now: u64,
     /// Time that the events cover.
@@ -39,6 +32,20 @@ impl ThreadTime {
         self.events > 0 || self.at != ROOT
     }
 
+    /// Counts the time since the last change for the innermost call, unless events are missing in between.
+    fn pass(&mut self, time: u64, from: u64, gap: bool) {
+        self.first_left = self.first_left.min(time);
+        if time >= from {
+            self.first.get_or_insert(if gap { time } else { self.now.max(from) });
+            if !gap {
+                let since = time.saturating_sub(self.now.max(from));
+                self.tree.add(self.at, since);
+                self.covered += since;
+            }
+        }
+        self.now = time;
+    }
+
     /// Ends at `end`: open calls continue until then.
     pub(super) fn finish(&mut self, end: u64) {
         let rest = end.saturating_sub(self.now);
@@ -48,116 +55,37 @@ impl ThreadTime {
     }
 }
 
-/// Reads a thread once, and counts from `from` on. `stack` is working memory.
-pub(super) fn walk<S: Source + ?Sized>(
-    events: Events<'_, S>,
-    stack: &mut OpenStack,
-    from: u64,
-) -> Result<ThreadTime, ReadError> {
-    stack.clear();
+/// Reads a thread once, and counts from `from` on.
+pub(super) fn walk<S: Source + ?Sized>(mut spans: Spans<'_, S>, from: u64) -> Result<ThreadTime, ReadError> {
     let mut found = ThreadTime { first_left: u64::MAX, ..ThreadTime::default() };
-    // The nodes of the open items, one for each stack entry.
+    // The nodes of the open items.
     let mut nodes: Vec<u32> = Vec::new();
-    // Whether the calls listed at a block's start are needed: at the first block, and after a gap.
-    let mut needs_list = true;
-    // Whether one of the lists has been read.
-    let mut listed = false;
     // Whether the next event ends a gap.
     let mut gap = true;
-    for item in events {
-        let (time, event) = match item? {
-            Item::Event { time, event } => (time, event),
-            Item::Lost { words } => {
-                if found.now >= from {
-                    found.lost = found.lost.saturating_add(words);
-                }
-                (gap, needs_list, listed) = (true, true, false);
-                continue;
+    while let Some(change) = spans.change()? {
+        match change.time() {
+            Some(time) => {
+                found.pass(time, from, gap);
+                gap &= !change.is_recorded();
+                found.events += u64::from(change.is_recorded() && time >= from);
             }
-            Item::Fault(_) => {
-                (gap, needs_list, listed) = (true, true, false);
-                continue;
-            }
-        };
-        found.first_left = found.first_left.min(time);
-        if time >= from {
-            if found.events == 0 {
-                found.first = if gap { time } else { found.now.max(from) };
-            }
-            found.events += 1;
-            if !gap {
-                let since = time.saturating_sub(found.now.max(from));
-                found.tree.add(found.at, since);
-                found.covered += since;
-            }
+            None => gap = true,
         }
-        gap = false;
-        found.now = time;
-        match event {
-            Event::OpenCalls(open) => {
-                if needs_list {
-                    if !std::mem::replace(&mut listed, true) {
-                        stack.clear();
-                    }
-                    list(&open, stack, &mut nodes, &mut found.tree);
-                    found.at = nodes.last().copied().unwrap_or(ROOT);
-                }
-                continue;
+        match change {
+            Change::Opened { open, payload } => {
+                nodes.push(found.tree.call(found.at, tree_key(open.key, payload)))
             }
-            Event::LostEnd(end) => {
-                let depth = still_open(stack.frames().iter().map(|open| open.key), end);
-                stack.truncate(depth);
-                nodes.truncate(depth);
-                found.at = nodes.last().copied().unwrap_or(ROOT);
-                continue;
-            }
-            Event::Folded(folded) if time >= from => {
+            Change::Closed { .. } => drop(nodes.pop()),
+            Change::Lost { words } if found.now >= from => found.lost = found.lost.saturating_add(words),
+            Change::Event { time, event: Event::Folded(folded) } if time >= from => {
                 found.too_short = found.too_short.saturating_add(folded.calls);
             }
             _ => {}
         }
-        needs_list = false;
-        if let Some(key) = begins(&event) {
-            let tree_key = match event {
-                Event::WaitBegin(wait) => wait_key(wait.kind),
-                _ => key,
-            };
-            if stack.push(key, time) {
-                nodes.push(found.tree.call(found.at, tree_key));
-            }
-        } else if let Some(key) = ends(&event) {
-            // Its start may be lost. It may have been any of the calls without a name.
-            let depth = stack.find(key).or_else(|| {
-                stack.frames().last().filter(|open| open.key == UNKNOWN_CALL).map(|_| stack.depth() - 1)
-            });
-            if let Some(depth) = depth {
-                stack.truncate(depth);
-                nodes.truncate(depth);
-            }
-        }
         found.at = nodes.last().copied().unwrap_or(ROOT);
     }
     if found.events == 0 {
-        (found.first, found.now) = (from, from);
+        (found.first, found.now) = (Some(from), from);
     }
     Ok(found)
-}
-
-/// Adds the calls that were open when a block started, except those that an earlier list of the same block has.
-fn list(open: &OpenCalls, stack: &mut OpenStack, nodes: &mut Vec<u32>, tree: &mut CallTree) {
-    let depth = open.depth.min(MAX_LISTED) as usize;
-    let mut keys: Vec<u32> = stack.frames().iter().map(|open| open.key).collect();
-    keys.resize(depth, UNKNOWN_CALL);
-    for (key, id) in keys.iter_mut().skip(open.first as usize).zip(open.ids()) {
-        *key = id;
-    }
-    stack.clear();
-    nodes.clear();
-    let mut at = ROOT;
-    for key in keys {
-        if stack.push(key, 0) {
-            at = tree.call(at, key);
-            nodes.push(at);
-        }
-    }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use trace_format::{Event, ReadError, Source, Thread, ids};
 
 use super::open_item::{OpenItem, OpenItemKind};
-use crate::facts::{Facts, Open, OpenStack, Restored, Step};
+use crate::facts::{Change, Facts, Open, OpenStack};
 use crate::model::{Names, ShortCalls};
 use crate::words::{about, times};
 
@@ -101,9 +101,8 @@ pub(super) fn busy<'a, S: Source + ?Sized>(
     since: u64,
     until: u64,
 ) -> Result<Option<Busy>, ReadError> {
-    let steps = || facts.steps(main);
-    let Some((span, chain)) = long_calls(steps(), since, until)? else { return Ok(None) };
-    let (callees, short, counted) = called(steps(), span, chain.last())?;
+    let Some((span, chain)) = long_calls(facts, main, since, until)? else { return Ok(None) };
+    let (callees, short, counted) = called(facts, main, span, chain.last())?;
     if chain.is_empty() && short.calls == 0 {
         return Ok(None);
     }
@@ -141,42 +140,35 @@ type LongCalls = ((u64, u64), Vec<LongCall>);
 
 /// The recorded part of the time, and the method calls that were open for more than half of it, outermost
 /// first: of two consecutive calls at most one qualifies.
-fn long_calls<S: Source + ?Sized>(
-    steps: Restored<'_, S>,
+fn long_calls<'a, S: Source + ?Sized>(
+    facts: &Facts<'a, S>,
+    main: &'a Thread,
     since: u64,
     until: u64,
 ) -> Result<Option<LongCalls>, ReadError> {
-    let mut stack = OpenStack::new();
     let mut span = None;
     let mut long: Vec<LongCall> = Vec::new();
-    let close = |stack: &mut OpenStack, depth: usize, at: u64, span: (u64, u64), long: &mut Vec<LongCall>| {
-        let least = (span.1 - span.0) / 2 + 1;
-        while stack.depth() > depth {
-            let Some(open) = stack.pop() else { break };
-            let spent = overlap((open.begun, at), span);
-            if ids::is_method(open.key) && spent >= least && long.len() < MAX_CHAIN {
-                long.push(LongCall { depth: stack.depth(), open, spent });
-            }
+    let mut ended = |depth: usize, open: Open, at: u64, span: (u64, u64)| {
+        let spent = overlap((open.begun, at), span);
+        if ids::is_method(open.key) && spent > (span.1 - span.0) / 2 && long.len() < MAX_CHAIN {
+            long.push(LongCall { depth, open, spent });
         }
     };
-    for step in steps {
-        let step = step?;
-        let Some((time, begun, ended)) = step.change() else { continue };
+    let mut spans = facts.spans(main);
+    while let Some(change) = spans.change()? {
+        let Some(time) = change.time() else { continue };
         if time >= until {
             break;
         }
         let span = *span.get_or_insert((since.max(time), until));
-        if let Some(key) = begun {
-            match step {
-                Step::Before { .. } => stack.push_before(key, time),
-                _ => stack.push(key, time),
-            };
-        } else if let Some(depth) = ended.and_then(|key| stack.find(key)) {
-            close(&mut stack, depth, time, span, &mut long);
+        if let Change::Closed { open, .. } = change {
+            ended(spans.open().depth() - 1, open, time, span);
         }
     }
     let Some(span) = span.filter(|(from, to)| from < to) else { return Ok(None) };
-    close(&mut stack, 0, until, span, &mut long);
+    for (depth, open) in spans.open().frames().iter().enumerate().rev() {
+        ended(depth, *open, until, span);
+    }
     long.sort_by_key(|call| (call.depth, call.open.begun));
     Ok(Some((span, long)))
 }
@@ -186,52 +178,50 @@ type Callees = HashMap<u32, (u64, u64)>;
 
 /// The recorded callees of `caller` in `span`, the calls of main too short to be recorded, and when they were
 /// last counted.
-fn called<S: Source + ?Sized>(
-    steps: Restored<'_, S>,
+fn called<'a, S: Source + ?Sized>(
+    facts: &Facts<'a, S>,
+    main: &'a Thread,
     span: (u64, u64),
     caller: Option<&LongCall>,
 ) -> Result<(Callees, ShortCalls, u64), ReadError> {
-    let mut stack = OpenStack::new();
     let (mut callees, mut short, mut counted) = (Callees::new(), ShortCalls::default(), 0);
-    let close = |stack: &mut OpenStack, depth: usize, at: u64, callees: &mut Callees| {
-        while stack.depth() > depth {
-            let Some(call) = stack.pop() else { break };
-            // A method as deep below spans has no callees of interest, and a walk at each of its waits would take minutes.
-            let mut outer = stack.frames().iter().enumerate().rev().take(MAX_BETWEEN);
-            let around = outer.find(|(_, open)| ids::is_method(open.key));
-            let is_caller = caller.zip(around).is_some_and(|(caller, (depth, around))| {
-                depth == caller.depth && around.begun == caller.open.begun
-            });
-            let took = (call.begun, at);
-            if !is_caller || !ids::is_method(call.key) || call.begun > span.1 || at < span.0 {
-                continue;
-            }
-            if callees.len() < MAX_CALLEES || callees.contains_key(&call.key) {
-                let (calls, total) = callees.entry(call.key).or_default();
-                (*calls, *total) = (*calls + 1, *total + overlap(took, span));
-            }
+    let mut ended = |stack: &OpenStack, depth: usize, at: u64| {
+        let call = stack.frames()[depth];
+        // A method as deep below spans has no callees of interest, and a walk at each of its waits would take minutes.
+        let mut outer = stack.frames()[..depth].iter().enumerate().rev().take(MAX_BETWEEN);
+        let around = outer.find(|(_, open)| ids::is_method(open.key));
+        let is_caller = caller.zip(around).is_some_and(|(caller, (depth, around))| {
+            depth == caller.depth && around.begun == caller.open.begun
+        });
+        if !is_caller || !ids::is_method(call.key) || call.begun > span.1 || at < span.0 {
+            return;
+        }
+        if callees.len() < MAX_CALLEES || callees.contains_key(&call.key) {
+            let (calls, total) = callees.entry(call.key).or_default();
+            (*calls, *total) = (*calls + 1, *total + overlap((call.begun, at), span));
         }
     };
-    for step in steps {
-        let step = step?;
-        let Some((time, begun, ended)) = step.change() else { continue };
-        if let Step::Event { event: Event::Folded(folded), .. } = step
-            && folded.since < time
-        {
-            let part = overlap((folded.since, time), span);
-            if part > 0 {
-                short.add_part(&folded, part, time - folded.since);
-                counted = time.min(span.1);
-            }
-        } else if time > span.1.saturating_add(MAX_COUNT_DELAY) {
+    let mut spans = facts.spans(main);
+    while let Some(change) = spans.change()? {
+        let Some(time) = change.time() else { continue };
+        if time > span.1.saturating_add(MAX_COUNT_DELAY) {
             break;
-        } else if let Some(key) = begun {
-            stack.push(key, time);
-        } else if let Some(depth) = ended.and_then(|key| stack.find(key)) {
-            close(&mut stack, depth, time, &mut callees);
+        }
+        match change {
+            Change::Event { event: Event::Folded(folded), .. } if folded.since < time => {
+                let part = overlap((folded.since, time), span);
+                if part > 0 {
+                    short.add_part(&folded, part, time - folded.since);
+                    counted = time.min(span.1);
+                }
+            }
+            Change::Closed { .. } => ended(spans.open(), spans.open().depth() - 1, time),
+            _ => {}
         }
     }
-    close(&mut stack, 0, u64::MAX, &mut callees);
+    for depth in (0..spans.open().depth()).rev() {
+        ended(spans.open(), depth, u64::MAX);
+    }
     callees.retain(|_, (_, total)| *total > 0);
     Ok((callees, short, counted))
 }

@@ -68,6 +68,8 @@ pub struct Report {
     pub signals: Option<Counters>,
     /// What hung and why, in the form shared with dumps, fleets and traces.
     pub answer: Answer,
+    /// Of an attachment's recording without a hang: the answer of the thread dump with which it began, without confidence.
+    pub at_start: Option<Answer>,
     /// Its cause, if main hung or the system requested a dump.
     pub cause: Option<Cause>,
     /// Of a message storm, who posted most of the messages, if steps of concurrent work were recorded.

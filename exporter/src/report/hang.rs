@@ -1,25 +1,20 @@
 //! Finds the hang: the time range in which main did not respond.
 
 use trace_format::event::WaitKind;
-use trace_format::layout::State;
-use trace_format::{ReadError, Recording, Source, Thread};
+use trace_format::{ReadError, Recording, Source};
 
-use super::MIN_ENDED_HANG;
 use super::busy::Busy;
 use super::open_item::{OpenItem, OpenItemKind};
 use super::owners::{self, Chain};
+use super::question::{Asked, Question, middle};
 use super::waits::{WaitFact, activity};
-use super::walk::{EndedUnit, Walk, text};
+use super::walk::{Walk, text};
 use super::why::Why;
 use crate::answer::observed::{Observed, ShortCallSummary, WaitSum};
 use crate::facts::Unit;
 use crate::facts::{Anr, Facts, MessageComponent, PolledCpu, UnitKind};
 use crate::model::Names;
 use crate::words::thread_name;
-
-/// Age from which a message, or a call outside of messages, that is open at the end of the recording is a hang,
-/// ns.
-const MIN_OPEN_HANG: u64 = 2_000_000_000;
 
 /// Maximum number of distinct wait targets of one message.
 const MAX_WAIT_KINDS: usize = 256;
@@ -83,6 +78,49 @@ impl Hang {
         self.unit.as_ref().is_some_and(|unit| unit.began_before && unit.since == self.since)
     }
 
+    /// The hang that is asked about, if there is one.
+    pub(super) fn of<S: Source + ?Sized>(
+        facts: &Facts<'_, S>,
+        names: &Names<'_>,
+        question: &Question<'_, S>,
+    ) -> Result<Option<Self>, ReadError> {
+        let Some(asked) = question.asked else { return Ok(None) };
+        let (walk, end) = (&question.walk, question.end);
+        let (since, at, until, ended) = match asked {
+            Asked::Anr(anr) => match anr.recovered.or(walk.left.filter(|left| *left >= anr.detected)) {
+                Some(ended) => (anr.since, anr.detected, ended, true),
+                None => (anr.since, end, end, false),
+            },
+            Asked::Open(since) => (since, end, end, false),
+            Asked::Ended(ended) => (ended.since, middle(ended), ended.until, true),
+        };
+        // If main recovered, what counts is what it did when the ANR was detected; else what it does at the end.
+        let (snapshot, unit) = match walk.requested.as_ref().filter(|_| ended) {
+            Some(stack) => (stack.clone(), walk.unit_at_request.clone()),
+            None => (walk.snapshot(), walk.unit()),
+        };
+        // A call that stands for a message may be seen late: it has been open since it started.
+        let stands = |unit: &&Unit| unit.kind == UnitKind::Call && !unit.began_before && walk.has_messages();
+        let since = unit.as_ref().filter(stands).map_or(since, |unit| since.min(unit.since));
+        let unit = unit.or_else(|| Unit::of_samples(facts.sections.samples.within(since, until)));
+        let anr = if let Asked::Anr(anr) = asked { Some(anr.clone()) } else { None };
+        let stack = snapshot.iter().map(|open| open.item.clone()).collect();
+        let mut hang = Self { unit, since, until, ended, at, stack, anr, ..Self::default() };
+        if let Some((open, waits_for)) = snapshot.last().and_then(|open| Some((open, open.wait?))) {
+            if let Some(thread) = question.thread {
+                hang.chain = owners::chain(facts, names, thread, waits_for, at)?;
+            }
+            hang.wait = Some(WaitFact {
+                kind: waits_for.kind,
+                since: open.item.since,
+                class: text(facts.recording, waits_for.class),
+                lock: waits_for.lock,
+                owner: hang.chain.first.take(),
+            });
+        }
+        Ok(Some(hang))
+    }
+
     /// Adds the hang to the facts for the rules.
     pub(super) fn observe(&self, facts: &mut Observed) {
         facts.hung = true;
@@ -117,93 +155,6 @@ impl Hang {
     pub fn method(&self) -> Option<&OpenItem> {
         self.stack.iter().rev().find(|f| f.kind == OpenItemKind::Method)
     }
-}
-
-/// The ANR to report first: the one that lasted longest. If main was in nothing long (a service, a broadcast,
-/// or an unknown main), the ANR is not a hang of main.
-pub(super) fn worst(anrs: &[Anr]) -> Option<&Anr> {
-    anrs.iter()
-        .filter(|a| a.blocked() > 0)
-        .max_by_key(|a| (a.recovered.unwrap_or(u64::MAX).saturating_sub(a.since), a.blocked()))
-}
-
-/// The hang of `anr`; without one, the hang at the end, or the long one that `ended`, whose stack the walk then
-/// has.
-pub(super) fn hang<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
-    names: &Names<'_>,
-    walk: &Walk<'_, S>,
-    thread: Option<&Thread>,
-    anr: Option<&Anr>,
-    (open_since, ended): (Option<u64>, Option<EndedUnit>),
-    end: u64,
-) -> Result<Option<Hang>, ReadError> {
-    let last = walk.snapshot();
-    let open = walk.unit();
-    // If main recovered, what counts is what it did when the ANR was detected; else what it does at the end.
-    let now = (&last, open.as_ref());
-    let then = walk.requested.as_ref().map_or(now, |stack| (stack, walk.unit_at_request.as_ref()));
-    let (since, at, until, ended, (snapshot, unit)) = match anr {
-        Some(anr) => match anr.recovered.or(walk.left.filter(|left| *left >= anr.detected)) {
-            Some(ended) => (anr.since, anr.detected, ended, true, then),
-            None => (anr.since, end, end, false, now),
-        },
-        None => match (open_since, ended) {
-            (Some(since), _) => (since, end, end, false, now),
-            (None, Some(ended)) => (ended.since, middle(ended), ended.until, true, then),
-            (None, None) => return Ok(None),
-        },
-    };
-    // A call that stands for a message may be seen late: it has been open since it started.
-    let stands = |unit: &&Unit| unit.kind == UnitKind::Call && !unit.began_before && walk.has_messages();
-    let begun = unit.filter(stands).map(|unit| unit.since);
-    let since = begun.map_or(since, |begun| since.min(begun));
-    let unit = unit.cloned().or_else(|| Unit::of_samples(facts.sections.samples.within(since, until)));
-    let mut chain = Chain::default();
-    let mut wait = None;
-    if let Some((open, waits_for)) = snapshot.last().and_then(|open| Some((open, open.wait?))) {
-        if let Some(thread) = thread {
-            chain = owners::chain(facts, names, thread, waits_for, at)?;
-        }
-        wait = Some(WaitFact {
-            kind: waits_for.kind,
-            since: open.item.since,
-            class: text(facts.recording, waits_for.class),
-            lock: waits_for.lock,
-            owner: chain.first.take(),
-        });
-    }
-    Ok(Some(Hang {
-        unit,
-        since,
-        until,
-        ended,
-        at,
-        stack: snapshot.iter().map(|o| o.item.clone()).collect(),
-        wait,
-        chain,
-        anr: anr.cloned(),
-        ..Hang::default()
-    }))
-}
-
-/// The start of the message that is open at the end, if that is long ago.
-pub(super) fn open_at_end<S: Source + ?Sized>(walk: &Walk<'_, S>, end: u64) -> Option<u64> {
-    let unit = walk.unit().filter(|_| walk.has_messages())?;
-    (end.saturating_sub(unit.since) >= MIN_OPEN_HANG).then_some(unit.since)
-}
-
-/// Whether the recording ended because the process exited by itself.
-pub(super) fn in_order<S: Source + ?Sized>(facts: &Facts<'_, S>) -> bool {
-    facts.recording.header().state == Some(State::Ended)
-}
-
-/// The moment of a hang at which the system would have requested a dump. For a shorter one it is halfway: what
-/// takes most of it is open then.
-pub(super) fn middle(ended: EndedUnit) -> u64 {
-    let half = ended.until.saturating_sub(ended.since) / 2;
-    let after = if half.saturating_mul(2) < MIN_ENDED_HANG { half } else { MIN_ENDED_HANG };
-    ended.since.saturating_add(after).min(ended.until)
 }
 
 /// The waits of the message that hung, by kind and target.

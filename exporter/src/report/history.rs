@@ -3,10 +3,9 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use trace_format::event::{Event, Message, TextId, Wait};
-use trace_format::ids;
+use trace_format::event::{Message, TextId, Wait};
 
-use crate::facts::{MessageKind, RecentWork};
+use crate::facts::{Change, MessageKind, OpenStack, Payload, RecentWork, is_message};
 
 /// Length of the time range called "before", ns.
 pub(super) const BEFORE_WINDOW: u64 = 10_000_000_000;
@@ -63,10 +62,9 @@ pub(super) struct EndedWait {
 #[derive(Debug, Default)]
 pub(super) struct History {
     ran: VecDeque<EndedWork>,
-    depth: u32,
-    open: (u64, Message),
     /// The newest ones.
     waits: VecDeque<EndedWait>,
+    /// The outermost open one.
     wait: Option<(Wait, Option<u32>, u64)>,
     /// Number of events in the open message, and the time of the last one.
     pub(super) events: u64,
@@ -74,41 +72,46 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Notes an event, and the innermost method that was open before it.
-    pub(super) fn event(&mut self, at: u64, event: &Event, method: impl FnOnce() -> Option<u32>) {
-        self.events += 1;
-        self.last = at;
-        match *event {
-            Event::MessageBegin(message) => self.begin(at, message),
-            Event::Enter(ids::DISPATCH) => self.begin(at, Message::default()),
-            Event::MessageEnd | Event::Exit(ids::DISPATCH) => self.end(at),
-            Event::WaitBegin(wait) if self.wait.is_none() => self.wait = Some((wait, method(), at)),
-            Event::WaitEnd => {
-                if let Some((wait, method, since)) = self.wait.take() {
-                    if self.waits.len() == MAX_MESSAGE_WAITS {
-                        self.waits.pop_front();
-                    }
-                    self.waits.push_back(EndedWait { wait, method, since, end: at });
-                }
+    /// Takes a change, and what was open until then.
+    pub(super) fn change(&mut self, change: &Change, open: &OpenStack) {
+        if let Some(at) = change.time().filter(|_| change.is_recorded()) {
+            self.events += 1;
+            self.last = at;
+        }
+        match *change {
+            Change::Opened { open: begun, payload: Some(Payload::Wait(wait)) }
+                if open.count(begun.key) == 0 =>
+            {
+                self.wait = Some((wait, open.innermost_method(), begun.begun));
+            }
+            Change::Opened { open: begun, .. } if is_message(begun.key) && open.messages().is_empty() => {
+                self.forget_open();
+            }
+            Change::Closed { payload: Some(Payload::Wait(_)), open: ended, until, .. }
+                if open.count(ended.key) == 1 =>
+            {
+                self.waited(until);
+            }
+            // In a loop within a message, a message is part of that one.
+            Change::Closed { open: ended, payload, until, .. }
+                if is_message(ended.key) && open.messages().len() == 1 && !ended.before =>
+            {
+                let message = match payload {
+                    Some(Payload::Message(message)) => message,
+                    _ => Message::default(),
+                };
+                self.ran(EndedWork { since: ended.begun, end: until, what: What::Message(message) });
             }
             _ => {}
         }
     }
 
-    fn begin(&mut self, at: u64, message: Message) {
-        self.depth += 1;
-        if self.depth == 1 {
-            self.open = (at, message);
-            self.forget_open();
+    fn waited(&mut self, end: u64) {
+        let Some((wait, method, since)) = self.wait.take() else { return };
+        if self.waits.len() == MAX_MESSAGE_WAITS {
+            self.waits.pop_front();
         }
-    }
-
-    fn end(&mut self, at: u64) {
-        let Some(depth) = self.depth.checked_sub(1) else { return };
-        self.depth = depth;
-        if depth == 0 {
-            self.ran(EndedWork { since: self.open.0, end: at, what: What::Message(self.open.1) });
-        }
+        self.waits.push_back(EndedWait { wait, method, since, end });
     }
 
     /// Notes that main's outermost call, outside of messages, has ended.

@@ -74,6 +74,8 @@ struct Report<'a> {
     hung: bool,
     /// The answer: verdict, cause and advice, in the same form as in `anrscope dump --json`.
     answer: AnswerJson<'a>,
+    /// Of an attachment's recording without a hang: the answer of the thread dump with which it began, with low confidence.
+    at_start: Option<AnswerJson<'a>>,
     /// The worst hang of the main thread.
     hang: Option<Hang<'a>>,
     /// Of a message storm, the place that posted most of the messages, if steps of concurrent work were recorded.
@@ -151,6 +153,7 @@ impl<'a> Report<'a> {
             state,
             hung: report.hung(),
             answer: AnswerJson::new(&report.answer, report.headline()),
+            at_start: report.at_start.as_ref().map(|answer| AnswerJson::new(answer, answer.headline())),
             hang: report.hang.as_ref().map(Hang::from),
             posters: report.posters.as_ref(),
             preference_writes: report.preference_writes.as_ref(),

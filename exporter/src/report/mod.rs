@@ -17,6 +17,7 @@
 //! # Ok::<(), exporter::ExportError>(())
 //! ```
 
+mod answered;
 mod busy;
 mod chart;
 mod collect;
@@ -36,6 +37,7 @@ mod owners;
 mod platform;
 mod question;
 mod recorder;
+mod stall;
 mod stretches;
 mod text;
 mod waits;

@@ -1,331 +1,161 @@
-//! The question that the report on a program without messages answers: which thread hung, and when.
+//! The question that a report answers: which thread hung, and in which stretch of time.
 //!
-//! Android asks about main's message. A program on a JVM has none, and its `main` lasts as long as the program. Its unit is a
-//! *stretch* of a thread without progress, as long as [`MIN_ENDED_HANG`] or longer. Three sources know of one:
+//! | asked about | if |
+//! | --- | --- |
+//! | the ANR that lasted longest | main was in something then |
+//! | the strongest [`Stall`] of all threads | else, if main runs no messages |
+//! | the unit that is open at the end | else, if it has been open for 2 s |
+//! | the longest unit of main that ended | else, if it took 5 s, and the system's last request, if any, was within it |
 //!
-//! * The record: something is open on the thread, and the thread records nothing, neither a call nor a count of short ones.
-//! * The record of earlier calls: a call lasts many times longer than nearly all calls of the same method ([`Usual`]), and within
-//!   it the thread calls and waits again and again.
-//! * A dump of the JVM agent: samples of the stack are equal up to a method in which the thread computes, although it calls
-//!   others. That lasts as long as the innermost recorded call around it. (Equal samples of a thread that waits prove nothing: a
-//!   healthy loop waits at one place again and again.)
-//!
-//! A healthy thread has stretches too, when there is nothing to do. What a thread waits for says which of them are a hang
-//! ([`Due`]): by a dump of that time, or else by the recorded wait. Where neither says it, a call that usually is short decides.
-//!
-//! Of several stretches the question is about the thread with the strongest [`Claim`], by the same table as for a dump; of
-//! equals about one that is open at the end, and then about the longest.
+//! The thread is read with the requested moment in mind: the answer is about the stack at that moment.
 
-use std::cmp::Reverse;
-
-use trace_format::event::{Event, WaitKind};
+use trace_format::verdict::Outcome;
 use trace_format::{ReadError, Source, Thread};
 
-use super::hang::in_order;
-use super::stretches::{Sign, Stretch, Usual, computing, recorded};
-use crate::answer::Claim;
-use crate::answer::due::{Due, due_to_dumped, due_to_recorded};
-use crate::dump::{self, Dump, Section};
-use crate::facts::{Facts, Step};
-use crate::words::thread_name;
+use super::MIN_ENDED_HANG;
+use super::stall::Stall;
+use super::walk::{EndedUnit, Walk};
+use crate::facts::{Anr, Facts, Incidents, Survey, last_moment};
+use crate::model::Names;
 
-/// Another thread works beside a wait if it records something this long after the wait began and before it ended, ns.
-const BESIDE: u64 = 1_000_000_000;
+/// Age from which a message, or a call outside of messages, that is open at the end of the recording is a hang,
+/// ns.
+const MIN_OPEN_HANG: u64 = 2_000_000_000;
 
-/// A thread that hung, and when.
+/// Which hang a report is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wanted {
+    /// The worst one.
+    Worst,
+    /// The last one that took at least this long, ns, or that main is still in.
+    Latest(u64),
+}
+
+/// The stretch of the thread's time that is asked about.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Question<'t> {
-    pub(super) thread: &'t Thread,
-    pub(super) since: u64,
-    pub(super) until: u64,
-    /// False if it hangs at the end of the recording.
-    pub(super) ended: bool,
+pub(super) enum Asked<'a> {
+    /// An ANR, which main may still be in.
+    Anr(&'a Anr),
+    /// From this moment to the end of the recording.
+    Open(u64),
+    Ended(EndedUnit),
 }
 
-/// The least is asked about: by its claim, open at the end before ended, the longest first.
-type Order = (Claim, bool, Reverse<u64>);
+/// A thread, as it was read, and the stretch of its time that is asked about.
+pub(super) struct Question<'a, S: ?Sized> {
+    /// `None` if main was not recorded.
+    pub(super) thread: Option<&'a Thread>,
+    /// `None` if nothing hung, as far as the recording knows.
+    pub(super) asked: Option<Asked<'a>>,
+    pub(super) walk: Walk<'a, S>,
+    /// The last ANR or, without one, the first signal that was another process's: it needs an answer too.
+    pub(super) at: Option<u64>,
+    /// The last moment of the recording.
+    pub(super) end: u64,
+}
 
-impl<'t> Question<'t> {
-    /// The question of a program whose recording ends at `end`; `None` if nothing hung.
-    pub(super) fn of<S: Source + ?Sized>(facts: &Facts<'t, S>, end: u64) -> Result<Option<Self>, ReadError> {
-        let dumps = facts.dumps().collect::<Result<Vec<_>, _>>()?;
-        let mut usual = Usual::default();
-        let mut all: Vec<(&'t Thread, Vec<Stretch>)> = Vec::new();
-        for thread in facts.recording.threads() {
-            let mut found = recorded(facts, thread, end, &mut usual)?;
-            found.extend(computing(facts, thread, &dumps, end)?);
-            let pauses = facts.recorder.pauses();
-            let is_paused = |stretch: &Stretch| {
-                pauses.iter().any(|pause| {
-                    pause.begin < stretch.until && pause.end.is_none_or(|end| end > stretch.since)
-                })
-            };
-            found.retain(|stretch| !is_paused(stretch));
-            // Of calls within each other the innermost one is judged first.
-            found.sort_by_key(|stretch| Reverse(stretch.since));
-            all.push((thread, found));
+impl<'a, S: Source + ?Sized> Question<'a, S> {
+    /// The question about a recording; `latest` is the one hang that is wanted, if not the worst.
+    pub(super) fn of(
+        facts: &'a Facts<'a, S>,
+        names: &'a Names<'a>,
+        survey: &Survey,
+        wanted: Wanted,
+        latest: Option<EndedUnit>,
+    ) -> Result<Self, ReadError> {
+        let incidents = &facts.incidents;
+        let anr = worst(&incidents.anrs);
+        let end = end_of(facts, survey);
+        let at = incidents.anrs.iter().map(|anr| anr.detected).next_back().or_else(|| others(incidents));
+        let main = facts.main();
+        let mut walk = Walk::new(facts, names);
+        walk.at = at;
+        if let Some(main) = main {
+            walk.run(main, anr.map(|anr| anr.detected))?;
         }
-        let judge = Judge { facts, dumps: &dumps, usual: &usual };
-        let mut best: Option<(Order, Self)> = None;
-        for (thread, found) in all {
-            let mut judged: Vec<Stretch> = Vec::new();
-            for stretch in found {
-                let Stretch { since, until, ended, sign, .. } = stretch;
-                // The wait within a long call is the hang.
-                let is_known = |inner: &Stretch| inner.until > since && inner.took() >= stretch.took() / 2;
-                if sign == Sign::LongCall && judged.iter().any(is_known) {
-                    continue;
-                }
-                let Some(claim) = judge.claim(thread, &stretch)? else { continue };
-                judged.push(stretch);
-                let order = (claim, ended, Reverse(until - since));
-                if best.as_ref().is_none_or(|(known, _)| order < *known) {
-                    best = Some((order, Self { thread, since, until, ended }));
-                }
+        if let Some(anr) = anr {
+            return Ok(Self { thread: main, asked: Some(Asked::Anr(anr)), walk, at, end });
+        }
+        // Without messages, not only main may hang.
+        let stall = if walk.has_messages() { None } else { Stall::of(facts, end)? };
+        let asked = match (&stall, wanted) {
+            (Some(stall), _) if !stall.ended => Some(Asked::Open(stall.since)),
+            (Some(Stall { since, until, .. }), _) => {
+                Some(Asked::Ended(EndedUnit { since: *since, until: *until }))
             }
-        }
-        Ok(best.map(|(_, question)| question))
-    }
-}
-
-/// The evidence by which stretches are judged.
-struct Judge<'a, 't, S: ?Sized> {
-    facts: &'a Facts<'t, S>,
-    dumps: &'a [(u64, Dump)],
-    usual: &'a Usual,
-}
-
-impl<S: Source + ?Sized> Judge<'_, '_, S> {
-    /// The claim of a stretch to be the hang; `None` if it is none.
-    fn claim(&self, thread: &Thread, stretch: &Stretch) -> Result<Option<Claim>, ReadError> {
-        let dumped = self.dumped(thread, stretch);
-        if dumped.is_some_and(|(section, _)| section.is_starved()) {
-            return Ok(Some(Claim::Waits));
-        }
-        let serves = dumped.is_some_and(|(section, dumped)| section.serves_beside(dumped));
-        let of_dump = dumped.and_then(|(section, dumped)| section.claim(dumped));
-        let dumped = dumped.map(|(_, dumped)| dumped);
-        let owed = match (of_dump, thread.main, stretch.sign) {
-            (Some(claim), _, Sign::Still(_) | Sign::Computing) => claim,
-            (_, true, Sign::Still(Some(wait))) if wait.kind == WaitKind::Monitor => Claim::MainBlocked,
-            (_, true, _) => Claim::MainHeldUp,
-            (_, false, Sign::Still(Some(wait))) if wait.kind == WaitKind::Monitor => Claim::Lock(Reverse(0)),
-            _ => Claim::HeldUp,
+            (None, _) if open_at_end(&walk, end).is_some() => open_at_end(&walk, end).map(Asked::Open),
+            (None, Wanted::Worst) => walk.longest(MIN_ENDED_HANG).map(Asked::Ended),
+            (None, Wanted::Latest(_)) => latest.map(Asked::Ended),
         };
-        let is_unusual = || self.usual.is_unusual(stretch);
-        match self.due(thread, stretch, dumped)? {
-            Due::Owed => return Ok(Some(owed)),
-            Due::Nothing => return Ok(None),
-            Due::Unknown | Due::Result if is_unusual() => return Ok(Some(owed)),
-            Due::Unknown if !thread.main => return Ok(None),
-            Due::Unknown | Due::Result if serves => return Ok(None),
-            Due::Unknown | Due::Result => {}
-        }
-        for other in self.facts.recording.threads() {
-            if !other.main && other.uid != thread.uid && self.works_beside(other, stretch)? {
-                return Ok(None);
-            }
-        }
-        Ok(Some(owed))
-    }
-
-    /// The thread in the last dump of that time: the longer nothing changes, the more is known.
-    fn dumped(&self, thread: &Thread, stretch: &Stretch) -> Option<(&Section, &dump::Thread)> {
-        let name = thread_name(thread);
-        // The last dump of all is taken after the last event.
-        let until = if stretch.ended { stretch.until } else { u64::MAX };
-        let within = self.dumps.iter().rev().filter(|(at, _)| (stretch.since..=until).contains(at));
-        within.filter_map(|(_, dump)| dump.answer()).find_map(|section| {
-            let dumped = section.threads.iter().find(|dumped| dumped.name.as_deref() == Some(name.as_str()));
-            Some((section, dumped?))
-        })
-    }
-
-    /// The debt to the thread, by a dump of that time or else by the recorded wait.
-    fn due(
-        &self,
-        thread: &Thread,
-        stretch: &Stretch,
-        dumped: Option<&dump::Thread>,
-    ) -> Result<Due, ReadError> {
-        let wait = match stretch.sign {
-            Sign::LongCall if !self.usual.is_unusual(stretch) => return Ok(Due::Nothing),
-            Sign::LongCall => {
-                let is_idle = self.idle(thread, stretch)? >= stretch.took() / 2;
-                return Ok(if is_idle { Due::Nothing } else { Due::Owed });
-            }
-            Sign::Still(wait) => wait,
-            Sign::Computing => None,
+        let asked = asked.filter(|asked| match asked {
+            Asked::Ended(ended) => at.is_none_or(|at| (ended.since..=ended.until).contains(&at)),
+            _ => true,
+        });
+        let thread = stall.as_ref().map(|stall| stall.thread).or(main);
+        let ended = match asked {
+            Some(Asked::Ended(ended)) => Some(ended),
+            _ => None,
         };
-        Ok(match (dumped, wait) {
-            (Some(dumped), _) => due_to_dumped(dumped),
-            (None, Some(wait)) => {
-                due_to_recorded(wait.kind, self.facts.recording.texts().get(wait.class).unwrap_or_default())
-            }
-            (None, None) if self.usual.is_unusual(stretch) => Due::Owed,
-            // Only main's CPU time can say that it computes; and a process that was killed in a call did not end it.
-            (None, None) => {
-                let ran = self.facts.recorder.cpu(thread.tid, stretch.since, stretch.until);
-                let ran = ran.is_some_and(|cpu| cpu.mostly() == "running");
-                let was_killed = !stretch.ended && !in_order(self.facts);
-                if thread.main && (ran || was_killed) { Due::Owed } else { Due::Nothing }
-            }
-        })
-    }
-
-    /// The time that the thread waited in a stretch for what is not owed to it, ns.
-    fn idle(&self, thread: &Thread, stretch: &Stretch) -> Result<u64, ReadError> {
-        let (mut idle, mut since) = (0_u64, None);
-        for step in self.facts.steps(thread) {
-            let step = step?;
-            let Some((time, ..)) = step.change() else { continue };
-            let until = time.min(stretch.until);
-            match step {
-                Step::Event { event: Event::WaitBegin(wait), .. } => {
-                    let class = self.facts.recording.texts().get(wait.class).unwrap_or_default();
-                    let is_idle = due_to_recorded(wait.kind, class) == Due::Nothing;
-                    since = is_idle.then_some(time);
-                }
-                Step::Event { event: Event::WaitEnd, .. } => {
-                    let begun = since.take().unwrap_or(until).max(stretch.since);
-                    idle = idle.saturating_add(until.saturating_sub(begun));
-                }
-                _ => {}
-            }
-            if time >= stretch.until {
-                return Ok(idle);
-            }
+        if let Some(thread) = thread.filter(|_| ended.is_some() || stall.is_some()) {
+            // Only known now: read the thread again, for what it was in then.
+            walk = Walk::new(facts, names);
+            walk.at = at;
+            walk.run(thread, ended.map(middle))?;
         }
-        let open = since.map_or(0, |since| stretch.until.saturating_sub(since.max(stretch.since)));
-        Ok(idle.saturating_add(open))
-    }
-
-    /// True if a thread records something in a stretch of another one, except in its first and its last second: there it gives,
-    /// or gets, what the other one waited for.
-    fn works_beside(&self, thread: &Thread, stretch: &Stretch) -> Result<bool, ReadError> {
-        for step in self.facts.steps(thread) {
-            match step?.change() {
-                Some((time, ..)) if time + BESIDE >= stretch.until => return Ok(false),
-                Some((time, ..)) if time > stretch.since + BESIDE => return Ok(true),
-                _ => {}
-            }
-        }
-        Ok(false)
+        Ok(Self { thread, asked, walk, at, end })
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
+/// The last moment of a recording, or of its worst ANR.
+fn end_of<S: Source + ?Sized>(facts: &Facts<'_, S>, survey: &Survey) -> u64 {
+    let requested = worst(&facts.incidents.anrs).map(|anr| anr.detected);
+    last_moment(facts.recording, survey.last.iter().copied().chain(requested))
+}
 
-    use trace_format::event::{TextId, Wait};
-    use trace_format::layout::State;
-    use trace_format::section::SectionKind;
-    use trace_format::synth::{RecordingBuilder, ThreadBuilder};
-    use trace_format::{Event, Recording};
+/// The last unit of main that took `least` or longer, or what main is in since long ago.
+pub(super) fn latest<S: Source + ?Sized>(
+    facts: &Facts<'_, S>,
+    names: &Names<'_>,
+    survey: &Survey,
+    least: u64,
+) -> Result<Option<EndedUnit>, ReadError> {
+    let Some(main) = facts.main() else { return Ok(None) };
+    let end = end_of(facts, survey);
+    let mut walk = Walk::new(facts, names);
+    walk.latest_from = Some(least);
+    walk.run(main, None)?;
+    Ok(match open_at_end(&walk, end) {
+        Some(since) => Some(EndedUnit { since, until: end }),
+        None => walk.longest(least),
+    })
+}
 
-    use super::*;
-    use crate::MethodMap;
-    use crate::answer::Conclusion;
-    use crate::report::Report;
+/// The moment of the first signal that was another process's.
+fn others(incidents: &Incidents) -> Option<u64> {
+    let judged = incidents.captures.iter().filter(|capture| {
+        capture.verdict.as_ref().is_some_and(|verdict| verdict.outcome == Outcome::OtherProcess)
+    });
+    judged.map(|capture| capture.at).next()
+}
 
-    const S: u64 = 1_000_000_000;
+/// The ANR to report first: the one that lasted longest. If main was in nothing long (a service, a broadcast,
+/// or an unknown main), the ANR is not a hang of main.
+pub(super) fn worst(anrs: &[Anr]) -> Option<&Anr> {
+    anrs.iter()
+        .filter(|a| a.blocked() > 0)
+        .max_by_key(|a| (a.recovered.unwrap_or(u64::MAX).saturating_sub(a.since), a.blocked()))
+}
 
-    fn wait(kind: WaitKind) -> Event {
-        Event::WaitBegin(Wait { kind, owner: 0, lock: 1, class: TextId::default() })
-    }
+/// The start of the message that is open at the end, if that is long ago.
+pub(super) fn open_at_end<S: Source + ?Sized>(walk: &Walk<'_, S>, end: u64) -> Option<u64> {
+    let unit = walk.unit().filter(|_| walk.has_messages())?;
+    (end.saturating_sub(unit.since) >= MIN_OPEN_HANG).then_some(unit.since)
+}
 
-    /// The report of a program that ended in order after 40 s, in which main and a worker did these things.
-    fn report(main: impl FnOnce(&mut ThreadBuilder), worker: impl FnOnce(&mut ThreadBuilder)) -> Report {
-        let recording = RecordingBuilder::new(7, "Shop").last_alive(40 * S).state(State::Ended as u32);
-        let recording = recording.section(SectionKind::Process, b"os=linux\n");
-        let bytes = recording.main("main", main).thread("worker", 8, worker).build();
-        let recording = Recording::open(bytes).unwrap();
-        Report::build(Path::new("shop.anrscope"), &recording, &MethodMap::empty()).unwrap()
-    }
-
-    fn hung(report: &Report) -> Option<(&str, u64, u64)> {
-        let hang = report.hang.as_ref()?;
-        Some((report.answer.thread.name.as_str(), hang.since / S, hang.until / S))
-    }
-
-    #[test]
-    fn stalls_are_hangs_from_their_own_begin_whether_they_end_or_not() {
-        let ends = |main: &mut ThreadBuilder| {
-            main.enter(8 * S, 1).enter(10 * S, 2).event(11 * S, wait(WaitKind::Monitor));
-            main.event(18 * S, Event::WaitEnd).exit(19 * S, 2).exit(20 * S, 1);
-        };
-        let lasts = |main: &mut ThreadBuilder| {
-            main.enter(8 * S, 1).enter(10 * S, 2).exit(11 * S, 2).event(12 * S, wait(WaitKind::Monitor));
-        };
-        assert_eq!(hung(&report(ends, |_| {})), Some(("main", 11, 18)));
-        assert_eq!(hung(&report(lasts, |_| {})), Some(("main", 12, 40)));
-    }
-
-    #[test]
-    fn programs_that_come_on_sleep_or_wait_beside_a_worker_do_not_hang() {
-        let works = |thread: &mut ThreadBuilder| {
-            for second in 1..40 {
-                thread.enter(second * S, 5).exit(second * S + S / 2, 5);
-            }
-        };
-        let asleep = |main: &mut ThreadBuilder| {
-            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
-        };
-        let joins = |main: &mut ThreadBuilder| {
-            main.enter(S, 1).event(2 * S, wait(WaitKind::Join));
-        };
-        let outer = |main: &mut ThreadBuilder| {
-            main.enter(S / 2, 1);
-            works(main);
-        };
-        for found in [report(outer, |_| {}), report(asleep, |_| {}), report(joins, works)] {
-            assert_eq!((found.answer.conclusion, hung(&found)), (Conclusion::NoHang, None));
-        }
-        // Nothing else works.
-        assert_eq!(hung(&report(joins, |_| {})), Some(("main", 2, 40)));
-    }
-
-    #[test]
-    fn other_threads_are_asked_about_if_main_is_in_time() {
-        let asleep = |main: &mut ThreadBuilder| {
-            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
-        };
-        let blocked = |worker: &mut ThreadBuilder| {
-            worker.enter(S, 3).event(20 * S, wait(WaitKind::Monitor));
-        };
-        let found = report(asleep, blocked);
-        assert_eq!(hung(&found), Some(("worker", 20, 40)));
-        assert!(!found.answer.thread.main);
-    }
-
-    /// Three calls of 0.1 s, and then one in which the thread waits again and again until 20 s.
-    fn many_waits(kind: WaitKind) -> impl FnOnce(&mut ThreadBuilder) {
-        move |main: &mut ThreadBuilder| {
-            main.enter(S, 1);
-            for second in 2..5 {
-                main.enter(second * S, 2).exit(second * S + S / 10, 2);
-            }
-            main.enter(8 * S, 2);
-            for tenth in 81..200 {
-                main.event(tenth * S / 10, wait(kind)).event((tenth * 10 + 9) * S / 100, Event::WaitEnd);
-            }
-            main.exit(20 * S, 2).exit(39 * S, 1);
-        }
-    }
-
-    #[test]
-    fn calls_that_take_far_longer_than_usual_are_hangs_unless_they_rest() {
-        assert_eq!(hung(&report(many_waits(WaitKind::Monitor), |_| {})), Some(("main", 8, 20)));
-        assert_eq!(hung(&report(many_waits(WaitKind::Sleep), |_| {})), None);
-        // Nothing says that this call usually is short.
-        let first = |main: &mut ThreadBuilder| {
-            main.enter(S, 1).enter(8 * S, 2);
-            for tenth in 81..200 {
-                main.enter(tenth * S / 10, 3).exit((tenth * 10 + 9) * S / 100, 3);
-            }
-            main.exit(20 * S, 2).exit(39 * S, 1);
-        };
-        assert_eq!(hung(&report(first, |_| {})), None);
-    }
+/// The moment of a hang at which the system would have requested a dump. For a shorter one it is halfway: what
+/// takes most of it is open then.
+pub(super) fn middle(ended: EndedUnit) -> u64 {
+    let half = ended.until.saturating_sub(ended.since) / 2;
+    let after = if half.saturating_mul(2) < MIN_ENDED_HANG { half } else { MIN_ENDED_HANG };
+    ended.since.saturating_add(after).min(ended.until)
 }

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use trace_format::event::{Event, Folded, Wait};
+use trace_format::layout::State;
 use trace_format::{ReadError, Source, Thread, ids};
 
 use super::MIN_ENDED_HANG;
-use super::hang::in_order;
 use crate::answer::{FrameView, is_own, seen};
 use crate::dump::{Dump, Standing};
-use crate::facts::{Facts, Open, OpenStack, Step};
+use crate::facts::{Change, Facts, Open, OpenStack, Payload};
 use crate::words::thread_name;
 
 /// Maximum number of stretches of one thread that are judged: its longest.
@@ -96,8 +96,7 @@ fn power(took: u64) -> usize {
 struct Reader<'u> {
     found: Vec<Stretch>,
     usual: &'u mut Usual,
-    stack: OpenStack,
-    /// The time of the last step, if all from then on is known, and the wait that it began.
+    /// The time of the last change, if all from then on is known, and the wait that it began.
     last: Option<(u64, Option<Wait>)>,
 }
 
@@ -113,38 +112,35 @@ impl Reader<'_> {
         }
     }
 
-    /// Notes that nothing was recorded from the last step until now.
-    fn still(&mut self, until: u64, ended: bool) {
+    /// Notes that nothing was recorded from the last change until now.
+    fn still(&mut self, stack: &OpenStack, until: u64, ended: bool) {
         let Some((since, wait)) =
             self.last.filter(|(since, _)| until.saturating_sub(*since) >= MIN_ENDED_HANG)
         else {
             return;
         };
-        let call = innermost(&self.stack);
+        let call = innermost(stack);
         if wait.is_some() || call.is_some() {
             let call = call.map(|open| (open.key, open.begun));
             self.keep(Stretch { since, until, ended, sign: Sign::Still(wait), call });
         }
     }
 
-    /// Notes that the frames from `depth` inwards have ended, or are open at the end.
-    fn calls(&mut self, depth: usize, until: u64, ended: bool) {
-        // Of a recursion the innermost calls are enough.
-        let judged = self.stack.depth().saturating_sub(MAX_STRETCHES);
-        for at in depth..self.stack.depth() {
-            let Open { key, begun, .. } = self.stack.frames()[at];
-            if !ids::is_method(key) {
-                continue;
-            }
-            let took = until.saturating_sub(begun);
-            if ended {
-                self.usual.ended(key, took, 1);
-            }
-            let is_within = || self.stack.frames()[..at].iter().any(|open| ids::is_method(open.key));
-            if at >= judged && took >= MIN_ENDED_HANG && is_within() {
-                let call = Some((key, begun));
-                self.keep(Stretch { since: begun, until, ended, sign: Sign::LongCall, call });
-            }
+    /// Notes that the frame at `depth` has ended, or is open at the end.
+    fn call(&mut self, stack: &OpenStack, depth: usize, until: u64, ended: bool) {
+        let Open { key, begun, .. } = stack.frames()[depth];
+        if !ids::is_method(key) {
+            return;
+        }
+        let took = until.saturating_sub(begun);
+        if ended {
+            self.usual.ended(key, took, 1);
+        }
+        // The outermost call lasts as long as the thread.
+        let is_within = || stack.frames()[..depth].iter().take(64).any(|open| ids::is_method(open.key));
+        if took >= MIN_ENDED_HANG && is_within() {
+            let call = Some((key, begun));
+            self.keep(Stretch { since: begun, until, ended, sign: Sign::LongCall, call });
         }
     }
 }
@@ -160,39 +156,43 @@ pub(super) fn recorded<S: Source + ?Sized>(
     end: u64,
     usual: &mut Usual,
 ) -> Result<Vec<Stretch>, ReadError> {
-    let mut reader = Reader { found: Vec::new(), usual, stack: OpenStack::new(), last: None };
-    for step in facts.steps(thread) {
-        let step = step?;
-        let Some((time, begun, ended)) = step.change() else {
+    let mut reader = Reader { found: Vec::new(), usual, last: None };
+    let mut spans = facts.spans(thread);
+    while let Some(change) = spans.change()? {
+        let Some(time) = change.time() else {
             reader.last = None;
             continue;
         };
-        reader.still(time, true);
-        if let Some(depth) = ended.and_then(|key| reader.stack.find(key)) {
-            reader.calls(depth, time, true);
+        reader.still(spans.open(), time, true);
+        match change {
+            Change::Closed { .. } => reader.call(spans.open(), spans.open().depth() - 1, time, true),
+            Change::Event { event: Event::Folded(folded), .. } => reader.usual.folded(&folded),
+            _ => {}
         }
-        reader.stack.follow(time, begun, ended);
-        let wait = match step {
-            Step::Event { event: Event::WaitBegin(wait), .. } => Some(wait),
-            Step::Event { event: Event::Folded(folded), .. } => {
-                reader.usual.folded(&folded);
-                None
-            }
+        let wait = match change {
+            Change::Opened { payload: Some(Payload::Wait(wait)), .. } => Some(wait),
             _ => None,
         };
         reader.last = Some((time, wait));
     }
     if reader.last.is_some() {
-        reader.still(end, false);
-        reader.calls(0, end, false);
+        let open = spans.open();
+        reader.still(open, end, false);
+        for depth in (0..open.depth()).rev() {
+            reader.call(open, depth, end, false);
+        }
         // A process that was killed in a call that went on and on.
-        if let Some(open) = reader.stack.frames().last().copied().filter(|_| thread.main && !in_order(facts))
-        {
+        if let Some(open) = open.frames().last().filter(|_| thread.main && !in_order(facts)) {
             let sign = Sign::Still(None);
             reader.keep(Stretch { since: open.begun, until: end, ended: false, sign, call: None });
         }
     }
     Ok(reader.found)
+}
+
+/// Whether the recording ended because the process exited by itself.
+pub(super) fn in_order<S: Source + ?Sized>(facts: &Facts<'_, S>) -> bool {
+    facts.recording.header().state == Some(State::Ended)
 }
 
 /// The stretches in which a thread computes, by the agent's dumps.
@@ -220,7 +220,6 @@ pub(super) fn computing<S: Source + ?Sized>(
     if stood.is_empty() {
         return Ok(found);
     }
-    let mut stack = OpenStack::new();
     let mut next = stood.into_iter().peekable();
     // The calls that were open around a stretch, and that have not ended.
     let mut around: Vec<(u64, usize)> = Vec::new();
@@ -231,18 +230,21 @@ pub(super) fn computing<S: Source + ?Sized>(
             around.push((since, depth));
         }
     };
-    for step in facts.steps(thread) {
-        let Some((time, begun, ended)) = step?.change() else { continue };
+    let mut spans = facts.spans(thread);
+    while let Some(change) = spans.change()? {
+        let Some(time) = change.time() else { continue };
         while let Some((since, _)) = next.next_if(|(_, at)| *at < time) {
-            note(&stack, &mut around, since);
+            note(spans.open(), &mut around, since);
         }
-        stack.follow(time, begun, ended);
-        while let Some((since, _)) = around.pop_if(|(_, depth)| *depth >= stack.depth()) {
-            found.push(Stretch { since, until: time, ended: true, sign: Sign::Computing, call: None });
+        if let Change::Closed { until, .. } = change {
+            let depth = spans.open().depth() - 1;
+            while let Some((since, _)) = around.pop_if(|(_, of)| *of >= depth) {
+                found.push(Stretch { since, until, ended: true, sign: Sign::Computing, call: None });
+            }
         }
     }
     for (since, _) in next {
-        note(&stack, &mut around, since);
+        note(spans.open(), &mut around, since);
     }
     found.extend(around.into_iter().map(|(since, _)| Stretch {
         since,

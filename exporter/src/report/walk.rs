@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use serde::Serialize;
 use trace_format::android::IDLE_HANDLER;
 use trace_format::event::{Message, Wait, types};
-use trace_format::{Event, ReadError, Recording, Source, TextId, Thread, ids};
+use trace_format::{ReadError, Recording, Source, TextId, Thread, ids};
 
 use super::chart::{Chart, ChartBuilder};
 use super::history::{BEFORE_WINDOW, History, What};
@@ -16,7 +16,7 @@ use super::long_waits::{LongWait, LongWaits, MIN_SLOW};
 use super::open_item::{OpenItem, OpenItemKind};
 use crate::facts::Unit;
 use crate::facts::{
-    Facts, Loops, OpenStack, RecentWork, Step, UnitKind, begins, ends, is_message, name_before, typed,
+    Change, EndedBy, Facts, Open, OpenStack, Payload, RecentWork, UnitKind, is_message, name_before, typed,
 };
 use crate::model::{Names, message_name, wait_name};
 use crate::text::clean;
@@ -96,36 +96,12 @@ pub(super) struct EndedUnit {
     pub(super) until: u64,
 }
 
-/// Payloads of open items, needed to name them.
-#[derive(Clone, Copy, Debug)]
-enum Detail {
-    Message(Message),
-    Wait(Wait),
-    Frame(u64),
-    Text(TextId),
-}
-
-impl Detail {
-    fn of(event: &Event) -> Option<Self> {
-        match *event {
-            Event::MessageBegin(message) => Some(Self::Message(message)),
-            Event::WaitBegin(wait) => Some(Self::Wait(wait)),
-            Event::FrameBegin(frame) => Some(Self::Frame(frame.vsync)),
-            Event::SpanBegin(id) | Event::IdleBegin(id) => Some(Self::Text(id)),
-            _ => None,
-        }
-    }
-}
-
 /// Reads one thread with its stack.
 pub(super) struct Walk<'a, S: ?Sized> {
     facts: &'a Facts<'a, S>,
     names: &'a Names<'a>,
-    stack: OpenStack,
-    /// By depth, for items with a payload.
-    details: Vec<(usize, Detail)>,
-    /// Number of waits among them.
-    waits_open: usize,
+    /// What is open after the last event.
+    open: OpenStack,
     pub(super) now: u64,
     pub(super) history: History,
     pub(super) chart: Option<ChartBuilder>,
@@ -145,7 +121,6 @@ pub(super) struct Walk<'a, S: ?Sized> {
     longest: [Option<EndedUnit>; 2],
     /// With it, `longest` has the last ones that took at least this long, ns.
     pub(super) latest_from: Option<u64>,
-    loops: Loops,
     /// The last method left before the requested moment.
     pub(super) last_left: Option<u32>,
     /// By duration: start, kind and name.
@@ -159,9 +134,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         Self {
             facts,
             names,
-            stack: OpenStack::new(),
-            details: Vec::new(),
-            waits_open: 0,
+            open: OpenStack::default(),
             now: 0,
             history: History::default(),
             chart: None,
@@ -175,7 +148,6 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
             at_unit: None,
             longest: [None; 2],
             latest_from: None,
-            loops: Loops::default(),
             last_left: None,
             slow: BinaryHeap::new(),
             waits: LongWaits::default(),
@@ -184,60 +156,62 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
     }
 
     pub(super) fn run(&mut self, thread: &'a Thread, requested: Option<u64>) -> Result<(), ReadError> {
-        for step in self.facts.steps(thread) {
-            let step = step?;
-            let (time, begun) = match step {
-                Step::Event { time, event } => (time, begins(&event)),
-                Step::Before { time, key } => (time, Some(key)),
-                Step::Ended { time, key } => {
-                    self.close(time, key);
-                    continue;
-                }
-                Step::Lost { words } => {
-                    self.lost = self.lost.saturating_add(words);
-                    continue;
-                }
-                Step::Fault(_) => continue,
-            };
-            if requested.is_some_and(|at| at < time) && self.requested.is_none() {
-                self.requested = Some(self.snapshot());
-                self.requested_depth = self.loops.unit(&self.stack).unwrap_or(0);
-                self.unit_at_request = self.unit();
+        let mut spans = self.facts.spans(thread);
+        while let Some(change) = spans.change()? {
+            if let Change::Lost { words } = change {
+                self.lost = self.lost.saturating_add(words);
             }
-            if self.at.is_some_and(|at| at < time) {
-                self.at_unit = self.unit();
-                self.at = None;
-            }
-            self.now = time;
-            if self.requested.is_none() && begun.is_some_and(|key| self.is_new_unit(key)) {
-                self.history.forget_open();
-            }
-            if let Some(key) = begun {
-                self.loops.begun(key, self.stack.depth());
-            }
-            match step {
-                Step::Event { event, .. } => {
-                    if self.requested.is_none() {
-                        let stack = &self.stack;
-                        self.history.event(time, &event, || stack.innermost_method());
-                    }
-                    self.event(time, event);
-                }
-                Step::Before { key, .. } => {
-                    self.stack.push_before(key, time);
-                }
-                _ => {}
-            }
+            let Some(time) = change.time() else { continue };
+            self.until(time, requested, spans.open());
+            self.change(&change, spans.open());
         }
+        self.open = spans.into_open();
         if self.at.take().is_some() {
             self.at_unit = self.unit();
         }
         Ok(())
     }
 
-    /// Whether something with `key` is a new unit outside of messages.
-    fn is_new_unit(&self, key: u32) -> bool {
-        !is_message(key) && self.loops.unit(&self.stack).is_none()
+    /// Keeps what is open at the wanted moments before `time`.
+    fn until(&mut self, time: u64, requested: Option<u64>, open: &OpenStack) {
+        if requested.is_some_and(|at| at < time) && self.requested.is_none() {
+            self.requested = Some(self.items(open));
+            self.requested_depth = open.unit().unwrap_or(0);
+            self.unit_at_request = self.unit_of(open);
+        }
+        if self.at.take_if(|at| *at < time).is_some() {
+            self.at_unit = self.unit_of(open);
+        }
+    }
+
+    fn change(&mut self, change: &Change, open: &OpenStack) {
+        if let Some(time) = change.time().filter(|_| change.is_recorded()) {
+            self.now = time;
+        }
+        if self.requested.is_none() {
+            // A new unit outside of messages.
+            if let Change::Opened { open: begun, .. } = change
+                && !is_message(begun.key)
+                && open.unit().is_none()
+            {
+                self.history.forget_open();
+            }
+            self.history.change(change, open);
+        }
+        match *change {
+            Change::Opened { open: begun, payload } if !begun.before => self.count(begun.key, payload),
+            Change::Closed { until, by, .. } => self.closed(open, until, by),
+            _ => {}
+        }
+    }
+
+    fn count(&mut self, key: u32, payload: Option<Payload>) {
+        match payload {
+            Some(Payload::Message(message)) if !message.is_queued() => self.counts.not_queued += 1,
+            Some(Payload::Frame(_)) => self.counts.frames += 1,
+            _ if is_message(key) => self.counts.messages += 1,
+            _ => self.counts.methods += u64::from(ids::is_method(key)),
+        }
     }
 
     /// Whether main runs messages at all. A main thread without them stays in one call.
@@ -247,16 +221,20 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
 
     /// What main is in now. Without messages, only an ANR may ask for it.
     pub(super) fn unit(&self) -> Option<Unit> {
-        let depth = self.loops.unit(&self.stack)?;
-        let OpenItem { kind, name, since, began_before, .. } = self.stack_item(depth).item;
+        self.unit_of(&self.open)
+    }
+
+    fn unit_of(&self, open: &OpenStack) -> Option<Unit> {
+        let depth = open.unit()?;
+        let OpenItem { kind, name, since, began_before, .. } =
+            stack_item(self.facts, self.names, open, depth).item;
         let kind = match kind {
             OpenItemKind::Message => UnitKind::Message,
             OpenItemKind::Unit => UnitKind::NotQueued,
             _ => UnitKind::Call,
         };
         // The same name as the recorder uses if it sees one start.
-        let is_idle =
-            self.stack.frames().get(depth).is_some_and(|open| open.key == typed(types::IDLE) && !open.before);
+        let is_idle = open.frames()[depth].key == typed(types::IDLE) && !began_before;
         let name = if is_idle { format!("{IDLE_HANDLER}: {name}") } else { name };
         Some(Unit { kind, name, since, began_before })
     }
@@ -300,71 +278,53 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         }
     }
 
-    fn event(&mut self, at: u64, event: Event) {
-        match event {
-            Event::Enter(id) => {
-                self.counts.methods += u64::from(ids::is_method(id));
-                self.counts.messages += u64::from(id == ids::DISPATCH);
-            }
-            Event::Exit(id) if self.requested.is_none() && ids::is_method(id) => self.last_left = Some(id),
-            Event::MessageBegin(message) if message.is_queued() => self.counts.messages += 1,
-            Event::MessageBegin(_) => self.counts.not_queued += 1,
-            Event::FrameBegin(_) => self.counts.frames += 1,
-            Event::FrameSkipped => self.counts.frames = self.counts.frames.saturating_sub(1),
-            _ => {}
+    /// Handles the end of the innermost item.
+    fn closed(&mut self, open: &OpenStack, at: u64, by: EndedBy) {
+        let (facts, names, depth) = (self.facts, self.names, open.depth() - 1);
+        let Open { key, begun, .. } = open.frames()[depth];
+        if by != EndedBy::Outer {
+            self.ended(open, at);
         }
-        if let Some(key) = begins(&event) {
-            self.open(at, key, Detail::of(&event));
-        } else if let Some(key) = ends(&event) {
-            self.close(at, key);
+        if let Some(chart) = &mut self.chart {
+            chart.add(depth, (begun, at), false, || {
+                let OpenItem { kind, name, .. } = stack_item(facts, names, open, depth).item;
+                (kind, name)
+            });
         }
-    }
-
-    fn open(&mut self, at: u64, key: u32, detail: Option<Detail>) {
-        let depth = self.stack.depth();
-        if self.stack.push(key, at)
-            && let Some(detail) = detail
-        {
-            self.details.push((depth, detail));
-            self.waits_open += usize::from(matches!(detail, Detail::Wait(_)));
+        if by == EndedBy::Skipped {
+            self.counts.frames = self.counts.frames.saturating_sub(1);
+        }
+        if by == EndedBy::End && self.requested.is_none() && ids::is_method(key) {
+            self.last_left = Some(key);
         }
     }
 
-    fn close(&mut self, at: u64, key: u32) {
-        let Some(depth) = self.stack.find(key) else { return };
-        let begun = self.stack.frames()[depth].begun;
-        let kind = kind_of(key);
+    /// Handles the end of the innermost item, unless only something around it is known to have ended.
+    fn ended(&mut self, open: &OpenStack, at: u64) {
+        let depth = open.depth() - 1;
+        let Open { key, begun, .. } = open.frames()[depth];
         if depth <= self.requested_depth
             && self.unit_at_request.as_ref().is_some_and(|unit| unit.since >= begun)
         {
             self.left.get_or_insert(at);
         }
         // A stage is part of its frame.
-        let slow = match kind {
-            OpenItemKind::Message => Some(SlowKind::Message),
-            _ if key == typed(types::FRAME) => Some(SlowKind::Frame),
-            _ if self.loops.is_call(&self.stack, depth) => Some(SlowKind::Call),
-            _ => None,
-        };
-        if let Some(slow) = slow {
-            self.ended(depth, (begun, at), slow);
+        match kind_of(key) {
+            OpenItemKind::Message => self.slow(open, at, SlowKind::Message),
+            _ if key == typed(types::FRAME) => self.slow(open, at, SlowKind::Frame),
+            _ if open.is_call(depth) => self.slow(open, at, SlowKind::Call),
+            _ => {}
         }
-        if kind == OpenItemKind::Wait {
-            self.waited(depth, at - begun);
-        }
+        self.waited(open, at - begun);
         let names = self.names;
         let method = || ids::is_method(key).then(|| names.method(key).into_owned());
         self.long_calls.ended(depth, (begun, at), method);
-        self.draw(depth, at, false);
-        self.stack.truncate(depth);
-        self.loops.closed(depth);
-        while let Some((_, detail)) = self.details.pop_if(|(d, _)| *d >= depth) {
-            self.waits_open -= usize::from(matches!(detail, Detail::Wait(_)));
-        }
     }
 
     /// Handles the end of a message, a frame or a call outside of messages.
-    fn ended(&mut self, depth: usize, (begun, at): (u64, u64), kind: SlowKind) {
+    fn slow(&mut self, open: &OpenStack, at: u64, kind: SlowKind) {
+        let depth = open.depth() - 1;
+        let Open { key, begun, .. } = open.frames()[depth];
         let duration = at - begun;
         let longest = match kind {
             SlowKind::Message => Some(&mut self.longest[0]),
@@ -379,15 +339,15 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
             *longest = Some(EndedUnit { since: begun, until: at });
         }
         if kind == SlowKind::Call && self.requested.is_none() {
-            let id = match self.detail(depth) {
-                Some(Detail::Text(id)) => id,
+            let id = match open.payload(depth) {
+                Some(Payload::Text(id)) => id,
                 _ => TextId::default(),
             };
-            self.history.call(begun, at, self.stack.frames()[depth].key, id);
+            self.history.call(begun, at, key, id);
         }
         let room = self.slow.len() < MAX_SLOW || self.slow.peek().is_some_and(|s| s.0.0 < duration);
         if duration >= MIN_SLOW && room {
-            let name = self.stack_item(depth).item.name;
+            let name = stack_item(self.facts, self.names, open, depth).item.name;
             self.slow.push(Reverse((duration, begun, kind, name)));
             if self.slow.len() > MAX_SLOW {
                 self.slow.pop();
@@ -395,14 +355,12 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         }
     }
 
-    /// Handles the end of a wait at this depth. Its inner waits do not count again.
-    fn waited(&mut self, depth: usize, duration: u64) {
-        let (outside, Some(own)) = (&self.stack.frames()[..depth], self.stack.frames().get(depth)) else {
-            return;
-        };
-        let Some(Detail::Wait(wait)) = self.detail(depth) else { return };
-        // It is the innermost wait, so any other one is around it.
-        if self.waits_open > 1 {
+    /// Handles the end of the innermost item, if it is a wait. Waits inside it do not count again.
+    fn waited(&mut self, open: &OpenStack, duration: u64) {
+        let depth = open.depth() - 1;
+        let Some(Payload::Wait(wait)) = open.payload(depth) else { return };
+        let (outside, own) = (&open.frames()[..depth], open.frames()[depth]);
+        if open.count(own.key) > 1 {
             return;
         }
         self.waits.offer(duration, || {
@@ -420,63 +378,27 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         });
     }
 
-    /// Adds what is open from `depth` on to the chart, if one is wanted, up to `end`.
-    fn draw(&mut self, depth: usize, end: u64, open: bool) {
-        let Some(mut chart) = self.chart.take() else { return };
-        for depth in depth..self.stack.depth() {
-            let begun = self.stack.frames()[depth].begun;
-            chart.add(depth, (begun, end), open, || {
-                let item = self.stack_item(depth).item;
-                (item.kind, item.name)
-            });
-        }
-        self.chart = Some(chart);
-    }
-
-    fn detail(&self, depth: usize) -> Option<Detail> {
-        let at = self.details.binary_search_by_key(&depth, |(d, _)| *d);
-        at.ok().map(|i| self.details[i].1)
-    }
-
-    fn stack_item(&self, depth: usize) -> StackItem {
-        let open = self.stack.frames()[depth];
-        let detail = self.detail(depth);
-        let texts = self.facts.recording.texts();
-        let name = match detail {
-            Some(Detail::Message(m)) => message_name(texts, &m),
-            Some(Detail::Frame(vsync)) => format!("Choreographer#doFrame {vsync}"),
-            Some(Detail::Wait(w)) => {
-                wait_name(w.kind, text(self.facts.recording, w.class).as_deref()).into_owned()
-            }
-            Some(Detail::Text(id)) => text(self.facts.recording, id).unwrap_or_else(|| "span".to_owned()),
-            None => match stage_of(open.key) {
-                Some(stage) => stage.to_owned(),
-                None if ids::is_method(open.key) || open.key == ids::DISPATCH => {
-                    self.names.method(open.key).into_owned()
-                }
-                None => name_before(open.key).to_owned(),
-            },
-        };
-        let wait = if let Some(Detail::Wait(w)) = detail { Some(w) } else { None };
-        let kind = match detail {
-            Some(Detail::Message(m)) if !m.is_queued() => OpenItemKind::Unit,
-            _ => kind_of(open.key),
-        };
-        let source = if kind == OpenItemKind::Method { self.names.source(open.key) } else { None };
-        let item = OpenItem { kind, name, since: open.begun, began_before: open.before, source };
-        StackItem { item, wait }
-    }
-
     /// The collected chart, with what is still open.
     pub(super) fn into_chart(mut self) -> Chart {
-        self.draw(0, u64::MAX, true);
-        self.chart.map(ChartBuilder::finish).unwrap_or_default()
+        let Some(mut chart) = self.chart.take() else { return Chart::default() };
+        for (depth, open) in self.open.frames().iter().enumerate() {
+            chart.add(depth, (open.begun, u64::MAX), true, || {
+                let OpenItem { kind, name, .. } = stack_item(self.facts, self.names, &self.open, depth).item;
+                (kind, name)
+            });
+        }
+        chart.finish()
     }
 
     /// The open items, outermost first.
     pub(super) fn snapshot(&self) -> Vec<StackItem> {
-        let depth = self.stack.depth();
-        (depth.saturating_sub(MAX_STACK)..depth).map(|d| self.stack_item(d)).collect()
+        self.items(&self.open)
+    }
+
+    fn items(&self, open: &OpenStack) -> Vec<StackItem> {
+        let depth = open.depth();
+        let shown = depth.saturating_sub(MAX_STACK)..depth;
+        shown.map(|depth| stack_item(self.facts, self.names, open, depth)).collect()
     }
 
     /// The slowest items that ended before `until`, slowest first. A message that consists almost entirely of
@@ -520,6 +442,41 @@ pub(super) fn stack_at<'a, S: Source + ?Sized>(
     Ok((stack, walk.last_left.map(|id| names.method(id).into_owned())))
 }
 
+fn stack_item<S: Source + ?Sized>(
+    facts: &Facts<'_, S>,
+    names: &Names<'_>,
+    stack: &OpenStack,
+    depth: usize,
+) -> StackItem {
+    let open = stack.frames()[depth];
+    let payload = stack.payload(depth);
+    let texts = facts.recording.texts();
+    let name = match payload {
+        Some(Payload::Message(message)) => message_name(texts, &message),
+        Some(Payload::Frame(frame)) => format!("Choreographer#doFrame {}", frame.vsync),
+        Some(Payload::Wait(wait)) => {
+            wait_name(wait.kind, text(facts.recording, wait.class).as_deref()).into_owned()
+        }
+        Some(Payload::Text(id)) => text(facts.recording, id).unwrap_or_else(|| "span".to_owned()),
+        Some(Payload::Stage(stage)) => stage.constant().to_owned(),
+        None => match stage_of(open.key) {
+            Some(stage) => stage.to_owned(),
+            None if ids::is_method(open.key) || open.key == ids::DISPATCH => {
+                names.method(open.key).into_owned()
+            }
+            None => name_before(open.key).to_owned(),
+        },
+    };
+    let wait = if let Some(Payload::Wait(wait)) = payload { Some(wait) } else { None };
+    let kind = match payload {
+        Some(Payload::Message(message)) if !message.is_queued() => OpenItemKind::Unit,
+        _ => kind_of(open.key),
+    };
+    let source = if kind == OpenItemKind::Method { names.source(open.key) } else { None };
+    let item = OpenItem { kind, name, since: open.begun, began_before: open.before, source };
+    StackItem { item, wait }
+}
+
 fn stage_of(key: u32) -> Option<&'static str> {
     let stages = trace_format::event::Stage::ALL;
     stages.iter().copied().find(|s| typed(*s as u8) == key).map(|s| s.constant())
@@ -543,6 +500,7 @@ mod tests {
     use super::*;
     use crate::MethodMap;
     use crate::report::Report;
+    use trace_format::Event;
     use trace_format::event::WaitKind;
     use trace_format::synth::{RecordingBuilder, ThreadBuilder};
 

@@ -17,7 +17,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use trace_format::{ReadError, Recording, Source};
 
-use crate::facts::{Facts, OpenStack, last_moment};
+use crate::facts::{Facts, last_moment};
 use crate::method_map::{Fit, MethodMap};
 use crate::model::Names;
 use crate::profile::{self, PathCall};
@@ -117,7 +117,6 @@ impl Requests {
         let fits = map.fit(recording.header().map_id) != Fit::OtherBuild;
         let names = Names::new(fits.then_some(map));
         let facts = Facts::of(recording)?;
-        let mut stack = OpenStack::new();
         let mut all = Found::new(watch.limit);
         let mut missing = 0_u64;
         let mut now = Vec::new();
@@ -135,9 +134,10 @@ impl Requests {
                 continue;
             }
             watched += 1;
-            let mut walk = Walk::new(number, wanted.as_ref(), &mut stack, &mut all);
-            for step in facts.steps(thread) {
-                walk.step(&step?);
+            let mut walk = Walk::new(number, wanted.as_ref(), &mut all);
+            let mut spans = facts.spans(thread);
+            while let Some(change) = spans.change()? {
+                walk.change(&change, spans.open().depth());
             }
             let (last, lost, open) = walk.finish();
             missing = missing.saturating_add(thread.overwritten()).saturating_add(lost);

@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use trace_format::{Event, ids};
+use trace_format::ids;
 
-use crate::facts::{OpenStack, Step};
+use crate::facts::{Change, Open, Payload};
 use crate::profile::tree::{CallTree, ROOT};
-use crate::profile::wait_key;
+use crate::profile::tree_key;
 
 /// Maximum number of slow requests described.
 const MAX_SLOW: usize = 10;
@@ -115,7 +115,6 @@ pub(super) struct Walk<'w> {
     thread: usize,
     /// The methods whose calls are requests, at any depth; the outermost calls if `None`.
     wanted: Option<&'w HashSet<u32>>,
-    stack: &'w mut OpenStack,
     found: &'w mut Found,
     current: Option<Current>,
     now: u64,
@@ -123,63 +122,46 @@ pub(super) struct Walk<'w> {
 }
 
 impl<'w> Walk<'w> {
-    pub(super) fn new(
-        thread: usize,
-        wanted: Option<&'w HashSet<u32>>,
-        stack: &'w mut OpenStack,
-        found: &'w mut Found,
-    ) -> Self {
-        stack.clear();
-        Self { thread, wanted, stack, found, current: None, now: 0, lost: 0 }
+    pub(super) fn new(thread: usize, wanted: Option<&'w HashSet<u32>>, found: &'w mut Found) -> Self {
+        Self { thread, wanted, found, current: None, now: 0, lost: 0 }
     }
 
-    pub(super) fn step(&mut self, step: &Step) {
-        if let Step::Lost { words } = step {
+    /// Takes a change, while `depth` items are open.
+    pub(super) fn change(&mut self, change: &Change, depth: usize) {
+        if let Change::Lost { words } = change {
             self.lost = self.lost.saturating_add(*words);
         }
-        let Some((time, begins, ends)) = step.change() else { return };
+        let Some(time) = change.time() else { return };
         if let Some(current) = &mut self.current {
             let at = current.at();
             current.request.tree.add(at, time.saturating_sub(self.now));
         }
         self.now = time.max(self.now);
-        if let Some(key) = ends {
-            self.end(key, time);
-        }
-        if let Some(key) = begins {
-            self.begin(key, step, time);
+        match *change {
+            Change::Opened { open, payload } => self.begin(open, payload, depth),
+            Change::Closed { until, .. } => self.end(depth - 1, until),
+            _ => {}
         }
     }
 
-    fn begin(&mut self, key: u32, step: &Step, time: u64) {
-        let depth = self.stack.depth();
-        let cut = matches!(step, Step::Before { .. });
-        if !(if cut { self.stack.push_before(key, time) } else { self.stack.push(key, time) }) {
-            return;
-        }
+    fn begin(&mut self, open: Open, payload: Option<Payload>, depth: usize) {
+        let Open { key, begun, before: cut } = open;
         if let Some(current) = &mut self.current {
-            let key = match step {
-                Step::Event { event: Event::WaitBegin(wait), .. } => wait_key(wait.kind),
-                _ => key,
-            };
             let at = current.at();
-            current.nodes.push(current.request.tree.call(at, key));
+            current.nodes.push(current.request.tree.call(at, tree_key(key, payload)));
             return;
         }
         if ids::is_method(key) && self.wanted.map_or(depth == 0, |wanted| wanted.contains(&key)) {
             let tree = CallTree::default();
-            let request =
-                Request { thread: self.thread, key, begun: time, duration: 0, ended: false, cut, tree };
+            let request = Request { thread: self.thread, key, begun, duration: 0, ended: false, cut, tree };
             self.current = Some(Current { request, depth, nodes: Vec::new() });
         }
     }
 
-    fn end(&mut self, key: u32, time: u64) {
-        let Some(depth) = self.stack.find(key) else { return };
-        self.stack.truncate(depth);
+    fn end(&mut self, depth: usize, time: u64) {
         let Some(current) = &mut self.current else { return };
         if depth > current.depth {
-            current.nodes.truncate(depth - current.depth - 1);
+            current.nodes.pop();
         } else if let Some(Current { mut request, .. }) = self.current.take() {
             request.duration = time.saturating_sub(request.begun);
             request.ended = true;

@@ -63,7 +63,7 @@ impl ConcurrentWork {
         let mut around = Around::new();
         let (mut steps, mut calls) = (Newest::new(MAX_STEPS), Newest::new(MAX_CALLS));
         for (thread, info) in recording.threads().iter().enumerate() {
-            let mut stack = OpenStack::new();
+            let mut stack = OpenStack::default();
             let mut open: Option<Run> = None;
             around.thread(thread);
             for item in recording.events(info) {

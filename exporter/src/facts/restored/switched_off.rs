@@ -30,7 +30,7 @@ impl<'a> SwitchedOff<'a> {
         switches.iter().any(|switch| switch.off.is_some()).then(|| Self {
             to_come: switches.iter(),
             off: HashMap::new(),
-            stack: OpenStack::new(),
+            stack: OpenStack::default(),
             last: 0,
             due: VecDeque::new(),
         })

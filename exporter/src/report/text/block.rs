@@ -202,5 +202,12 @@ fn no_hang(r: &Report, names: &mut Names) -> Vec<Row> {
         }
         (None, n) => format!("ran {}, none of them long", times(n, "message")),
     };
-    vec![("Main thread", vec![main])]
+    let mut rows = vec![("Main thread", vec![main])];
+    if let Some(answer) = &r.at_start {
+        let dumped = format!("{}, by a thread dump: {}", answer.thread.name, answer.cause_title());
+        let root = answer.root.as_ref().map(|root| names.text(&root.title()));
+        let lines = [Some(names.bare(&dumped)), Some(names.text(answer.finding())), root];
+        rows.push(("At the start", lines.into_iter().flatten().collect()));
+    }
+    rows
 }

@@ -1,0 +1,400 @@
+//! The answer to the question of a report: the hang, the facts about it, and its cause.
+
+use std::path::Path;
+
+use trace_format::event::WaitKind;
+use trace_format::verdict::{Confidence, Outcome, Verdict};
+use trace_format::{Header, Item, ReadError, Source, Thread};
+
+use super::busy::busy;
+use super::hang::{Hang, wait_sums};
+use super::native::{self, NativeReport};
+use super::owners;
+use super::question::Question;
+use super::why::{Chains, PreferenceWrites, STORM_WINDOW};
+use crate::answer::native_summary::NativeSummary;
+use crate::answer::observed::{Observed, cpu_time, sampled, slept};
+use crate::answer::{
+    Answer, CauseId, Conclusion, Evidence, HungThread, Span, Stands, SystemShare, WantedThread,
+};
+use crate::dump::Dump;
+use crate::facts::{Facts, Incidents, Survey, Unit, reasons_text};
+use crate::model::Names;
+use crate::native::NativeStacks;
+use crate::text::clean;
+use crate::words::thread_name;
+
+/// Maximum delay after a hang of a poll of main's CPU time that still belongs to it, ns.
+const MAX_POLL_DELAY: u64 = 50_000_000;
+/// Maximum time from an ANR to the request of its dump, ns.
+const MAX_DUMP_DELAY: u64 = 20_000_000_000;
+/// Maximum time from an ANR to a native stack of main, ns.
+const MAX_STACK_DELAY: u64 = 2_000_000_000;
+
+/// What main is in while it waits for writes of SharedPreferences (AOSP `QueuedWork.java`, API 21 to 36).
+const WAIT_TO_FINISH: &str = "android.app.QueuedWork.waitToFinish";
+
+/// Everything that was read of a recording.
+pub(super) struct Sources<'a, S: ?Sized> {
+    pub(super) facts: &'a Facts<'a, S>,
+    pub(super) names: &'a Names<'a>,
+    pub(super) survey: &'a Survey,
+    pub(super) native: &'a NativeStacks,
+}
+
+impl<S: Source + ?Sized> Sources<'_, S> {
+    /// The name of the thread with this tid.
+    fn name_of(&self, tid: u32) -> String {
+        let thread = self.facts.recording.threads().iter().find(|thread| thread.tid == tid);
+        let known = || self.native.names.get(&tid).cloned().unwrap_or_else(|| format!("tid {tid}"));
+        thread.map_or_else(known, thread_name)
+    }
+}
+
+/// The hang, if there is one, and the answer.
+pub(super) struct Answered {
+    pub(super) hang: Option<Hang>,
+    pub(super) observed: Observed,
+    pub(super) answer: Answer,
+    /// Without a hang, the answer of the dump with which an attachment began, if its thread may have hung.
+    pub(super) at_start: Option<Answer>,
+    pub(super) native: NativeReport,
+    pub(super) preference_writes: Option<PreferenceWrites>,
+}
+
+impl Answered {
+    pub(super) fn of<S: Source + ?Sized>(
+        sources: &Sources<'_, S>,
+        question: &Question<'_, S>,
+    ) -> Result<Self, ReadError> {
+        let native = NativeReport::of(sources.native, &|tid| sources.name_of(tid));
+        let mut hang = hang(sources, question)?;
+        let mut observed = observed(sources, question, hang.as_ref())?;
+        let mut thread = HungThread {
+            name: question.thread.map_or_else(|| "main".to_owned(), thread_name),
+            tid: question.thread.map(|thread| thread.tid),
+            main: question.thread.is_none_or(|thread| thread.main),
+        };
+        owners(sources, question, hang.as_mut(), &mut observed)?;
+        if let Some(first) = observed.cycle.first().filter(|_| hang.is_none() && !observed.anr) {
+            // A deadlock of other threads.
+            observed.hung = true;
+            let threads = sources.facts.recording.threads();
+            let tid = threads.iter().find(|known| thread_name(known) == *first).map(|known| known.tid);
+            thread = HungThread { name: first.clone(), tid, main: *first == thread.name };
+        }
+        let mut span = hang.as_ref().map(|hang| Span {
+            since: hang.since,
+            duration: hang.duration(),
+            ended: hang.ended,
+            at_least: hang.began_before(),
+        });
+        if hang.is_none()
+            && !observed.hung
+            && !observed.anr
+            && observed.others.is_none()
+            && let Some(unrecorded) = match standing(sources, observed.on_jvm)? {
+                Some(standing) => Some(standing),
+                None => missed_beat(sources, &native, observed.on_jvm),
+            }
+        {
+            (thread, observed, span) = (unrecorded.thread, unrecorded.observed, Some(unrecorded.span));
+        }
+        let header = sources.facts.recording.header();
+        let pid = Some(header.pid).filter(|pid| *pid > 0);
+        let process = clean(&header.process_name).into_owned();
+        let mut answer = Answer::of(&observed, Some(process), pid, thread, span);
+        let preference_writes = match &hang {
+            Some(hang) if answer.cause.id == CauseId::SharedPreferences => {
+                preference_writes(sources.facts, sources.names, &observed, hang)?
+            }
+            _ => None,
+        };
+        if let Some(writes) = &preference_writes {
+            // The first fact says that main waits.
+            let evidence = &mut answer.cause.evidence;
+            evidence.insert(evidence.len().min(1), Evidence { at: None, text: writes.words() });
+        }
+        let at_start = match answer.conclusion {
+            Conclusion::NoHang => at_start(sources)?,
+            _ => None,
+        };
+        Ok(Self { hang, observed, answer, at_start, native, preference_writes })
+    }
+}
+
+/// The hang with what the recording knows of its time.
+fn hang<S: Source + ?Sized>(
+    sources: &Sources<'_, S>,
+    question: &Question<'_, S>,
+) -> Result<Option<Hang>, ReadError> {
+    let Sources { facts, names, .. } = *sources;
+    let mut hang = Hang::of(facts, names, question)?;
+    if let (Some(hang), Some(thread)) = (&mut hang, question.thread) {
+        // The last poll comes right after main recovered.
+        let until = if hang.ended { hang.until.saturating_add(MAX_POLL_DELAY) } else { hang.until };
+        hang.cpu = facts.recorder.cpu(thread.tid, hang.since, until);
+        hang.busy = busy(facts, names, thread, hang.since, hang.until)?;
+        if hang.wait.is_some() {
+            hang.why = Chains::of(facts, names, hang.at)?.why(thread)?;
+        }
+        hang.component =
+            facts.sections.components.of_message(hang.since, hang.until, facts.sections.process.sdk);
+        hang.standstill = facts.recorder.standstills.within(hang.since, hang.until);
+    }
+    Ok(hang)
+}
+
+/// Adds the owners of the lock that the hung thread waits for, and the cycle that they are part of.
+fn owners<S: Source + ?Sized>(
+    sources: &Sources<'_, S>,
+    question: &Question<'_, S>,
+    hang: Option<&mut Hang>,
+    observed: &mut Observed,
+) -> Result<(), ReadError> {
+    let Sources { facts, names, survey, .. } = *sources;
+    if let Some(hang) = hang {
+        let chain = std::mem::take(&mut hang.chain);
+        (observed.owners, observed.cycle) = (chain.owners, chain.cycle);
+        observed.cycle_reached = !observed.cycle.is_empty();
+    }
+    // Of waits that have ended, the first of the longest.
+    let longest =
+        observed.waits.iter().filter(|sum| sum.kind == WaitKind::Monitor).max_by_key(|sum| sum.total);
+    if let (Some(sum), Some(thread), true) = (longest, question.thread, observed.owners.is_empty()) {
+        let at = sum.since.saturating_add(1);
+        observed.owners = owners::chain(facts, names, thread, sum.first, at)?.owners;
+    }
+    if observed.cycle.is_empty() {
+        (observed.cycle, observed.cycle_reached) =
+            owners::cycle_at_the_end(facts, question.thread, &survey.waits, question.end);
+    }
+    Ok(())
+}
+
+/// A hang of which the thread's own events say nothing.
+struct Unrecorded {
+    thread: HungThread,
+    observed: Observed,
+    span: Span,
+}
+
+/// The thread that did not come on between the two dumps of an attachment: the call that it is in began before the recording.
+fn standing<S: Source + ?Sized>(
+    sources: &Sources<'_, S>,
+    on_jvm: bool,
+) -> Result<Option<Unrecorded>, ReadError> {
+    let facts = sources.facts;
+    let dumps = of_attachment(facts)?;
+    let mut dumps = dumps.iter();
+    let (Some((since, before)), Some((until, after))) = (dumps.next(), dumps.next_back()) else {
+        return Ok(None);
+    };
+    let stands = after.stands_since(before).filter(|_| on_jvm && before.is_held_up());
+    let mut observed = Observed { hung: true, since: *since, noticed: *until, on_jvm, ..Observed::default() };
+    observed.set_dump(*since, before, None, WantedThread::Asked);
+    let (Some(stands), Some(dumped)) = (stands, observed.dumped()) else { return Ok(None) };
+    let thread = HungThread { name: dumped.name.clone(), tid: dumped.tid, main: dumped.main };
+    // A thread that computes and records nothing is in one call; one that records may be in one after the other.
+    if stands == Stands::Computing && has_recorded(facts, &thread.name, *since)? {
+        return Ok(None);
+    }
+    let span = Span { since: *since, duration: until.saturating_sub(*since), ended: false, at_least: true };
+    Ok(Some(Unrecorded { thread, observed, span }))
+}
+
+/// The dumps of the JVM itself with their times: an attachment's first and last one.
+fn of_attachment<S: Source + ?Sized>(facts: &Facts<'_, S>) -> Result<Vec<(u64, Dump)>, ReadError> {
+    let mut dumps = facts.dumps().collect::<Result<Vec<_>, _>>()?;
+    let on_jvm = facts.sections.process.is_off_android();
+    dumps.retain(|(_, dump)| on_jvm && dump.answer().is_some_and(|section| !section.is_of_agent()));
+    Ok(dumps)
+}
+
+/// The answer of the dump with which an attachment began, without confidence, if its thread may have hung: its calls may be too short
+/// for a hang, or too old to be in the recording.
+fn at_start<S: Source + ?Sized>(sources: &Sources<'_, S>) -> Result<Option<Answer>, ReadError> {
+    let dumps = of_attachment(sources.facts)?;
+    let Some((_, dump)) = dumps.first() else { return Ok(None) };
+    let recorded: u64 = sources.survey.events.iter().sum();
+    if !dump.is_held_up() && !(dump.may_hang() && recorded == 0) {
+        return Ok(None);
+    }
+    let mut answer = Answer::from(dump);
+    answer.cause.confidence = Confidence::Low;
+    Ok(Some(answer))
+}
+
+/// Returns true if a thread of this name has recorded something since then.
+fn has_recorded<S: Source + ?Sized>(facts: &Facts<'_, S>, name: &str, since: u64) -> Result<bool, ReadError> {
+    for thread in facts.recording.threads().iter().filter(|thread| thread_name(thread) == name) {
+        for item in facts.events(thread) {
+            if matches!(item?, Item::Event { time, .. } if time >= since) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// The first watched thread that missed its heartbeat, if no other thread is known to hang.
+fn missed_beat<S: Source + ?Sized>(
+    sources: &Sources<'_, S>,
+    native: &NativeReport,
+    on_jvm: bool,
+) -> Option<Unrecorded> {
+    let missed = native.missed.first()?;
+    let main = sources.facts.main().is_some_and(|main| main.tid == missed.tid);
+    let thread = HungThread { name: missed.thread.clone(), tid: Some(missed.tid), main };
+    let time = (missed.since, missed.until);
+    let observed = Observed {
+        hung: true,
+        since: missed.since,
+        noticed: missed.until,
+        native: native::summary(sources.native, missed.tid, time, &|tid| sources.name_of(tid)),
+        missed_beat: Some(missed.words()),
+        on_jvm,
+        ..Observed::default()
+    };
+    let duration = missed.until - missed.since;
+    let span = Span { since: missed.since, duration, ended: false, at_least: true };
+    Some(Unrecorded { thread, observed, span })
+}
+
+/// The facts about the hang, or about the system's request.
+fn observed<S: Source + ?Sized>(
+    sources: &Sources<'_, S>,
+    question: &Question<'_, S>,
+    hang: Option<&Hang>,
+) -> Result<Observed, ReadError> {
+    let recorded = sources.facts;
+    let Question { walk, thread, end, .. } = question;
+    let (incidents, sections) = (&recorded.incidents, &recorded.sections);
+    let others = others(incidents).map(|(at, verdict)| (at, reasons_text(verdict)));
+    let detected = incidents.anrs.iter().map(|anr| anr.detected).next_back();
+    let captured = incidents.captures.last().map(|capture| capture.at);
+    let at = detected.or(others.as_ref().map(|(at, _)| *at)).or(captured);
+    let noticed = hang.map(|hang| hang.at).or(at).unwrap_or(*end);
+    let mut facts = Observed {
+        noticed,
+        since: noticed,
+        anr: !incidents.anrs.is_empty(),
+        others,
+        on_jvm: sections.process.is_off_android() && !walk.has_messages(),
+        ..Observed::default()
+    };
+    if let Some(hang) = hang {
+        hang.observe(&mut facts);
+        facts.waits = wait_sums(recorded.recording, sources.names, walk, hang);
+    }
+    facts.before = walk.before(noticed.saturating_sub(STORM_WINDOW), noticed);
+    facts.events = (walk.history.events, walk.history.last);
+    // Main's CPU time counts for the whole hang, whenever it was noticed.
+    let until = hang.map_or(noticed, |h| h.until).max(noticed).saturating_add(MAX_POLL_DELAY);
+    let usage = thread.map_or_else(Vec::new, |thread| recorded.recorder.polls(thread.tid));
+    facts.cpu = cpu_time(&usage, facts.since, until);
+    let tid = thread.map_or(0, |thread| thread.tid);
+    facts.share = SystemShare::of(&sections.polls, tid, facts.since, until);
+    facts.slept = slept(&recorded.clocks, facts.since, until);
+    let snapshot = sections.snapshot(facts.since, until);
+    facts.state = snapshot.and_then(|snapshot| snapshot.state.clone());
+    facts.cgroup = snapshot.and_then(|snapshot| snapshot.cgroup.clone());
+    facts.sampled = sampled(sections.samples.within(facts.since, until), "");
+    facts.open = walk.at_unit.clone().or_else(|| Unit::seen_at(sections, noticed));
+    facts.came_back = hang.filter(|hang| hang.ended).and_then(|hang| {
+        let later = incidents.anrs.iter().map(|anr| anr.detected).rfind(|at| *at >= hang.until)?;
+        Some((hang.until, later))
+    });
+    dumped(recorded, *thread, hang, until, &mut facts)?;
+    if let (Some(thread), true) = (*thread, hang.is_some() || facts.anr) {
+        // An ANR that is no hang of main has stacks of the moment of the request.
+        let until = hang.map_or(facts.noticed.saturating_add(MAX_STACK_DELAY), |hang| hang.until);
+        let span = (facts.since, until);
+        facts.native = NativeSummary::of(sources.native, thread.tid, span, &|tid| sources.name_of(tid));
+        if let Some(native) = facts.native.as_mut() {
+            native.thread = if thread.main { "main".to_owned() } else { thread_name(thread) };
+            native.at_least = hang.is_some_and(Hang::began_before);
+        }
+    }
+    Ok(facts)
+}
+
+/// Adds the facts of the dump that shows the hang, and of the system's records of the process's exit.
+fn dumped<S: Source + ?Sized>(
+    recorded: &Facts<'_, S>,
+    thread: Option<&Thread>,
+    hang: Option<&Hang>,
+    until: u64,
+    facts: &mut Observed,
+) -> Result<(), ReadError> {
+    let (header, incidents) = (recorded.recording.header(), &recorded.incidents);
+    let pid = Some(header.pid).filter(|pid| *pid > 0);
+    let named = thread.filter(|thread| !thread.main).map(thread_name);
+    let wanted = named.as_deref().map_or(WantedThread::Main, WantedThread::Named);
+    let confirmed = incidents.anrs.iter().any(|anr| anr.verdict.is_some());
+    // A dump is written after its request, and shows that moment. The JVM agent's are its own, and the last one knows most.
+    let until_dumped = match hang {
+        Some(hang) if facts.on_jvm && hang.ended => hang.until,
+        Some(_) if facts.on_jvm => u64::MAX,
+        _ => facts.came_back.map_or(0, |(_, requested)| requested.saturating_add(MAX_DUMP_DELAY)).max(until),
+    };
+    for dump in recorded.dumps() {
+        let (at, dump) = dump?;
+        if !(facts.since..=until_dumped).contains(&at) {
+            continue;
+        }
+        if !confirmed && let Some(why) = of_another(&dump, header) {
+            (facts.anr, facts.others) = (false, Some((at, why)));
+        }
+        if facts.set_dump(at, &dump, pid, wanted) && !facts.on_jvm {
+            return Ok(());
+        }
+    }
+    for exit in recorded.exits().take(if facts.anr { usize::MAX } else { 0 }) {
+        let Ok(dump) = Dump::read(Path::new("exit"), &exit?.text[..]) else { continue };
+        if facts.set_dump(0, &dump, pid, wanted) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The writes that main waits for, if its stack shows that it waits for the end of all of them.
+fn preference_writes<S: Source + ?Sized>(
+    facts: &Facts<'_, S>,
+    names: &Names<'_>,
+    observed: &Observed,
+    hang: &Hang,
+) -> Result<Option<PreferenceWrites>, ReadError> {
+    let sections = &facts.sections;
+    let is_wait = |frame: &str| frame.trim_start().trim_start_matches("at ").starts_with(WAIT_TO_FINISH);
+    let sampled = sections.samples.within(hang.since, hang.until).any(|sample| sample.frames().any(is_wait));
+    let in_snapshot = || sections.snapshot(hang.since, hang.until).is_some_and(|s| s.frames().any(is_wait));
+    let dumped =
+        || observed.dumped().is_some_and(|main| main.stack.iter().any(|line| is_wait(&line.site.name)));
+    if !sampled && !in_snapshot() && !dumped() {
+        return Ok(None);
+    }
+    Ok(Chains::of(facts, names, hang.at)?.applies(hang.since))
+}
+
+/// Whether a dump is about a process other than the recorded one, in words.
+fn of_another(dump: &Dump, header: &Header) -> Option<String> {
+    let anr_process = dump.anr_process()?;
+    let ours = match (anr_process.pid, &anr_process.name) {
+        (Some(pid), _) => pid == header.pid,
+        (None, Some(name)) => {
+            let rest = header.process_name.strip_prefix(name.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+        }
+        (None, None) => true,
+    };
+    (!ours).then(|| format!("the dump is about {}", anr_process.title()))
+}
+
+/// The first signal that was another process's, with its verdict.
+fn others(incidents: &Incidents) -> Option<(u64, &Verdict)> {
+    let mut judged =
+        incidents.captures.iter().filter_map(|capture| Some((capture.at, capture.verdict.as_ref()?)));
+    judged.find(|(_, verdict)| verdict.outcome == Outcome::OtherProcess)
+}

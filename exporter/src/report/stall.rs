@@ -1,0 +1,337 @@
+//! The strongest stall of a program without messages: which thread hung, and when.
+//!
+//! Android asks about main's message. A program on a JVM has none, and its `main` lasts as long as the program. Its unit is a
+//! *stretch* of a thread without progress, as long as [`MIN_ENDED_HANG`] or longer. Three sources know of one:
+//!
+//! * The record: something is open on the thread, and the thread records nothing, neither a call nor a count of short ones.
+//! * The record of earlier calls: a call lasts many times longer than nearly all calls of the same method ([`Usual`]), and within
+//!   it the thread calls and waits again and again.
+//! * A dump of the JVM agent: samples of the stack are equal up to a method in which the thread computes, although it calls
+//!   others. That lasts as long as the innermost recorded call around it. (Equal samples of a thread that waits prove nothing: a
+//!   healthy loop waits at one place again and again.)
+//!
+//! A healthy thread has stretches too, when there is nothing to do. What a thread waits for says which of them are a hang
+//! ([`Due`]): by a dump of that time, or else by the recorded wait. Where neither says it, a call that usually is short decides.
+//!
+//! Of several stretches the report is about the thread with the strongest [`Claim`], by the same table as for a dump; of
+//! equals about one that is open at the end, and then about the longest.
+
+use std::cmp::Reverse;
+
+use trace_format::event::{Wait, WaitKind, types};
+use trace_format::{ReadError, Source, Thread};
+
+use super::stretches::{Sign, Stretch, Usual, computing, in_order, recorded};
+use crate::answer::Claim;
+use crate::answer::due::{Due, due_to_dumped, due_to_recorded};
+use crate::dump::{self, Dump, Section};
+use crate::facts::{Change, Facts, Payload, typed};
+use crate::words::thread_name;
+
+/// Another thread works beside a wait if it records something this long after the wait began and before it ended, ns.
+const BESIDE: u64 = 1_000_000_000;
+
+/// A thread that hung, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stall<'t> {
+    pub(super) thread: &'t Thread,
+    pub(super) since: u64,
+    pub(super) until: u64,
+    /// False if it hangs at the end of the recording.
+    pub(super) ended: bool,
+}
+
+/// The least is asked about: by its claim, open at the end before ended, the longest first.
+type Order = (Claim, bool, Reverse<u64>);
+
+impl<'t> Stall<'t> {
+    /// The question of a program whose recording ends at `end`; `None` if nothing hung.
+    pub(super) fn of<S: Source + ?Sized>(facts: &Facts<'t, S>, end: u64) -> Result<Option<Self>, ReadError> {
+        let dumps = facts.dumps().collect::<Result<Vec<_>, _>>()?;
+        let mut usual = Usual::default();
+        let mut all: Vec<(&'t Thread, Vec<Stretch>)> = Vec::new();
+        for thread in facts.recording.threads() {
+            let mut found = recorded(facts, thread, end, &mut usual)?;
+            found.extend(computing(facts, thread, &dumps, end)?);
+            let pauses = facts.recorder.pauses();
+            let is_paused = |stretch: &Stretch| {
+                pauses.iter().any(|pause| {
+                    pause.begin < stretch.until && pause.end.is_none_or(|end| end > stretch.since)
+                })
+            };
+            found.retain(|stretch| !is_paused(stretch));
+            // Of calls within each other the innermost one is judged first.
+            found.sort_by_key(|stretch| Reverse(stretch.since));
+            all.push((thread, found));
+        }
+        let judge = Judge { facts, dumps: &dumps, usual: &usual };
+        let mut best: Option<(Order, Self)> = None;
+        for (thread, found) in all {
+            let mut judged: Vec<Stretch> = Vec::new();
+            for stretch in found {
+                let Stretch { since, until, ended, sign, .. } = stretch;
+                // The wait within a long call is the hang.
+                let is_known = |inner: &Stretch| inner.until > since && inner.took() >= stretch.took() / 2;
+                if sign == Sign::LongCall && judged.iter().any(is_known) {
+                    continue;
+                }
+                let Some(claim) = judge.claim(thread, &stretch)? else { continue };
+                judged.push(stretch);
+                let order = (claim, ended, Reverse(until - since));
+                if best.as_ref().is_none_or(|(known, _)| order < *known) {
+                    best = Some((order, Self { thread, since, until, ended }));
+                }
+            }
+        }
+        Ok(best.map(|(_, question)| question))
+    }
+}
+
+/// The evidence by which stretches are judged.
+struct Judge<'a, 't, S: ?Sized> {
+    facts: &'a Facts<'t, S>,
+    dumps: &'a [(u64, Dump)],
+    usual: &'a Usual,
+}
+
+impl<S: Source + ?Sized> Judge<'_, '_, S> {
+    /// The claim of a stretch to be the hang; `None` if it is none.
+    fn claim(&self, thread: &Thread, stretch: &Stretch) -> Result<Option<Claim>, ReadError> {
+        let dumped = self.dumped(thread, stretch);
+        if dumped.is_some_and(|(section, _)| section.is_starved()) {
+            return Ok(Some(Claim::Waits));
+        }
+        let serves = dumped.is_some_and(|(section, dumped)| section.serves_beside(dumped));
+        let of_dump = dumped.and_then(|(section, dumped)| section.claim(dumped));
+        let dumped = dumped.map(|(_, dumped)| dumped);
+        let owed = match (of_dump, thread.main, stretch.sign) {
+            (Some(claim), _, Sign::Still(_) | Sign::Computing) => claim,
+            (_, true, Sign::Still(Some(wait))) if wait.kind == WaitKind::Monitor => Claim::MainBlocked,
+            (_, true, _) => Claim::MainHeldUp,
+            (_, false, Sign::Still(Some(wait))) if wait.kind == WaitKind::Monitor => Claim::Lock(Reverse(0)),
+            _ => Claim::HeldUp,
+        };
+        let is_unusual = || self.usual.is_unusual(stretch);
+        match self.due(thread, stretch, dumped)? {
+            Due::Owed => return Ok(Some(owed)),
+            Due::Nothing => return Ok(None),
+            Due::Unknown | Due::Result if is_unusual() => return Ok(Some(owed)),
+            Due::Unknown if !thread.main => return Ok(None),
+            Due::Unknown | Due::Result if serves => return Ok(None),
+            Due::Unknown | Due::Result => {}
+        }
+        for other in self.facts.recording.threads() {
+            if !other.main && other.uid != thread.uid && self.works_beside(other, stretch)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(owed))
+    }
+
+    /// The thread in the last dump of that time: the longer nothing changes, the more is known.
+    fn dumped(&self, thread: &Thread, stretch: &Stretch) -> Option<(&Section, &dump::Thread)> {
+        let name = thread_name(thread);
+        // The last dump of all is taken after the last event.
+        let until = if stretch.ended { stretch.until } else { u64::MAX };
+        let within = self.dumps.iter().rev().filter(|(at, _)| (stretch.since..=until).contains(at));
+        within.filter_map(|(_, dump)| dump.answer()).find_map(|section| {
+            let dumped = section.threads.iter().find(|dumped| dumped.name.as_deref() == Some(name.as_str()));
+            Some((section, dumped?))
+        })
+    }
+
+    /// The debt to the thread, by a dump of that time or else by the recorded wait.
+    fn due(
+        &self,
+        thread: &Thread,
+        stretch: &Stretch,
+        dumped: Option<&dump::Thread>,
+    ) -> Result<Due, ReadError> {
+        let wait = match stretch.sign {
+            Sign::LongCall if !self.usual.is_unusual(stretch) => return Ok(Due::Nothing),
+            Sign::LongCall => {
+                let is_idle = self.idle(thread, stretch)? >= stretch.took() / 2;
+                return Ok(if is_idle { Due::Nothing } else { Due::Owed });
+            }
+            Sign::Still(wait) => wait,
+            Sign::Computing => None,
+        };
+        Ok(match (dumped, wait) {
+            (Some(dumped), _) => due_to_dumped(dumped),
+            (None, Some(wait)) => {
+                due_to_recorded(wait.kind, self.facts.recording.texts().get(wait.class).unwrap_or_default())
+            }
+            (None, None) if self.usual.is_unusual(stretch) => Due::Owed,
+            // Only main's CPU time can say that it computes; and a process that was killed in a call did not end it.
+            (None, None) => {
+                let ran = self.facts.recorder.cpu(thread.tid, stretch.since, stretch.until);
+                let ran = ran.is_some_and(|cpu| cpu.mostly() == "running");
+                let was_killed = !stretch.ended && !in_order(self.facts);
+                if thread.main && (ran || was_killed) { Due::Owed } else { Due::Nothing }
+            }
+        })
+    }
+
+    /// The time that the thread waited in a stretch for what is not owed to it, ns.
+    fn idle(&self, thread: &Thread, stretch: &Stretch) -> Result<u64, ReadError> {
+        let is_idle = |wait: &Wait| {
+            let class = self.facts.recording.texts().get(wait.class).unwrap_or_default();
+            due_to_recorded(wait.kind, class) == Due::Nothing
+        };
+        let within =
+            |since: u64, until: u64| until.min(stretch.until).saturating_sub(since.max(stretch.since));
+        let mut idle = 0_u64;
+        let mut spans = self.facts.spans(thread);
+        while let Some(change) = spans.change()? {
+            if change.time().is_some_and(|time| time >= stretch.until)
+                && spans.open().count(typed(types::WAIT)) == 0
+            {
+                return Ok(idle);
+            }
+            if let Change::Closed { open, payload: Some(Payload::Wait(wait)), until, .. } = change
+                && spans.open().count(open.key) == 1
+                && is_idle(&wait)
+            {
+                idle = idle.saturating_add(within(open.begun, until));
+            }
+        }
+        let open = spans.open();
+        let waits = (0..open.depth()).filter_map(|depth| match open.payload(depth) {
+            Some(Payload::Wait(wait)) => Some((wait, open.frames()[depth].begun)),
+            _ => None,
+        });
+        let last =
+            waits.take(1).filter(|(wait, _)| is_idle(wait)).map(|(_, since)| within(since, stretch.until));
+        Ok(idle.saturating_add(last.sum()))
+    }
+
+    /// True if a thread records something in a stretch of another one, except in its first and its last second: there it gives,
+    /// or gets, what the other one waited for.
+    fn works_beside(&self, thread: &Thread, stretch: &Stretch) -> Result<bool, ReadError> {
+        let mut spans = self.facts.spans(thread);
+        while let Some(change) = spans.change()? {
+            match change.time() {
+                Some(time) if time + BESIDE >= stretch.until => return Ok(false),
+                Some(time) if time > stretch.since + BESIDE => return Ok(true),
+                _ => {}
+            }
+        }
+        Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use trace_format::event::{TextId, Wait};
+    use trace_format::layout::State;
+    use trace_format::section::SectionKind;
+    use trace_format::synth::{RecordingBuilder, ThreadBuilder};
+    use trace_format::{Event, Recording};
+
+    use super::*;
+    use crate::MethodMap;
+    use crate::answer::Conclusion;
+    use crate::report::Report;
+
+    const S: u64 = 1_000_000_000;
+
+    fn wait(kind: WaitKind) -> Event {
+        Event::WaitBegin(Wait { kind, owner: 0, lock: 1, class: TextId::default() })
+    }
+
+    /// The report of a program that ended in order after 40 s, in which main and a worker did these things.
+    fn report(main: impl FnOnce(&mut ThreadBuilder), worker: impl FnOnce(&mut ThreadBuilder)) -> Report {
+        let recording = RecordingBuilder::new(7, "Shop").last_alive(40 * S).state(State::Ended as u32);
+        let recording = recording.section(SectionKind::Process, b"os=linux\n");
+        let bytes = recording.main("main", main).thread("worker", 8, worker).build();
+        let recording = Recording::open(bytes).unwrap();
+        Report::build(Path::new("shop.anrscope"), &recording, &MethodMap::empty()).unwrap()
+    }
+
+    fn hung(report: &Report) -> Option<(&str, u64, u64)> {
+        let hang = report.hang.as_ref()?;
+        Some((report.answer.thread.name.as_str(), hang.since / S, hang.until / S))
+    }
+
+    #[test]
+    fn stalls_are_hangs_from_their_own_begin_whether_they_end_or_not() {
+        let ends = |main: &mut ThreadBuilder| {
+            main.enter(8 * S, 1).enter(10 * S, 2).event(11 * S, wait(WaitKind::Monitor));
+            main.event(18 * S, Event::WaitEnd).exit(19 * S, 2).exit(20 * S, 1);
+        };
+        let lasts = |main: &mut ThreadBuilder| {
+            main.enter(8 * S, 1).enter(10 * S, 2).exit(11 * S, 2).event(12 * S, wait(WaitKind::Monitor));
+        };
+        assert_eq!(hung(&report(ends, |_| {})), Some(("main", 11, 18)));
+        assert_eq!(hung(&report(lasts, |_| {})), Some(("main", 12, 40)));
+    }
+
+    #[test]
+    fn programs_that_come_on_sleep_or_wait_beside_a_worker_do_not_hang() {
+        let works = |thread: &mut ThreadBuilder| {
+            for second in 1..40 {
+                thread.enter(second * S, 5).exit(second * S + S / 2, 5);
+            }
+        };
+        let asleep = |main: &mut ThreadBuilder| {
+            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
+        };
+        let joins = |main: &mut ThreadBuilder| {
+            main.enter(S, 1).event(2 * S, wait(WaitKind::Join));
+        };
+        let outer = |main: &mut ThreadBuilder| {
+            main.enter(S / 2, 1);
+            works(main);
+        };
+        for found in [report(outer, |_| {}), report(asleep, |_| {}), report(joins, works)] {
+            assert_eq!((found.answer.conclusion, hung(&found)), (Conclusion::NoHang, None));
+        }
+        // Nothing else works.
+        assert_eq!(hung(&report(joins, |_| {})), Some(("main", 2, 40)));
+    }
+
+    #[test]
+    fn other_threads_are_asked_about_if_main_is_in_time() {
+        let asleep = |main: &mut ThreadBuilder| {
+            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
+        };
+        let blocked = |worker: &mut ThreadBuilder| {
+            worker.enter(S, 3).event(20 * S, wait(WaitKind::Monitor));
+        };
+        let found = report(asleep, blocked);
+        assert_eq!(hung(&found), Some(("worker", 20, 40)));
+        assert!(!found.answer.thread.main);
+    }
+
+    /// Three calls of 0.1 s, and then one in which the thread waits again and again until 20 s.
+    fn many_waits(kind: WaitKind) -> impl FnOnce(&mut ThreadBuilder) {
+        move |main: &mut ThreadBuilder| {
+            main.enter(S, 1);
+            for second in 2..5 {
+                main.enter(second * S, 2).exit(second * S + S / 10, 2);
+            }
+            main.enter(8 * S, 2);
+            for tenth in 81..200 {
+                main.event(tenth * S / 10, wait(kind)).event((tenth * 10 + 9) * S / 100, Event::WaitEnd);
+            }
+            main.exit(20 * S, 2).exit(39 * S, 1);
+        }
+    }
+
+    #[test]
+    fn calls_that_take_far_longer_than_usual_are_hangs_unless_they_rest() {
+        assert_eq!(hung(&report(many_waits(WaitKind::Monitor), |_| {})), Some(("main", 8, 20)));
+        assert_eq!(hung(&report(many_waits(WaitKind::Sleep), |_| {})), None);
+        // Nothing says that this call usually is short.
+        let first = |main: &mut ThreadBuilder| {
+            main.enter(S, 1).enter(8 * S, 2);
+            for tenth in 81..200 {
+                main.enter(tenth * S / 10, 3).exit((tenth * 10 + 9) * S / 100, 3);
+            }
+            main.exit(20 * S, 2).exit(39 * S, 1);
+        };
+        assert_eq!(hung(&report(first, |_| {})), None);
+    }
+}
