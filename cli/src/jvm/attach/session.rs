@@ -8,12 +8,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use exporter::answer::Answer;
 use exporter::profile::Profile;
-use exporter::{ExportOptions, Selection};
+use exporter::{ExportOptions, Report, Selection};
 use instrumenter::live::Live;
 use jvm_agent::Settings;
 use jvm_agent::client::{AttachError, Dir, Target};
-use trace_format::{Item, Recording, Source};
 
 use super::Options;
 use super::client_lock::ClientLock;
@@ -21,7 +21,7 @@ use super::interrupts::Interrupts;
 use super::open_text;
 use super::place::Place;
 use super::settings::{self, Agreed};
-use super::thread_dump::{ThreadDump, ThreadDumps};
+use super::thread_dump::{ThreadDump, ThreadDumps, boottime};
 use crate::export;
 use crate::jvm::notices::{Notices, shell_word, size};
 use crate::jvm::run_maps::RunMaps;
@@ -60,10 +60,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
     if let Ok(true) = warned {
         notices.line("the JVM will print a warning about the agent on the program's stderr (JEP 451)");
     }
-    // They are for the summary alone, and stop the program.
-    let dump = |target: &Target| (!options.quiet && target.is_alive()).then(|| ThreadDump::take(target));
-    let first = dump(&session.target);
+    let dump = |target: &Target| target.is_alive().then(|| ThreadDump::take(target));
     let (began, before) = (Instant::now(), boottime());
+    let first = dump(&session.target);
     if let Err(error) = warned.and_then(|_| session.command("start")) {
         // Nothing is left that the next attachment would have to know.
         session.lock.has_ended();
@@ -85,7 +84,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
     }
     let ran = began.elapsed();
     let after = dump(&session.target).and_then(Result::ok);
-    let threads = first.map(|before| Ok(ThreadDumps { before: before?, after, between: ran }));
+    let threads = first.map(|before| Ok(ThreadDumps { before: before?, after }));
     let stopped = if session.target.is_alive() { session.command("stop") } else { Ok(()) };
     match stopped {
         // The recording is complete in any case.
@@ -218,6 +217,9 @@ impl Session {
         let maps = RunMaps::read(dir).with_context(|| format!("cannot read {}", dir.display()))?;
         let map = maps.of(map_id).unwrap_or(&map).to_owned();
         let recordings = beside.keep(&[(recording, map.clone())])?;
+        if let Some(Ok(threads)) = &threads {
+            recordings.iter().try_for_each(|recording| threads.add_to(recording))?;
+        }
         let opened = Recordings::open(&recordings, &mut MethodMaps::new(None, None)?)?;
         // Earlier attachments are in the recording, but not in the trace.
         let selection = Selection { from: span.before.checked_sub(start), ..Selection::default() };
@@ -235,8 +237,15 @@ impl Session {
             notices.profile(&profile, span.ran, self.buffer);
             match threads {
                 Some(Ok(threads)) => {
-                    let recorded = |name: &str| has_events_of(input.recording, name, span.before);
-                    notices.threads(&threads, &threads.lines(profile.events == 0, recorded), out);
+                    let report = Report::build(input.file, input.recording, input.map)?;
+                    // An earlier attachment's hang may be in the recording.
+                    let is_of_this = |answer: &Answer| {
+                        answer
+                            .span
+                            .is_some_and(|hang| hang.since.saturating_add(hang.duration) >= span.before)
+                    };
+                    let hang = Some(&report.answer).filter(|answer| is_of_this(answer));
+                    notices.threads(&threads, &threads.lines(&report, hang, profile.events == 0), out);
                 }
                 Some(Err(error)) => notices.line(format_args!("{error:#}")),
                 None => {}
@@ -261,13 +270,6 @@ impl Notices {
     }
 }
 
-/// True if a thread with this name has recorded something since then.
-fn has_events_of(recording: &Recording<impl Source>, name: &str, since: u64) -> bool {
-    let named = recording.threads().iter().filter(|thread| thread.name.as_deref() == Some(name));
-    let mut items = named.flat_map(|thread| recording.events(thread));
-    items.any(|item| matches!(item, Ok(Item::Event { time, .. }) if time >= since))
-}
-
 fn is_recording(name: &OsStr) -> bool {
     Path::new(name).extension().is_some_and(|end| end == "anrscope")
 }
@@ -286,10 +288,4 @@ fn has_room(dir: &Dir, buffer: u64) -> anyhow::Result<()> {
         );
     }
     Ok(())
-}
-
-/// CLOCK_BOOTTIME, ns: the clock of recordings.
-fn boottime() -> u64 {
-    nix::time::clock_gettime(nix::time::ClockId::CLOCK_BOOTTIME)
-        .map_or(0, |now| u64::try_from(Duration::from(now).as_nanos()).unwrap_or(u64::MAX))
 }

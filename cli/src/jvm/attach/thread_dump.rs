@@ -1,13 +1,19 @@
 //! The dumps of all threads where an attachment begins and where it ends. Calls that began before it are not in the recording;
 //! the dumps show them, and so the answer for a program that hangs already.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use exporter::answer::{Answer, Stands};
+use anyhow::Context;
+use exporter::Report;
+use exporter::answer::Answer;
 use exporter::dump::Dump;
+use exporter::profile::time;
 use jvm_agent::client::Target;
-use trace_format::verdict::Confidence;
+use trace_format::section::{self, SectionKind};
+use trace_format::sections::timed;
 
 use crate::jvm::notices::answered;
 use crate::output;
@@ -15,6 +21,8 @@ use crate::output;
 /// What all threads did.
 #[derive(Debug)]
 pub(super) struct ThreadDump {
+    /// The time at which it was asked for, BOOTTIME ns.
+    at: u64,
     text: Vec<u8>,
     dump: Dump,
 }
@@ -25,65 +33,72 @@ impl ThreadDump {
     /// # Errors
     /// If it does not answer, or with something else.
     pub(super) fn take(target: &Target) -> anyhow::Result<Self> {
+        let at = boottime();
         let text = target.thread_dump()?;
         let dump = Dump::read(Path::new("the thread dump"), text.as_slice())?;
-        Ok(Self { text, dump })
+        Ok(Self { at, text, dump })
     }
 }
 
-/// The dumps before the first class was changed and after the recording, which took `between`. A changed class has no lines for
-/// the calls that run, so that the first one has the answer.
+/// The dumps before the first class was changed and after the recording. A changed class has no lines for the calls that run, so
+/// that the first one has the answer.
 #[derive(Debug)]
 pub(super) struct ThreadDumps {
     pub(super) before: ThreadDump,
     /// Unless the program had ended.
     pub(super) after: Option<ThreadDump>,
-    pub(super) between: Duration,
 }
 
 impl ThreadDumps {
-    /// Lines about each deadlock, or else about the thread that came no further. `recorded` says if a thread recorded anything:
-    /// one that computes and records nothing may be in one call. Else about the thread that most likely hung, without confidence.
-    /// Empty if nothing was owed to any thread.
-    pub(super) fn lines(&self, is_empty: bool, recorded: impl Fn(&str) -> bool) -> Vec<String> {
+    /// Lines about the hang that the recording shows, with these dumps in it. Without one, about the thread of the first dump that
+    /// may have hung; empty if nothing was owed to any thread.
+    pub(super) fn lines(&self, report: &Report, hang: Option<&Answer>, is_empty: bool) -> Vec<String> {
         let dump = &self.before.dump;
-        let mut answer = Answer::from(dump);
-        let name = &answer.thread.name;
         let deadlocks = dump.deadlock_lines();
         let indented = deadlocks.iter().map(|line| format!("  {line}"));
-        let title = if !deadlocks.is_empty() {
-            "the program hangs, as a thread dump before the recording shows:".to_owned()
-        } else if !dump.may_hang() {
-            if !is_empty {
-                return Vec::new();
+        let (title, answer) = match (hang, &report.at_start) {
+            (Some(answer), _) if !deadlocks.is_empty() => {
+                ("the program hangs, as a thread dump before the recording shows:".to_owned(), answer)
             }
-            return vec![
-                "no call began while it was recorded, and no thread hangs, by a thread dump".to_owned(),
-            ];
-        } else if dump.is_held_up() && self.stands(|| recorded(name)) {
-            let time = exporter::profile::time(u64::try_from(self.between.as_nanos()).unwrap_or(u64::MAX));
-            format!("{name} did not come on in {time}, by thread dumps before and after:")
-        } else if is_empty {
-            format!("no call began while it was recorded; {name}, by a thread dump:")
-        } else if !dump.is_held_up() {
-            return Vec::new();
-        } else {
-            let title = format!(
-                "{name} when the recording began, by a thread dump: it came on meanwhile, or calls others:"
-            );
-            answer.cause.confidence = Confidence::Low;
-            title
+            (Some(answer), _) => {
+                let (name, took) = (&answer.thread.name, time(answer.span.map_or(0, |span| span.duration)));
+                // Such a hang has no recorded part.
+                match report.hang {
+                    Some(_) => (format!("{name} hung for {took}:"), answer),
+                    None => (
+                        format!("{name} did not come on in {took}, by thread dumps before and after:"),
+                        answer,
+                    ),
+                }
+            }
+            (None, Some(answer)) if is_empty => {
+                let name = &answer.thread.name;
+                (format!("no call began while it was recorded; {name}, by a thread dump:"), answer)
+            }
+            (None, Some(answer)) => {
+                let name = &answer.thread.name;
+                let came_on = "it came on meanwhile, or calls others";
+                (format!("{name} when the recording began, by a thread dump: {came_on}:"), answer)
+            }
+            (None, None) if is_empty => {
+                let none = "no call began while it was recorded, and no thread hangs, by a thread dump";
+                return vec![none.to_owned()];
+            }
+            (None, None) => return Vec::new(),
         };
-        answered(title, &answer).into_iter().chain(indented).collect()
+        answered(title, answer).into_iter().chain(indented).collect()
     }
 
-    /// True if the thread of the first dump is where it was.
-    fn stands(&self, recorded: impl Fn() -> bool) -> bool {
-        match self.after.as_ref().and_then(|after| after.dump.stands_since(&self.before.dump)) {
-            Some(Stands::Waiting) => true,
-            Some(Stands::Computing) => !recorded(),
-            None => false,
+    /// Adds both to a recording, each with the time at which it was asked for.
+    pub(super) fn add_to(&self, recording: &Path) -> anyhow::Result<()> {
+        let cannot_write = || format!("cannot write to {}", recording.display());
+        let mut file = OpenOptions::new().append(true).open(recording).with_context(cannot_write)?;
+        let length = file.metadata().with_context(cannot_write)?.len();
+        let mut bytes = vec![0; (length.next_multiple_of(8) - length) as usize];
+        for dump in [Some(&self.before), self.after.as_ref()].into_iter().flatten() {
+            bytes.extend(section::encode(SectionKind::DumpText, 1, &timed::encode(dump.at, &dump.text)));
         }
+        file.write_all(&bytes).with_context(cannot_write)
     }
 
     /// Saves the first one beside the trace, and returns where.
@@ -92,4 +107,10 @@ impl ThreadDumps {
         output::write(&file, &self.before.text)?;
         Ok(file)
     }
+}
+
+/// CLOCK_BOOTTIME, ns: the clock of recordings.
+pub(super) fn boottime() -> u64 {
+    nix::time::clock_gettime(nix::time::ClockId::CLOCK_BOOTTIME)
+        .map_or(0, |now| u64::try_from(Duration::from(now).as_nanos()).unwrap_or(u64::MAX))
 }
