@@ -119,7 +119,14 @@ pub(crate) fn due_to_recorded(kind: WaitKind, class: &str) -> Due {
         CauseId::LockWait | CauseId::PermitWait => Due::Owed,
         CauseId::Sleep => Due::Nothing,
         // A queue without work, as a rule.
-        CauseId::FutureWait if class.ends_with("$ConditionObject") => Due::Nothing,
+        CauseId::FutureWait
+            if ["$ConditionObject", "Queue", "Deque"].iter().any(|end| class.ends_with(end)) =>
+        {
+            Due::Nothing
+        }
+        _ if kind == WaitKind::Blocking && (class.contains("ServerSocket") || class.contains("Selector")) => {
+            Due::Nothing
+        }
         CauseId::FutureWait | CauseId::RunBlocking => {
             let results = ["FutureTask", "CompletableFuture", "ForkJoinTask", "BlockingCoroutine"];
             if results.iter().any(|part| class.contains(part)) { Due::Result } else { Due::Unknown }

@@ -133,7 +133,12 @@ impl DumpedMain {
             activity: (!main.frames.is_empty() || !state.is_empty())
                 .then(|| activity::classify(stack::seen(main), &state)),
             stack: stack::of_thread(main),
-            idle: due_to_dumped(main) == Due::Nothing,
+            idle: match due_to_dumped(main) {
+                Due::Nothing => true,
+                // Main of a server waits for its end.
+                Due::Unknown => section.serves_beside(main),
+                Due::Owed | Due::Result => false,
+            },
             computes_in: computes_in(section, main),
             remote: remote_call(stack::seen(main)),
             engine: stack::seen(main).take(ENGINE_FRAMES).find_map(activity::engine),

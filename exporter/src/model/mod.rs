@@ -54,4 +54,4 @@ pub use trace_answer::Diagnosis;
 
 pub(crate) use folded::ShortCalls;
 pub(crate) use labels::{forward_name, message_name, wait_name};
-pub(crate) use start_split::start_split;
+pub(crate) use start_split::{owner, start_split};

@@ -320,7 +320,7 @@ fn package(class: &str) -> &str {
 }
 
 /// The package that stands for the owner of a class: its first two labels, or more where many owners share these.
-fn owner(class: &str) -> &str {
+pub(crate) fn owner(class: &str) -> &str {
     let package = package(class);
     let mut ends = package.match_indices('.').map(|(at, _)| at).chain([package.len()]);
     let mut found = ends.nth(1).map_or(package, |end| &package[..end]);

@@ -77,7 +77,7 @@ impl<'a, S: Source + ?Sized> Question<'a, S> {
             return Ok(Self { thread: main, asked: Some(Asked::Anr(anr)), walk, at, end });
         }
         // Without messages, not only main may hang.
-        let stall = if walk.has_messages() { None } else { Stall::of(facts, end)? };
+        let stall = if walk.has_messages() { None } else { Stall::of(facts, names, end)? };
         let asked = match (&stall, wanted) {
             (Some(stall), _) if !stall.ended => Some(Asked::Open(stall.since)),
             (Some(Stall { since, until, .. }), _) => {

@@ -22,10 +22,11 @@ use trace_format::event::{Wait, WaitKind, types};
 use trace_format::{ReadError, Source, Thread};
 
 use super::stretches::{Sign, Stretch, Usual, computing, in_order, recorded};
-use crate::answer::Claim;
 use crate::answer::due::{Due, due_to_dumped, due_to_recorded};
+use crate::answer::{Claim, FrameView, is_own, seen};
 use crate::dump::{self, Dump, Section};
 use crate::facts::{Change, Facts, Payload, typed};
+use crate::model::{Names, owner};
 use crate::words::thread_name;
 
 /// Another thread works beside a wait if it records something this long after the wait began and before it ended, ns.
@@ -46,7 +47,11 @@ type Order = (Claim, bool, Reverse<u64>);
 
 impl<'t> Stall<'t> {
     /// The question of a program whose recording ends at `end`; `None` if nothing hung.
-    pub(super) fn of<S: Source + ?Sized>(facts: &Facts<'t, S>, end: u64) -> Result<Option<Self>, ReadError> {
+    pub(super) fn of<S: Source + ?Sized>(
+        facts: &Facts<'t, S>,
+        names: &Names<'_>,
+        end: u64,
+    ) -> Result<Option<Self>, ReadError> {
         let dumps = facts.dumps().collect::<Result<Vec<_>, _>>()?;
         let mut usual = Usual::default();
         let mut all: Vec<(&'t Thread, Vec<Stretch>)> = Vec::new();
@@ -64,19 +69,21 @@ impl<'t> Stall<'t> {
             found.sort_by_key(|stretch| Reverse(stretch.since));
             all.push((thread, found));
         }
-        let judge = Judge { facts, dumps: &dumps, usual: &usual };
+        let judge = Judge { facts, names, dumps: &dumps, usual: &usual };
         let mut best: Option<(Order, Self)> = None;
         for (thread, found) in all {
             let mut judged: Vec<Stretch> = Vec::new();
             for stretch in found {
                 let Stretch { since, until, ended, sign, .. } = stretch;
-                // The wait within a long call is the hang.
-                let is_known = |inner: &Stretch| inner.until > since && inner.took() >= stretch.took() / 2;
+                // A long call is what takes most of it, hang or not.
+                let is_known = |inner: &Stretch| {
+                    inner.since >= since && inner.until <= until && inner.took() >= stretch.took() / 2
+                };
                 if sign == Sign::LongCall && judged.iter().any(is_known) {
                     continue;
                 }
-                let Some(claim) = judge.claim(thread, &stretch)? else { continue };
                 judged.push(stretch);
+                let Some(claim) = judge.claim(thread, &stretch)? else { continue };
                 let order = (claim, ended, Reverse(until - since));
                 if best.as_ref().is_none_or(|(known, _)| order < *known) {
                     best = Some((order, Self { thread, since, until, ended }));
@@ -90,6 +97,7 @@ impl<'t> Stall<'t> {
 /// The evidence by which stretches are judged.
 struct Judge<'a, 't, S: ?Sized> {
     facts: &'a Facts<'t, S>,
+    names: &'a Names<'a>,
     dumps: &'a [(u64, Dump)],
     usual: &'a Usual,
 }
@@ -97,13 +105,13 @@ struct Judge<'a, 't, S: ?Sized> {
 impl<S: Source + ?Sized> Judge<'_, '_, S> {
     /// The claim of a stretch to be the hang; `None` if it is none.
     fn claim(&self, thread: &Thread, stretch: &Stretch) -> Result<Option<Claim>, ReadError> {
-        let dumped = self.dumped(thread, stretch);
-        if dumped.is_some_and(|(section, _)| section.is_starved()) {
+        let place = self.dumped(thread, stretch);
+        if place.is_some_and(|(section, _)| section.is_starved()) {
             return Ok(Some(Claim::Waits));
         }
-        let serves = dumped.is_some_and(|(section, dumped)| section.serves_beside(dumped));
-        let of_dump = dumped.and_then(|(section, dumped)| section.claim(dumped));
-        let dumped = dumped.map(|(_, dumped)| dumped);
+        let serves = place.is_some_and(|(section, dumped)| section.serves_beside(dumped));
+        let of_dump = place.and_then(|(section, dumped)| section.claim(dumped));
+        let dumped = place.map(|(_, dumped)| dumped);
         let owed = match (of_dump, thread.main, stretch.sign) {
             (Some(claim), _, Sign::Still(_) | Sign::Computing) => claim,
             (_, true, Sign::Still(Some(wait))) if wait.kind == WaitKind::Monitor => Claim::MainBlocked,
@@ -115,6 +123,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         match self.due(thread, stretch, dumped)? {
             Due::Owed => return Ok(Some(owed)),
             Due::Nothing => return Ok(None),
+            Due::Unknown if !thread.main && !self.is_in_program(stretch, place) => return Ok(None),
             Due::Unknown | Due::Result if is_unusual() => return Ok(Some(owed)),
             Due::Unknown if !thread.main => return Ok(None),
             Due::Unknown | Due::Result if serves => return Ok(None),
@@ -135,9 +144,45 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         let until = if stretch.ended { stretch.until } else { u64::MAX };
         let within = self.dumps.iter().rev().filter(|(at, _)| (stretch.since..=until).contains(at));
         within.filter_map(|(_, dump)| dump.answer()).find_map(|section| {
-            let dumped = section.threads.iter().find(|dumped| dumped.name.as_deref() == Some(name.as_str()));
-            Some((section, dumped?))
+            let mut threads = section.threads.iter();
+            let dumped = threads.find(|dumped| dumped.name.as_deref() == Some(name.as_str()));
+            Some((section, dumped.or_else(|| self.renamed(section, stretch))?))
         })
+    }
+
+    /// The thread of a dump that has got another name since its recording began: it is in the stretch's call.
+    fn renamed<'s>(&self, section: &'s Section, stretch: &Stretch) -> Option<&'s dump::Thread> {
+        let call = self.names.method(stretch.call?.0);
+        let recorded = self.facts.recording.threads();
+        let is_new = |dumped: &&dump::Thread| {
+            recorded.iter().all(|known| dumped.name.as_deref() != Some(thread_name(known).as_str()))
+        };
+        let is_in_call = |dumped: &&dump::Thread| {
+            seen(dumped).any(|frame| match frame {
+                FrameView::Java { class, method, .. } => call
+                    .strip_prefix(class)
+                    .is_some_and(|rest| rest.strip_prefix('.').is_some_and(|rest| rest == method)),
+                _ => false,
+            })
+        };
+        section.threads.iter().filter(is_new).find(is_in_call)
+    }
+
+    /// True if a thread is in the program's own code, and not in a library's alone: idle workers of a server wait there for requests,
+    /// in queues of its own.
+    fn is_in_program(&self, stretch: &Stretch, dumped: Option<(&Section, &dump::Thread)>) -> bool {
+        let main = dumped.and_then(|(section, _)| outermost(section.main()?));
+        let named = &self.facts.recording.header().process_name;
+        let of_name = || Some(named.as_str()).filter(|name| !name.ends_with(".jar"));
+        let Some(program) = main.or_else(of_name).map(owner) else { return true };
+        match (dumped, stretch.call) {
+            (Some((_, dumped)), _) => own_classes(dumped).any(|class| owner(class) == program),
+            (None, Some((call, _))) => {
+                let name = self.names.method(call);
+                name.rsplit_once('.').is_none_or(|(class, _)| owner(class) == program)
+            }
+            (None, None) => true,
+        }
     }
 
     /// The debt to the thread, by a dump of that time or else by the recorded wait.
@@ -150,7 +195,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         let wait = match stretch.sign {
             Sign::LongCall if !self.usual.is_unusual(stretch) => return Ok(Due::Nothing),
             Sign::LongCall => {
-                let is_idle = self.idle(thread, stretch)? >= stretch.took() / 2;
+                let is_idle = self.idle(thread, stretch, dumped)? >= stretch.took() / 2;
                 return Ok(if is_idle { Due::Nothing } else { Due::Owed });
             }
             Sign::Still(wait) => wait,
@@ -173,10 +218,16 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
     }
 
     /// The time that the thread waited in a stretch for what is not owed to it, ns.
-    fn idle(&self, thread: &Thread, stretch: &Stretch) -> Result<u64, ReadError> {
+    fn idle(
+        &self,
+        thread: &Thread,
+        stretch: &Stretch,
+        dumped: Option<&dump::Thread>,
+    ) -> Result<u64, ReadError> {
+        let by_dump = dumped.is_some_and(|dumped| due_to_dumped(dumped) == Due::Nothing);
         let is_idle = |wait: &Wait| {
             let class = self.facts.recording.texts().get(wait.class).unwrap_or_default();
-            due_to_recorded(wait.kind, class) == Due::Nothing
+            due_to_recorded(wait.kind, class) == Due::Nothing || by_dump && wait.kind != WaitKind::Monitor
         };
         let within =
             |since: u64, until: u64| until.min(stretch.until).saturating_sub(since.max(stretch.since));
@@ -218,6 +269,18 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         }
         Ok(false)
     }
+}
+
+/// The classes of the frames that are no JDK's, innermost first.
+fn own_classes(thread: &dump::Thread) -> impl Iterator<Item = &str> {
+    seen(thread).filter_map(|frame| match frame {
+        FrameView::Java { class, .. } => Some(class).filter(|class| is_own(class)),
+        _ => None,
+    })
+}
+
+fn outermost(thread: &dump::Thread) -> Option<&str> {
+    own_classes(thread).last()
 }
 
 #[cfg(test)]
@@ -333,5 +396,39 @@ mod tests {
             main.exit(20 * S, 2).exit(39 * S, 1);
         };
         assert_eq!(hung(&report(first, |_| {})), None);
+    }
+
+    /// Three short calls, and then one that waits for work for the rest of the time.
+    fn serves(kind: WaitKind, class: TextId) -> impl FnOnce(&mut ThreadBuilder) {
+        move |worker: &mut ThreadBuilder| {
+            worker.enter(S, 3);
+            for second in 2..5 {
+                worker.enter(second * S, 4).exit(second * S + S / 10, 4);
+            }
+            worker.enter(8 * S, 4).event(8 * S, Event::WaitBegin(Wait { kind, owner: 0, lock: 1, class }));
+        }
+    }
+
+    #[test]
+    fn servers_without_requests_do_not_hang_although_requests_were_short() {
+        let asleep = |main: &mut ThreadBuilder| {
+            main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
+        };
+        let found = |class: &str, process: &str| {
+            let mut recording =
+                RecordingBuilder::new(7, process).last_alive(40 * S).state(State::Ended as u32);
+            let class = recording.text(class);
+            let recording = recording.section(SectionKind::Process, b"os=linux\n").main("main", asleep);
+            let recording = recording.thread("worker", 8, serves(WaitKind::Blocking, class)).build();
+            let recording = Recording::open(recording).unwrap();
+            let map = "1,1,com.acme.Shop main ()V\n3,1,org.web.Worker run ()V\n4,1,org.web.Worker next ()V\n";
+            let map = MethodMap::parse(Path::new("map"), map.as_bytes().to_vec()).unwrap();
+            hung(&Report::build(Path::new("shop.anrscope"), &recording, &map).unwrap()).is_some()
+        };
+        assert!(!found("sun.nio.ch.EPollSelectorImpl", "org.web.Main"));
+        assert!(!found("sun.nio.ch.ServerSocketChannelImpl", "org.web.Main"));
+        assert!(!found("java.io.PipedInputStream", "com.acme.Shop"), "a library's worker");
+        assert!(found("java.io.PipedInputStream", "org.web.Main"), "the program's own");
+        assert!(found("java.io.PipedInputStream", "shop.jar"), "whose it is, is not known");
     }
 }

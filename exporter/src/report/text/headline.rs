@@ -4,6 +4,8 @@ use trace_format::layout::State;
 
 use super::super::MIN_ENDED_HANG;
 use super::super::findings::Report;
+use super::super::long_waits::LongWait;
+use crate::answer::due::{Due, due_to_recorded};
 use crate::answer::{CauseId, Conclusion};
 use crate::text::clean;
 use crate::words::rounded;
@@ -65,7 +67,11 @@ impl Report {
     /// The longest wait or call of main that would be a hang in a message: its kind, what main did, and for how long, ns. Outside of
     /// messages no rule says how long it may take, so the page calls it neither a hang nor none.
     fn long_pause(&self) -> Option<(&'static str, String, u64)> {
-        let wait = self.waits.first().filter(|wait| wait.duration >= MIN_ENDED_HANG);
+        // A sleep, or a wait for work, may take as long as it likes.
+        let is_owed = |wait: &&LongWait| {
+            due_to_recorded(wait.kind, wait.class.as_deref().unwrap_or_default()) != Due::Nothing
+        };
+        let wait = self.waits.iter().find(is_owed).filter(|wait| wait.duration >= MIN_ENDED_HANG);
         let wait = wait.map(|wait| ("wait", "waited".to_owned(), wait.duration));
         let call = self.long_call.as_ref();
         let call = call.map(|call| ("call", format!("was in {}", clean(&call.name)), call.duration));
