@@ -37,8 +37,8 @@ pub(crate) enum Claim {
     Result,
     /// Main that waits for another thread, but not for its end.
     MainWaits,
-    /// Waiting for the other side of a connection, which may have nothing to ask.
-    Reads,
+    /// Waiting for the other side of a connection, which may have nothing to ask: one in deeper calls has asked, as a rule.
+    Reads(Reverse<usize>),
     /// Computing, or waiting for something outside, in the method that it began with: its purpose, as a rule.
     Loops,
     /// Waiting for another thread.
@@ -107,8 +107,12 @@ impl Section {
                 !matches!(thread_activity(thread), Activity::Of(CauseId::NetworkIo | CauseId::Idle));
             of_process && thread.state.as_deref().is_some_and(|state| state.starts_with("WAITING"))
         };
-        let mut own = self.threads.iter().filter(|thread| own_frames(thread) > 0).peekable();
-        self.main().is_none() && own.peek().is_some() && own.all(waits) && !self.threads.iter().any(serves)
+        let mut own = self.threads.iter().filter(|thread| own_frames(thread) > 0);
+        // With daemons alone the program ends.
+        self.main().is_none()
+            && own.clone().any(|thread| !thread.daemon)
+            && own.all(waits)
+            && !self.threads.iter().any(serves)
     }
 }
 
@@ -222,7 +226,7 @@ impl<'a> Threads<'a> {
             Due::Owed if computes(thread, activity) => {
                 Some(Claim::Computes(Reverse(thread.cpu_ns.unwrap_or(0))))
             }
-            Due::Owed if activity == Activity::Of(CauseId::NetworkIo) => Some(Claim::Reads),
+            Due::Owed if activity == Activity::Of(CauseId::NetworkIo) => Some(Claim::Reads(Reverse(depth))),
             Due::Owed => Some(Claim::HeldUp),
             Due::Result if is_main => Some(Claim::MainsResult),
             Due::Result => Some(Claim::Result),

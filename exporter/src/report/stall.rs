@@ -14,7 +14,7 @@
 //! ([`Due`]): by a dump of that time, or else by the recorded wait. Where neither says it, a call that usually is short decides.
 //!
 //! Of several stretches the report is about the thread with the strongest [`Claim`], by the same table as for a dump; of
-//! equals about one that is open at the end, and then about the longest.
+//! equals about one that is open at the end, then about one that is no daemon, and then about the longest.
 
 use std::cmp::Reverse;
 
@@ -42,8 +42,8 @@ pub(super) struct Stall<'t> {
     pub(super) ended: bool,
 }
 
-/// The least is asked about: by its claim, open at the end before ended, the longest first.
-type Order = (Claim, bool, Reverse<u64>);
+/// The least is asked about: by its claim, open at the end before ended, a daemon, which serves others, last, the longest first.
+type Order = (Claim, bool, bool, Reverse<u64>);
 
 impl<'t> Stall<'t> {
     /// The question of a program whose recording ends at `end`; `None` if nothing hung.
@@ -75,16 +75,15 @@ impl<'t> Stall<'t> {
             let mut judged: Vec<Stretch> = Vec::new();
             for stretch in found {
                 let Stretch { since, until, ended, sign, .. } = stretch;
-                // A long call is what takes most of it, hang or not.
-                let is_known = |inner: &Stretch| {
-                    inner.since >= since && inner.until <= until && inner.took() >= stretch.took() / 2
-                };
+                // The wait within a long call is the hang.
+                let is_known = |inner: &Stretch| inner.until > since && inner.took() >= stretch.took() / 2;
                 if sign == Sign::LongCall && judged.iter().any(is_known) {
                     continue;
                 }
-                judged.push(stretch);
                 let Some(claim) = judge.claim(thread, &stretch)? else { continue };
-                let order = (claim, ended, Reverse(until - since));
+                judged.push(stretch);
+                let daemon = judge.dumped(thread, &stretch).is_some_and(|(_, dumped)| dumped.daemon);
+                let order = (claim, ended, daemon, Reverse(until - since));
                 if best.as_ref().is_none_or(|(known, _)| order < *known) {
                     best = Some((order, Self { thread, since, until, ended }));
                 }
@@ -106,7 +105,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
     /// The claim of a stretch to be the hang; `None` if it is none.
     fn claim(&self, thread: &Thread, stretch: &Stretch) -> Result<Option<Claim>, ReadError> {
         let place = self.dumped(thread, stretch);
-        if place.is_some_and(|(section, _)| section.is_starved()) {
+        if matches!(stretch.sign, Sign::Still(_)) && place.is_some_and(|(section, _)| section.is_starved()) {
             return Ok(Some(Claim::Waits));
         }
         let serves = place.is_some_and(|(section, dumped)| section.serves_beside(dumped));
@@ -119,11 +118,15 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
             (_, false, Sign::Still(Some(wait))) if wait.kind == WaitKind::Monitor => Claim::Lock(Reverse(0)),
             _ => Claim::HeldUp,
         };
+        let is_of_library = !thread.main && !self.is_in_program(stretch, place);
+        if is_of_library && stretch.sign == Sign::LongCall {
+            return Ok(None);
+        }
         let is_unusual = || self.usual.is_unusual(stretch);
         match self.due(thread, stretch, dumped)? {
             Due::Owed => return Ok(Some(owed)),
             Due::Nothing => return Ok(None),
-            Due::Unknown if !thread.main && !self.is_in_program(stretch, place) => return Ok(None),
+            Due::Unknown if is_of_library => return Ok(None),
             Due::Unknown | Due::Result if is_unusual() => return Ok(Some(owed)),
             Due::Unknown if !thread.main => return Ok(None),
             Due::Unknown | Due::Result if serves => return Ok(None),
