@@ -31,7 +31,7 @@ const MAX_DUMP_DELAY: u64 = 20_000_000_000;
 /// Maximum time from an ANR to a native stack of main, ns.
 const MAX_STACK_DELAY: u64 = 2_000_000_000;
 
-/// What main is in while it waits for writes of SharedPreferences (AOSP `QueuedWork.java`, API 21 to 36).
+/// The method in which main waits for writes of SharedPreferences (AOSP `QueuedWork.java`, API 21 to 36).
 const WAIT_TO_FINISH: &str = "android.app.QueuedWork.waitToFinish";
 
 /// Everything that was read of a recording.
@@ -196,7 +196,8 @@ fn standing<S: Source + ?Sized>(
     let (Some(stands), Some(dumped)) = (stands, observed.dumped()) else { return Ok(None) };
     let thread = HungThread { name: dumped.name.clone(), tid: dumped.tid, main: dumped.main };
     // A thread that computes and records nothing is in one call; one that records may be in one after the other.
-    if stands == Stands::Computing && has_recorded(facts, &thread.name, *since)? {
+    if stands == Stands::Computing && has_recorded(facts, |known| thread_name(known) == thread.name, *since)?
+    {
         return Ok(None);
     }
     let span = Span { since: *since, duration: until.saturating_sub(*since), ended: false, at_least: true };
@@ -211,13 +212,14 @@ fn of_attachment<S: Source + ?Sized>(facts: &Facts<'_, S>) -> Result<Vec<(u64, D
     Ok(dumps)
 }
 
-/// The answer of the dump with which an attachment began, without confidence, if its thread may have hung: its calls may be too short
-/// for a hang, or too old to be in the recording.
+/// The answer of the dump with which an attachment began, without confidence, if its thread may have hung.
+///
+/// Its calls may be too short for a hang, or too old to be in the recording.
 fn at_start<S: Source + ?Sized>(sources: &Sources<'_, S>) -> Result<Option<Answer>, ReadError> {
     let dumps = of_attachment(sources.facts)?;
-    let Some((_, dump)) = dumps.first() else { return Ok(None) };
-    let recorded: u64 = sources.survey.events.iter().sum();
-    if !dump.is_held_up() && !(dump.may_hang() && recorded == 0) {
+    let Some((at, dump)) = dumps.first() else { return Ok(None) };
+    let may_hang = dump.is_held_up() || dump.may_hang() && !has_recorded(sources.facts, |_| true, *at)?;
+    if !may_hang {
         return Ok(None);
     }
     let mut answer = Answer::from(dump);
@@ -225,9 +227,13 @@ fn at_start<S: Source + ?Sized>(sources: &Sources<'_, S>) -> Result<Option<Answe
     Ok(Some(answer))
 }
 
-/// Returns true if a thread of this name has recorded something since then.
-fn has_recorded<S: Source + ?Sized>(facts: &Facts<'_, S>, name: &str, since: u64) -> Result<bool, ReadError> {
-    for thread in facts.recording.threads().iter().filter(|thread| thread_name(thread) == name) {
+/// Returns true if one of these threads has recorded something since then.
+fn has_recorded<S: Source + ?Sized>(
+    facts: &Facts<'_, S>,
+    is_one: impl Fn(&Thread) -> bool,
+    since: u64,
+) -> Result<bool, ReadError> {
+    for thread in facts.recording.threads().iter().filter(|thread| is_one(thread)) {
         for item in facts.events(thread) {
             if matches!(item?, Item::Event { time, .. } if time >= since) {
                 return Ok(true);
@@ -378,7 +384,7 @@ fn preference_writes<S: Source + ?Sized>(
     Ok(Chains::of(facts, names, hang.at)?.applies(hang.since))
 }
 
-/// Whether a dump is about a process other than the recorded one, in words.
+/// The other process that a dump is about, in words; `None` if it is about the recorded one.
 fn of_another(dump: &Dump, header: &Header) -> Option<String> {
     let anr_process = dump.anr_process()?;
     let ours = match (anr_process.pid, &anr_process.name) {

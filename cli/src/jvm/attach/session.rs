@@ -56,18 +56,15 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
     Live::check(&options.recording.instrumenter()?)?;
     let mut session = Session::prepare(target, options, notices)?;
     let interrupts = Interrupts::catch()?;
-    let warned = session.warns();
-    if let Ok(true) = warned {
-        notices.line("the JVM will print a warning about the agent on the program's stderr (JEP 451)");
-    }
-    let dump = |target: &Target| target.is_alive().then(|| ThreadDump::take(target));
     let (began, before) = (Instant::now(), boottime());
-    let first = dump(&session.target);
-    if let Err(error) = warned.and_then(|_| session.command("start")) {
-        // Nothing is left that the next attachment would have to know.
-        session.lock.has_ended();
-        return Err(error);
-    }
+    let first = match session.begin(notices) {
+        Ok(first) => first,
+        Err(error) => {
+            // Nothing is left that the next attachment would have to know.
+            session.lock.has_ended();
+            return Err(error);
+        }
+    };
     let end = match options.time {
         Some(time) => format!("for {}", exporter::profile::time(time)),
         None => "until Ctrl-C".to_owned(),
@@ -83,8 +80,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<()> {
         std::thread::sleep(POLL.min(time.map_or(POLL, |time| time.saturating_sub(changed.elapsed()))));
     }
     let ran = began.elapsed();
-    let after = dump(&session.target).and_then(Result::ok);
-    let threads = first.map(|before| Ok(ThreadDumps { before: before?, after }));
+    // The program may end just now.
+    let after = session.dump().ok().flatten();
+    let threads = first.map(|before| ThreadDumps { before, after });
     let stopped = if session.target.is_alive() { session.command("stop") } else { Ok(()) };
     match stopped {
         // The recording is complete in any case.
@@ -147,6 +145,21 @@ impl Session {
         Ok(Self { target, place, scratch, lock, buffer })
     }
 
+    /// Has the agent start. Returns a dump of the time before.
+    fn begin(&self, notices: Notices) -> anyhow::Result<Option<ThreadDump>> {
+        if self.warns()? {
+            notices.line("the JVM will print a warning about the agent on the program's stderr (JEP 451)");
+        }
+        let first = self.dump()?;
+        self.command("start")?;
+        Ok(first)
+    }
+
+    /// Asks for a dump of all threads, unless the program has ended.
+    fn dump(&self) -> anyhow::Result<Option<ThreadDump>> {
+        self.target.is_alive().then(|| ThreadDump::take(&self.target)).transpose()
+    }
+
     /// Returns true if the JVM will print a warning.
     fn warns(&self) -> anyhow::Result<bool> {
         Ok(self.target.loaded(crate::embedded::LIBRARY_NAME).is_none()
@@ -196,7 +209,7 @@ impl Session {
         out: &Path,
         beside: &Beside,
         span: Span,
-        threads: Option<anyhow::Result<ThreadDumps>>,
+        threads: Option<ThreadDumps>,
         notices: Notices,
     ) -> anyhow::Result<()> {
         let dir = self.scratch.path();
@@ -217,7 +230,7 @@ impl Session {
         let maps = RunMaps::read(dir).with_context(|| format!("cannot read {}", dir.display()))?;
         let map = maps.of(map_id).unwrap_or(&map).to_owned();
         let recordings = beside.keep(&[(recording, map.clone())])?;
-        if let Some(Ok(threads)) = &threads {
+        if let Some(threads) = &threads {
             recordings.iter().try_for_each(|recording| threads.add_to(recording))?;
         }
         let opened = Recordings::open(&recordings, &mut MethodMaps::new(None, None)?)?;
@@ -235,20 +248,14 @@ impl Session {
             notices.untraced(input.recording, span.before);
             let profile = Profile::since(input.recording, input.map, span.before)?;
             notices.profile(&profile, span.ran, self.buffer);
-            match threads {
-                Some(Ok(threads)) => {
-                    let report = Report::build(input.file, input.recording, input.map)?;
-                    // An earlier attachment's hang may be in the recording.
-                    let is_of_this = |answer: &Answer| {
-                        answer
-                            .span
-                            .is_some_and(|hang| hang.since.saturating_add(hang.duration) >= span.before)
-                    };
-                    let hang = Some(&report.answer).filter(|answer| is_of_this(answer));
-                    notices.threads(&threads, &threads.lines(&report, hang, profile.events == 0), out);
-                }
-                Some(Err(error)) => notices.line(format_args!("{error:#}")),
-                None => {}
+            if let Some(threads) = threads {
+                let report = Report::build(input.file, input.recording, input.map)?;
+                // An earlier attachment's hang may be in the recording.
+                let is_of_this = |answer: &Answer| {
+                    answer.span.is_some_and(|hang| hang.since.saturating_add(hang.duration) >= span.before)
+                };
+                let hang = Some(&report.answer).filter(|answer| is_of_this(answer));
+                notices.threads(&threads, &threads.lines(&report, hang, profile.events == 0), out);
             }
         }
         notices.next(out, &recordings);
