@@ -14,13 +14,13 @@ use super::stack::{Open, OpenStack, Payload, begins, ends};
 /// The reason why an item is no longer open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum EndedBy {
-    /// Its own end was recorded.
+    /// The item's own end, which was recorded.
     End,
-    /// It was no frame after all.
+    /// A word that says that the item was no frame after all.
     Skipped,
-    /// The end of an item around it was recorded, and its own was not.
+    /// The recorded end of an item around it; its own was not recorded.
     Outer,
-    /// Its end was lost, or its method was switched off: it ended at this time or later.
+    /// Nothing that is recorded: its end was lost, or its method was switched off. It ended at this time or later.
     Unrecorded,
 }
 
@@ -33,14 +33,14 @@ pub(crate) enum Change {
     Closed { open: Open, payload: Option<Payload>, until: u64, by: EndedBy },
     /// An event that opens and closes nothing, such as an end without a begin.
     Event { time: u64, event: Event },
-    /// This many words are missing.
+    /// A number of words that are missing.
     Lost { words: u64 },
     /// Damage inside a block.
     Fault,
 }
 
 impl Change {
-    /// Its time; `None` where words are missing.
+    /// The time; `None` where words are missing.
     #[inline]
     pub(crate) fn time(&self) -> Option<u64> {
         match self {
@@ -211,8 +211,8 @@ mod tests {
         if ids::is_method(key) { key.to_string() } else { "w".to_owned() }
     }
 
-    /// Main's changes as begins (`+7`), ends (`-7`), ends by an outer end (`<7`) and unrecorded ones (`~7`), with what is open after
-    /// the last.
+    /// Main's changes as begins (`+7`), ends (`-7`), ends by an outer end (`<7`) and unrecorded ones (`~7`), with what is open
+    /// after the last.
     fn changes(make: impl FnOnce(&mut ThreadBuilder)) -> String {
         let recording = Recording::open(RecordingBuilder::new(1, "p").main("main", make).build()).unwrap();
         let facts = Facts::of(&recording).unwrap();

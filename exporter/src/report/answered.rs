@@ -212,9 +212,8 @@ fn of_attachment<S: Source + ?Sized>(facts: &Facts<'_, S>) -> Result<Vec<(u64, D
     Ok(dumps)
 }
 
-/// The answer of the dump with which an attachment began, without confidence, if its thread may have hung.
-///
-/// Its calls may be too short for a hang, or too old to be in the recording.
+/// The answer of the dump with which an attachment began, without confidence, if its thread may have hung: calls may be too
+/// short for a hang, or too old to be in the recording.
 fn at_start<S: Source + ?Sized>(sources: &Sources<'_, S>) -> Result<Option<Answer>, ReadError> {
     let dumps = of_attachment(sources.facts)?;
     let Some((at, dump)) = dumps.first() else { return Ok(None) };

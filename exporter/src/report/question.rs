@@ -22,7 +22,7 @@ use crate::model::Names;
 /// ns.
 const MIN_OPEN_HANG: u64 = 2_000_000_000;
 
-/// Which hang a report is about.
+/// The hang that a report is to be about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wanted {
     /// The worst one.

@@ -171,8 +171,8 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         section.threads.iter().filter(is_new).find(is_in_call)
     }
 
-    /// True if a thread is in the program's own code, and not in a library's alone: idle workers of a server wait there for requests,
-    /// in queues of its own.
+    /// True if a thread is in the program's own code, and not in a library's alone: idle workers of a server wait there for
+    /// requests, in queues of its own.
     fn is_in_program(&self, stretch: &Stretch, dumped: Option<(&Section, &dump::Thread)>) -> bool {
         let main = dumped.and_then(|(section, _)| outermost(section.main()?));
         let named = &self.facts.recording.header().process_name;

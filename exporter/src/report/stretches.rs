@@ -190,7 +190,7 @@ pub(super) fn recorded<S: Source + ?Sized>(
     Ok(reader.found)
 }
 
-/// Whether the recording ended because the process exited by itself.
+/// True if the recording ended because the process exited by itself.
 pub(super) fn in_order<S: Source + ?Sized>(facts: &Facts<'_, S>) -> bool {
     facts.recording.header().state == Some(State::Ended)
 }

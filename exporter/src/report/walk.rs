@@ -100,7 +100,7 @@ pub(super) struct EndedUnit {
 pub(super) struct Walk<'a, S: ?Sized> {
     facts: &'a Facts<'a, S>,
     names: &'a Names<'a>,
-    /// What is open after the last event.
+    /// The items that are open after the last event.
     open: OpenStack,
     pub(super) now: u64,
     pub(super) history: History,

@@ -50,8 +50,8 @@ pub(super) struct ThreadDumps {
 }
 
 impl ThreadDumps {
-    /// Lines about the hang that the recording shows, with these dumps in it. Without one, about the thread of the first dump that
-    /// may have hung; empty if nothing was owed to any thread.
+    /// Lines about the hang that the recording shows, with these dumps in it. Without one, about the thread of the first dump
+    /// that may have hung; empty if nothing was owed to any thread.
     pub(super) fn lines(&self, report: &Report, hang: Option<&Answer>, is_empty: bool) -> Vec<String> {
         let dump = &self.before.dump;
         let deadlocks = dump.deadlock_lines();
