@@ -94,6 +94,8 @@ impl Section {
         let mut others = others.map(|other| (other, thread_activity(other)));
         others.any(|(other, activity)| match activity {
             Activity::Of(CauseId::ConsoleRead) => true,
+            // The buffer of a file, or of the console.
+            Activity::Of(CauseId::DiskIo) => due_to_dumped(other) == Due::Unknown,
             Activity::Of(CauseId::NetworkIo) => due_to_dumped(other) == Due::Nothing,
             _ => false,
         })

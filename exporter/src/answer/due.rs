@@ -52,13 +52,21 @@ const IDLE: &[(&str, &str)] = &[
     ("java.util.concurrent.ForkJoinPool", "runWorker"),
 ];
 
+/// Calls of libraries that wait for the result of a task; those of some wait at a queue.
+const BLOCKING_GETS: &[(&str, &str)] = &[
+    ("io.reactivex.", "blocking"),
+    ("reactor.core.publisher.", "block"),
+    ("com.google.common.util.concurrent.", "get"),
+    ("io.netty.util.concurrent.", "get"),
+    ("kotlinx.coroutines.BuildersKt", "runBlocking"),
+];
+
 /// Calls that wait for the result of a task.
 const RESULTS: &[(&str, &str)] = &[
     ("java.util.concurrent.FutureTask", "get"),
     ("java.util.concurrent.FutureTask", "awaitDone"),
     ("java.util.concurrent.CompletableFuture", ""),
     ("java.util.concurrent.ForkJoinTask", ""),
-    ("kotlinx.coroutines.BuildersKt", "runBlocking"),
 ];
 
 /// Other calls whose end is owed.
@@ -92,10 +100,15 @@ pub(crate) fn due_to_dumped(thread: &Thread) -> Due {
         let fits = |frame: &FrameView<'_>, (of, name): &(&str, &str)| matches!(frame, FrameView::Java { class, method, .. } if class.starts_with(of) && method.starts_with(name));
         inner.iter().any(|frame| rows.iter().any(|row| fits(frame, row)))
     };
+    if has(BLOCKING_GETS) {
+        return Due::Result;
+    }
     if thread.frames.is_empty() || has(IDLE) {
         return Due::Nothing;
     }
     match classify(stack::seen(thread), state) {
+        // It keeps the thread of a dispatcher from its other coroutines.
+        Activity::Of(CauseId::Sleep) if runs_coroutines(thread) => Due::Owed,
         Activity::Of(CauseId::LockWait | CauseId::NetworkIo | CauseId::Fsync | CauseId::ProcessWait) => {
             Due::Owed
         }
@@ -111,6 +124,13 @@ pub(crate) fn due_to_dumped(thread: &Thread) -> Due {
             _ => Due::Owed,
         },
     }
+}
+
+/// True if a thread runs coroutines: code of the program was called by a dispatcher, or by the loop of a `runBlocking`.
+fn runs_coroutines(thread: &Thread) -> bool {
+    let is = |frame: &FrameView<'_>, package: fn(&str) -> bool| matches!(frame, FrameView::Java { class, .. } if package(class));
+    let outer = stack::seen(thread).skip_while(|frame| !is(frame, is_own));
+    outer.into_iter().any(|frame| is(&frame, |class| class.starts_with("kotlinx.coroutines.")))
 }
 
 /// By a recorded wait for an object of `class`.

@@ -103,8 +103,8 @@ pub(crate) struct Observed {
     /// The chain of owners: who owns the lock that main waits for, who owns the lock that this thread waits
     /// for, and so on.
     pub(crate) owners: Vec<Owner>,
-    /// Whether main waits for a coroutine.
-    pub(crate) in_run_blocking: bool,
+    /// Of a wait for a coroutine, the cause by what the coroutine waits for; `RunBlocking` if that is not known.
+    pub(crate) run_blocking: Option<CauseId>,
     /// Why main's wait is not over, by the recorded steps of concurrent work, and the chain in words.
     pub(crate) chain: Option<(CauseId, String)>,
     /// Threads that wait for each other by their recorded waits; main first if it is one of them.

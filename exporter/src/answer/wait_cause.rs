@@ -11,7 +11,9 @@ use super::recorded_wait::of_recorded;
 pub(super) fn wait_cause(f: &Observed, sum: &WaitSum) -> CauseId {
     use CauseId as C;
     let recorded = match of_recorded(sum.kind, sum.what.as_deref().unwrap_or_default()) {
-        C::FutureWait | C::Park if f.in_run_blocking && sum.kind == WaitKind::Park => C::RunBlocking,
+        recorded @ (C::FutureWait | C::Park) if sum.kind == WaitKind::Park => {
+            f.run_blocking.unwrap_or(recorded)
+        }
         recorded => recorded,
     };
     let seen = f.shows_activity(|activity| matches!(activity, Activity::Of(_))).map(|(activity, _)| activity);
@@ -20,6 +22,8 @@ pub(super) fn wait_cause(f: &Observed, sum: &WaitSum) -> CauseId {
     };
     match (recorded, caller) {
         (C::Sleep | C::ThreadJoin | C::RunBlocking, _) => recorded,
+        // The stack shows runBlocking, and the recording for what the coroutine waits.
+        _ if f.run_blocking == Some(recorded) => recorded,
         (_, C::SharedPreferences | C::Sqlite | C::SqlitePool) => caller,
         // A reader may read from a connection, or from another program.
         (C::DiskIo, C::NetworkIo | C::ProcessWait | C::ConsoleRead | C::Fsync) => caller,

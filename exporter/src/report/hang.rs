@@ -10,6 +10,7 @@ use super::question::{Asked, Question, middle};
 use super::waits::{WaitFact, activity};
 use super::walk::{Walk, text};
 use super::why::Why;
+use crate::answer::CauseId;
 use crate::answer::observed::{Observed, ShortCallSummary, WaitSum};
 use crate::facts::Unit;
 use crate::facts::{Anr, Facts, MessageComponent, PolledCpu, UnitKind};
@@ -134,7 +135,14 @@ impl Hang {
         facts.method = method.map(|f| (f.name.clone(), f.since));
         facts.standstill = self.standstill;
         let first = self.why.as_ref().and_then(|why| why.links.first());
-        facts.in_run_blocking = first.is_some_and(|link| link.waits_for == "coroutine");
+        let coroutine = first.filter(|link| link.waits_for == "coroutine");
+        facts.run_blocking =
+            coroutine.map(|link| match link.task.as_ref().and_then(|task| task.suspended_at) {
+                Some("Mutex") => CauseId::LockWait,
+                Some("Semaphore") => CauseId::PermitWait,
+                Some("Channel") => CauseId::FutureWait,
+                _ => CauseId::RunBlocking,
+            });
         // Of a lock's owner the chain says why it waits; only a cycle is what the lock waits for.
         let is_lock = self.wait.as_ref().is_some_and(|wait| wait.kind == WaitKind::Monitor);
         let named = self.why.as_ref().filter(|why| why.cycle || !is_lock);

@@ -21,6 +21,7 @@ use std::cmp::Reverse;
 use trace_format::event::{Wait, WaitKind, types};
 use trace_format::{ReadError, Source, Thread};
 
+use super::MIN_ENDED_HANG;
 use super::stretches::{Sign, Stretch, Usual, computing, in_order, recorded};
 use crate::answer::due::{Due, due_to_dumped, due_to_recorded};
 use crate::answer::{Claim, FrameView, is_own, seen};
@@ -82,6 +83,14 @@ impl<'t> Stall<'t> {
                 }
                 let Some(claim) = judge.claim(thread, &stretch)? else { continue };
                 judged.push(stretch);
+                let since = match claim.by_others {
+                    true => judge.alone_since(thread, &stretch)?,
+                    false => since,
+                };
+                if until.saturating_sub(since) < MIN_ENDED_HANG {
+                    continue;
+                }
+                let claim = claim.claim;
                 let daemon = judge.dumped(thread, &stretch).is_some_and(|(_, dumped)| dumped.daemon);
                 let order = (claim, ended, daemon, Reverse(until - since));
                 if best.as_ref().is_none_or(|(known, _)| order < *known) {
@@ -91,6 +100,13 @@ impl<'t> Stall<'t> {
         }
         Ok(best.map(|(_, question)| question))
     }
+}
+
+/// A stretch that is a hang.
+struct Judged {
+    claim: Claim,
+    /// True if other threads have to end it: the hang begins when the last of them stops.
+    by_others: bool,
 }
 
 /// The evidence by which stretches are judged.
@@ -103,10 +119,11 @@ struct Judge<'a, 't, S: ?Sized> {
 
 impl<S: Source + ?Sized> Judge<'_, '_, S> {
     /// The claim of a stretch to be the hang; `None` if it is none.
-    fn claim(&self, thread: &Thread, stretch: &Stretch) -> Result<Option<Claim>, ReadError> {
+    fn claim(&self, thread: &Thread, stretch: &Stretch) -> Result<Option<Judged>, ReadError> {
+        let judged = |claim| Ok(Some(Judged { claim, by_others: false }));
         let place = self.dumped(thread, stretch);
         if matches!(stretch.sign, Sign::Still(_)) && place.is_some_and(|(section, _)| section.is_starved()) {
-            return Ok(Some(Claim::Waits));
+            return judged(Claim::Waits);
         }
         let serves = place.is_some_and(|(section, dumped)| section.serves_beside(dumped));
         let of_dump = place.and_then(|(section, dumped)| section.claim(dumped));
@@ -124,20 +141,25 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         }
         let is_unusual = || self.usual.is_unusual(stretch);
         match self.due(thread, stretch, dumped)? {
-            Due::Owed => return Ok(Some(owed)),
-            Due::Nothing => return Ok(None),
-            Due::Unknown if is_of_library => return Ok(None),
-            Due::Unknown | Due::Result if is_unusual() => return Ok(Some(owed)),
-            Due::Unknown if !thread.main => return Ok(None),
-            Due::Unknown | Due::Result if serves => return Ok(None),
-            Due::Unknown | Due::Result => {}
+            Due::Owed => judged(owed),
+            Due::Nothing => Ok(None),
+            Due::Unknown if is_of_library => Ok(None),
+            Due::Unknown | Due::Result if is_unusual() => judged(owed),
+            Due::Unknown if !thread.main => Ok(None),
+            Due::Unknown | Due::Result if serves => Ok(None),
+            Due::Unknown | Due::Result => Ok(Some(Judged { claim: owed, by_others: true })),
         }
+    }
+
+    /// The time from which on no other thread works, in a stretch whose end others have to bring.
+    fn alone_since(&self, thread: &Thread, stretch: &Stretch) -> Result<u64, ReadError> {
+        let mut since = stretch.since;
         for other in self.facts.recording.threads() {
-            if !other.main && other.uid != thread.uid && self.works_beside(other, stretch)? {
-                return Ok(None);
+            if !other.main && other.uid != thread.uid {
+                since = since.max(self.last_work(other, stretch)?.unwrap_or(since));
             }
         }
-        Ok(Some(owed))
+        Ok(since)
     }
 
     /// The thread in the last dump of that time: the longer nothing changes, the more is known.
@@ -259,18 +281,19 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         Ok(idle.saturating_add(last.sum()))
     }
 
-    /// True if a thread records something in a stretch of another one, except in its first and its last second: there it gives,
-    /// or gets, what the other one waited for.
-    fn works_beside(&self, thread: &Thread, stretch: &Stretch) -> Result<bool, ReadError> {
+    /// The time at which a thread last records something in a stretch of another one, except in its first and its last second:
+    /// there it gives, or gets, what the other one waited for.
+    fn last_work(&self, thread: &Thread, stretch: &Stretch) -> Result<Option<u64>, ReadError> {
+        let mut last = None;
         let mut spans = self.facts.spans(thread);
         while let Some(change) = spans.change()? {
             match change.time() {
-                Some(time) if time + BESIDE >= stretch.until => return Ok(false),
-                Some(time) if time > stretch.since + BESIDE => return Ok(true),
+                Some(time) if time + BESIDE >= stretch.until => break,
+                Some(time) if time > stretch.since + BESIDE => last = Some(time),
                 _ => {}
             }
         }
-        Ok(false)
+        Ok(last)
     }
 }
 

@@ -34,6 +34,12 @@ enum Leads<'w> {
     Unknown(Option<&'w Task>),
 }
 
+/// The object of kotlinx.coroutines that a class implements, if calls on it suspend.
+fn suspends(class: &str) -> Option<&'static str> {
+    let simple = class.rsplit('.').next().filter(|_| class.starts_with("kotlinx.coroutines."))?;
+    ["Mutex", "Semaphore", "Channel", "Flow", "Deferred"].into_iter().find(|word| simple.contains(word))
+}
+
 impl<S: Source + ?Sized> Chains<'_, S> {
     /// A future, or a coroutine.
     pub(super) fn future(
@@ -136,6 +142,19 @@ impl<S: Source + ?Sized> Chains<'_, S> {
             }
         }
         Leads::Unknown(None)
+    }
+
+    /// The object at which a coroutine, or the last one for which it waits, is suspended.
+    pub(super) fn suspended_at(&self, task: &Task) -> Option<&'static str> {
+        let mut task = task;
+        for _ in 0..MAX_LINKS {
+            let suspension = task.suspension.filter(|suspension| self.work.stays_suspended(suspension))?;
+            match self.work.task_of(suspension.object).filter(|next| *next != task) {
+                Some(next) => task = next,
+                None => return suspends(self.class_name(suspension.class)),
+            }
+        }
+        None
     }
 
     /// A coroutine that waits: no thread runs it.

@@ -96,6 +96,8 @@ pub struct TaskFact {
     pub thread: Option<String>,
     /// The queue in which it waits.
     pub queue: Option<QueueFact>,
+    /// The object at which a coroutine is suspended: Mutex, Semaphore, Channel, Flow or Deferred; null if the recording does not show it.
+    pub suspended_at: Option<&'static str>,
 }
 
 /// The queue in which a task waits.
@@ -360,6 +362,7 @@ impl<S: Source + ?Sized> Chains<'_, S> {
             submitted: task.submitted.at,
             thread: task.run.and_then(|run| self.thread_name(run.thread)),
             queue: if is_in_queue { self.queue_fact(task)? } else { None },
+            suspended_at: self.suspended_at(task),
         })
     }
 

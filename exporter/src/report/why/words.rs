@@ -39,7 +39,8 @@ fn task(task: &TaskFact, at: u64) -> String {
     };
     let age = rounded(at.saturating_sub(task.submitted));
     let queue = task.queue.as_ref().map_or_else(String::new, |queue| waits_in(queue, at));
-    format!("{kind} {name}, submitted{from} {age} ago{queue}")
+    let suspended = task.suspended_at.map_or_else(String::new, |at| format!("; it is suspended at a {at}"));
+    format!("{kind} {name}, submitted{from} {age} ago{queue}{suspended}")
 }
 
 /// Says where a task waits, and what the threads of this pool are in.
