@@ -14,6 +14,9 @@ use super::id::CauseId;
 use super::{StackLine, is_own, stack, thread_activity};
 use crate::dump::{Dump, FactValue, LockGraph, Section, StateKind, Thread};
 
+/// The packages of the JDK's classes.
+const JDK: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
+
 /// The claim of a thread to be the one that hangs, the strongest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Claim {
@@ -228,7 +231,9 @@ impl<'a> Threads<'a> {
             Due::Owed if computes(thread, activity) => {
                 Some(Claim::Computes(Reverse(thread.cpu_ns.unwrap_or(0))))
             }
-            Due::Owed if activity == Activity::Of(CauseId::NetworkIo) => Some(Claim::Reads(Reverse(depth))),
+            Due::Owed if activity == Activity::Of(CauseId::NetworkIo) => {
+                Some(Claim::Reads(Reverse(called_frames(thread))))
+            }
             Due::Owed => Some(Claim::HeldUp),
             Due::Result if is_main => Some(Claim::MainsResult),
             Due::Result => Some(Claim::Result),
@@ -262,6 +267,18 @@ impl<'a> Threads<'a> {
 fn own_frames(thread: &Thread) -> usize {
     let own = |frame: &FrameView<'_>| matches!(frame, FrameView::Java { class, .. } if is_own(class));
     stack::seen(thread).filter(own).count()
+}
+
+/// The number of frames of the program, and of libraries that have called it. The code of a lambda only forwards the call.
+fn called_frames(thread: &Thread) -> usize {
+    let is_jdks = |class: &str| JDK.iter().any(|package| class.starts_with(package));
+    let called = |frame: &FrameView<'_>| match frame {
+        FrameView::Java { class, method, .. } => {
+            !is_jdks(class) && !class.contains("$$Lambda") && !method.starts_with("lambda$")
+        }
+        _ => false,
+    };
+    stack::seen(thread).filter(called).count()
 }
 
 fn computes(thread: &Thread, activity: Activity) -> bool {

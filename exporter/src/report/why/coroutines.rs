@@ -135,6 +135,8 @@ impl<S: Source + ?Sized> Chains<'_, S> {
                     }
                     Err(()) => return Leads::Unknown(Some(task)),
                 }
+            } else if matches!(suspends(name), Some("Semaphore" | "Flow")) {
+                return Leads::Unknown(Some(task));
             }
             (object, class) = (suspension.object, suspension.class);
             if given.is_some() {
