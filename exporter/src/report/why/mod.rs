@@ -96,7 +96,8 @@ pub struct TaskFact {
     pub thread: Option<String>,
     /// The queue in which it waits.
     pub queue: Option<QueueFact>,
-    /// The object at which a coroutine is suspended: Mutex, Semaphore, Channel, Flow or Deferred; null if the recording does not show it.
+    /// The object at which a coroutine is suspended: Mutex, Semaphore, Channel, Flow or Deferred; null if the recording does not
+    /// show it.
     pub suspended_at: Option<&'static str>,
 }
 
