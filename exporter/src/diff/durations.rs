@@ -124,10 +124,10 @@ impl DurationTable {
         let Some(main) = facts.main() else { return Ok(warnings) };
         let mut found: HashMap<Key, Durations> = HashMap::new();
         let mut spans = facts.spans(main);
-        while let Some(change) = spans.change().map_err(placed)? {
+        while let Some((change, _)) = spans.change().map_err(placed)? {
             let Change::Closed { open, payload, until, by } = change else { continue };
             let key = match payload {
-                Some(Payload::Message(message)) => Key::Message(kind_of(message)),
+                Some(Payload::Message(message)) => Key::Message(kind_of(*message)),
                 _ if is_message(open.key) => Key::Message(Message::default()),
                 _ if ids::is_method(open.key) => Key::Method(open.key),
                 _ => continue,

@@ -6,7 +6,7 @@
 //! ```
 //! A change is returned before it happens, so that a reader sees what was open until then ([`Spans::open`]).
 
-use trace_format::{Event, ReadError, Source};
+use trace_format::{Event, ReadError, Source, ids};
 
 use super::restored::{Restored, Step};
 use super::stack::{Open, OpenStack, Payload, begins, ends};
@@ -26,20 +26,20 @@ pub(crate) enum EndedBy {
 
 /// A change of what is open on a thread, or an event between two of them. Times are BOOTTIME ns.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Change {
+pub(crate) enum Change<'s> {
     /// An item opens, on top of the others.
-    Opened { open: Open, payload: Option<Payload> },
+    Opened { open: Open, payload: Option<&'s Payload> },
     /// The innermost open item ends.
-    Closed { open: Open, payload: Option<Payload>, until: u64, by: EndedBy },
+    Closed { open: Open, payload: Option<&'s Payload>, until: u64, by: EndedBy },
     /// An event that opens and closes nothing, such as an end without a begin.
-    Event { time: u64, event: Event },
+    Event { time: u64, event: &'s Event },
     /// A number of words that are missing.
     Lost { words: u64 },
     /// Damage inside a block.
     Fault,
 }
 
-impl Change {
+impl Change<'_> {
     /// The time; `None` where words are missing.
     #[inline]
     pub(crate) fn time(&self) -> Option<u64> {
@@ -64,10 +64,10 @@ impl Change {
 }
 
 /// The change that was returned last, which happens when the next one is asked for.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Due {
     Nothing,
-    Open(Open, Option<Payload>),
+    Open(Open),
     Close,
 }
 
@@ -86,54 +86,83 @@ pub(crate) struct Spans<'a, S: ?Sized> {
     open: OpenStack,
     due: Due,
     closing: Option<Closing>,
+    /// The payload of the item that is due to open, if it has one.
+    payload: Option<Payload>,
+    /// The event that was returned last.
+    event: Event,
 }
 
 impl<'a, S: Source + ?Sized> Spans<'a, S> {
     pub(super) fn of(steps: Restored<'a, S>) -> Self {
-        Self { steps, open: OpenStack::default(), due: Due::Nothing, closing: None }
+        let event = Event::MessageEnd;
+        Self { steps, open: OpenStack::default(), due: Due::Nothing, closing: None, payload: None, event }
     }
 
-    /// The items that are open until the change that was returned last; after the last one, those that never ended.
-    #[inline]
+    /// The items that are open after the last change.
     pub(crate) fn open(&self) -> &OpenStack {
         &self.open
     }
 
-    /// The items that are open.
+    /// The items that are open after the last change.
     pub(crate) fn into_open(self) -> OpenStack {
         self.open
     }
 
-    /// The next change; `None` after the last one.
+    /// The next change, and the items that are open until it happens; `None` after the last one.
     ///
     /// # Errors
     /// If reading fails.
-    #[inline]
-    pub(crate) fn change(&mut self) -> Result<Option<Change>, ReadError> {
+    // A call that returns it through memory takes a report a third longer.
+    #[inline(always)]
+    pub(crate) fn change(&mut self) -> Result<Option<(Change<'_>, &OpenStack)>, ReadError> {
         match std::mem::replace(&mut self.due, Due::Nothing) {
             Due::Nothing => {}
-            Due::Open(open, payload) => drop(self.open.open(open, payload)),
+            Due::Open(open) if ids::is_method(open.key) => drop(self.open.open(open, None)),
+            Due::Open(open) => drop(self.open.open(open, self.payload)),
             Due::Close => drop(self.open.pop()),
         }
         if let Some(closing) = self.closing {
-            return Ok(self.close(closing));
+            return Ok(Some(self.close(closing)));
         }
         loop {
-            let Some(step) = self.steps.next().transpose()? else { return Ok(None) };
-            let change = match step {
-                Step::Event { time, event } => self.event(time, event),
+            // An event is large, and not moved.
+            let step = self.steps.next();
+            if let Some(Err(error)) = step {
+                return Err(error);
+            }
+            let Some(Ok(step)) = &step else { return Ok(None) };
+            match step {
+                Step::Event { time, event } => {
+                    let is_full = self.open.is_full();
+                    if let Some(key) = begins(event).filter(|_| !is_full) {
+                        if !ids::is_method(key) {
+                            self.payload = Payload::of(event);
+                        }
+                        return Ok(Some(self.opened(key, *time, false)));
+                    }
+                    if let Some(depth) = ends(event).and_then(|key| self.open.find(key)) {
+                        let by = match event {
+                            Event::FrameSkipped => EndedBy::Skipped,
+                            _ => EndedBy::End,
+                        };
+                        return Ok(Some(self.close(Closing { depth, until: *time, by })));
+                    }
+                    self.event = *event;
+                    return Ok(Some((Change::Event { time: *time, event: &self.event }, &self.open)));
+                }
                 Step::Before { time, key } if !self.open.is_full() => {
-                    Some(self.opened(Open { key, begun: time, before: true }, None))
+                    self.payload = None;
+                    return Ok(Some(self.opened(*key, *time, true)));
                 }
                 Step::Ended { time, key } => {
-                    self.open.find(key).and_then(|depth| self.closed(depth, time, EndedBy::Unrecorded))
+                    if let Some(depth) = self.open.find(*key) {
+                        let closing = Closing { depth, until: *time, by: EndedBy::Unrecorded };
+                        return Ok(Some(self.close(closing)));
+                    }
                 }
-                Step::Before { .. } => None,
-                Step::Lost { words } => Some(Change::Lost { words }),
-                Step::Fault(_) => Some(Change::Fault),
-            };
-            if change.is_some() {
-                return Ok(change);
+                Step::Before { .. } => {}
+                Step::Lost { words } => return Ok(Some((Change::Lost { words: *words }, &self.open))),
+                Step::Fault(_) => return Ok(Some((Change::Fault, &self.open))),
             }
         }
     }
@@ -149,11 +178,11 @@ impl<'a, S: Source + ?Sized> Spans<'a, S> {
     ) -> Result<(), ReadError> {
         let mut next = moments.into_iter().peekable();
         while next.peek().is_some()
-            && let Some(change) = self.change()?
+            && let Some((change, open)) = self.change()?
         {
             let Some(time) = change.time() else { continue };
             while let Some(at) = next.next_if(|at| *at < time) {
-                found(at, &self.open);
+                found(at, open);
             }
         }
         next.for_each(|at| found(at, &self.open));
@@ -161,47 +190,33 @@ impl<'a, S: Source + ?Sized> Spans<'a, S> {
     }
 
     #[inline]
-    fn event(&mut self, time: u64, event: Event) -> Option<Change> {
-        if let Some(key) = begins(&event).filter(|_| !self.open.is_full()) {
-            let open = Open { key, begun: time, before: false };
-            return Some(self.opened(open, Payload::of(&event)));
-        }
-        let by = if event == Event::FrameSkipped { EndedBy::Skipped } else { EndedBy::End };
-        let ended = ends(&event).and_then(|key| self.open.find(key));
-        ended.and_then(|depth| self.closed(depth, time, by)).or(Some(Change::Event { time, event }))
+    fn opened(&mut self, key: u32, begun: u64, before: bool) -> (Change<'_>, &OpenStack) {
+        let open = Open { key, begun, before };
+        self.due = Due::Open(open);
+        let payload = if ids::is_method(key) { None } else { self.payload.as_ref() };
+        (Change::Opened { open, payload }, &self.open)
     }
 
+    /// Closes the innermost item, of which there is one.
     #[inline]
-    fn opened(&mut self, open: Open, payload: Option<Payload>) -> Change {
-        self.due = Due::Open(open, payload);
-        Change::Opened { open, payload }
-    }
-
-    #[inline]
-    fn closed(&mut self, depth: usize, until: u64, by: EndedBy) -> Option<Change> {
-        self.close(Closing { depth, until, by })
-    }
-
-    /// Closes the innermost item.
-    #[inline]
-    fn close(&mut self, closing: Closing) -> Option<Change> {
+    fn close(&mut self, closing: Closing) -> (Change<'_>, &OpenStack) {
         let Closing { depth, until, by } = closing;
-        let innermost = self.open.depth().checked_sub(1)?;
+        let innermost = self.open.depth() - 1;
         let open = self.open.frames()[innermost];
         let is_last = innermost == depth;
         self.closing = (!is_last).then_some(closing);
         self.due = Due::Close;
         let by = if is_last || by == EndedBy::Unrecorded { by } else { EndedBy::Outer };
-        Some(Change::Closed { open, payload: self.open.payload(innermost), until, by })
+        (Change::Closed { open, payload: self.open.payload(innermost), until, by }, &self.open)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use trace_format::Recording;
     use trace_format::event::{Frame, LostEnd, TextId, Wait, WaitKind};
     use trace_format::synth::{RecordingBuilder, ThreadBuilder};
-    use trace_format::{Recording, ids};
 
     use super::*;
     use crate::facts::Facts;
@@ -218,16 +233,16 @@ mod tests {
         let facts = Facts::of(&recording).unwrap();
         let mut spans = facts.spans(facts.main().unwrap());
         let mut text = Vec::new();
-        while let Some(change) = spans.change().unwrap() {
-            let depth = spans.open().depth();
+        while let Some((change, items)) = spans.change().unwrap() {
+            let depth = items.depth();
             text.push(match change {
                 Change::Opened { open, payload } => {
                     assert_eq!(payload.is_some(), !open.before && !ids::is_method(open.key));
                     format!("{}{}", if open.before { "?" } else { "+" }, name(open.key))
                 }
                 Change::Closed { open, by, payload, .. } => {
-                    assert_eq!(spans.open().frames().last(), Some(&open));
-                    assert_eq!(spans.open().payload(depth - 1), payload);
+                    assert_eq!(items.frames().last(), Some(&open));
+                    assert_eq!(items.payload(depth - 1), payload);
                     let sign = match by {
                         EndedBy::End => '-',
                         EndedBy::Skipped => '!',
@@ -308,9 +323,9 @@ mod tests {
             let facts = Facts::of(&recording).unwrap();
             let mut spans = facts.spans(facts.main().unwrap());
             let (mut open, mut recorded) = (Vec::new(), 0);
-            while let Some(change) = spans.change().unwrap() {
-                prop_assert_eq!(spans.open().frames(), open.as_slice());
-                prop_assert_eq!(spans.open().count(typed(trace_format::event::types::WAIT)) as usize,
+            while let Some((change, items)) = spans.change().unwrap() {
+                prop_assert_eq!(items.frames(), open.as_slice());
+                prop_assert_eq!(items.count(typed(trace_format::event::types::WAIT)) as usize,
                     open.iter().filter(|open| !ids::is_method(open.key)).count());
                 recorded += usize::from(change.is_recorded());
                 match change {

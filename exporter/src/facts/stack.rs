@@ -130,13 +130,9 @@ impl OpenStack {
         if self.is_full() {
             return false;
         }
-        let (depth, place) = (self.frames.len(), place(open.key));
-        if is_message(open.key) {
-            self.messages.push(depth);
-            self.loops = self.loops.max(depth);
-        }
-        if let Some(payload) = payload {
-            self.payloads.push((depth, payload));
+        let place = place(open.key);
+        if !ids::is_method(open.key) {
+            self.open_typed(open.key, payload);
         }
         self.frames.push(open);
         if place >= self.count.len() {
@@ -144,6 +140,28 @@ impl OpenStack {
         }
         self.count[place] += 1;
         true
+    }
+
+    /// Notes what is known of an item that is no method, before it is pushed.
+    fn open_typed(&mut self, key: u32, payload: Option<Payload>) {
+        let depth = self.frames.len();
+        if is_message(key) {
+            self.messages.push(depth);
+            self.loops = self.loops.max(depth);
+        }
+        if let Some(payload) = payload {
+            self.payloads.push((depth, payload));
+        }
+    }
+
+    /// Forgets what is known of an item that is no method, which was at `depth`.
+    fn close_typed(&mut self, key: u32, depth: usize) {
+        if is_message(key) {
+            self.messages.pop();
+        }
+        if self.payloads.last().is_some_and(|(of, _)| *of == depth) {
+            self.payloads.pop();
+        }
     }
 
     /// Returns true if no more items can be opened.
@@ -159,9 +177,12 @@ impl OpenStack {
     }
 
     /// The payload of the frame at this depth, if its begin was recorded and has one.
-    pub(crate) fn payload(&self, depth: usize) -> Option<Payload> {
+    pub(crate) fn payload(&self, depth: usize) -> Option<&Payload> {
+        if ids::is_method(self.frames.get(depth)?.key) {
+            return None;
+        }
         let at = self.payloads.binary_search_by_key(&depth, |(of, _)| *of);
-        at.ok().map(|at| self.payloads[at].1)
+        at.ok().map(|at| &self.payloads[at].1)
     }
 
     /// The depth of the unit that the thread is in: its innermost message, else the outermost frame in which no message began.
@@ -192,12 +213,11 @@ impl OpenStack {
         let frame = self.frames.pop()?;
         let depth = self.frames.len();
         self.count[place(frame.key)] -= 1;
-        self.loops = self.loops.min(depth);
-        if is_message(frame.key) {
-            self.messages.pop();
+        if depth < self.loops {
+            self.loops = depth;
         }
-        if self.payloads.last().is_some_and(|(of, _)| *of == depth) {
-            self.payloads.pop();
+        if !ids::is_method(frame.key) {
+            self.close_typed(frame.key, depth);
         }
         Some(frame)
     }

@@ -80,10 +80,10 @@ pub(super) fn begun_at<S: Source + ?Sized>(
         Some(depth) => drop(found.insert(at, open.frames()[depth].begun)),
         None => idle.push((at, last)),
     };
-    while let Some(change) = main.change()? {
+    while let Some((change, open)) = main.change()? {
         let Some(time) = change.time() else { continue };
         while let Some(at) = next.next_if(|at| *at < time) {
-            passed(at, main.open(), last);
+            passed(at, open, last);
         }
         last = time;
         messages |= matches!(change, Change::Opened { open, .. } if is_message(open.key));

@@ -187,10 +187,10 @@ impl<'a> Reporter<'a> {
 
     fn main(&mut self, main: &'a Thread) -> Result<(), ReadError> {
         let mut spans = self.facts.spans(main);
-        while let Some(change) = spans.change()? {
+        while let Some((change, items)) = spans.change()? {
             let is_before = matches!(change, Change::Opened { open, .. } if open.before);
             if let Some(time) = change.time().filter(|_| !is_before) {
-                self.until(time, spans.open());
+                self.until(time, items);
                 self.now = time;
             }
             match change {
@@ -201,7 +201,7 @@ impl<'a> Reporter<'a> {
                 Change::Closed { open, payload, until, by } if !open.before || ids::is_method(open.key) => {
                     self.closed(until, open.key, payload, by);
                 }
-                Change::Event { time, event } => self.event(time, event),
+                Change::Event { time, event } => self.event(time, *event),
                 _ => {}
             }
         }
@@ -262,7 +262,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    fn opened(&mut self, at: u64, key: u32, payload: Option<Payload>) {
+    fn opened(&mut self, at: u64, key: u32, payload: Option<&Payload>) {
         match payload {
             Some(Payload::Message(message)) => {
                 self.message_begin(at);
@@ -271,8 +271,8 @@ impl<'a> Reporter<'a> {
                     self.open = None;
                 }
             }
-            Some(Payload::Frame(frame)) => self.frames.begin(at, frame),
-            Some(Payload::Stage(stage)) => self.frames.stage_begin(at, stage),
+            Some(Payload::Frame(frame)) => self.frames.begin(at, *frame),
+            Some(Payload::Stage(stage)) => self.frames.stage_begin(at, *stage),
             _ if key == ids::DISPATCH => self.message_begin(at),
             _ if ids::is_method(key) => self.call(Call::enter(key, at)),
             _ if key == typed(types::IDLE) => {
@@ -286,14 +286,14 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    fn closed(&mut self, at: u64, key: u32, payload: Option<Payload>, by: EndedBy) {
+    fn closed(&mut self, at: u64, key: u32, payload: Option<&Payload>, by: EndedBy) {
         match (payload, by) {
             _ if is_message(key) => self.message_end(at, by),
             _ if ids::is_method(key) && by == EndedBy::End => self.call(Call::exit(key, at)),
             _ if key == typed(types::IDLE) => self.idle = None,
             (Some(Payload::Frame(_)), EndedBy::End) => self.frames.end(at),
             (Some(Payload::Frame(_)), EndedBy::Skipped) => self.frames.skipped(),
-            (Some(Payload::Stage(stage)), EndedBy::End) => self.frames.stage_end(at, stage),
+            (Some(Payload::Stage(stage)), EndedBy::End) => self.frames.stage_end(at, *stage),
             _ => {}
         }
     }

@@ -131,7 +131,7 @@ pub(crate) fn start_split<S: Source + ?Sized>(
     let process = &facts.recording.header().process_name;
     let mut walk = Split::new(names, process.split(':').next().unwrap_or_default(), start.begin);
     let mut spans = facts.spans(main);
-    while let Some(change) = spans.change()? {
+    while let Some((change, _)) = spans.change()? {
         let Some(time) = change.time() else { continue };
         if time > start.end {
             break;

@@ -174,7 +174,7 @@ impl Found {
 
     fn thread<S: Source + ?Sized>(&mut self, mut spans: Spans<'_, S>) -> Result<(), trace_format::ReadError> {
         let mut now = 0;
-        while let Some(change) = spans.change()? {
+        while let Some((change, open)) = spans.change()? {
             now = change.time().unwrap_or(now);
             match change {
                 // Of a call that began before the record, or whose end was lost, the part that is known counts.
@@ -182,7 +182,7 @@ impl Found {
                     self.of(open.key).add(until.saturating_sub(open.begun));
                 }
                 Change::Opened { payload: Some(Payload::Wait(_)), .. } => {
-                    if let Some(id) = spans.open().innermost_method() {
+                    if let Some(id) = open.innermost_method() {
                         self.of(id).waits = true;
                     }
                 }

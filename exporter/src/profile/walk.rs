@@ -62,7 +62,7 @@ pub(super) fn walk<S: Source + ?Sized>(mut spans: Spans<'_, S>, from: u64) -> Re
     let mut nodes: Vec<u32> = Vec::new();
     // Whether the next event ends a gap.
     let mut gap = true;
-    while let Some(change) = spans.change()? {
+    while let Some((change, _)) = spans.change()? {
         match change.time() {
             Some(time) => {
                 found.pass(time, from, gap);

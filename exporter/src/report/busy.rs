@@ -155,14 +155,14 @@ fn long_calls<'a, S: Source + ?Sized>(
         }
     };
     let mut spans = facts.spans(main);
-    while let Some(change) = spans.change()? {
+    while let Some((change, stack)) = spans.change()? {
         let Some(time) = change.time() else { continue };
         if time >= until {
             break;
         }
         let span = *span.get_or_insert((since.max(time), until));
         if let Change::Closed { open, .. } = change {
-            ended(spans.open().depth() - 1, open, time, span);
+            ended(stack.depth() - 1, open, time, span);
         }
     }
     let Some(span) = span.filter(|(from, to)| from < to) else { return Ok(None) };
@@ -202,7 +202,7 @@ fn called<'a, S: Source + ?Sized>(
         }
     };
     let mut spans = facts.spans(main);
-    while let Some(change) = spans.change()? {
+    while let Some((change, stack)) = spans.change()? {
         let Some(time) = change.time() else { continue };
         if time > span.1.saturating_add(MAX_COUNT_DELAY) {
             break;
@@ -211,11 +211,11 @@ fn called<'a, S: Source + ?Sized>(
             Change::Event { event: Event::Folded(folded), .. } if folded.since < time => {
                 let part = overlap((folded.since, time), span);
                 if part > 0 {
-                    short.add_part(&folded, part, time - folded.since);
+                    short.add_part(folded, part, time - folded.since);
                     counted = time.min(span.1);
                 }
             }
-            Change::Closed { .. } => ended(spans.open(), spans.open().depth() - 1, time),
+            Change::Closed { .. } => ended(stack, stack.depth() - 1, time),
             _ => {}
         }
     }

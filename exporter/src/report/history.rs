@@ -73,7 +73,7 @@ pub(super) struct History {
 
 impl History {
     /// Takes a change, and what was open until then.
-    pub(super) fn change(&mut self, change: &Change, open: &OpenStack) {
+    pub(super) fn change(&mut self, change: &Change<'_>, open: &OpenStack) {
         if let Some(at) = change.time().filter(|_| change.is_recorded()) {
             self.events += 1;
             self.last = at;
@@ -82,7 +82,7 @@ impl History {
             Change::Opened { open: begun, payload: Some(Payload::Wait(wait)) }
                 if open.count(begun.key) == 0 =>
             {
-                self.wait = Some((wait, open.innermost_method(), begun.begun));
+                self.wait = Some((*wait, open.innermost_method(), begun.begun));
             }
             Change::Opened { open: begun, .. } if is_message(begun.key) && open.messages().is_empty() => {
                 self.forget_open();
@@ -97,7 +97,7 @@ impl History {
                 if is_message(ended.key) && open.messages().len() == 1 && !ended.before =>
             {
                 let message = match payload {
-                    Some(Payload::Message(message)) => message,
+                    Some(Payload::Message(message)) => *message,
                     _ => Message::default(),
                 };
                 self.ran(EndedWork { since: ended.begun, end: until, what: What::Message(message) });

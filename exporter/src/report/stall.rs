@@ -258,15 +258,14 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
             |since: u64, until: u64| until.min(stretch.until).saturating_sub(since.max(stretch.since));
         let mut idle = 0_u64;
         let mut spans = self.facts.spans(thread);
-        while let Some(change) = spans.change()? {
-            if change.time().is_some_and(|time| time >= stretch.until)
-                && spans.open().count(typed(types::WAIT)) == 0
+        while let Some((change, items)) = spans.change()? {
+            if change.time().is_some_and(|time| time >= stretch.until) && items.count(typed(types::WAIT)) == 0
             {
                 return Ok(idle);
             }
             if let Change::Closed { open, payload: Some(Payload::Wait(wait)), until, .. } = change
-                && spans.open().count(open.key) == 1
-                && is_idle(&wait)
+                && items.count(open.key) == 1
+                && is_idle(wait)
             {
                 idle = idle.saturating_add(within(open.begun, until));
             }
@@ -286,7 +285,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
     fn last_work(&self, thread: &Thread, stretch: &Stretch) -> Result<Option<u64>, ReadError> {
         let mut last = None;
         let mut spans = self.facts.spans(thread);
-        while let Some(change) = spans.change()? {
+        while let Some((change, _)) = spans.change()? {
             match change.time() {
                 Some(time) if time + BESIDE >= stretch.until => break,
                 Some(time) if time > stretch.since + BESIDE => last = Some(time),

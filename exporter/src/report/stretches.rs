@@ -158,19 +158,19 @@ pub(super) fn recorded<S: Source + ?Sized>(
 ) -> Result<Vec<Stretch>, ReadError> {
     let mut reader = Reader { found: Vec::new(), usual, last: None };
     let mut spans = facts.spans(thread);
-    while let Some(change) = spans.change()? {
+    while let Some((change, open)) = spans.change()? {
         let Some(time) = change.time() else {
             reader.last = None;
             continue;
         };
-        reader.still(spans.open(), time, true);
+        reader.still(open, time, true);
         match change {
-            Change::Closed { .. } => reader.call(spans.open(), spans.open().depth() - 1, time, true),
-            Change::Event { event: Event::Folded(folded), .. } => reader.usual.folded(&folded),
+            Change::Closed { .. } => reader.call(open, open.depth() - 1, time, true),
+            Change::Event { event: Event::Folded(folded), .. } => reader.usual.folded(folded),
             _ => {}
         }
         let wait = match change {
-            Change::Opened { payload: Some(Payload::Wait(wait)), .. } => Some(wait),
+            Change::Opened { payload: Some(Payload::Wait(wait)), .. } => Some(*wait),
             _ => None,
         };
         reader.last = Some((time, wait));
@@ -231,13 +231,13 @@ pub(super) fn computing<S: Source + ?Sized>(
         }
     };
     let mut spans = facts.spans(thread);
-    while let Some(change) = spans.change()? {
+    while let Some((change, open)) = spans.change()? {
         let Some(time) = change.time() else { continue };
         while let Some((since, _)) = next.next_if(|(_, at)| *at < time) {
-            note(spans.open(), &mut around, since);
+            note(open, &mut around, since);
         }
         if let Change::Closed { until, .. } = change {
-            let depth = spans.open().depth() - 1;
+            let depth = open.depth() - 1;
             while let Some((since, _)) = around.pop_if(|(_, of)| *of >= depth) {
                 found.push(Stretch { since, until, ended: true, sign: Sign::Computing, call: None });
             }

@@ -157,13 +157,13 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
 
     pub(super) fn run(&mut self, thread: &'a Thread, requested: Option<u64>) -> Result<(), ReadError> {
         let mut spans = self.facts.spans(thread);
-        while let Some(change) = spans.change()? {
+        while let Some((change, open)) = spans.change()? {
             if let Change::Lost { words } = change {
                 self.lost = self.lost.saturating_add(words);
             }
             let Some(time) = change.time() else { continue };
-            self.until(time, requested, spans.open());
-            self.change(&change, spans.open());
+            self.until(time, requested, open);
+            self.change(&change, open);
         }
         self.open = spans.into_open();
         if self.at.take().is_some() {
@@ -184,7 +184,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         }
     }
 
-    fn change(&mut self, change: &Change, open: &OpenStack) {
+    fn change(&mut self, change: &Change<'_>, open: &OpenStack) {
         if let Some(time) = change.time().filter(|_| change.is_recorded()) {
             self.now = time;
         }
@@ -205,7 +205,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         }
     }
 
-    fn count(&mut self, key: u32, payload: Option<Payload>) {
+    fn count(&mut self, key: u32, payload: Option<&Payload>) {
         match payload {
             Some(Payload::Message(message)) if !message.is_queued() => self.counts.not_queued += 1,
             Some(Payload::Frame(_)) => self.counts.frames += 1,
@@ -340,7 +340,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
         }
         if kind == SlowKind::Call && self.requested.is_none() {
             let id = match open.payload(depth) {
-                Some(Payload::Text(id)) => id,
+                Some(Payload::Text(id)) => *id,
                 _ => TextId::default(),
             };
             self.history.call(begun, at, key, id);
@@ -357,8 +357,8 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
 
     /// Handles the end of the innermost item, if it is a wait. Waits inside it do not count again.
     fn waited(&mut self, open: &OpenStack, duration: u64) {
+        let Some(Payload::Wait(wait)) = open.payload(open.depth() - 1) else { return };
         let depth = open.depth() - 1;
-        let Some(Payload::Wait(wait)) = open.payload(depth) else { return };
         let (outside, own) = (&open.frames()[..depth], open.frames()[depth]);
         if open.count(own.key) > 1 {
             return;
@@ -452,12 +452,12 @@ fn stack_item<S: Source + ?Sized>(
     let payload = stack.payload(depth);
     let texts = facts.recording.texts();
     let name = match payload {
-        Some(Payload::Message(message)) => message_name(texts, &message),
+        Some(Payload::Message(message)) => message_name(texts, message),
         Some(Payload::Frame(frame)) => format!("Choreographer#doFrame {}", frame.vsync),
         Some(Payload::Wait(wait)) => {
             wait_name(wait.kind, text(facts.recording, wait.class).as_deref()).into_owned()
         }
-        Some(Payload::Text(id)) => text(facts.recording, id).unwrap_or_else(|| "span".to_owned()),
+        Some(Payload::Text(id)) => text(facts.recording, *id).unwrap_or_else(|| "span".to_owned()),
         Some(Payload::Stage(stage)) => stage.constant().to_owned(),
         None => match stage_of(open.key) {
             Some(stage) => stage.to_owned(),
@@ -467,7 +467,7 @@ fn stack_item<S: Source + ?Sized>(
             None => name_before(open.key).to_owned(),
         },
     };
-    let wait = if let Some(Payload::Wait(wait)) = payload { Some(wait) } else { None };
+    let wait = if let Some(Payload::Wait(wait)) = payload { Some(*wait) } else { None };
     let kind = match payload {
         Some(Payload::Message(message)) if !message.is_queued() => OpenItemKind::Unit,
         _ => kind_of(open.key),
@@ -484,10 +484,10 @@ fn stage_of(key: u32) -> Option<&'static str> {
 
 fn kind_of(key: u32) -> OpenItemKind {
     match key {
+        key if ids::is_method(key) => OpenItemKind::Method,
         key if is_message(key) => OpenItemKind::Message,
         key if key == typed(types::WAIT) => OpenItemKind::Wait,
         key if key == typed(types::FRAME) || stage_of(key).is_some() => OpenItemKind::Frame,
-        key if ids::is_method(key) => OpenItemKind::Method,
         _ => OpenItemKind::Span,
     }
 }

@@ -136,8 +136,8 @@ impl Requests {
             watched += 1;
             let mut walk = Walk::new(number, wanted.as_ref(), &mut all);
             let mut spans = facts.spans(thread);
-            while let Some(change) = spans.change()? {
-                walk.change(&change, spans.open().depth());
+            while let Some((change, open)) = spans.change()? {
+                walk.change(&change, open.depth());
             }
             let (last, lost, open) = walk.finish();
             missing = missing.saturating_add(thread.overwritten()).saturating_add(lost);

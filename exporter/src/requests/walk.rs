@@ -127,7 +127,7 @@ impl<'w> Walk<'w> {
     }
 
     /// Takes a change, while `depth` items are open.
-    pub(super) fn change(&mut self, change: &Change, depth: usize) {
+    pub(super) fn change(&mut self, change: &Change<'_>, depth: usize) {
         if let Change::Lost { words } = change {
             self.lost = self.lost.saturating_add(*words);
         }
@@ -144,7 +144,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    fn begin(&mut self, open: Open, payload: Option<Payload>, depth: usize) {
+    fn begin(&mut self, open: Open, payload: Option<&Payload>, depth: usize) {
         let Open { key, begun, before: cut } = open;
         if let Some(current) = &mut self.current {
             let at = current.at();
