@@ -52,7 +52,7 @@ const IDLE: &[(&str, &str)] = &[
     ("java.util.concurrent.ForkJoinPool", "runWorker"),
 ];
 
-/// Calls of libraries that wait for the result of a task; those of some wait at a queue.
+/// Calls of libraries that wait for the result of a task, some of them at a queue.
 const BLOCKING_GETS: &[(&str, &str)] = &[
     ("io.reactivex.", "blocking"),
     ("reactor.core.publisher.", "block"),

@@ -213,7 +213,7 @@ fn heaviest_path(tree: &CallTree, totals: &[u64]) -> Vec<u32> {
     path
 }
 
-/// The key of an item in the tree: that of a wait has its kind above the bits of an id.
+/// The key of an item in the tree. A wait has its kind above the bits of an id.
 pub(crate) fn tree_key(key: u32, payload: Option<&Payload>) -> u32 {
     match payload {
         Some(Payload::Wait(wait)) => wait.kind.number().min(0xFFF) << 20 | key,
