@@ -359,8 +359,10 @@ def table(done):
     for way in WAYS:
         count = collections.Counter(each.grade(way) for each in hangs)
         high = sum(each.grade(way) == "wrong" and each.answers[way]["confidence"] == "high" for each in hangs)
-        hung = sum(each.grade(way) != "right" for each in healthy)
-        lines.append(f"| {way} | " + " | ".join(str(count[grade]) for grade in grades) + f" | {high} | {hung} of {len(healthy)} |")
+        # One that has ended before it was asked says nothing.
+        of_healthy = [each.grade(way) for each in healthy if each.grade(way) != "failed"]
+        hung = f"{of_healthy.count('hung')} of {len(of_healthy)}"
+        lines.append(f"| {way} | " + " | ".join(str(count[grade]) for grade in grades) + f" | {high} | {hung} |")
     agreeing = sum(len({(each.answers.get(way) or {}).get("cause") for way in WAYS}) == 1 for each in hangs)
     lines.append(f"\nThe four ways give one cause in {agreeing} of {len(hangs)}.")
     return "\n".join(lines)
