@@ -206,9 +206,11 @@ fn standing<S: Source + ?Sized>(
 
 /// The dumps of the JVM itself with their times: an attachment's first and last one.
 fn of_attachment<S: Source + ?Sized>(facts: &Facts<'_, S>) -> Result<Vec<(u64, Dump)>, ReadError> {
+    if !facts.sections.process.is_off_android() {
+        return Ok(Vec::new());
+    }
     let mut dumps = facts.dumps().collect::<Result<Vec<_>, _>>()?;
-    let on_jvm = facts.sections.process.is_off_android();
-    dumps.retain(|(_, dump)| on_jvm && dump.answer().is_some_and(|section| !section.is_of_agent()));
+    dumps.retain(|(_, dump)| dump.answer().is_some_and(|section| !section.is_of_agent()));
     Ok(dumps)
 }
 

@@ -81,17 +81,11 @@ impl<'t> Stall<'t> {
                 if sign == Sign::LongCall && judged.iter().any(is_known) {
                     continue;
                 }
-                let Some(claim) = judge.claim(thread, &stretch)? else { continue };
+                let Some(Judged { claim, since, daemon }) = judge.claim(thread, &stretch)? else { continue };
                 judged.push(stretch);
-                let since = match claim.by_others {
-                    true => judge.alone_since(thread, &stretch)?,
-                    false => since,
-                };
                 if until.saturating_sub(since) < MIN_ENDED_HANG {
                     continue;
                 }
-                let claim = claim.claim;
-                let daemon = judge.dumped(thread, &stretch).is_some_and(|(_, dumped)| dumped.daemon);
                 let order = (claim, ended, daemon, Reverse(until - since));
                 if best.as_ref().is_none_or(|(known, _)| order < *known) {
                     best = Some((order, Self { thread, since, until, ended }));
@@ -105,8 +99,9 @@ impl<'t> Stall<'t> {
 /// A stretch that is a hang.
 struct Judged {
     claim: Claim,
-    /// True if other threads have to end it: the hang begins when the last of them stops.
-    by_others: bool,
+    /// The begin of the hang. If other threads have to end it, that is when the last of them stops.
+    since: u64,
+    daemon: bool,
 }
 
 /// The evidence by which stretches are judged.
@@ -120,8 +115,9 @@ struct Judge<'a, 't, S: ?Sized> {
 impl<S: Source + ?Sized> Judge<'_, '_, S> {
     /// The claim of a stretch to be the hang; `None` if it is none.
     fn claim(&self, thread: &Thread, stretch: &Stretch) -> Result<Option<Judged>, ReadError> {
-        let judged = |claim| Ok(Some(Judged { claim, by_others: false }));
         let place = self.dumped(thread, stretch);
+        let daemon = place.is_some_and(|(_, dumped)| dumped.daemon);
+        let judged = |claim| Ok(Some(Judged { claim, since: stretch.since, daemon }));
         if matches!(stretch.sign, Sign::Still(_)) && place.is_some_and(|(section, _)| section.is_starved()) {
             return judged(Claim::Waits);
         }
@@ -147,7 +143,10 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
             Due::Unknown | Due::Result if is_unusual() => judged(owed),
             Due::Unknown if !thread.main => Ok(None),
             Due::Unknown | Due::Result if serves => Ok(None),
-            Due::Unknown | Due::Result => Ok(Some(Judged { claim: owed, by_others: true })),
+            Due::Unknown | Due::Result => {
+                let since = self.alone_since(thread, stretch)?;
+                Ok(Some(Judged { claim: owed, since, daemon }))
+            }
         }
     }
 
@@ -182,14 +181,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         let is_new = |dumped: &&dump::Thread| {
             recorded.iter().all(|known| dumped.name.as_deref() != Some(thread_name(known).as_str()))
         };
-        let is_in_call = |dumped: &&dump::Thread| {
-            seen(dumped).any(|frame| match frame {
-                FrameView::Java { class, method, .. } => call
-                    .strip_prefix(class)
-                    .is_some_and(|rest| rest.strip_prefix('.').is_some_and(|rest| rest == method)),
-                _ => false,
-            })
-        };
+        let is_in_call = |dumped: &&dump::Thread| seen(dumped).any(|frame| frame.is_call_of(&call));
         section.threads.iter().filter(is_new).find(is_in_call)
     }
 

@@ -262,7 +262,6 @@ fn computes_within(standing: &Standing, dumped: &crate::dump::Thread) -> bool {
     let Some(method) = &standing.computes_in else { return false };
     let own = |frame: &&FrameView<'_>| matches!(frame, FrameView::Java { class, .. } if is_own(class));
     let frames: Vec<FrameView<'_>> = seen(dumped).collect();
-    let is_method = |frame: &FrameView<'_>| matches!(frame, FrameView::Java { class, method: name, .. } if format!("{class}.{name}") == *method);
-    let Some(at) = frames.iter().position(is_method) else { return false };
+    let Some(at) = frames.iter().position(|frame| frame.is_call_of(method)) else { return false };
     frames[at..].iter().filter(own).count() > 1
 }

@@ -30,6 +30,11 @@ impl<'a> FrameView<'a> {
         let (class, method) = parts(name);
         Self::Java { class, method, native: place.starts_with("Native") }
     }
+
+    /// True for a call of the method `a.b.C.d`.
+    pub(crate) fn is_call_of(&self, name: &str) -> bool {
+        matches!(self, Self::Java { class, method, .. } if (*class, *method) == parts(name))
+    }
 }
 
 /// Class and method of `a.b.C.d`.

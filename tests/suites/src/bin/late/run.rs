@@ -15,7 +15,7 @@ const USAGE: &str = "late [--full] [--minutes M] [--seed N] [NAME...]
     --seed       another one gives other moments
     NAME         only cases whose name contains one of these: jvm-lock, app-sleep and so on";
 
-/// How long the hang is, ms.
+/// The length of the hang, ms.
 const HANG_MS: u64 = 6_000;
 /// Most that begin and length may differ from the truth, ms.
 const DIFFERENCE_MS: u64 = 50;
@@ -89,7 +89,7 @@ impl Hang {
     }
 }
 
-/// What all cases need.
+/// The library and the classes that all cases share.
 struct Built {
     directory: TempDir,
     library: PathBuf,
