@@ -117,11 +117,11 @@ mod tests {
     #[test]
     fn frames_of_other_crates_are_left_out_and_inlined_ones_kept() {
         let stack = "   0: std::backtrace::Backtrace::force_capture\n   1: anrscope::fault::text\n             at ./cli/src/fault.rs:9:1\n   \
-            2: core::panicking::panic_fmt\n             at /rustc/1/library/core/src/panicking.rs:80:14\n   3: exporter::dump::read\n   \
+            2: core::panicking::panic_fmt\n             at /rustc/1/library/core/src/panicking.rs:80:14\n   3: answers::dump::read\n   \
             4: <&device::Adb as core::fmt::Debug>::fmt\n             at ./cli/device/src/adb.rs:12:5\n      anrscope::dump::run::{{closure}}\n             \
             at C:\\a\\dump.rs:7:30\n   5: main\n";
         let expected = [
-            "exporter::dump::read",
+            "answers::dump::read",
             "<&device::Adb as core::fmt::Debug>::fmt (./cli/device/src/adb.rs:12)",
             "anrscope::dump::run::{{closure}} (C:\\a\\dump.rs:7)",
         ];

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use answers::answer::Conclusion;
 use anyhow::{Context, bail};
-use exporter::answer::Conclusion;
 use exporter::{FileSource, Report};
 use trace_format::section::SectionKind;
 

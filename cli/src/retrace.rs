@@ -4,10 +4,10 @@ use std::fs;
 use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
 
+use answers::retrace::Mapping;
 use anyhow::{Context, bail};
 use exporter::MappedText;
 use exporter::MethodMap;
-use exporter::retrace::Mapping;
 
 use crate::output;
 

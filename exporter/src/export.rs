@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use answers::text::clean;
 use trace_format::{Recording, Source};
 
 use crate::fnv::fnv1a;
@@ -15,7 +16,6 @@ use crate::model::{
 };
 use crate::names::names_of;
 use crate::perfetto::PerfettoWriter;
-use crate::text::clean;
 use crate::{ExportError, Report, Warning};
 
 /// Number of slices above which the viewer becomes slow.

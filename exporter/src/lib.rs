@@ -1,4 +1,4 @@
-//! Converts recordings to Perfetto traces, Chrome JSON and reports, and parses thread dumps.
+//! Converts recordings to Perfetto traces, Chrome JSON and reports.
 //!
 //! ```text
 //! recording -> facts (sections, signals, what each thread did) -> model (slices) -> Perfetto | JSON
@@ -25,11 +25,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
-pub mod answer;
-mod descriptor;
 pub mod diff;
-pub mod dump;
-pub mod dump_report;
 mod error;
 mod export;
 pub mod facts;
@@ -54,7 +50,6 @@ pub mod profile;
 mod protobuf;
 pub mod report;
 pub mod requests;
-pub mod retrace;
 mod source_sites;
 mod tally;
 mod text;
@@ -62,7 +57,6 @@ mod utc;
 mod warning;
 mod words;
 
-pub use answer::Answer;
 pub use error::ExportError;
 pub use export::{
     DEFAULT_MIN_PERFETTO, ExportInput, ExportOptions, ExportSummary, Format, export, export_perfetto,

@@ -1,7 +1,8 @@
 //! Retraces any text: frames anywhere in a line, classes elsewhere, and Matrix's lines of method ids.
 
+use answers::retrace::{FrameName, Mapping};
+
 use crate::method_map::MethodMap;
-use crate::retrace::{FrameName, Mapping};
 
 /// Maximum number of meanings written per frame; all but the first are marked `or`.
 const MAX_MEANINGS: usize = 4;

@@ -16,10 +16,10 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
+use answers::retrace::Mapping;
 use trace_format::{MapId, ids, regular_file};
 
 use crate::ExportError;
-use crate::retrace::Mapping;
 use crate::source_sites::SourceSites;
 
 /// Maximum length of a map in bytes: fits a million methods with lines of 250 bytes.
@@ -306,6 +306,14 @@ mod tests {
 
     fn parse(text: &str) -> Result<MethodMap, String> {
         MethodMap::parse(Path::new("m.txt"), text.into()).map_err(|e| e.to_string())
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn loading_refuses_devices() {
+        let error = MethodMap::load(Path::new("/dev/zero")).unwrap_err();
+        let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        assert!(format!("{error}: {cause}").contains("not a regular file"), "{error}: {cause}");
     }
 
     #[test]

@@ -4,22 +4,17 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
+use answers::descriptor::take_type;
+use answers::text::clean;
 use trace_format::{Recording, Source, ids};
 
-use crate::descriptor::take_type;
 use crate::method_map::{Fit, Method, MethodMap};
-use crate::text::clean;
 use crate::warning::Warning;
 
 /// The names of a recording's methods.
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'a> {
     map: Option<&'a MethodMap>,
-}
-
-/// Whether a method's name is only its number, for lack of a map.
-pub(crate) fn is_method_number(name: &str) -> bool {
-    name.strip_prefix("method ").is_some_and(|id| id.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// The names to use for a recording, and a warning if they are not those of `map`.
@@ -118,7 +113,6 @@ fn pretty(m: &Method<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::MAX_TEXT;
     use std::path::Path;
 
     #[test]
@@ -146,13 +140,5 @@ mod tests {
             (names.place(Some(3)), names.place(None)),
             ("Unknown Source:0".into(), "Unknown Source:0".into())
         );
-    }
-
-    #[test]
-    fn texts_lose_control_characters_and_excess() {
-        assert_eq!(clean("plain ü"), "plain ü");
-        assert_eq!(clean("a\0b\nc"), "a\u{fffd}b\u{fffd}c");
-        let long = clean(&"ü".repeat(2000)).into_owned();
-        assert!(long.len() <= MAX_TEXT + 3 && long.ends_with('…'), "{}", long.len());
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use answers::answer::is_own_library;
+
 use crate::Warning;
-use crate::answer::is_own_library;
 use crate::native::{HAS_UNWINDING, NativeStacks};
 
 /// Maximum number of libraries without names that are listed.

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use answers::words::times;
 use trace_format::layout::State;
 use trace_format::{MapId, Recording, Source};
 
 use crate::facts::Skipped;
 use crate::tally::Tally;
-use crate::words::times;
 
 /// A problem that the reader of a trace or report should know.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -7,6 +7,7 @@ import glob, gzip, hashlib, json, os, random, re, shutil, subprocess, sys, zipfi
 
 anrscope, web, out, ui = [os.path.abspath(argument) for argument in sys.argv[1:5]]
 data = "exporter/tests/data"
+dumps = "exporter/answers/tests/data"
 problems = []
 
 
@@ -24,11 +25,11 @@ def read(path):
 
 # Good files: what is dropped, and how the program is run in the directory of the first.
 good = {}
-for path in [data + "/bugreport.zip"] + sorted(glob.glob(data + "/dump/*") + glob.glob(data + "/deadlock/*")):
+for path in [dumps + "/bugreport.zip"] + sorted(glob.glob(dumps + "/dump/*") + glob.glob(dumps + "/deadlock/*")):
     if "mapping" not in path and "expected" not in path:
         good[path] = ["dump", os.path.basename(path)]
-good[data + "/dump/obfuscated.txt," + data + "/dump/mapping-r8.txt"] = ["dump", "obfuscated.txt", "--mapping", "mapping-r8.txt"]
-good[put("obfuscated.txt.gz", gzip.compress(read(data + "/dump/obfuscated.txt")))] = ["dump", "obfuscated.txt.gz"]
+good[dumps + "/dump/obfuscated.txt," + dumps + "/dump/mapping-r8.txt"] = ["dump", "obfuscated.txt", "--mapping", "mapping-r8.txt"]
+good[put("obfuscated.txt.gz", gzip.compress(read(dumps + "/dump/obfuscated.txt")))] = ["dump", "obfuscated.txt.gz"]
 for name in ["app-life", "shop"]:
     recording = put("%s.anrscope" % name, gzip.decompress(read("%s/%s.anrscope.gz" % (data, name))))
     good[recording] = ["report", os.path.basename(recording)]
@@ -40,7 +41,7 @@ million_file = os.path.join(out, "million/million.anrscope")
 million = million_file + "," + os.path.join(out, "million/methodMapping.txt")
 good[million] = ["report", "million.anrscope"]
 # As the text of a whole device: process after process.
-process = read(data + "/dump/art14-deadlock.txt").decode()
+process = read(dumps + "/dump/art14-deadlock.txt").decode()
 large = ""
 while len(large) < 4_000_000:
     pid = str(10_000 + len(large) // 1000)
@@ -69,7 +70,7 @@ bad = {
     put("noise.bin", noise): "no thread dump",
     put("noise.anrscope", million_bytes[:8] + noise): "Cannot read noise.anrscope",
     put("cut.anrscope", million_bytes[:3000]): "Cannot read cut.anrscope",
-    put("cut.zip", read(data + "/bugreport.zip")[:5000]): "as a zip archive",
+    put("cut.zip", read(dumps + "/bugreport.zip")[:5000]): "as a zip archive",
     put("cut.anrscope.gz", gzip.compress(million_bytes)[:5000]): "cannot be unpacked",
     put("empty.txt", b""): "is empty",
     put("x.pftrace", b"\x0a\x12\x40\x01\x52"): "ui.perfetto.dev",
@@ -84,13 +85,13 @@ for at in range(0, len(torn), 5000):
 good[put("torn.anrscope", bytes(torn))] = ["report", "torn.anrscope"]
 
 # After each bad file comes a good one, which shows that the page is alive.
-drops = ["demo", data + "/bugreport.zip", put("note.txt", b"Dear all,\n"), large, million]
+drops = ["demo", dumps + "/bugreport.zip", put("note.txt", b"Dear all,\n"), large, million]
 bad[os.path.join(out, "note.txt")] = "no thread dump"
 for path in bad:
-    drops += [path, data + "/dump/art14-deadlock.txt"]
+    drops += [path, dumps + "/dump/art14-deadlock.txt"]
 # Names that are dropped after their dump: it is analysed again.
-mapping = data + "/dump/mapping-r8.txt"
-drops += [data + "/dump/obfuscated.txt", mapping]
+mapping = dumps + "/dump/mapping-r8.txt"
+drops += [dumps + "/dump/obfuscated.txt", mapping]
 drops += [drop for drop in good if drop not in drops]
 good[mapping] = ["dump", "obfuscated.txt", "--mapping", "mapping-r8.txt"]
 script = ["node", "scripts/browser/web.mjs", os.path.join(web, "anrscope.html"), "--ui", ui]
@@ -135,7 +136,7 @@ if not seen["arrived"] or not seen["arrived"]["slices"]:
     problems.append("the demo's trace did not arrive in the real UI: %s" % seen["arrived"])
 
 demo = ",".join(os.path.join(sample, name) for name in ["demo.anrscope", "methodMapping.txt"])
-measured = subprocess.run(["node", "scripts/browser/module.mjs", os.path.join(web, "anrscope.html"), demo, million, large, data + "/bugreport.zip"],
+measured = subprocess.run(["node", "scripts/browser/module.mjs", os.path.join(web, "anrscope.html"), demo, million, large, dumps + "/bugreport.zip"],
                           stdout=subprocess.PIPE, check=True)
 for run in json.loads(measured.stdout):
     path = run["drop"].split(",")[0]

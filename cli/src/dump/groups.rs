@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use exporter::dump_report::{Group, Groups};
+use answers::dump_report::{Group, Groups};
 use serde_json::json;
 
 use super::inputs::Passed;

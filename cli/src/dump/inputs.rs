@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use answers::dump::{Dump, DumpError};
 use anyhow::{Context, bail};
-use exporter::dump::{Dump, DumpError};
 
 use crate::file_kind;
 use crate::terminal::{MAX_NAMED, counted, warn, warn_all};

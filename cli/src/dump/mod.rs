@@ -6,10 +6,10 @@ mod inputs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use answers::dump::{Dump, NativeSymbols};
+use answers::dump_report::{Groups, PageOptions, write_json};
+use answers::retrace::Mapping;
 use anyhow::bail;
-use exporter::dump::{Dump, NativeSymbols};
-use exporter::dump_report::{Groups, PageOptions, write_json};
-use exporter::retrace::Mapping;
 
 use crate::output;
 use crate::symbols;

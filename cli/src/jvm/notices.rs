@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use exporter::answer::Answer;
+use answers::answer::Answer;
 use exporter::profile::{Profile, share, time};
 use trace_format::{Event, Item, Recording, Source};
 

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use answers::answer::Conclusion;
 use anyhow::{Context, bail};
-use exporter::answer::Conclusion;
 use exporter::profile::Profile;
 use exporter::requests::{Requests, Watch};
 use exporter::{ExportOptions, FileSource, Report};

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use answers::retrace::Mapping;
 use anyhow::bail;
 use exporter::MethodMap;
-use exporter::retrace::Mapping;
 use trace_format::MapId;
 
 use super::map_beside;

@@ -11,7 +11,7 @@ use test_support::program::{Shown, command, run};
 use test_support::temp_dir::TempDir;
 
 fn sample(name: &str) -> String {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../exporter/tests/data/dump");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../exporter/answers/tests/data/dump");
     data.join(name).to_str().unwrap().to_owned()
 }
 

@@ -31,7 +31,7 @@ fn without_arguments_five_commands_are_shown_and_each_is_one() {
 #[test]
 fn the_commands_that_are_shown_for_files_do_what_they_say() {
     let directory = TempDir::new();
-    let dump = "../exporter/tests/data/dump/art14-deadlock.txt";
+    let dump = "../exporter/answers/tests/data/dump/art14-deadlock.txt";
     directory.file("anr.txt", std::fs::read(dump).unwrap());
     let recording = RecordingBuilder::new(42, "com.example").main("main", |t| {
         t.enter(2_000, 1).exit(5_000, 1);

@@ -193,7 +193,7 @@ impl Installed {
 #[test]
 fn the_npm_launcher_is_the_program() {
     let installed = Installed::new();
-    let dump = root().join("exporter/tests/data/dump/art14-deadlock.txt");
+    let dump = root().join("exporter/answers/tests/data/dump/art14-deadlock.txt");
     let dump = dump.to_str().unwrap();
     for arguments in
         [&["dump", dump][..], &["dump", dump, "--json"], &["report", "no-such-file"], &["--nonsense"]]
@@ -207,7 +207,7 @@ fn the_npm_launcher_is_the_program() {
 #[test]
 fn the_npm_launcher_leaves_a_slow_pipe_to_the_program() {
     let installed = Installed::new();
-    let dump = fs::read(root().join("exporter/tests/data/dump/art14-deadlock.txt")).unwrap();
+    let dump = fs::read(root().join("exporter/answers/tests/data/dump/art14-deadlock.txt")).unwrap();
     let mut launcher = installed
         .command()
         .args(["dump", "-"])

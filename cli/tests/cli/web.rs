@@ -7,8 +7,12 @@ use web::Session;
 
 use test_support::program::command;
 
-fn data() -> PathBuf {
+fn recordings() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../exporter/tests/data")
+}
+
+fn dumps() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../exporter/answers/tests/data")
 }
 
 /// What the program prints, run in the directory of the files, and what the page shows.
@@ -38,9 +42,9 @@ fn both(subcommand: &str, file: &Path, options: &[(&str, &str)]) -> (Option<Stri
 
 #[test]
 fn the_pages_answer_to_every_dump_is_what_the_program_prints() {
-    let mut files = vec![data().join("bugreport.zip")];
+    let mut files = vec![dumps().join("bugreport.zip")];
     for directory in ["dump", "deadlock"] {
-        files.extend(std::fs::read_dir(data().join(directory)).unwrap().map(|entry| entry.unwrap().path()));
+        files.extend(std::fs::read_dir(dumps().join(directory)).unwrap().map(|entry| entry.unwrap().path()));
     }
     let mut equal = 0;
     for file in files.iter().filter(|file| !file.to_str().unwrap().contains("mapping")) {
@@ -50,7 +54,7 @@ fn the_pages_answer_to_every_dump_is_what_the_program_prints() {
     }
     assert!(equal >= 30, "{equal} dumps");
     let (printed, shown) =
-        both("dump", &data().join("dump/obfuscated.txt"), &[("--mapping", "mapping-r8.txt")]);
+        both("dump", &dumps().join("dump/obfuscated.txt"), &[("--mapping", "mapping-r8.txt")]);
     assert_eq!(printed, shown.ok());
 }
 
@@ -58,13 +62,13 @@ fn the_pages_answer_to_every_dump_is_what_the_program_prints() {
 fn the_pages_answer_to_a_recording_is_what_the_program_prints() {
     let directory = test_support::temp_dir::TempDir::new();
     for name in ["app-life", "shop"] {
-        let packed = std::fs::read(data().join(format!("{name}.anrscope.gz"))).unwrap();
+        let packed = std::fs::read(recordings().join(format!("{name}.anrscope.gz"))).unwrap();
         let mut bytes = Vec::new();
         std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(packed.as_slice()), &mut bytes).unwrap();
         let recording = directory.file(&format!("{name}.anrscope"), bytes);
         let mut names = Vec::new();
         if name == "shop" {
-            directory.file("methods.map", std::fs::read(data().join("shop.map")).unwrap());
+            directory.file("methods.map", std::fs::read(recordings().join("shop.map")).unwrap());
             names.push(("--method-map", "methods.map"));
         }
         let (printed, shown) = both("report", Path::new(&recording), &names);

@@ -272,7 +272,7 @@ impl Bench {
             fs::create_dir_all(dir.join(symbols)).unwrap();
         }
         for dump in ["anr.txt", "traces.txt"] {
-            place(&repository().join("exporter/tests/data/dump/art14-deadlock.txt"), dump);
+            place(&repository().join("exporter/answers/tests/data/dump/art14-deadlock.txt"), dump);
         }
         place(&self.path("system.pftrace"), "system.perfetto-trace");
         for jar in ["app.jar", "libs/one.jar", "libs/two.jar"] {

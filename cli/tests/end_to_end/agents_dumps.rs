@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use exporter::dump::{Dump, Frame, LockKind, Place, Thread};
+use answers::dump::{Dump, Frame, LockKind, Place, Thread};
 use trace_format::section::SectionKind;
 
 use crate::end_to_end::{compile, recording, traced};

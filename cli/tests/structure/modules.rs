@@ -25,7 +25,7 @@ use test_support::root;
 
 /// The cycles that are known: the crate, the parent, and the modules in it.
 const KNOWN: [(&str, &str, &str); 2] = [
-    ("exporter", "answer", "cause native_summary observed root rules system_rules wait_cause"),
+    ("exporter/answers", "answer", "cause native_summary observed root rules system_rules wait_cause"),
     (
         "exporter",
         "model",

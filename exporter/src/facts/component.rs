@@ -4,12 +4,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use answers::words::rounded;
 use trace_format::sections::anr_snapshot::AnrSnapshot;
 use trace_format::sections::component::{Component, ComponentCall};
 
 use super::samples::Samples;
 use super::unit::frame_name;
-use crate::words::rounded;
 use ComponentCall as C;
 
 /// Who calls a component: the start of the framework's class and method, and the methods that it calls. AOSP

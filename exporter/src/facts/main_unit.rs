@@ -1,10 +1,10 @@
 //! What main was in: a message, or a unit outside of messages.
 
+use answers::text::clean;
 use serde::Serialize;
 
 use super::unit::{UnitKind, called_by_the_queue, is_polling};
 use super::{Sample, Sections};
-use crate::text::clean;
 
 /// Maximum distance of a sample from a signal to show what main did at the signal, ns.
 const MAX_SAMPLE_DISTANCE: u64 = 1_000_000_000;

@@ -17,7 +17,6 @@ mod frames;
 mod main_unit;
 mod overhead;
 mod rate;
-mod recent_work;
 mod recorder;
 mod restored;
 mod samples;
@@ -37,7 +36,6 @@ pub use component::{Limit, MessageComponent};
 pub use coverage::Coverage;
 pub use main_unit::Unit;
 pub use overhead::Overhead;
-pub use recent_work::{MessageKind, RecentWork};
 pub use recorder::{MethodOff, OffReason, Pause, PolledCpu, RecorderFacts, Standstills};
 pub use samples::{Sample, Samples};
 pub use sections::Sections;
@@ -59,13 +57,12 @@ pub(crate) use verdicts::{confidence_name, outcome_name, reasons_text, verdict_n
 
 use std::path::Path;
 
+use answers::dump::Dump;
 use trace_format::event::Clocks;
 use trace_format::sections::exit_info::ExitInformation;
 use trace_format::sections::process::Process;
 use trace_format::sections::timed;
 use trace_format::{Events, ReadError, Recording, Section, Source, Thread};
-
-use crate::dump::Dump;
 
 /// The facts of a recording.
 #[derive(Debug)]

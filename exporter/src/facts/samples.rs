@@ -4,9 +4,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use answers::text::clean;
 use trace_format::sections::stack_samples;
-
-use crate::text::clean;
 
 /// Maximum number of samples, of frames that are not shared, and of bytes of distinct frames.
 const MAX_SAMPLES: usize = 1 << 16;

@@ -1,5 +1,7 @@
 //! Reads the sections of a recording, once.
 
+use answers::dump::Dump;
+use answers::text::clean;
 use trace_format::section::SectionKind;
 use trace_format::sections::anr_snapshot::AnrSnapshot;
 use trace_format::sections::component::Component;
@@ -21,8 +23,6 @@ use super::overhead::Overhead;
 use super::samples::Samples;
 use super::skipped::Skipped;
 use super::verdicts::Verdicts;
-use crate::dump::Dump;
-use crate::text::clean;
 
 /// Maximum number of snapshots, one of each ANR, and of reports kept.
 const MAX_SNAPSHOTS: usize = 1024;

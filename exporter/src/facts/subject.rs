@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use answers::dump::{AnrKind, Dump, Subject};
 use trace_format::{ReadError, Source};
 
 use super::{Anr, Detector, Facts};
-use crate::dump::{AnrKind, Dump, Subject};
 
 /// Maximum time from the signal to the request of the dump, ns: the system first dumps its own processes.
 const MAX_REQUEST_DELAY: u64 = 20_000_000_000;

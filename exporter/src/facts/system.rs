@@ -1,8 +1,7 @@
 //! The app's version and the system on which the recording was made, as the section of the process has them.
 
+use answers::text::clean;
 use trace_format::sections::process::Process;
-
-use crate::text::clean;
 
 /// Returns the system and the app's version, with clean texts.
 pub(crate) fn system(process: &Process) -> Process {

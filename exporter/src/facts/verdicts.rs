@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use answers::text::clean;
 use trace_format::verdict::{Confidence, Counters, Outcome, Verdict};
-
-use crate::text::clean;
 
 /// Maximum number of verdicts kept. A recorder writes a thousand that are not ANRs, and an ANR takes seconds.
 const MAX_KEPT: usize = 2048;

@@ -7,14 +7,14 @@ pub use table::{write_csv, write_json_lines};
 
 use std::collections::BTreeMap;
 
+use answers::answer::is_method_number;
+use answers::dump::AnrKind;
 use serde::Serialize;
 use trace_format::verdict::Verdict;
 use trace_format::{MapId, Recording, Source};
 
-use crate::dump::AnrKind;
 use crate::facts::StartKind;
 use crate::fnv::fnv1a;
-use crate::names::is_method_number;
 use crate::report::{OpenItem, OpenItemKind, Report};
 
 /// One recording as a row. `docs/reports.md` explains the columns.
@@ -36,7 +36,7 @@ pub struct Row {
     pub hang_ns: u64,
     /// Number of ANRs, including suspected ones.
     pub anrs: u32,
-    /// The cause: an identifier of [`crate::answer::CauseId`]; `none` if nothing hung and the system requested
+    /// The cause: an identifier of [`answers::answer::CauseId`]; `none` if nothing hung and the system requested
     /// nothing.
     pub cause: &'static str,
     /// The confidence: `low`, `medium`, `high`; `none` without a cause.
@@ -59,7 +59,7 @@ pub struct Row {
     pub device: Option<String>,
     /// Whether the app was in the foreground.
     pub foreground: Option<bool>,
-    /// What the system waited for: an identifier of [`crate::dump::AnrKind`].
+    /// What the system waited for: an identifier of [`answers::dump::AnrKind`].
     pub component: Option<&'static str>,
     /// The app's verdict on the signal: an identifier of [`trace_format::verdict::Outcome`].
     pub verdict: Option<&'static str>,

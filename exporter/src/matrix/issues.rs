@@ -22,6 +22,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use answers::text::clean;
 use trace_format::event::{Clocks, Event, types};
 use trace_format::sections::anr_snapshot::AnrSnapshot;
 use trace_format::{Item, ReadError, Recording, Source, TextId, Thread, ids};
@@ -40,7 +41,6 @@ use crate::facts::{
 };
 use crate::model::Names;
 use crate::names::names_of;
-use crate::text::clean;
 use crate::{ExportError, MethodMap, Warning};
 
 /// Maximum number of reports that are written for a recording, and that are read from a file, so that a written file can be read.

@@ -1,8 +1,9 @@
 //! A thread's state in a dump, besides its stack, as arguments of an instant on that thread's track.
 
+use answers::dump::{LockKind, Section, Thread, in_words, state_name};
+use answers::text::clean;
+
 use super::sink::{Arg, OwnedValue, Value};
-use crate::dump::{LockKind, Section, Thread, in_words, state_name};
-use crate::text::clean;
 
 /// Maximum number of held locks listed per thread.
 const MAX_HELD: usize = 8;

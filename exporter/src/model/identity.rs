@@ -3,11 +3,11 @@
 
 use std::collections::HashSet;
 
+use answers::text::clean;
 use trace_format::sections::process::Process;
 use trace_format::{Recording, Source};
 
 use super::sink::{ProcessInfo, ThreadInfo, Track};
-use crate::text::clean;
 
 /// The first synthetic number: kernel tids end at 2^22.
 const FIRST_SYNTHETIC: u32 = 1 << 24;

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use answers::text::clean;
 use trace_format::event::Sigquit;
 use trace_format::sections::anr_snapshot::AnrSnapshot;
 use trace_format::verdict::Verdict;
@@ -16,7 +17,7 @@ use crate::ExportError;
 use crate::facts::{
     Anr, Capture, Detector, Subjects, confidence_name, known_form, outcome_name, reasons_text, verdict_name,
 };
-use crate::text::{clean, short};
+use crate::text::short;
 
 /// Maximum time from the detection of an ANR to a snapshot without a message that belongs to it, ns.
 const MAX_SNAPSHOT_DELAY: u64 = 2_000_000_000;

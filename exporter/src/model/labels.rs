@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
+use answers::text::clean;
 use trace_format::Texts;
 use trace_format::android;
 use trace_format::event::{Forward, Message, TextId, WaitKind};
 
 use super::sink::{Arg, Unit, Value};
 use crate::facts::{MessageComponent, PolledCpu};
-use crate::text::clean;
 
 /// The unit of a counter with this name. Only names that the app's monitors write are known.
 pub(crate) fn unit_of(counter: &str) -> Unit {

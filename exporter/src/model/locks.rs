@@ -8,6 +8,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use answers::dump::{Frame, LockGraph, Place, Section, Thread};
+use answers::text::clean;
 use trace_format::TextId;
 use trace_format::event::Sigquit;
 
@@ -18,9 +20,7 @@ use super::owners::OwnerWait;
 use super::sink::{Arg, Sink, TallySink, Value};
 use super::thread::Shared;
 use crate::ExportError;
-use crate::dump::{Frame, LockGraph, Place, Section, Thread};
 use crate::facts::{Detector, Incidents};
-use crate::text::clean;
 
 /// Maximum number of overlapping lock tracks per thread. Further slices are omitted.
 const MAX_LANES: usize = 16;

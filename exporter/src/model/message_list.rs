@@ -1,9 +1,10 @@
 //! Main's messages before an ANR in sequence, as a compact list.
 
+use answers::text::clean;
+
 use super::sink::{Arg, Sink, TallySink, Track, Value};
 use crate::ExportError;
 use crate::facts::Anr;
-use crate::text::clean;
 
 /// Length of the list, ns: twice the system's own input timeout.
 const LIST_LENGTH: u64 = 10_000_000_000;

@@ -289,7 +289,7 @@ fn switched<K: Sink>(
 }
 
 fn log<K: Sink>(out: &mut TallySink<'_, K>, at: u64, message: &str) -> Result<(), ExportError> {
-    out.log(at, Level::Info, &crate::text::clean(&format!("recorder: {message}")))
+    out.log(at, Level::Info, &answers::text::clean(&format!("recorder: {message}")))
 }
 
 /// Writes what main did from one poll to the next while its message was late.

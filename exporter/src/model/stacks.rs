@@ -1,14 +1,15 @@
 //! Writes stacks: samples of main while it was blocked, the stack of each ANR's snapshot, and the threads of a
 //! dump with their states.
 
+use answers::dump::{Dump, Frame, Place, Section, Thread};
+use answers::text::clean;
+
 use super::dumped_thread::DumpedThread;
 use super::locks::{DumpedWait, TraceThread, dumped_waits};
 use super::sink::{MAX_SHOWN_FRAMES, Sink, StackFrame, StackRow, TallySink, ThreadState};
 use super::thread::Shared;
 use crate::ExportError;
-use crate::dump::{Dump, Frame, Place, Section, Thread};
 use crate::facts::{Detector, Incidents, MAX_TIME};
-use crate::text::clean;
 
 /// Maximum number of stacks displayed per process.
 const MAX_STACKS: usize = 1 << 16;

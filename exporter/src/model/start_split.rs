@@ -4,14 +4,14 @@
 
 use std::collections::HashMap;
 
+use answers::text::clean;
+use answers::words::rounded;
 use serde::{Serialize, Serializer};
 use trace_format::{ReadError, Source, ids};
 
 use crate::facts::{Change, Facts, StartKind, Startup};
 use crate::method_map::Method;
 use crate::names::Names;
-use crate::text::clean;
-use crate::words::rounded;
 
 /// Maximum number of parts listed of each kind.
 const MAX_LISTED: usize = 10;

@@ -1,11 +1,13 @@
 //! The answer in the trace: arguments of the ANR and of the hung message, and the first lines of the log.
 
+use answers::answer::{Answer, Conclusion};
+use answers::text::clean;
+
 use super::sink::{Arg, Level, Sink, TallySink, Value};
 use super::tasks::ChainLink;
 use crate::ExportError;
-use crate::answer::{Answer, Conclusion};
 use crate::facts::confidence_name;
-use crate::text::{clean, short};
+use crate::text::short;
 
 /// Maximum number of log lines; viewers show about this many without a click.
 const MAX_LINES: usize = 6;

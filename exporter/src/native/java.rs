@@ -8,14 +8,14 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use answers::dump::{Place, java_frame};
+use answers::text::clean;
 use trace_format::sections::native_frames::FrameKind;
 use trace_format::{ReadError, Source, Thread, ids};
 
 use super::{Frame, NativePlace, ThreadStack};
-use crate::dump::{Place, java_frame};
 use crate::facts::Facts;
 use crate::names::Names;
-use crate::text::clean;
 
 /// Maximum distance between a native stack and the Java stack of the same instant, ns: they are taken one after another.
 const MAX_APART: u64 = 100_000_000;

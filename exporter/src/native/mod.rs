@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use answers::text::clean;
 use trace_format::hex::unhex;
 use trace_format::native_slot::{Reason, flags};
 use trace_format::sections::native_frames::{FrameKind, NativeFrame, NativeFrames};
@@ -24,7 +25,6 @@ use trace_format::{ReadError, Section, Source};
 
 use crate::facts::Facts;
 use crate::names::Names;
-use crate::text::clean;
 use modules::Modules;
 use unwinding::{Unwinders, Unwinding};
 

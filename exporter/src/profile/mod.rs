@@ -126,7 +126,7 @@ impl Profile {
             let first = found.first.unwrap_or(found.now);
             let began = if all { first } else { thread.started.min(first).max(from) };
             let lifetime = found.now.saturating_sub(began);
-            let name = crate::text::clean(thread.name.as_deref().unwrap_or_default()).into_owned();
+            let name = answers::text::clean(thread.name.as_deref().unwrap_or_default()).into_owned();
             threads.push(of_thread(&found, &names, name, thread.tid, lifetime));
         }
         threads.sort_by_key(|t| std::cmp::Reverse((t.in_calls - t.waited, t.in_calls)));

@@ -2,26 +2,26 @@
 
 use std::path::Path;
 
+use answers::answer::{
+    Answer, CauseId, Conclusion, Evidence, HungThread, Observed, Span, Stands, SystemShare, WantedThread,
+};
+use answers::dump::Dump;
+use answers::text::clean;
 use trace_format::event::WaitKind;
 use trace_format::verdict::{Confidence, Outcome, Verdict};
 use trace_format::{Header, Item, ReadError, Source, Thread};
 
 use super::busy::busy;
 use super::hang::{Hang, wait_sums};
+use super::measured::{cpu_time, sampled, slept};
 use super::native::{self, NativeReport};
+use super::native_summary;
 use super::owners;
 use super::question::Question;
 use super::why::{Chains, PreferenceWrites, STORM_WINDOW};
-use crate::answer::native_summary::NativeSummary;
-use crate::answer::observed::{Observed, cpu_time, sampled, slept};
-use crate::answer::{
-    Answer, CauseId, Conclusion, Evidence, HungThread, Span, Stands, SystemShare, WantedThread,
-};
-use crate::dump::Dump;
 use crate::facts::{Facts, Incidents, Survey, Unit, reasons_text};
 use crate::model::Names;
 use crate::native::NativeStacks;
-use crate::text::clean;
 use crate::words::thread_name;
 
 /// Maximum delay after a hang of a poll of main's CPU time that still belongs to it, ns.
@@ -306,8 +306,9 @@ fn observed<S: Source + ?Sized>(
     let snapshot = sections.snapshot(facts.since, until);
     facts.state = snapshot.and_then(|snapshot| snapshot.state.clone());
     facts.cgroup = snapshot.and_then(|snapshot| snapshot.cgroup.clone());
-    facts.sampled = sampled(sections.samples.within(facts.since, until), "");
-    facts.open = walk.at_unit.clone().or_else(|| Unit::seen_at(sections, noticed));
+    facts.sampled = sampled(sections.samples.within(facts.since, until));
+    let open = walk.at_unit.clone().or_else(|| Unit::seen_at(sections, noticed));
+    facts.open = open.map(|unit| unit.name);
     facts.came_back = hang.filter(|hang| hang.ended).and_then(|hang| {
         let later = incidents.anrs.iter().map(|anr| anr.detected).rfind(|at| *at >= hang.until)?;
         Some((hang.until, later))
@@ -317,7 +318,7 @@ fn observed<S: Source + ?Sized>(
         // An ANR that is no hang of main has stacks of the moment of the request.
         let until = hang.map_or(facts.noticed.saturating_add(MAX_STACK_DELAY), |hang| hang.until);
         let span = (facts.since, until);
-        facts.native = NativeSummary::of(sources.native, thread.tid, span, &|tid| sources.name_of(tid));
+        facts.native = native_summary::of(sources.native, thread.tid, span, &|tid| sources.name_of(tid));
         if let Some(native) = facts.native.as_mut() {
             native.thread = if thread.main { "main".to_owned() } else { thread_name(thread) };
             native.at_least = hang.is_some_and(Hang::began_before);

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
+use answers::words::{about, times};
 use serde::Serialize;
 use trace_format::{Event, ReadError, Source, Thread, ids};
 
 use super::open_item::{OpenItem, OpenItemKind};
 use crate::facts::{Change, Facts, Open, OpenStack};
 use crate::model::{Names, ShortCalls};
-use crate::words::{about, times};
 
 /// Maximum number of enclosing calls listed.
 const MAX_CHAIN: usize = 512;

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use answers::answer::CauseId;
+use answers::text::clean;
 use trace_format::{ReadError, Recording, Source, Thread};
 
 use super::answered::{Answered, Sources};
@@ -12,13 +14,11 @@ use super::question::{Question, Wanted, latest};
 use super::recorder::recorder_report;
 use super::walk::{Counts, Walk};
 use super::why::Chains;
-use crate::answer::CauseId;
 use crate::facts::{Facts, Survey};
 use crate::model::start_split;
 use crate::names::names_of;
 use crate::native::NativeStacks;
 use crate::native_warnings::native_warnings;
-use crate::text::clean;
 use crate::words::thread_name;
 use crate::{ExportError, MethodMap, Warning};
 

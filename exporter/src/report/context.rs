@@ -2,13 +2,13 @@
 
 use std::fmt::{self, Formatter};
 
+use answers::answer::{Cause, RecentWork};
+use answers::text::clean;
+use answers::words::{seconds, times};
+
 use super::findings::Report;
 use super::moments::moment;
-use crate::answer::Cause;
-use crate::facts::RecentWork;
 use crate::facts::confidence_name;
-use crate::text::clean;
-use crate::words::{seconds, times};
 
 /// Maximum number of facts, kinds of messages and starts listed.
 const MAX_LISTED: usize = 5;

@@ -1,9 +1,8 @@
 //! What the app's other threads and the rest of the device did during the hang, as lines.
 
+use answers::answer::SystemShare;
+use answers::words::{megabytes, rounded, thousands, times};
 use trace_format::time::SECOND;
-
-use crate::answer::SystemShare;
-use crate::words::{megabytes, rounded, thousands, times};
 
 /// Threads named in a line.
 const NAMED: usize = 3;

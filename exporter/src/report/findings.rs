@@ -1,5 +1,6 @@
 //! The findings of a recording, for every form of the report.
 
+use answers::answer::{Answer, Cause, RecentWork, SystemShare};
 use trace_format::event::Clocks;
 use trace_format::layout::State;
 use trace_format::sections::process::Process;
@@ -14,9 +15,6 @@ use super::recorder::RecorderReport;
 use super::walk::{Counts, Slow};
 use super::why::{Posters, PreferenceWrites};
 use crate::Warning;
-use crate::answer::SystemShare;
-use crate::answer::{Answer, Cause};
-use crate::facts::RecentWork;
 use crate::facts::Unit;
 use crate::facts::{Anr, Capture, Coverage, Startup};
 use crate::model::StartSplit;

@@ -1,5 +1,6 @@
 //! Finds the hang: the time range in which main did not respond.
 
+use answers::answer::{CauseId, Observed, ShortCallSummary, WaitSum};
 use trace_format::event::WaitKind;
 use trace_format::{ReadError, Recording, Source};
 
@@ -10,8 +11,6 @@ use super::question::{Asked, Question, middle};
 use super::waits::{WaitFact, activity};
 use super::walk::{Walk, text};
 use super::why::Why;
-use crate::answer::CauseId;
-use crate::answer::observed::{Observed, ShortCallSummary, WaitSum};
 use crate::facts::Unit;
 use crate::facts::{Anr, Facts, MessageComponent, PolledCpu, UnitKind};
 use crate::model::Names;

@@ -3,9 +3,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use answers::answer::{MessageKind, RecentWork};
 use trace_format::event::{Message, TextId, Wait};
 
-use crate::facts::{Change, MessageKind, OpenStack, Payload, RecentWork, is_message};
+use crate::facts::{Change, OpenStack, Payload, is_message};
 
 /// Length of the time range called "before", ns.
 pub(super) const BEFORE_WINDOW: u64 = 10_000_000_000;

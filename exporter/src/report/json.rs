@@ -25,9 +25,9 @@ use super::native::MissedBeat;
 use super::platform;
 use super::walk::{Counts, Slow};
 use super::why::{Posters, PreferenceWrites};
-use crate::answer::AnswerJson;
-use crate::facts::{RecentWork, Unit};
+use crate::facts::Unit;
 use crate::model::StartSplit;
+use answers::answer::{AnswerJson, RecentWork};
 
 /// The version of the schema. The major version changes when a key changes its meaning or is removed.
 pub const SCHEMA_VERSION: &str = "1.0";

@@ -30,8 +30,10 @@ mod html;
 mod json;
 mod long_call;
 mod long_waits;
+mod measured;
 mod moments;
 mod native;
+mod native_summary;
 mod open_item;
 mod owners;
 mod platform;
@@ -48,8 +50,7 @@ use std::fmt;
 
 use crate::model::{ChainLink, Diagnosis};
 
-pub use crate::answer::{Cause, CauseId, CauseKind, Evidence};
-pub use crate::facts::{MessageKind, RecentWork, Unit, UnitKind};
+pub use crate::facts::{Unit, UnitKind};
 pub use crate::model::{StartPart, StartPartKind, StartSplit};
 pub use busy::{Busy, Callee};
 pub use chart::{Chart, ChartSlice};

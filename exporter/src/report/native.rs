@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use answers::answer::NativeSummary;
+use answers::words::seconds;
 use serde::Serialize;
 use trace_format::native_slot::Reason;
 
-use crate::answer::native_summary::NativeSummary;
+use super::native_summary;
 use crate::native::{NativeStacks, ThreadStack};
-use crate::words::seconds;
 
 /// Maximum number of stacks listed.
 pub(super) const MAX_STACKS: usize = 64;
@@ -92,7 +93,7 @@ pub(super) fn summary(
     span: (u64, u64),
     name_of: &dyn Fn(u32) -> String,
 ) -> Option<NativeSummary> {
-    let found = NativeSummary::of(all, tid, span, name_of)?;
+    let found = native_summary::of(all, tid, span, name_of)?;
     Some(NativeSummary { thread: format!("\"{}\"", found.thread), at_least: true, ..found })
 }
 

@@ -1,8 +1,7 @@
 //! Open items on a thread.
 
+use answers::answer::MAX_STACK_FRAMES;
 use serde::{Serialize, Serializer};
-
-use crate::answer::MAX_STACK_FRAMES;
 
 /// The kind of an open item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]

@@ -2,14 +2,14 @@
 //! waits for, and so on, to a thread that does not wait for a lock, or to one already passed, which is a
 //! deadlock.
 
+use answers::answer::{Activity, FrameView, Owner, StackLine, classify, of_recorded, own_site};
+use answers::dump::LockGraph;
 use trace_format::event::{Wait, WaitKind};
 use trace_format::{ReadError, Source, Thread};
 
 use super::open_item::{OpenItem, OpenItemKind};
 use super::waits::LockOwner;
 use super::walk::{StackItem, stack_at, text};
-use crate::answer::{Activity, FrameView, Owner, StackLine, classify, of_recorded, own_site};
-use crate::dump::LockGraph;
 use crate::facts::Facts;
 use crate::model::Names;
 use crate::words::thread_name;

@@ -1,10 +1,10 @@
 //! What the platform stored about the process at its triggers (ProfilingManager, API 36), in words, and why it did not.
 
+use answers::text::clean;
 use trace_format::sections::profile::{ANR, Outcome, PlatformProfile, RUNNING_TRACE};
 
 use super::findings::Report;
 use super::moments::moment;
-use crate::text::clean;
 
 /// A file of the platform, by its trigger: what it is, and what it is about.
 fn subject(profile: &PlatformProfile) -> String {

@@ -18,14 +18,13 @@
 
 use std::cmp::Reverse;
 
+use answers::answer::{Claim, Due, FrameView, due_to_dumped, due_to_recorded, is_own, seen};
+use answers::dump::{self, Dump, Section};
 use trace_format::event::{Wait, WaitKind, types};
 use trace_format::{ReadError, Source, Thread};
 
 use super::MIN_ENDED_HANG;
 use super::stretches::{Sign, Stretch, Usual, computing, in_order, recorded};
-use crate::answer::due::{Due, due_to_dumped, due_to_recorded};
-use crate::answer::{Claim, FrameView, is_own, seen};
-use crate::dump::{self, Dump, Section};
 use crate::facts::{Change, Facts, Payload, typed};
 use crate::model::{Names, owner};
 use crate::words::thread_name;
@@ -312,8 +311,8 @@ mod tests {
 
     use super::*;
     use crate::MethodMap;
-    use crate::answer::Conclusion;
     use crate::report::Report;
+    use answers::answer::Conclusion;
 
     const S: u64 = 1_000_000_000;
 

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
+use answers::answer::{FrameView, is_own, seen};
+use answers::dump::{Dump, Standing};
 use trace_format::event::{Event, Folded, Wait};
 use trace_format::layout::State;
 use trace_format::{ReadError, Source, Thread, ids};
 
 use super::MIN_ENDED_HANG;
-use crate::answer::{FrameView, is_own, seen};
-use crate::dump::{Dump, Standing};
 use crate::facts::{Change, Facts, Open, OpenStack, Payload};
 use crate::words::thread_name;
 
@@ -258,7 +258,7 @@ pub(super) fn computing<S: Source + ?Sized>(
 }
 
 /// True if a thread computes in a call of the program that another one made: a loop over work is in the outermost one.
-fn computes_within(standing: &Standing, dumped: &crate::dump::Thread) -> bool {
+fn computes_within(standing: &Standing, dumped: &answers::dump::Thread) -> bool {
     let Some(method) = &standing.computes_in else { return false };
     let own = |frame: &&FrameView<'_>| matches!(frame, FrameView::Java { class, .. } if is_own(class));
     let frames: Vec<FrameView<'_>> = seen(dumped).collect();

@@ -9,8 +9,8 @@ use super::long_waits::WAIT_KINDS;
 use super::long_waits::{serialize_kind, serialize_lock};
 use super::open_item::{OpenItem, OpenItemKind, serialize_stack};
 use super::walk::{StackItem, text};
-use crate::answer::{is_own, parts};
 use crate::words::thread_name;
+use answers::answer::{is_own, parts};
 
 /// The wait that main was in during the hang.
 #[derive(Clone, PartialEq, Debug, Serialize)]

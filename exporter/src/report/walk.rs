@@ -4,6 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use answers::answer::RecentWork;
+use answers::text::clean;
 use serde::Serialize;
 use trace_format::android::IDLE_HANDLER;
 use trace_format::event::{Message, Wait, types};
@@ -16,10 +18,9 @@ use super::long_waits::{LongWait, LongWaits, MIN_SLOW};
 use super::open_item::{OpenItem, OpenItemKind};
 use crate::facts::Unit;
 use crate::facts::{
-    Change, EndedBy, Facts, Open, OpenStack, Payload, RecentWork, UnitKind, is_message, name_before, typed,
+    Change, EndedBy, Facts, Open, OpenStack, Payload, UnitKind, is_message, name_before, typed,
 };
 use crate::model::{Names, message_name, wait_name};
-use crate::text::clean;
 use crate::words::thread_name;
 
 /// Number of slow items listed.

@@ -129,7 +129,7 @@ impl Requests {
         });
         for (number, thread) in recording.threads().iter().enumerate() {
             let name = thread.name.as_deref().unwrap_or_default();
-            all_threads.push(crate::text::clean(name).into_owned());
+            all_threads.push(answers::text::clean(name).into_owned());
             if !watch.threads.iter().any(|pattern| fits_pattern(name.as_bytes(), pattern.as_bytes())) {
                 continue;
             }

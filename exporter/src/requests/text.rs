@@ -1,8 +1,9 @@
 //! Prints requests.
 
+use answers::words::times;
+
 use super::{Requests, SlowRequest};
 use crate::profile::{path_line, time};
-use crate::words::times;
 
 impl Requests {
     /// The lines for a terminal: how many requests there were and how long they took, then the slow ones.

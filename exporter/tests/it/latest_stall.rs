@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use answers::answer::Conclusion;
 use exporter::Report;
-use exporter::answer::Conclusion;
 use test_support::recordings::{MS, S, clocks, map, sigquit, stalled};
 use trace_format::event::{Message, Wait, WaitKind};
 use trace_format::synth::RecordingBuilder;

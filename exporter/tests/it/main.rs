@@ -1,12 +1,10 @@
-//! Recordings and dumps, and the traces, reports and answers that are made of them.
+//! Recordings, and the traces, reports and answers that are made of them.
 
 mod answers;
 mod causes;
 mod chrome_json;
 mod components;
 mod decoded;
-mod dump;
-mod dump_memory;
 mod engine_rows;
 mod fleet;
 mod latest_stall;

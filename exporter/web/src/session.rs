@@ -4,10 +4,10 @@ use std::fmt;
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use exporter::answer::{Answer, Conclusion};
-use exporter::dump::Dump;
-use exporter::dump_report::PageOptions;
-use exporter::retrace::Mapping;
+use answers::answer::{Answer, Conclusion};
+use answers::dump::Dump;
+use answers::dump_report::PageOptions;
+use answers::retrace::Mapping;
 use exporter::{
     ExportInput, ExportOptions, FileKind, FileSource, MethodMap, Report, export, is_display_control,
     recording_of,

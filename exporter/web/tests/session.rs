@@ -10,8 +10,8 @@ use trace_format::MapId;
 use trace_format::synth::RecordingBuilder;
 
 const MAP: &str = "7,1,com.example.Main onCreate ()V\n";
-const DUMP: &str = include_str!("../../tests/data/dump/art14-deadlock.txt");
-const BUGREPORT: &[u8] = include_bytes!("../../tests/data/bugreport.zip");
+const DUMP: &str = include_str!("../../answers/tests/data/dump/art14-deadlock.txt");
+const BUGREPORT: &[u8] = include_bytes!("../../answers/tests/data/bugreport.zip");
 const RECORDING: &[u8] = include_bytes!("../../tests/data/shop.anrscope.gz");
 
 /// A recording of the build of [`MAP`].
@@ -76,8 +76,8 @@ fn names_may_come_before_and_after_their_recording_and_packed() {
 
 #[test]
 fn r8s_mapping_restores_a_dumps_names() {
-    let obfuscated = include_bytes!("../../tests/data/dump/obfuscated.txt");
-    let mapping = include_bytes!("../../tests/data/dump/mapping-r8.txt");
+    let obfuscated = include_bytes!("../../answers/tests/data/dump/obfuscated.txt");
+    let mapping = include_bytes!("../../answers/tests/data/dump/mapping-r8.txt");
     let mut both = Session::default();
     assert_eq!(both.add("mapping.txt", mapping.to_vec()).unwrap(), Role::Names);
     assert_eq!(both.add("obfuscated.txt", obfuscated.to_vec()).unwrap(), Role::Input);

@@ -120,9 +120,9 @@ fn write() -> io::Result<()> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut seeds = Seeds { directory, written: 0 };
 
-    let data = repository.join("exporter/tests/data");
+    let dumps = repository.join("exporter/answers/tests/data");
     for directory in ["dump", "deadlock"] {
-        for file in below(&data.join(directory))
+        for file in below(&dumps.join(directory))
             .into_iter()
             .filter(|file| file.extension().is_some_and(|end| end == "txt"))
         {
@@ -130,6 +130,7 @@ fn write() -> io::Result<()> {
             seeds.put(if mapping { "mapping" } else { "dump" }, &fs::read(&file)?);
         }
     }
+    let data = repository.join("exporter/tests/data");
     seeds.files("manifest", &repository.join("instrumenter/apk/tests/data/manifest"));
     seeds.files("dex", &repository.join("instrumenter/dex/tests/data"));
     seeds.files("apk", &repository.join("instrumenter/tests/data/app"));

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use exporter::MethodMap;
-use exporter::retrace::Mapping;
+use answers::retrace::Mapping;
 
 static MAPPING: LazyLock<Mapping> = LazyLock::new(|| {
     let text = "com.acme.Main -> a.b:\n    1:9:void inner(int):3:3 -> c\n    void outer() -> c\n    int x(long[]) -> d\n";

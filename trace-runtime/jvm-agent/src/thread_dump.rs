@@ -13,7 +13,7 @@
 //! JNI global refs: 0
 //! ```
 //!
-//! `exporter`'s reader of HotSpot's dumps (`dump/jvm`) parses it, so every page that shows a dump shows this one. An address
+//! `answers`' reader of HotSpot's dumps (`dump/jvm`) parses it, so every page that shows a dump shows this one. An address
 //! is the object's identity hash code, and `tid` is the thread's number once more, since JVM TI knows no addresses.
 //!
 //! All stacks and states come from one call of `GetAllStackTraces`, and so from one moment. Locks are asked for afterwards,
@@ -527,7 +527,7 @@ impl Text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use exporter::dump::{Dump, LockKind, Place};
+    use answers::dump::{Dump, LockKind, Place};
     use std::path::Path;
 
     fn thread<'a>(number: jlong, name: &str, state: jint, frames: &'a [String]) -> Thread<'a> {
@@ -574,7 +574,7 @@ mod tests {
         assert_eq!(main.locks.len(), 1);
         let lock = &main.locks[0];
         assert_eq!((lock.kind, lock.owner, lock.frame), (LockKind::WaitingToLock, Some(14), Some(0)));
-        let exporter::dump::Frame::Java(frame) = &main.frames[0] else { panic!() };
+        let answers::dump::Frame::Java(frame) = &main.frames[0] else { panic!() };
         assert_eq!(frame.place, Place::Source { file: "A.java".into(), line: Some(9) });
         assert_eq!(
             (waiter.name.as_deref(), waiter.state.as_deref()),

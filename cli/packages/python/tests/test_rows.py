@@ -25,6 +25,7 @@ import anrscope
 
 REPOSITORY = Path(os.environ.get("ANRSCOPE_REPOSITORY", Path(__file__).resolve().parents[4]))
 DATA = REPOSITORY / "exporter/tests/data"
+DUMPS = REPOSITORY / "exporter/answers/tests/data/dump"
 
 SLICES = """
 SELECT t.tid, t.is_main_thread AS main, s.ts, s.dur, s.depth, s.name FROM slice s JOIN thread_track k ON s.track_id = k.id JOIN thread t USING (utid)
@@ -151,7 +152,7 @@ class Recordings(Files):
         with tempfile.TemporaryDirectory() as work:
             shutil.copy(self.directory / "shop.anrscope", Path(work, "-q.anrscope"))
             shutil.copy(DATA / "shop.map", Path(work, "-q.map"))
-            shutil.copy(DATA / "dump/art14-deadlock.txt", Path(work, "-q"))
+            shutil.copy(DUMPS / "art14-deadlock.txt", Path(work, "-q"))
             # Windows does not remove a working directory, so it is left first.
             before = os.getcwd()
             os.chdir(work)
@@ -168,7 +169,7 @@ class Dumps(unittest.TestCase):
     """``dump``, ``group_dumps``."""
 
     def test_rows_of_a_deadlock(self) -> None:
-        file = DATA / "dump/art14-deadlock.txt"
+        file = DUMPS / "art14-deadlock.txt"
         dump = anrscope.dump(file)
         assert dump.answer is not None
         self.assertEqual(dump.answer["cause"]["id"], "deadlock")
@@ -188,14 +189,14 @@ class Dumps(unittest.TestCase):
         self.assertEqual([row.kind for row in dump.locks if row.tid == 1], ["waiting_to_lock", "locked"])
 
     def test_a_text_is_read_as_its_file(self) -> None:
-        file = DATA / "dump/hotspot-17-jstack-l.txt"
+        file = DUMPS / "hotspot-17-jstack-l.txt"
         of_file, of_text = anrscope.dump(file), anrscope.dump(text=file.read_text())
         self.assertEqual(of_file.frames, of_text.frames)
         self.assertEqual(of_file.deadlocks, of_text.deadlocks)
         self.assertGreater(len(of_file.deadlocks), 0)
 
     def test_every_dump_has_rows(self) -> None:
-        files = sorted(file for file in (DATA / "dump").iterdir() if not file.name.startswith("mapping"))
+        files = sorted(file for file in DUMPS.iterdir() if not file.name.startswith("mapping"))
         self.assertGreater(len(files), 20)
         for file in files:
             with self.subTest(file.name), quiet():
@@ -208,7 +209,7 @@ class Dumps(unittest.TestCase):
 
     def test_groups(self) -> None:
         with quiet():
-            groups = anrscope.group_dumps(DATA / "dump")
+            groups = anrscope.group_dumps(DUMPS)
         self.assertEqual((groups[0].cause, groups[0].top), ("deadlock", "Dumped.total"))
         self.assertEqual([row.dumps for row in groups], sorted((row.dumps for row in groups), reverse=True))
 
@@ -255,7 +256,7 @@ class Tables(unittest.TestCase):
     """`Table`."""
 
     def test_a_table_is_a_sequence(self) -> None:
-        table = anrscope.dump(DATA / "dump/art14-deadlock.txt").threads
+        table = anrscope.dump(DUMPS / "art14-deadlock.txt").threads
         self.assertEqual(len(table[:2]), 2)
         self.assertEqual(table[-1], list(table)[-1])
         self.assertEqual(table[:2], table[0:2])

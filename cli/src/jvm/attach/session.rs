@@ -7,8 +7,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use answers::answer::Answer;
 use anyhow::{Context, bail};
-use exporter::answer::Answer;
 use exporter::profile::Profile;
 use exporter::{ExportOptions, Report, Selection};
 use instrumenter::live::Live;

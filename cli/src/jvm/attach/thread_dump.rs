@@ -6,10 +6,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use answers::answer::Answer;
+use answers::dump::Dump;
 use anyhow::Context;
 use exporter::Report;
-use exporter::answer::Answer;
-use exporter::dump::Dump;
 use exporter::profile::time;
 use jvm_agent::client::Target;
 use trace_format::section::{self, SectionKind};

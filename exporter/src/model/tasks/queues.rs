@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
+use answers::text::clean;
+
 use super::fate::Fate;
 use super::shown::Shown;
 use super::text::{pool, thread_name};
-use crate::text::clean;
 use crate::words::short_class;
 
 /// Maximum number of executors and handlers with tracks per process: those whose tasks were queued for longest in total.

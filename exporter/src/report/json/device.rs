@@ -1,8 +1,8 @@
 //! The work of the app's other threads and of the rest of the device as JSON.
 
+use answers::answer::{SystemShare, ThreadShare};
 use serde::Serialize;
 
-use crate::answer::{SystemShare, ThreadShare};
 use crate::report::device;
 
 /// The work of the app's other threads and of the rest of the device during the hang, from polls.

@@ -1,10 +1,11 @@
 //! Native stacks and missed heartbeats as JSON.
 
+use answers::answer::{MAX_STACK_FRAMES, NativeLine};
 use serde::Serialize;
 
-use crate::answer::{MAX_STACK_FRAMES, NativeLine};
 use crate::native::{self, reason_word};
 use crate::report::ReportedStack;
+use crate::report::native_summary::native_line;
 
 /// The native stack of a thread at one moment.
 #[derive(Serialize)]
@@ -69,7 +70,7 @@ impl<'a> From<&'a native::Frame> for NativeFrame<'a> {
             name: frame.title(),
             file: source.map(|(file, _)| &**file),
             line: source.map(|(_, line)| *line),
-            native: frame.native.as_ref().map(NativeLine::from),
+            native: frame.native.as_ref().map(native_line),
         }
     }
 }

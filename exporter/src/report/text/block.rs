@@ -1,5 +1,9 @@
 //! The answer as rows: what main does, who owns the lock, the message, and what to do.
 
+use answers::answer::{Answer, CauseId, Conclusion, MAX_OWNERS, Owner};
+use answers::text::clean;
+use answers::words::{rounded, seconds, times};
+
 use super::super::MIN_ENDED_HANG;
 use super::super::findings::Report;
 use super::super::hang::Hang;
@@ -8,10 +12,7 @@ use super::super::waits::WaitFact;
 use super::super::why::posted;
 use super::names::Names;
 use super::wrap::Row;
-use crate::answer::{Answer, CauseId, Conclusion, MAX_OWNERS, Owner};
 use crate::facts::{Unit, UnitKind};
-use crate::text::clean;
-use crate::words::{rounded, seconds, times};
 
 /// Maximum number of facts listed.
 const EVIDENCE: usize = 3;

@@ -2,14 +2,14 @@
 
 use std::fmt::{self, Formatter};
 
+use answers::answer::{Owner, StackLine};
+use answers::text::clean;
+use answers::words::seconds;
 use trace_format::event::WaitKind;
 
 use super::super::findings::Report;
 use super::WIDTH;
 use super::names::Names;
-use crate::answer::{Owner, StackLine};
-use crate::text::clean;
-use crate::words::seconds;
 
 /// Maximum number of lines displayed per stack; the middle of a longer one is omitted.
 const MAX_LINES: usize = 24;

@@ -3,6 +3,8 @@
 
 use std::fmt::{self, Formatter};
 
+use answers::text::clean;
+use answers::words::{about, seconds, times};
 use trace_format::verdict::Outcome;
 
 use super::super::context::{write_before, write_cause, write_starts};
@@ -16,8 +18,7 @@ use super::native_stacks::write_stacks;
 use super::rows::forwarded;
 use crate::facts::Unit;
 use crate::facts::{Anr, Capture, Coverage, Detector, OffReason, PolledCpu, reasons_text, verdict_name};
-use crate::text::clean;
-use crate::words::{about, seconds, times, waited_for};
+use crate::words::waited_for;
 
 /// Maximum number of lines displayed per stack; the middle of a longer one is omitted.
 const MAX_STACK_LINES: usize = 24;

@@ -1,14 +1,13 @@
 //! Writes the first line: what hung, for how long, and how it ended.
 
+use answers::answer::{CauseId, Conclusion, Due, due_to_recorded};
+use answers::text::clean;
+use answers::words::rounded;
 use trace_format::layout::State;
 
 use super::super::MIN_ENDED_HANG;
 use super::super::findings::Report;
 use super::super::long_waits::LongWait;
-use crate::answer::due::{Due, due_to_recorded};
-use crate::answer::{CauseId, Conclusion};
-use crate::text::clean;
-use crate::words::rounded;
 
 impl Report {
     /// The first line of the page: what hung, for how long, and how it ended.

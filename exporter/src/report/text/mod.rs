@@ -13,9 +13,10 @@ mod wrap;
 
 use std::fmt::{self, Display, Formatter};
 
+use answers::answer::Conclusion;
+use answers::text::clean;
+
 use super::findings::Report;
-use crate::answer::Conclusion;
-use crate::text::clean;
 use names::Names;
 use wrap::labelled;
 

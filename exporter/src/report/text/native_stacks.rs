@@ -2,11 +2,12 @@
 
 use std::fmt::{self, Formatter};
 
+use answers::words::times;
+
 use super::super::findings::Report;
 use super::super::moments::moment;
 use super::super::native::{MAX_STACKS, ReportedStack};
 use crate::native::reason_word;
-use crate::words::times;
 
 /// Maximum number of stacks, and of frames of a stack, in a page.
 const MAX_SHOWN: usize = 8;

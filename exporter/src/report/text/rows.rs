@@ -1,5 +1,7 @@
 //! Writes one line each for the system, main's CPU time, what ran before, and the recording.
 
+use answers::text::clean;
+use answers::words::{rounded, thousands, times};
 use trace_format::event::Forward;
 
 use super::super::device;
@@ -10,8 +12,6 @@ use super::names::Names;
 use super::wrap::Row;
 use crate::facts::{Anr, Detector, PolledCpu, outcome_name};
 use crate::model::forward_name;
-use crate::text::clean;
-use crate::words::{rounded, thousands, times};
 
 /// Maximum number of waits and starts listed.
 const MAX_LISTED: usize = 3;

@@ -1,11 +1,13 @@
 //! The answer in a sentence, for a notification or a list.
 
+use answers::answer::CauseId;
+use answers::text::clean;
+use answers::words::rounded;
+
 use super::super::findings::Report;
 use super::block::{main_wait, waits};
 use super::names::Names;
-use crate::answer::CauseId;
-use crate::text::{clean, short};
-use crate::words::rounded;
+use crate::text::short;
 
 /// Maximum length of the part after the colon, in characters.
 const MAX_WHAT: usize = 200;

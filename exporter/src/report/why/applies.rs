@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
+use answers::words::rounded;
 use serde::Serialize;
 use trace_format::Source;
 use trace_format::event::ConcurrencyStep;
 
 use super::Chains;
-use crate::words::rounded;
 
 /// The platform's editor, whose class a call of `apply` is recorded with (AOSP `SharedPreferencesImpl.java`, API 21 to
 /// 34). Libraries that wrap it call it in the end.

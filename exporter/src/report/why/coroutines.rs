@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use answers::answer::MAX_LINKS;
 use trace_format::event::ConcurrencyStep;
 use trace_format::{ReadError, Source, TextId};
 
 use super::resolve::Resolved;
 use super::{Chains, Culprit, WhyCause, only};
-use crate::answer::MAX_LINKS;
 use crate::facts::concurrency::{Suspension, Task, TaskState};
 
 /// Futures that only a call completes (JDK, Guava, kotlinx.coroutines).

@@ -10,13 +10,13 @@ mod queue;
 mod resolve;
 mod words;
 
+use answers::answer::{CauseId, MAX_LINKS};
 use serde::Serialize;
 use trace_format::event::{Wait, WaitKind};
 use trace_format::{ReadError, Source, Thread};
 
 use super::open_item::OpenItemKind;
 use super::walk::stack_at;
-use crate::answer::{CauseId, MAX_LINKS};
 use crate::facts::Facts;
 use crate::facts::concurrency::{ConcurrentWork, Submission, Task, TaskCodes, TaskState};
 use crate::model::Names;

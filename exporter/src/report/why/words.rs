@@ -1,7 +1,10 @@
 //! The chain as a sentence.
 
+use answers::words::{rounded, thousands};
+
 use super::{BusyThreads, Posters, QueueFact, TaskFact, Why, WhyCause, WhyLink};
-use crate::words::{rounded, short_class, short_method, thousands};
+
+use crate::words::{short_class, short_method};
 
 /// Maximum number of links said.
 const MAX_SAID: usize = 6;

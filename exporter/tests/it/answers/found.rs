@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use exporter::dump::Dump;
-use exporter::{Answer, MethodMap, Report};
+use answers::answer::Answer;
+use answers::dump::Dump;
+use exporter::{MethodMap, Report};
 use serde_json::Value;
 use trace_format::Recording;
 

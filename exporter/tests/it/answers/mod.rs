@@ -15,9 +15,9 @@ use test_support::art;
 use test_support::recorded;
 use test_support::scenario;
 
-use exporter::dump::Dump;
-use exporter::report::CauseId;
-use exporter::{Answer, MethodMap};
+use answers::answer::{Answer, CauseId};
+use answers::dump::Dump;
+use exporter::MethodMap;
 use serde_json::Value;
 use test_support::scenario::Case;
 use trace_format::Recording;
@@ -89,7 +89,7 @@ fn labels(word: &str) -> Vec<(String, Truth)> {
         .collect()
 }
 
-/// The generated dumps, and those of `tests/data`.
+/// The generated dumps, and those of `answers/tests/data`.
 fn dumps() -> Vec<Judged> {
     let mut judged = Vec::new();
     for case in art_cases() {
@@ -100,7 +100,7 @@ fn dumps() -> Vec<Judged> {
         let answer = found::of_dump(&read(&case.name, &jvm::dump(&case.lines)));
         judged.push(Judged::new(Of::Dump, &case.name, truth(&case), answer));
     }
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("answers/tests/data");
     for (file, truth) in labels("repo") {
         let answer = found::of_dump(&Dump::open(&data.join(&file)).unwrap());
         judged.push(Judged::new(Of::Dump, &file, truth, answer));

@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use exporter::answer::RULES;
-use exporter::report::CauseId;
+use answers::answer::{CauseId, RULES};
 
 use crate::answers::{Judged, table};
 
@@ -46,7 +45,7 @@ fn page() -> String {
         "# Why main did not come back\n\nThis page lists the causes that `anrscope report`, `dump`, groups, fleet rows and traces name, what to do \
          about each, and the rules that decide. `ANRSCOPE_WRITE_DOCS=1 cargo test -p anrscope-exporter answers::` writes it.\n\n## The causes\n\n{}\n\
          In a program on a JVM, which has no main thread that must respond to a user, the advice for these is:\n\n{}\n\
-         ## The rules\n\nThe rules are rows of a table (`exporter/src/answer/rules.rs`), asked in this order. The first that holds is the cause; \
+         ## The rules\n\nThe rules are rows of a table (`exporter/answers/src/answer/rules.rs`), asked in this order. The first that holds is the cause; \
          those that hold after it are listed as *also possible*. Thread state and CPU time come before samples. No row concludes from \
          what is missing: if no rule holds, the cause is `unknown`, and the report says what to record. \
          [How often the answers are right](evidence/answers.md).\n\n{}",

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use exporter::report::CauseId;
+use answers::answer::CauseId;
 
 use crate::answers::truth::{Compared, Outcome};
 use crate::answers::{Judged, Of};

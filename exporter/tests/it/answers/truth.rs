@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use exporter::report::CauseId;
+use answers::answer::CauseId;
 use serde_json::Value;
 
 /// Rows in which an answer must never be wrong.

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use exporter::dump::Dump;
-use exporter::dump_report::PageOptions;
-use exporter::retrace::Mapping;
+use answers::dump::Dump;
+use answers::dump_report::PageOptions;
+use answers::retrace::Mapping;
 
 /// Reads bytes as a dump, and does everything with it that the program does.
 pub fn dump(bytes: &[u8]) {
@@ -22,7 +22,7 @@ pub fn dump(bytes: &[u8]) {
         assert!(page.chars().all(|c| c == '\n' || !c.is_control()));
     }
     assert!(dump.to_json("x")["sections"].is_array());
-    let mut groups = exporter::dump_report::Groups::default();
+    let mut groups = answers::dump_report::Groups::default();
     groups.add("x", &dump);
     assert_eq!((groups.texts(), groups.finish().len()), (1, 1));
     dump.retrace(&Mapping::parse(Path::new("m"), MAPPING.as_bytes()).unwrap());
@@ -55,7 +55,7 @@ pub fn mapping(bytes: &[u8]) {
 
 /// The texts of the tests.
 pub fn samples() -> Vec<(bool, Vec<u8>)> {
-    let directory = crate::root().join("exporter/tests/data/dump");
+    let directory = crate::root().join("exporter/answers/tests/data/dump");
     let mut entries: Vec<_> =
         std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();

@@ -5,7 +5,7 @@
 pub mod classes;
 #[cfg(feature = "dex")]
 pub mod dex;
-#[cfg(feature = "exporter")]
+#[cfg(feature = "answers")]
 pub mod dumps;
 #[cfg(feature = "apk")]
 pub mod manifests;

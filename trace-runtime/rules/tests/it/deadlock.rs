@@ -9,7 +9,7 @@ use trace_rules::locks::{Locks, cycles};
 
 /// Answers, and the directory that their dumps are in.
 fn vectors() -> Vec<(PathBuf, PathBuf)> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../exporter/tests/data/deadlock");
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../exporter/answers/tests/data/deadlock");
     let mut all = vec![(own.join("expected.jsonl"), own)];
     if let Some(golden) = std::env::var_os("ANRSCOPE_GOLDEN") {
         let golden = Path::new(&golden);

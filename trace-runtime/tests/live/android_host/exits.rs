@@ -26,7 +26,7 @@ fn next(name: &str, pid: u32, trace: &str) -> Run {
 
 #[test]
 fn a_deadlock_in_the_trace_of_an_earlier_process_reaches_the_listener() {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../exporter/tests/data/deadlock");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../exporter/answers/tests/data/deadlock");
     let pid = killed("deadlock");
     let trace = std::fs::read_to_string(data.join("tail_into_cycle.txt")).unwrap();
     // A tail into the cycle: main waits for one of the two and is not part of it.

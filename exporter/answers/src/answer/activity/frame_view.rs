@@ -1,0 +1,43 @@
+//! A stack frame in the terms of the classification, independent of its source.
+
+/// A frame of a stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FrameView<'a> {
+    /// Java or Kotlin code.
+    Java {
+        /// The class with its package.
+        class: &'a str,
+        /// The method's name.
+        method: &'a str,
+        /// True if it is implemented in native code.
+        native: bool,
+    },
+    /// Native code.
+    Native {
+        /// The function; empty if unknown.
+        symbol: &'a str,
+        /// The mapped file, with its path.
+        library: &'a str,
+    },
+    /// A function of the kernel.
+    Kernel(&'a str),
+}
+
+impl<'a> FrameView<'a> {
+    /// Reads `a.b.C.d(C.java:7)`, as Java's `StackTraceElement` writes it; a recorded method's name has no parenthesis.
+    pub fn java(line: &'a str) -> Self {
+        let (name, place) = line.split_once('(').unwrap_or((line, ""));
+        let (class, method) = parts(name);
+        Self::Java { class, method, native: place.starts_with("Native") }
+    }
+
+    /// True for a call of the method `a.b.C.d`.
+    pub fn is_call_of(&self, name: &str) -> bool {
+        matches!(self, Self::Java { class, method, .. } if (*class, *method) == parts(name))
+    }
+}
+
+/// Class and method of `a.b.C.d`.
+pub fn parts(name: &str) -> (&str, &str) {
+    name.rsplit_once('.').unwrap_or(("", name))
+}

@@ -1,0 +1,403 @@
+//! The question that the answer of a thread dump is about: which of its threads hangs.
+//!
+//! Android names the main thread. A program on a JVM has a `main` that may wait for its workers, rightly, while one of them
+//! hangs. So the answer is about the thread whose wait most surely should have ended ([`Due`]): the rows of [`Claim`], from
+//! the first on. Of equals the first in the dump counts.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use super::activity::{Activity, FrameView};
+use super::due::{Due, due_to_dumped};
+use super::dumped_why::DumpedWhy;
+use super::id::CauseId;
+use super::{StackLine, is_own, stack, thread_activity};
+use crate::dump::{Dump, FactValue, LockGraph, Section, StateKind, Thread};
+
+/// The packages of the JDK's classes.
+const JDK: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
+
+/// The claim of a thread to be the one that hangs, the strongest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Claim {
+    /// In a cycle of owners, or waiting for one; main before others.
+    Cycle {
+        /// False for main, which comes first.
+        main: Reverse<bool>,
+    },
+    /// Main that waits for a lock, or for a thread which waits for main's lock.
+    MainBlocked,
+    /// Waiting for a lock: the more others do, the stronger.
+    Lock(Reverse<usize>),
+    /// Main that computes, or to which the end of another wait is owed.
+    MainHeldUp,
+    /// Main that waits for a result.
+    MainsResult,
+    /// Something else is owed to it.
+    HeldUp,
+    /// Computing: the longer, the stronger, ns.
+    Computes(Reverse<u64>),
+    /// Main that waits for a time or for work deep in the program's code, where no loop of its own waits.
+    MainRests,
+    /// Waiting for a result.
+    Result,
+    /// Main that waits for another thread, but not for its end.
+    MainWaits,
+    /// Waiting for the other side of a connection, which may have nothing to ask: one in deeper calls has asked, as a rule.
+    Reads(Reverse<usize>),
+    /// Computing, or waiting for something outside, in the method that it began with: its purpose, as a rule.
+    Loops,
+    /// Waiting for another thread.
+    Waits,
+    /// The only thread for whose end main can wait.
+    Joined,
+    /// Nothing is owed to it; the deeper in the program's code it waits, the stronger.
+    Idle(Reverse<usize>),
+}
+
+impl Section {
+    /// The thread that the answer is about: main, or in a dump of a JVM another one with a stronger claim to hang.
+    #[must_use]
+    pub fn asked(&self) -> Option<&Thread> {
+        let main = self.main();
+        if !self.threads.iter().any(|thread| thread.form.is_of_hotspot()) {
+            return main;
+        }
+        let graph = LockGraph::from(self);
+        let threads = Threads::of(self, &graph);
+        let claims = self.threads.iter().filter_map(|thread| Some((threads.claim(thread)?, thread)));
+        // A daemon serves others.
+        claims.min_by_key(|(claim, thread)| (*claim, thread.daemon)).map(|(_, thread)| thread).or(main)
+    }
+}
+
+/// The place of a thread in two dumps of one process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stands {
+    /// Waiting in the same call.
+    Waiting,
+    /// Computing in the same method, called from the same lines: in one call, or in one after the other.
+    Computing,
+}
+
+impl Section {
+    /// True if the JVM agent has written it, and not the JVM.
+    pub fn is_of_agent(&self) -> bool {
+        self.facts
+            .iter()
+            .any(|fact| fact.key == "vm" && fact.value == FactValue::Text("by anrscope".to_owned()))
+    }
+
+    /// The claim of one of its threads.
+    pub fn claim(&self, thread: &Thread) -> Option<Claim> {
+        Threads::of(self, &LockGraph::from(self)).claim(thread)
+    }
+
+    /// True if another thread of the program waits for the console, a client or an event: a result may wait for the same.
+    pub fn serves_beside(&self, thread: &Thread) -> bool {
+        let others =
+            self.threads.iter().filter(|other| !std::ptr::eq(*other, thread) && own_frames(other) > 0);
+        let mut others = others.map(|other| (other, thread_activity(other)));
+        others.any(|(other, activity)| match activity {
+            Activity::Of(CauseId::ConsoleRead) => true,
+            // The buffer of a file, or of the console.
+            Activity::Of(CauseId::DiskIo) => due_to_dumped(other) == Due::Unknown,
+            Activity::Of(CauseId::NetworkIo) => due_to_dumped(other) == Due::Nothing,
+            _ => false,
+        })
+    }
+
+    /// True if no thread can go on by itself: main has ended, and the others wait for each other, without a limit of time and for
+    /// nothing outside of the process.
+    pub fn is_starved(&self) -> bool {
+        let waits = |thread: &Thread| {
+            let of_process =
+                !matches!(thread_activity(thread), Activity::Of(CauseId::NetworkIo | CauseId::Idle));
+            of_process && thread.state.as_deref().is_some_and(|state| state.starts_with("WAITING"))
+        };
+        let mut own = self.threads.iter().filter(|thread| own_frames(thread) > 0);
+        // With daemons alone the program ends.
+        self.main().is_none()
+            && own.clone().any(|thread| !thread.daemon)
+            && own.all(waits)
+            && !self.threads.iter().any(serves)
+    }
+}
+
+/// True if a thread waits for a client, an event or a time; the JDK's own threads count, too.
+fn serves(thread: &Thread) -> bool {
+    let state = thread.state.as_deref().unwrap_or_default();
+    let is_polling = |frame: FrameView<'_>| match frame {
+        FrameView::Java { class, method, .. } => {
+            class.starts_with("sun.nio.ch.")
+                || method == "accept"
+                || class.starts_with("java.util.TimerThread")
+        }
+        _ => false,
+    };
+    let is_timed = state.starts_with("TIMED_WAITING") && stack::seen(thread).all(|frame| !is_of_vm(frame));
+    is_timed || stack::seen(thread).any(is_polling)
+}
+
+/// True for the frames of threads that each JVM has.
+fn is_of_vm(frame: FrameView<'_>) -> bool {
+    matches!(frame, FrameView::Java { class, .. } if class.starts_with("java.lang.ref.") || class.starts_with("jdk.internal.ref."))
+}
+
+impl Dump {
+    /// True if its thread waits for what is owed to it, computes, or waits for another one: a dump alone does not say for how
+    /// long.
+    #[must_use]
+    pub fn may_hang(&self) -> bool {
+        let asked = self.answer().and_then(|section| Some((section, section.asked()?)));
+        asked.is_some_and(|(section, thread)| due_to_dumped(thread) != Due::Nothing || section.is_starved())
+    }
+
+    /// True if the end of its thread's wait is owed to it, or the thread computes.
+    #[must_use]
+    pub fn is_held_up(&self) -> bool {
+        let asked = self.answer().and_then(Section::asked);
+        asked.is_some_and(|thread| matches!(due_to_dumped(thread), Due::Owed | Due::Result))
+    }
+
+    /// Compares the thread that `earlier` is about with the same thread here, in a dump of the same process; `None` if it came
+    /// on, or has ended.
+    #[must_use]
+    pub fn stands_since(&self, earlier: &Self) -> Option<Stands> {
+        let was = earlier.answer()?.asked()?;
+        let section = self.answer()?;
+        let is = section.threads.iter().find(|thread| thread.tid == was.tid && thread.name == was.name)?;
+        if computes(was, thread_activity(was)) != computes(is, thread_activity(is)) {
+            return None;
+        }
+        if !computes(was, thread_activity(was)) {
+            return (is.frames == was.frames).then_some(Stands::Waiting);
+        }
+        let outer = |thread: &Thread| stack::of_thread(thread).into_iter().rev().collect::<Vec<_>>();
+        let (was, is) = (outer(was), outer(is));
+        let same = was.iter().zip(&is).take_while(|(was, is)| was.site == is.site).count();
+        let called = |stack: &[StackLine]| stack.get(same).map(|line| line.site.name.clone());
+        let inside = called(&was).is_some() && called(&was) == called(&is) || same == was.len();
+        let own = was.iter().take(same + 1).filter(|line| line.own).count();
+        (inside && own > 1).then_some(Stands::Computing)
+    }
+}
+
+/// The threads of a process, read once.
+struct Threads<'a> {
+    section: &'a Section,
+    graph: &'a LockGraph,
+    /// The number of threads that wait for each lock.
+    waiters: HashMap<Option<u64>, usize>,
+    /// The threads of all deadlocks.
+    cyclic: HashSet<u32>,
+    main: Option<&'a Thread>,
+    joined: Option<&'a Thread>,
+}
+
+impl<'a> Threads<'a> {
+    fn of(section: &'a Section, graph: &'a LockGraph) -> Self {
+        let mut waiters: HashMap<Option<u64>, usize> = HashMap::new();
+        for edge in &graph.edges {
+            *waiters.entry(edge.address).or_default() += 1;
+        }
+        let cyclic = graph.deadlocks.iter().flatten().copied().collect();
+        let main = section.main();
+        Self { section, graph, waiters, cyclic, main, joined: joined(section, main) }
+    }
+
+    fn claim(&self, thread: &Thread) -> Option<Claim> {
+        let is_main = self.main.is_some_and(|main| std::ptr::eq(main, thread));
+        let depth = own_frames(thread);
+        if !is_main && depth == 0 {
+            return None;
+        }
+        if self.is_in_a_cycle(thread) {
+            return Some(Claim::Cycle { main: Reverse(is_main) });
+        }
+        let activity = thread_activity(thread);
+        let joins = activity == Activity::Of(CauseId::ThreadJoin);
+        let is_blocked = thread.awaited_lock().is_some() || activity == Activity::Of(CauseId::LockWait);
+        match due_to_dumped(thread) {
+            Due::Owed if is_main && is_blocked => Some(Claim::MainBlocked),
+            Due::Unknown | Due::Result if is_main && self.owns_a_lock(thread) => Some(Claim::MainBlocked),
+            // A thread that is joined has a claim of its own.
+            Due::Unknown | Due::Result if is_main && !joins && self.explains(thread) => {
+                Some(Claim::MainBlocked)
+            }
+            Due::Owed if is_main => Some(Claim::MainHeldUp),
+            Due::Owed if is_blocked && thread.tid.is_some_and(|tid| self.graph.edge_from(tid).is_some()) => {
+                let waiters = thread.awaited_lock().and_then(|lock| self.waiters.get(&lock.address));
+                Some(Claim::Lock(Reverse(waiters.copied().unwrap_or(0))))
+            }
+            Due::Owed if depth < 2 => Some(Claim::Loops),
+            Due::Owed if computes(thread, activity) => {
+                Some(Claim::Computes(Reverse(thread.cpu_ns.unwrap_or(0))))
+            }
+            Due::Owed if activity == Activity::Of(CauseId::NetworkIo) => {
+                Some(Claim::Reads(Reverse(called_frames(thread))))
+            }
+            Due::Owed => Some(Claim::HeldUp),
+            Due::Result if is_main => Some(Claim::MainsResult),
+            Due::Result => Some(Claim::Result),
+            Due::Unknown if !is_main => Some(Claim::Waits),
+            Due::Unknown if !joins => Some(Claim::MainWaits),
+            Due::Nothing if is_main && depth > 2 => Some(Claim::MainRests),
+            _ if self.joined.is_some_and(|joined| std::ptr::eq(joined, thread)) => Some(Claim::Joined),
+            _ => Some(Claim::Idle(Reverse(depth))),
+        }
+    }
+
+    /// True if a thread is in a deadlock, or waits for one.
+    fn is_in_a_cycle(&self, thread: &Thread) -> bool {
+        let Some(tid) = thread.tid.filter(|_| !self.cyclic.is_empty()) else { return false };
+        let chain = self.graph.chain(tid, LockGraph::MAX_CHAIN);
+        self.cyclic.contains(&tid) || chain.iter().any(|edge| self.cyclic.contains(&edge.to))
+    }
+
+    /// True if the dump shows which threads have to end the wait, and what holds these up.
+    fn explains(&self, thread: &Thread) -> bool {
+        DumpedWhy::of(self.section, thread, self.graph).is_some_and(|why| why.links.len() > 1)
+    }
+
+    /// True if another thread waits for a lock that this one owns, or for one that a chain of owners leads from.
+    fn owns_a_lock(&self, thread: &Thread) -> bool {
+        self.graph.edges.iter().any(|edge| Some(edge.to) == thread.tid)
+    }
+}
+
+/// The number of frames with the program's own code. The threads of the virtual machine have none.
+fn own_frames(thread: &Thread) -> usize {
+    let own = |frame: &FrameView<'_>| matches!(frame, FrameView::Java { class, .. } if is_own(class));
+    stack::seen(thread).filter(own).count()
+}
+
+/// The number of frames of the program, and of libraries that have called it. The code of a lambda only forwards the call.
+fn called_frames(thread: &Thread) -> usize {
+    let is_jdks = |class: &str| JDK.iter().any(|package| class.starts_with(package));
+    let called = |frame: &FrameView<'_>| match frame {
+        FrameView::Java { class, method, .. } => {
+            !is_jdks(class) && !class.contains("$$Lambda") && !method.starts_with("lambda$")
+        }
+        _ => false,
+    };
+    stack::seen(thread).filter(called).count()
+}
+
+fn computes(thread: &Thread, activity: Activity) -> bool {
+    let runs = StateKind::from(thread.state.as_deref().unwrap_or_default()) == StateKind::Running;
+    runs && matches!(activity, Activity::Java | Activity::Of(CauseId::YieldSpin | CauseId::NativeCode))
+}
+
+/// The thread whose end main waits for, if there is only one that it can be.
+fn joined<'s>(section: &'s Section, main: Option<&Thread>) -> Option<&'s Thread> {
+    let main = main.filter(|main| thread_activity(main) == Activity::Of(CauseId::ThreadJoin))?;
+    let others = section.threads.iter().filter(|thread| !std::ptr::eq(*thread, main));
+    let mut ending = others.filter(|thread| !thread.daemon && own_frames(thread) > 0);
+    ending.next().filter(|_| ending.next().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    const JOINS: &str = "WAITING java.lang.Object.wait java.lang.Thread.join a.Main.main";
+    const SLEEPS: &str = "TIMED_WAITING java.lang.Thread.sleep a.Main.main";
+    const GETS: &str =
+        "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.FutureTask.get a.Main.main";
+    const AWAITS: &str =
+        "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.CountDownLatch.await a.Main.main";
+    const COMPUTES: &str = "RUNNABLE a.Work.step a.Work.run";
+    const LOOPS: &str = "RUNNABLE a.Loop.run";
+    const READS: &str =
+        "RUNNABLE sun.nio.ch.Net.poll java.net.Socket$SocketInputStream.read a.Peer.ask a.Peer.run";
+    const ACCEPTS: &str =
+        "RUNNABLE sun.nio.ch.Net.accept java.net.ServerSocket.accept a.Server.next a.Server.run";
+    const TAKES: &str = "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.LinkedBlockingQueue.take a.Belt.pack a.Belt.run";
+    const ACQUIRES: &str = "WAITING jdk.internal.misc.Unsafe.park java.util.concurrent.Semaphore.acquire a.Door.enter a.Door.run";
+    /// Waits for lock 2, which [`OWNS`] has.
+    const BLOCKED: &str = "BLOCKED a.Book.add -2 a.Book.run";
+    const OWNS: &str = "TIMED_WAITING java.lang.Thread.sleep a.Book.hold +2 a.Book.run";
+
+    /// A dump of these threads: name, and state with frames; `-2` waits for lock 2, `+2` owns it.
+    fn dump(threads: &[(&str, &str)]) -> Dump {
+        let mut text = "Full thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode):\n".to_owned();
+        for (number, (name, does)) in (1..).zip(threads) {
+            let (daemon, name) = name.strip_prefix("daemon ").map_or(("", *name), |name| ("daemon ", name));
+            let mut words = does.split(' ');
+            let state = words.next().unwrap();
+            text += &format!(
+                "\n\"{name}\" #{number} {daemon}prio=5 cpu={number}.00ms tid=0x{number:016x} nid=0x{number:x} runnable\n"
+            );
+            text += &format!("   java.lang.Thread.State: {state}\n");
+            for word in words {
+                text += &match word.split_at(1) {
+                    ("-", lock) => format!("\t- waiting to lock <0x{lock}> (a a.Lock)\n"),
+                    ("+", lock) => format!("\t- locked <0x{lock}> (a a.Lock)\n"),
+                    _ => format!("\tat {word}(A.java:1)\n"),
+                };
+            }
+        }
+        Dump::read(Path::new("dump"), text.as_bytes()).unwrap()
+    }
+
+    fn asked(dump: &Dump) -> &str {
+        dump.answer().unwrap().asked().unwrap().name.as_deref().unwrap()
+    }
+
+    #[test]
+    fn claims_order_the_threads() {
+        for (main, others, expected) in [
+            (JOINS, &[("worker", COMPUTES)][..], "worker"),
+            (GETS, &[("worker", COMPUTES)], "main"),
+            (AWAITS, &[("worker", COMPUTES)], "worker"),
+            (AWAITS, &[("loop", LOOPS), ("peer", READS)], "main"),
+            (SLEEPS, &[("owner", OWNS), ("late", BLOCKED)], "late"),
+            (READS, &[("owner", OWNS), ("late", BLOCKED)], "late"),
+            (SLEEPS, &[("peer", READS), ("door", ACQUIRES)], "door"),
+            (JOINS, &[("loop", LOOPS), ("peer", READS)], "peer"),
+            (JOINS, &[("daemon old", COMPUTES), ("new", COMPUTES)], "new"),
+            (COMPUTES, &[("worker", COMPUTES)], "main"),
+            (JOINS, &[("packer", TAKES)], "packer"),
+            (SLEEPS, &[("packer", TAKES)], "packer"),
+        ] {
+            let threads: Vec<_> = [("main", main)].into_iter().chain(others.iter().copied()).collect();
+            assert_eq!(asked(&dump(&threads)), expected, "{threads:?}");
+        }
+    }
+
+    #[test]
+    fn deadlocks_come_before_all_else() {
+        let left = ("left", "BLOCKED a.A.a -2 +3 a.A.run");
+        let right = ("right", "BLOCKED a.B.b -3 +2 a.B.run");
+        assert_eq!(asked(&dump(&[("main", COMPUTES), left, right])), "left");
+    }
+
+    #[test]
+    fn dumps_say_if_their_thread_may_hang() {
+        let says = |threads: &[(&str, &str)]| {
+            let dump = dump(threads);
+            (dump.may_hang(), dump.is_held_up())
+        };
+        assert_eq!(says(&[("main", SLEEPS), ("packer", TAKES)]), (false, false));
+        assert_eq!(says(&[("main", AWAITS)]), (true, false));
+        assert_eq!(says(&[("main", GETS)]), (true, true));
+        // Main has ended, and nobody is left who could fill the queue; a client could.
+        assert_eq!(says(&[("packer", TAKES)]), (true, false));
+        assert_eq!(says(&[("packer", TAKES), ("server", ACCEPTS)]), (false, false));
+    }
+
+    #[test]
+    fn threads_stand_if_they_wait_or_compute_where_they_did() {
+        let stands = |before: &str, after: &str| {
+            let of = |does| dump(&[("main", JOINS), ("worker", does)]);
+            of(after).stands_since(&of(before))
+        };
+        assert_eq!(stands(ACQUIRES, ACQUIRES), Some(Stands::Waiting));
+        assert_eq!(stands(ACQUIRES, COMPUTES), None);
+        assert_eq!(stands(COMPUTES, "RUNNABLE a.Work.step a.Work.run"), Some(Stands::Computing));
+        assert_eq!(stands(COMPUTES, "RUNNABLE a.Work.other a.Work.run"), None);
+    }
+}

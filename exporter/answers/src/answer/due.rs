@@ -1,0 +1,157 @@
+//! Tells a wait whose end is due to a thread from one that is not. A thread that waits for work is idle, however long that takes;
+//! one that waits for a lock, for the result of a task or for the answer to a request is held up.
+
+use trace_format::event::WaitKind;
+
+use super::activity::{Activity, FrameView, classify};
+use super::id::CauseId;
+use super::own::is_own;
+use super::recorded_wait::of_recorded;
+use super::stack;
+use crate::dump::{StateKind, Thread};
+
+/// The debt of others to a thread that waits: the end of its wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Due {
+    /// Yes; or it does not wait, but computes.
+    Owed,
+    /// The result of a task. While a thread works it is on its way.
+    Result,
+    /// Not known: a wait for another thread, as of a main thread until its program ends, and of one that is never woken.
+    Unknown,
+    /// None: a wait for a connection, for work or for a time.
+    Nothing,
+}
+
+/// Calls that wait for work: the class's start, the method's start.
+const IDLE: &[(&str, &str)] = &[
+    ("java.net.ServerSocket", "accept"),
+    ("java.net.ServerSocket", "implAccept"),
+    ("java.nio.channels.ServerSocketChannel", "accept"),
+    ("sun.nio.ch.ServerSocketChannelImpl", "accept"),
+    ("sun.nio.ch.SelectorImpl", ""),
+    ("sun.nio.ch.EPollSelectorImpl", ""),
+    ("java.nio.file.WatchService", ""),
+    ("sun.nio.fs.AbstractWatchService", ""),
+    ("java.lang.ref.ReferenceQueue", "remove"),
+    ("java.util.concurrent.ThreadPoolExecutor", "getTask"),
+    ("java.util.concurrent.ArrayBlockingQueue", "take"),
+    ("java.util.concurrent.ArrayBlockingQueue", "poll"),
+    ("java.util.concurrent.DelayQueue", ""),
+    ("java.util.concurrent.LinkedBlockingDeque", "take"),
+    ("java.util.concurrent.LinkedBlockingDeque", "poll"),
+    ("java.util.concurrent.LinkedBlockingQueue", "take"),
+    ("java.util.concurrent.LinkedBlockingQueue", "poll"),
+    ("java.util.concurrent.LinkedTransferQueue", "take"),
+    ("java.util.concurrent.LinkedTransferQueue", "poll"),
+    ("java.util.concurrent.PriorityBlockingQueue", ""),
+    ("java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue", ""),
+    ("java.util.concurrent.SynchronousQueue", "take"),
+    ("java.util.concurrent.SynchronousQueue", "poll"),
+    ("java.util.concurrent.ForkJoinPool", "awaitWork"),
+    ("java.util.concurrent.ForkJoinPool", "runWorker"),
+];
+
+/// Calls of libraries that wait for the result of a task, some of them at a queue.
+const BLOCKING_GETS: &[(&str, &str)] = &[
+    ("io.reactivex.", "blocking"),
+    ("reactor.core.publisher.", "block"),
+    ("com.google.common.util.concurrent.", "get"),
+    ("io.netty.util.concurrent.", "get"),
+    ("kotlinx.coroutines.BuildersKt", "runBlocking"),
+];
+
+/// Calls that wait for the result of a task.
+const RESULTS: &[(&str, &str)] = &[
+    ("java.util.concurrent.FutureTask", "get"),
+    ("java.util.concurrent.FutureTask", "awaitDone"),
+    ("java.util.concurrent.CompletableFuture", ""),
+    ("java.util.concurrent.ForkJoinTask", ""),
+];
+
+/// Other calls whose end is owed.
+const OWED: &[(&str, &str)] = &[
+    ("java.util.concurrent.Semaphore", "acquire"),
+    ("java.util.concurrent.Semaphore", "tryAcquire"),
+    ("java.util.concurrent.locks.ReentrantLock", ""),
+    ("java.util.concurrent.locks.ReentrantReadWriteLock", ""),
+    ("java.util.concurrent.locks.StampedLock", ""),
+    ("java.util.concurrent.ArrayBlockingQueue", "put"),
+    ("java.util.concurrent.LinkedBlockingQueue", "put"),
+    ("java.util.concurrent.LinkedBlockingDeque", "put"),
+    ("java.util.concurrent.SynchronousQueue", "put"),
+    ("java.util.concurrent.LinkedTransferQueue", "transfer"),
+    ("java.util.concurrent.CyclicBarrier", ""),
+    ("java.util.concurrent.Phaser", ""),
+    ("java.util.concurrent.Exchanger", ""),
+];
+
+/// The buffer of the console, and of other files.
+const BUFFERED: &[(&str, &str)] = &[("java.io.BufferedInputStream", "")];
+
+/// By a dump.
+pub fn due_to_dumped(thread: &Thread) -> Due {
+    let state = thread.state.as_deref().unwrap_or_default();
+    // The calls of the JDK and of libraries, up to the program's own method.
+    let inner: Vec<FrameView<'_>> = stack::seen(thread)
+        .take_while(|frame| !matches!(frame, FrameView::Java { class, .. } if is_own(class)))
+        .collect();
+    let has = |rows: &[(&str, &str)]| {
+        let fits = |frame: &FrameView<'_>, (of, name): &(&str, &str)| matches!(frame, FrameView::Java { class, method, .. } if class.starts_with(of) && method.starts_with(name));
+        inner.iter().any(|frame| rows.iter().any(|row| fits(frame, row)))
+    };
+    if has(BLOCKING_GETS) {
+        return Due::Result;
+    }
+    if thread.frames.is_empty() || has(IDLE) {
+        return Due::Nothing;
+    }
+    match classify(stack::seen(thread), state) {
+        // It keeps the thread of a dispatcher from its other coroutines.
+        Activity::Of(CauseId::Sleep) if runs_coroutines(thread) => Due::Owed,
+        Activity::Of(CauseId::LockWait | CauseId::NetworkIo | CauseId::Fsync | CauseId::ProcessWait) => {
+            Due::Owed
+        }
+        Activity::Of(CauseId::Sleep | CauseId::Idle) => Due::Nothing,
+        _ if has(OWED) => Due::Owed,
+        _ if has(RESULTS) => Due::Result,
+        // A console may wait for its user as long as it likes.
+        Activity::Of(CauseId::ConsoleRead) => Due::Unknown,
+        Activity::Of(CauseId::DiskIo) if has(BUFFERED) => Due::Unknown,
+        Activity::Of(CauseId::DiskIo) => Due::Owed,
+        _ => match StateKind::from(state) {
+            StateKind::Waiting => Due::Unknown,
+            _ => Due::Owed,
+        },
+    }
+}
+
+/// True if a thread runs coroutines: code of the program was called by a dispatcher, or by the loop of a `runBlocking`.
+fn runs_coroutines(thread: &Thread) -> bool {
+    let is = |frame: &FrameView<'_>, package: fn(&str) -> bool| matches!(frame, FrameView::Java { class, .. } if package(class));
+    let outer = stack::seen(thread).skip_while(|frame| !is(frame, is_own));
+    outer.into_iter().any(|frame| is(&frame, |class| class.starts_with("kotlinx.coroutines.")))
+}
+
+/// By a recorded wait for an object of `class`.
+pub fn due_to_recorded(kind: WaitKind, class: &str) -> Due {
+    match of_recorded(kind, class) {
+        CauseId::LockWait | CauseId::PermitWait => Due::Owed,
+        CauseId::Sleep => Due::Nothing,
+        // A queue without work, as a rule.
+        CauseId::FutureWait
+            if ["$ConditionObject", "Queue", "Deque"].iter().any(|end| class.ends_with(end)) =>
+        {
+            Due::Nothing
+        }
+        _ if kind == WaitKind::Blocking && (class.contains("ServerSocket") || class.contains("Selector")) => {
+            Due::Nothing
+        }
+        CauseId::FutureWait | CauseId::RunBlocking => {
+            let results = ["FutureTask", "CompletableFuture", "ForkJoinTask", "BlockingCoroutine"];
+            if results.iter().any(|part| class.contains(part)) { Due::Result } else { Due::Unknown }
+        }
+        // The recorded class does not tell a connection's read from the console's, nor from the wait for a client.
+        _ => Due::Unknown,
+    }
+}

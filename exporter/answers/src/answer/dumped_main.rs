@@ -1,0 +1,248 @@
+//! What a thread dump shows of main: what it does, who owns its lock, and which threads wait for each other.
+
+use std::collections::HashMap;
+
+use super::Owner;
+use super::activity::{self, Activity, remote_call};
+use super::due::{Due, due_to_dumped};
+use super::dumped_why::DumpedWhy;
+use super::stack::{self, Site, StackLine};
+use crate::dump::{Channels, Dump, FactValue, LockGraph, LockKind, Section, SectionKind, StateKind, Thread};
+
+/// Number of innermost frames in which an engine shows.
+const ENGINE_FRAMES: usize = 32;
+
+/// The main thread in a dump.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct DumpedMain {
+    /// The thread's name.
+    pub name: String,
+    /// The thread's id in the kernel.
+    pub tid: Option<u32>,
+    /// False if the dump is about another thread.
+    pub main: bool,
+    /// Its state, as the dump has it.
+    pub(crate) state: String,
+    /// What it does; `None` if the dump has no main thread.
+    pub(crate) activity: Option<Activity>,
+    /// Its stack, innermost first.
+    pub stack: Vec<StackLine>,
+    /// True if nothing is owed to it: it waits for work, for a time or for a client.
+    pub(crate) idle: bool,
+    /// If samples show that it computed for seconds, the innermost method of the app's that they share.
+    pub(crate) computes_in: Option<Site>,
+    /// The call to another process that it is in, such as `IFoo.bar`.
+    pub(crate) remote: Option<String>,
+    /// The engine whose code is on its stack.
+    pub(crate) engine: Option<&'static str>,
+    /// The lock that it waits for: its class, if the dump names one.
+    pub(crate) lock: Option<Option<String>>,
+    /// The chain of owners: who owns its lock, who owns the lock that this thread waits for, and so on.
+    pub(crate) owners: Vec<Owner>,
+    /// The names of the threads of a deadlock that main is in, or waits for.
+    pub(crate) cycle: Vec<String>,
+    /// Whether an owner in the cycle was inferred.
+    pub(crate) cycle_inferred: bool,
+    /// The names of the threads of a deadlock that main is not part of.
+    pub(crate) other_cycle: Vec<String>,
+    /// Why its wait for another thread is not over.
+    pub(crate) why: Option<DumpedWhy>,
+    /// Whether the freezer holds the process.
+    pub(crate) frozen: bool,
+    /// Whether it is in uninterruptible sleep.
+    pub(crate) uninterruptible: bool,
+    /// Where it waits in the kernel.
+    pub(crate) channel: Option<String>,
+    /// Heap: percent free.
+    pub(crate) heap_free: Option<u64>,
+    /// Percentage of the last 10 s in which all threads of the device waited for memory.
+    pub(crate) memory_pressure: Option<f64>,
+}
+
+/// The thread that is looked for in a dump.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted<'n> {
+    /// The main thread.
+    Main,
+    /// The first one with this name.
+    Named(&'n str),
+    /// The one that the dump's answer is about: [`Section::asked`].
+    Asked,
+}
+
+impl DumpedMain {
+    /// The wanted thread of process `pid` if the dump has it, else of the process that the dump is about; `None` if the dump
+    /// lacks that thread.
+    pub(crate) fn of<'d>(dump: &'d Dump, pid: Option<u32>, wanted: Wanted<'_>) -> Option<Self> {
+        let of_pid = |section: &&Section| {
+            pid.is_some()
+                && section.pid == pid
+                && section.kind == SectionKind::Threads
+                && section.main().is_some()
+        };
+        // A dump by the system includes the native stacks of the process.
+        let app = |section: &&Section| section.main().is_some_and(|main| main.state.is_some());
+        let sections = || dump.sections.iter().filter(of_pid);
+        let foreign = |section: &&Section| pid.is_none() || section.pid.is_none() || section.pid == pid;
+        let section =
+            sections().find(app).or_else(|| sections().next()).or_else(|| dump.answer().filter(foreign));
+        let pid = pid
+            .or_else(|| section.and_then(|s| s.pid))
+            .or_else(|| dump.anr_process().and_then(|anr_process| anr_process.pid));
+        let frozen = dump.sections.iter().filter(|s| pid.is_none() || s.pid.is_none() || s.pid == pid).any(
+            |section| {
+                let main = section.channels.iter().find(|channel| Some(channel.sys_tid) == section.pid);
+                main.is_some_and(|main| is_freezer(&main.channel))
+            },
+        );
+        let thread = |section: &'d Section| match wanted {
+            Wanted::Main => section.main(),
+            Wanted::Named(name) => section.threads.iter().find(|thread| thread.name.as_deref() == Some(name)),
+            Wanted::Asked => section.asked(),
+        };
+        let Some((section, main)) = section.and_then(|s| Some((s, thread(s)?))) else {
+            let other_cycle = section.map(cycle_of).unwrap_or_default();
+            let found = Self { frozen, other_cycle, name: "main".to_owned(), main: true, ..Self::default() };
+            return (frozen || !found.other_cycle.is_empty()).then_some(found);
+        };
+        let channel = Channels::of(dump).get(section, main).map(str::to_owned);
+        let mut found = Self::of_main(section, main);
+        found.frozen |= frozen
+            || found.activity == Some(Activity::Of(super::CauseId::Frozen))
+            || channel.as_deref().is_some_and(is_freezer);
+        found.channel = channel;
+        let facts = || section.facts.iter().chain(&dump.facts);
+        found.heap_free =
+            facts().find(|fact| fact.key == "heap_free_percent").and_then(|fact| match &fact.value {
+                FactValue::Number(n) => Some(*n),
+                FactValue::Text(_) => None,
+            });
+        // The system writes this before each dump: the last one belongs to this dump.
+        let pressure = facts().rfind(|fact| fact.key == "pressure_memory_full_avg10_percent");
+        found.memory_pressure = pressure.and_then(|fact| match &fact.value {
+            FactValue::Text(text) => text.parse().ok(),
+            FactValue::Number(n) => Some(*n as f64),
+        });
+        Some(found)
+    }
+
+    fn of_main(section: &Section, main: &Thread) -> Self {
+        let state = main.state.clone().unwrap_or_default();
+        let mut found = Self {
+            name: main.name.clone().unwrap_or_else(|| "main".to_owned()),
+            tid: main.sys_tid.or(main.tid),
+            main: section.main().is_some_and(|of_section| std::ptr::eq(of_section, main)),
+            activity: (!main.frames.is_empty() || !state.is_empty())
+                .then(|| activity::classify(stack::seen(main), &state)),
+            stack: stack::of_thread(main),
+            idle: match due_to_dumped(main) {
+                Due::Nothing => true,
+                // Main of a server waits for its end.
+                Due::Unknown => section.serves_beside(main),
+                Due::Owed | Due::Result => false,
+            },
+            computes_in: computes_in(section, main),
+            remote: remote_call(stack::seen(main)),
+            engine: stack::seen(main).take(ENGINE_FRAMES).find_map(activity::engine),
+            uninterruptible: main.native_state == Some('D')
+                || activity::is_uninterruptible(stack::seen(main)),
+            state,
+            ..Self::default()
+        };
+        // ART waits on the class itself for another thread's <clinit>, without an `Object.wait` frame.
+        let for_class = main.locks.iter().any(|lock| {
+            lock.kind == LockKind::WaitingOn
+                && lock.frame == Some(0)
+                && lock.class.as_deref().is_some_and(|class| class.starts_with("java.lang.Class<"))
+        });
+        if for_class && found.activity == Some(Activity::Java) {
+            found.activity = Some(Activity::Of(super::CauseId::ClassLoading));
+        }
+        found.locks(section, main);
+        found
+    }
+
+    fn locks(&mut self, section: &Section, main: &Thread) {
+        let graph = LockGraph::from(section);
+        if let Some(wanted) = main.awaited_lock() {
+            self.lock = Some(wanted.class.clone());
+        } else if self.activity == Some(Activity::Of(super::CauseId::LockWait)) && self.is_blocked() {
+            self.lock = Some(None);
+        }
+        let Some(tid) = main.tid else { return };
+        let chain = graph.chain(tid, LockGraph::MAX_CHAIN);
+        let mut passed = vec![tid];
+        for edge in &chain {
+            if passed.contains(&edge.to) {
+                break;
+            }
+            passed.push(edge.to);
+            self.owners.push(match section.thread(edge.to) {
+                Some(thread) => owner(thread, edge.class.clone()),
+                None => Owner::unknown(&name(None, edge.to), edge.to, edge.class.clone()),
+            });
+        }
+        let in_reach = |cycle: &&Vec<u32>| cycle.iter().any(|tid| passed.contains(tid));
+        let sure = graph.deadlocks.iter().find(in_reach);
+        let found = sure.or_else(|| graph.possible_deadlocks.iter().find(in_reach));
+        if let Some(cycle) = found {
+            let from = cycle.iter().position(|member| *member == tid).unwrap_or(0);
+            self.cycle = names(section, cycle[from..].iter().chain(&cycle[..from]));
+            self.cycle_inferred = sure.is_none();
+        }
+        let other = graph.deadlocks.iter().chain(&graph.possible_deadlocks).find(|cycle| !in_reach(cycle));
+        self.other_cycle = other.map(|cycle| names(section, cycle)).unwrap_or_default();
+        self.why = DumpedWhy::of(section, main, &graph);
+    }
+
+    /// Whether main waits to enter a monitor.
+    pub(crate) fn is_blocked(&self) -> bool {
+        StateKind::from(self.state.as_str()) == StateKind::Blocked
+    }
+
+    /// The name of the innermost frame.
+    pub(crate) fn top(&self) -> Option<&str> {
+        self.stack.first().map(|line| line.site.name.as_str())
+    }
+}
+
+/// The innermost method of the app's that samples of the thread share, if they show that it computed.
+fn computes_in(section: &Section, thread: &Thread) -> Option<Site> {
+    let standing = section.standing.iter().find(|standing| Some(standing.tid) == thread.tid)?;
+    let method = standing.computes_in.as_deref()?;
+    let stack = stack::of_thread(thread);
+    let shared = stack.iter().position(|line| line.site.name == method)?;
+    stack::root(&stack[shared..])
+}
+
+/// Whether a kernel function is where a frozen thread waits.
+fn is_freezer(channel: &str) -> bool {
+    channel.contains("freezer") || channel.contains("refrigerator")
+}
+
+/// The names of the threads of the first deadlock.
+fn cycle_of(section: &Section) -> Vec<String> {
+    let graph = LockGraph::from(section);
+    let cycle = graph.deadlocks.iter().chain(&graph.possible_deadlocks).next();
+    cycle.map(|cycle| names(section, cycle)).unwrap_or_default()
+}
+
+/// Names threads, of which there may be as many as the dump has.
+fn names<'t>(section: &Section, tids: impl IntoIterator<Item = &'t u32>) -> Vec<String> {
+    // Of two threads with one id the first counts, as in `Section::thread`.
+    let threads: HashMap<u32, &Thread> =
+        section.threads.iter().rev().filter_map(|thread| Some((thread.tid?, thread))).collect();
+    tids.into_iter().map(|tid| name(threads.get(tid).copied(), *tid)).collect()
+}
+
+/// A thread's name, or its number if it has none.
+fn name(thread: Option<&Thread>, tid: u32) -> String {
+    thread.and_then(|thread| thread.name.clone()).unwrap_or_else(|| format!("tid {tid}"))
+}
+
+fn owner(thread: &Thread, lock: Option<String>) -> Owner {
+    let stack = stack::of_thread(thread);
+    let tid = thread.sys_tid.or(thread.tid).unwrap_or_default();
+    let activity = super::thread_activity(thread).words().to_owned();
+    Owner { thread: name(Some(thread), tid), tid, lock, root: stack::root(&stack), activity, stack }
+}

@@ -1,0 +1,104 @@
+//! The root of a hang: the frame in the app's own code to change.
+
+use super::id::CauseId;
+use super::kind::CauseKind;
+use super::observed::Observed;
+use super::stack::{self, Site};
+use super::wait_cause::wait_cause;
+
+/// True if a method's name is only its number, for lack of a method map: `method 43`.
+#[must_use]
+pub fn is_method_number(name: &str) -> bool {
+    name.strip_prefix("method ").is_some_and(|id| id.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// The root for a cause. A name is preferred to a method's number, which differs between builds.
+pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
+    let named = |name: &str| Site { name: name.to_owned(), file: None, line: None };
+    let before = || facts.before.kinds.first().map(|kind| named(&kind.name));
+    match cause {
+        CauseId::MessageStorm => return before(),
+        CauseId::Recovered if facts.method.is_none() => return before(),
+        CauseId::OtherProcess | CauseId::DeadlockElsewhere => return None,
+        CauseId::Frozen => {
+            return facts.message.as_deref().map(named);
+        }
+        CauseId::Recovered => {}
+        cause if cause.is_main_responsive() => return None,
+        _ => {}
+    }
+    if let Some(site) = facts.native_root(cause) {
+        return Some(site.clone());
+    }
+    // In native code, the stack frame that enters it is more specific than the recorded caller.
+    if cause.kind() == CauseKind::NativeStretch
+        && let Some(site) =
+            facts.dumped().filter(|_| facts.sampled.samples == 0).and_then(|d| stack::root(&d.stack))
+    {
+        return Some(site);
+    }
+    // The task that waits for another one of its pool.
+    let found = facts.dumped().and_then(|dumped| dumped.why.as_ref()?.found.as_ref());
+    if let Some(site) = found.filter(|found| found.cause == cause).and_then(|found| found.root.clone()) {
+        return Some(site);
+    }
+    // Samples share it, also where the methods within the recorded one are not traced.
+    if cause.kind() == CauseKind::BusyMethod
+        && let Some(site) = facts.dumped().and_then(|dumped| dumped.computes_in.clone())
+    {
+        return Some(site);
+    }
+    // Of many waits the method that was in them, not the one that called it again and again.
+    let waits = facts.waits.iter().filter(|sum| sum.count > 1 && wait_cause(facts, sum) == cause);
+    if let Some(method) = waits.max_by_key(|sum| sum.total).and_then(|sum| sum.method.as_deref()) {
+        return Some(placed(facts, method));
+    }
+    let (recorded, numbered) = match facts.method.as_ref().map(|(name, _)| name.as_str()) {
+        Some(name) if is_method_number(name) => (None, Some(name)),
+        recorded => (recorded, None),
+    };
+    let sampled = facts.sampled.own.as_ref().map(|(name, _)| name.as_str());
+    let dumped = || facts.dumped().and_then(|dump| stack::root(&dump.stack));
+    // One wait is in one place, which a dump shows also where the method is not traced.
+    if let (Some(recorded), Some(dumped)) = (recorded, facts.dumped().filter(|_| cause.kind().is_wait()))
+        && facts.waits.iter().all(|sum| sum.count == 1)
+        && dumped.stack.iter().any(|line| line.site.name == recorded)
+        && let Some(site) = stack::root(&dumped.stack)
+    {
+        return Some(site);
+    }
+    if let Some(name) = recorded.or(sampled) {
+        return Some(placed(facts, name));
+    }
+    let seen = || stack::root(&facts.recorded).filter(|site| !is_method_number(&site.name));
+    let native = || facts.native.as_ref().and_then(|native| stack::root(&native.heaviest));
+    dumped().or_else(seen).or_else(native).or_else(|| numbered.map(named))
+}
+
+/// Adds file and line from any stack that has them.
+fn placed(facts: &Observed, name: &str) -> Site {
+    let dumped = facts.dumped().into_iter().flat_map(|dump| &dump.stack);
+    let lines = facts.sampled.heaviest.iter().chain(dumped).chain(&facts.recorded);
+    let known = lines.filter(|line| line.site.name == name).find(|line| line.site.file.is_some());
+    known.map_or_else(|| Site { name: name.to_owned(), file: None, line: None }, |line| line.site.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::observed::SampleSummary;
+
+    #[test]
+    fn a_root_is_a_name_if_there_is_one_and_else_the_methods_number() {
+        let root = |method: &str, sampled: Option<&str>| {
+            let own = sampled.map(|name| (name.to_owned(), 7));
+            let sampled = SampleSummary { own, ..SampleSummary::default() };
+            let facts = Observed { method: Some((method.to_owned(), 0)), sampled, ..Observed::default() };
+            of(&facts, CauseId::BusyMethod).unwrap().name
+        };
+        assert_eq!(root("com.acme.Feed.parse", Some("com.acme.Feed.next")), "com.acme.Feed.parse");
+        assert_eq!(root("method 43", Some("com.acme.Feed.next")), "com.acme.Feed.next");
+        assert_eq!(root("method 43", None), "method 43");
+        assert_eq!(root("method of.mine", Some("com.acme.Feed.next")), "method of.mine");
+    }
+}
