@@ -48,9 +48,9 @@ pub use unit::UnitKind;
 
 pub(crate) use frames::FrameFacts;
 pub(crate) use recorder::{EstimatedCosts, Switch, first_event, percent};
-pub(crate) use restored::{Restored, Step, name_before};
+pub(crate) use restored::name_before;
 pub(crate) use spans::{Change, EndedBy, Spans};
-pub(crate) use stack::{Open, OpenStack, Payload, is_message, typed};
+pub(crate) use stack::{Open, OpenStack, Payload, ends, is_message, typed};
 pub(crate) use subject::{Subjects, known_form};
 pub(crate) use survey::{LockWait, Survey, last_moment};
 pub(crate) use verdicts::{confidence_name, outcome_name, reasons_text, verdict_name};
@@ -123,12 +123,7 @@ impl<'a, S: Source + ?Sized> Facts<'a, S> {
     /// A thread's items, with calls restored where words are missing, and the ends of methods that were switched
     /// off.
     pub(crate) fn spans(&self, thread: &'a Thread) -> Spans<'_, S> {
-        Spans::of(self.steps(thread))
-    }
-
-    /// The events from which [`Self::spans`] are made.
-    pub(crate) fn steps(&self, thread: &'a Thread) -> Restored<'_, S> {
-        restored::restored(self.recording, thread, &self.switches)
+        Spans::of(restored::restored(self.recording, thread, &self.switches))
     }
 
     /// A thread's events unchanged, for counting.

@@ -18,7 +18,7 @@ use crate::facts::typed;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
     Begin(Stage),
-    End(Stage),
+    End,
 }
 
 /// The upcoming bounds of a frame's stages.
@@ -37,11 +37,16 @@ impl MeasuredStages {
         {
             if from < to {
                 steps.push_back((from, Step::Begin(stage)));
-                steps.push_back((to, Step::End(stage)));
+                steps.push_back((to, Step::End));
             }
         }
         steps.push_back((traversal, Step::Begin(Stage::Traversal)));
         Self { steps, depth }
+    }
+
+    /// True for a stage whose bounds are known.
+    pub(super) fn has(stage: Stage) -> bool {
+        matches!(stage, Stage::Input | Stage::Animation | Stage::Traversal)
     }
 }
 
@@ -52,41 +57,31 @@ impl<K: Sink> ThreadPass<'_, '_, K> {
         while let Some(measured) = &mut self.measured
             && let Some((due, step)) = measured.steps.front().copied().filter(|(due, _)| *due <= at)
         {
-            let open = usize::from(matches!(step, Step::End(_)));
-            if self.stack.depth() != measured.depth + open {
+            let open = usize::from(step == Step::End);
+            if self.shown.len() != measured.depth + open {
                 break;
             }
             measured.steps.pop_front();
             self.now = self.now.max(due);
             match step {
                 Step::Begin(stage) => self.stage(self.now, stage)?,
-                Step::End(stage) => self.close(self.now, typed(stage as u8))?,
+                Step::End => self.close(self.now)?,
             }
         }
         Ok(())
     }
 
-    /// Handles the recorder's own stage event of a frame with measured bounds: only the end of TRAVERSAL is
-    /// needed.
-    pub(super) fn estimated_stage(&mut self, at: u64, stage: Stage, begins: bool) -> Result<(), ExportError> {
-        match stage {
-            Stage::Input | Stage::Animation => Ok(()),
-            Stage::Traversal if begins || self.stack.find(typed(stage as u8)).is_none() => Ok(()),
-            _ if begins => self.stage(at, stage),
-            _ => self.close(at, typed(stage as u8)),
-        }
+    /// Handles the end of an item that is not shown. Of the recorder's own stages of a frame with measured bounds only the end of
+    /// TRAVERSAL is needed.
+    #[cold]
+    pub(super) fn end_hidden(&mut self, at: u64, key: u32) -> Result<(), ExportError> {
+        let is_open = self.shown.last().is_some_and(|open| open.key == key);
+        if is_open && key == typed(Stage::Traversal as u8) { self.close(at) } else { Ok(()) }
     }
 
-    /// Ends the frame, with its open stage.
+    /// Ends the open stage of the frame, which ends.
     pub(super) fn end_measured(&mut self, at: u64) -> Result<(), ExportError> {
-        if self.measured.take().is_none() {
-            return Ok(());
-        }
-        for stage in [Stage::Input, Stage::Animation, Stage::Traversal] {
-            if self.stack.find(typed(stage as u8)).is_some() {
-                self.close(at, typed(stage as u8))?;
-            }
-        }
-        Ok(())
+        let depth = self.measured.take().map_or(0, |measured| measured.depth);
+        if self.shown.len() > depth { self.close(at) } else { Ok(()) }
     }
 }

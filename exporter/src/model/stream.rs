@@ -24,7 +24,7 @@ use super::tasks::{PlanInput, TaskPlan, queue_tracks};
 use super::thread::{Found, Shared, ThreadPass};
 use super::trace_answer::{Diagnosis, TraceAnswer};
 use super::{Names, Tally};
-use crate::facts::{Facts, LockWait, MAX_TIME, OpenStack, Survey, system};
+use crate::facts::{Facts, LockWait, MAX_TIME, Survey, system};
 use crate::{ExportError, Warning};
 
 /// Duration of a wait or other item from which a thread counts as hung, ns.
@@ -80,11 +80,10 @@ pub(crate) fn streamed<K: Sink>(inputs: &[Input<'_>], sink: &mut K) -> Result<St
     let mut found = Streamed { last: start, ..Streamed::default() };
     let mut identities = Identities::new(inputs.iter().map(|i| i.recording.header().pid));
     let mut seen = HashSet::new();
-    let mut stack = OpenStack::default();
     let flows = Flows::default();
     for input in inputs {
         let first = seen.insert(input.recording.header().pid);
-        one(input, start, first, &flows, &mut identities, &mut stack, &mut found, sink)?;
+        one(input, start, first, &flows, &mut identities, &mut found, sink)?;
     }
     Ok(found)
 }
@@ -130,14 +129,12 @@ fn usable_clocks(mut clocks: Vec<Clocks>) -> Vec<Clocks> {
     kept
 }
 
-#[expect(clippy::too_many_arguments, reason = "what all recordings of a trace share")]
 fn one<K: Sink>(
     input: &Input<'_>,
     start: u64,
     first: bool,
     flows: &Flows,
     identities: &mut Identities,
-    stack: &mut OpenStack,
     all: &mut Streamed,
     sink: &mut K,
 ) -> Result<(), ExportError> {
@@ -219,7 +216,7 @@ fn one<K: Sink>(
         // A thread that ended has nothing open, even if its last words were lost.
         let ended = thread.ended;
         let end = if ended >= survey.last[i] && ended > 0 { ended.min(survey.end) } else { survey.end };
-        ThreadPass::new(&shared, &mut out, stack, &mut found, i).run(end)?;
+        ThreadPass::new(&shared, &mut out, &mut found, i).run(end)?;
     }
     let out = &mut out;
     incident_track(&shared, &found, out)?;

@@ -1,4 +1,4 @@
-//! Converts one thread's events to balanced slices.
+//! Converts the changes of one thread to slices.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -19,8 +19,8 @@ use super::tasks::{TaskPlan, Upcoming};
 use super::trace_answer::TraceAnswer;
 use crate::ExportError;
 use crate::facts::{
-    Facts, MAX_TIME, MessageComponent, Open, OpenStack, Pause, PolledCpu, Step, Survey, is_message,
-    name_before, typed,
+    Change, EndedBy, Facts, MAX_TIME, MessageComponent, Open, OpenStack, Pause, Payload, PolledCpu, Survey,
+    ends, is_message, name_before, typed,
 };
 use crate::names::Names;
 
@@ -72,13 +72,14 @@ pub(crate) struct Found {
 pub(crate) struct ThreadPass<'a, 'k, K> {
     pub(super) shared: &'a Shared<'a>,
     pub(super) out: &'a mut TallySink<'k, K>,
-    pub(super) stack: &'a mut OpenStack,
+    /// The open slices, outermost first, with the moments at which they are shown to begin.
+    pub(super) shown: Vec<Open>,
+    /// Places of open items that are not shown: skipped frames with their stages, and stages that the system measured.
+    hidden: Vec<usize>,
     pub(super) found: &'a mut Found,
     pub(super) frames: Frames,
     /// The bounds of the open frame's stages, if the system measured them.
     pub(super) measured: Option<MeasuredStages>,
-    /// Whether the open frame was skipped: it is not displayed.
-    skipping: bool,
     pub(super) thread: usize,
     pub(super) main: bool,
     /// The name of the open message, if it will be listed.
@@ -111,20 +112,18 @@ impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
     pub(super) fn new(
         shared: &'a Shared<'a>,
         out: &'a mut TallySink<'k, K>,
-        stack: &'a mut OpenStack,
         found: &'a mut Found,
         thread: usize,
     ) -> Self {
-        stack.clear();
         let tasks = Upcoming::of(&shared.tasks, thread);
         let mut pass = Self {
             shared,
             out,
-            stack,
+            shown: Vec::new(),
+            hidden: Vec::new(),
             found,
             frames: Frames::default(),
             measured: None,
-            skipping: false,
             thread,
             main: shared.recording.threads()[thread].main,
             message: String::new(),
@@ -165,40 +164,31 @@ impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
 
     /// Streams the thread; what is still open is closed at `end`.
     pub(crate) fn run(mut self, end: u64) -> Result<(), ExportError> {
-        let (recording, failed) = (self.shared.recording, ExportError::reading(self.shared.file));
-        for step in self.shared.facts.steps(&recording.threads()[self.thread]) {
-            match step.map_err(failed)? {
-                Step::Event { time, event } => {
-                    let at = self.reach(time)?;
-                    if self.next_run > time || !self.runs_task(time, at, &event)? {
-                        self.event(at, &event)?;
-                    }
-                }
-                Step::Before { time, key } => {
-                    let at = self.reach(time)?;
-                    self.before(at, key)?;
-                }
-                Step::Ended { time, key } => {
-                    let at = self.reach(time)?;
-                    if let Some(depth) = self.stack.find(key) {
-                        let shown = self.stack.depth().min(MAX_DEPTH);
-                        self.out.tally.incomplete += shown.saturating_sub(depth) as u64;
-                        self.close_to(depth, at, true)?;
-                    }
-                }
-                Step::Lost { words } => {
+        let (facts, failed) = (self.shared.facts, ExportError::reading(self.shared.file));
+        let mut spans = facts.spans(&self.shared.recording.threads()[self.thread]);
+        while let Some((change, items)) = spans.change().map_err(&failed)? {
+            if let Some(time) = change.time() {
+                self.reach(time)?;
+            }
+            match change {
+                Change::Opened { open, payload } => self.opened(open, payload, items)?,
+                Change::Closed { open, by, .. } => self.ended(open.key, by, items.depth() - 1)?,
+                Change::Event { event, .. } => self.event(event)?,
+                Change::Lost { words } => {
                     self.out.tally.lost_words = self.out.tally.lost_words.saturating_add(words);
                     self.out.instant(self.now, "words lost", &[Arg::new("words", Value::Uint(words))])?;
                 }
-                Step::Fault(_) => self.out.tally.faults += 1,
+                Change::Fault => self.out.tally.faults += 1,
             }
         }
         let end = end.max(self.now);
         self.between(end)?;
         let end = end.max(self.now);
         self.marks_at_end(end)?;
-        self.out.tally.incomplete += self.stack.depth().min(MAX_DEPTH) as u64;
-        self.close_to(0, end, true)?;
+        self.out.tally.incomplete += self.shown.len().min(MAX_DEPTH) as u64;
+        while !self.shown.is_empty() {
+            self.end(end, true)?;
+        }
         self.frames.finish(self.out)?;
         match self.short_counter {
             Some((name, until)) => self.out.counter(until, &name, Unit::Count, 0.0),
@@ -213,7 +203,7 @@ impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
         if since >= at || folded.calls == 0 {
             return Ok(());
         }
-        let around = self.stack.frames().partition_point(|open| open.begun <= since).min(MAX_DEPTH);
+        let around = self.shown.partition_point(|open| open.begun <= since).min(MAX_DEPTH);
         if let Some(depth) = around.checked_sub(1) {
             let place = self.short.partition_point(|(of, _)| *of < depth);
             if self.short.get(place).is_none_or(|(of, _)| *of != depth) {
@@ -241,9 +231,9 @@ impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
         Ok(())
     }
 
-    /// Inserts what precedes an event at `time`; returns the time at which the event is displayed.
+    /// Inserts what precedes an event at `time`, and goes on to the time at which the event is displayed.
     #[inline]
-    fn reach(&mut self, time: u64) -> Result<u64, ExportError> {
+    fn reach(&mut self, time: u64) -> Result<(), ExportError> {
         // Times rise, so one beyond the limits stays at the limit.
         let at = time.clamp(self.now, MAX_TIME);
         self.out.tally.clamped += u64::from(at != time);
@@ -255,7 +245,7 @@ impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
             self.stages_until(at)?;
         }
         self.now = at;
-        Ok(at)
+        Ok(())
     }
 
     /// Shows an item that was open before the record from its first moment on.
@@ -267,10 +257,15 @@ impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
             return self.push(at, key, Name::Method(key, &names), &args);
         }
         let name = name_before(key);
-        if self.main && key == typed(types::MESSAGE) && self.stack.find(key).is_none() {
+        if self.main && key == typed(types::MESSAGE) && !self.is_in_message() {
             self.message = name.to_owned();
         }
         self.push(at, key, Name::Text(name), &args)
+    }
+
+    /// Returns true inside of a message that is shown.
+    pub(super) fn is_in_message(&self) -> bool {
+        self.shown.iter().take(MAX_DEPTH).any(|open| open.key == typed(types::MESSAGE))
     }
 
     /// Shows the pauses between the last event and `at`, so that the gap is not mistaken for idle time. Some
@@ -278,7 +273,7 @@ impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
     pub(super) fn paused_until(&mut self, at: u64) -> Result<(), ExportError> {
         while let Some(pause) = self.pauses.first().filter(|pause| pause.begin < at) {
             let (begin, end) = (pause.begin.max(self.now), pause.end.unwrap_or(at).min(at));
-            if self.begun && begin < end && self.stack.depth() < MAX_DEPTH {
+            if self.begun && begin < end && self.shown.len() < MAX_DEPTH {
                 self.out.begin(begin, "recording paused", &[])?;
                 self.out.end(end, &[])?;
                 self.now = end;
@@ -292,57 +287,54 @@ impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
     }
 
     #[inline]
-    fn event(&mut self, at: u64, event: &Event) -> Result<(), ExportError> {
-        match *event {
-            Event::Enter(id) => {
+    fn opened(&mut self, new: Open, payload: Option<&Payload>, items: &OpenStack) -> Result<(), ExportError> {
+        let at = self.now;
+        match payload {
+            Some(payload) => self.typed_item(new.key, payload, items),
+            None if new.before => self.before(at, new.key),
+            None if self.next_run <= new.begun && self.runs_task(new.begun, at, new.key)? => Ok(()),
+            None => {
                 let names = self.shared.names;
-                self.open(at, id, Name::Method(id, &names), &[])
+                self.open(at, new.key, Name::Method(new.key, &names), &[])
             }
-            Event::Exit(id) => self.close(at, id),
-            _ => self.typed_event(at, event),
         }
     }
 
-    fn typed_event(&mut self, at: u64, event: &Event) -> Result<(), ExportError> {
+    fn typed_item(&mut self, key: u32, payload: &Payload, items: &OpenStack) -> Result<(), ExportError> {
+        let at = self.now;
+        let texts = self.shared.recording.texts();
+        let is_hidden = match payload {
+            Payload::Frame(_) => self.shared.survey.frames.is_skipped(at),
+            Payload::Stage(stage) => match &self.measured {
+                Some(_) => MeasuredStages::has(*stage),
+                None => !self.hidden.is_empty(),
+            },
+            _ => false,
+        };
+        if is_hidden {
+            self.hidden.push(items.depth());
+            return Ok(());
+        }
+        match *payload {
+            Payload::Message(message) => self.message(at, &message),
+            Payload::Frame(frame) => self.frame(at, &frame),
+            Payload::Stage(stage) => self.stage(at, stage),
+            Payload::Wait(wait) => self.wait(at, &wait, items),
+            Payload::Text(id) if key == typed(types::IDLE) => {
+                let name = format!("IdleHandler: {}", text(texts, id, "?"));
+                self.open(at, key, Name::Text(&name), &[])
+            }
+            Payload::Text(id) => self.open(at, key, Name::Text(&text(texts, id, "span")), &[]),
+        }
+    }
+
+    /// An event that opens and closes nothing.
+    fn event(&mut self, event: &Event) -> Result<(), ExportError> {
+        let at = self.now;
         let texts = self.shared.recording.texts();
         match *event {
-            Event::MessageBegin(message) => self.message(at, &message),
-            Event::FrameBegin(_) if self.shared.survey.frames.is_skipped(at) => {
-                self.skipping = true;
-                Ok(())
-            }
-            Event::FrameBegin(frame) => {
-                self.skipping = false;
-                self.frame(at, &frame)
-            }
-            Event::StageBegin(_) | Event::StageEnd(_) if self.skipping => Ok(()),
-            Event::FrameSkipped if self.skipping => {
-                self.skipping = false;
-                Ok(())
-            }
-            Event::StageBegin(stage) if self.measured.is_some() => self.estimated_stage(at, stage, true),
-            Event::StageEnd(stage) if self.measured.is_some() => self.estimated_stage(at, stage, false),
-            Event::StageBegin(stage) => self.stage(at, stage),
-            Event::WaitBegin(wait) => self.wait(at, &wait),
-            Event::SpanBegin(id) => {
-                let name = text(texts, id, "span");
-                self.open(at, typed(types::SPAN), Name::Text(&name), &[])
-            }
-            Event::IdleBegin(id) => {
-                let name = format!("IdleHandler: {}", text(texts, id, "?"));
-                self.open(at, typed(types::IDLE), Name::Text(&name), &[])
-            }
-            Event::MessageEnd => self.close(at, typed(types::MESSAGE)),
-            Event::FrameEnd | Event::FrameSkipped => {
-                self.end_measured(at)?;
-                self.close(at, typed(types::FRAME))
-            }
-            Event::StageEnd(stage) => self.close(at, typed(stage as u8)),
             // The first pass assigned them to their frames.
             Event::FrameMetrics(_) | Event::InputEvents(_) => Ok(()),
-            Event::WaitEnd => self.close(at, typed(types::WAIT)),
-            Event::SpanEnd => self.close(at, typed(types::SPAN)),
-            Event::IdleEnd => self.close(at, typed(types::IDLE)),
             Event::Mark(id) => {
                 let mark = text(texts, id, "mark");
                 if let Some((level, tag, message)) = log_form::parse(&mark) {
@@ -368,6 +360,11 @@ impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
             Event::Folded(folded) => self.folded(at, &folded),
             // What is open is already known.
             Event::Time(_) | Event::OpenCalls(_) | Event::LostEnd(_) => Ok(()),
+            _ if ends(event).is_some() => {
+                self.out.tally.events += 1;
+                self.out.tally.orphan_exits += 1;
+                Ok(())
+            }
             _ => {
                 self.out.tally.skipped += 1;
                 Ok(())
@@ -392,9 +389,9 @@ impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
         if self.wanted_names.last().is_some_and(|wanted_names| *wanted_names <= at) {
             self.keep_wanted_name(at, &name);
         }
-        let depth = self.stack.depth();
-        let remembered = self.stack.push(key, at);
-        if depth >= MAX_DEPTH || !remembered {
+        let depth = self.shown.len();
+        self.shown.push(Open { key, begun: at, before: false });
+        if depth >= MAX_DEPTH {
             self.out.tally.cut_depth += 1;
             self.cut = self.cut.max(depth + 1 - MAX_DEPTH);
             return Ok(());
@@ -416,61 +413,72 @@ impl<'a, 'k, K: Sink> ThreadPass<'a, 'k, K> {
         }
     }
 
+    /// Handles the end of the item at this place.
     #[inline]
-    pub(super) fn close(&mut self, at: u64, key: u32) -> Result<(), ExportError> {
-        self.out.tally.events += 1;
-        let Some(depth) = self.stack.find(key) else {
-            self.out.tally.orphan_exits += 1;
-            return Ok(());
-        };
-        self.out.tally.unbalanced += (self.stack.depth() - depth - 1) as u64;
-        self.close_to(depth, at, false)
+    fn ended(&mut self, key: u32, by: EndedBy, place: usize) -> Result<(), ExportError> {
+        let at = self.now;
+        if self.hidden.pop_if(|hidden| *hidden == place).is_some() {
+            return self.end_hidden(at, key);
+        }
+        if self.measured.is_some() && key == typed(types::FRAME) {
+            self.end_measured(at)?;
+        }
+        match by {
+            EndedBy::End | EndedBy::Skipped => return self.close(at),
+            EndedBy::Outer => self.out.tally.unbalanced += 1,
+            EndedBy::Unrecorded => self.out.tally.incomplete += u64::from(self.shown.len() <= MAX_DEPTH),
+        }
+        self.end(at, by == EndedBy::Unrecorded)
     }
 
-    /// Closes all frames from `depth` inwards, innermost first.
+    /// Ends the innermost slice by an event.
     #[inline]
-    fn close_to(&mut self, depth: usize, at: u64, incomplete: bool) -> Result<(), ExportError> {
-        while self.stack.depth() > depth {
-            let closed = self.stack.pop();
-            let level = self.stack.depth();
-            if level >= MAX_DEPTH {
-                continue;
-            }
-            let typed_event = closed.filter(|closed| !ids::is_method(closed.key));
-            let short = self.short.pop_if(|(depth, _)| *depth >= level).map(|(_, short)| short);
-            if self.cut == 0 && !incomplete && typed_event.is_none() && short.is_none() {
-                self.out.end(at, &[])?;
-                continue;
-            }
-            let cpu = typed_event.and_then(|closed| self.cpu(&closed, at));
-            let component = typed_event.and_then(|closed| self.component(&closed, at));
-            let limit = component.as_ref().and_then(MessageComponent::limit_words);
-            let mut args = Vec::new();
-            if let Some(closed) = typed_event {
-                self.closed(&closed, at, &mut args)?;
-            }
-            let mostly = short.as_ref().and_then(|short| short.hot().next());
-            let mostly = mostly.map(|(id, percent)| format!("{percent} % {}", self.shared.names.method(id)));
-            let mut args: Vec<Arg<'_>> = args;
-            args.extend(short.map(|short| Arg::new("short_calls", Value::Uint(short.calls))));
-            args.extend(mostly.as_deref().map(|text| Arg::new("short_calls_mostly", Value::Text(text))));
-            if incomplete {
-                args.push(Arg::new("incomplete", Value::Bool(true)));
-            }
-            if level == MAX_DEPTH - 1 && self.cut > 0 {
-                args.push(Arg::new("truncated_depth", Value::Uint(self.cut as u64)));
-                self.cut = 0;
-            }
-            if let Some(cpu) = &cpu {
-                args.extend(labels::cpu_args(cpu));
-            }
-            if let Some(component) = &component {
-                args.extend(labels::component_args(component, limit.as_deref()));
-            }
-            self.out.end(at, &args)?;
-            if let Some(wait) = typed_event.filter(|closed| closed.key == typed(types::WAIT) && !incomplete) {
-                self.granted(&wait, at)?;
-            }
+    pub(super) fn close(&mut self, at: u64) -> Result<(), ExportError> {
+        self.out.tally.events += 1;
+        self.end(at, false)
+    }
+
+    /// Ends the innermost slice.
+    #[inline]
+    fn end(&mut self, at: u64, incomplete: bool) -> Result<(), ExportError> {
+        let Some(closed) = self.shown.pop() else { return Ok(()) };
+        let level = self.shown.len();
+        if level >= MAX_DEPTH {
+            return Ok(());
+        }
+        let typed_event = Some(closed).filter(|closed| !ids::is_method(closed.key));
+        let short = self.short.pop_if(|(depth, _)| *depth >= level).map(|(_, short)| short);
+        if self.cut == 0 && !incomplete && typed_event.is_none() && short.is_none() {
+            return self.out.end(at, &[]);
+        }
+        let cpu = typed_event.and_then(|closed| self.cpu(&closed, at));
+        let component = typed_event.and_then(|closed| self.component(&closed, at));
+        let limit = component.as_ref().and_then(MessageComponent::limit_words);
+        let mut args = Vec::new();
+        if let Some(closed) = typed_event {
+            self.closed(&closed, at, &mut args)?;
+        }
+        let mostly = short.as_ref().and_then(|short| short.hot().next());
+        let mostly = mostly.map(|(id, percent)| format!("{percent} % {}", self.shared.names.method(id)));
+        let mut args: Vec<Arg<'_>> = args;
+        args.extend(short.map(|short| Arg::new("short_calls", Value::Uint(short.calls))));
+        args.extend(mostly.as_deref().map(|text| Arg::new("short_calls_mostly", Value::Text(text))));
+        if incomplete {
+            args.push(Arg::new("incomplete", Value::Bool(true)));
+        }
+        if level == MAX_DEPTH - 1 && self.cut > 0 {
+            args.push(Arg::new("truncated_depth", Value::Uint(self.cut as u64)));
+            self.cut = 0;
+        }
+        if let Some(cpu) = &cpu {
+            args.extend(labels::cpu_args(cpu));
+        }
+        if let Some(component) = &component {
+            args.extend(labels::component_args(component, limit.as_deref()));
+        }
+        self.out.end(at, &args)?;
+        if let Some(wait) = typed_event.filter(|closed| closed.key == typed(types::WAIT) && !incomplete) {
+            self.granted(&wait, at)?;
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use super::sink::{Arg, Name, Sink, Value};
 use super::tasks::{PostedBy, WaitArgs};
 use super::thread::{MAX_DEPTH, ThreadPass};
 use crate::ExportError;
-use crate::facts::{Open, typed};
+use crate::facts::{Open, OpenStack, typed};
 
 impl<K: Sink> ThreadPass<'_, '_, K> {
     pub(super) fn message(&mut self, at: u64, message: &Message) -> Result<(), ExportError> {
@@ -22,7 +22,7 @@ impl<K: Sink> ThreadPass<'_, '_, K> {
             if let Some(wanted_names) = self.found.wanted_names.get_mut(&at) {
                 *wanted_names = Some(name.clone());
             }
-            if self.found.history.is_kept() && self.stack.find(typed(types::MESSAGE)).is_none() {
+            if self.found.history.is_kept() && !self.is_in_message() {
                 self.message.clone_from(&name);
             }
         }
@@ -81,11 +81,11 @@ impl<K: Sink> ThreadPass<'_, '_, K> {
         // Then nothing of it is estimated.
         self.frames.begin(at, Frame { estimated: frame.estimated && bounds.is_none(), ..*frame });
         self.open(at, typed(types::FRAME), Name::Once(&name), &args)?;
-        self.measured = bounds.map(|bounds| MeasuredStages::new(bounds, self.stack.depth()));
+        self.measured = bounds.map(|bounds| MeasuredStages::new(bounds, self.shown.len()));
         Ok(())
     }
 
-    pub(super) fn wait(&mut self, at: u64, wait: &Wait) -> Result<(), ExportError> {
+    pub(super) fn wait(&mut self, at: u64, wait: &Wait, items: &OpenStack) -> Result<(), ExportError> {
         let ordinal = self.waits;
         self.waits += 1;
         let texts = self.shared.recording.texts();
@@ -100,7 +100,7 @@ impl<K: Sink> ThreadPass<'_, '_, K> {
             Some(owner) if wait.kind == WaitKind::Monitor => {
                 let names = &self.shared.names;
                 let owner_in = known.and_then(|known| known.method);
-                let blocked_in = self.stack.innermost_method();
+                let blocked_in = items.innermost_method();
                 Cow::Owned(labels::contention_name(
                     owner_name,
                     owner.tid,
@@ -127,7 +127,7 @@ impl<K: Sink> ThreadPass<'_, '_, K> {
         let name = task.as_ref().and_then(|task| task.name(&name)).map_or(name, Cow::Owned);
         self.open(at, typed(types::WAIT), Name::Text(&name), &args)?;
         // Viewers draw an arrow from the end of its source, so it starts at an event without duration.
-        if let Some(known) = known.filter(|_| self.stack.depth() <= MAX_DEPTH) {
+        if let Some(known) = known.filter(|_| self.shown.len() <= MAX_DEPTH) {
             let (flow, release) = known.flows;
             self.waiting.push((at, release));
             self.out.instant(at, &labels::waits_for(owner_name), &[Arg::flow(flow)])?;
@@ -170,7 +170,7 @@ impl<K: Sink> ThreadPass<'_, '_, K> {
         } else if closed.key == typed(types::MESSAGE)
             && self.main
             // In a loop within a message it is part of that message.
-            && self.stack.find(typed(types::MESSAGE)).is_none()
+            && !self.is_in_message()
         {
             if self.found.history.is_kept() {
                 self.found.history.message(closed.begun, at, &self.message);

@@ -1,7 +1,5 @@
 //! Tasks on their threads: instants between a thread's events, and arguments of calls, waits and messages.
 
-use trace_format::Event;
-
 use super::super::labels;
 use super::super::sink::{Arg, Name, Sink, Value};
 use super::super::thread::{MAX_DEPTH, Shared, ThreadPass};
@@ -133,7 +131,7 @@ impl<'a, K: Sink> ThreadPass<'a, '_, K> {
     }
 
     fn mark(&mut self, at: u64, mark: &Mark) -> Result<(), ExportError> {
-        if self.stack.depth() >= MAX_DEPTH {
+        if self.shown.len() >= MAX_DEPTH {
             self.out.tally.skipped += 1;
             return Ok(());
         }
@@ -176,30 +174,25 @@ impl<'a, K: Sink> ThreadPass<'a, '_, K> {
         if self.waiting.is_empty() { name } else { labels::in_contention(&name) }
     }
 
-    /// Opens the call of an event at `time`, shown at `at`, if a known task runs in it; returns whether it does.
+    /// Opens a call that is entered at `time`, shown at `at`, if a known task runs in it; returns true if one does.
     #[cold]
-    pub(in crate::model) fn runs_task(
-        &mut self,
-        time: u64,
-        at: u64,
-        event: &Event,
-    ) -> Result<bool, ExportError> {
+    pub(in crate::model) fn runs_task(&mut self, time: u64, at: u64, id: u32) -> Result<bool, ExportError> {
         while let [run, rest @ ..] = self.tasks.runs
             && run.entered < time
         {
             self.tasks.runs = rest;
         }
         let mut opened = false;
-        if let ([run, rest @ ..], Event::Enter(id)) = (self.tasks.runs, event)
+        if let [run, rest @ ..] = self.tasks.runs
             && run.entered == time
-            && run.method.map_or(self.stack.depth() == 0, |method| method == *id)
+            && run.method.map_or(self.shown.is_empty(), |method| method == id)
         {
             self.tasks.runs = rest;
             opened = true;
             let shared = self.shared;
             let text = shared.task_text(run.task);
             let args = shared.task_args(run.task, &text, false, &run.flows);
-            self.open(at, *id, Name::Method(*id, &shared.names), &args)?;
+            self.open(at, id, Name::Method(id, &shared.names), &args)?;
         }
         self.next_run = self.tasks.next_run();
         Ok(opened)
