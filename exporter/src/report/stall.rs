@@ -1,9 +1,10 @@
 //! The strongest stall of a program without messages: which thread hung, and when.
 //!
 //! Android asks about main's message. A program on a JVM has none, and its `main` lasts as long as the program. Its unit is a
-//! *stretch* of a thread without progress, as long as [`MIN_ENDED_HANG`] or longer. Three sources know of one:
+//! *stretch* of a thread without progress, as long as [`MIN_ENDED_HANG`] or longer. Four sources know of one:
 //!
 //! * The record: something is open on the thread, and the thread records nothing, neither a call nor a count of short ones.
+//! * The record of main's waits: one for the same lock follows the other, with next to nothing between them.
 //! * The record of earlier calls: a call lasts many times longer than nearly all calls of the same method ([`Usual`]), and within
 //!   it the thread calls and waits again and again.
 //! * A dump of the JVM agent: samples of the stack are equal up to a method in which the thread computes, although it calls
@@ -25,6 +26,7 @@ use trace_format::{ReadError, Source, Thread};
 
 use super::MIN_ENDED_HANG;
 use super::stretches::{Sign, Stretch, Usual, computing, in_order, recorded};
+use crate::facts::concurrency::joined;
 use crate::facts::{Change, Facts, Payload, typed};
 use crate::model::{Names, owner};
 use crate::words::thread_name;
@@ -69,7 +71,8 @@ impl<'t> Stall<'t> {
             found.sort_by_key(|stretch| Reverse(stretch.since));
             all.push((thread, found));
         }
-        let judge = Judge { facts, names, dumps: &dumps, usual: &usual };
+        let joined = joined_by_main(facts, &all)?;
+        let judge = Judge { facts, names, dumps: &dumps, usual: &usual, joined };
         let mut best: Option<(Order, Self)> = None;
         for (thread, found) in all {
             let mut judged: Vec<Stretch> = Vec::new();
@@ -103,12 +106,29 @@ struct Judged {
     daemon: bool,
 }
 
+/// The uid of the thread for whose end main waits in the longest of its stretches, if that is known.
+fn joined_by_main<S: Source + ?Sized>(
+    facts: &Facts<'_, S>,
+    all: &[(&Thread, Vec<Stretch>)],
+) -> Result<Option<u32>, ReadError> {
+    let of_main = all.iter().filter(|(thread, _)| thread.main).flat_map(|(_, found)| found);
+    let joins = of_main.filter_map(|stretch| match stretch.sign {
+        Sign::Still(Some(wait)) if wait.kind == WaitKind::Join => Some((stretch, wait)),
+        _ => None,
+    });
+    let Some((stretch, wait)) = joins.max_by_key(|(stretch, _)| stretch.took()) else { return Ok(None) };
+    let index = joined(facts, &wait, stretch.since)?;
+    Ok(index.and_then(|index| facts.recording.threads().get(index)).map(|thread| thread.uid))
+}
+
 /// The evidence by which stretches are judged.
 struct Judge<'a, 't, S: ?Sized> {
     facts: &'a Facts<'t, S>,
     names: &'a Names<'a>,
     dumps: &'a [(u64, Dump)],
     usual: &'a Usual,
+    /// The uid of the thread that main joins.
+    joined: Option<u32>,
 }
 
 impl<S: Source + ?Sized> Judge<'_, '_, S> {
@@ -123,9 +143,20 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         let serves = place.is_some_and(|(section, dumped)| section.serves_beside(dumped));
         let of_dump = place.and_then(|(section, dumped)| section.claim(dumped));
         let dumped = place.map(|(_, dumped)| dumped);
+        // Main hangs as long as the thread that it joins.
+        let is_joined = match self.joined {
+            Some(joined) => joined == thread.uid,
+            None => place.is_some_and(|(section, dumped)| section.is_joined(dumped)),
+        };
         let owed = match (of_dump, thread.main, stretch.sign) {
+            (Some(Claim::Reads(_) | Claim::Waits), ..) if is_joined => Claim::HeldUp,
             (Some(claim), _, Sign::Still(_) | Sign::Computing) => claim,
-            (_, true, Sign::Still(Some(wait))) if wait.kind == WaitKind::Monitor => Claim::MainBlocked,
+            (_, true, Sign::Still(Some(wait)) | Sign::Convoy(wait)) if wait.kind == WaitKind::Monitor => {
+                Claim::MainBlocked
+            }
+            (None, true, Sign::Still(Some(wait))) if wait.kind == WaitKind::Join && self.joined.is_some() => {
+                Claim::Idle(Reverse(0))
+            }
             (_, true, _) => Claim::MainHeldUp,
             (_, false, Sign::Still(Some(wait))) if wait.kind == WaitKind::Monitor => Claim::Lock(Reverse(0)),
             _ => Claim::HeldUp,
@@ -140,7 +171,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
             Due::Nothing => Ok(None),
             Due::Unknown if is_of_library => Ok(None),
             Due::Unknown | Due::Result if is_unusual() => judged(owed),
-            Due::Unknown if !thread.main => Ok(None),
+            Due::Unknown if !thread.main && !is_joined => Ok(None),
             Due::Unknown | Due::Result if serves => Ok(None),
             Due::Unknown | Due::Result => {
                 let since = self.alone_since(thread, stretch)?;
@@ -215,13 +246,17 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
                 return Ok(if is_idle { Due::Nothing } else { Due::Owed });
             }
             Sign::Still(wait) => wait,
+            // A thread that serves waits at one place again and again, too.
+            Sign::Convoy(wait) => {
+                return Ok(Some(self.due_to_wait(&wait))
+                    .filter(|due| *due == Due::Owed)
+                    .unwrap_or(Due::Nothing));
+            }
             Sign::Computing => None,
         };
         Ok(match (dumped, wait) {
             (Some(dumped), _) => due_to_dumped(dumped),
-            (None, Some(wait)) => {
-                due_to_recorded(wait.kind, self.facts.recording.texts().get(wait.class).unwrap_or_default())
-            }
+            (None, Some(wait)) => self.due_to_wait(&wait),
             (None, None) if self.usual.is_unusual(stretch) => Due::Owed,
             // Only main's CPU time can say that it computes; and a process that was killed in a call did not end it.
             (None, None) => {
@@ -233,6 +268,10 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         })
     }
 
+    fn due_to_wait(&self, wait: &Wait) -> Due {
+        due_to_recorded(wait.kind, self.facts.recording.texts().get(wait.class).unwrap_or_default())
+    }
+
     /// The time that the thread waited in a stretch for what is not owed to it, ns.
     fn idle(
         &self,
@@ -241,10 +280,8 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         dumped: Option<&dump::Thread>,
     ) -> Result<u64, ReadError> {
         let by_dump = dumped.is_some_and(|dumped| due_to_dumped(dumped) == Due::Nothing);
-        let is_idle = |wait: &Wait| {
-            let class = self.facts.recording.texts().get(wait.class).unwrap_or_default();
-            due_to_recorded(wait.kind, class) == Due::Nothing || by_dump && wait.kind != WaitKind::Monitor
-        };
+        let is_idle =
+            |wait: &Wait| self.due_to_wait(wait) == Due::Nothing || by_dump && wait.kind != WaitKind::Monitor;
         let within =
             |since: u64, until: u64| until.min(stretch.until).saturating_sub(since.max(stretch.since));
         let mut idle = 0_u64;
@@ -384,6 +421,24 @@ mod tests {
         assert!(!found.answer.thread.main);
     }
 
+    #[test]
+    fn waits_for_one_lock_are_one_hang_if_next_to_nothing_is_between_them() {
+        // Each second, with this time for itself.
+        let waits = |between: u64, last: u64| {
+            move |main: &mut ThreadBuilder| {
+                main.enter(S, 1);
+                for second in 10..last {
+                    main.event(second * S, wait(WaitKind::Monitor));
+                    main.event((second + 1) * S - between, Event::WaitEnd);
+                }
+            }
+        };
+        assert_eq!(hung(&report(waits(S / 20, 20), |_| {})), Some(("main", 10, 19)));
+        assert_eq!(hung(&report(waits(S / 20, 39), |_| {})), Some(("main", 10, 40)), "lasts to the end");
+        assert_eq!(hung(&report(waits(S / 5, 20), |_| {})), None, "it comes on");
+        assert_eq!(hung(&report(|_| {}, waits(S / 20, 20))), None, "a worker of many");
+    }
+
     /// Three calls of 0.1 s, and then one in which the thread waits again and again until 20 s.
     fn many_waits(kind: WaitKind) -> impl FnOnce(&mut ThreadBuilder) {
         move |main: &mut ThreadBuilder| {
@@ -401,7 +456,7 @@ mod tests {
 
     #[test]
     fn calls_that_take_far_longer_than_usual_are_hangs_unless_they_rest() {
-        assert_eq!(hung(&report(many_waits(WaitKind::Monitor), |_| {})), Some(("main", 8, 20)));
+        assert_eq!(hung(&report(many_waits(WaitKind::Blocking), |_| {})), Some(("main", 8, 20)));
         assert_eq!(hung(&report(many_waits(WaitKind::Sleep), |_| {})), None);
         // Nothing says that this call usually is short.
         let first = |main: &mut ThreadBuilder| {

@@ -23,12 +23,16 @@ const MAX_METHODS: usize = 1 << 16;
 const MIN_CALLS: u32 = 3;
 /// A call is unusual if it takes this many times as long as nine of ten others.
 const UNUSUAL: u64 = 8;
+/// Waits are a convoy if at most this part of their time, from the first to the last, is between them: a tenth.
+const BETWEEN: u64 = 10;
 
 /// The sign by which a stretch is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Sign {
     /// The thread records nothing, while this wait is open or, without one, a call.
     Still(Option<Wait>),
+    /// One wait for the same lock follows the other, as this one.
+    Convoy(Wait),
     /// One call goes on and on, and others come and go within it.
     LongCall,
     /// A dump of the JVM agent has the thread computing.
@@ -92,10 +96,54 @@ fn power(took: u64) -> usize {
     took.checked_ilog2().unwrap_or(0) as usize
 }
 
+/// Waits for one lock that follow each other, with little between them.
+#[derive(Clone, Copy)]
+struct Convoy {
+    wait: Wait,
+    since: u64,
+    until: u64,
+    /// The time of the waits, ns, and their number.
+    waited: u64,
+    waits: u32,
+}
+
+impl Convoy {
+    fn of(wait: Wait, since: u64, until: u64) -> Self {
+        Self { wait, since, until, waited: until.saturating_sub(since), waits: 1 }
+    }
+
+    /// True if the other one goes on with this one: its waits belong to both.
+    fn take(&mut self, next: &Self) -> bool {
+        let waited = self.waited.saturating_add(next.waited);
+        let took = next.until.saturating_sub(self.since);
+        let goes_on = self.is_at(&next.wait) && took.saturating_sub(waited) <= took / BETWEEN;
+        if goes_on {
+            (self.until, self.waited) = (next.until, waited);
+            self.waits = self.waits.saturating_add(1);
+        }
+        goes_on
+    }
+
+    fn is_at(&self, wait: &Wait) -> bool {
+        (self.wait.kind, self.wait.lock) == (wait.kind, wait.lock)
+    }
+
+    /// The stretch of a recording that ends at `end`. A convoy may be between two waits there.
+    fn stretch(&self, end: u64) -> Stretch {
+        let ended = end.saturating_sub(self.until) > end.saturating_sub(self.since) / BETWEEN;
+        let until = if ended { self.until } else { end };
+        Stretch { since: self.since, until, ended, sign: Sign::Convoy(self.wait), call: None }
+    }
+}
+
 /// Reads a thread.
 struct Reader<'u> {
     found: Vec<Stretch>,
     usual: &'u mut Usual,
+    /// The waits for a lock until now.
+    convoy: Option<Convoy>,
+    /// The last moment of the recording.
+    end: u64,
     /// The time of the last change, if all from then on is known, and the wait that it began.
     last: Option<(u64, Option<Wait>)>,
 }
@@ -123,6 +171,28 @@ impl Reader<'_> {
         if wait.is_some() || call.is_some() {
             let call = call.map(|open| (open.key, open.begun));
             self.keep(Stretch { since, until, ended, sign: Sign::Still(wait), call });
+        }
+    }
+
+    /// Notes that a wait for a lock has ended, or is open at the end. One that is shorter than a convoy at another lock does not
+    /// end that.
+    fn waited(&mut self, wait: &Wait, since: u64, until: u64) {
+        if wait.lock == 0 {
+            return;
+        }
+        let next = Convoy::of(*wait, since, until);
+        if let Some(convoy) = &mut self.convoy
+            && (convoy.take(&next) || !convoy.is_at(wait) && next.waited < convoy.waited)
+        {
+            return;
+        }
+        self.convoy_ends();
+        self.convoy = Some(next);
+    }
+
+    fn convoy_ends(&mut self) {
+        if let Some(convoy) = self.convoy.take().filter(|convoy| convoy.waits > 1) {
+            self.keep(convoy.stretch(self.end));
         }
     }
 
@@ -156,7 +226,7 @@ pub(super) fn recorded<S: Source + ?Sized>(
     end: u64,
     usual: &mut Usual,
 ) -> Result<Vec<Stretch>, ReadError> {
-    let mut reader = Reader { found: Vec::new(), usual, last: None };
+    let mut reader = Reader { found: Vec::new(), usual, convoy: None, end, last: None };
     let mut spans = facts.spans(thread);
     while let Some((change, open)) = spans.change()? {
         let Some(time) = change.time() else {
@@ -165,6 +235,9 @@ pub(super) fn recorded<S: Source + ?Sized>(
         };
         reader.still(open, time, true);
         match change {
+            Change::Closed { open: closed, payload: Some(Payload::Wait(wait)), .. } if thread.main => {
+                reader.waited(wait, closed.begun, time);
+            }
             Change::Closed { .. } => reader.call(open, open.depth() - 1, time, true),
             Change::Event { event: Event::Folded(folded), .. } => reader.usual.folded(folded),
             _ => {}
@@ -178,6 +251,11 @@ pub(super) fn recorded<S: Source + ?Sized>(
     if reader.last.is_some() {
         let open = spans.open();
         reader.still(open, end, false);
+        if let Some(last) = open.depth().checked_sub(1).filter(|_| thread.main)
+            && let Some(Payload::Wait(wait)) = open.payload(last)
+        {
+            reader.waited(wait, open.frames()[last].begun, end);
+        }
         for depth in (0..open.depth()).rev() {
             reader.call(open, depth, end, false);
         }
@@ -187,6 +265,7 @@ pub(super) fn recorded<S: Source + ?Sized>(
             reader.keep(Stretch { since: open.begun, until: end, ended: false, sign, call: None });
         }
     }
+    reader.convoy_ends();
     Ok(reader.found)
 }
 

@@ -93,6 +93,11 @@ impl Section {
         Threads::of(self, &LockGraph::from(self)).claim(thread)
     }
 
+    /// True if main waits for the end of this thread, and can wait for no other's.
+    pub(crate) fn is_joined(&self, thread: &Thread) -> bool {
+        joined(self, self.main()).is_some_and(|joined| std::ptr::eq(joined, thread))
+    }
+
     /// True if another thread of the program waits for the console, a client or an event: a result may wait for the same.
     pub fn serves_beside(&self, thread: &Thread) -> bool {
         let others =
