@@ -57,6 +57,8 @@ impl Entry {
 /// assert!(filter.blocks("com/acme/util/Text"));
 /// assert!(!filter.blocks("com/acme/utilities/Text"));
 /// assert!(filter.blocks("android/os/Handler"));
+/// assert!(filter.blocks("kotlinx/coroutines/BlockingCoroutine"));
+/// assert!(!filter.blocks("com/google/common/cache/LocalCache"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
@@ -73,10 +75,11 @@ const WRAPS_WAITS: [&str; 5] = [
 ];
 
 impl Default for Filter {
-    /// Blocks `android/` and `com/tencent/matrix/`, as Matrix does.
+    /// Blocks `android/` and `com/tencent/matrix/`, as Matrix does, and libraries that wrap a wait: coroutines, RxJava, the
+    /// futures of Guava and of Netty. A rule with `include` traces them all the same.
     fn default() -> Self {
         let mut filter = Self::none();
-        ["android", "com/tencent/matrix"].into_iter().for_each(|name| filter.block(name));
+        ["android", "com/tencent/matrix"].into_iter().chain(WRAPS_WAITS).for_each(|name| filter.block(name));
         filter
     }
 }
@@ -86,21 +89,6 @@ impl Filter {
     #[must_use]
     pub fn none() -> Self {
         Self { blocked: Vec::new() }
-    }
-
-    /// Returns the default one that also blocks libraries which wrap a wait: coroutines, RxJava, the futures of Guava and of
-    /// Netty. A rule with `include` traces them all the same.
-    ///
-    /// ```
-    /// let filter = instrumenter::Filter::without_wrapped_waits();
-    /// assert!(filter.blocks("kotlinx/coroutines/BlockingCoroutine"));
-    /// assert!(!filter.blocks("com/google/common/cache/LocalCache"));
-    /// ```
-    #[must_use]
-    pub fn without_wrapped_waits() -> Self {
-        let mut filter = Self::default();
-        WRAPS_WAITS.into_iter().for_each(|name| filter.block(name));
-        filter
     }
 
     /// Adds a class or package.

@@ -336,7 +336,7 @@ fn class_path(jvmti: Environment) -> Vec<PathBuf> {
 
 /// What is traced, and which waits are recorded.
 fn choice(settings: &Settings) -> Result<Options, String> {
-    let filter = Filter::without_wrapped_waits();
+    let filter = Filter::default();
     Ok(Options {
         filter,
         rules: settings.rules.clone(),
