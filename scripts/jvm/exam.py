@@ -172,8 +172,9 @@ def jvm_below(pid):
 def answer_of(text):
     """The answer of a page in JSON."""
     document = json.loads(text)
-    answers = [page["answer"] for page in document.get("reports") or document.get("files") or [document]]
-    answer = next((answer for answer in answers if answer["verdict"] not in NO_HANG), answers[0])
+    pages = document.get("reports") or document.get("files") or [document]
+    page = next((page for page in pages if page["answer"]["verdict"] not in NO_HANG), pages[0])
+    answer = page["answer"]
     root = answer["root"] or {}
     return {
         "hung": answer["verdict"] not in NO_HANG,
@@ -183,7 +184,13 @@ def answer_of(text):
         "root": root.get("name"),
         "line": root.get("line"),
         "duration_ms": (answer["duration_ns"] or 0) // 1_000_000,
+        "says_why": says_why(answer["not_shown"]) or bool(page.get("idle")),
     }
+
+
+def says_why(not_shown):
+    """Whether a dump's answer names what it cannot see, besides how long the hang lasts, by which another way may have another cause."""
+    return (not_shown or "how long this lasts") != "how long this lasts"
 
 
 NAMES = {}
@@ -194,6 +201,7 @@ def attached(printed):
     cause = re.search(r"^\s+Cause +(.+?) \((\w+) confidence\)", printed, re.M)
     root = re.search(r"^\s+In +(\S+)", printed, re.M)
     thread = re.search(r"^anrscope: (?:no call began while it was recorded; )?(.+?)(?:, by a thread dump:| did not come on in | hung for | when the recording began, by a)", printed, re.M)
+    unseen = re.search(r"^\s+Not shown +(.+)", printed, re.M)
     name = cause.group(1).strip() if cause else None
     return {
         "hung": bool(cause),
@@ -201,6 +209,7 @@ def attached(printed):
         "confidence": cause.group(2) if cause else None,
         "thread": thread.group(1) if thread else None,
         "root": root.group(1) if root else None,
+        "says_why": says_why(unseen.group(1) if unseen else None) or "a hang only if the end of that wait was due" in printed,
     }
 
 
@@ -315,6 +324,14 @@ class Examined:
             return "wrong"
         return "right" if self.names_place(answer) else "vague"
 
+    def agree(self):
+        """Whether all ways give one cause; `says_why` if they do but for those that say what they cannot see."""
+        answers = [self.answers.get(way) or {} for way in WAYS]
+        if len({answer.get("cause") for answer in answers}) == 1:
+            return "agree"
+        certain = {answer.get("cause") for answer in answers if not answer.get("says_why")}
+        return "says_why" if len(certain) <= 1 else "differ"
+
     def names_place(self, answer):
         """Whether the answer names the label's method, or for an answer without a root one of its threads."""
         method, root = self.label["method"], answer.get("root")
@@ -363,8 +380,9 @@ def table(done):
         of_healthy = [each.grade(way) for each in healthy if each.grade(way) != "failed"]
         hung = f"{of_healthy.count('hung')} of {len(of_healthy)}"
         lines.append(f"| {way} | " + " | ".join(str(count[grade]) for grade in grades) + f" | {high} | {hung} |")
-    agreeing = sum(len({(each.answers.get(way) or {}).get("cause") for way in WAYS}) == 1 for each in hangs)
-    lines.append(f"\nThe four ways give one cause in {agreeing} of {len(hangs)}.")
+    agree = collections.Counter(each.agree() for each in hangs)
+    lines.append(f"\nThe four ways give one cause in {agree['agree']} of {len(hangs)}; in {agree['says_why']} more those that differ say what "
+                 "they cannot see.")
     return "\n".join(lines)
 
 

@@ -132,7 +132,7 @@ fn assembled<S: Source + ?Sized>(
     answered: Answered,
 ) -> Result<Report, ReadError> {
     let Sources { facts, names, survey, .. } = *sources;
-    let Question { walk, at, end, .. } = question;
+    let Question { walk, at, end, idle, .. } = question;
     let Answered { hang, answer, at_start, observed, native, preference_writes } = answered;
     let (recording, incidents) = (facts.recording, &facts.incidents);
     let (header, threads) = (recording.header(), recording.threads());
@@ -165,6 +165,7 @@ fn assembled<S: Source + ?Sized>(
         cause: has_question.then(|| answer.cause.clone()),
         answer,
         at_start,
+        idle: idle.filter(|_| !has_question),
         native,
         device: observed.share,
         start_split: start_split(facts, names, &facts.sections.starts)?,

@@ -8,6 +8,7 @@ use trace_format::sections::profile::PlatformProfile;
 use trace_format::verdict::Counters;
 
 use super::hang::Hang;
+use super::idle::Idle;
 use super::long_call::LongCall;
 use super::long_waits::LongWait;
 use super::native::NativeReport;
@@ -68,6 +69,8 @@ pub struct Report {
     pub answer: Answer,
     /// Of an attachment's recording without a hang: the answer of the thread dump with which it began, without confidence.
     pub at_start: Option<Answer>,
+    /// Of a program without a hang: the longest stretch of a thread that was taken for idle.
+    pub idle: Option<Idle>,
     /// Its cause, if main hung or the system requested a dump.
     pub cause: Option<Cause>,
     /// Of a message storm, who posted most of the messages, if steps of concurrent work were recorded.

@@ -20,6 +20,7 @@ use self::native::NativeStack;
 use self::recorded::{Coverage, MissingProfile, Notice, Profile, Recorder};
 use self::timeline::{Anr, Capture, Start};
 use super::findings;
+use super::idle::Idle;
 use super::long_waits::LongWait;
 use super::native::MissedBeat;
 use super::platform;
@@ -76,6 +77,9 @@ struct Report<'a> {
     answer: AnswerJson<'a>,
     /// Of an attachment's recording without a hang: the answer of the thread dump with which it began, with low confidence.
     at_start: Option<AnswerJson<'a>>,
+    /// Of a program without a hang: the longest stretch of a thread without progress, which was taken for idle. A hang, if the
+    /// end of its wait was due.
+    idle: Option<&'a Idle>,
     /// The worst hang of the main thread.
     hang: Option<Hang<'a>>,
     /// Of a message storm, the place that posted most of the messages, if steps of concurrent work were recorded.
@@ -153,6 +157,7 @@ impl<'a> Report<'a> {
             state,
             hung: report.hung(),
             answer: AnswerJson::new(&report.answer, report.headline()),
+            idle: report.idle.as_ref(),
             at_start: report.at_start.as_ref().map(|answer| AnswerJson::new(answer, answer.headline())),
             hang: report.hang.as_ref().map(Hang::from),
             posters: report.posters.as_ref(),

@@ -27,6 +27,7 @@ mod findings;
 mod hang;
 mod history;
 mod html;
+mod idle;
 mod json;
 mod long_call;
 mod long_waits;

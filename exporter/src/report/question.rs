@@ -13,6 +13,7 @@ use trace_format::verdict::Outcome;
 use trace_format::{ReadError, Source, Thread};
 
 use super::MIN_ENDED_HANG;
+use super::idle::Idle;
 use super::stall::Stall;
 use super::walk::{EndedUnit, Walk};
 use crate::facts::{Anr, Facts, Incidents, Survey, last_moment};
@@ -52,6 +53,8 @@ pub(super) struct Question<'a, S: ?Sized> {
     pub(super) at: Option<u64>,
     /// The last moment of the recording.
     pub(super) end: u64,
+    /// The longest stretch of a thread that was taken for idle, if threads without messages were asked about.
+    pub(super) idle: Option<Idle>,
 }
 
 impl<'a, S: Source + ?Sized> Question<'a, S> {
@@ -74,10 +77,10 @@ impl<'a, S: Source + ?Sized> Question<'a, S> {
             walk.run(main, anr.map(|anr| anr.detected))?;
         }
         if let Some(anr) = anr {
-            return Ok(Self { thread: main, asked: Some(Asked::Anr(anr)), walk, at, end });
+            return Ok(Self { thread: main, asked: Some(Asked::Anr(anr)), walk, at, end, idle: None });
         }
         // Without messages, not only main may hang.
-        let stall = if walk.has_messages() { None } else { Stall::of(facts, names, end)? };
+        let (stall, idle) = if walk.has_messages() { (None, None) } else { Stall::of(facts, names, end)? };
         let asked = match (&stall, wanted) {
             (Some(stall), _) if !stall.ended => Some(Asked::Open(stall.since)),
             (Some(Stall { since, until, .. }), _) => {
@@ -102,7 +105,7 @@ impl<'a, S: Source + ?Sized> Question<'a, S> {
             walk.at = at;
             walk.run(thread, ended.map(middle))?;
         }
-        Ok(Self { thread, asked, walk, at, end })
+        Ok(Self { thread, asked, walk, at, end, idle })
     }
 }
 

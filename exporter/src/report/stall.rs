@@ -25,7 +25,9 @@ use trace_format::event::{Wait, WaitKind, types};
 use trace_format::{ReadError, Source, Thread};
 
 use super::MIN_ENDED_HANG;
+use super::idle::Idle;
 use super::stretches::{Sign, Stretch, Usual, computing, in_order, recorded};
+use super::walk::text;
 use crate::facts::concurrency::joined;
 use crate::facts::{Change, Facts, Payload, typed};
 use crate::model::{Names, owner};
@@ -47,13 +49,16 @@ pub(super) struct Stall<'t> {
 /// The least is asked about: by its claim, open at the end before ended, a daemon, which serves others, last, the longest first.
 type Order = (Claim, bool, bool, Reverse<u64>);
 
+/// The strongest stall, and the longest stretch that was taken for idle.
+pub(super) type Found<'t> = (Option<Stall<'t>>, Option<Idle>);
+
 impl<'t> Stall<'t> {
-    /// The question of a program whose recording ends at `end`; `None` if nothing hung.
+    /// The question of a program whose recording ends at `end`; no stall if nothing hung.
     pub(super) fn of<S: Source + ?Sized>(
         facts: &Facts<'t, S>,
         names: &Names<'_>,
         end: u64,
-    ) -> Result<Option<Self>, ReadError> {
+    ) -> Result<Found<'t>, ReadError> {
         let dumps = facts.dumps().collect::<Result<Vec<_>, _>>()?;
         let mut usual = Usual::default();
         let mut all: Vec<(&'t Thread, Vec<Stretch>)> = Vec::new();
@@ -74,6 +79,7 @@ impl<'t> Stall<'t> {
         let joined = joined_by_main(facts, &all)?;
         let judge = Judge { facts, names, dumps: &dumps, usual: &usual, joined };
         let mut best: Option<(Order, Self)> = None;
+        let mut idle: Option<(&Thread, Stretch)> = None;
         for (thread, found) in all {
             let mut judged: Vec<Stretch> = Vec::new();
             for stretch in found {
@@ -83,7 +89,14 @@ impl<'t> Stall<'t> {
                 if sign == Sign::LongCall && judged.iter().any(is_known) {
                     continue;
                 }
-                let Some(Judged { claim, since, daemon }) = judge.claim(thread, &stretch)? else { continue };
+                let Some(Judged { claim, since, daemon }) = judge.claim(thread, &stretch)? else {
+                    if idle.is_none_or(|(_, longest)| longest.took() < stretch.took())
+                        && judge.is_idle(thread, &stretch)
+                    {
+                        idle = Some((thread, stretch));
+                    }
+                    continue;
+                };
                 judged.push(stretch);
                 if until.saturating_sub(since) < MIN_ENDED_HANG {
                     continue;
@@ -94,7 +107,11 @@ impl<'t> Stall<'t> {
                 }
             }
         }
-        Ok(best.map(|(_, question)| question))
+        let idle = idle.map(|(thread, stretch)| {
+            let method = stretch.call.map(|(method, _)| names.method(method).into_owned());
+            Idle::of(thread_name(thread), &stretch, method, |wait| text(facts.recording, wait.class))
+        });
+        Ok((best.map(|(_, question)| question), idle))
     }
 }
 
@@ -178,6 +195,12 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
                 Ok(Some(Judged { claim: owed, since, daemon }))
             }
         }
+    }
+
+    /// True for a thread of the program that a page may call idle, because its stretch is no hang.
+    fn is_idle(&self, thread: &Thread, stretch: &Stretch) -> bool {
+        let is_still = matches!(stretch.sign, Sign::Still(_));
+        is_still && (thread.main || self.is_in_program(stretch, self.dumped(thread, stretch)))
     }
 
     /// The time from which on no other thread works, in a stretch whose end others have to bring.

@@ -81,8 +81,7 @@ impl ThreadDumps {
                 (format!("{name} when the recording began, by a thread dump: {came_on}:"), answer)
             }
             (None, None) if is_empty => {
-                let none = "no call began while it was recorded, and no thread hangs, by a thread dump";
-                return vec![none.to_owned()];
+                return idle_lines(dump);
             }
             (None, None) => return Vec::new(),
         };
@@ -106,6 +105,19 @@ impl ThreadDumps {
         let file = trace.with_extension("threads.txt");
         output::write(&file, &self.before.text)?;
         Ok(file)
+    }
+}
+
+/// Of a dump in which no thread hangs: where the first one is that might, if what it waits for was due.
+fn idle_lines(dump: &Dump) -> Vec<String> {
+    let answer = Answer::from(dump);
+    let none = "no call began while it was recorded, and no thread hangs, by a thread dump".to_owned();
+    match &answer.root {
+        Some(root) => {
+            let place = format!("  {}, in {}", answer.finding(), root.title());
+            vec![none + ":", place, "  a hang only if the end of that wait was due".to_owned()]
+        }
+        None => vec![none],
     }
 }
 

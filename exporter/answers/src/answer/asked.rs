@@ -94,7 +94,8 @@ impl Section {
     }
 
     /// True if main waits for the end of this thread, and can wait for no other's.
-    pub(crate) fn is_joined(&self, thread: &Thread) -> bool {
+    #[must_use]
+    pub fn is_joined(&self, thread: &Thread) -> bool {
         joined(self, self.main()).is_some_and(|joined| std::ptr::eq(joined, thread))
     }
 

@@ -51,6 +51,8 @@ pub struct AnswerJson<'a> {
     cycle: &'a [String],
     /// The facts that support the cause.
     evidence: &'a [Evidence],
+    /// What a dump cannot show, if it is all that is known of a hang, in words: where a recording may say more, or something else.
+    not_shown: Option<&'a str>,
     /// Ids of other causes that the facts allow.
     also: Vec<&'static str>,
     /// Advice, in one sentence.
@@ -113,6 +115,7 @@ impl<'a> AnswerJson<'a> {
             owners: &answer.owners,
             cycle: &answer.cycle,
             evidence: &cause.evidence[..cause.evidence.len().min(MAX_LISTED)],
+            not_shown: answer.not_shown.as_deref(),
             also: cause.also.iter().map(|id| id.word()).collect(),
             next: answer.advice(),
         }

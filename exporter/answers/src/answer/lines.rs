@@ -55,7 +55,7 @@ impl Answer {
         }
     }
 
-    /// The summary as labelled lines: at most six, plus the owners.
+    /// The summary as labelled lines: at most seven, plus the owners.
     #[must_use]
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let mut lines = vec![("Cause", self.cause_title()), ("Finding", self.finding().to_owned())];
@@ -76,6 +76,7 @@ impl Answer {
         if let Some(message) = &self.message {
             lines.push(("Message", message.clone()));
         }
+        lines.extend(self.not_shown.clone().map(|what| ("Not shown", what)));
         lines.push(("What to do", self.cause.next.to_owned()));
         lines
     }

@@ -20,6 +20,7 @@ mod jvm_advice;
 mod kind;
 mod lines;
 mod native_summary;
+mod not_shown;
 mod observed;
 mod own;
 mod recent_work;
@@ -179,6 +180,8 @@ pub struct Answer {
     pub owners: Vec<Owner>,
     /// The threads of a deadlock, the hung thread first if it is one of them; empty without a deadlock.
     pub cycle: Vec<String>,
+    /// What a dump cannot show, if it is all that is known of a hang: where a recording may say more, or something else.
+    pub not_shown: Option<String>,
 }
 
 impl From<&Dump> for Answer {
@@ -242,6 +245,7 @@ impl Answer {
             span,
             message: facts.message.clone(),
             root: root::of(facts, cause.id),
+            not_shown: not_shown::by_dump(cause.id, facts, &owners, span.is_some()),
             cause,
             stack,
             samples,

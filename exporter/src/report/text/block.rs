@@ -55,6 +55,7 @@ pub(super) fn rows(r: &Report, names: &mut Names) -> Vec<Row> {
     if !evidence.is_empty() {
         rows.push(("Evidence", evidence));
     }
+    rows.extend(answer.not_shown.clone().map(|what| ("Not shown", vec![what])));
     rows.push(("What to do", vec![names.bare(&answer.advice())]));
     rows
 }
@@ -191,6 +192,10 @@ fn no_hang(r: &Report, names: &mut Names) -> Vec<Row> {
             let took = seconds(r.end.saturating_sub(open.since));
             format!("in {} at the end, for {took} so far", names.text(&clean(&open.name)))
         }
+        (None, 0) if r.end.saturating_sub(r.first) < MIN_ENDED_HANG => {
+            let took = seconds(r.end.saturating_sub(r.first));
+            format!("ran no message; {took} recorded, too short for a call or wait of 5 s to show")
+        }
         (None, 0) if r.long_call.is_none() && r.waits.iter().all(|wait| wait.duration < MIN_ENDED_HANG) => {
             "ran no message; no wait, and no call inside its outermost one, took 5 s".to_owned()
         }
@@ -204,6 +209,12 @@ fn no_hang(r: &Report, names: &mut Names) -> Vec<Row> {
         (None, n) => format!("ran {}, none of them long", times(n, "message")),
     };
     let mut rows = vec![("Main thread", vec![main])];
+    if let Some(idle) = &r.idle {
+        let (took, at) = (rounded(idle.duration), moment(r, idle.since));
+        let place = names.text(&clean(&idle.place()));
+        let long = format!("\"{}\" for {took} at {at}: {place}", clean(&idle.thread));
+        rows.push(("Idle", vec![long, "a hang only if the end of that wait was due".to_owned()]));
+    }
     if let Some(answer) = &r.at_start {
         let dumped = format!("{}, by a thread dump: {}", answer.thread.name, answer.cause_title());
         let root = answer.root.as_ref().map(|root| names.text(&root.title()));

@@ -1,0 +1,48 @@
+//! The longest stretch of a thread without progress that was taken for idle. No page calls it a hang; since nothing proves
+//! that, it is said.
+
+use serde::Serialize;
+use trace_format::event::Wait;
+
+use super::stretches::{Sign, Stretch};
+use crate::words::waited_for;
+
+/// A thread of the program that recorded nothing for 5 s or longer while it waited for work, for a client or for a time.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "IdleThread"))]
+pub struct Idle {
+    /// The thread's name.
+    pub thread: String,
+    /// The time at which it last recorded something.
+    #[serde(rename = "since_ns")]
+    pub since: u64,
+    /// The time until it recorded something again, or until the end.
+    #[serde(rename = "duration_ns")]
+    pub duration: u64,
+    /// The object of its wait, in words, if it was recorded.
+    pub wait: Option<String>,
+    /// The innermost method around it.
+    pub method: Option<String>,
+}
+
+impl Idle {
+    /// Of a stretch of a thread; `method` is the name of its innermost call.
+    pub(super) fn of(
+        thread: String,
+        stretch: &Stretch,
+        method: Option<String>,
+        class: impl FnOnce(&Wait) -> Option<String>,
+    ) -> Self {
+        let wait = match stretch.sign {
+            Sign::Still(Some(wait)) => Some(waited_for(wait.kind, class(&wait).as_deref(), 0)),
+            _ => None,
+        };
+        Self { thread, since: stretch.since, duration: stretch.took(), wait, method }
+    }
+
+    /// `Thread.sleep, in com.acme.Shop.main`.
+    pub(super) fn place(&self) -> String {
+        let method = self.method.as_ref().map(|method| format!("in {method}"));
+        [self.wait.clone(), method].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
