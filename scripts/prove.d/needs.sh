@@ -28,10 +28,10 @@ proved_lines() {
     rm -f "$log"
 }
 
-# suite NAME ARGUMENT...: one of the programs in tests/suites, which runs the program as it is built here.
+# suite NAME ARGUMENT...: one of the suites in tests/suites, which runs the program as it is built here.
 suite() {
     cargo build --quiet -p anrscope
-    cargo run --quiet -p anrscope-suites --bin "$1" -- "${@:2}"
+    cargo run --quiet -p anrscope-suites -- "$@"
 }
 
 host() { rustc -vV | sed -n 's/^host: //p'; }

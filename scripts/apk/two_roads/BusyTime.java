@@ -1,6 +1,6 @@
 package dev.anrscope;
 
-/** The clock of the loops in cli/tests/busy_hangs, which ends them after a number of calls: each run makes the same ones. */
+/** The clock of the loops in tests/suites/src/busy_hangs. It ends them after a number of calls: each run makes the same ones. */
 public final class BusyTime {
     private static final int ROUNDS = 4;
     /** Calls of this thread. */

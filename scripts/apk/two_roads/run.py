@@ -40,8 +40,8 @@ def read(*path):
 
 
 def busy_loop(group, file):
-    """A program of cli/tests/busy_hangs, in a package of its own."""
-    text = read("tests/suites/src/bin/busy_hangs/loops", file)
+    """A program of tests/suites/src/busy_hangs, in a package of its own."""
+    text = read("tests/suites/src/busy_hangs/loops", file)
     package = "busy." + file[:-len(".java")] + "_"
     chain = re.search(r"(?m)^// chain: ([\w.]+)", text) or re.search(r"(?m)^// loop: ([\w.]+)", text)
     group.sources[package.replace(".", "/") + "/Loop.java"] = "package %s;\n\nimport dev.anrscope.BusyTime;\n%s" % (package, text)
@@ -96,7 +96,7 @@ def groups(seeds):
     waits = [Group("Java 8, API 21, waits", 8, 21, "--debug", True, True), Group("Java 11, API 26, waits", 11, 26, "--release", False, True)]
     all_groups = [old, middle, new, records] + waits
     # Not Kinds and streams: they call static methods of the platform's interfaces, which class files as old as enjarify's cannot.
-    loops = [file for file in sorted(os.listdir(os.path.join(ROOT, "tests/suites/src/bin/busy_hangs/loops"))) if file != "streams.java"]
+    loops = [file for file in sorted(os.listdir(os.path.join(ROOT, "tests/suites/src/busy_hangs/loops"))) if file != "streams.java"]
     for n, file in enumerate(loops):
         busy_loop(all_groups[n % 3], file)
     for file in "Exits", "Switches", "Constructors", "Big":

@@ -1,20 +1,60 @@
-//! The programs of the suites, which `scripts/prove` and `.ci/run` run. With this test they are part of the tests' build.
+//! The command line of the suites, which `scripts/prove` and `.ci/run` run. With this test they are part of the tests' build.
 
 #![cfg(target_os = "linux")]
 
-use std::process::Command;
+use std::process::{Command, Output};
+
+const SUITES: [&str; 5] = ["android_host", "busy_hangs", "chains", "late", "phone"];
+
+fn suites(words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_suites")).args(words).output().unwrap()
+}
+
+fn refused(words: &[&str]) -> String {
+    let output = suites(words);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+    said
+}
 
 #[test]
-fn an_unknown_option_is_refused_with_the_usage() {
-    for (name, program) in [
-        ("android_host", env!("CARGO_BIN_EXE_android_host")),
-        ("busy_hangs", env!("CARGO_BIN_EXE_busy_hangs")),
-        ("chains", env!("CARGO_BIN_EXE_chains")),
-        ("phone", env!("CARGO_BIN_EXE_phone")),
-    ] {
-        let output = Command::new(program).arg("--no-such-option").output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{name}: {said}");
-        assert!(said.contains("--no-such-option") && said.contains(&format!("{name} [--")), "{name}: {said}");
+fn unknown_options_print_the_usage() {
+    for name in SUITES {
+        let said = refused(&[name, "--no-such-option"]);
+        assert!(
+            said.contains("unknown option --no-such-option") && said.contains(&format!("{name} [--")),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn missing_numbers_fail_the_command_line() {
+    assert!(refused(&["chains", "--jobs"]).contains("--jobs takes a value"));
+    assert!(refused(&["late", "--minutes", "few"]).contains("--minutes: few is no number"));
+}
+
+#[test]
+fn unknown_suites_print_the_usage_of_all() {
+    for words in [&["no-such-suite"][..], &[]] {
+        let said = refused(words);
+        assert!(SUITES.iter().all(|name| said.contains(&format!("\n{name} [--"))), "{said}");
+    }
+}
+
+#[test]
+fn unknown_cases_fail_the_command_line() {
+    for name in SUITES {
+        let said = refused(&[name, "no-such-case"]);
+        assert!(said.contains("no case has no-such-case in its name"), "{said}");
+    }
+}
+
+#[test]
+fn help_prints_the_usage_and_runs_nothing() {
+    for name in SUITES {
+        let output = suites(&[name, "--full", "--help"]);
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.starts_with(&format!("{name} [--")), "{said}");
     }
 }

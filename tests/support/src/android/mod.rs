@@ -266,10 +266,19 @@ fn here() -> PathBuf {
     crate::root().join("android")
 }
 
+static DIRECTORY: OnceLock<&str> = OnceLock::new();
+
+/// Names the directory of this process's classes and runs, before it uses them. Without a name it has the name of the program's
+/// file. A program of which several processes run at once, each for another purpose, names one for each purpose.
+pub fn name_directory(name: &'static str) {
+    DIRECTORY.set(name).expect("a process has one directory");
+}
+
 /// A directory of this test program: others run beside it, and each compiles its classes and names its runs.
 fn base() -> PathBuf {
     let own = std::env::current_exe().unwrap();
-    crate::temporary().join("android-host").join(own.file_stem().unwrap())
+    let name = DIRECTORY.get().map_or_else(|| own.file_stem().unwrap(), std::ffi::OsStr::new);
+    crate::temporary().join("android-host").join(name)
 }
 
 /// The directory of the compiled classes.
