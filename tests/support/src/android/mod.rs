@@ -93,7 +93,7 @@ impl Case {
         self
     }
 
-    /// A library other than the example next to the test's own binary.
+    /// A library other than the one of the tests' build.
     pub fn library(mut self, library: &Path) -> Self {
         self.library = Some(library.to_owned());
         self
@@ -138,10 +138,8 @@ impl Case {
 
     /// The command, in the directory as it is: a later process of the same app.
     pub fn command_again(&self) -> Command {
-        // Test binaries and the library are in deps, examples are one level up.
-        let own = std::env::current_exe().unwrap();
-        let library = self.library.clone().unwrap_or_else(|| own.with_file_name("libtrace_runtime.so"));
-        let examples = own.parent().and_then(Path::parent).unwrap().join("examples");
+        let built = crate::built();
+        let library = self.library.clone().unwrap_or_else(|| built.join("deps/libtrace_runtime.so"));
         let here = here();
         let own = [classes().to_owned(), here.join("method-beat/classes")];
         let path = std::env::join_paths(self.classes.iter().chain(&own)).unwrap();
@@ -151,7 +149,7 @@ impl Case {
         command.arg(format!("-Danrscope.lib={}", library.display()));
         // Main polls in native code as on Android; in Java where this crate's examples are not built
         // (`cargo test -p anrscope`).
-        let native = examples.join("libnative_poll.so");
+        let native = built.join("examples/libnative_poll.so");
         if native.exists() {
             command.arg(format!("-Dandroid.host.native={}", native.display()));
         }
