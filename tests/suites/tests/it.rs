@@ -58,3 +58,11 @@ fn help_prints_the_usage_and_runs_nothing() {
         assert!(output.status.success() && said.starts_with(&format!("{name} [--")), "{said}");
     }
 }
+
+#[test]
+fn chains_refuse_unknown_ways_and_android_programs_on_a_jvm() {
+    assert!(refused(&["chains", "--through", "telepathy"]).contains("--through telepathy: no such way"));
+    assert!(
+        refused(&["chains", "--through", "jvm", "handler-storm"]).contains("--through instrument runs them")
+    );
+}

@@ -548,6 +548,7 @@ impl Code {
         Program {
             family,
             number,
+            on_android: false,
             main: format!("{}.{main}", self.package),
             package: self.package,
             files,

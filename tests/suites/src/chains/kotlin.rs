@@ -197,6 +197,7 @@ impl Kotlin {
         Program {
             family,
             number,
+            on_android: false,
             main: format!("{package}.{main}"),
             package,
             files,

@@ -63,6 +63,8 @@ pub(crate) struct Fact {
 pub(crate) struct Program {
     pub family: &'static str,
     pub number: usize,
+    /// True if the program uses Android's classes, which are fakes here.
+    pub on_android: bool,
     pub package: String,
     pub main: String,
     /// Path below the sources' directory, and text.

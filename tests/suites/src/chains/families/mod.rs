@@ -19,65 +19,81 @@ use crate::chains::label::Program;
 /// Writes the variant of a family.
 type Write = fn(&mut Code, usize);
 
+/// A family of Java programs.
+struct Family {
+    name: &'static str,
+    write: Write,
+    /// True if the programs use Android's classes.
+    on_android: bool,
+}
+
+const fn on_jvm(name: &'static str, write: Write) -> Family {
+    Family { name, write, on_android: false }
+}
+
+const fn on_android(name: &'static str, write: Write) -> Family {
+    Family { name, write, on_android: true }
+}
+
 /// Programs of a family.
 const VARIANTS: usize = 7;
 
 /// The families that need only the JDK.
-const FAMILIES: &[(&str, Write)] = &[
-    ("slow-task", pools::slow_task),
-    ("busy-pool", pools::busy_pool),
-    ("behind-one", pools::behind_one),
-    ("storm", pools::storm),
-    ("nested-get", pools::nested_get),
-    ("own-executor", pools::own_executor),
-    ("nested-invoke-all", pools::nested_invoke_all),
-    ("invoke-all", pools::invoke_all),
-    ("await-termination", pools::await_termination),
-    ("scheduled", pools::scheduled),
-    ("behind-scheduled", pools::behind_scheduled),
-    ("same-body", pools::same_body),
-    ("fork-join", stages::fork_join),
-    ("fork-join-child", stages::fork_join_child),
-    ("first-stage", stages::first_stage),
-    ("second-stage", stages::second_stage),
-    ("default-executor", stages::default_executor),
-    ("never-completed", stages::never_completed),
-    ("slow-completer", stages::slow_completer),
-    ("future-task", stages::future_task),
-    ("join", stages::join),
-    ("lock-of-task", locks::lock_of_task),
-    ("lock-of-thread", locks::lock_of_thread),
-    ("lock-interruptibly", locks::lock_interruptibly),
-    ("leaked-lock", locks::leaked_lock),
-    ("read-behind-writer", locks::read_behind_writer),
-    ("write-behind-reader", locks::write_behind_reader),
-    ("stamped-lock", locks::stamped_lock),
-    ("monitor", locks::monitor),
-    ("semaphore", locks::semaphore),
-    ("latch-returned-early", signals::latch_returned_early),
-    ("latch-task-threw", signals::latch_task_threw),
-    ("latch-slow-task", signals::latch_slow_task),
-    ("latch-slow-second", signals::latch_slow_second),
-    ("condition-no-signal", signals::condition_no_signal),
-    ("condition-lost-signal", signals::condition_lost_signal),
-    ("object-lost-notify", signals::object_lost_notify),
-    ("barrier", signals::barrier),
-    ("phaser", signals::phaser),
-    ("take-no-producer", queues::take_no_producer),
-    ("take-slow-producer", queues::take_slow_producer),
-    ("put-slow-consumer", queues::put_slow_consumer),
-    ("exchanger", queues::exchanger),
-    ("completion-service", queues::completion_service),
-    ("cycle-lock-future", cycles::lock_and_future),
-    ("cycle-monitor-future", cycles::monitor_and_future),
-    ("cycle-lock-latch", cycles::lock_and_latch),
-    ("cycle-monitor-join", cycles::monitor_and_join),
-    ("cycle-two-locks", cycles::two_locks),
-    ("cycle-of-three", cycles::of_three),
-    ("future-lock", chained::future_then_lock),
-    ("future-future", chained::future_then_future),
-    ("latch-future", chained::latch_then_future),
-    ("lock-monitor", chained::lock_then_monitor),
+const FAMILIES: &[Family] = &[
+    on_jvm("slow-task", pools::slow_task),
+    on_jvm("busy-pool", pools::busy_pool),
+    on_jvm("behind-one", pools::behind_one),
+    on_jvm("storm", pools::storm),
+    on_jvm("nested-get", pools::nested_get),
+    on_jvm("own-executor", pools::own_executor),
+    on_jvm("nested-invoke-all", pools::nested_invoke_all),
+    on_jvm("invoke-all", pools::invoke_all),
+    on_jvm("await-termination", pools::await_termination),
+    on_jvm("scheduled", pools::scheduled),
+    on_jvm("behind-scheduled", pools::behind_scheduled),
+    on_jvm("same-body", pools::same_body),
+    on_jvm("fork-join", stages::fork_join),
+    on_jvm("fork-join-child", stages::fork_join_child),
+    on_jvm("first-stage", stages::first_stage),
+    on_jvm("second-stage", stages::second_stage),
+    on_jvm("default-executor", stages::default_executor),
+    on_jvm("never-completed", stages::never_completed),
+    on_jvm("slow-completer", stages::slow_completer),
+    on_jvm("future-task", stages::future_task),
+    on_jvm("join", stages::join),
+    on_jvm("lock-of-task", locks::lock_of_task),
+    on_jvm("lock-of-thread", locks::lock_of_thread),
+    on_jvm("lock-interruptibly", locks::lock_interruptibly),
+    on_jvm("leaked-lock", locks::leaked_lock),
+    on_jvm("read-behind-writer", locks::read_behind_writer),
+    on_jvm("write-behind-reader", locks::write_behind_reader),
+    on_jvm("stamped-lock", locks::stamped_lock),
+    on_jvm("monitor", locks::monitor),
+    on_jvm("semaphore", locks::semaphore),
+    on_jvm("latch-returned-early", signals::latch_returned_early),
+    on_jvm("latch-task-threw", signals::latch_task_threw),
+    on_jvm("latch-slow-task", signals::latch_slow_task),
+    on_jvm("latch-slow-second", signals::latch_slow_second),
+    on_jvm("condition-no-signal", signals::condition_no_signal),
+    on_jvm("condition-lost-signal", signals::condition_lost_signal),
+    on_jvm("object-lost-notify", signals::object_lost_notify),
+    on_jvm("barrier", signals::barrier),
+    on_jvm("phaser", signals::phaser),
+    on_jvm("take-no-producer", queues::take_no_producer),
+    on_jvm("take-slow-producer", queues::take_slow_producer),
+    on_jvm("put-slow-consumer", queues::put_slow_consumer),
+    on_jvm("exchanger", queues::exchanger),
+    on_jvm("completion-service", queues::completion_service),
+    on_jvm("cycle-lock-future", cycles::lock_and_future),
+    on_jvm("cycle-monitor-future", cycles::monitor_and_future),
+    on_jvm("cycle-lock-latch", cycles::lock_and_latch),
+    on_jvm("cycle-monitor-join", cycles::monitor_and_join),
+    on_jvm("cycle-two-locks", cycles::two_locks),
+    on_jvm("cycle-of-three", cycles::of_three),
+    on_jvm("future-lock", chained::future_then_lock),
+    on_jvm("future-future", chained::future_then_future),
+    on_jvm("latch-future", chained::latch_then_future),
+    on_jvm("lock-monitor", chained::lock_then_monitor),
 ];
 
 /// Writes the variant of a family in Kotlin.
@@ -106,23 +122,23 @@ const COROUTINES: &[(&str, WriteKotlin)] = &[
 
 /// Those with Guava, RxJava and Android's classes, and those that came after labels had been given: the order decides
 /// the names in a program.
-const LIBRARIES: &[(&str, Write)] = &[
-    ("guava-never-set", libraries::never_set),
-    ("guava-listening", libraries::listening),
-    ("fair-queue", locks::fair_queue),
-    ("fair-reader", locks::fair_reader),
-    ("handler-slow-message", handlers::slow_message),
-    ("handler-slow-itself", handlers::slow_itself),
-    ("handler-storm", handlers::storm),
-    ("rx-blocking", rx::blocking),
-    ("rx-to-future", rx::to_future),
-    ("rx-direct", rx::direct),
+const LIBRARIES: &[Family] = &[
+    on_jvm("guava-never-set", libraries::never_set),
+    on_jvm("guava-listening", libraries::listening),
+    on_jvm("fair-queue", locks::fair_queue),
+    on_jvm("fair-reader", locks::fair_reader),
+    on_android("handler-slow-message", handlers::slow_message),
+    on_android("handler-slow-itself", handlers::slow_itself),
+    on_android("handler-storm", handlers::storm),
+    on_jvm("rx-blocking", rx::blocking),
+    on_jvm("rx-to-future", rx::to_future),
+    on_jvm("rx-direct", rx::direct),
 ];
 
 /// All programs, the same in each run.
 pub(crate) fn all() -> Vec<Program> {
     let mut all = Vec::new();
-    for (family, (name, write)) in FAMILIES.iter().chain(LIBRARIES).enumerate() {
+    for (family, Family { name, write, on_android }) in FAMILIES.iter().chain(LIBRARIES).enumerate() {
         for variant in 0..VARIANTS {
             let seed = (family * 100 + variant) as u64;
             let mut code = Code::new(seed, format!("com.example.chains.f{family}v{variant}"));
@@ -131,7 +147,7 @@ pub(crate) fn all() -> Vec<Program> {
             // Declared first, so that the number in the name of a thread varies.
             code.decoys(variant % 4);
             write(&mut code, variant);
-            all.push(code.finish(name, variant));
+            all.push(Program { on_android: *on_android, ..code.finish(name, variant) });
         }
     }
     for (family, (name, write)) in COROUTINES.iter().enumerate() {
