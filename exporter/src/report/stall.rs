@@ -19,7 +19,9 @@
 
 use std::cmp::Reverse;
 
-use answers::answer::{Claim, Due, FrameView, due_to_dumped, due_to_recorded, is_own, seen};
+use answers::answer::{
+    CauseId, Claim, Due, FrameView, due_to_dumped, due_to_recorded, is_own, of_recorded, seen,
+};
 use answers::dump::{self, Dump, Section};
 use trace_format::event::{Wait, WaitKind, types};
 use trace_format::{ReadError, Source, Thread};
@@ -28,7 +30,7 @@ use super::MIN_ENDED_HANG;
 use super::idle::Idle;
 use super::stretches::{Sign, Stretch, Usual, computing, in_order, recorded};
 use super::walk::text;
-use crate::facts::concurrency::joined;
+use super::why::Chains;
 use crate::facts::{Change, Facts, Payload, typed};
 use crate::model::{Names, owner};
 use crate::words::thread_name;
@@ -76,8 +78,8 @@ impl<'t> Stall<'t> {
             found.sort_by_key(|stretch| Reverse(stretch.since));
             all.push((thread, found));
         }
-        let joined = joined_by_main(facts, &all)?;
-        let judge = Judge { facts, names, dumps: &dumps, usual: &usual, joined };
+        let mains = MainsWait::of(facts, names, &all)?;
+        let judge = Judge { facts, names, dumps: &dumps, usual: &usual, mains };
         let mut best: Option<(Order, Self)> = None;
         let mut idle: Option<(&Thread, Stretch)> = None;
         for (thread, found) in all {
@@ -123,19 +125,35 @@ struct Judged {
     daemon: bool,
 }
 
-/// The uid of the thread for whose end main waits in the longest of its stretches, if that is known.
-fn joined_by_main<S: Source + ?Sized>(
-    facts: &Facts<'_, S>,
-    all: &[(&Thread, Vec<Stretch>)],
-) -> Result<Option<u32>, ReadError> {
-    let of_main = all.iter().filter(|(thread, _)| thread.main).flat_map(|(_, found)| found);
-    let joins = of_main.filter_map(|stretch| match stretch.sign {
-        Sign::Still(Some(wait)) if wait.kind == WaitKind::Join => Some((stretch, wait)),
-        _ => None,
-    });
-    let Some((stretch, wait)) = joins.max_by_key(|(stretch, _)| stretch.took()) else { return Ok(None) };
-    let index = joined(facts, &wait, stretch.since)?;
-    Ok(index.and_then(|index| facts.recording.threads().get(index)).map(|thread| thread.uid))
+/// Main's wait in the longest of its stretches.
+struct MainsWait {
+    kind: WaitKind,
+    /// The kernel id of the thread that has to end it, by the recorded steps of concurrent work.
+    ender: Option<u32>,
+}
+
+impl MainsWait {
+    fn of<S: Source + ?Sized>(
+        facts: &Facts<'_, S>,
+        names: &Names<'_>,
+        all: &[(&Thread, Vec<Stretch>)],
+    ) -> Result<Option<Self>, ReadError> {
+        let of_main = all.iter().filter(|(thread, _)| thread.main);
+        let waits = of_main.flat_map(|(main, found)| {
+            found.iter().filter_map(|stretch| match stretch.sign {
+                Sign::Still(Some(wait)) => Some((*main, stretch, wait.kind)),
+                _ => None,
+            })
+        });
+        let Some((main, stretch, kind)) = waits.max_by_key(|(_, stretch, _)| stretch.took()) else {
+            return Ok(None);
+        };
+        // Once it is open, and before its end.
+        let moment = stretch.since.midpoint(stretch.until);
+        let why = Chains::of(facts, names, moment)?.why(main)?;
+        let ender = why.and_then(|why| why.links.get(1).map(|link| link.tid));
+        Ok(Some(Self { kind, ender }))
+    }
 }
 
 /// The evidence by which stretches are judged.
@@ -144,8 +162,7 @@ struct Judge<'a, 't, S: ?Sized> {
     names: &'a Names<'a>,
     dumps: &'a [(u64, Dump)],
     usual: &'a Usual,
-    /// The uid of the thread that main joins.
-    joined: Option<u32>,
+    mains: Option<MainsWait>,
 }
 
 impl<S: Source + ?Sized> Judge<'_, '_, S> {
@@ -160,22 +177,24 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         let serves = place.is_some_and(|(section, dumped)| section.serves_beside(dumped));
         let of_dump = place.and_then(|(section, dumped)| section.claim(dumped));
         let dumped = place.map(|(_, dumped)| dumped);
-        // Main hangs as long as the thread that it joins.
-        let is_joined = match self.joined {
-            Some(joined) => joined == thread.uid,
-            None => place.is_some_and(|(section, dumped)| section.is_joined(dumped)),
-        };
+        let is_joined = self.is_joined(thread, place);
         let owed = match (of_dump, thread.main, stretch.sign) {
+            // Main hangs as long as the thread that it joins.
             (Some(Claim::Reads(_) | Claim::Waits), ..) if is_joined => Claim::HeldUp,
-            (Some(claim), _, Sign::Still(_) | Sign::Computing) => claim,
-            (_, true, Sign::Still(Some(wait)) | Sign::Convoy(wait)) if wait.kind == WaitKind::Monitor => {
-                Claim::MainBlocked
-            }
-            (None, true, Sign::Still(Some(wait))) if wait.kind == WaitKind::Join && self.joined.is_some() => {
+            (_, true, Sign::Still(Some(wait))) if self.has_ender() && wait.kind == WaitKind::Join => {
                 Claim::Idle(Reverse(0))
             }
+            (Some(Claim::MainHeldUp | Claim::MainsResult | Claim::MainWaits), true, Sign::Still(Some(_)))
+                if self.has_ender() =>
+            {
+                Claim::MainBlocked
+            }
+            (Some(claim), _, Sign::Still(_) | Sign::Computing) => claim,
+            (_, true, Sign::Still(Some(wait)) | Sign::Convoy(wait)) if self.is_lock(&wait) => {
+                Claim::MainBlocked
+            }
             (_, true, _) => Claim::MainHeldUp,
-            (_, false, Sign::Still(Some(wait))) if wait.kind == WaitKind::Monitor => Claim::Lock(Reverse(0)),
+            (_, false, Sign::Still(Some(wait))) if self.is_lock(&wait) => Claim::Lock(Reverse(0)),
             _ => Claim::HeldUp,
         };
         let is_of_library = !thread.main && !self.is_in_program(stretch, place);
@@ -195,6 +214,24 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
                 Ok(Some(Judged { claim: owed, since, daemon }))
             }
         }
+    }
+
+    /// True if main waits for the end of this thread.
+    fn is_joined(&self, thread: &Thread, place: Option<(&Section, &dump::Thread)>) -> bool {
+        match &self.mains {
+            Some(MainsWait { kind: WaitKind::Join, ender: Some(tid) }) => *tid == thread.tid,
+            _ => place.is_some_and(|(section, dumped)| section.is_joined(dumped)),
+        }
+    }
+
+    /// True if it is known which thread has to end main's wait.
+    fn has_ender(&self) -> bool {
+        self.mains.as_ref().is_some_and(|wait| wait.ender.is_some())
+    }
+
+    fn is_lock(&self, wait: &Wait) -> bool {
+        let class = self.facts.recording.texts().get(wait.class).unwrap_or_default();
+        of_recorded(wait.kind, class) == CauseId::LockWait
     }
 
     /// True for a thread of the program that a page may call idle, because its stretch is no hang.

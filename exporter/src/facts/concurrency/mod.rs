@@ -5,7 +5,6 @@
 //! than one task may be meant, none is.
 
 mod around;
-mod joined;
 mod posts;
 mod tasks;
 
@@ -18,7 +17,6 @@ use super::Facts;
 use super::stack::OpenStack;
 pub(crate) use around::Waiting;
 use around::{Around, Surroundings};
-pub(crate) use joined::{joined, started_as};
 pub(crate) use posts::{Posted, Posts};
 use tasks::TaskIndex;
 pub(crate) use tasks::{Run, Submission, Suspension, Task, TaskCodes, TaskState};

@@ -4,7 +4,7 @@ use trace_format::event::{Concurrency, ConcurrencyStep, Wait, WaitKind};
 use trace_format::{ReadError, Source};
 
 use super::{Chains, Culprit, MAX_WORKERS, WhyCause, only};
-use crate::facts::concurrency::{Run, Task, TaskState, started_as};
+use crate::facts::concurrency::{Run, Task, TaskState};
 
 /// Who ends the wait.
 pub(super) enum Next {
@@ -101,10 +101,13 @@ impl<S: Source + ?Sized> Chains<'_, S> {
 
     fn join(&self, object: u32) -> Resolved<'_> {
         let Some((name, step)) = self.work.thread_started(object) else { return Resolved::unknown("thread") };
-        let recording = self.facts.recording;
-        let Some(thread) = started_as(recording, recording.texts().get(name), step.at) else {
-            return Resolved::unknown("thread");
-        };
+        let name = self.facts.recording.texts().get(name);
+        let threads = self.facts.recording.threads().iter().enumerate();
+        // A thread joins the recording with its first event, after its start.
+        let same = threads.filter(|(_, thread)| {
+            thread.name.as_deref() == name && thread.started.saturating_add(1_000_000) >= step.at
+        });
+        let Some((thread, _)) = only(same) else { return Resolved::unknown("thread") };
         Resolved::thread("thread", WhyCause::SlowThread, thread)
     }
 

@@ -167,8 +167,6 @@ pub(crate) struct Code {
     body: Vec<String>,
     sites: usize,
     default_pools: usize,
-    /// No further activity of [`Code::slow`] reads.
-    pub stdin_is_read: bool,
     /// The next activity of [`Code::slow`].
     pub activity: usize,
     pub facts: Vec<Fact>,
@@ -201,7 +199,6 @@ impl Code {
             body: Vec::new(),
             sites: 0,
             default_pools: 0,
-            stdin_is_read: false,
             facts: Vec::new(),
             label: Label::default(),
             decoys: Vec::new(),
@@ -318,20 +315,21 @@ impl Code {
         steps.truncate(1 + self.random.below(4));
         self.activity += 1;
         let activity = match self.activity % 12 {
-            3 | 8 if !self.stdin_is_read => 1,
+            3 | 8 => 1,
             1 | 6 => 2,
             // A busy thread disturbs programs that run at the same time.
             11 => 3,
             _ => 0,
         };
         let (code, frame) = match activity {
-            1 => {
-                self.stdin_is_read = true;
-                ("n += System.in.read();", "java.io.FileInputStream.readBytes")
-            }
+            // A read of the console, or an accept, may be what the program is for: nobody owes an end.
+            1 => (
+                "try (java.io.PipedInputStream pipe = new java.io.PipedInputStream(new java.io.PipedOutputStream())) {\n                n += pipe.read();\n            }",
+                "java.io.PipedInputStream.read",
+            ),
             2 => (
-                "try (java.net.ServerSocket socket = new java.net.ServerSocket(0)) {\n                socket.accept();\n            }",
-                "java.net.ServerSocket.accept",
+                "try (java.net.ServerSocket silent = new java.net.ServerSocket(0);\n                    java.net.Socket peer = new java.net.Socket(silent.getInetAddress(), silent.getLocalPort())) {\n                n += peer.getInputStream().read();\n            }",
+                "java.net.Socket$SocketInputStream.read",
             ),
             3 => (
                 "for (long end = System.nanoTime() + 60_000_000_000L; System.nanoTime() < end; n++) {\n                n = n * 31 ^ n;\n            }",

@@ -113,7 +113,9 @@ impl Kotlin {
     pub(crate) fn slow(&mut self) -> Slow {
         let class = format!("{}Store", self.code.noun());
         let code = match self.code.random.below(4) {
-            0 => "java.net.ServerSocket(0).use { it.accept() }",
+            0 => {
+                "java.net.ServerSocket(0).use { java.net.Socket(it.inetAddress, it.localPort).getInputStream().read() }"
+            }
             1 => "java.util.concurrent.locks.LockSupport.parkNanos(60_000_000_000L)",
             _ => "Thread.sleep(60_000L + n)",
         };

@@ -250,8 +250,6 @@ pub(super) fn behind_scheduled(code: &mut Code, variant: usize) {
 /// Two tasks with the same code are in two pools: one has ended or is slow as well, and main waits for the other.
 pub(super) fn same_body(code: &mut Code, variant: usize) {
     let (one, other) = (code.pool(1), code.pool(1));
-    // Only one thread at a time can read.
-    code.stdin_is_read = true;
     let slow = code.slow();
     let noun = code.noun();
     let ends = if variant.is_multiple_of(2) { "if (at == 0) {\n    return \"done\";\n}" } else { "" };
