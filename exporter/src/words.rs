@@ -2,7 +2,6 @@
 
 use answers::text::clean;
 use trace_format::Thread;
-use trace_format::event::WaitKind;
 
 /// The name of a thread for people.
 pub(crate) fn thread_name(thread: &Thread) -> String {
@@ -11,18 +10,6 @@ pub(crate) fn thread_name(thread: &Thread) -> String {
         None if thread.main => "main".to_owned(),
         None => format!("thread {}", thread.tid),
     }
-}
-
-/// What a wait is for, in a few words.
-pub(crate) fn waited_for(kind: WaitKind, class: Option<&str>, lock: u64) -> String {
-    let (phrases, what) = (kind.phrases(), kind.phrases().waited);
-    let class = match phrases.has_object {
-        true => format!(" {}", class.unwrap_or("an object of unknown class")),
-        false => String::new(),
-    };
-    let is_lock = lock > 0 && kind.has_lock();
-    let lock = if is_lock { format!(" (0x{lock:x})") } else { String::new() };
-    format!("{what}{class}{lock}")
 }
 
 /// A method without the package of its class: `com.example.Cart.load` as `Cart.load`.

@@ -65,8 +65,8 @@ public final class MethodBeat {
         }
     }
 
-    public static void wb(int kind, Object on) {
-        if (kind == 0) {
+    public static void wb(int what, Object on) {
+        if (what == 0) {
             return; // A method begins that takes locks.
         }
         CALLS.get().waits++;

@@ -13,9 +13,11 @@
 
 use crate::ids;
 
+mod calls;
 mod concurrency;
 mod payload;
 mod wait;
+pub use calls::CallId;
 pub use concurrency::*;
 pub use payload::*;
 pub use wait::*;
@@ -34,7 +36,7 @@ pub mod types {
     /// `Choreographer#doFrame`. Begin: vsync id, intended vsync time, frame interval in ns, and 1 if its stages are estimated. End:
     /// nothing, or 1 if Choreographer ran no frame in that message.
     pub const FRAME: u8 = 0x03;
-    /// A wait. Begin: kind and owner's thread uid, lock identity, class text.
+    /// A wait. Begin: kind and owner's thread uid, lock identity, class text and the call's number.
     pub const WAIT: u8 = 0x04;
     /// An instant mark of the application. Text.
     pub const MARK: u8 = 0x05;
@@ -279,9 +281,11 @@ impl Event {
             Self::FrameSkipped => typed(false, types::FRAME, &[1]),
             Self::StageBegin(s) => typed(true, s as u8, &[]),
             Self::StageEnd(s) => typed(false, s as u8, &[]),
-            Self::WaitBegin(w) => {
-                typed(true, types::WAIT, &[halves(w.kind.number(), w.owner), w.lock, halves(w.class.0, 0)])
-            }
+            Self::WaitBegin(w) => typed(
+                true,
+                types::WAIT,
+                &[halves(w.kind.number(), w.owner), w.lock, halves(w.class.0, w.call.0)],
+            ),
             Self::WaitEnd => typed(false, types::WAIT, &[]),
             Self::Mark(text) => typed(false, types::MARK, &[halves(text.0, 0)]),
             Self::SpanBegin(text) => typed(true, types::SPAN, &[halves(text.0, 0)]),
@@ -385,6 +389,7 @@ impl Event {
                 owner: lower(p(0)?),
                 lock: p(1)?,
                 class: TextId(upper(p(2)?)),
+                call: CallId(lower(p(2)?)),
             }),
             (types::WAIT, false) => Self::WaitEnd,
             (types::MARK, false) => Self::Mark(text()?),

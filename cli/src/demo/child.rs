@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use clap::Args;
 use nix::sys::signal::{SigSet, Signal};
-use trace_format::event::{Frame, Message, Stage, WaitKind};
+use trace_format::event::{CallId, Frame, Message, Stage, Wait, WaitKind};
 use trace_format::{MapId, TextId};
 use trace_runtime::{Config, Destination, ProcessInError};
 
@@ -213,7 +213,11 @@ impl Main {
             log.method(CartTotal, |log| {
                 log.method(PriceOf, |log| {
                     log.note('B', "wait", || {
-                        trace_runtime::wait_begin(WaitKind::Monitor, PRICES_LOCK, class)
+                        trace_runtime::wait_begin(Wait {
+                            lock: PRICES_LOCK,
+                            class,
+                            ..Wait::new(WaitKind::Monitor)
+                        })
                     });
                     drop(prices.lock());
                 });
@@ -296,14 +300,18 @@ fn start_sync(log: &Path, prices: Arc<Mutex<()>>) -> anyhow::Result<Receiver<()>
         let _silent = silent;
         log.method(Sync, |log| {
             let class = trace_runtime::text("com.example.shop.PriceStore");
-            log.note('B', "wait", || trace_runtime::wait_begin(WaitKind::Monitor, PRICES_LOCK, class));
+            log.note('B', "wait", || {
+                trace_runtime::wait_begin(Wait { lock: PRICES_LOCK, class, ..Wait::new(WaitKind::Monitor) })
+            });
             let held = prices.lock();
             log.note('E', "wait", || trace_runtime::wait_end(WaitKind::Monitor, PRICES_LOCK));
             let _ = holding.send(());
             let upload: Method = Upload;
             let read = log.method(upload, |log| {
-                let call = trace_runtime::text("java.net.SocketInputStream.read");
-                log.note('B', "wait", || trace_runtime::wait_begin(WaitKind::Blocking, 0, call));
+                let class = trace_runtime::text("java.net.SocketInputStream");
+                let call = CallId::of("java.io.InputStream", "read");
+                let wait = Wait { class, call, ..Wait::new(WaitKind::Blocking) };
+                log.note('B', "wait", || trace_runtime::wait_begin(wait));
                 socket.read(&mut [0; 1])
             });
             drop(held);

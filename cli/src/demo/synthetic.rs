@@ -39,7 +39,7 @@ pub(super) fn recording(stall: f64, map_id: MapId) -> Vec<u8> {
                     .event(at + 8 * MS, Event::MessageEnd);
             }
             if stall > 0 {
-                let wait = Wait { kind: WaitKind::Monitor, owner: 2, lock: 1, class: lock };
+                let wait = Wait { owner: 2, lock: 1, class: lock, ..Wait::new(WaitKind::Monitor) };
                 t.event(hang, Event::MessageBegin(Message { target, callback, ..Message::default() }))
                     .enter(hang, Pay.id())
                     .enter(hang, CartTotal.id())

@@ -141,7 +141,7 @@ fn the_trace_of_a_killed_hang_is_what_its_child_logged() {
                 let name = text(slice, "name");
                 if logged.name == "wait" {
                     assert!(
-                        name.contains("monitor") || name == "java.net.SocketInputStream.read",
+                        name.contains("monitor") || name == "java.io.InputStream.read",
                         "{trace}: {slice}"
                     );
                 } else {

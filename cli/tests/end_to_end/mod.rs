@@ -20,6 +20,7 @@ mod model_rows;
 mod native_chain;
 mod native_jvm;
 mod on_device;
+mod reads;
 mod server;
 mod sigquit;
 mod spin;

@@ -15,4 +15,5 @@ pub mod dump;
 pub mod dump_report;
 pub mod retrace;
 pub mod text;
+pub mod waited;
 pub mod words;

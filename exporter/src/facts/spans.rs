@@ -215,7 +215,7 @@ impl<'a, S: Source + ?Sized> Spans<'a, S> {
 mod tests {
     use proptest::prelude::*;
     use trace_format::Recording;
-    use trace_format::event::{Frame, LostEnd, TextId, Wait, WaitKind};
+    use trace_format::event::{Frame, LostEnd, Wait, WaitKind};
     use trace_format::synth::{RecordingBuilder, ThreadBuilder};
 
     use super::*;
@@ -259,7 +259,7 @@ mod tests {
         text.join(" ")
     }
 
-    const WAIT: Event = Event::WaitBegin(Wait { kind: WaitKind::Park, owner: 0, lock: 1, class: TextId(0) });
+    const WAIT: Event = Event::WaitBegin(Wait { lock: 1, ..Wait::new(WaitKind::Park) });
 
     #[test]
     fn ends_close_what_is_inside_and_ends_without_a_begin_close_nothing() {

@@ -90,7 +90,7 @@ impl Survey {
                     found.main_rate.add(time.min(MAX_TIME));
                 }
                 match event {
-                    Event::WaitBegin(Wait { kind, owner, lock, class }) => {
+                    Event::WaitBegin(Wait { kind, owner, lock, class, .. }) => {
                         // Other waits are only paired with their ends.
                         let owner = if kind == WaitKind::Monitor { owner } else { 0 };
                         if open.len() < MAX_NESTED {

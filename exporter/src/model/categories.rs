@@ -2,64 +2,55 @@
 
 use trace_format::event::WaitKind;
 
+use answers::answer::{CauseId, CauseKind, of_recorded};
+use answers::waited::Waited;
+
 /// A wait for a lock, and what its owner holds.
 pub(crate) const LOCK: &str = "lock";
 /// A call to another process.
 pub(crate) const BINDER: &str = "binder";
 /// A disk, a database or the network.
 pub(crate) const IO: &str = "io";
-/// An explicit garbage collection.
-pub(crate) const GC: &str = "gc";
 /// Any other wait.
 pub(crate) const WAIT: &str = "wait";
 /// A thread's scheduling state.
 pub(crate) const THREAD_STATE: &str = "thread_state";
 
 /// All categories.
-pub(crate) const ALL: [&str; 6] = [LOCK, BINDER, IO, GC, WAIT, THREAD_STATE];
+pub(crate) const ALL: [&str; 5] = [LOCK, BINDER, IO, WAIT, THREAD_STATE];
 
-/// Blocking calls by name prefix. The first match counts.
-const CALLS: [(&str, &str); 16] = [
-    ("android.os.BinderProxy.", BINDER),
-    ("android.os.IBinder.", BINDER),
-    ("android.os.Binder.", BINDER),
-    ("java.lang.System.gc", GC),
-    ("java.lang.Runtime.gc", GC),
-    ("dalvik.system.VMRuntime.", GC),
-    ("java.io.", IO),
-    ("java.nio.", IO),
-    ("java.net.", IO),
-    ("javax.net.", IO),
-    ("libcore.io.", IO),
-    ("sun.nio.", IO),
-    ("android.system.Os.", IO),
-    ("android.database.", IO),
-    ("android.content.SharedPreferences$Editor.", IO),
-    ("android.net.", IO),
-];
-
-/// The category of a wait. `call` is the function called, if it is a blocking call.
-pub(super) fn of_wait(kind: WaitKind, call: Option<&str>) -> &'static str {
-    match (kind, call) {
+/// The category of a wait.
+pub(super) fn of_wait(wait: Waited<'_>) -> &'static str {
+    match (wait.kind, of_recorded(wait)) {
         (WaitKind::Monitor, _) => LOCK,
-        (WaitKind::Blocking, Some(call)) => {
-            CALLS.iter().find(|(begin, _)| call.starts_with(begin)).map_or(WAIT, |(_, category)| *category)
+        (WaitKind::Blocking, CauseId::BinderCall) => BINDER,
+        // Whatever a stream reads from.
+        (WaitKind::Blocking, CauseId::BlockingCall) => {
+            if wait.call.name().is_some_and(|name| name.starts_with("java.io.")) { IO } else { WAIT }
         }
+        (WaitKind::Blocking, cause) if cause.kind() == CauseKind::IoWait => IO,
         _ => WAIT,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use trace_format::event::CallId;
+
     use super::*;
 
     #[test]
     fn calls_are_about_what_they_call() {
-        let of = |call| of_wait(WaitKind::Blocking, Some(call));
-        assert_eq!(of("android.os.BinderProxy.transact"), BINDER);
-        assert_eq!(of("java.io.FileInputStream.read"), IO);
-        assert_eq!(of("java.lang.Runtime.gc"), GC);
-        assert_eq!((of("com.example.Wait.for"), of_wait(WaitKind::Park, None)), (WAIT, WAIT));
-        assert_eq!(of_wait(WaitKind::Monitor, Some("java.io.File")), LOCK);
+        let of = |kind, class, method| {
+            of_wait(Waited { kind, call: CallId::of(class, method), class: Some("com.example.Feed") })
+        };
+        let blocking = |class, method| of(WaitKind::Blocking, class, method);
+        assert_eq!(blocking("android.os.IBinder", "transact"), BINDER);
+        assert_eq!(blocking("java.net.Socket", "connect"), IO);
+        assert_eq!(blocking("java.io.InputStream", "read"), IO);
+        assert_eq!(blocking("android.media.MediaPlayer", "prepare"), WAIT);
+        assert_eq!(blocking("com.example.Bus", "call"), WAIT);
+        assert_eq!(of(WaitKind::Park, "java.util.concurrent.Future", "get"), WAIT);
+        assert_eq!(of(WaitKind::Monitor, "", ""), LOCK);
     }
 }

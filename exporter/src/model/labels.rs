@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use answers::text::clean;
 use trace_format::Texts;
 use trace_format::android;
-use trace_format::event::{Forward, Message, TextId, WaitKind};
+use trace_format::event::{CallId, Forward, Message, TextId, WaitKind};
 
 use super::sink::{Arg, Unit, Value};
 use crate::facts::{MessageComponent, PolledCpu};
@@ -48,12 +48,11 @@ pub(super) fn numbered_name(target: &str, what: i32) -> String {
     }
 }
 
-/// The name of a wait. A blocking call is named after the function called; other waits have their lock as an
-/// argument.
-pub(crate) fn wait_name(kind: WaitKind, class: Option<&str>) -> Cow<'_, str> {
+/// The name of a wait. A blocking call is named after what is called; the object is an argument of each wait.
+pub(crate) fn wait_name(kind: WaitKind, call: CallId) -> Cow<'static, str> {
     let name = kind.phrases().name;
     match kind {
-        WaitKind::Blocking => Cow::Borrowed(class.unwrap_or(name)),
+        WaitKind::Blocking => Cow::Borrowed(call.name().unwrap_or(name)),
         WaitKind::Unknown(number) => Cow::Owned(format!("{name} {number}")),
         _ => Cow::Borrowed(name),
     }

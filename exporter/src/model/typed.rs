@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use answers::waited::Waited;
 use trace_format::event::{Frame, Message, Stage, Wait, WaitKind, types};
 
 use super::categories;
@@ -108,10 +109,11 @@ impl<K: Sink> ThreadPass<'_, '_, K> {
                     (&names.pretty(blocked_in), &names.place(blocked_in)),
                 ))
             }
-            _ => labels::wait_name(wait.kind, class.as_deref()),
+            _ => labels::wait_name(wait.kind, wait.call),
         };
         let mut args = Vec::with_capacity(7);
-        args.push(Arg::category(categories::of_wait(wait.kind, class.as_deref())));
+        let waited = Waited { kind: wait.kind, call: wait.call, class: class.as_deref() };
+        args.push(Arg::category(categories::of_wait(waited)));
         if let Some(owner) = owner {
             args.push(Arg::new("owner_tid", Value::Uint(owner.tid.into())));
             args.push(Arg::new("owner_name", Value::Text(owner_name)));
@@ -119,8 +121,9 @@ impl<K: Sink> ThreadPass<'_, '_, K> {
         if wait.lock > 0 {
             args.push(Arg::new("lock", Value::Text(&lock)));
         }
-        if let Some(class) = class.as_ref().filter(|_| wait.kind != WaitKind::Blocking) {
-            args.push(Arg::new("lock_class", Value::Text(class)));
+        if let Some(class) = &class {
+            let name = if wait.kind == WaitKind::Blocking { "class" } else { "lock_class" };
+            args.push(Arg::new(name, Value::Text(class)));
         }
         let task = self.shared.wait_args(self.thread, ordinal);
         args.extend(task.iter().flat_map(WaitArgs::args));

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use trace_format::event::{Event, Folded, OpenCalls, TextId, Wait, WaitKind};
+use trace_format::event::{Event, Folded, OpenCalls, Wait, WaitKind};
 use trace_format::section::SectionKind;
 use trace_format::synth::{RecordingBuilder, ThreadBuilder};
 use trace_format::time::MS;
@@ -89,7 +89,7 @@ fn what_ever_lasted_or_waits_is_kept() {
         calls(thread, at, 1, 1, 200 * MS)
     };
     assert_eq!(rows(&hangs), 0);
-    let wait = Wait { kind: WaitKind::Monitor, owner: 0, lock: 1, class: TextId(0) };
+    let wait = Wait { lock: 1, ..Wait::new(WaitKind::Monitor) };
     let waits = |thread: &mut ThreadBuilder, at: u64| {
         thread.enter(at, 2).event(at + 10, Event::WaitBegin(wait));
         thread.event(at + 20, Event::WaitEnd).exit(at + 30, 2);

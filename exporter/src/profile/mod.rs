@@ -12,7 +12,7 @@ mod walk;
 use std::collections::HashMap;
 
 use serde::Serialize;
-use trace_format::event::{WaitKind, types};
+use trace_format::event::{CallId, Wait, WaitKind, types};
 use trace_format::{ReadError, Recording, Source, ids};
 
 use crate::facts::{Facts, Payload, typed};
@@ -150,7 +150,7 @@ fn of_thread(walked: &ThreadTime, names: &Names<'_>, name: String, tid: u32, lif
     let mut own: HashMap<u32, u64> = HashMap::new();
     for node in tree.nodes().filter(|node| *node != ROOT) {
         let key = tree.key(node);
-        if wait_kind(key).is_none() {
+        if wait_of(key).is_none() {
             *own.entry(key).or_default() += tree.own(node);
         }
     }
@@ -173,7 +173,7 @@ fn of_thread(walked: &ThreadTime, names: &Names<'_>, name: String, tid: u32, lif
 
 /// The time in recorded waits, ns.
 pub(crate) fn waited(tree: &CallTree) -> u64 {
-    let waits = tree.nodes().filter(|node| *node != ROOT && wait_kind(tree.key(*node)).is_some());
+    let waits = tree.nodes().filter(|node| *node != ROOT && wait_of(tree.key(*node)).is_some());
     waits.map(|node| tree.own(node)).sum()
 }
 
@@ -213,21 +213,35 @@ fn heaviest_path(tree: &CallTree, totals: &[u64]) -> Vec<u32> {
     path
 }
 
-/// The key of an item in the tree. A wait has its kind above the bits of an id.
+/// The key of an item in the tree. A wait has its kind or call above the bits of an id.
 pub(crate) fn tree_key(key: u32, payload: Option<&Payload>) -> u32 {
     match payload {
-        Some(Payload::Wait(wait)) => wait.kind.number().min(0xFFF) << 20 | key,
+        Some(Payload::Wait(wait)) => wait_number(wait) << 20 | key,
         _ => key,
     }
 }
 
-fn wait_kind(key: u32) -> Option<WaitKind> {
-    (key & 0xF_FFFF == typed(types::WAIT)).then(|| WaitKind::from(key >> 20))
+/// First number of a call, above the numbers of kinds.
+const FIRST_CALL: u32 = 16;
+
+/// A number of 12 bits: the kind, or of a blocking call that has a name the call.
+fn wait_number(wait: &Wait) -> u32 {
+    match wait.kind {
+        WaitKind::Blocking if wait.call.name().is_some() => (FIRST_CALL + wait.call.0).min(0xFFF),
+        kind => kind.number().min(FIRST_CALL - 1),
+    }
+}
+
+fn wait_of(key: u32) -> Option<(WaitKind, CallId)> {
+    (key & 0xF_FFFF == typed(types::WAIT)).then(|| match key >> 20 {
+        kind @ 0..FIRST_CALL => (WaitKind::from(kind), CallId(0)),
+        call => (WaitKind::Blocking, CallId(call - FIRST_CALL)),
+    })
 }
 
 fn name_of(names: &Names<'_>, key: u32) -> String {
-    if let Some(kind) = wait_kind(key) {
-        return wait_name(kind, None).into_owned();
+    if let Some((kind, call)) = wait_of(key) {
+        return wait_name(kind, call).into_owned();
     }
     match key {
         key if key == typed(types::MESSAGE) => "message".to_owned(),

@@ -1,10 +1,10 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use trace_format::event::{OpenCalls, Wait, WaitKind};
+use trace_format::event::{CallId, OpenCalls, Wait, WaitKind};
 use trace_format::synth::{RecordingBuilder, ThreadBuilder};
 use trace_format::time::MS;
-use trace_format::{Event, Recording, TextId};
+use trace_format::{Event, Recording};
 
 use super::*;
 
@@ -78,8 +78,24 @@ fn recursion_is_one_step_and_counts_once() {
 }
 
 #[test]
+fn blocking_calls_are_named_and_others_are_not() {
+    let wait = |call| Wait { call, ..Wait::new(WaitKind::Blocking) };
+    let line = CallId::of("java.io.BufferedReader", "readLine");
+    let spent = |id, call| {
+        move |t: &mut trace_format::synth::ThreadBuilder| {
+            t.enter(0, id).event(MS, Event::WaitBegin(wait(call))).event(900 * MS, Event::WaitEnd);
+            t.exit(910 * MS, id);
+        }
+    };
+    let recording = RecordingBuilder::new(1, "p").main("main", spent(1, CallId(0)));
+    let lines = profile(recording.thread("worker", 2, spent(2, line))).lines(4).join("\n");
+    assert!(lines.contains("C1.m1 > blocking call (self "), "{lines}");
+    assert!(lines.contains("C2.m2 > BufferedReader.readLine (self "), "{lines}");
+}
+
+#[test]
 fn waits_are_separate_from_work_and_the_busy_thread_comes_first() {
-    let wait = Wait { kind: WaitKind::Sleep, owner: 0, lock: 0, class: TextId(0) };
+    let wait = Wait::new(WaitKind::Sleep);
     let profile = profile(
         RecordingBuilder::new(1, "p")
             .start(trace_format::event::Clocks::default())
@@ -227,7 +243,7 @@ proptest! {
                 now += after;
                 match (id, begin) {
                     (0, true) => {
-                        let wait = Wait { kind: WaitKind::Park, owner: 0, lock: 0, class: TextId(0) };
+                        let wait = Wait::new(WaitKind::Park);
                         t.event(now, Event::WaitBegin(wait));
                     }
                     (0, false) => {

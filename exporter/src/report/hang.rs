@@ -1,7 +1,8 @@
 //! Finds the hang: the time range in which main did not respond.
 
-use answers::answer::{CauseId, Observed, ShortCallSummary, WaitSum};
-use trace_format::event::WaitKind;
+use answers::answer::{CauseId, Observed, ShortCallSummary, WaitSum, of_recorded};
+use answers::waited::Waited;
+use trace_format::event::{CallId, Wait, WaitKind};
 use trace_format::{ReadError, Recording, Source};
 
 use super::busy::Busy;
@@ -114,6 +115,7 @@ impl Hang {
                 kind: waits_for.kind,
                 since: open.item.since,
                 class: text(facts.recording, waits_for.class),
+                call: waits_for.call,
                 lock: waits_for.lock,
                 owner: hang.chain.first.take(),
             });
@@ -173,10 +175,14 @@ pub(super) fn wait_sums<S: Source + ?Sized>(
 ) -> Vec<WaitSum> {
     let mut sums: Vec<WaitSum> = Vec::new();
     for waited in walk.history.waits(hang.at).filter(|w| w.end > hang.since) {
-        let what = text(recording, waited.wait.class);
+        let class = text(recording, waited.wait.class);
+        let Wait { kind, call, .. } = waited.wait;
+        let cause = of_recorded(Waited { kind, call, class: class.as_deref() });
         let method = waited.method.map(|method| names.method(method).into_owned());
         let total = waited.end.saturating_sub(waited.since.max(hang.since));
-        if let Some(sum) = sums.iter_mut().find(|sum| sum.kind == waited.wait.kind && sum.what == what) {
+        let same = |sum: &&mut WaitSum| (sum.kind, sum.cause) == (kind, cause) && sum.class == class;
+        if let Some(sum) = sums.iter_mut().find(same) {
+            sum.call = if sum.call == call { call } else { CallId(0) };
             sum.count += 1;
             sum.method = sum.method.take().filter(|known| method.as_ref() == Some(known));
             sum.total = sum.total.saturating_add(total);
@@ -190,8 +196,10 @@ pub(super) fn wait_sums<S: Source + ?Sized>(
             _ => owner.map(|owner| format!("\"{}\"", thread_name(owner))),
         };
         sums.push(WaitSum {
-            kind: waited.wait.kind,
-            what,
+            kind,
+            class,
+            call,
+            cause,
             owner,
             method,
             since: waited.since,

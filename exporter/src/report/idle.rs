@@ -5,7 +5,6 @@ use serde::Serialize;
 use trace_format::event::Wait;
 
 use super::stretches::{Sign, Stretch};
-use crate::words::waited_for;
 
 /// A thread of the program that recorded nothing for 5 s or longer while it waited for work, for a client or for a time.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -26,15 +25,15 @@ pub struct Idle {
 }
 
 impl Idle {
-    /// Of a stretch of a thread; `method` is the name of its innermost call.
+    /// Of a stretch of a thread; `method` is the name of its innermost call, and `words` says what a wait is for.
     pub(super) fn of(
         thread: String,
         stretch: &Stretch,
         method: Option<String>,
-        class: impl FnOnce(&Wait) -> Option<String>,
+        words: impl FnOnce(&Wait) -> String,
     ) -> Self {
         let wait = match stretch.sign {
-            Sign::Still(Some(wait)) => Some(waited_for(wait.kind, class(&wait).as_deref(), 0)),
+            Sign::Still(Some(wait)) => Some(words(&wait)),
             _ => None,
         };
         Self { thread, since: stretch.since, duration: stretch.took(), wait, method }

@@ -9,6 +9,7 @@ mod recorded;
 mod schema;
 mod timeline;
 
+use answers::answer::{AnswerJson, RecentWork};
 use serde::Serialize;
 use serde_json::Value;
 use trace_format::layout::State;
@@ -28,7 +29,6 @@ use super::walk::{Counts, Slow};
 use super::why::{Posters, PreferenceWrites};
 use crate::facts::Unit;
 use crate::model::StartSplit;
-use answers::answer::{AnswerJson, RecentWork};
 
 /// The version of the schema. The major version changes when a key changes its meaning or is removed.
 pub const SCHEMA_VERSION: &str = "1.0";

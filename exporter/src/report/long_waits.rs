@@ -1,9 +1,9 @@
 //! The longest waits of main, in a hang or not.
 
 use serde::{Serialize, Serializer};
-use trace_format::event::WaitKind;
+use trace_format::event::{CallId, WaitKind};
 
-use crate::words::waited_for;
+use answers::waited::{Waited, serialize_call};
 
 /// Number of waits kept.
 const MAX_WAITS: usize = 8;
@@ -29,8 +29,12 @@ pub struct LongWait {
     /// The time from its begin to its end.
     #[serde(rename = "duration_ns")]
     pub duration: u64,
-    /// The lock's class, or the called method.
+    /// The class of the lock, or of the object that is called.
     pub class: Option<String>,
+    /// The call that waits, as in the program's source; null if it is not known.
+    #[serde(serialize_with = "serialize_call")]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub call: CallId,
     /// The lock's identity hash in hexadecimal.
     // 0 if unknown.
     #[serde(serialize_with = "serialize_lock")]
@@ -43,9 +47,13 @@ pub struct LongWait {
 }
 
 impl LongWait {
+    pub(super) fn waited(&self) -> Waited<'_> {
+        Waited { kind: self.kind, call: self.call, class: self.class.as_deref() }
+    }
+
     /// `lock of com.acme.Cart, owned by "worker", in com.acme.Cart.total`; with the lock's identity if `with_lock`.
     pub(super) fn words(&self, with_lock: bool) -> String {
-        let what = waited_for(self.kind, self.class.as_deref(), if with_lock { self.lock } else { 0 });
+        let what = self.waited().words(if with_lock { self.lock } else { 0 });
         let owner = self.owner.as_ref().map_or_else(String::new, |name| format!(", owned by \"{name}\""));
         let method = self.method.as_ref().map_or_else(String::new, |name| format!(", in {name}"));
         format!("{what}{owner}{method}")
@@ -95,7 +103,8 @@ mod tests {
             waits.offer(duration, || {
                 requested += 1;
                 let kind = WaitKind::Sleep;
-                LongWait { kind, since, duration, class: None, lock: 0, owner: None, method: None }
+                let (class, call) = (None, CallId(0));
+                LongWait { kind, since, duration, class, call, lock: 0, owner: None, method: None }
             });
         };
         offer(MIN_SLOW - 1, 0);

@@ -4,6 +4,7 @@
 
 use answers::answer::{Activity, FrameView, Owner, StackLine, classify, of_recorded, own_site};
 use answers::dump::LockGraph;
+use answers::waited::Waited;
 use trace_format::event::{Wait, WaitKind};
 use trace_format::{ReadError, Source, Thread};
 
@@ -85,9 +86,11 @@ fn owner_activity<S: Source + ?Sized>(
             None => "nothing of it was recorded".to_owned(),
         };
     };
-    let class = |wait: &Wait| text(facts.recording, wait.class).unwrap_or_default();
     let found = match innermost.wait {
-        Some(wait) => Activity::Of(of_recorded(wait.kind, &class(&wait))),
+        Some(Wait { kind, call, class, .. }) => {
+            let class = text(facts.recording, class);
+            Activity::Of(of_recorded(Waited { kind, call, class: class.as_deref() }))
+        }
         None => {
             let methods = stack.iter().rev().filter(|open| open.item.kind == OpenItemKind::Method);
             classify(methods.map(|open| FrameView::java(&open.item.name)), "")

@@ -23,13 +23,13 @@ use answers::answer::{
     CauseId, Claim, Due, FrameView, due_to_dumped, due_to_recorded, is_own, of_recorded, seen,
 };
 use answers::dump::{self, Dump, Section};
+use answers::waited::Waited;
 use trace_format::event::{Wait, WaitKind, types};
 use trace_format::{ReadError, Source, Thread};
 
 use super::MIN_ENDED_HANG;
 use super::idle::Idle;
 use super::stretches::{Sign, Stretch, Usual, computing, in_order, recorded};
-use super::walk::text;
 use super::why::Chains;
 use crate::facts::{Change, Facts, Payload, typed};
 use crate::model::{Names, owner};
@@ -111,7 +111,7 @@ impl<'t> Stall<'t> {
         }
         let idle = idle.map(|(thread, stretch)| {
             let method = stretch.call.map(|(method, _)| names.method(method).into_owned());
-            Idle::of(thread_name(thread), &stretch, method, |wait| text(facts.recording, wait.class))
+            Idle::of(thread_name(thread), &stretch, method, |wait| judge.waited(wait).words(0))
         });
         Ok((best.map(|(_, question)| question), idle))
     }
@@ -230,8 +230,7 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
     }
 
     fn is_lock(&self, wait: &Wait) -> bool {
-        let class = self.facts.recording.texts().get(wait.class).unwrap_or_default();
-        of_recorded(wait.kind, class) == CauseId::LockWait
+        of_recorded(self.waited(wait)) == CauseId::LockWait
     }
 
     /// True for a thread of the program that a page may call idle, because its stretch is no hang.
@@ -292,6 +291,11 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         }
     }
 
+    fn waited(&self, wait: &Wait) -> Waited<'_> {
+        let class = self.facts.recording.texts().get(wait.class);
+        Waited { kind: wait.kind, call: wait.call, class }
+    }
+
     /// The debt to the thread, by a dump of that time or else by the recorded wait.
     fn due(
         &self,
@@ -308,15 +312,14 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
             Sign::Still(wait) => wait,
             // A thread that serves waits at one place again and again, too.
             Sign::Convoy(wait) => {
-                return Ok(Some(self.due_to_wait(&wait))
-                    .filter(|due| *due == Due::Owed)
-                    .unwrap_or(Due::Nothing));
+                let due = due_to_recorded(self.waited(&wait));
+                return Ok(if due == Due::Owed { due } else { Due::Nothing });
             }
             Sign::Computing => None,
         };
         Ok(match (dumped, wait) {
             (Some(dumped), _) => due_to_dumped(dumped),
-            (None, Some(wait)) => self.due_to_wait(&wait),
+            (None, Some(wait)) => due_to_recorded(self.waited(&wait)),
             (None, None) if self.usual.is_unusual(stretch) => Due::Owed,
             // Only main's CPU time can say that it computes; and a process that was killed in a call did not end it.
             (None, None) => {
@@ -328,10 +331,6 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         })
     }
 
-    fn due_to_wait(&self, wait: &Wait) -> Due {
-        due_to_recorded(wait.kind, self.facts.recording.texts().get(wait.class).unwrap_or_default())
-    }
-
     /// The time that the thread waited in a stretch for what is not owed to it, ns.
     fn idle(
         &self,
@@ -340,8 +339,9 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
         dumped: Option<&dump::Thread>,
     ) -> Result<u64, ReadError> {
         let by_dump = dumped.is_some_and(|dumped| due_to_dumped(dumped) == Due::Nothing);
-        let is_idle =
-            |wait: &Wait| self.due_to_wait(wait) == Due::Nothing || by_dump && wait.kind != WaitKind::Monitor;
+        let is_idle = |wait: &Wait| {
+            due_to_recorded(self.waited(wait)) == Due::Nothing || by_dump && wait.kind != WaitKind::Monitor
+        };
         let within =
             |since: u64, until: u64| until.min(stretch.until).saturating_sub(since.max(stretch.since));
         let mut idle = 0_u64;
@@ -400,7 +400,7 @@ fn outermost(thread: &dump::Thread) -> Option<&str> {
 mod tests {
     use std::path::Path;
 
-    use trace_format::event::{TextId, Wait};
+    use trace_format::event::{CallId, Wait};
     use trace_format::layout::State;
     use trace_format::section::SectionKind;
     use trace_format::synth::{RecordingBuilder, ThreadBuilder};
@@ -414,7 +414,7 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     fn wait(kind: WaitKind) -> Event {
-        Event::WaitBegin(Wait { kind, owner: 0, lock: 1, class: TextId::default() })
+        Event::WaitBegin(Wait { lock: 1, ..Wait::new(kind) })
     }
 
     /// The report of a program that ended in order after 40 s, in which main and a worker did these things.
@@ -530,13 +530,13 @@ mod tests {
     }
 
     /// Three short calls, and then one that waits for work for the rest of the time.
-    fn serves(kind: WaitKind, class: TextId) -> impl FnOnce(&mut ThreadBuilder) {
+    fn serves(wait: Wait) -> impl FnOnce(&mut ThreadBuilder) {
         move |worker: &mut ThreadBuilder| {
             worker.enter(S, 3);
             for second in 2..5 {
                 worker.enter(second * S, 4).exit(second * S + S / 10, 4);
             }
-            worker.enter(8 * S, 4).event(8 * S, Event::WaitBegin(Wait { kind, owner: 0, lock: 1, class }));
+            worker.enter(8 * S, 4).event(8 * S, Event::WaitBegin(wait));
         }
     }
 
@@ -545,21 +545,27 @@ mod tests {
         let asleep = |main: &mut ThreadBuilder| {
             main.enter(S, 1).event(2 * S, wait(WaitKind::Sleep));
         };
-        let found = |class: &str, process: &str| {
+        let found = |(called, method): (&str, &str), class: &str, process: &str| {
             let mut recording =
                 RecordingBuilder::new(7, process).last_alive(40 * S).state(State::Ended as u32);
             let class = recording.text(class);
             let recording = recording.section(SectionKind::Process, b"os=linux\n").main("main", asleep);
-            let recording = recording.thread("worker", 8, serves(WaitKind::Blocking, class)).build();
+            let call = CallId::of(called, method);
+            let wait = Wait { lock: 1, class, call, ..Wait::new(WaitKind::Blocking) };
+            let recording = recording.thread("worker", 8, serves(wait)).build();
             let recording = Recording::open(recording).unwrap();
             let map = "1,1,com.acme.Shop main ()V\n3,1,org.web.Worker run ()V\n4,1,org.web.Worker next ()V\n";
             let map = MethodMap::parse(Path::new("map"), map.as_bytes().to_vec()).unwrap();
             hung(&Report::build(Path::new("shop.anrscope"), &recording, &map).unwrap()).is_some()
         };
-        assert!(!found("sun.nio.ch.EPollSelectorImpl", "org.web.Main"));
-        assert!(!found("sun.nio.ch.ServerSocketChannelImpl", "org.web.Main"));
-        assert!(!found("java.io.PipedInputStream", "com.acme.Shop"), "a library's worker");
-        assert!(found("java.io.PipedInputStream", "org.web.Main"), "the program's own");
-        assert!(found("java.io.PipedInputStream", "shop.jar"), "whose it is, is not known");
+        let (select, accept) =
+            (("java.nio.channels.Selector", "select"), ("java.nio.channels.ServerSocketChannel", "accept"));
+        assert!(!found(select, "sun.nio.ch.EPollSelectorImpl", "org.web.Main"));
+        assert!(!found(select, "org.web.Wrapped", "org.web.Main"));
+        assert!(!found(accept, "sun.nio.ch.ServerSocketChannelImpl", "org.web.Main"));
+        let read = ("java.io.InputStream", "read");
+        assert!(!found(read, "java.io.PipedInputStream", "com.acme.Shop"), "a library's worker");
+        assert!(found(read, "java.io.PipedInputStream", "org.web.Main"), "the program's own");
+        assert!(found(read, "java.io.PipedInputStream", "shop.jar"), "whose it is, is not known");
     }
 }

@@ -1,7 +1,9 @@
 //! What main waited for, and who owned it.
 
+use answers::answer::{is_own, parts};
+use answers::waited::{Waited, serialize_call};
 use serde::Serialize;
-use trace_format::event::{Wait, WaitKind};
+use trace_format::event::{CallId, Wait, WaitKind};
 use trace_format::{Recording, Source, Thread};
 
 #[cfg(test)]
@@ -10,7 +12,6 @@ use super::long_waits::{serialize_kind, serialize_lock};
 use super::open_item::{OpenItem, OpenItemKind, serialize_stack};
 use super::walk::{StackItem, text};
 use crate::words::thread_name;
-use answers::answer::{is_own, parts};
 
 /// The wait that main was in during the hang.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -24,8 +25,12 @@ pub struct WaitFact {
     /// The time at which it began.
     #[serde(rename = "since_ns")]
     pub since: u64,
-    /// The lock's class, or the called method.
+    /// The class of the lock, or of the object that is called.
     pub class: Option<String>,
+    /// The call that waits, as in the program's source: `java.io.BufferedReader.readLine`; null if it is not known.
+    #[serde(serialize_with = "serialize_call")]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub call: CallId,
     /// The lock's identity hash in hexadecimal.
     // 0 if unknown.
     #[serde(serialize_with = "serialize_lock")]
@@ -33,6 +38,12 @@ pub struct WaitFact {
     pub lock: u64,
     /// The lock's owner.
     pub owner: Option<LockOwner>,
+}
+
+impl WaitFact {
+    pub(super) fn waited(&self) -> Waited<'_> {
+        Waited { kind: self.kind, call: self.call, class: self.class.as_deref() }
+    }
 }
 
 /// A thread that owns a lock for which main waits.

@@ -372,6 +372,7 @@ impl<'a, S: Source + ?Sized> Walk<'a, S> {
                 since: own.begun,
                 duration,
                 class: text(self.facts.recording, wait.class),
+                call: wait.call,
                 lock: wait.lock,
                 owner: owner.map(thread_name),
                 method: method.map(|open| self.names.method(open.key).into_owned()),
@@ -455,9 +456,7 @@ fn stack_item<S: Source + ?Sized>(
     let name = match payload {
         Some(Payload::Message(message)) => message_name(texts, message),
         Some(Payload::Frame(frame)) => format!("Choreographer#doFrame {}", frame.vsync),
-        Some(Payload::Wait(wait)) => {
-            wait_name(wait.kind, text(facts.recording, wait.class).as_deref()).into_owned()
-        }
+        Some(Payload::Wait(wait)) => wait_name(wait.kind, wait.call).into_owned(),
         Some(Payload::Text(id)) => text(facts.recording, *id).unwrap_or_else(|| "span".to_owned()),
         Some(Payload::Stage(stage)) => stage.constant().to_owned(),
         None => match stage_of(open.key) {
@@ -523,7 +522,7 @@ mod tests {
                 main.enter(1_000_000 + n, 1 + (n % 1_000) as u32);
             }
         };
-        let wait = Wait { kind: WaitKind::Monitor, owner: 0, lock: 1, class: TextId::default() };
+        let wait = Wait { lock: 1, ..Wait::new(WaitKind::Monitor) };
         let waits = |main: &mut ThreadBuilder| {
             for n in 0..DEPTH {
                 main.event(1_000_000 + n, Event::SpanBegin(TextId(1)));

@@ -4,11 +4,11 @@ use proptest::prelude::*;
 use trace_format::event::{Wait, WaitKind};
 use trace_format::synth::{RecordingBuilder, ThreadBuilder};
 use trace_format::time::MS;
-use trace_format::{Event, Recording, TextId};
+use trace_format::{Event, Recording};
 
 use super::*;
 
-const WAIT: Wait = Wait { kind: WaitKind::Park, owner: 0, lock: 0, class: TextId(0) };
+const WAIT: Wait = Wait::new(WaitKind::Park);
 
 fn map() -> MethodMap {
     let lines: Vec<String> = (1..=9).map(|id| format!("{id},1,com.example.C{id} m{id} ()V")).collect();

@@ -200,7 +200,7 @@ fn texts_are_raw_utf_8_and_only_the_syntax_is_escaped() {
 fn large_numbers_and_identities_are_texts_and_nothing_is_null() {
     let mut b = RecordingBuilder::new(9, "p").start(clocks(10 * S));
     let class = b.text("com.example.Store");
-    let wait = Wait { kind: WaitKind::Park, owner: 0, lock: u64::MAX - 1, class };
+    let wait = Wait { lock: u64::MAX - 1, class, ..Wait::new(WaitKind::Park) };
     let bytes = b
         .main("main", |t| {
             t.event(10 * S, Event::FrameBegin(Frame { vsync: 5, intended: u64::MAX, ..Frame::default() }))

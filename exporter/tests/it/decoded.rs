@@ -13,8 +13,8 @@ use prost::Message;
 use test_support::recordings::collect::{ChartSlice, collect, collect_part};
 use test_support::recordings::map;
 use trace_format::event::{
-    Change, Control, Folded, Frame, FrameMetrics, InputEvents, OpenCalls, Stage, Standstill, TextId, Usage,
-    Wait, WaitKind,
+    CallId, Change, Control, Folded, Frame, FrameMetrics, InputEvents, OpenCalls, Stage, Standstill, TextId,
+    Usage, Wait, WaitKind,
 };
 use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
@@ -336,8 +336,10 @@ fn any_event() -> impl Strategy<Value = Event> {
         1 => Just(Event::FrameEnd),
         2 => stage().prop_map(Event::StageBegin),
         2 => stage().prop_map(Event::StageEnd),
-        1 => (prop::sample::select(WaitKind::ALL), 0..4u32, any::<u64>(), text())
-            .prop_map(|(kind, owner, lock, class)| Event::WaitBegin(Wait { kind, owner, lock, class })),
+        1 => (prop::sample::select(WaitKind::ALL), 0..4u32, any::<u64>(), text(), 0..300u32)
+            .prop_map(|(kind, owner, lock, class, call)| {
+                Event::WaitBegin(Wait { kind, owner, lock, class, call: CallId(call) })
+            }),
         1 => Just(Event::WaitEnd),
         1 => text().prop_map(Event::Mark),
         1 => text().prop_map(Event::SpanBegin),

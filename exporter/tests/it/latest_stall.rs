@@ -30,7 +30,7 @@ fn messages(all: &[(u64, u64, u32)]) -> RecordingBuilder {
             t.event(since, Event::MessageBegin(Message { target, ..Message::default() }))
                 .enter(since + 1_000, *method);
             if *method == 2 {
-                let wait = Wait { kind: WaitKind::Monitor, owner: 0, lock: 0xbeef, class: lock };
+                let wait = Wait { lock: 0xbeef, class: lock, ..Wait::new(WaitKind::Monitor) };
                 t.event(since + 2_000, Event::WaitBegin(wait)).event(until - 2_000, Event::WaitEnd);
             }
             t.exit(until - 1_000, *method).event(until, Event::MessageEnd);

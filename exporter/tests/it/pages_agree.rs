@@ -14,7 +14,7 @@ use trace_format::sections::anr_snapshot::AnrSnapshot;
 use trace_format::sections::native_stack::{NativeStack, SystemCall};
 use trace_format::sections::timed;
 use trace_format::synth::RecordingBuilder;
-use trace_format::{Event, Recording, TextId};
+use trace_format::{Event, Recording};
 
 const WAITING: u64 = 40_000;
 const SAMPLES: u64 = 20_000;
@@ -69,7 +69,7 @@ fn hostile() -> Vec<u8> {
                 .event(102 * S, Event::MessageBegin(Message::default()))
                 .enter(102 * S + MS, 2);
             let kind = WaitKind::Unknown(77);
-            t.event(103 * S, Event::WaitBegin(Wait { kind, owner: 0, lock: 5, class: TextId(0) }));
+            t.event(103 * S, Event::WaitBegin(Wait { lock: 5, ..Wait::new(kind) }));
             t.event(104 * S, Event::WaitEnd).event(105 * S, later);
         })
         .service(|t| {

@@ -91,7 +91,7 @@ fn a_process_that_never_hung_is_reported_as_such() {
 fn waits_are_reported_for_a_main_without_messages() {
     let mut b = RecordingBuilder::new(7, "com.example.Main").start(clocks(10 * S)).state(1);
     let class = b.text("com.example.Store");
-    let wait = |kind, owner| Event::WaitBegin(Wait { kind, owner, lock: 0xbeef, class });
+    let wait = |kind, owner| Event::WaitBegin(Wait { owner, lock: 0xbeef, class, ..Wait::new(kind) });
     let report = report(
         b.main("main", |t| {
             t.enter(10 * S, 1).event(11 * S, wait(WaitKind::Monitor, 2)).event(17 * S, Event::WaitEnd);
@@ -160,7 +160,8 @@ fn a_hang_that_ended_is_reported_with_its_end_and_what_was_slow_before() {
 fn two_threads_that_wait_for_each_other() {
     let mut b = RecordingBuilder::new(7, "com.example").start(clocks(10 * S));
     let (a, c, target) = (b.text("A"), b.text("C"), b.text("H"));
-    let wait = |owner, class| Event::WaitBegin(Wait { kind: WaitKind::Monitor, owner, lock: 1, class });
+    let wait =
+        |owner, class| Event::WaitBegin(Wait { owner, lock: 1, class, ..Wait::new(WaitKind::Monitor) });
     let report = report(
         b.main("main", |t| {
             t.event(11 * S, Event::MessageBegin(Message { target, ..Message::default() }));

@@ -5,7 +5,7 @@ use trace_format::event::ConcurrencyStep;
 use super::emit::{PushId, with_index};
 use super::guard::GuardPool;
 use crate::class::constant_pool::Appended;
-use crate::class::opcodes::{ACONST_NULL, BIPUSH, ICONST_0, INVOKESTATIC};
+use crate::class::opcodes::{ACONST_NULL, BIPUSH, ICONST_0, INVOKESTATIC, SIPUSH};
 use crate::error::SkipReason;
 
 /// Constant pool indices of `wb`, `we` and `wr`.
@@ -23,16 +23,17 @@ impl WaitCalls {
         self.begin(0, |out| out.push(ACONST_NULL), out);
     }
 
-    /// Appends a call of `wb` for a wait of the kind with this number for the object that `push` pushes.
-    pub(crate) fn begin(self, kind: u8, push: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
-        push_kind(kind, out);
+    /// Appends a call of `wb` for the object that `push` pushes. `what` has the kind of the wait and the call, as
+    /// [`CallId::with_kind`](trace_format::event::CallId::with_kind) makes it.
+    pub(crate) fn begin(self, what: u16, push: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
+        push_short(what, out);
         push(out);
         call(self.begin, out);
     }
 
     /// Appends a call of `we`: a wait of the kind with this number has ended. Only an end that takes a lock needs the object.
     pub(crate) fn end(self, kind: u8, push: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
-        push_kind(kind, out);
+        push_short(kind.into(), out);
         push(out);
         call(self.end, out);
     }
@@ -43,10 +44,12 @@ impl WaitCalls {
     }
 }
 
-fn push_kind(kind: u8, out: &mut Vec<u8>) {
-    match kind {
-        kind @ 0..=5 => out.push(ICONST_0 + kind),
-        kind => out.extend_from_slice(&[BIPUSH, kind]),
+/// Pushes a number of 15 bits.
+fn push_short(number: u16, out: &mut Vec<u8>) {
+    match number.to_be_bytes() {
+        [0, low @ 0..=5] => out.push(ICONST_0 + low),
+        [0, low @ 0..=0x7F] => out.extend_from_slice(&[BIPUSH, low]),
+        [high, low] => out.extend_from_slice(&[SIPUSH, high, low]),
     }
 }
 

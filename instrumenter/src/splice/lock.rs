@@ -104,7 +104,7 @@ impl Lock {
         let locals = state.frame_locals(pool)?;
         let kind = CallKind::Wait(WaitKind::Monitor);
         let begin = |out: &mut Vec<u8>| {
-            self.calls.begin(kind.number(), |out| self.local(ALOAD, out), out);
+            self.calls.begin(kind.number().into(), |out| self.local(ALOAD, out), out);
             Ok(())
         };
         let end = |out: &mut Vec<u8>| {

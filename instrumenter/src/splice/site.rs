@@ -36,8 +36,8 @@ use crate::waits::steps::Operand;
 
 /// A call of the recorder.
 pub(crate) enum Call {
-    /// A wait begins.
-    Begin(CallKind, Operand),
+    /// A wait begins: its kind and call, as `wb` gets them, and its object.
+    Begin(u16, Operand),
     /// A wait ends.
     End(CallKind, Operand),
     /// A lock is given back.
@@ -129,9 +129,7 @@ impl Operands<'_, '_> {
     ) -> Result<(), SkipReason> {
         for &what in all {
             match what {
-                Call::Begin(kind, object) => {
-                    calls.waits.begin(kind.number(), |out| self.push(*object, out), out)
-                }
+                Call::Begin(what, object) => calls.waits.begin(*what, |out| self.push(*object, out), out),
                 Call::End(kind, object) => {
                     let object = if kind.takes_lock() { *object } else { Operand::None };
                     calls.waits.end(kind.number(), |out| self.push(object, out), out);

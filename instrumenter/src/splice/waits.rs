@@ -18,10 +18,10 @@ use crate::class::opcodes::{
     MONITOREXIT,
 };
 use crate::error::SkipReason;
-use crate::waits::Waits;
 use crate::waits::call_kind::CallKind;
 use crate::waits::steps::{Operand, Step, StepKind};
 use crate::waits::tasks::Tasks;
+use crate::waits::{Blocking, Waits};
 
 /// How deep the calls of a task's code into its own class are followed, to see what it does.
 pub(crate) const MAX_DEPTH: u32 = 4;
@@ -42,8 +42,7 @@ pub(crate) struct ClassWaits<'a> {
 /// What is recorded at a call.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    /// The wait, and the object that it is recorded with.
-    blocking: Option<(CallKind, Operand)>,
+    blocking: Option<Blocking>,
     steps: Vec<Step>,
 }
 
@@ -204,7 +203,7 @@ pub(crate) fn find<'a>(
                 let kind = CallKind::Wait(WaitKind::Monitor);
                 site.wait = Some(kind);
                 site.held_in = held_in(method.code, before);
-                site.before.push(Call::Begin(kind, Operand::Argument(0)));
+                site.before.push(Call::Begin(kind.number().into(), Operand::Argument(0)));
                 site.after.push(Call::End(kind, Operand::Argument(0)));
             }
             MONITOREXIT => site.after.push(Call::Release(Operand::Argument(0))),
@@ -258,10 +257,10 @@ fn calls_around(known: &Known, method: &InMethod<'_>, site: &mut Site<'_>) {
         };
         if step.kind.is_after() { &mut site.after } else { &mut site.before }.push(call);
     }
-    if let Some((kind, object)) = known.blocking {
+    if let Some(Blocking { kind, call, on }) = known.blocking {
         site.wait = Some(kind);
-        site.before.push(Call::Begin(kind, object));
-        site.after.insert(0, Call::End(kind, object));
+        site.before.push(Call::Begin(call.with_kind(kind.number()), on));
+        site.after.insert(0, Call::End(kind, on));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The catalogue of calls that block, and of calls that hand work to other threads: built-in lists that users can extend.
 
-use trace_format::event::WaitKind;
+use trace_format::event::{CallId, WaitKind};
 
 use super::call_kind::CallKind;
 use super::entries::{Entries, Entry, Line};
@@ -12,11 +12,19 @@ const BUILT_IN: &str = include_str!("catalogue.txt");
 /// The built-in list of steps of concurrent work.
 const BUILT_IN_STEPS: &str = include_str!("steps.txt");
 
+/// The record of a call that may block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Blocking {
+    pub(crate) kind: CallKind,
+    pub(crate) call: CallId,
+    /// The object that the wait is recorded with.
+    pub(crate) on: Operand,
+}
+
 /// Calls that may block, and the kind of wait of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Catalogue {
-    /// The kind of wait, and the object that it is recorded with.
-    entries: Entries<(CallKind, Operand)>,
+    entries: Entries<Blocking>,
     pub(crate) steps: Steps,
 }
 
@@ -115,7 +123,10 @@ impl Catalogue {
         let kind = kind_named(kind).ok_or(
             "the kind is not wait, park, lock, condition, sleep, join, blocking, off, or a step such as submitted",
         )?;
-        of_name.push(Entry { class, descriptor, what: (kind, on) });
+        // Any class has the waits of the class Object.
+        let call = core::str::from_utf8(method)
+            .map_or(CallId(0), |method| CallId::of(class.as_deref().unwrap_or("java/lang/Object"), method));
+        of_name.push(Entry { class, descriptor, what: Blocking { kind, call, on } });
         Ok(())
     }
 
@@ -136,15 +147,14 @@ impl Catalogue {
         &self.steps.tasks
     }
 
-    /// Returns the kind and object of the wait in a call of this method, if it is in the list. Entries with a
-    /// descriptor take precedence.
+    /// Returns the wait in a call of this method, if it is in the list. Entries with a descriptor take precedence.
     pub(crate) fn find(
         &self,
         class: &[u8],
         name: &[u8],
         descriptor: &[u8],
         hierarchy: &Hierarchy,
-    ) -> Option<(CallKind, Operand)> {
+    ) -> Option<Blocking> {
         let class = core::str::from_utf8(class).ok()?;
         let found = self.entries.find(class, name, descriptor, hierarchy);
         found.max_by_key(|entry| entry.descriptor.is_some()).map(|entry| entry.what)
@@ -167,11 +177,30 @@ mod tests {
     }
 
     #[test]
+    fn built_in_calls_have_a_number_and_calls_of_users_have_none() {
+        let mut catalogue = Catalogue::default();
+        catalogue.add("blocking com/acme/Bus call").unwrap();
+        let all = catalogue.entries.by_name.values().flatten();
+        let unknown: Vec<_> = all.filter(|entry| entry.what.call.name().is_none()).collect();
+        assert_eq!(unknown.len(), 1, "{unknown:?}");
+        assert_eq!(unknown[0].class.as_deref(), Some("com/acme/Bus"));
+        let hierarchy = Hierarchy::from_pairs(&[("app/Feed", &["java/io/InputStream"])]);
+        let found = |class: &str, name: &str, descriptor: &str| {
+            catalogue.find(class.as_bytes(), name.as_bytes(), descriptor.as_bytes(), &hierarchy)
+        };
+        let name = |found: Option<Blocking>| found.and_then(|found| found.call.name());
+        assert_eq!(name(found("app/Feed", "read", "([B)I")), Some("java.io.InputStream.read"));
+        assert_eq!(name(found("app/Any", "wait", "()V")), Some("java.lang.Object.wait"));
+    }
+
+    #[test]
     fn calls_are_found_by_class_name_and_descriptor() {
         let hierarchy = Hierarchy::from_pairs(&[("app/Worker", &["java/lang/Thread"])]);
         let catalogue = Catalogue::default();
         let find = |class: &str, name: &str, descriptor: &str| {
-            catalogue.find(class.as_bytes(), name.as_bytes(), descriptor.as_bytes(), &hierarchy)
+            let found =
+                catalogue.find(class.as_bytes(), name.as_bytes(), descriptor.as_bytes(), &hierarchy)?;
+            Some((found.kind, found.on))
         };
         assert_eq!(
             find("java/lang/Object", "wait", "(J)V"),
@@ -208,7 +237,8 @@ mod tests {
             .unwrap();
         let find = |class: &str, name: &str, descriptor: &str| {
             let none = Hierarchy::default();
-            catalogue.find(class.as_bytes(), name.as_bytes(), descriptor.as_bytes(), &none)
+            let found = catalogue.find(class.as_bytes(), name.as_bytes(), descriptor.as_bytes(), &none)?;
+            Some((found.kind, found.on))
         };
         assert_eq!(
             find("com/acme/Bus", "call", "(I)V"),

@@ -3,12 +3,13 @@
 //! ```text
 //!   monitorenter     wb(1, lock); monitorenter; we(1, lock)
 //!   monitorexit      monitorexit; wr(lock)
-//!   call             wb(kind, on); call; we(kind, null)
+//!   call             wb(call << 4 | kind, on); call; we(kind, null)
 //!   synchronized     see splice::lock
 //!   step             c(object, other, step, method); call
 //! ```
 //!
-//! A [`Catalogue`] lists the calls and their kinds; [`splice::waits`](crate::splice::waits) inserts the code.
+//! A [`Catalogue`] lists the calls and their kinds; by the number of a
+//! [`CallId`](trace_format::event::CallId) a recording names the call; [`splice::waits`](crate::splice::waits) inserts the code.
 
 pub(crate) mod call_kind;
 mod catalogue;
@@ -19,6 +20,7 @@ pub(crate) mod steps;
 pub(crate) mod tasks;
 
 pub use call_kind::CallKind;
+pub(crate) use catalogue::Blocking;
 pub use catalogue::{Catalogue, CatalogueError};
 
 use crate::hierarchy::Hierarchy;

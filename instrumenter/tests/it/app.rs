@@ -10,6 +10,7 @@ use apk::manifest::Manifest;
 use apk::sign;
 use instrumenter::app::{AppOptions, AppSummary, Error, Identity, Signing, instrument_app};
 use instrumenter::{Catalogue, Decision, Input, MapPaths, Options};
+use trace_format::event::CallId;
 
 use crate::support::directory;
 
@@ -208,6 +209,10 @@ fn waits_and_steps_are_recorded() {
     let body = recorded.iter().find(|(name, _)| name.starts_with("lambda$later$")).unwrap().1;
     assert_eq!(*body, ["c", "c", "c", "i", "o", "o"], "its code starts, and finishes or throws");
     assert_eq!(recorded["parse"], ["i", "o", "o", "o"]);
+    // `const/16` of the sleep's number and kind.
+    let sleep = CallId::of("java.lang.Thread", "sleep").with_kind(4).to_le_bytes();
+    let pushes = |bytes: &[u8]| bytes.windows(4).any(|code| code[0] == 0x13 && code[2..] == sleep);
+    assert!(!pushes(&before["classes.dex"]) && pushes(&after["classes.dex"]));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use instrumenter::{Catalogue, Exits, Filter, Options, SkipReason, rewrite_class, rewrite_class_with_waits};
+use trace_format::event::CallId;
 
 use crate::assembler::{Assembler, Body};
 use crate::end_to_end::compare;
@@ -92,6 +93,26 @@ fn both_compilers_accept_the_monitors() {
     );
     assert!(printed.contains("fixture.Waits$Locks::nested"), "{printed}");
     assert!(!printed.contains("COMPILE SKIPPED") && !printed.contains("not compilable"), "{printed}");
+}
+
+#[test]
+fn calls_are_recorded_with_their_number() {
+    let mut class = Assembler::new("Sleeps");
+    let sleep = class.method_ref("java/lang/Thread", "sleep", "(J)V");
+    // lconst_0, invokestatic, return
+    let code = [&[9, 184][..], &sleep, &[177]].concat();
+    class.method(
+        9,
+        "main",
+        "([Ljava/lang/String;)V",
+        &Body { code, max_stack: 2, max_locals: 1, ..Body::default() },
+    );
+    let catalogue = Catalogue::default();
+    let beat = "dev/anrscope/MethodBeat";
+    let rewritten = rewrite_class_with_waits(&class.finish(), &[7], beat, Exits::All, &catalogue).unwrap();
+    let [high, low] = CallId::of("java.lang.Thread", "sleep").with_kind(4).to_be_bytes();
+    // sipush, aconst_null: the sleep has no object.
+    assert!(rewritten.bytes.unwrap().windows(4).any(|code| code == [17, high, low, 1]));
 }
 
 #[test]

@@ -62,11 +62,12 @@ public final class MethodBeat {
         return object != null ? 1 : 0;
     }
 
-    public static void wb(int kind, Object on) {
-        if (kind == 0) {
+    /** {@code what} has the number of the call above the kind. */
+    public static void wb(int what, Object on) {
+        if (what == 0) {
             return; // A method begins that takes locks.
         }
-        CALLS.get().add('b', kind << 1 | is(on));
+        CALLS.get().add('b', (long) what << 1 | is(on));
     }
 
     public static void we(int kind, Object on) {

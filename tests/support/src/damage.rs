@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use trace_format::event::{Clocks, Event, Message, Stage, TextId, Wait, WaitKind};
+use trace_format::event::{CallId, Clocks, Event, Message, Stage, TextId, Wait, WaitKind};
 use trace_format::section::SectionKind;
 use trace_format::synth::{RecordingBuilder, ThreadBuilder};
 use trace_format::{Item, Recording};
@@ -90,10 +90,11 @@ fn fill(thread: &mut ThreadBuilder, log: &mut Vec<(u64, Event, usize)>, count: u
             2 => Event::StageBegin(Stage::ALL[random.below(5)]),
             3 => Event::Counter(text, id.into()),
             4 => Event::WaitBegin(Wait {
-                kind: WaitKind::Monitor,
                 owner: id,
                 lock: random.next(),
                 class: text,
+                call: CallId(id),
+                ..Wait::new(WaitKind::Monitor)
             }),
             n if n % 2 == 0 => Event::Enter(id),
             _ => Event::Exit(id),

@@ -27,8 +27,10 @@ fn any_event() -> impl Strategy<Value = Event> {
         Just(Event::FrameSkipped),
         stage().prop_map(Event::StageBegin),
         stage().prop_map(Event::StageEnd),
-        (any::<u32>().prop_map(|n| WaitKind::from(n % 9)), any::<u32>(), any::<u64>(), text())
-            .prop_map(|(kind, owner, lock, class)| Event::WaitBegin(Wait { kind, owner, lock, class })),
+        (any::<u32>().prop_map(|n| WaitKind::from(n % 9)), any::<u32>(), any::<u64>(), text(), any::<u32>())
+            .prop_map(|(kind, owner, lock, class, call)| {
+                Event::WaitBegin(Wait { kind, owner, lock, class, call: CallId(call) })
+            }),
         Just(Event::WaitEnd),
         text().prop_map(Event::Mark),
         text().prop_map(Event::SpanBegin),
@@ -147,7 +149,7 @@ fn work_of_main_from_no_queue_differs_from_every_handlers_message() {
 
 #[test]
 fn numbers_of_a_later_version_stay_visible() {
-    let wait = Event::WaitBegin(Wait { kind: WaitKind::Unknown(77), owner: 2, lock: 3, class: TextId(4) });
+    let wait = Event::WaitBegin(Wait { call: CallId(u32::MAX), ..Wait::new(WaitKind::Unknown(77)) });
     let sigquit = Event::Sigquit(Sigquit {
         sensed: 5,
         si_code: 0,

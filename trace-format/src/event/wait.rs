@@ -1,6 +1,6 @@
 //! Waits: their kinds, and the words for each kind.
 
-use super::TextId;
+use super::{CallId, TextId};
 
 numbered! {
     /// Why a thread waits.
@@ -71,7 +71,7 @@ impl WaitKind {
             Self::Join => {
                 ("join", "Thread.join", "in Thread.join on", "is in Thread.join on", "was in Thread.join on")
             }
-            Self::Blocking => ("blocking call", "waiting", "in a blocking call,", "is in", "was in"),
+            Self::Blocking => ("blocking call", "waiting", "in", "is in", "was in"),
             Self::Unknown(_) => (
                 "wait of unknown kind",
                 "waiting",
@@ -99,6 +99,16 @@ pub struct Wait {
     pub owner: u32,
     /// Identity of the lock, unique enough in one process; 0 if none.
     pub lock: u64,
-    /// Class of the lock, or name of the blocking call.
+    /// Class of the object that is waited for, or that is called.
     pub class: TextId,
+    /// The call that waits.
+    pub call: CallId,
+}
+
+impl Wait {
+    /// A wait of this kind, about which nothing else is known.
+    #[must_use]
+    pub const fn new(kind: WaitKind) -> Self {
+        Self { kind, owner: 0, lock: 0, class: TextId(0), call: CallId(0) }
+    }
 }

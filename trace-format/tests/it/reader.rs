@@ -33,7 +33,10 @@ fn rich() -> Vec<u8> {
         .stage(Stage::Traversal, 2_400, 2_500)
         .event(2_600, Event::FrameEnd)
         .enter(3_000, 77)
-        .event(3_100, Event::WaitBegin(Wait { kind: WaitKind::Monitor, owner: 2, lock: 5, class: lock }));
+        .event(
+            3_100,
+            Event::WaitBegin(Wait { owner: 2, lock: 5, class: lock, ..Wait::new(WaitKind::Monitor) }),
+        );
     })
     .thread("worker", 4243, |t| {
         t.enter(1_500, 1).enter(1_600, 2).exit(1_700, 2);

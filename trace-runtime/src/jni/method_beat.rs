@@ -11,7 +11,7 @@ use std::time::Duration;
 use ::jni::EnvUnowned;
 use ::jni::objects::{JClass, JString};
 use ::jni::sys::{jboolean, jint, jlong};
-use trace_format::event::{TextId, WaitKind};
+use trace_format::event::{CallId, TextId, Wait, WaitKind};
 
 use crate::control::Clock;
 use crate::files::file::Destination;
@@ -199,25 +199,27 @@ extern "system" fn Java_dev_anrscope_MethodBeat_focus(
     });
 }
 
-/// Records the start of a wait, with the lock's identity and class. Returns as `enter`.
+/// Records the start of a wait, with the object's identity and class. `what` has its kind and the call, as [`CallId::with_kind`]
+/// makes it. Returns as `enter`.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dev_anrscope_MethodBeat_waitBegin(
     _: EnvUnowned<'_>,
     _: JClass<'_>,
     thread: jlong,
     behind: jlong,
-    kind: jint,
+    what: jint,
     lock: jint,
     class: jint,
 ) -> jlong {
+    let (kind, call) = CallId::split(what as u32);
     // SAFETY: as for `enter`.
     let (Some(thread), Some(kind)) =
-        (unsafe { ThreadWriter::from_address(thread) }, WaitKind::from_number(kind as u32))
+        (unsafe { ThreadWriter::from_address(thread) }, WaitKind::from_number(kind))
     else {
         return behind;
     };
-    let (lock, class) = (identity(lock), TextId(class as u32));
-    recorder::wait_begin_for_java(thread, kind, lock, class, behind as u64) as jlong
+    let wait = Wait { lock: identity(lock), class: TextId(class as u32), call, ..Wait::new(kind) };
+    recorder::wait_begin_for_java(thread, wait, behind as u64) as jlong
 }
 
 /// Records a wait's end. Returns as `enter`.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use trace_format::event::{Event, WaitKind};
+use trace_format::event::{Event, Wait, WaitKind};
 use trace_format::layout::Sizes;
 use trace_format::{Recording, Thread};
 use trace_runtime::Config;
@@ -56,7 +56,11 @@ fn crowd(role: &str, config: Config) {
     let owns = Arc::new(AtomicBool::new(false));
     let said = owns.clone();
     thread("lock-owner".to_owned(), move || {
-        trace_runtime::wait_begin(WaitKind::Monitor, LOCK, trace_runtime::text("com.example.Lock"));
+        trace_runtime::wait_begin(Wait {
+            lock: LOCK,
+            class: trace_runtime::text("com.example.Lock"),
+            ..Wait::new(WaitKind::Monitor)
+        });
         trace_runtime::wait_end(WaitKind::Monitor, LOCK);
         trace_runtime::enter(OWNING);
         said.store(true, Ordering::SeqCst);
@@ -111,7 +115,11 @@ fn crowd(role: &str, config: Config) {
     while written.load(Ordering::SeqCst) < BUSY as u64 {
         std::thread::sleep(Duration::from_millis(1));
     }
-    trace_runtime::wait_begin(WaitKind::Monitor, LOCK, trace_runtime::text("com.example.Lock"));
+    trace_runtime::wait_begin(Wait {
+        lock: LOCK,
+        class: trace_runtime::text("com.example.Lock"),
+        ..Wait::new(WaitKind::Monitor)
+    });
     println!("ready");
     if parts.next() == Some("killed") {
         loop {

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use trace_format::event::{Event, Message, WaitKind};
+use trace_format::event::{Event, Message, Wait, WaitKind};
 use trace_format::layout::{Sizes, State};
 use trace_format::{Item, Recording, Thread};
 use trace_runtime::{Config, Destination, Limits};
@@ -158,7 +158,11 @@ fn child(role: &str, directory: &Path) {
             let target = trace_runtime::text("com.example.Handler");
             trace_runtime::message_begin(&Message { target, ..Message::default() });
             trace_runtime::enter(7);
-            trace_runtime::wait_begin(WaitKind::Monitor, 5, trace_runtime::text("java.lang.Object"));
+            trace_runtime::wait_begin(Wait {
+                lock: 5,
+                class: trace_runtime::text("java.lang.Object"),
+                ..Wait::new(WaitKind::Monitor)
+            });
             println!("stuck");
             loop {
                 std::thread::park();

@@ -212,6 +212,9 @@ public final class MethodBeat {
 
     private static final int PERMIT = 10;
 
+    /** The bits of {@link #wb}'s argument that are the kind; those above are the number of the call. */
+    private static final int KIND = 15;
+
     /** No wait for {@link #wb}: a method begins that takes locks or permits. */
     private static final int TAKES_LOCKS = 0;
 
@@ -554,18 +557,19 @@ public final class MethodBeat {
      * 4 sleep, 5 join, 6 a blocking call, 7 taking a lock of java.util.concurrent, 8 waiting at a condition of one,
      * 10 taking one permit. What is there already is no wait: see {@link #isReady}.
      *
+     * @param what the kind, and above its 4 bits the number of the call, 0 if it has none
      * @param on the object waited on or for; may be null
      */
-    public static void wb(int kind, Object on) {
+    public static void wb(int what, Object on) {
         if (!ON) {
             return;
         }
-        if (kind == TAKES_LOCKS) {
+        if (what == TAKES_LOCKS) {
             leaveRoom(ROOM);
             return;
         }
         try {
-            beginWait(kind, on);
+            beginWait(what, on);
         } catch (StackOverflowError | OutOfMemoryError unrecorded) {
             // The call waits all the same.
         }
@@ -583,12 +587,13 @@ public final class MethodBeat {
         }
     }
 
-    private static void beginWait(int kind, Object on) {
+    private static void beginWait(int what, Object on) {
         boolean main = Thread.currentThread() == MAIN;
         long[] state = main ? null : state();
         if (!main && state[0] == 0) {
             return;
         }
+        int kind = what & KIND;
         boolean mayBeReady = mayBeReady(kind);
         if (mayBeReady && isReady(kind, on)) {
             pushWaiting(state, false);
@@ -596,7 +601,7 @@ public final class MethodBeat {
         }
         int id = System.identityHashCode(on);
         int name = on == null ? 0 : className(on.getClass());
-        int recorded = kind >= LOCK ? PARK : kind;
+        int recorded = kind >= LOCK ? what - kind + PARK : what;
         int lock = kind == LOCK ? whole(id) : id;
         if (main) {
             behind = floor = waitBegin(MAIN_WRITER, behind, recorded, lock, name);
@@ -1108,7 +1113,7 @@ public final class MethodBeat {
 
     private static native long exit(long writer, int id, long behind);
 
-    private static native long waitBegin(long writer, long behind, int kind, int lock, int className);
+    private static native long waitBegin(long writer, long behind, int what, int lock, int className);
 
     private static native void focus(String activityClass, int activity, boolean hasFocus);
 

@@ -1,14 +1,13 @@
 //! Tells a wait whose end is due to a thread from one that is not. A thread that waits for work is idle, however long that takes;
 //! one that waits for a lock, for the result of a task or for the answer to a request is held up.
 
-use trace_format::event::WaitKind;
-
 use super::activity::{Activity, FrameView, classify};
 use super::id::CauseId;
 use super::own::is_own;
-use super::recorded_wait::of_recorded;
+use super::recorded_wait::{called, of_recorded};
 use super::stack;
 use crate::dump::{StateKind, Thread};
+use crate::waited::Waited;
 
 /// The debt of others to a thread that waits: the end of its wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +28,7 @@ const IDLE: &[(&str, &str)] = &[
     ("java.net.ServerSocket", "implAccept"),
     ("java.nio.channels.ServerSocketChannel", "accept"),
     ("sun.nio.ch.ServerSocketChannelImpl", "accept"),
+    ("java.nio.channels.Selector", "select"),
     ("sun.nio.ch.SelectorImpl", ""),
     ("sun.nio.ch.EPollSelectorImpl", ""),
     ("java.nio.file.WatchService", ""),
@@ -37,6 +37,9 @@ const IDLE: &[(&str, &str)] = &[
     ("java.util.concurrent.ThreadPoolExecutor", "getTask"),
     ("java.util.concurrent.ArrayBlockingQueue", "take"),
     ("java.util.concurrent.ArrayBlockingQueue", "poll"),
+    ("java.util.concurrent.BlockingDeque", "take"),
+    ("java.util.concurrent.BlockingQueue", "take"),
+    ("java.util.concurrent.BlockingQueue", "poll"),
     ("java.util.concurrent.DelayQueue", ""),
     ("java.util.concurrent.LinkedBlockingDeque", "take"),
     ("java.util.concurrent.LinkedBlockingDeque", "poll"),
@@ -89,6 +92,11 @@ const OWED: &[(&str, &str)] = &[
 /// The buffer of the console, and of other files.
 const BUFFERED: &[(&str, &str)] = &[("java.io.BufferedInputStream", "")];
 
+/// True for a call of a method of these rows.
+fn is_one_of(rows: &[(&str, &str)], frame: &FrameView<'_>) -> bool {
+    matches!(frame, FrameView::Java { class, method, .. } if rows.iter().any(|(of, name)| class.starts_with(of) && method.starts_with(name)))
+}
+
 /// By a dump.
 pub fn due_to_dumped(thread: &Thread) -> Due {
     let state = thread.state.as_deref().unwrap_or_default();
@@ -96,10 +104,7 @@ pub fn due_to_dumped(thread: &Thread) -> Due {
     let inner: Vec<FrameView<'_>> = stack::seen(thread)
         .take_while(|frame| !matches!(frame, FrameView::Java { class, .. } if is_own(class)))
         .collect();
-    let has = |rows: &[(&str, &str)]| {
-        let fits = |frame: &FrameView<'_>, (of, name): &(&str, &str)| matches!(frame, FrameView::Java { class, method, .. } if class.starts_with(of) && method.starts_with(name));
-        inner.iter().any(|frame| rows.iter().any(|row| fits(frame, row)))
-    };
+    let has = |rows: &[(&str, &str)]| inner.iter().any(|frame| is_one_of(rows, frame));
     if has(BLOCKING_GETS) {
         return Due::Result;
     }
@@ -133,25 +138,25 @@ fn runs_coroutines(thread: &Thread) -> bool {
     outer.into_iter().any(|frame| is(&frame, |class| class.starts_with("kotlinx.coroutines.")))
 }
 
-/// By a recorded wait for an object of `class`.
-pub fn due_to_recorded(kind: WaitKind, class: &str) -> Due {
-    match of_recorded(kind, class) {
+/// By a recorded wait.
+pub fn due_to_recorded(wait: Waited<'_>) -> Due {
+    let class = wait.class.unwrap_or_default();
+    match of_recorded(wait) {
         CauseId::LockWait | CauseId::PermitWait => Due::Owed,
         CauseId::Sleep => Due::Nothing,
+        _ if called(wait).any(|frame| is_one_of(IDLE, &frame)) => Due::Nothing,
         // A queue without work, as a rule.
+        CauseId::FutureWait if class.ends_with("$ConditionObject") => Due::Nothing,
         CauseId::FutureWait
-            if ["$ConditionObject", "Queue", "Deque"].iter().any(|end| class.ends_with(end)) =>
+            if wait.call.name().is_none() && ["Queue", "Deque"].iter().any(|end| class.ends_with(end)) =>
         {
-            Due::Nothing
-        }
-        _ if kind == WaitKind::Blocking && (class.contains("ServerSocket") || class.contains("Selector")) => {
             Due::Nothing
         }
         CauseId::FutureWait | CauseId::RunBlocking => {
             let results = ["FutureTask", "CompletableFuture", "ForkJoinTask", "BlockingCoroutine"];
             if results.iter().any(|part| class.contains(part)) { Due::Result } else { Due::Unknown }
         }
-        // The recorded class does not tell a connection's read from the console's, nor from the wait for a client.
+        // Who reads a connection may wait for the next request of a client, and who reads a console for its user.
         _ => Due::Unknown,
     }
 }

@@ -1,6 +1,6 @@
 //! The facts about a hang, in the terms of the rules: plain values, be they from a recording or from a dump alone.
 
-use trace_format::event::{Wait, WaitKind};
+use trace_format::event::{CallId, Wait, WaitKind};
 
 use super::activity::Activity;
 use super::cause::Evidence;
@@ -14,13 +14,17 @@ use super::{Conclusion, Owner};
 use crate::dump::{AnrKind, Dump, Subject};
 use crate::words::{about, seconds};
 
-/// All waits of one kind for one target in the message that hung.
+/// All waits of one kind and cause for objects of one class in the message that hung.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WaitSum {
     /// The kind of wait.
     pub kind: WaitKind,
-    /// The lock's class, or the blocking call.
-    pub what: Option<String>,
+    /// The class of the object.
+    pub class: Option<String>,
+    /// The call, 0 if they were in several.
+    pub call: CallId,
+    /// The cause by what is recorded of them.
+    pub cause: CauseId,
     /// The lock's owner in words, if it is known.
     pub owner: Option<String>,
     /// The method that was in them, if all were in one.

@@ -13,6 +13,7 @@ use super::observed::{Observed, is_half};
 use super::system_rules as system;
 use super::wait_cause::wait_cause;
 use crate::dump::StateKind;
+use crate::waited::Waited;
 use crate::words::seconds;
 use CauseId as C;
 
@@ -371,7 +372,7 @@ fn steps(f: &Observed, id: CauseId) -> Option<Vec<Evidence>> {
 fn recorded(f: &Observed, cause: CauseId) -> Option<Vec<Evidence>> {
     let sum = f.mostly_waited(|sum| wait_cause(f, sum) == cause)?;
     let verb = sum.kind.phrases().did;
-    let what = sum.what.as_deref().unwrap_or("an object of unknown class");
+    let what = Waited { kind: sum.kind, call: sum.call, class: sum.class.as_deref() }.object();
     let times = if sum.count > 1 { format!(" in {} waits", sum.count) } else { String::new() };
     let percent = u128::from(sum.total) * 100 / u128::from(f.duration().max(1));
     let text =

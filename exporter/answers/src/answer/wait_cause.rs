@@ -5,12 +5,11 @@ use trace_format::event::WaitKind;
 use super::activity::Activity;
 use super::id::CauseId;
 use super::observed::{Observed, WaitSum};
-use super::recorded_wait::of_recorded;
 
 /// The cause of waits that are one of a hang: what a stack shows of the caller is more specific than how it waits.
 pub(super) fn wait_cause(f: &Observed, sum: &WaitSum) -> CauseId {
     use CauseId as C;
-    let recorded = match of_recorded(sum.kind, sum.what.as_deref().unwrap_or_default()) {
+    let recorded = match sum.cause {
         recorded @ (C::FutureWait | C::Park) if sum.kind == WaitKind::Park => {
             f.run_blocking.unwrap_or(recorded)
         }
@@ -25,8 +24,9 @@ pub(super) fn wait_cause(f: &Observed, sum: &WaitSum) -> CauseId {
         // The stack shows runBlocking, and the recording for what the coroutine waits.
         _ if f.run_blocking == Some(recorded) => recorded,
         (_, C::SharedPreferences | C::Sqlite | C::SqlitePool) => caller,
-        // A reader may read from a connection, or from another program.
-        (C::DiskIo, C::NetworkIo | C::ProcessWait | C::ConsoleRead | C::Fsync) => caller,
+        (C::DiskIo, C::Fsync) => caller,
+        // The console is read through the same classes as a file, which does not block for long.
+        (C::BlockingCall, C::DiskIo) => recorded,
         (C::BlockingCall, _) if caller.kind().is_wait() => caller,
         (C::Park, C::FutureWait | C::PermitWait) => caller,
         (C::FutureWait | C::ObjectWait | C::Park | C::PermitWait | C::LockWait, _)

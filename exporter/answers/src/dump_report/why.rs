@@ -24,6 +24,7 @@ fn link(link: &DumpedLink) -> Value {
         "since_ns": null,
         "waits_for": link.waits_for,
         "class": link.class,
+        "call": null,
         "id": address::text(link.address),
         "in": link.inside,
         "task": null,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use proptest::prelude::*;
-use trace_format::event::{Message, TextId, Wait, WaitKind};
+use trace_format::event::{Message, Wait, WaitKind};
 use trace_format::synth::{RecordingBuilder, ThreadBuilder};
 
 use super::*;
@@ -336,7 +336,7 @@ fn a_lost_exit_closes_the_calls_that_may_have_ended() {
 
 #[test]
 fn a_lost_end_of_a_wait_closes_the_innermost_waits_only() {
-    let wait = Event::WaitBegin(Wait { kind: WaitKind::Park, owner: 0, lock: 1, class: TextId(0) });
+    let wait = Event::WaitBegin(Wait { lock: 1, ..Wait::new(WaitKind::Park) });
     let text = steps(|t| {
         t.enter(1_000, 1).event(1_000, wait);
         t.event(2_000, Event::LostEnd(LostEnd::Wait));

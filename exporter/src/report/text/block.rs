@@ -110,9 +110,9 @@ pub(super) fn main_wait(hang: &Hang) -> Option<&WaitFact> {
 
 /// What main waits for, following the method's name.
 pub(super) fn waits(wait: &WaitFact) -> String {
-    let class = clean(wait.class.as_deref().unwrap_or("an object of unknown class"));
     let phrases = wait.kind.phrases();
-    if phrases.has_object { format!("{} {class}", phrases.does) } else { phrases.does.to_owned() }
+    let object = || format!("{} {}", phrases.does, wait.waited().object());
+    if phrases.has_object { object() } else { phrases.does.to_owned() }
 }
 
 fn finding(r: &Report, names: &mut Names) -> String {

@@ -18,7 +18,6 @@ use super::native_stacks::write_stacks;
 use super::rows::forwarded;
 use crate::facts::Unit;
 use crate::facts::{Anr, Capture, Coverage, Detector, OffReason, PolledCpu, reasons_text, verdict_name};
-use crate::words::waited_for;
 
 /// Maximum number of lines displayed per stack; the middle of a longer one is omitted.
 const MAX_STACK_LINES: usize = 24;
@@ -198,7 +197,7 @@ fn write_coverage(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
 }
 
 fn write_wait(r: &Report, wait: &WaitFact, f: &mut Formatter<'_>) -> fmt::Result {
-    let what = waited_for(wait.kind, wait.class.as_deref(), wait.lock);
+    let what = wait.waited().words(wait.lock);
     writeln!(f, "  waiting     {what} (since {})", moment(r, wait.since))?;
     if let Some(owner) = &wait.owner {
         writeln!(f, "  owned by    thread \"{}\" (tid {}), {}", owner.name, owner.tid, activity(owner))?;

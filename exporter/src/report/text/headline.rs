@@ -67,9 +67,7 @@ impl Report {
     /// messages no rule says how long it may take, so the page calls it neither a hang nor none.
     fn long_pause(&self) -> Option<(&'static str, String, u64)> {
         // A sleep, or a wait for work, may take as long as it likes.
-        let is_owed = |wait: &&LongWait| {
-            due_to_recorded(wait.kind, wait.class.as_deref().unwrap_or_default()) != Due::Nothing
-        };
+        let is_owed = |wait: &&LongWait| due_to_recorded(wait.waited()) != Due::Nothing;
         let wait = self.waits.iter().find(is_owed).filter(|wait| wait.duration >= MIN_ENDED_HANG);
         let wait = wait.map(|wait| ("wait", "waited".to_owned(), wait.duration));
         let call = self.long_call.as_ref();

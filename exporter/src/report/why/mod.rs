@@ -11,8 +11,9 @@ mod resolve;
 mod words;
 
 use answers::answer::{CauseId, MAX_LINKS};
+use answers::waited::serialize_call;
 use serde::Serialize;
-use trace_format::event::{Wait, WaitKind};
+use trace_format::event::{CallId, Wait, WaitKind};
 use trace_format::{ReadError, Source, Thread};
 
 use super::open_item::OpenItemKind;
@@ -173,6 +174,10 @@ pub struct WhyLink {
     pub waits_for: &'static str,
     /// The class of the object.
     pub class: Option<String>,
+    /// The call that waits, as in the program's source; null if it is not known.
+    #[serde(serialize_with = "serialize_call")]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub call: CallId,
     /// The identity of the object; 0 if unknown.
     pub id: u32,
     /// The innermost recorded method.
@@ -320,6 +325,7 @@ impl<S: Source + ?Sized> Chains<'_, S> {
             since: stack.last().map_or(0, |open| open.item.since),
             waits_for: "nothing",
             class: wait.and_then(|wait| super::walk::text(self.facts.recording, wait.class)),
+            call: wait.map_or(CallId(0), |wait| wait.call),
             id: wait.map_or(0, |wait| wait.lock as u32),
             inside: method.map(|open| open.item.name.clone()),
             task: None,

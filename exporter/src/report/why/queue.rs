@@ -53,10 +53,8 @@ impl<S: Source + ?Sized> Chains<'_, S> {
         for run in runs.iter().take(MAX_WORKERS) {
             let (link, wait) = self.link(run.thread)?;
             let Some(mut inside) = link.inside else { continue };
-            if let Some(class) =
-                link.class.filter(|_| wait.is_some_and(|wait| wait.kind == WaitKind::Blocking))
-            {
-                inside = format!("{inside} > {class}");
+            if wait.is_some_and(|wait| wait.kind == WaitKind::Blocking) {
+                inside = format!("{inside} > {}", link.call.name().unwrap_or("a blocking call"));
             }
             match all.iter_mut().find(|known| known.inside == inside) {
                 Some(known) => {

@@ -125,11 +125,9 @@ fn link(link: &WhyLink, at: u64) -> String {
         ("nothing", None) => format!("{} is in no recorded method", link.thread),
         ("sleep", Some(inside)) => format!("{} sleeps in {} for {since}", link.thread, short(inside)),
         ("sleep", None) => format!("{} sleeps for {since}", link.thread),
-        ("blocking", _) => format!(
-            "{} is in {} for {since}",
-            link.thread,
-            link.class.as_deref().map_or("a blocking call", short)
-        ),
+        ("blocking", _) => {
+            format!("{} is in {} for {since}", link.thread, link.call.name().map_or("a blocking call", short))
+        }
         _ => format!("{} waits for {}", link.thread, object(link, at)),
     }
 }

@@ -59,7 +59,7 @@ fn any_event() -> impl Strategy<Value = (u64, Event)> {
         },
     );
     let wait = (0..7_u32, 0..4_u32, 0..6_u64, 0..4_u32).prop_map(|(kind, owner, lock, class)| {
-        Event::WaitBegin(Wait { kind: WaitKind::from(kind), owner, lock, class: TextId(class) })
+        Event::WaitBegin(Wait { owner, lock, class: TextId(class), ..Wait::new(WaitKind::from(kind)) })
     });
     let message = (0..6_u32, 0..4_u32, 0..3_u64).prop_map(|(handler, callback, due)| {
         let due = due * START;

@@ -55,7 +55,7 @@ fn run_blocking(main: &mut ThreadBuilder, k: Kotlin) {
     main.enter(900 * MS, 1);
     let body = step(Step::Submitted, BODY, 0);
     at(1_000, main, Concurrency { method: 1, line: 12, class: k.body, ..body });
-    let wait = Wait { kind: WaitKind::Park, owner: 0, lock: BODY.into(), class: k.body };
+    let wait = Wait { lock: BODY.into(), class: k.body, ..Wait::new(WaitKind::Park) };
     main.event(1_001 * MS, Event::WaitBegin(wait));
     resumes(1_002, main, (RUNNING, JOB, BODY_CODE), k);
 }

@@ -47,7 +47,7 @@ fn at(time: u64, thread: &mut ThreadBuilder, step: Concurrency) {
 }
 
 fn waits(time: u64, thread: &mut ThreadBuilder, (lock, class, owner): (u32, TextId, u32)) {
-    let wait = Wait { kind: WaitKind::Park, owner, lock: lock.into(), class };
+    let wait = Wait { owner, lock: lock.into(), class, ..Wait::new(WaitKind::Park) };
     thread.event(time * MS, Event::WaitBegin(wait));
 }
 
@@ -316,7 +316,7 @@ fn any_step() -> impl Strategy<Value = (u64, Event)> {
         },
     );
     let wait = (0..7_u32, 0..4_u32, 0..6_u64, 0..10_u32).prop_map(|(kind, owner, lock, class)| {
-        Event::WaitBegin(Wait { kind: WaitKind::from(kind), owner, lock, class: TextId(class) })
+        Event::WaitBegin(Wait { owner, lock, class: TextId(class), ..Wait::new(WaitKind::from(kind)) })
     });
     let method = (1..6_u32, any::<bool>())
         .prop_map(|(id, begin)| if begin { Event::Enter(id) } else { Event::Exit(id) });

@@ -5,13 +5,13 @@ use rayon::prelude::*;
 
 use super::Listed;
 use super::original::Named;
-use crate::waits::CallKind;
-use crate::waits::steps::{Operand, Step};
+use crate::waits::Blocking;
+use crate::waits::steps::Step;
 
 /// A method that is listed.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
-    pub(super) blocking: Option<(CallKind, Operand)>,
+    pub(super) blocking: Option<Blocking>,
     pub(super) steps: Vec<Step>,
     /// Whether it is a constructor.
     pub(super) creates: bool,

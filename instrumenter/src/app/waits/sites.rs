@@ -5,13 +5,13 @@ use dex::code::{
     Body, INVOKE_INTERFACE, INVOKE_INTERFACE_RANGE, INVOKE_STATIC, INVOKE_STATIC_RANGE, INVOKE_VIRTUAL,
     INVOKE_VIRTUAL_RANGE, Instruction, MONITOR_ENTER, MONITOR_EXIT, Operand as DexOperand,
 };
-use trace_format::event::{ConcurrencyStep, WaitKind};
+use trace_format::event::{CallId, ConcurrencyStep, WaitKind};
 
 use super::known::Known;
 use super::{DexWaits, InClass, tasks};
 use crate::app::names;
-use crate::waits::CallKind;
 use crate::waits::steps::{Operand, Step, StepKind};
+use crate::waits::{Blocking, CallKind};
 
 /// `invoke-virtual` to `invoke-interface`, and their forms with a range of registers.
 const INVOKES: [core::ops::RangeInclusive<u8>; 2] =
@@ -27,7 +27,8 @@ pub(super) fn find(waits: &DexWaits<'_>, in_class: &InClass<'_>, index: usize, b
             (MONITOR_ENTER, _) => {
                 let mut around = Around::default();
                 let object = Argument::Object(instruction.registers[0]);
-                add_wait(waits, CallKind::Wait(WaitKind::Monitor), object, &mut around);
+                let kind = CallKind::Wait(WaitKind::Monitor);
+                add_wait(waits, (kind, CallId(0)), object, &mut around);
                 Some(around)
             }
             (MONITOR_EXIT, _) => Some(Around {
@@ -49,15 +50,15 @@ pub(super) fn find(waits: &DexWaits<'_>, in_class: &InClass<'_>, index: usize, b
 }
 
 /// Adds the calls next to an instruction that waits for `object`.
-fn add_wait(waits: &DexWaits<'_>, kind: CallKind, object: Argument, around: &mut Around) {
+fn add_wait(waits: &DexWaits<'_>, (kind, call): (CallKind, CallId), object: Argument, around: &mut Around) {
     let end = if kind.takes_lock() { object } else { Argument::Null };
-    around.before.push(wait(waits.calls.begin, kind.number(), object));
-    around.behind.insert(0, wait(waits.calls.end, kind.number(), end));
-    around.thrown = Some(wait(waits.calls.end, kind.number_thrown(), Argument::Null));
+    around.before.push(wait(waits.calls.begin, call.with_kind(kind.number()), object));
+    around.behind.insert(0, wait(waits.calls.end, kind.number().into(), end));
+    around.thrown = Some(wait(waits.calls.end, kind.number_thrown().into(), Argument::Null));
 }
 
-fn wait(method: u32, kind: u8, object: Argument) -> StaticCall {
-    StaticCall { method, arguments: vec![Argument::Number(kind.into()), object] }
+fn wait(method: u32, what: u16, object: Argument) -> StaticCall {
+    StaticCall { method, arguments: vec![Argument::Number(what.into()), object] }
 }
 
 fn release(waits: &DexWaits<'_>, object: Argument) -> StaticCall {
@@ -160,8 +161,8 @@ fn around_call(
         let Some(recorded) = of_step(waits, one, &values, place) else { continue };
         if one.kind.is_after() { &mut around.behind } else { &mut around.before }.push(recorded);
     }
-    if let Some((kind, on)) = *blocking {
-        add_wait(waits, kind, values.argument(on).unwrap_or(Argument::Null), &mut around);
+    if let Some(Blocking { kind, call, on }) = *blocking {
+        add_wait(waits, (kind, call), values.argument(on).unwrap_or(Argument::Null), &mut around);
     }
     (around != Around::default()).then_some(around)
 }

@@ -9,7 +9,7 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use trace_format::event::{Event, Message, TextId, WaitKind};
+use trace_format::event::{Event, Message, TextId, Wait, WaitKind};
 use trace_format::layout::Sizes;
 use trace_format::{Item, Recording};
 use trace_runtime::{Config, Destination, Slice};
@@ -104,7 +104,7 @@ fn writer(number: u32, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         let id = 1 + n as u32 % 500;
         trace_runtime::enter(id);
-        trace_runtime::wait_begin(WaitKind::Monitor, n % 16 + 1, text);
+        trace_runtime::wait_begin(Wait { lock: n % 16 + 1, class: text, ..Wait::new(WaitKind::Monitor) });
         trace_runtime::wait_end(WaitKind::Monitor, n % 16 + 1);
         trace_runtime::released(n % 16 + 1);
         trace_runtime::exit(id);

@@ -176,7 +176,12 @@ pub fn app() -> RecordingBuilder {
                 .enter(LOCK - MS, 2)
                 .event(
                     LOCK,
-                    Event::WaitBegin(Wait { kind: WaitKind::Monitor, owner: 2, lock: 0xBEEF, class: lock }),
+                    Event::WaitBegin(Wait {
+                        owner: 2,
+                        lock: 0xBEEF,
+                        class: lock,
+                        ..Wait::new(WaitKind::Monitor)
+                    }),
                 )
                 .event(LOCK + 400 * MS, Event::WaitEnd)
                 .exit(LOCK + 401 * MS, 2)

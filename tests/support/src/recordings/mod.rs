@@ -136,7 +136,12 @@ pub fn stalled() -> RecordingBuilder {
             .enter(hang + 2_000, 2)
             .event(
                 hang + 3_000,
-                Event::WaitBegin(Wait { kind: WaitKind::Monitor, owner: 2, lock: 0xBEEF, class: lock }),
+                Event::WaitBegin(Wait {
+                    owner: 2,
+                    lock: 0xBEEF,
+                    class: lock,
+                    ..Wait::new(WaitKind::Monitor)
+                }),
             );
     })
     .thread("worker-1", 4250, |t| {

@@ -37,7 +37,7 @@ impl Script<'_> {
     }
 
     fn parks(&mut self, ms: u64, lock: u32, class: TextId, owner: u32) -> &mut Self {
-        self.at(ms, Event::WaitBegin(Wait { kind: WaitKind::Park, owner, lock: lock.into(), class }))
+        self.at(ms, Event::WaitBegin(Wait { owner, lock: lock.into(), class, ..Wait::new(WaitKind::Park) }))
     }
 
     /// Enters method 3, `com.example.Worker.run`, of an object.
@@ -54,7 +54,7 @@ impl Script<'_> {
 pub fn contended() -> RecordingBuilder {
     let mut b = RecordingBuilder::new(4242, "com.example.app").map_id(map().map_id()).start(clocks(START));
     let (future, lock) = (b.text("java.util.concurrent.FutureTask"), b.text("com.example.Store"));
-    let monitor = Wait { kind: WaitKind::Monitor, owner: 1, lock: LOCK.into(), class: lock };
+    let monitor = Wait { owner: 1, lock: LOCK.into(), class: lock, ..Wait::new(WaitKind::Monitor) };
     b.main("main", |t| {
         let mut t = Script(t);
         t.at(0, Event::Enter(1))

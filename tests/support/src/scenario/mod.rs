@@ -7,7 +7,8 @@ use std::path::Path;
 
 use exporter::MethodMap;
 use trace_format::event::{
-    Clocks, Concurrency, ConcurrencyStep, Folded, Forward, Message, Sigquit, Stall, Usage, Wait, WaitKind,
+    CallId, Clocks, Concurrency, ConcurrencyStep, Folded, Forward, Message, Sigquit, Stall, Usage, Wait,
+    WaitKind,
 };
 use trace_format::section::SectionKind;
 use trace_format::synth::RecordingBuilder;
@@ -45,6 +46,12 @@ pub fn cases(text: &str) -> (Vec<Case>, Vec<Vec<String>>) {
         }
     }
     (cases, others)
+}
+
+fn call_named(name: &str) -> CallId {
+    let call = name.rsplit_once('.').map_or(CallId(0), |(class, method)| CallId::of(class, method));
+    assert_ne!(call, CallId(0), "{name} has no number");
+    call
 }
 
 fn at(seconds: &str) -> u64 {
@@ -162,12 +169,12 @@ pub fn built(case: &Case) -> (Vec<u8>, String) {
                     "exit" => events.push((time, Event::Exit(method(w[2])))),
                     "wait" => {
                         let kind: WaitKind = w[2].parse().expect(line);
-                        let class = b.text(w[3]);
-                        let owner = uid(&threads, w.get(4));
-                        let lock = u64::from(class.0);
-                        threads[current]
-                            .events
-                            .push((time, Event::WaitBegin(Wait { kind, owner, lock, class })));
+                        let class = if w[3] == "none" { TextId(0) } else { b.text(w[3]) };
+                        let call = w.get(4).and_then(|word| word.strip_prefix("call="));
+                        let owner = uid(&threads, w.get(4).filter(|_| call.is_none()));
+                        let call = call.map_or(CallId(0), call_named);
+                        let wait = Wait { kind, owner, lock: u64::from(class.0), class, call };
+                        threads[current].events.push((time, Event::WaitBegin(wait)));
                     }
                     "step" => {
                         let mut text = |name: &str| if name == "none" { TextId(0) } else { b.text(name) };

@@ -2,18 +2,16 @@
 
 use std::sync::atomic::Ordering;
 
-use trace_format::TextId;
 use trace_format::event::{Event, Wait, WaitKind};
 
 use crate::recorder::Recorder;
 use crate::writing::thread::{ThreadWriter, with_writer};
 
-/// Records that the calling thread is about to wait. `lock` identifies what it waits for (0: nothing that has
-/// an owner); the owner is looked up now.
-pub fn wait_begin(kind: WaitKind, lock: u64, class: TextId) {
+/// Records that the calling thread is about to wait. The owner of `wait.lock`, if that is not 0, is looked up now.
+pub fn wait_begin(wait: Wait) {
     let Some(recorder) = Recorder::active() else { return };
     with_writer(recorder, |thread| {
-        let event = about_to_wait(recorder, thread, kind, lock, class);
+        let event = about_to_wait(recorder, thread, wait);
         thread.put(&event.encode())
     });
 }
@@ -28,15 +26,9 @@ pub fn wait_end(kind: WaitKind, lock: u64) {
 }
 
 /// As [`wait_begin`], for Java, on the thread of this writer. Returns what [`ThreadWriter::method_for_java`] returns.
-pub fn wait_begin_for_java(
-    thread: &mut ThreadWriter,
-    kind: WaitKind,
-    lock: u64,
-    class: TextId,
-    behind: u64,
-) -> u64 {
+pub fn wait_begin_for_java(thread: &mut ThreadWriter, wait: Wait, behind: u64) -> u64 {
     let Some(recorder) = Recorder::active() else { return thread.give_up(behind) };
-    let event = about_to_wait(recorder, thread, kind, lock, class);
+    let event = about_to_wait(recorder, thread, wait);
     thread.typed_for_java(&event.encode(), behind)
 }
 
@@ -49,20 +41,15 @@ pub fn wait_end_for_java(thread: &mut ThreadWriter, kind: WaitKind, lock: u64, b
 }
 
 #[inline]
-fn about_to_wait(
-    recorder: &Recorder,
-    thread: &ThreadWriter,
-    kind: WaitKind,
-    lock: u64,
-    class: TextId,
-) -> Event {
+fn about_to_wait(recorder: &Recorder, thread: &ThreadWriter, wait: Wait) -> Event {
+    let lock = wait.lock;
     let owner = if lock == 0 { 0 } else { recorder.owners.owner(lock) };
     // Entering a monitor that the thread owns already is no wait.
     let owner = if owner == thread.uid() { 0 } else { owner };
     if thread.is_main() && owner != 0 {
         recorder.main_waits_for.store(lock, Ordering::Relaxed);
     }
-    Event::WaitBegin(Wait { kind, owner, lock, class })
+    Event::WaitBegin(Wait { owner, ..wait })
 }
 
 #[inline]

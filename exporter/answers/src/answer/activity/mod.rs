@@ -189,8 +189,7 @@ pub(crate) fn is_poll(frame: FrameView<'_>) -> bool {
 }
 
 fn in_java(inner: &[FrameView<'_>]) -> Option<CauseId> {
-    // Of a recorded call only the class may be known.
-    let fits = |frame: &FrameView<'_>, (of, name): &(&str, &str)| matches!(frame, FrameView::Java { class, method, .. } if class.starts_with(of) && (method.starts_with(name) || method.is_empty()));
+    let fits = |frame: &FrameView<'_>, (of, name): &(&str, &str)| matches!(frame, FrameView::Java { class, method, .. } if class.starts_with(of) && method.starts_with(name));
     JAVA_METHODS
         .iter()
         .find(|(_, rows)| inner.iter().any(|frame| rows.iter().any(|row| fits(frame, row))))

@@ -71,7 +71,9 @@ public final class MethodBeat {
         }
     }
 
-    public static void wb(int kind, Object on) {
+    /** {@code what} has the number of the call above the 4 bits of the kind. */
+    public static void wb(int what, Object on) {
+        int kind = what & 15;
         if (kind == 0) {
             return; // A method begins that takes locks.
         }

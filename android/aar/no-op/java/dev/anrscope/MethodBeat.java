@@ -19,7 +19,7 @@ public final class MethodBeat {
     public static void at(android.app.Activity activity, boolean hasFocus) {}
 
     /** Does nothing. */
-    public static void wb(int kind, Object on) {}
+    public static void wb(int what, Object on) {}
 
     /** Does nothing. */
     public static void we(int kind, Object on) {}
