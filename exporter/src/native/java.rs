@@ -68,7 +68,8 @@ pub(super) fn interleave<S: Source + ?Sized>(
             if left > 0 && !open.is_empty() {
                 let named = |id: &u32| Frame {
                     function: names.method(*id).into(),
-                    source: names.source(*id).map(|(file, line)| (file.into(), line)),
+                    // The line of the call is not recorded.
+                    source: None,
                     native: None,
                     is_native_method: false,
                 };

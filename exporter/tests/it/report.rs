@@ -39,11 +39,11 @@ fn a_lock_that_a_worker_owns() {
     let page = report.to_string();
     for line in [
         "ANR in com.example.app (pid 4242): main thread blocked for 8.0 s; the process was then killed, or still runs\n",
-        "  Main thread   com.example.Sync.save (Sync.java:31) waits for the lock of com.example.Store\n",
+        "  Main thread   com.example.Sync.save (Sync.java, from line 31) waits for the lock of\n                com.example.Store\n",
         "  Lock owner    \"worker-1\" (tid 4250) owns it while it runs Db.write",
         "  Message       Main$PerformClick (Handler callback)\n",
         "  8.000 s    [waiting for monitor] ",
-        "  8.000 s  > Sync.save (Sync.java:31) ",
+        "  8.000 s  > Sync.save (Sync.java, from line 31) ",
         "  System        SIGQUIT after 5.04 s from pid 1234, forwarded to the Signal Catcher; ",
     ] {
         assert!(page.contains(line), "{line:?} is not in\n{page}");
@@ -177,7 +177,7 @@ fn two_threads_that_wait_for_each_other() {
     assert!(page.starts_with("Hang in com.example (pid 7): main thread blocked for 4.0 s; "), "{page}");
     for line in [
         "\nCause: DEADLOCK (high confidence)\n",
-        "  Main thread   Sync.save (Sync.java:31) waits for the lock of A\n",
+        "  Main thread   Sync.save (Sync.java, from line 31) waits for the lock of A\n",
         "  Deadlock      \"main\" waits for \"worker\" waits for \"main\"\n",
         "  Lock owner    \"worker\" (tid 8) itself waits for the lock of C in Worker.run\n",
     ] {

@@ -14,14 +14,13 @@ pub fn is_method_number(name: &str) -> bool {
 
 /// The root for a cause. A name is preferred to a method's number, which differs between builds.
 pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
-    let named = |name: &str| Site { name: name.to_owned(), file: None, line: None };
-    let before = || facts.before.kinds.first().map(|kind| named(&kind.name));
+    let before = || facts.before.kinds.first().map(|kind| Site::named(&kind.name));
     match cause {
         CauseId::MessageStorm => return before(),
         CauseId::Recovered if facts.method.is_none() => return before(),
         CauseId::OtherProcess | CauseId::DeadlockElsewhere => return None,
         CauseId::Frozen => {
-            return facts.message.as_deref().map(named);
+            return facts.message.as_deref().map(Site::named);
         }
         CauseId::Recovered => {}
         cause if cause.is_main_responsive() => return None,
@@ -72,7 +71,7 @@ pub(super) fn of(facts: &Observed, cause: CauseId) -> Option<Site> {
     }
     let seen = || stack::root(&facts.recorded).filter(|site| !is_method_number(&site.name));
     let native = || facts.native.as_ref().and_then(|native| stack::root(&native.heaviest));
-    dumped().or_else(seen).or_else(native).or_else(|| numbered.map(named))
+    dumped().or_else(seen).or_else(native).or_else(|| numbered.map(Site::named))
 }
 
 /// Adds file and line from any stack that has them.
@@ -80,7 +79,7 @@ fn placed(facts: &Observed, name: &str) -> Site {
     let dumped = facts.dumped().into_iter().flat_map(|dump| &dump.stack);
     let lines = facts.sampled.heaviest.iter().chain(dumped).chain(&facts.recorded);
     let known = lines.filter(|line| line.site.name == name).find(|line| line.site.file.is_some());
-    known.map_or_else(|| Site { name: name.to_owned(), file: None, line: None }, |line| line.site.clone())
+    known.map_or_else(|| Site::named(name), |line| line.site.clone())
 }
 
 #[cfg(test)]

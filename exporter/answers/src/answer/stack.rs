@@ -10,7 +10,7 @@ use crate::dump::{Frame, LockKind, LockLine, Place, Thread, java_frame};
 pub const MAX_STACK_FRAMES: usize = 512;
 
 /// A place in the code.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Place"))]
 pub struct Site {
     /// Class and method, or the function.
@@ -19,13 +19,23 @@ pub struct Site {
     pub file: Option<String>,
     /// The line, from 1, if known.
     pub line: Option<u32>,
+    /// True if the line is the method's first: a recorded call has no line of its own.
+    pub line_is_first: bool,
 }
 
 impl Site {
-    /// `a.b.C.d (C.java:7)`.
+    /// A place of which the name alone is known.
+    pub(crate) fn named(name: &str) -> Self {
+        Self { name: name.to_owned(), ..Self::default() }
+    }
+
+    /// `a.b.C.d (C.java:7)`; with the method's first line, `a.b.C.d (C.java, from line 5)`.
     #[must_use]
     pub fn title(&self) -> String {
         match (&self.file, self.line) {
+            (Some(file), Some(line)) if self.line_is_first => {
+                format!("{} ({file}, from line {line})", self.name)
+            }
             (Some(file), Some(line)) => format!("{} ({file}:{line})", self.name),
             (Some(file), None) => format!("{} ({file})", self.name),
             (None, _) => self.name.clone(),
@@ -80,14 +90,17 @@ impl StackLine {
     #[must_use]
     pub fn new(name: String, file: Option<String>, line: Option<u32>) -> Self {
         let own = is_own(parts(&name).0);
-        Self { site: Site { name, file, line }, own, samples: None, open_ns: None, native: None }
+        let site = Site { name, file, line, line_is_first: false };
+        Self { site, own, samples: None, open_ns: None, native: None }
     }
 
-    /// A recorded method, wait or message.
+    /// A recorded method, wait or message; `source` has the file and first line of a method.
     pub fn recorded(name: &str, source: Option<(&str, u32)>, open_ns: u64) -> Self {
         let file = source.map(|(file, _)| file).filter(|file| !file.is_empty()).map(str::to_owned);
         let line = source.map(|(_, line)| line).filter(|line| *line > 0 && file.is_some());
-        Self { open_ns: Some(open_ns), ..Self::new(name.to_owned(), file, line) }
+        let mut recorded = Self { open_ns: Some(open_ns), ..Self::new(name.to_owned(), file, line) };
+        recorded.site.line_is_first = line.is_some();
+        recorded
     }
 
     /// A line as Java's `StackTraceElement` writes it.
