@@ -22,5 +22,8 @@ fn a_main_thread_that_computes_until_it_is_killed_is_a_busy_method() {
     let is_starved =
         runnable.is_some_and(|percent: u32| percent >= 66) && head[1].starts_with("Cause: CPU STARVATION (");
     assert!(is_starved || head[1].starts_with("Cause: BUSY METHOD ("), "{page}");
-    assert!(head[3].starts_with("  Main thread   Spin.parseFeed (Spin.java, from line 12)"), "{page}");
+    // By a dump of the loop, or by the recorded call alone.
+    let places = ["(Spin.java:12)", "(Spin.java, from line 12)"];
+    let place = head[3].strip_prefix("  Main thread   Spin.parseFeed ");
+    assert!(place.is_some_and(|place| places.iter().any(|known| place.starts_with(known))), "{page}");
 }

@@ -184,11 +184,11 @@ impl<S: Source + ?Sized> Judge<'_, '_, S> {
             (_, true, Sign::Still(Some(wait))) if self.has_ender() && wait.kind == WaitKind::Join => {
                 Claim::Idle(Reverse(0))
             }
-            (Some(Claim::MainHeldUp | Claim::MainsResult | Claim::MainWaits), true, Sign::Still(Some(_)))
-                if self.has_ender() =>
-            {
-                Claim::MainBlocked
-            }
+            (
+                None | Some(Claim::MainHeldUp | Claim::MainsResult | Claim::MainWaits),
+                true,
+                Sign::Still(Some(_)),
+            ) if self.has_ender() => Claim::MainBlocked,
             (Some(claim), _, Sign::Still(_) | Sign::Computing) => claim,
             (_, true, Sign::Still(Some(wait)) | Sign::Convoy(wait)) if self.is_lock(&wait) => {
                 Claim::MainBlocked
