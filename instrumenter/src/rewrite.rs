@@ -14,9 +14,10 @@ use crate::splice::emit::PushId;
 use crate::splice::guard::GuardPool;
 use crate::splice::method::{self, Done, Scratch};
 use crate::splice::report::Inserted;
+use crate::splice::serial_version::SerialVersion;
 use crate::splice::waits::ClassWaits;
 use crate::waits::tasks::Tasks;
-use crate::waits::{Catalogue, Waits};
+use crate::waits::{Catalogue, LockFlags, Waits};
 
 /// The result of [`rewrite_class`].
 #[non_exhaustive]
@@ -76,7 +77,7 @@ pub fn rewrite_class_with_waits(
     exits: Exits,
     waits: &Catalogue,
 ) -> Result<Rewritten, SkipReason> {
-    let waits = Waits { catalogue: waits, hierarchy: &Hierarchy::default(), keeps_flags: false };
+    let waits = Waits { catalogue: waits, hierarchy: &Hierarchy::default(), flags: LockFlags::Unseen };
     rewrite(bytes, ids, Rewriting { call_class, exits, waits: Some(waits) }, None)
 }
 
@@ -136,11 +137,12 @@ fn rewrite(
     let mut pool = Appended::after(&class.pool);
     let has_guards = how.exits != Exits::Bare || how.waits.is_some();
     let (target, call_class) = target(&class, how.call_class.as_bytes(), (how.exits, has_guards), &mut pool)?;
-    let mut waits = how.waits.map(|waits| ClassWaits::new(waits, call_class, Tasks::of(&class, ids, waits)));
+    let (version, waits) = SerialVersion::of(&class, ids, how.waits, &mut pool);
+    let mut waits = waits.map(|waits| ClassWaits::new(waits, call_class, Tasks::of(&class, ids, waits)));
     // Everything after the constant pool, whose final size is known only at the end.
     let mut body = Vec::with_capacity(bytes.len() - class.pool_end + 64 * ids.len());
     let mut copied = class.pool_end;
-    let mut changed = false;
+    let (mut changed, mut unsynchronized) = (false, false);
     for (index, (method, &id)) in class.methods.iter().zip(ids).enumerate() {
         let Some(range) = method.code.clone().filter(|_| id != 0) else { continue };
         body.extend_from_slice(bytes.get(copied..range.start).unwrap_or_default());
@@ -154,6 +156,7 @@ fn rewrite(
                 copied = range.end;
                 changed = true;
                 if done.unsynchronized {
+                    unsynchronized = true;
                     let flags = method.access & !access::SYNCHRONIZED;
                     overwrite(&mut body, flags_at, &flags.to_be_bytes());
                 }
@@ -172,16 +175,23 @@ fn rewrite(
         return Ok(rewritten);
     }
     body.extend_from_slice(bytes.get(copied..).unwrap_or_default());
+    if let Some(version) = version.filter(|_| unsynchronized) {
+        version.insert(&class, &mut body);
+    }
+    rewritten.bytes = Some(with_pool(&class, &pool, &body));
+    Ok(rewritten)
+}
 
+/// The class file with the new constants, and `body` after them.
+fn with_pool(class: &ClassFile<'_>, pool: &Appended, body: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(class.pool_end + pool.bytes().len() + body.len());
     // Magic and version, the new count, the old pool, the new entries, the rest.
-    out.extend_from_slice(bytes.get(..8).unwrap_or_default());
+    out.extend_from_slice(class.bytes.get(..8).unwrap_or_default());
     out.extend_from_slice(&pool.count().to_be_bytes());
-    out.extend_from_slice(bytes.get(10..class.pool_end).unwrap_or_default());
+    out.extend_from_slice(class.bytes.get(10..class.pool_end).unwrap_or_default());
     out.extend_from_slice(pool.bytes());
-    out.extend_from_slice(&body);
-    rewritten.bytes = Some(out);
-    Ok(rewritten)
+    out.extend_from_slice(body);
+    out
 }
 
 /// Rewrites a method, without its waits if they cannot be recorded; then returns the reason too.

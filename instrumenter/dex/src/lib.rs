@@ -37,4 +37,5 @@ pub use model::{
     Method, MethodCode, ParameterSets, Proto, Value, access,
 };
 pub use remap::Remap;
+pub use sha1::sha1;
 pub use table::Table;

@@ -1,7 +1,8 @@
-//! SHA-1 (FIPS 180-4), the signature of a dex file.
+//! SHA-1 (FIPS 180-4): the signature of a dex file, and the hash in a serial version.
 
-/// The digest of `bytes`.
-pub(crate) fn sha1(bytes: &[u8]) -> [u8; 20] {
+/// Returns the SHA-1 digest of `bytes`.
+#[must_use]
+pub fn sha1(bytes: &[u8]) -> [u8; 20] {
     let mut state = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0];
     let (blocks, rest) = bytes.as_chunks::<64>();
     blocks.iter().for_each(|block| absorb(&mut state, block));

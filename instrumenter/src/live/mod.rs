@@ -24,6 +24,8 @@
 //!   unlimited.
 //! * The supertypes of a class are known once it was loaded, and before that if it is in a place of [`Options::class_path`] or
 //!   [`Live::search`], which are opened when the first question comes. A wait that depends on others is not recorded.
+//! * A class whose serial version depends on the flags of synchronized methods declares that version as a field, and
+//!   the waits for their locks are timed.
 //! * The JDK's classes can be traced too ([`Live::jdk_class`]), without waits.
 //! * The map is written before the class is handed back, so that a recording never contains an id without a name.
 //!
@@ -32,6 +34,7 @@
 mod ids;
 mod map;
 
+use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -40,7 +43,8 @@ use trace_format::MapId;
 
 use self::ids::Ids;
 use self::map::Map;
-use crate::class_facts::{ClassFacts, Node, Verdict};
+use crate::class::class_file::access;
+use crate::class_facts::{ClassFacts, MethodFacts, Node, Verdict};
 use crate::cost::limits;
 use crate::error::{Error, SkipReason};
 use crate::hierarchy::Hierarchy;
@@ -48,7 +52,7 @@ use crate::options::{Compat, Exits, MapPaths, Options};
 use crate::rewrite::{self, Rewriting};
 use crate::scan::scan_class;
 use crate::selection::Selection;
-use crate::waits::Waits;
+use crate::waits::{LockFlags, Waits};
 
 /// Whether a class is loaded already, and is to be redefined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +104,8 @@ pub struct Counts {
     pub classes: u64,
     /// Methods with an id.
     pub methods: u32,
+    /// Synchronized methods of classes that were loaded already: the waits for their locks are not timed.
+    pub untimed: usize,
 }
 
 /// Rewrites classes one by one. Any thread may call it, several at the same time.
@@ -117,6 +123,8 @@ struct State {
     ids: Ids,
     map: Map,
     classes: u64,
+    /// The ids of [`Counts::untimed`].
+    untimed: HashSet<u32>,
     /// Writing the map failed.
     stopped: bool,
 }
@@ -157,7 +165,7 @@ impl Live {
         let choice = Choice::read(options)?;
         let ids = Ids::after(&choice.program.base);
         let map = Map::create(maps, id, &choice.program.base)?;
-        let state = Mutex::new(State { ids, map, classes: 0, stopped: false });
+        let state = Mutex::new(State { ids, map, classes: 0, untimed: HashSet::new(), stopped: false });
         let choice = RwLock::new(Arc::new(choice));
         Ok(Self { choice, exits: options.exits, hierarchy: Hierarchy::later(&options.class_path), state })
     }
@@ -227,13 +235,23 @@ impl Live {
         let waits = selection.waits.as_ref().map(|catalogue| Waits {
             catalogue,
             hierarchy: &self.hierarchy,
-            keeps_flags: redefines == Redefines::Yes,
+            flags: match redefines {
+                Redefines::Yes => LockFlags::Kept,
+                Redefines::No => LockFlags::Declared,
+            },
         });
         let how = Rewriting { call_class: &selection.call_class, exits: self.exits, waits };
         let (rewritten, reason) = rewrite::rewrite_with_focus(bytes, &ids, None, how, None);
         match (rewritten.bytes, reason) {
             (Some(bytes), _) => {
-                self.state().classes += 1;
+                let mut state = self.state();
+                state.classes += 1;
+                if selection.waits.is_some() && redefines == Redefines::Yes {
+                    let locked = |(method, _): &(&MethodFacts, _)| method.access & access::SYNCHRONIZED != 0;
+                    let locked = facts.methods.iter().zip(&ids).filter(locked).map(|(_, id)| *id);
+                    state.untimed.extend(locked.filter(|id| *id != 0));
+                }
+                drop(state);
                 let name = |(index, reason): (usize, SkipReason)| {
                     let method = facts
                         .methods
@@ -259,7 +277,7 @@ impl Live {
     /// What was done so far.
     pub fn counts(&self) -> Counts {
         let state = self.state();
-        Counts { classes: state.classes, methods: state.ids.count() }
+        Counts { classes: state.classes, methods: state.ids.count(), untimed: state.untimed.len() }
     }
 
     /// The ids of the methods of a class, in the order of its file; 0 for those that are not traced.

@@ -12,9 +12,9 @@
 //! ```
 //!
 //! The flag matters only for the serial version that the JDK and Android compute for a class that declares none. So
-//! it stays if the class may be `java.io.Serializable` and the method is not private, and in a class that is loaded
-//! already ([`Waits::keeps_flags`]). Then the duration of the wait cannot be measured, but a wait of zero length still
-//! records the owner.
+//! where the class may be `java.io.Serializable` and the method is not private, the class [declares the
+//! version](super::serial_version) or the flag stays, and it stays in a class that is loaded already ([`LockFlags`]).
+//! Then the duration of the wait cannot be measured, but a wait of zero length still records the owner.
 
 use trace_format::event::WaitKind;
 
@@ -27,9 +27,9 @@ use crate::class::class_file::{ClassFile, Method, access};
 use crate::class::constant_pool::Appended;
 use crate::class::opcodes::{ALOAD, ALOAD_0, ASTORE, LDC_W, MONITORENTER, MONITOREXIT};
 use crate::error::SkipReason;
-use crate::waits::Waits;
 use crate::waits::call_kind::CallKind;
 use crate::waits::serializable::may_be_serializable;
+use crate::waits::{LockFlags, Waits};
 
 /// How the lock of a synchronized method is recorded.
 #[derive(Clone, Copy, Debug)]
@@ -46,11 +46,17 @@ pub(crate) struct Lock {
 }
 
 /// Returns whether removing the flag of `method` has no visible effect.
-fn flag_is_free(class: &ClassFile<'_>, method: &Method<'_>, waits: Waits<'_>) -> bool {
-    if waits.keeps_flags {
-        return false;
+pub(super) fn flag_is_free(class: &ClassFile<'_>, method: &Method<'_>, waits: Waits<'_>) -> bool {
+    match waits.flags {
+        LockFlags::Kept => return false,
+        LockFlags::Declared => return true,
+        LockFlags::Unseen => {}
     }
-    if method.access & access::PRIVATE != 0 || class.has_serial_version || class.access & access::ENUM != 0 {
+    // The version of an enum or a record is 0.
+    let has_version = class.has_serial_version
+        || class.access & access::ENUM != 0
+        || class.super_class() == Some(b"java/lang/Record");
+    if method.access & access::PRIVATE != 0 || has_version {
         return true;
     }
     let direct: Option<Vec<&str>> =

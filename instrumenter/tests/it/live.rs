@@ -97,6 +97,14 @@ fn each_class_is_what_a_run_over_all_writes() {
             };
             changed += usize::from(bytes != plain);
             let is_same = bytes == expected;
+            if class.ends_with("Waits$Saved.class") {
+                let declares = |bytes: &[u8]| bytes.windows(16).any(|text| text == b"serialVersionUID");
+                assert!(
+                    declares(&bytes) && !declares(&expected),
+                    "only a JVM's class file declares its version"
+                );
+                continue;
+            }
             assert!(is_same || round == 0 && !knows, "{} in round {round}", class.display());
             differs += usize::from(!is_same);
         }

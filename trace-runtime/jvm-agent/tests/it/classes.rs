@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use instrumenter::{Catalogue, Input, MapPaths, Options, instrument};
+use trace_format::event::WaitKind;
+use trace_format::{Event, Item};
 
 use crate::support::*;
 
@@ -96,4 +98,33 @@ fn supertypes_are_found_in_the_jars_of_the_class_and_of_its_manifest() {
         assert!(whole == live, "{what}");
         assert!(whole != alone, "it depends on the super class whether a call submits a task");
     }
+}
+
+/// The flag of a synchronized method counts in the version, and stands in the way of the wait for its lock.
+#[test]
+fn serializable_classes_keep_their_versions_and_the_waits_for_their_locks_are_recorded() {
+    let directory = directory("versions");
+    let classes = directory.join("classes");
+    compile("versions", &classes, &[]);
+    let (shown, calls) = same(&directory, &["-Xverify:all", "-cp", text(&classes), "versions.Versions"]);
+    assert_eq!(shown.stdout.lines().count(), 11, "{shown:?}");
+    assert_eq!(calls["main"]["versions.Versions$Leaf.compareTo"], 1, "{calls:?}");
+    // Main has waited for the method that the owner of the lock slept in.
+    let recording = recording(&directory);
+    let main = recording.threads().iter().find(|thread| thread.main).unwrap();
+    let owner = recording.threads().iter().find(|thread| thread.name.as_deref() == Some("owner")).unwrap();
+    let (mut begun, mut longest) = (None, 0);
+    for item in recording.events(main) {
+        match item.unwrap() {
+            Item::Event { event: Event::WaitBegin(wait), time } if wait.owner == owner.uid => {
+                assert_eq!(wait.kind, WaitKind::Monitor);
+                begun = Some(time);
+            }
+            Item::Event { event: Event::WaitEnd, time } => {
+                longest = longest.max(begun.take().map_or(0, |since| time - since));
+            }
+            _ => {}
+        }
+    }
+    assert!(longest >= 200_000_000, "{longest}");
 }
