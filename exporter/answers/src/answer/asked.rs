@@ -177,7 +177,7 @@ impl Dump {
             return None;
         }
         if !computes(was, thread_activity(was)) {
-            return (is.frames == was.frames).then_some(Stands::Waiting);
+            return (is.frames == was.frames && !has_run(was, is)).then_some(Stands::Waiting);
         }
         let outer = |thread: &Thread| stack::of_thread(thread).into_iter().rev().collect::<Vec<_>>();
         let (was, is) = (outer(was), outer(is));
@@ -186,6 +186,19 @@ impl Dump {
         let inside = called(&was).is_some() && called(&was) == called(&is) || same == was.len();
         let own = was.iter().take(same + 1).filter(|line| line.own).count();
         (inside && own > 1).then_some(Stands::Computing)
+    }
+}
+
+/// True if a thread that waits in both dumps has run in between, so that it waits once more where it did: each round of a loop
+/// may end at a barrier. In one wait it runs at most for some microseconds a second, since HotSpot looks at a monitor again
+/// from time to time; in a round it ran for more, 1 ms a second for example.
+fn has_run(was: &Thread, is: &Thread) -> bool {
+    const MOST: u64 = 4_000;
+    let between = |later: Option<u64>, earlier: Option<u64>| Some(later?.saturating_sub(earlier?));
+    match (between(is.cpu_ns, was.cpu_ns), between(is.elapsed_ns, was.elapsed_ns)) {
+        (Some(cpu), Some(elapsed)) => cpu > elapsed / MOST,
+        // Before Java 11 a dump has neither.
+        _ => false,
     }
 }
 
@@ -405,5 +418,19 @@ mod tests {
         assert_eq!(stands(ACQUIRES, COMPUTES), None);
         assert_eq!(stands(COMPUTES, "RUNNABLE a.Work.step a.Work.run"), Some(Stands::Computing));
         assert_eq!(stands(COMPUTES, "RUNNABLE a.Work.other a.Work.run"), None);
+    }
+
+    #[test]
+    fn a_thread_that_has_run_in_between_waits_once_more() {
+        let of = |cpu, elapsed| {
+            let mut dump = dump(&[("main", JOINS), ("worker", ACQUIRES)]);
+            for thread in dump.sections.iter_mut().flat_map(|section| &mut section.threads) {
+                (thread.cpu_ns, thread.elapsed_ns) = (Some(cpu), Some(elapsed));
+            }
+            dump
+        };
+        let before = of(16_170_000, 12_140_000_000);
+        assert_eq!(of(17_210_000, 13_190_000_000).stands_since(&before), None);
+        assert_eq!(of(16_200_000, 13_190_000_000).stands_since(&before), Some(Stands::Waiting));
     }
 }
