@@ -200,7 +200,7 @@ def attached(printed):
     """The answer of `anrscope attach`, which has no JSON."""
     cause = re.search(r"^\s+Cause +(.+?) \((\w+) confidence\)", printed, re.M)
     root = re.search(r"^\s+In +(\S+)", printed, re.M)
-    thread = re.search(r"^anrscope: (?:no call began while it was recorded; )?(.+?)(?:, by a thread dump:| did not come on in | hung for | when the recording began, by a)", printed, re.M)
+    thread = re.search(r"^anrscope: (?:no call began (?:while it was recorded|in a traced class); )?(.+?)(?:, by a thread dump:| did not come on in | hung for | when the recording began, by a)", printed, re.M)
     unseen = re.search(r"^\s+Not shown +(.+)", printed, re.M)
     name = cause.group(1).strip() if cause else None
     return {

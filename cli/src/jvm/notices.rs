@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use answers::answer::Answer;
 use exporter::profile::{Profile, share, time};
+use jvm_agent::{NOT_RESTORED, NOT_TIMED, NOT_TRACED};
 use trace_format::{Event, Item, Recording, Source};
 
 use crate::terminal::counted;
@@ -53,21 +54,21 @@ impl Notices {
         let _ = writeln!(crate::terminal::stderr(), "anrscope: error: {}", crate::terminal::plain(text));
     }
 
-    /// Warns about classes and methods that the agent could not trace, which are notices in the recording.
-    /// Those before `from` (BOOTTIME ns) are left out.
-    pub(super) fn untraced(self, recording: &Recording<impl Source>, from: u64) {
-        let service = recording.service().into_iter().flat_map(|service| recording.events(service));
-        let notices = service.filter_map(|item| match item {
-            Ok(Item::Event { event: Event::Notice(text), time }) if time >= from => {
-                recording.texts().get(text).map(str::to_owned)
-            }
-            _ => None,
-        });
-        let all: Vec<String> = notices.filter(|text| text.contains(" runs untraced: ")).collect();
+    /// Names classes and methods that the agent could not trace, and those that wait, which are notices in the recording.
+    /// Those before `from` (BOOTTIME ns) are left out. Returns true if classes still wait to be traced.
+    pub(super) fn untraced(self, recording: &Recording<impl Source>, from: u64) -> bool {
+        let notices = notices_of(recording, from);
+        let all: Vec<&String> = notices.iter().filter(|text| text.contains(" runs untraced: ")).collect();
         self.warn_all(all.iter().take(LISTED));
         if let Some(more) = all.len().checked_sub(LISTED).filter(|more| *more > 0) {
             self.line(format_args!("warning: and {more} more run untraced"));
         }
+        // The last one is what holds at the end.
+        let last = [NOT_TRACED, NOT_RESTORED, NOT_TIMED].map(|start| {
+            notices.iter().rfind(|text| text.starts_with(start)).filter(|text| !text.ends_with(": none"))
+        });
+        last.into_iter().flatten().for_each(|text| self.line(text));
+        last[0].is_some()
     }
 
     /// Prints how much of the program's time the recording covers, and where the time went.
@@ -105,6 +106,18 @@ impl Notices {
             self.line(format_args!("read it: anrscope report {}", names.join(" ")));
         }
     }
+}
+
+/// The notices of a recording from a time on, BOOTTIME ns.
+fn notices_of(recording: &Recording<impl Source>, from: u64) -> Vec<String> {
+    let service = recording.service().into_iter().flat_map(|service| recording.events(service));
+    let notices = service.filter_map(|item| match item {
+        Ok(Item::Event { event: Event::Notice(text), time }) if time >= from => {
+            recording.texts().get(text).map(str::to_owned)
+        }
+        _ => None,
+    });
+    notices.collect()
 }
 
 /// A title, and the answer's lines below it.

@@ -11,10 +11,10 @@ use test_support::jdk::{compile_files, java, pack};
 use test_support::program::{Shown, command, run};
 use test_support::temp_dir::TempDir;
 
-/// Makes 50 calls for each line of its input, and prints a line when it is done.
+/// Makes 50 calls for each line of its input, and prints a line when it is done. `Calls` itself always has a frame.
 pub(super) const CALLS: &str = "public class Calls { \
-    public static void main(String[] a) throws Exception { while (System.in.read() >= 0) { answer(); } } \
-    static void answer() { long sum = 0; for (int n = 0; n < 50; n++) { sum += step(n); } System.out.println(sum); } \
+    public static void main(String[] a) throws Exception { while (System.in.read() >= 0) { Steps.answer(); } } } \
+    class Steps { static void answer() { long sum = 0; for (int n = 0; n < 50; n++) { sum += step(n); } System.out.println(sum); } \
     static synchronized long step(int n) { return String.valueOf(n).length(); } }";
 
 fn java_25() -> Command {
@@ -116,14 +116,14 @@ fn a_running_program_is_recorded_again_and_again_and_goes_on() {
     let directory = TempDir::new();
     let mut program = Program::start(&directory);
     let pid = program.child.id();
-    let calls = |trace: &str| calls(trace, "Calls.step");
+    let calls = |trace: &str| calls(trace, "Steps.step");
     let mut events = Vec::new();
     for round in 0..3_usize {
         let trace = directory.name(&format!("out/{round}.pftrace"));
         let exact = ["--resolution", "exact", "--max-overhead", "0", "-o", &trace];
         let shown = attached(&directory, &mut program, &exact);
         assert_eq!((shown.code, shown.stdout.as_str()), (Some(0), ""), "{shown:?}");
-        assert!(shown.stderr.contains("3 methods traced"), "{shown:?}");
+        assert!(shown.stderr.contains("2 methods traced"), "{shown:?}");
         assert!(
             shown.stderr.contains("where the time went") && shown.stderr.contains("  main "),
             "{shown:?}"
@@ -158,13 +158,13 @@ fn a_running_program_is_recorded_again_and_again_and_goes_on() {
     program.call();
 }
 
-/// An agent that writes how long the class file is that the JVM has of `Nan`, in which there is nothing to trace, and of `Calls`.
+/// An agent that writes how long the class file is that the JVM has of `Nan`, in which there is nothing to trace, and of `Steps`.
 const SIZES: &str = "import java.io.*; import java.lang.instrument.*; import java.security.ProtectionDomain; public class Sizes { \
     interface Nan { static double nan() { return Double.NaN; } } \
     public static void main(String[] a) throws Exception { if (Nan.nan() > 0) { return; } Calls.main(a); } \
     public static void premain(String file, Instrumentation all) { all.addTransformer(new ClassFileTransformer() { \
         public byte[] transform(ClassLoader l, String name, Class<?> c, ProtectionDomain d, byte[] bytes) { \
-            if (c != null && (name.equals(\"Calls\") || name.equals(\"Sizes$Nan\"))) { \
+            if (c != null && (name.equals(\"Steps\") || name.equals(\"Sizes$Nan\"))) { \
                 try (Writer out = new FileWriter(file, true)) { out.write(name + ' ' + bytes.length + '\\n'); } \
                 catch (IOException e) { throw new UncheckedIOException(e); } } \
             return null; } }, true); } }";
@@ -187,9 +187,9 @@ fn the_class_files_that_the_jvm_keeps_do_not_grow() {
     let sizes = fs::read_to_string(directory.path().join("sizes")).unwrap();
     let of = |name: &str| -> Vec<&str> { sizes.lines().filter(|line| line.starts_with(name)).collect() };
     // A class without calls is not restored.
-    assert_eq!((of("Calls").len(), of("Sizes$Nan").len()), (8, 4), "{sizes}");
+    assert_eq!((of("Steps").len(), of("Sizes$Nan").len()), (8, 4), "{sizes}");
     assert!(
-        ["Calls", "Sizes$Nan"].iter().all(|name| of(name).windows(2).all(|two| two[0] == two[1])),
+        ["Steps", "Sizes$Nan"].iter().all(|name| of(name).windows(2).all(|two| two[0] == two[1])),
         "{sizes}"
     );
 }
@@ -228,7 +228,36 @@ fn a_program_that_hangs_has_its_answer() {
     let shown = attached(&directory, &mut idle, &["--resolution", "exact", "-o", &trace]);
     assert!(shown.code == Some(0) && !shown.stderr.contains("thread dump"), "{shown:?}");
     let shown = run(["attach", &idle.child.id().to_string(), "--for", "0s", "-o", &trace]);
-    shown.ok(&["no call began while it was recorded; main, by a thread dump:", "Calls.main"]);
+    shown.ok(&["no call began in a traced class; main, by a thread dump:", "Calls.main"]);
+}
+
+/// A virtual thread that prints for each line where it is: 90 if each frame has its line.
+const VIRTUAL: &str = "import java.util.concurrent.*; public class Virtual { \
+    public static void main(String[] a) throws Exception { SynchronousQueue<Integer> lines = new SynchronousQueue<>(); \
+        Runnable body = () -> Inside.body(lines); Thread.class.getMethod(\"startVirtualThread\", Runnable.class).invoke(null, body); \
+        for (int c = System.in.read(); c >= 0; c = System.in.read()) { lines.put(c); } } \
+    static class Inside { static void body(SynchronousQueue<Integer> lines) { try { while (true) { lines.take(); print(); } } \
+        catch (InterruptedException e) { return; } } } \
+    static void print() { StackTraceElement[] all = new Exception().getStackTrace(); boolean known = true; \
+        for (StackTraceElement one : all) { known &= one.getLineNumber() > 0 || !one.getClassName().startsWith(\"Virtual\"); } \
+        System.out.println(known ? \"90\" : java.util.Arrays.toString(all)); } }";
+
+#[test]
+fn virtual_threads_keep_the_lines_of_their_frames() {
+    let directory = TempDir::new();
+    let source = directory.file("Virtual.java", VIRTUAL);
+    compile_files(&[&source], &directory.path().join("classes"));
+    let words = ["-XX:+EnableDynamicAgentLoading", "-cp", "classes", "Virtual"];
+    let mut program = Program::run_by(java_25(), &directory, &words);
+    for _ in 0..2 {
+        let shown = attached(&directory, &mut program, &["-o", &directory.name("x.pftrace")]);
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+        let line = "anrscope: not traced while threads are in them: Virtual, Virtual$Inside\n";
+        assert!(shown.stderr.contains(line), "{shown:?}");
+        program.call();
+    }
+    let report = run(["report", &directory.name("x.anrscope")]).ok(&[]);
+    assert!(report.contains("Virtual$Inside"), "{report}");
 }
 
 /// A class loader that does not ask its parents for everything, and whose lock another thread holds for ever.
@@ -242,8 +271,8 @@ const LOCKED: &str = "import java.net.*; import java.util.concurrent.*; public c
         Runnable inner = (Runnable) own.loadClass(\"Inner\").getDeclaredConstructor().newInstance(); \
         CountDownLatch held = new CountDownLatch(1); Thread owner = new Thread(() -> { synchronized (own) { held.countDown(); \
         try { Thread.sleep(600_000); } catch (InterruptedException e) { return; } } }); owner.setDaemon(true); owner.start(); held.await(); \
-        inner.run(); System.out.println(90); while (true) { call(inner); } } \
-    static void call(Runnable inner) throws Exception { inner.run(); Thread.sleep(1); } }";
+        inner.run(); System.out.println(90); while (true) { Loop.call(inner); Thread.sleep(1); } } \
+    static final class Loop { static void call(Runnable inner) { inner.run(); } } }";
 
 #[test]
 fn a_class_loader_that_is_locked_holds_nothing_up() {
@@ -257,9 +286,10 @@ fn a_class_loader_that_is_locked_holds_nothing_up() {
     let pid = program.child.id().to_string();
     // The thread by which tools attach is free afterwards, so that the next ones succeed.
     for name in ["one.pftrace", "two.pftrace"] {
-        let shown = run(["attach", &pid, "--for", "300ms", "-o", &directory.name(name)]);
+        let shown =
+            run(["attach", &pid, "--resolution", "exact", "--for", "300ms", "-o", &directory.name(name)]);
         shown.ok(&["Inner runs untraced: another thread holds the lock of its class loader", name]);
-        let query = "select count(*) as n from slice where name = 'Locked.call'";
+        let query = "select count(*) as n from slice where name = 'Locked$Loop.call'";
         assert!(engine::rows(Path::new(&directory.name(name)), query)[0]["n"].as_u64().unwrap() > 10);
     }
 }
@@ -284,7 +314,7 @@ fn a_jvm_that_warns_of_unsafe_records_coarse_events_and_prints_nothing() {
         let shown = attachment.end();
         assert!(shown.code == Some(0) && !shown.stderr.contains("warning"), "{shown:?}");
         // With a clock reading for each call, there would be 10,000.
-        let steps = calls(&trace, "Calls.step");
+        let steps = calls(&trace, "Steps.step");
         assert!(steps < 2_000, "{steps}: {shown:?}");
     }
     assert_eq!(fs::read_to_string(directory.path().join("stderr")).unwrap(), "");
@@ -325,7 +355,7 @@ fn an_attachment_that_is_killed_ends_by_itself_and_the_next_one_says_so() {
     let shown = next.end();
     assert_eq!(shown.code, Some(0), "{shown:?}");
     assert!(shown.stderr.contains(&format!("(pid {client}) was ended before")), "{shown:?}");
-    assert_eq!(calls(&trace, "Calls.step"), 50);
+    assert_eq!(calls(&trace, "Steps.step"), 50);
     let third = attached(&directory, &mut program, &["-o", &trace]);
     assert!(!third.stderr.contains("was ended before"), "{third:?}");
 }
@@ -339,7 +369,7 @@ fn rules_are_those_of_each_attachment_and_the_recorders_options_those_of_the_fir
     let first = ["--resolution", "exact", "--max-overhead", "0", "--buffer", "8M", "-o", &trace];
     let shown = attached(&directory, &mut program, &first);
     assert!(shown.code == Some(0) && !shown.stderr.contains("warning"), "{shown:?}");
-    assert_eq!([calls(&trace, "Calls.step"), calls(&trace, "Calls.answer")], [50, 1]);
+    assert_eq!([calls(&trace, "Steps.step"), calls(&trace, "Steps.answer")], [50, 1]);
     let second = ["--resolution", "1ms", "--buffer", "16M", "--rules", &rules, "-o", &trace];
     let shown = attached(&directory, &mut program, &second);
     assert_eq!(shown.code, Some(0), "{shown:?}");
@@ -349,10 +379,10 @@ fn rules_are_those_of_each_attachment_and_the_recorders_options_those_of_the_fir
     ] {
         assert!(shown.stderr.contains(&format!("anrscope: warning: {warning}")), "{shown:?}");
     }
-    assert_eq!([calls(&trace, "Calls.step"), calls(&trace, "Calls.answer")], [0, 1]);
+    assert_eq!([calls(&trace, "Steps.step"), calls(&trace, "Steps.answer")], [0, 1]);
     let shown = attached(&directory, &mut program, &["-o", &trace]);
     assert!(shown.code == Some(0) && !shown.stderr.contains("warning"), "{shown:?}");
-    assert_eq!([calls(&trace, "Calls.step"), calls(&trace, "Calls.answer")], [50, 1]);
+    assert_eq!([calls(&trace, "Steps.step"), calls(&trace, "Steps.answer")], [50, 1]);
 }
 
 #[test]
@@ -368,6 +398,6 @@ fn a_program_that_ends_while_it_is_recorded_leaves_its_trace() {
     let shown = attachment.end();
     assert_eq!(shown.code, Some(0), "{shown:?}");
     assert!(shown.stderr.contains("has ended"), "{shown:?}");
-    assert_eq!(calls(&trace, "Calls.step"), 50);
+    assert_eq!(calls(&trace, "Steps.step"), 50);
     assert!(program.child.wait().unwrap().success());
 }

@@ -28,7 +28,7 @@ fn user() -> u32 {
 fn template() -> &'static Path {
     static MADE: OnceLock<PathBuf> = OnceLock::new();
     MADE.get_or_init(|| {
-        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("chroot");
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("chroot-steps");
         if root.exists() {
             return root;
         }
@@ -98,7 +98,7 @@ fn recorded(directory: &TempDir, program: &mut Program) {
     let trace = directory.name("x.pftrace");
     let shown = attached(directory, program, &["--resolution", "exact", "--max-overhead", "0", "-o", &trace]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
-    assert_eq!(calls(&trace, "Calls.step"), 50, "{shown:?}");
+    assert_eq!(calls(&trace, "Steps.step"), 50, "{shown:?}");
 }
 
 #[test]

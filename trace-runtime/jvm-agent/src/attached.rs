@@ -3,8 +3,13 @@
 //! The recorder is started once and goes on in between, since a process has one recording: a call that is under way when the
 //! classes are restored still has its end. A method that runs already goes on as it is: its callees are seen, it is not.
 //!
+//! A class with a frame on a stack waits until it has none, both to be traced and to be restored: [`crate::loaded`] has the
+//! reason. It is tried again for a while ([`pauses`]). If a thread never leaves it, such as one in the loop of `main`, the class
+//! stays as it is. Notices in the recording name the classes that wait.
+//!
 //! An attachment ends by a command, or when the process that has attached is gone.
 
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,20 +23,29 @@ use crate::java::{Java, Vm};
 use crate::loaded::{self, State};
 use crate::loaders::{Asker, Loader, Loaders, is_of_jdk};
 use crate::notices;
-use crate::running_loops;
 use crate::runtime_classes::Refused;
 use crate::settings::Settings;
 use crate::threads;
+use crate::virtual_threads;
 
-/// The number of the last attachment. Held during a command, since the end of a client comes at any time.
-static ATTACHMENT: Mutex<u64> = Mutex::new(0);
+/// The number of starts and ends of attachments. Held during a command, since the end of a client comes at any time.
+static CHANGES: Mutex<u64> = Mutex::new(0);
+
+/// A notice begins with it, and goes on with the classes that wait to be traced.
+pub const NOT_TRACED: &str = "not traced while threads are in them: ";
+
+/// A notice begins with it, and goes on with the classes that wait to be restored.
+pub const NOT_RESTORED: &str = "traced until threads have left them: ";
 
 /// How long a busy machine may take to create the recording's file.
 const FILE_WITHIN: Duration = Duration::from_secs(10);
 
-fn attachment() -> MutexGuard<'static, u64> {
+/// A notice begins with it, and goes on with the number of methods.
+pub const NOT_TIMED: &str = "synchronized methods without the time of waits for their locks: ";
+
+fn changes() -> MutexGuard<'static, u64> {
     // After a panic the number is still the last one's.
-    ATTACHMENT.lock().unwrap_or_else(PoisonError::into_inner)
+    CHANGES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What `anrscope attach` asks for: `start=SETTINGS` or `stop=SETTINGS`. If it cannot be done, the reason is in the file
@@ -66,7 +80,7 @@ impl Command {
 
 /// Records the program from here on; `first` starts the recorder.
 pub(crate) fn start(agent: &'static Agent, vm: Vm, settings: &Settings, first: bool) -> Result<(), String> {
-    let mut attachment = attachment();
+    let mut changes = changes();
     if agent.is_disarmed() {
         return Err("the agent in this process has given up: restart the program".to_owned());
     }
@@ -74,7 +88,7 @@ pub(crate) fn start(agent: &'static Agent, vm: Vm, settings: &Settings, first: b
         Mode::Idle => {}
         Mode::FromStart => return Err("the program was started by anrscope jvm, which records it".to_owned()),
         // This client has the lock, so the one before is gone, which is not noticed yet.
-        Mode::Attached if settings.client.is_some() => client_is_gone(agent, vm),
+        Mode::Attached if settings.client.is_some() => client_is_gone(agent, vm, &mut changes),
         Mode::Attached => {
             return Err("another anrscope attach records this process: wait for its end".to_owned());
         }
@@ -82,21 +96,22 @@ pub(crate) fn start(agent: &'static Agent, vm: Vm, settings: &Settings, first: b
     if !first {
         agent.choose(settings)?;
     }
-    *attachment += 1;
+    *changes += 1;
+    let number = *changes;
     on_own_thread(vm, |java| begin(agent, java, first))?;
     if let Some(client) = &settings.client {
-        let number = *attachment;
         let watched = client_watch::when_unlocked(client, move || {
-            let last = self::attachment();
-            if *last == number && agent.mode() == Mode::Attached {
-                client_is_gone(agent, vm);
+            let mut last = self::changes();
+            if *last == number {
+                client_is_gone(agent, vm, &mut last);
             }
         });
         if let Err(error) = watched {
-            end(agent, vm)?;
+            end(agent, vm, &mut changes)?;
             return Err(format!("cannot watch {}: {error}", client.display()));
         }
     }
+    try_again(agent, vm, number);
     Ok(())
 }
 
@@ -117,24 +132,30 @@ fn begin(agent: &Agent, java: Java, first: bool) -> Result<(), String> {
         return Err("the JVM shows the agent no classes".to_owned());
     }
     change(agent, java);
+    try_at_once(agent, java);
+    note_waiting(agent, java, false);
+    let untimed = agent.live.counts().untimed;
+    if untimed > 0 {
+        trace_runtime::notice(&format!("{NOT_TIMED}{untimed}, since their classes were loaded before"));
+    }
     Ok(())
 }
 
 /// Restores the classes.
-pub(crate) fn stop(agent: &Agent, vm: Vm) -> Result<(), String> {
-    let _attachment = attachment();
+pub(crate) fn stop(agent: &'static Agent, vm: Vm) -> Result<(), String> {
+    let mut changes = changes();
     if agent.mode() != Mode::Attached {
         return Err("this process is not being recorded by anrscope attach".to_owned());
     }
-    end(agent, vm)?;
+    end(agent, vm, &mut changes)?;
     // Recording begins in memory, and the client reads the file.
     let _ = trace_runtime::wait_for_file(FILE_WITHIN);
     Ok(())
 }
 
 /// Ends an attachment whose client has not done so.
-fn client_is_gone(agent: &Agent, vm: Vm) {
-    match end(agent, vm) {
+fn client_is_gone(agent: &'static Agent, vm: Vm, changes: &mut u64) {
+    match end(agent, vm, changes) {
         Ok(()) => {
             trace_runtime::notice(
                 "the process that had attached is gone: the original classes were restored",
@@ -144,15 +165,85 @@ fn client_is_gone(agent: &Agent, vm: Vm) {
     }
 }
 
-fn end(agent: &Agent, vm: Vm) -> Result<(), String> {
+fn end(agent: &'static Agent, vm: Vm, changes: &mut u64) -> Result<(), String> {
+    *changes += 1;
     on_own_thread(vm, |java| {
+        forget_waiting(agent, java);
         // The JVM starts from the original bytes, and nothing changes them any more.
         agent.set_mode(Mode::Idle);
         restore(agent, java);
+        try_at_once(agent, java);
         agent.notify(false);
+        note_waiting(agent, java, false);
         trace_runtime::note_paused();
         Ok(())
+    })?;
+    try_again(agent, vm, *changes);
+    Ok(())
+}
+
+/// The pauses before each try to change the classes that wait. Most calls end soon, and each try reads all stacks.
+fn pauses() -> impl Iterator<Item = Duration> {
+    let pauses = |times, ms| std::iter::repeat_n(Duration::from_millis(ms), times);
+    pauses(30, 100).chain(pauses(60, 1000))
+}
+
+/// Tries a few times to change the classes that wait: a call that ends in a moment is in the way of many.
+fn try_at_once(agent: &Agent, java: Java) {
+    for _ in 0..5 {
+        if !has_waiting(agent, java) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+        retry(agent, java);
+    }
+}
+
+/// Tries on a thread of its own to change the classes that wait, until the next start or end of an attachment, which changes
+/// `number`.
+fn try_again(agent: &'static Agent, vm: Vm, number: u64) {
+    let try_once = |java| {
+        let mut waits = false;
+        agent.guarded(|| waits = try_once(agent, java));
+        waits
+    };
+    let tries = move || {
+        for pause in pauses() {
+            std::thread::sleep(pause);
+            let last = changes();
+            // Between the tries the JVM does not know the thread, and its exit does not wait for it.
+            if *last != number || threads::attached(vm, try_once) != Some(true) {
+                return;
+            }
+        }
+    };
+    if let Err(error) = trace_runtime::spawn_quiet("anrscope-agent", tries) {
+        notices::warn(&format!("classes with threads in them stay as they are: {error}"));
+    }
+}
+
+/// Changes the classes that wait and have no frame now. Returns true if others still wait.
+fn try_once(agent: &Agent, java: Java) -> bool {
+    if retry(agent, java) > 0 && agent.mode() == Mode::Attached {
+        note_waiting(agent, java, true);
+    }
+    has_waiting(agent, java)
+}
+
+/// Changes the classes that wait and have no frame now, and returns their number.
+fn retry(agent: &Agent, java: Java) -> usize {
+    let frames = virtual_threads::classes_on_stacks(java);
+    let failed = &mut |class, failed| agent.skips.add(&class_name(agent, class), &failed);
+    loaded::retry(java, agent.jvmti, &frames, failed).unwrap_or_else(|failed| {
+        notices::warn(&format!("classes with threads in them stay as they are: {failed}"));
+        forget_waiting(agent, java);
+        0
     })
+}
+
+fn has_waiting(agent: &Agent, java: Java) -> bool {
+    let _frame = java.frame(16);
+    loaded::waiting(java, agent.jvmti).is_ok_and(|classes| !classes.is_empty())
 }
 
 fn on_own_thread(vm: Vm, work: impl FnOnce(Java) -> Result<(), String> + Send) -> Result<(), String> {
@@ -163,19 +254,21 @@ fn on_own_thread(vm: Vm, work: impl FnOnce(Java) -> Result<(), String> + Send) -
 pub(crate) fn change(agent: &Agent, java: Java) {
     let (jvmti, Some(loaders)) = (agent.jvmti, agent.loaders()) else { return };
     let _frame = java.frame(16);
-    let computing = match agent.mode() {
-        Mode::Attached => running_loops::found(jvmti, java),
-        // The program has not begun.
-        _ => Vec::new(),
-    };
     let mut asker = Asker::default();
     let wanted = |class| {
         let is_chosen = |name: &str| !is_of_jdk(name.as_bytes()) || agent.is_chosen(name.as_bytes());
         agent.jvmti.class_name(class).is_some_and(|name| is_chosen(&name))
             && loaded::state(jvmti, class) != State::Fixed
+            // One that waits to be restored is still traced.
+            && !loaded::forget(jvmti, class)
     };
-    let takes = |class| takes(agent, java, loaders, &mut asker, &computing, class);
-    let done = loaded::retransform(java, jvmti, wanted, takes, &mut |class, failed| {
+    let takes = |class| takes(agent, java, loaders, &mut asker, class);
+    let frames = match agent.mode() {
+        Mode::Attached => virtual_threads::classes_on_stacks(java),
+        // The program has not begun.
+        _ => HashSet::new(),
+    };
+    let done = loaded::retransform(java, jvmti, &frames, wanted, takes, &mut |class, failed| {
         agent.skips.add(&agent.jvmti.class_name(class).unwrap_or_default(), &failed);
     });
     if let Err(failed) = done {
@@ -184,14 +277,7 @@ pub(crate) fn change(agent: &Agent, java: Java) {
 }
 
 /// True if this class is to be changed now, and not later or never.
-fn takes(
-    agent: &Agent,
-    java: Java,
-    loaders: &Loaders,
-    asker: &mut Asker,
-    computing: &[(jclass, String)],
-    class: jclass,
-) -> bool {
+fn takes(agent: &Agent, java: Java, loaders: &Loaders, asker: &mut Asker, class: jclass) -> bool {
     let jvmti = agent.jvmti;
     let _frame = java.frame(16);
     let (Some(name), Ok(loader)) = (agent.jvmti.class_name(class), jvmti.loader(class)) else { return false };
@@ -200,13 +286,6 @@ fn takes(
         agent.skips.add(&name, &known.why_unchanged());
     }
     if !agent.changes(known, &name) {
-        return false;
-    }
-    if let Some((_, method)) = computing.iter().find(|(other, _)| java.is_same(*other, class)) {
-        let why = format!(
-            "a thread computes in its method {method}, and the JVM would not compile that call again"
-        );
-        agent.skips.add(&name, &why);
         return false;
     }
     agent.keep_flags(class);
@@ -219,6 +298,44 @@ fn takes(
     loaded::state(jvmti, class) == State::Linked && loaders.take(&name)
 }
 
+/// Has the classes that wait to be traced wait no longer. One that was traced before is restored all the same.
+fn forget_waiting(agent: &Agent, java: Java) {
+    let _frame = java.frame(16);
+    for class in loaded::waiting(java, agent.jvmti).unwrap_or_default() {
+        loaded::forget(agent.jvmti, class);
+    }
+}
+
+/// Names the classes that wait in a notice. If there are none, the notice says so only after others, `had_others`.
+fn note_waiting(agent: &Agent, java: Java, had_others: bool) {
+    let _frame = java.frame(16);
+    let waiting = loaded::waiting(java, agent.jvmti).unwrap_or_default();
+    if waiting.is_empty() && !had_others {
+        return;
+    }
+    let names: BTreeSet<String> =
+        waiting.into_iter().map(|class| class_name(agent, class).replace('/', ".")).collect();
+    let start = if agent.mode() == Mode::Attached { NOT_TRACED } else { NOT_RESTORED };
+    trace_runtime::notice(&format!("{start}{}", listed(&names)));
+}
+
+fn class_name(agent: &Agent, class: jclass) -> String {
+    agent.jvmti.class_name(class).unwrap_or_default()
+}
+
+/// The first names, and how many more there are.
+fn listed(names: &BTreeSet<String>) -> String {
+    const NAMED: usize = 5;
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let mut text = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if let Some(more) = names.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        text.push_str(&format!(" and {more} more"));
+    }
+    text
+}
+
 /// Restores the classes that were changed.
 fn restore(agent: &Agent, java: Java) {
     let jvmti = agent.jvmti;
@@ -226,7 +343,8 @@ fn restore(agent: &Agent, java: Java) {
         loaded::state(jvmti, class) == State::Linked
             && agent.jvmti.class_name(class).is_some_and(|name| agent.live.has(&name))
     };
-    let done = loaded::retransform(java, jvmti, wanted, |_| true, &mut |class, failed| {
+    let frames = virtual_threads::classes_on_stacks(java);
+    let done = loaded::retransform(java, jvmti, &frames, wanted, |_| true, &mut |class, failed| {
         agent.skips.add(
             &format!("{} stays changed, and", agent.jvmti.class_name(class).unwrap_or_default()),
             &failed,

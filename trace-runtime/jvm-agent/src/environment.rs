@@ -1,5 +1,6 @@
 //! The JVM TI environment of the agent, with results in place of error numbers.
 
+use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsString, c_char, c_uchar};
 use std::fmt;
 use std::os::unix::ffi::OsStringExt as _;
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use jni::sys::{JavaVM, jclass, jint, jlong, jmethodID, jobject};
 
-use crate::jvmti::{self, Callbacks, Capabilities, DISABLE, ENABLE, Env, NONE, VERSION_1_2, thread_state};
+use crate::jvmti::{self, Callbacks, Capabilities, DISABLE, ENABLE, Env, FrameInfo, NONE, VERSION_1_2};
 
 /// The error of a JVM TI function, by its number in the specification's list "Error Codes".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,12 @@ pub(crate) struct Frame {
     pub(crate) location: jlong,
 }
 
+impl Frame {
+    fn of(info: &FrameInfo) -> Self {
+        Self { method: MethodId(info.method), location: info.location }
+    }
+}
+
 /// A thread with its stack.
 #[derive(Debug)]
 pub(crate) struct Stack {
@@ -63,15 +70,6 @@ pub(crate) struct Stack {
     pub(crate) state: jint,
     /// Innermost call first.
     pub(crate) frames: Vec<Frame>,
-}
-
-/// A thread that runs Java code.
-#[derive(Debug)]
-pub(crate) struct Running {
-    /// A local reference.
-    pub(crate) thread: jobject,
-    /// The calls that the thread is in, outermost first.
-    pub(crate) methods: Vec<MethodId>,
 }
 
 /// A monitor that only the agent uses.
@@ -89,24 +87,48 @@ pub(crate) struct ThreadInfo {
 /// The first instruction of a line, and the line.
 pub(crate) type Line = (jlong, jint);
 
-/// Deeper stacks are not read for [`Environment::running`].
-const MOST_FRAMES: jint = 1024;
+/// The frames of a stack that are read at a time.
+const FRAMES: jint = 1024;
 
 impl Environment {
-    /// The threads that run Java code now. Stops all of them for a moment. Creates a local reference for every thread.
-    pub(crate) fn running(&self) -> Result<Vec<Running>, Failed> {
-        let is_running = |stack: &Stack| {
-            let state = stack.state & (thread_state::RUNNABLE | thread_state::IN_NATIVE);
-            state == thread_state::RUNNABLE
-                && !stack.frames.is_empty()
-                && stack.frames.len() < MOST_FRAMES as usize
+    /// Returns the methods of all frames of all threads, but not of virtual threads, and the number of threads. Stops all threads
+    /// for that. The frames of a stack beyond [`FRAMES`] are of a moment later. Creates a local reference for every thread.
+    pub(crate) fn methods_on_stacks(&self) -> Result<(HashSet<MethodId>, usize), Failed> {
+        let mut methods = HashSet::new();
+        let stacks = self.stacks(FRAMES)?;
+        let threads = stacks.len();
+        for Stack { thread, mut frames, .. } in stacks {
+            let mut depth = 0;
+            while !frames.is_empty() {
+                methods.extend(frames.iter().map(|frame| frame.method));
+                if frames.len() < FRAMES as usize {
+                    break;
+                }
+                depth += FRAMES;
+                frames = self.deeper(thread, depth);
+            }
+        }
+        Ok((methods, threads))
+    }
+
+    /// Returns up to [`FRAMES`] frames of a thread that have `depth` frames above them; none if there are no more, or the
+    /// thread has ended.
+    fn deeper(&self, thread: jobject, depth: jint) -> Vec<Frame> {
+        let mut frames = vec![FrameInfo { method: null_mut(), location: 0 }; FRAMES as usize];
+        let mut count = 0;
+        // SAFETY: the caller has the thread from the JVM; the function writes as many frames as there is room for, and a number.
+        let result = unsafe {
+            (self.functions().get_stack_trace)(
+                self.0,
+                thread,
+                depth,
+                FRAMES,
+                frames.as_mut_ptr(),
+                &raw mut count,
+            )
         };
-        let running = self.stacks(MOST_FRAMES)?.into_iter().filter(is_running);
-        let running = running.map(|stack| {
-            let methods = stack.frames.iter().rev().map(|frame| frame.method).collect();
-            Running { thread: stack.thread, methods }
-        });
-        Ok(running.collect())
+        frames.truncate(if result == NONE { usize::try_from(count).unwrap_or(0) } else { 0 });
+        frames.iter().map(Frame::of).collect()
     }
 
     /// Returns the innermost `most` frames of all threads, from one moment. Stops all threads for that. Creates a local
@@ -130,10 +152,7 @@ impl Environment {
                 // SAFETY: as above; the frames are part of the same memory.
                 false => unsafe { std::slice::from_raw_parts(stack.frames, count) },
             };
-            let frames = frames
-                .iter()
-                .map(|frame| Frame { method: MethodId(frame.method), location: frame.location })
-                .collect();
+            let frames = frames.iter().map(Frame::of).collect();
             Stack { thread: stack.thread, state: stack.state, frames }
         });
         let stacks = stacks.collect();

@@ -144,6 +144,13 @@ impl Java {
         call!(self, v1_2.GetLongField(object, field.0))
     }
 
+    /// The elements of an array of objects, as local references.
+    pub(crate) fn elements(self, array: jobject) -> Vec<jobject> {
+        let length = call!(self, v1_2.GetArrayLength(array));
+        self.reserve_above(usize::try_from(length).unwrap_or(0));
+        (0..length).map(|index| call!(self, v1_2.GetObjectArrayElement(array, index))).collect()
+    }
+
     /// True if an object is one of this class or of a subclass.
     pub(crate) fn is_instance(self, object: jobject, class: jclass) -> bool {
         call!(self, v1_2.IsInstanceOf(object, class))

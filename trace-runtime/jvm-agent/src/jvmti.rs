@@ -120,7 +120,11 @@ pub(crate) struct Functions {
     /// Slot 100.
     pub(crate) get_all_stack_traces:
         unsafe extern "system" fn(*mut Env, jint, *mut *mut StackInfo, *mut jint) -> jint,
-    slots_101_to_105: [Unused; 5],
+    slots_101_to_103: [Unused; 3],
+    /// Slot 104.
+    pub(crate) get_stack_trace:
+        unsafe extern "system" fn(*mut Env, jthread, jint, jint, *mut FrameInfo, *mut jint) -> jint,
+    slots_105: [Unused; 1],
     /// Slot 106.
     pub(crate) get_tag: unsafe extern "system" fn(*mut Env, jobject, *mut jlong) -> jint,
     /// Slot 107.
@@ -184,6 +188,7 @@ const _: () = {
     assert!(core::mem::offset_of!(Functions, get_class_loader) == slot(57));
     assert!(core::mem::offset_of!(Functions, get_method_name) == slot(64));
     assert!(core::mem::offset_of!(Functions, get_all_stack_traces) == slot(100));
+    assert!(core::mem::offset_of!(Functions, get_stack_trace) == slot(104));
     assert!(core::mem::offset_of!(Functions, get_tag) == slot(106));
     assert!(core::mem::offset_of!(Functions, get_objects_with_tags) == slot(114));
     assert!(core::mem::offset_of!(Functions, set_event_callbacks) == slot(122));
@@ -277,8 +282,6 @@ pub(crate) mod thread_state {
     pub(crate) const BLOCKED: jint = 0x400;
     /// `JVMTI_THREAD_STATE_RUNNABLE`.
     pub(crate) const RUNNABLE: jint = 0x4;
-    /// `JVMTI_THREAD_STATE_IN_NATIVE`.
-    pub(crate) const IN_NATIVE: jint = 0x40_0000;
 }
 
 /// The event `ClassFileLoadHook`.

@@ -16,8 +16,8 @@
 //! | `jdk` | which of the JDK's own classes are traced |
 //! | `code_source` | where the classes of a loader come from |
 //! | `loaders` | which class loaders find them |
-//! | `loaded` | classes that are loaded already |
-//! | `running_loops` | methods that compute in a loop while classes are changed |
+//! | `loaded` | classes that are loaded already, and wait while a thread is in them |
+//! | `virtual_threads` | the classes with a frame of a virtual thread |
 //! | `unsafe_access` | `sun.misc.Unsafe` in a JVM that warns of it |
 //! | `threads` | threads of a JVM that runs already |
 //! | `thread_dump` | a dump of all threads in HotSpot's form |
@@ -43,7 +43,6 @@ mod jvmti;
 mod loaded;
 mod loaders;
 mod notices;
-mod running_loops;
 mod runtime_classes;
 mod settings;
 mod stall_watch;
@@ -51,7 +50,9 @@ mod stuck_threads;
 mod thread_dump;
 mod threads;
 mod unsafe_access;
+mod virtual_threads;
 
+pub use attached::{NOT_RESTORED, NOT_TIMED, NOT_TRACED};
 pub use jdk::{JdkClasses, JdkError};
 pub use runtime_classes::CLASSES;
 pub use settings::{Settings, SettingsError, Waits};

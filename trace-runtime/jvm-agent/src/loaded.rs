@@ -1,4 +1,17 @@
-//! Classes that are loaded already: which of them can be changed, and in which portions.
+//! Classes that are loaded already: which of them can be changed, when, and in which portions.
+//!
+//! HotSpot gives a frame no file and line once its class was changed, until its method returns: neither in dumps nor in the
+//! program's own exceptions. For example, `Server.main` waits for requests in a loop, an attachment of a second changes and
+//! restores the class, and from then on each stack trace of the program ends in `Server.main(Unknown Source)`. It compares the
+//! version of the class (`Backtrace::get_source_file_name`, javaClasses.inline.hpp), so this holds for methods that stay as
+//! they are, too, and even if the new class file is the old one (seen on Java 17 and 25).
+//!
+//! So a class with a frame on a stack waits, and is changed when it has none. The stacks are read right before each portion of
+//! classes, but not in the same stop of the program: a call that begins in between has no lines until it returns. Nor does an
+//! exception have them that was created before the change and is printed after it, which no stack shows. Virtual threads are
+//! read once for all portions.
+
+use std::collections::HashSet;
 
 use jni::sys::{jclass, jlong};
 
@@ -24,6 +37,12 @@ const PORTION: usize = 1024;
 /// The number of a class's portion is in its tag for a while, above [`KEEPS_FLAGS`] and above the tags of other objects.
 const PORTION_SHIFT: u32 = 8;
 
+/// Tag of a class that waits until no thread is in it, beside [`KEEPS_FLAGS`], and above the tags of other objects.
+const WAITS: jlong = 1 << 6;
+
+/// Tag of a class with a frame on a stack, while a portion is chosen.
+const IN_USE: jlong = 1 << 7;
+
 /// What can be done with a loaded class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -45,18 +64,20 @@ pub(crate) fn state(jvmti: Environment, class: jclass) -> State {
     if status & class_status::PREPARED != 0 { State::Linked } else { State::Loaded }
 }
 
-/// Retransforms the loaded classes that `wanted` and then `takes` accept. `wanted` must not use JNI. Calls `failed` for each
-/// class that the JVM refuses.
+/// Retransforms the loaded classes that `wanted` and then `takes` accept; those with a frame on a stack [wait](retry).
+/// `wanted` must not use JNI. `frames` has the names of classes that have one on another stack than JVM TI shows. Calls
+/// `failed` for each class that the JVM refuses.
 ///
 /// JVM TI returns references to all classes at once. A large program has more than 65,536, the most that HotSpot lets a thread
 /// announce to -Xcheck:jni, which also counts them at each call of JNI. So the classes are only tagged with the number of their
 /// portion, which is no call of JNI, and all references are given back before `takes` sees the first class.
 ///
 /// # Errors
-/// If the JVM does not name its classes, or not all of them.
+/// If the JVM does not name its classes, or not all of them, or shows no stacks.
 pub(crate) fn retransform(
     java: Java,
     jvmti: Environment,
+    frames: &HashSet<String>,
     wanted: impl Fn(jclass) -> bool,
     mut takes: impl FnMut(jclass) -> bool,
     failed: &mut dyn FnMut(jclass, Failed),
@@ -77,12 +98,82 @@ pub(crate) fn retransform(
         let mut classes = jvmti.tagged(&[portion, portion | KEEPS_FLAGS])?;
         classes.iter().for_each(|class| jvmti.set_tag(*class, jvmti.tag(*class) & KEEPS_FLAGS));
         classes.retain(|class| takes(*class));
-        // One class that fails fails its whole batch, so that is halved.
-        for batch in classes.chunks(batch) {
-            halving(batch, &mut |part| jvmti.retransform(part), failed);
-        }
+        change(java, jvmti, frames, &classes, batch, failed)?;
     }
     Ok(())
+}
+
+/// Retransforms the classes that wait and have no frame now. Returns the number of these.
+///
+/// # Errors
+/// As of [`retransform`].
+pub(crate) fn retry(
+    java: Java,
+    jvmti: Environment,
+    frames: &HashSet<String>,
+    failed: &mut dyn FnMut(jclass, Failed),
+) -> Result<usize, Failed> {
+    let _frame = java.frame(16);
+    let classes = waiting(java, jvmti)?;
+    change(java, jvmti, frames, &classes, BATCH, failed)?;
+    Ok(classes.iter().filter(|class| jvmti.tag(**class) & WAITS == 0).count())
+}
+
+/// The classes that wait, as local references.
+pub(crate) fn waiting(java: Java, jvmti: Environment) -> Result<Vec<jclass>, Failed> {
+    let classes = jvmti.tagged(&[WAITS, WAITS | KEEPS_FLAGS])?;
+    java.reserve_above(classes.len());
+    Ok(classes)
+}
+
+/// Has a class wait no longer; returns true if it did.
+pub(crate) fn forget(jvmti: Environment, class: jclass) -> bool {
+    let tag = jvmti.tag(class);
+    let waits = tag & WAITS != 0;
+    if waits {
+        jvmti.set_tag(class, tag & !WAITS);
+    }
+    waits
+}
+
+fn change(
+    java: Java,
+    jvmti: Environment,
+    frames: &HashSet<String>,
+    classes: &[jclass],
+    batch: usize,
+    failed: &mut dyn FnMut(jclass, Failed),
+) -> Result<(), Failed> {
+    for batch in classes.chunks(batch) {
+        let free = without_frames(java, jvmti, frames, batch)?;
+        // One class that fails fails its whole batch, so that is halved.
+        halving(&free, &mut |part| jvmti.retransform(part), failed);
+    }
+    Ok(())
+}
+
+/// Returns the classes that have no frame on a stack; the others wait.
+fn without_frames(
+    java: Java,
+    jvmti: Environment,
+    frames: &HashSet<String>,
+    classes: &[jclass],
+) -> Result<Vec<jclass>, Failed> {
+    let _frame = java.frame(64);
+    let (methods, threads) = jvmti.methods_on_stacks()?;
+    java.reserve_above(methods.len() + threads);
+    // A method whose class is gone has no frame any more.
+    let in_use: Vec<jclass> = methods.into_iter().filter_map(|method| jvmti.class_of(method).ok()).collect();
+    in_use.iter().for_each(|class| jvmti.set_tag(*class, jvmti.tag(*class) | IN_USE));
+    let has_frame = |class| {
+        jvmti.tag(class) & IN_USE != 0
+            || !frames.is_empty() && jvmti.class_name(class).is_some_and(|name| frames.contains(&name))
+    };
+    let (waiting, free): (Vec<jclass>, _) = classes.iter().copied().partition(|class| has_frame(*class));
+    in_use.iter().for_each(|class| jvmti.set_tag(*class, jvmti.tag(*class) & !IN_USE));
+    waiting.iter().for_each(|class| jvmti.set_tag(*class, jvmti.tag(*class) | WAITS));
+    free.iter().for_each(|class| jvmti.set_tag(*class, jvmti.tag(*class) & !WAITS));
+    Ok(free)
 }
 
 fn halving<C: Copy, E>(

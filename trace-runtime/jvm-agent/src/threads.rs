@@ -76,7 +76,7 @@ fn named() -> Builder {
 }
 
 /// Attaches this thread to the JVM as a daemon, runs `work` on it, and detaches it.
-fn attached<R>(vm: Vm, work: impl FnOnce(Java) -> R) -> Option<R> {
+pub(crate) fn attached<R>(vm: Vm, work: impl FnOnce(Java) -> R) -> Option<R> {
     let vm = vm.table();
     let mut env: *mut c_void = null_mut();
     let mut arguments = JavaVMAttachArgs {

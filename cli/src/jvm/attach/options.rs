@@ -26,8 +26,9 @@ there. If its users are mapped to others, run anrscope in the container. Java 21
 agent on the program's stderr, unless it was started with -XX:+EnableDynamicAgentLoading.
 
 Recorded: calls that begin while the program is recorded. A method that runs already, such as main, is not in the
-trace itself, but what it calls is. The first attachment chooses classes of the JDK, resolution, overhead and buffer for
-this process. The agent stays in the process after the end, without changed classes, and its directory
+trace itself, but what it calls in other classes is: a class is left as it is while a thread is in it, since its
+stack traces would have no lines. The first attachment chooses classes of the JDK, resolution, overhead and buffer for
+this process. The agent stays in the process after the end, and its directory
 /tmp/anrscope-UID/PID-START until a later attachment finds the process gone.
 
 A program that hangs already begins no call. At the end the JVM is asked for a thread dump: if that shows a deadlock, or

@@ -245,7 +245,7 @@ impl Session {
         notices.line(format_args!("{}, {traced} traced -> {}", export::in_words(&written), out.display()));
         let inputs = opened.inputs();
         if let Some(input) = inputs.first().filter(|_| !notices.quiet) {
-            notices.untraced(input.recording, span.before);
+            let left_alone = notices.untraced(input.recording, span.before);
             let profile = Profile::since(input.recording, input.map, span.before)?;
             notices.profile(&profile, span.ran, self.buffer);
             if let Some(threads) = threads {
@@ -255,7 +255,12 @@ impl Session {
                     answer.span.is_some_and(|hang| hang.since.saturating_add(hang.duration) >= span.before)
                 };
                 let hang = Some(&report.answer).filter(|answer| is_of_this(answer));
-                notices.threads(&threads, &threads.lines(&report, hang, profile.events == 0), out);
+                let none = match left_alone {
+                    true => "no call began in a traced class",
+                    false => "no call began while it was recorded",
+                };
+                let none = Some(none).filter(|_| profile.events == 0);
+                notices.threads(&threads, &threads.lines(&report, hang, none), out);
             }
         }
         notices.next(out, &recordings);

@@ -40,8 +40,8 @@ impl ThreadDump {
     }
 }
 
-/// The dumps before the first class was changed and after the recording. A changed class has no lines for the calls that run, so
-/// that the first one has the answer.
+/// The dumps before the first class was changed and after the recording. A call that has begun just before its class was changed
+/// has no lines, so that the first one has the answer.
 #[derive(Debug)]
 pub(super) struct ThreadDumps {
     pub(super) before: ThreadDump,
@@ -51,16 +51,16 @@ pub(super) struct ThreadDumps {
 
 impl ThreadDumps {
     /// Lines about the hang that the recording shows, with these dumps in it. Without one, about the thread of the first dump
-    /// that may have hung; empty if nothing was owed to any thread.
-    pub(super) fn lines(&self, report: &Report, hang: Option<&Answer>, is_empty: bool) -> Vec<String> {
+    /// that may have hung; empty if nothing was owed to any thread. `none` says that the recording has no call, if so.
+    pub(super) fn lines(&self, report: &Report, hang: Option<&Answer>, none: Option<&str>) -> Vec<String> {
         let dump = &self.before.dump;
         let deadlocks = dump.deadlock_lines();
         let indented = deadlocks.iter().map(|line| format!("  {line}"));
-        let (title, answer) = match (hang, &report.at_start) {
-            (Some(answer), _) if !deadlocks.is_empty() => {
+        let (title, answer) = match (hang, &report.at_start, none) {
+            (Some(answer), ..) if !deadlocks.is_empty() => {
                 ("the program hangs, as a thread dump before the recording shows:".to_owned(), answer)
             }
-            (Some(answer), _) => {
+            (Some(answer), ..) => {
                 let (name, took) = (&answer.thread.name, time(answer.span.map_or(0, |span| span.duration)));
                 // Such a hang has no recorded part.
                 match report.hang {
@@ -71,19 +71,18 @@ impl ThreadDumps {
                     ),
                 }
             }
-            (None, Some(answer)) if is_empty => {
-                let name = &answer.thread.name;
-                (format!("no call began while it was recorded; {name}, by a thread dump:"), answer)
+            (None, Some(answer), Some(none)) => {
+                (format!("{none}; {}, by a thread dump:", answer.thread.name), answer)
             }
-            (None, Some(answer)) => {
+            (None, Some(answer), None) => {
                 let name = &answer.thread.name;
                 let came_on = "it came on meanwhile, or calls others";
                 (format!("{name} when the recording began, by a thread dump: {came_on}:"), answer)
             }
-            (None, None) if is_empty => {
-                return idle_lines(dump);
+            (None, None, Some(none)) => {
+                return idle_lines(dump, none);
             }
-            (None, None) => return Vec::new(),
+            (None, None, None) => return Vec::new(),
         };
         answered(title, answer).into_iter().chain(indented).collect()
     }
@@ -109,9 +108,9 @@ impl ThreadDumps {
 }
 
 /// Of a dump in which no thread hangs: where the first one is that might, if what it waits for was due.
-fn idle_lines(dump: &Dump) -> Vec<String> {
+fn idle_lines(dump: &Dump, none: &str) -> Vec<String> {
     let answer = Answer::from(dump);
-    let none = "no call began while it was recorded, and no thread hangs, by a thread dump".to_owned();
+    let none = format!("{none}, and no thread hangs, by a thread dump");
     match &answer.root {
         Some(root) => {
             let place = format!("  {}, in {}", answer.finding(), root.title());

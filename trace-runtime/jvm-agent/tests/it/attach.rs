@@ -4,9 +4,10 @@ use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
 
-use jvm_agent::Settings;
 use jvm_agent::client::{AttachError, Target};
+use jvm_agent::{NOT_RESTORED, NOT_TRACED, Settings};
 use trace_format::section::SectionKind;
 use trace_format::verdict::{Outcome, Verdict};
 use trace_format::{Event, Item};
@@ -101,11 +102,11 @@ fn a_program_is_recorded_while_attached_and_as_before_otherwise() {
     );
     let calls = calls(&directory);
     let main = &calls["main"];
-    assert_eq!(main["plain.Server.answer"], 40, "{calls:?}");
-    assert_eq!((main["plain.Server.of"], main["plain.Server$Later.of"]), (20, 20));
+    assert_eq!(main["plain.Answers.answer"], 40, "{calls:?}");
+    assert_eq!((main["plain.Answers.of"], main["plain.Answers$Later.of"]), (20, 20));
     assert_eq!(main.get("plain.Server.main"), None, "it ran before");
     let of_workers: usize =
-        calls.iter().filter(|(name, _)| *name == "worker").map(|(_, calls)| calls["plain.Server.of"]).sum();
+        calls.iter().filter(|(name, _)| *name == "worker").map(|(_, calls)| calls["plain.Answers.of"]).sum();
     assert_eq!(of_workers, 20);
     // The thread that runs main is the recording's, although the agent came on another one.
     let recording = recording(&directory);
@@ -135,7 +136,7 @@ fn classes_of_the_jdk_that_were_loaded_before_are_recorded_while_attached() {
     let of_jdk: usize =
         calls["main"].iter().filter(|(name, _)| name.starts_with("java.io.")).map(|(_, n)| n).sum();
     assert!(of_jdk >= 10, "{calls:?}");
-    assert_eq!(calls["main"]["plain.Server.answer"], 10, "{calls:?}");
+    assert_eq!(calls["main"]["plain.Answers.answer"], 10, "{calls:?}");
     // The read that waits for the next line begins while recorded and ends later; nothing ends that has not begun.
     assert!((0..=5 * 8).contains(&balance(&directory)["main"]), "{calls:?}");
 }
@@ -185,8 +186,8 @@ fn a_call_that_outlasts_an_attachment_ends_in_the_recording_and_later_calls_are_
     assert_eq!(server.ask("again"), "niaga");
     server.command("stop").unwrap();
     server.end();
-    // `of` has the original's code when `hold` calls it.
-    assert_eq!(main_calls(&directory), "(hold)(answer(of))");
+    // The class is restored once it has no frame.
+    assert_eq!(main_calls(&directory), "(hold(of))(answer(of))");
 }
 
 #[test]
@@ -228,12 +229,23 @@ fn an_attachment_ends_when_its_client_is_gone_and_the_next_one_works() {
     }
     server.end();
     let calls = calls(&directory);
-    assert_eq!(calls["main"]["plain.Server.of"], 6, "{calls:?}");
+    assert_eq!(calls["main"]["plain.Answers.of"], 6, "{calls:?}");
 }
 
-/// Otherwise the loop would be interpreted from then on.
+/// The notices of a recording.
+fn notices(directory: &Path) -> Vec<String> {
+    let recording = recording(directory);
+    let all = recording.service().into_iter().flat_map(|service| recording.events(service));
+    let notices = all.filter_map(|item| match item.unwrap() {
+        Item::Event { event: Event::Notice(text), .. } => recording.texts().get(text).map(str::to_owned),
+        _ => None,
+    });
+    notices.collect()
+}
+
+/// Otherwise the loop would have no lines, and would be interpreted from then on.
 #[test]
-fn a_class_whose_method_computes_in_a_loop_is_left_as_it_is() {
+fn a_class_whose_method_never_returns_stays_as_it_is() {
     let directory = directory("attach_loop");
     let mut server = Server::start(&directory, &[]);
     assert_eq!(server.ask("spin"), "nips");
@@ -244,17 +256,59 @@ fn a_class_whose_method_computes_in_a_loop_is_left_as_it_is() {
     }
     server.end();
     let calls = calls(&directory);
-    assert_eq!(calls["main"]["plain.Server.of"], 2, "{calls:?}");
+    assert_eq!(calls["main"]["plain.Answers.of"], 2, "{calls:?}");
     let named = fs::read_to_string(directory.join("methodMapping.txt")).unwrap();
     assert!(!named.contains("Spin"), "{named}");
-    let recording = recording(&directory);
-    let notices = recording.service().into_iter().flat_map(|service| recording.events(service));
-    let notices = notices.filter_map(|item| match item.unwrap() {
-        Item::Event { event: Event::Notice(text), .. } => recording.texts().get(text).map(str::to_owned),
-        _ => None,
+    let expected = format!("{NOT_TRACED}plain.Server, plain.Server$Spin");
+    assert_eq!(notices(&directory).iter().filter(|text| **text == expected).count(), 2);
+}
+
+/// HotSpot has no lines for a frame of a changed class, even once it is restored.
+#[test]
+fn a_frame_keeps_its_lines_and_its_class_waits_until_it_has_none() {
+    let directory = directory("attach_lines");
+    let mut server = Server::start(&directory, &["-Xcheck:jni"]);
+    let round = |server: &mut Server| {
+        assert_eq!(server.ask("lines"), "serving");
+        let lines = server.ask("where");
+        assert_eq!(server.ask("leave"), "left");
+        lines
+    };
+    let lines = round(&mut server);
+    assert_eq!(lines.matches(".java:").count(), 3, "{lines}");
+    assert_eq!(server.ask("lines"), "serving");
+    server.command("start").unwrap();
+    assert_eq!(server.ask("where"), lines);
+    assert_eq!(server.ask("leave"), "left");
+    let server_only = format!("{NOT_TRACED}plain.Server");
+    until("Lines is traced", || notices(&directory).contains(&server_only));
+    assert_eq!(server.ask("lines"), "serving");
+    assert_eq!(server.ask("where"), lines);
+    server.command("stop").unwrap();
+    assert_eq!(server.ask("where"), lines);
+    assert_eq!(server.ask("leave"), "left");
+    let recorded = || calls(&directory)["main"]["plain.Lines.where"];
+    assert_eq!(recorded(), 2);
+    until("Lines is restored", || {
+        let before = recorded();
+        assert_eq!(round(&mut server), lines);
+        recorded() == before
     });
-    let expected = "plain/Server$Spin runs untraced: a thread computes in its method run, and the JVM would not compile that call again";
-    assert_eq!(notices.filter(|text| text == expected).count(), 2);
+    server.end();
+    let notices = notices(&directory);
+    for expected in [format!("{NOT_TRACED}plain.Lines, plain.Server"), format!("{NOT_RESTORED}plain.Lines")] {
+        assert_eq!(notices.iter().filter(|text| **text == expected).count(), 1, "{notices:?}");
+    }
+}
+
+/// Waits until something is true.
+#[track_caller]
+fn until(what: &str, mut is_true: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_true() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "never: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 /// The handshake is a SIGQUIT, which the recorder's own handler takes first.

@@ -4,7 +4,7 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.util.List;
 
-/** Answers each line of its input on one of two threads, until the input ends. */
+/** Has each line of its input answered on one of two threads, until the input ends. Its own class always has a frame. */
 public class Server {
     static List<Runnable> many;
 
@@ -14,14 +14,14 @@ public class Server {
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             if (line.startsWith("worker ")) {
                 String text = line;
-                Thread worker = new Thread(() -> answer(text), "worker");
+                Thread worker = new Thread(() -> Answers.answer(text), "worker");
                 worker.start();
                 worker.join();
             } else if (line.equals("spin")) {
                 Thread thread = new Thread(new Spin(), "spin");
                 thread.setDaemon(true);
                 thread.start();
-                answer(line);
+                Answers.answer(line);
             } else if (line.startsWith("define ")) {
                 many = ManyLoaders.define(Integer.parseInt(line.substring("define ".length())));
                 System.out.println("defined");
@@ -29,25 +29,13 @@ public class Server {
                 many.forEach(Runnable::run);
                 System.out.println("run");
             } else if (line.equals("hold")) {
-                hold(in);
+                Answers.hold(in);
+            } else if (line.equals("lines")) {
+                Lines.serve(in);
             } else {
-                answer(line);
+                Answers.answer(line);
             }
         }
-    }
-
-    /** A call that lasts until the next line. */
-    static void hold(BufferedReader in) throws Exception {
-        System.out.println("holding");
-        System.out.println(of(in.readLine()));
-    }
-
-    static void answer(String line) {
-        System.out.println(line.equals("later") ? Later.of(line) : of(line));
-    }
-
-    static synchronized String of(String line) {
-        return new StringBuilder(line).reverse().toString();
     }
 
     /** Computes until the program ends. */
@@ -63,13 +51,6 @@ public class Server {
 
         static long step(long before) {
             return before * 31 + 7;
-        }
-    }
-
-    /** Loaded while the program is recorded. */
-    static class Later {
-        static synchronized String of(String line) {
-            return line.concat(" is now");
         }
     }
 }
