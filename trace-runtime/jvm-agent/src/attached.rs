@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jni::sys::jclass;
 
@@ -131,8 +131,9 @@ fn begin(agent: &Agent, java: Java, first: bool) -> Result<(), String> {
         agent.set_mode(Mode::Idle);
         return Err("the JVM shows the agent no classes".to_owned());
     }
-    change(agent, java);
-    try_at_once(agent, java);
+    let frames = virtual_threads::classes_on_stacks(java);
+    change(agent, java, &frames);
+    try_at_once(agent, java, &frames);
     note_waiting(agent, java, false);
     let untimed = agent.live.counts().untimed;
     if untimed > 0 {
@@ -171,8 +172,9 @@ fn end(agent: &'static Agent, vm: Vm, changes: &mut u64) -> Result<(), String> {
         forget_waiting(agent, java);
         // The JVM starts from the original bytes, and nothing changes them any more.
         agent.set_mode(Mode::Idle);
-        restore(agent, java);
-        try_at_once(agent, java);
+        let frames = virtual_threads::classes_on_stacks(java);
+        restore(agent, java, &frames);
+        try_at_once(agent, java, &frames);
         agent.notify(false);
         note_waiting(agent, java, false);
         trace_runtime::note_paused();
@@ -182,6 +184,9 @@ fn end(agent: &'static Agent, vm: Vm, changes: &mut u64) -> Result<(), String> {
     Ok(())
 }
 
+/// The tries take at most one part in so many of the time: many virtual threads take long to read.
+const COST: u32 = 100;
+
 /// The pauses before each try to change the classes that wait. Most calls end soon, and each try reads all stacks.
 fn pauses() -> impl Iterator<Item = Duration> {
     let pauses = |times, ms| std::iter::repeat_n(Duration::from_millis(ms), times);
@@ -189,13 +194,13 @@ fn pauses() -> impl Iterator<Item = Duration> {
 }
 
 /// Tries a few times to change the classes that wait: a call that ends in a moment is in the way of many.
-fn try_at_once(agent: &Agent, java: Java) {
+fn try_at_once(agent: &Agent, java: Java, frames: &HashSet<String>) {
     for _ in 0..5 {
         if !has_waiting(agent, java) {
             return;
         }
         std::thread::sleep(Duration::from_millis(10));
-        retry(agent, java);
+        retry(agent, java, frames);
     }
 }
 
@@ -208,13 +213,16 @@ fn try_again(agent: &'static Agent, vm: Vm, number: u64) {
         waits
     };
     let tries = move || {
+        let mut cost = Duration::ZERO;
         for pause in pauses() {
-            std::thread::sleep(pause);
+            std::thread::sleep(pause.max(cost * COST));
             let last = changes();
+            let begun = Instant::now();
             // Between the tries the JVM does not know the thread, and its exit does not wait for it.
             if *last != number || threads::attached(vm, try_once) != Some(true) {
                 return;
             }
+            cost = begun.elapsed();
         }
     };
     if let Err(error) = trace_runtime::spawn_quiet("anrscope-agent", tries) {
@@ -224,17 +232,16 @@ fn try_again(agent: &'static Agent, vm: Vm, number: u64) {
 
 /// Changes the classes that wait and have no frame now. Returns true if others still wait.
 fn try_once(agent: &Agent, java: Java) -> bool {
-    if retry(agent, java) > 0 && agent.mode() == Mode::Attached {
+    if retry(agent, java, &virtual_threads::classes_on_stacks(java)) > 0 && agent.mode() == Mode::Attached {
         note_waiting(agent, java, true);
     }
     has_waiting(agent, java)
 }
 
 /// Changes the classes that wait and have no frame now, and returns their number.
-fn retry(agent: &Agent, java: Java) -> usize {
-    let frames = virtual_threads::classes_on_stacks(java);
+fn retry(agent: &Agent, java: Java, frames: &HashSet<String>) -> usize {
     let failed = &mut |class, failed| agent.skips.add(&class_name(agent, class), &failed);
-    loaded::retry(java, agent.jvmti, &frames, failed).unwrap_or_else(|failed| {
+    loaded::retry(java, agent.jvmti, frames, failed).unwrap_or_else(|failed| {
         notices::warn(&format!("classes with threads in them stay as they are: {failed}"));
         forget_waiting(agent, java);
         0
@@ -251,7 +258,8 @@ fn on_own_thread(vm: Vm, work: impl FnOnce(Java) -> Result<(), String> + Send) -
 }
 
 /// Changes the classes that are loaded already; before the program's first class, those are the JDK's that were chosen, and those of an archive.
-pub(crate) fn change(agent: &Agent, java: Java) {
+/// `frames` has the names of classes with a frame of a virtual thread.
+pub(crate) fn change(agent: &Agent, java: Java, frames: &HashSet<String>) {
     let (jvmti, Some(loaders)) = (agent.jvmti, agent.loaders()) else { return };
     let _frame = java.frame(16);
     let mut asker = Asker::default();
@@ -263,12 +271,7 @@ pub(crate) fn change(agent: &Agent, java: Java) {
             && !loaded::forget(jvmti, class)
     };
     let takes = |class| takes(agent, java, loaders, &mut asker, class);
-    let frames = match agent.mode() {
-        Mode::Attached => virtual_threads::classes_on_stacks(java),
-        // The program has not begun.
-        _ => HashSet::new(),
-    };
-    let done = loaded::retransform(java, jvmti, &frames, wanted, takes, &mut |class, failed| {
+    let done = loaded::retransform(java, jvmti, frames, wanted, takes, &mut |class, failed| {
         agent.skips.add(&agent.jvmti.class_name(class).unwrap_or_default(), &failed);
     });
     if let Err(failed) = done {
@@ -337,14 +340,13 @@ fn listed(names: &BTreeSet<String>) -> String {
 }
 
 /// Restores the classes that were changed.
-fn restore(agent: &Agent, java: Java) {
+fn restore(agent: &Agent, java: Java, frames: &HashSet<String>) {
     let jvmti = agent.jvmti;
     let wanted = |class| {
         loaded::state(jvmti, class) == State::Linked
             && agent.jvmti.class_name(class).is_some_and(|name| agent.live.has(&name))
     };
-    let frames = virtual_threads::classes_on_stacks(java);
-    let done = loaded::retransform(java, jvmti, &frames, wanted, |_| true, &mut |class, failed| {
+    let done = loaded::retransform(java, jvmti, frames, wanted, |_| true, &mut |class, failed| {
         agent.skips.add(
             &format!("{} stays changed, and", agent.jvmti.class_name(class).unwrap_or_default()),
             &failed,

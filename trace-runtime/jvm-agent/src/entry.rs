@@ -1,5 +1,6 @@
 //! What the JVM calls: the start of the agent, and its events.
 
+use std::collections::HashSet;
 use std::ffi::{CStr, c_char, c_uchar, c_void};
 use std::panic::catch_unwind;
 use std::path::Path;
@@ -134,7 +135,7 @@ unsafe extern "system" fn vm_init(_jvmti: *mut Env, jni: *mut JNIEnv, thread: jt
                 return notices::nothing_is_recorded("the JVM shows the agent no classes");
             }
             // Those of the JDK that the JVM has needed itself, those of an AOT cache (JEP 483), and those that agents before this one have loaded.
-            attached::change(agent, java);
+            attached::change(agent, java, &HashSet::new());
             stall_watch::start(agent, java, thread);
         }
         Err(Refused::Off) => {}

@@ -12,7 +12,7 @@ use jni::sys::jobject;
 
 use crate::java::{Field, Java};
 
-/// The time after which no more threads are read: 10,000 of them took 0.2 s.
+/// The time after which no more threads are read. 10,000 of them with 14 frames each took 0.4 s.
 const TAKES: Duration = Duration::from_millis(500);
 
 /// Returns the names of classes with a frame of a virtual thread, such as `com/example/Main`; empty before Java 21. Threads
