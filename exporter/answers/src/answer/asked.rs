@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_has_run_in_between_waits_once_more() {
+    fn cpu_time_tells_one_wait_from_the_next() {
         let of = |cpu, elapsed| {
             let mut dump = dump(&[("main", JOINS), ("worker", ACQUIRES)]);
             for thread in dump.sections.iter_mut().flat_map(|section| &mut section.threads) {
