@@ -45,7 +45,7 @@ pub(crate) fn default(class: &ClassFile<'_>) -> Result<i64, Malformed> {
     Ok(i64::from_le_bytes([a, b, c, d, e, f, g, h]))
 }
 
-/// What `DataOutputStream` would have written.
+/// The bytes that `DataOutputStream` would have written.
 struct Hashed(Vec<u8>);
 
 impl Hashed {
@@ -91,7 +91,7 @@ fn fields<'a>(class: &ClassFile<'a>) -> Result<Vec<Member<'a>>, Malformed> {
     (0..count).map(field).collect()
 }
 
-/// The modifiers as `Class.getModifiers` has them: those of a nested class are in `InnerClasses`.
+/// Returns the modifiers as `Class.getModifiers` has them. A nested class has its own in `InnerClasses`.
 fn modifiers(class: &ClassFile<'_>) -> Result<u16, Malformed> {
     let mut cursor = Cursor::new(class.bytes);
     cursor.skip(class.attributes)?;

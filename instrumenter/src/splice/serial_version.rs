@@ -23,7 +23,7 @@ pub(crate) struct SerialVersion([u8; 16]);
 
 impl SerialVersion {
     /// Appends the constants of the field, if one of the methods with an id loses its flag only with it. If the class needs no
-    /// field, or there is no room for it, the waits are those without one.
+    /// field, or there is no room for it, the waits come without one.
     pub(crate) fn of<'w>(
         class: &ClassFile<'_>,
         ids: &[u32],

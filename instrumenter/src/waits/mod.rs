@@ -33,12 +33,12 @@ pub(crate) struct Waits<'a> {
     pub(crate) flags: LockFlags,
 }
 
-/// Which synchronized methods lose their flag, so that the wait for their lock is measured.
+/// The synchronized methods that lose their flag, so that the wait for their lock is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LockFlags {
     /// None: a JVM redefines no class whose methods change their modifiers (JVM TI, `RetransformClasses`).
     Kept,
-    /// Those on which no serial version depends that is computed from the class.
+    /// Methods on which no computed serial version depends.
     Unseen,
     /// All. A class whose serial version depends on them declares it. This is right only for the very class file that a JVM would
     /// load: others are changed on their way to it, by the compiler for Android for example, and have another version then.

@@ -64,7 +64,7 @@ pub(crate) fn state(jvmti: Environment, class: jclass) -> State {
     if status & class_status::PREPARED != 0 { State::Linked } else { State::Loaded }
 }
 
-/// Retransforms the loaded classes that `wanted` and then `takes` accept; those with a frame on a stack [wait](retry).
+/// Retransforms the loaded classes that `wanted` and then `takes` accept. A class with a frame on a stack [waits](retry).
 /// `wanted` must not use JNI. `frames` has the names of classes that have one on another stack than JVM TI shows. Calls
 /// `failed` for each class that the JVM refuses.
 ///

@@ -50,7 +50,7 @@ impl Reader {
         })
     }
 
-    /// Reads the threads of a container, and those of the containers in it.
+    /// Reads the threads of a container, and of the containers in it.
     fn read(&self, container: jobject, names: &mut HashSet<String>) {
         for thread in self.stream(container, c"threads") {
             if Instant::now() < self.until && self.java.is_instance(thread, self.virtual_thread) {
