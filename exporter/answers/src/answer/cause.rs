@@ -35,7 +35,7 @@ impl Evidence {
 pub struct Cause {
     /// The cause's id.
     pub id: CauseId,
-    /// Its group.
+    /// The group of the cause.
     pub kind: CauseKind,
     /// The confidence.
     pub confidence: Confidence,

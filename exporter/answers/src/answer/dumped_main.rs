@@ -21,11 +21,11 @@ pub struct DumpedMain {
     pub tid: Option<u32>,
     /// False if the dump is about another thread.
     pub main: bool,
-    /// Its state, as the dump has it.
+    /// The thread's state, as the dump has it.
     pub(crate) state: String,
     /// What it does; `None` if the dump has no main thread.
     pub(crate) activity: Option<Activity>,
-    /// Its stack, innermost first.
+    /// The stack, innermost first.
     pub stack: Vec<StackLine>,
     /// True if nothing is owed to it: it waits for work, for a time or for a client.
     pub(crate) idle: bool,

@@ -51,7 +51,8 @@ pub struct AnswerJson<'a> {
     cycle: &'a [String],
     /// The facts that support the cause.
     evidence: &'a [Evidence],
-    /// What a dump cannot show, if it is all that is known of a hang, in words: where a recording may say more, or something else.
+    /// In words, the facts that a dump cannot show, if it is all that is known of a hang: where a recording may say more, or
+    /// something else.
     not_shown: Option<&'a str>,
     /// Ids of other causes that the facts allow.
     also: Vec<&'static str>,

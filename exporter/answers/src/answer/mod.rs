@@ -180,7 +180,8 @@ pub struct Answer {
     pub owners: Vec<Owner>,
     /// The threads of a deadlock, the hung thread first if it is one of them; empty without a deadlock.
     pub cycle: Vec<String>,
-    /// What a dump cannot show, if it is all that is known of a hang: where a recording may say more, or something else.
+    /// The facts that a dump cannot show, if it is all that is known of a hang: where a recording may say more, or something
+    /// else.
     pub not_shown: Option<String>,
 }
 
