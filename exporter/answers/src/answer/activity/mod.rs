@@ -78,97 +78,133 @@ pub(crate) fn engine(frame: FrameView<'_>) -> Option<&'static str> {
 
 /// Classifies a stack, innermost frame first, together with the VM's thread state if it is known.
 pub fn classify<'a>(frames: impl Iterator<Item = FrameView<'a>>, state: &str) -> Activity {
-    let mut inner: Vec<FrameView<'a>> = Vec::new();
-    let mut own = None;
-    let mut library = false;
-    for frame in frames.take(MAX_FRAMES) {
-        if let FrameView::Java { class, .. } = frame
-            && is_own(class)
-        {
-            own = Some(frame);
-            break;
-        }
-        library |= matches!(frame, FrameView::Native { library, .. } if is_own_library(library));
-        inner.push(frame);
-    }
+    let inner = Inner::of(frames);
     if let Some(found) = by_state(state) {
         return found;
     }
-    let natives = || {
-        inner.iter().filter_map(|frame| match frame {
+    if inner.has_native(&["joinThreadPool"]) {
+        return Activity::BinderPool;
+    }
+    match inner.named() {
+        Some(cause) => Activity::Of(cause),
+        None => inner.unnamed(state),
+    }
+}
+
+/// The frames from the innermost one to the app's own code.
+struct Inner<'a> {
+    frames: Vec<FrameView<'a>>,
+    /// The app's own frame behind them.
+    own: Option<FrameView<'a>>,
+    /// True if one of them is in a library of the app.
+    library: bool,
+}
+
+impl<'a> Inner<'a> {
+    fn of(frames: impl Iterator<Item = FrameView<'a>>) -> Self {
+        let mut inner = Self { frames: Vec::new(), own: None, library: false };
+        for frame in frames.take(MAX_FRAMES) {
+            if let FrameView::Java { class, .. } = frame
+                && is_own(class)
+            {
+                inner.own = Some(frame);
+                break;
+            }
+            inner.library |= matches!(frame, FrameView::Native { library, .. } if is_own_library(library));
+            inner.frames.push(frame);
+        }
+        inner
+    }
+
+    /// Functions with their libraries.
+    fn natives(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.frames.iter().filter_map(|frame| match frame {
             FrameView::Native { symbol, library } => Some((*symbol, *library)),
             FrameView::Java { .. } | FrameView::Kernel(_) => None,
         })
-    };
-    let native = |parts: &[&str]| natives().any(|(symbol, _)| contains_one(symbol, parts));
-    if native(&["joinThreadPool"]) {
-        return Activity::BinderPool;
     }
-    let is_java = |frame: &&FrameView<'_>| matches!(frame, FrameView::Java { .. });
-    // Input and frames are dispatched from within the poll: main waits there only if the poll is the innermost
-    // frame.
-    let polls = inner.iter().find(is_java).is_some_and(|frame| is_poll(*frame));
-    if let Some(cause) = in_java(&inner) {
-        // The kernel's function is more specific about file I/O than the call.
-        let kernel = in_kernel(&inner, &[CauseId::Fsync, CauseId::UninterruptibleIo]);
-        let pipe = || reads_text_of_a_pipe(&inner).then_some(CauseId::ConsoleRead);
-        return Activity::Of(kernel.or_else(pipe).filter(|_| cause == CauseId::DiskIo).unwrap_or(cause));
+
+    fn has_native(&self, parts: &[&str]) -> bool {
+        self.natives().any(|(symbol, _)| contains_one(symbol, parts))
     }
-    if !polls && inner.iter().chain(&own).any(|frame| engine(*frame).is_some()) {
-        return Activity::Of(CauseId::NativeEngine);
+
+    fn java(&self) -> Option<FrameView<'a>> {
+        self.frames.iter().find(|frame| matches!(frame, FrameView::Java { .. })).copied()
     }
-    if let Some(cause) = in_kernel(&inner, &[CauseId::Frozen, CauseId::MemoryPressure, CauseId::BinderCall]) {
-        return Activity::Of(cause);
-    }
-    let found = NATIVE_FUNCTIONS.iter().find(|(_, parts)| native(parts)).map(|(cause, _)| *cause);
-    if let Some(cause) = found.filter(|cause| polls || !matches!(cause, CauseId::Input | CauseId::Vsync)) {
-        return Activity::Of(cause);
-    }
-    if polls {
-        return Activity::Of(if native(DUMP_FUNCTIONS) { CauseId::StoppedByDump } else { CauseId::Idle });
-    }
-    if let Some(cause) = in_kernel(&inner, &[CauseId::Fsync, CauseId::NetworkIo]).or_else(|| in_call(&inner))
-    {
-        return Activity::Of(cause);
-    }
-    let has_native = natives().next().is_some();
-    // Only among the functions that main is in, not among its callers.
-    let art = natives().take(WAITING_FRAMES).any(|(symbol, library)| {
-        symbol.contains("art::") || symbol.starts_with("_ZN3art") || library.ends_with("libart.so")
-    });
-    if !art && natives().take(WAITING_FRAMES).any(|(symbol, _)| contains_one(symbol, MUTEX_FUNCTIONS)) {
-        return Activity::Of(CauseId::NativeLock);
-    }
-    let kind = StateKind::from(state);
-    let runs = matches!(kind, StateKind::Running | StateKind::Suspended);
-    let stopped = native(DUMP_FUNCTIONS);
-    let java = inner.iter().find(is_java).or(own.as_ref()).copied();
-    let is_native = kind == StateKind::Native;
-    match java {
-        None if has_native && stopped && runs => Activity::Of(CauseId::StoppedByDump),
-        None if natives().next().is_some_and(|(symbol, _)| symbol.contains("epoll_")) => {
-            Activity::Of(CauseId::Idle)
+
+    /// The cause that a row of the tables names.
+    fn named(&self) -> Option<CauseId> {
+        let inner = &self.frames[..];
+        // Input and frames are dispatched from within the poll: main waits there only if the poll is the innermost
+        // frame.
+        let polls = self.java().is_some_and(is_poll);
+        if let Some(cause) = in_java(inner) {
+            // The kernel's function is more specific about file I/O than the call.
+            let kernel = in_kernel(inner, &[CauseId::Fsync, CauseId::UninterruptibleIo]);
+            let pipe = || reads_text_of_a_pipe(inner).then_some(CauseId::ConsoleRead);
+            return kernel.or_else(pipe).filter(|_| cause == CauseId::DiskIo).or(Some(cause));
         }
-        // A system call without a known reason.
-        None if natives().all(|(_, library)| library.ends_with("libc.so")) => Activity::Unclear,
-        None => Activity::Of(CauseId::NativeCode),
-        // Returned from native code, where the dump stopped it.
-        Some(_) if stopped => Activity::Java,
-        Some(_) if (library || has_native && !art) && (is_native || has_native) => {
-            Activity::Of(CauseId::NativeCode)
+        if !polls && inner.iter().chain(&self.own).any(|frame| engine(*frame).is_some()) {
+            return Some(CauseId::NativeEngine);
         }
-        // HotSpot's own methods that compute, such as Throwable.fillInStackTrace: the rows above name those that wait.
-        Some(FrameView::Java { native: true, class, .. })
-            if state.starts_with("RUNNABLE") && class.starts_with("java.lang.") =>
+        let of_system = &[CauseId::Frozen, CauseId::MemoryPressure, CauseId::BinderCall];
+        if let Some(cause) = in_kernel(inner, of_system) {
+            return Some(cause);
+        }
+        let found =
+            NATIVE_FUNCTIONS.iter().find(|(_, parts)| self.has_native(parts)).map(|(cause, _)| *cause);
+        if let Some(cause) = found.filter(|cause| polls || !matches!(cause, CauseId::Input | CauseId::Vsync))
         {
-            Activity::Java
+            return Some(cause);
         }
-        // ART runs short native methods of the platform without leaving `Runnable`.
-        Some(FrameView::Java { native: true, .. }) if state != "Runnable" => {
-            Activity::Of(CauseId::NativeCode)
+        if polls {
+            let stopped = self.has_native(DUMP_FUNCTIONS);
+            return Some(if stopped { CauseId::StoppedByDump } else { CauseId::Idle });
         }
-        Some(_) if is_native => Activity::Unclear,
-        _ => Activity::Java,
+        in_kernel(inner, &[CauseId::Fsync, CauseId::NetworkIo]).or_else(|| in_call(inner))
+    }
+
+    /// Of a stack that no row names: Java code, native code, or a stop by the dump, by the thread's state.
+    fn unnamed(&self, state: &str) -> Activity {
+        let has_native = self.natives().next().is_some();
+        // Only among the functions that main is in, not among its callers.
+        let art = self.natives().take(WAITING_FRAMES).any(|(symbol, library)| {
+            symbol.contains("art::") || symbol.starts_with("_ZN3art") || library.ends_with("libart.so")
+        });
+        let locks = |(symbol, _): (&str, &str)| contains_one(symbol, MUTEX_FUNCTIONS);
+        if !art && self.natives().take(WAITING_FRAMES).any(locks) {
+            return Activity::Of(CauseId::NativeLock);
+        }
+        let kind = StateKind::from(state);
+        let runs = matches!(kind, StateKind::Running | StateKind::Suspended);
+        let stopped = self.has_native(DUMP_FUNCTIONS);
+        let is_native = kind == StateKind::Native;
+        match self.java().or(self.own) {
+            None if has_native && stopped && runs => Activity::Of(CauseId::StoppedByDump),
+            None if self.natives().next().is_some_and(|(symbol, _)| symbol.contains("epoll_")) => {
+                Activity::Of(CauseId::Idle)
+            }
+            // A system call without a known reason.
+            None if self.natives().all(|(_, library)| library.ends_with("libc.so")) => Activity::Unclear,
+            None => Activity::Of(CauseId::NativeCode),
+            // Returned from native code, where the dump stopped it.
+            Some(_) if stopped => Activity::Java,
+            Some(_) if (self.library || has_native && !art) && (is_native || has_native) => {
+                Activity::Of(CauseId::NativeCode)
+            }
+            // HotSpot's own methods that compute, such as Throwable.fillInStackTrace: the rows above name those that wait.
+            Some(FrameView::Java { native: true, class, .. })
+                if state.starts_with("RUNNABLE") && class.starts_with("java.lang.") =>
+            {
+                Activity::Java
+            }
+            // ART runs short native methods of the platform without leaving `Runnable`.
+            Some(FrameView::Java { native: true, .. }) if state != "Runnable" => {
+                Activity::Of(CauseId::NativeCode)
+            }
+            Some(_) if is_native => Activity::Unclear,
+            _ => Activity::Java,
+        }
     }
 }
 
