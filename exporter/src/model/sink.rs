@@ -208,11 +208,13 @@ pub enum Track {
     StartupPhases,
     /// The device and the process's threads while main was stalled: counters only.
     System,
+    /// The hang of a program on a JVM, which has no message to carry it.
+    Hang,
 }
 
 impl Track {
     /// The tracks that are not threads. Each occurs at most once per process.
-    pub const PLAIN: [Self; 9] = [
+    pub const PLAIN: [Self; 10] = [
         Self::Anr,
         Self::Recorder,
         Self::Cpu,
@@ -222,6 +224,7 @@ impl Track {
         Self::Startup,
         Self::StartupPhases,
         Self::System,
+        Self::Hang,
     ];
 
     /// Whether it is about the main thread, and so a child of it: readers that query main's slices find it.
@@ -240,7 +243,7 @@ impl Track {
     #[must_use]
     pub fn rank(self) -> u32 {
         match self {
-            Self::Anr => 0,
+            Self::Anr | Self::Hang => 0,
             Self::Thread(_) => 1,
             Self::Cpu => 2,
             Self::StartupPhases => 3,
@@ -268,6 +271,9 @@ impl Track {
                 "ANR",
                 "ANRs from the begin of main's message to their detection, and requests for a thread dump",
             )),
+            Self::Hang => {
+                Some(("hang", "The hang that the report is about, from its begin to its end, with its cause"))
+            }
             Self::Recorder => Some((
                 "anrscope recorder",
                 "What was recorded and what that cost (estimated), when recording was paused, and what else was \

@@ -220,6 +220,8 @@ fn one<K: Sink>(
     }
     let out = &mut out;
     incident_track(&shared, &found, out)?;
+    let on_jvm = shared.facts.sections.process.is_off_android() && anrs.is_empty();
+    shared.answer.iter().filter(|_| on_jvm).try_for_each(|answer| answer.track(start, out))?;
     found.history.write(out)?;
     queue_track(&shared, &found.late_messages, out)?;
     vsync_track(&shared, &found.late_vsyncs, out)?;

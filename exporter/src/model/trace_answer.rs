@@ -1,9 +1,9 @@
-//! The answer in the trace: arguments of the ANR and of the hung message, and the first lines of the log.
+//! The answer in the trace: arguments of the ANR and of the hung message, a track for the hang of a JVM, and lines of the log.
 
 use answers::answer::{Answer, Conclusion};
 use answers::text::clean;
 
-use super::sink::{Arg, Level, Sink, TallySink, Value};
+use super::sink::{Arg, Level, Sink, TallySink, Track, Value};
 use super::tasks::ChainLink;
 use crate::ExportError;
 use crate::facts::confidence_name;
@@ -29,8 +29,12 @@ pub struct Diagnosis {
 /// An answer in the words of the trace.
 #[derive(Debug)]
 pub(crate) struct TraceAnswer {
-    /// When the hang started, if known.
+    /// The thread that hung.
+    thread: String,
+    /// The begin of the hang, BOOTTIME ns, if it is known.
     pub(super) since: Option<u64>,
+    /// Its length, ns.
+    duration: u64,
     /// The cause and the owner for a name: `LOCK WAIT, lock owner SyncWorker`.
     pub(super) why: String,
     args: Vec<(&'static str, String)>,
@@ -74,7 +78,9 @@ impl TraceAnswer {
         let get = get.iter().take(MAX_LINES - 2).chain([last]);
         let mut lines = vec![text(&answer.headline())];
         lines.extend(get.map(|(label, line)| text(&format!("{label}: {line}"))));
-        Some(Self { since: answer.span.map(|span| span.since), why, args, lines })
+        let (since, duration) = answer.span.map(|span| (span.since, span.duration)).unzip();
+        let (thread, duration) = (text(&answer.thread.name), duration.unwrap_or(0));
+        Some(Self { thread, since, duration, why, args, lines })
     }
 
     /// The answer as arguments.
@@ -82,8 +88,19 @@ impl TraceAnswer {
         self.args.iter().map(|(key, text)| Arg::new(key, Value::Text(text)))
     }
 
-    /// Writes the first log lines.
-    pub(super) fn log<K: Sink>(&self, at: u64, out: &mut TallySink<'_, K>) -> Result<(), ExportError> {
+    /// Writes the log lines at the begin of the hang, or at `start` if that is not known or later.
+    pub(super) fn log<K: Sink>(&self, start: u64, out: &mut TallySink<'_, K>) -> Result<(), ExportError> {
+        let at = self.since.map_or(start, |since| since.max(start));
         self.lines.iter().try_for_each(|line| out.log(at, Level::Error, line))
+    }
+
+    /// Writes the track of the hang, from `start` on.
+    pub(super) fn track<K: Sink>(&self, start: u64, out: &mut TallySink<'_, K>) -> Result<(), ExportError> {
+        let Some(since) = self.since else { return Ok(()) };
+        let begin = since.max(start);
+        out.track(Track::Hang)?;
+        let args: Vec<Arg<'_>> = self.args().collect();
+        out.begin(begin, &format!("Hang of {}: {}", self.thread, self.why), &args)?;
+        out.end(since.saturating_add(self.duration).max(begin), &[])
     }
 }

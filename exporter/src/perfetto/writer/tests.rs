@@ -19,7 +19,7 @@ fn process() -> ProcessInfo {
         started: START,
         description: None,
         system: Process::default(),
-        plain_tids: [1, 2, 3, 4, 5, 6, 7, 8, 9],
+        plain_tids: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
         threads: vec![main],
     }
 }

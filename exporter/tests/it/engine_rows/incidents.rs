@@ -3,6 +3,7 @@
 use super::*;
 use test_support::engine;
 use test_support::recordings;
+use trace_format::event::{Wait, WaitKind};
 
 #[test]
 fn a_stall_is_the_same_in_all_forms() {
@@ -65,9 +66,9 @@ fn a_stall_is_the_same_in_all_forms() {
         assert!(lock["blocking_utid"].is_u64() && lock["is_blocked_thread_main"] == 1, "{lock}");
 
         if options.format == Format::Perfetto {
-            // The answer comes first, at the trace's first moment.
+            // The answer stands where the hang begins.
             let (answer, rest): (Vec<_>, Vec<_>) =
-                logs.iter().partition(|log| log["ts"].as_u64() == Some(100 * S));
+                logs.iter().partition(|log| log["ts"].as_u64() == Some(hang));
             assert!((4..=6).contains(&answer.len()), "{logs:?}");
             let [log] = &rest[..] else { panic!("{logs:?}") };
             assert_eq!(log["ts"].as_u64(), Some(hang + 5 * S + 40 * MS), "on the wall clock and back");
@@ -125,7 +126,7 @@ fn the_verdict_of_the_process_decides_what_is_shown() {
         }
         let answer = engine::ask(
             &same_as_model(&bytes, &FORMS[0]).0,
-            &[anrs, marks, "select msg from android_logs where ts > 100000000000"],
+            &[anrs, marks, "select msg from android_logs where ts > 102000000000"],
         );
         assert!(answer.problems.is_empty(), "{:?}", answer.problems);
         answer.queries
@@ -179,4 +180,28 @@ fn the_standard_librarys_form_can_be_left_out() {
     let server = engine::rows(&file.0, "select 1 from process where name = 'system_server'");
     assert!(server.is_empty());
     assert_eq!(engine::rows(&file.0, "select 1 from slice where name glob 'ANR: *'").len(), 1);
+}
+
+#[test]
+fn the_hang_of_a_jvm_has_a_track_with_its_cause() {
+    let wait = Wait { lock: 5, ..Wait::new(WaitKind::Monitor) };
+    let recording = RecordingBuilder::new(7, "Shop").last_alive(120 * S);
+    let recording = recording.section(trace_format::section::SectionKind::Process, b"os=linux\n");
+    let bytes = recording
+        .main("main", |main| {
+            main.enter(100 * S, 7).enter(101 * S, 8).event(102 * S, Event::WaitBegin(wait));
+        })
+        .build();
+    let (file, _) = export_to_file(&bytes, &FORMS[0]);
+    let hang = "select s.ts, s.dur, s.name, extract_arg(s.arg_set_id, 'debug.cause') cause, t.name track
+        from slice s join track t on s.track_id = t.id where t.name = 'hang'";
+    let log = "select msg from android_logs where ts = 102000000000 order by id";
+    let answer = engine::ask(&file.0, &[hang, log]);
+    assert!(answer.problems.is_empty(), "{:?}", answer.problems);
+    let [slice] = &answer.queries[0][..] else { panic!("{:?}", answer.queries) };
+    assert_eq!((slice["ts"].as_u64(), slice["dur"].as_u64()), (Some(102 * S), Some(18 * S)), "{slice}");
+    assert!(slice["name"].as_str().unwrap().starts_with("Hang of main: LOCK WAIT"), "{slice}");
+    assert_eq!(slice["cause"], "lock wait", "{slice}");
+    let [first, ..] = &answer.queries[1][..] else { panic!("{:?}", answer.queries) };
+    assert!(first["msg"].as_str().unwrap().starts_with("Hang in Shop (pid 7): main thread"), "{first}");
 }

@@ -64,8 +64,8 @@ fn a_map_of_a_different_build_is_rejected_with_a_warning_in_the_trace() {
         ],
     );
     assert!(answer.problems.is_empty(), "{:?}", answer.problems);
-    // The answer's lines come first; what follows is the warning and the ANR.
-    let [answered @ .., warning, _anr] = &answer.queries[0][..] else { panic!("{:?}", answer.queries[0]) };
+    // The warning, the answer's lines where the hang begins, and the ANR.
+    let [warning, answered @ .., _anr] = &answer.queries[0][..] else { panic!("{:?}", answer.queries[0]) };
     assert_eq!(answered.len(), 6, "{answered:?}");
     assert!(warning["msg"].as_str().unwrap().contains("is of another build"), "{warning}");
     assert_eq!(warning["prio"], 5);

@@ -58,7 +58,7 @@ fn the_log_has_our_lines_the_anr_and_the_apps_own() {
     let line = json!({"ts": LOCK + 100 * MS, "prio": 5, "tag": "Store", "msg": "3 attempts so far", "tid": 4250,
         "thread": "worker-1"});
     assert_eq!(of_app, [&line]);
-    let of_anr: Vec<_> = logs.iter().filter(|row| row["prio"] == 6 && row["ts"] != START).collect();
+    let of_anr: Vec<_> = logs.iter().filter(|row| row["prio"] == 6 && row["ts"] != HANG).collect();
     let [anr] = of_anr[..] else { panic!("{logs:?}") };
     assert_eq!((&anr["ts"], &anr["tid"]), (&json!(ASKED), &json!(4242)));
     assert!(anr["msg"].as_str().unwrap().starts_with("ANR (high confidence) in com.example.app: "), "{anr}");
