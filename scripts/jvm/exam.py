@@ -184,13 +184,8 @@ def answer_of(text):
         "root": root.get("name"),
         "line": root.get("line"),
         "duration_ms": (answer["duration_ns"] or 0) // 1_000_000,
-        "says_why": says_why(answer["not_shown"]) or bool(page.get("idle")),
+        "says_why": bool(answer["not_shown"] or page.get("idle")),
     }
-
-
-def says_why(not_shown):
-    """Whether a dump's answer names what it cannot see, besides how long the hang lasts, by which another way may have another cause."""
-    return (not_shown or "how long this lasts") != "how long this lasts"
 
 
 NAMES = {}
@@ -200,8 +195,8 @@ def attached(printed):
     """The answer of `anrscope attach`, which has no JSON."""
     cause = re.search(r"^\s+Cause +(.+?) \((\w+) confidence\)", printed, re.M)
     root = re.search(r"^\s+In +(\S+)", printed, re.M)
-    thread = re.search(r"^anrscope: (?:no call began (?:while it was recorded|in a traced class); )?(.+?)(?:, by a thread dump:| did not come on in | hung for | when the recording began, by a)", printed, re.M)
-    unseen = re.search(r"^\s+Not shown +(.+)", printed, re.M)
+    thread = re.search(r"^anrscope: (?:no call began (?:while it was recorded|in a traced class); )?(?:no thread hangs, unless this wait was to end; )?(.+?)(?:, by a thread dump:| did not come on in | hung for | when the recording began, by a)", printed, re.M)
+    unseen = re.search(r"^\s+Not shown ", printed, re.M)
     name = cause.group(1).strip() if cause else None
     return {
         "hung": bool(cause),
@@ -209,7 +204,7 @@ def attached(printed):
         "confidence": cause.group(2) if cause else None,
         "thread": thread.group(1) if thread else None,
         "root": root.group(1) if root else None,
-        "says_why": says_why(unseen.group(1) if unseen else None) or "a hang only if the end of that wait was due" in printed,
+        "says_why": bool(unseen) or "unless this wait was to end" in printed,
     }
 
 

@@ -14,6 +14,7 @@ use exporter::profile::time;
 use jvm_agent::client::Target;
 use trace_format::section::{self, SectionKind};
 use trace_format::sections::timed;
+use trace_format::verdict::Confidence;
 
 use crate::jvm::notices::answered;
 use crate::output;
@@ -79,9 +80,7 @@ impl ThreadDumps {
                 let came_on = "it came on meanwhile, or calls others";
                 (format!("{name} when the recording began, by a thread dump: {came_on}:"), answer)
             }
-            (None, None, Some(none)) => {
-                return idle_lines(dump, none);
-            }
+            (None, None, Some(none)) => return idle_lines(dump, none),
             (None, None, None) => return Vec::new(),
         };
         answered(title, answer).into_iter().chain(indented).collect()
@@ -107,17 +106,16 @@ impl ThreadDumps {
     }
 }
 
-/// Of a dump in which no thread hangs: where the first one is that might, if what it waits for was due.
+/// Of a dump in which no thread hangs: the one that might, if the end of its wait was due.
 fn idle_lines(dump: &Dump, none: &str) -> Vec<String> {
-    let answer = Answer::from(dump);
-    let none = format!("{none}, and no thread hangs, by a thread dump");
-    match &answer.root {
-        Some(root) => {
-            let place = format!("  {}, in {}", answer.finding(), root.title());
-            vec![none + ":", place, "  a hang only if the end of that wait was due".to_owned()]
-        }
-        None => vec![none],
+    let mut answer = Answer::from(dump);
+    if answer.root.is_none() {
+        return vec![format!("{none}, and no thread hangs, by a thread dump")];
     }
+    answer.cause.confidence = Confidence::Low;
+    let name = &answer.thread.name;
+    let title = format!("{none}; no thread hangs, unless this wait was to end; {name}, by a thread dump:");
+    answered(title, &answer)
 }
 
 /// CLOCK_BOOTTIME, ns: the clock of recordings.

@@ -3,15 +3,14 @@
 use super::observed::Observed;
 use super::{CauseId, Owner};
 
-/// Behind "not shown:", in words; `None` if a recording, too, knows no more.
+/// Behind "not shown:", in words; `None` if a recording would not name another cause.
 pub(super) fn by_dump(cause: CauseId, facts: &Observed, owners: &[Owner], has_span: bool) -> Option<String> {
     let is_dump_alone = facts.dump.is_some() && facts.recorded.is_empty() && facts.waits.is_empty();
     if !is_dump_alone || facts.anr || !facts.hung || cause == CauseId::Unknown {
         return None;
     }
-    let length = (!has_span).then_some("how long this lasts");
-    let parts: Vec<&str> = length.into_iter().chain(besides(cause, owners)).collect();
-    (!parts.is_empty()).then(|| parts.join(", and "))
+    let what = besides(cause, owners)?;
+    Some(if has_span { what.to_owned() } else { format!("how long this lasts, and {what}") })
 }
 
 /// The facts besides its length.

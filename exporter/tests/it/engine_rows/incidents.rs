@@ -183,7 +183,7 @@ fn the_standard_librarys_form_can_be_left_out() {
 }
 
 #[test]
-fn the_hang_of_a_jvm_has_a_track_with_its_cause() {
+fn hangs_of_a_jvm_have_a_track_with_their_cause() {
     let wait = Wait { lock: 5, ..Wait::new(WaitKind::Monitor) };
     let recording = RecordingBuilder::new(7, "Shop").last_alive(120 * S);
     let recording = recording.section(trace_format::section::SectionKind::Process, b"os=linux\n");
