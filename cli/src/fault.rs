@@ -9,16 +9,22 @@ use std::io::Write as _;
 use std::panic::PanicHookInfo;
 
 /// The project's crates, by the first part of a function's path.
-const OURS: [&str; 9] = [
+const OURS: [&str; 15] = [
     "anrscope",
+    "answers",
+    "apk",
     "device",
+    "dex",
     "exporter",
     "instrumenter",
+    "jvm_agent",
     "native_signal",
+    "native_stacks",
     "recorder",
     "trace_format",
     "trace_rules",
     "trace_runtime",
+    "zip_archive",
 ];
 
 /// Installs a panic hook that prints panics of all threads in this form.

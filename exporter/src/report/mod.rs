@@ -2,7 +2,8 @@
 //!
 //! ```
 //! use std::path::Path;
-//! use exporter::{MethodMap, Report, answer::Conclusion};
+//! use answers::answer::Conclusion;
+//! use exporter::{MethodMap, Report};
 //! use trace_format::{Recording, synth::RecordingBuilder};
 //!
 //! let bytes = RecordingBuilder::new(42, "com.example")
