@@ -10,7 +10,7 @@ use super::observed::{Observed, WaitSum};
 pub(super) fn wait_cause(f: &Observed, sum: &WaitSum) -> CauseId {
     use CauseId as C;
     let recorded = match sum.cause {
-        recorded @ (C::FutureWait | C::Park) if sum.kind == WaitKind::Park => {
+        recorded @ (C::FutureWait | C::Park | C::RunBlocking) if sum.kind == WaitKind::Park => {
             f.run_blocking.unwrap_or(recorded)
         }
         recorded => recorded,
@@ -20,7 +20,7 @@ pub(super) fn wait_cause(f: &Observed, sum: &WaitSum) -> CauseId {
         return recorded;
     };
     match (recorded, caller) {
-        (C::Sleep | C::ThreadJoin | C::RunBlocking, _) => recorded,
+        (C::Sleep | C::ThreadJoin, _) => recorded,
         // The stack shows runBlocking, and the recording for what the coroutine waits.
         _ if f.run_blocking == Some(recorded) => recorded,
         (_, C::SharedPreferences | C::Sqlite | C::SqlitePool) => caller,
@@ -29,11 +29,44 @@ pub(super) fn wait_cause(f: &Observed, sum: &WaitSum) -> CauseId {
         (C::BlockingCall, C::DiskIo) => recorded,
         (C::BlockingCall, _) if caller.kind().is_wait() => caller,
         (C::Park, C::FutureWait | C::PermitWait) => caller,
-        (C::FutureWait | C::ObjectWait | C::Park | C::PermitWait | C::LockWait, _)
+        // A coroutine that runs may wait in a call of its own.
+        (C::FutureWait | C::RunBlocking | C::ObjectWait | C::Park | C::PermitWait | C::LockWait, _)
             if caller.kind().is_wait() && !matches!(caller, C::FutureWait | C::ObjectWait | C::Park) =>
         {
             caller
         }
         _ => recorded,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_format::event::{CallId, Wait};
+
+    use super::*;
+
+    #[test]
+    fn waits_in_run_blocking_have_the_cause_of_their_coroutines_wait() {
+        let sum = WaitSum {
+            kind: WaitKind::Park,
+            class: None,
+            call: CallId::of("kotlinx.coroutines.BuildersKt", "runBlocking"),
+            cause: CauseId::RunBlocking,
+            owner: None,
+            method: None,
+            since: 0,
+            count: 1,
+            total: 1,
+            first: Wait::new(WaitKind::Park),
+        };
+        for (known, expected) in [
+            (None, CauseId::RunBlocking),
+            (Some(CauseId::RunBlocking), CauseId::RunBlocking),
+            (Some(CauseId::LockWait), CauseId::LockWait),
+            (Some(CauseId::PermitWait), CauseId::PermitWait),
+        ] {
+            let facts = Observed { run_blocking: known, ..Observed::default() };
+            assert_eq!(wait_cause(&facts, &sum), expected);
+        }
     }
 }
