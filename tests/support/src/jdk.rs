@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::temp_dir::{TempDir, copy};
@@ -30,13 +30,25 @@ pub fn java() -> Command {
     java
 }
 
-/// Runs a command that a test needs.
+/// A program that runs; killed on drop.
+#[derive(Debug)]
+pub struct Running(pub Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs a command that a test needs, and returns what it prints.
 #[track_caller]
-pub fn finish(command: &mut Command) {
+pub fn finish(command: &mut Command) -> Vec<u8> {
     let output = command
         .output()
         .unwrap_or_else(|e| panic!("{command:?}: {e}: run scripts/test, which installs a JDK"));
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
 }
 
 /// Runs `javac` with these options, and has its classes in `directory`. A program that several tests of this process run is

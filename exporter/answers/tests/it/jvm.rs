@@ -3,10 +3,11 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use answers::dump::{Dump, Frame, LockGraph, LockKind, Section, Thread, ThreadForm};
+use test_support::jdk::{Running, finish};
 
 use super::{open, page};
 
@@ -161,22 +162,6 @@ fn jdks() -> Vec<PathBuf> {
     jdks
 }
 
-/// `Dumped`, running; killed on drop.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn output(command: &mut Command) -> Vec<u8> {
-    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    output.stdout
-}
-
 fn read(bytes: &[u8]) -> Dump {
     Dump::read(Path::new("x"), bytes).unwrap_or_else(|e| panic!("{e}:\n{}", String::from_utf8_lossy(bytes)))
 }
@@ -188,12 +173,12 @@ fn the_jdks_of_this_machine_write_what_is_read() {
     let jdks = jdks();
     assert!(!jdks.is_empty(), "the tests need a JDK: install one, or name it with JAVA_HOME");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/java/Dumped.java");
-    output(
+    finish(
         Command::new(jdks[0].join("bin/javac")).args(["--release", "11", "-d"]).arg(&directory).arg(source),
     );
     for home in &jdks {
         let tool = |name: &str| Command::new(home.join("bin").join(name));
-        let version = String::from_utf8(output(tool("javac").arg("-version"))).unwrap();
+        let version = String::from_utf8(finish(tool("javac").arg("-version"))).unwrap();
         let version: u32 =
             version.trim().trim_start_matches("javac ").split('.').next().unwrap().parse().unwrap();
         let mut java = tool("java");
@@ -207,7 +192,7 @@ fn the_jdks_of_this_machine_write_what_is_read() {
         out.read_line(&mut line).unwrap();
         let pid = line.trim().trim_start_matches("pid ").to_owned();
         let until = Instant::now() + Duration::from_secs(60);
-        let jstack = || output(tool("jstack").args(["-l", &pid]));
+        let jstack = || finish(tool("jstack").args(["-l", &pid]));
         let mut with_l = jstack();
         while !String::from_utf8_lossy(&with_l).contains("Found 2 deadlocks") {
             assert!(Instant::now() < until, "{}", String::from_utf8_lossy(&with_l));
@@ -215,10 +200,10 @@ fn the_jdks_of_this_machine_write_what_is_read() {
             with_l = jstack();
         }
         assert_deadlocks(&read(&with_l));
-        let print = read(&output(tool("jcmd").args([&pid, "Thread.print"])));
+        let print = read(&finish(tool("jcmd").args([&pid, "Thread.print"])));
         assert_deadlocks(&print);
         assert_eq!(print.sections[0].pid.map(|pid| pid.to_string()), Some(pid.clone()));
-        output(Command::new("kill").args(["-3", &pid]));
+        finish(Command::new("kill").args(["-3", &pid]));
         let mut of_signal = Vec::new();
         while !of_signal.ends_with(b"Heap\n") {
             assert!(out.read_until(b'\n', &mut of_signal).unwrap() > 0);
@@ -228,7 +213,7 @@ fn the_jdks_of_this_machine_write_what_is_read() {
             for form in ["plain", "json"] {
                 let file = directory.join(format!("dump.{form}"));
                 let format = format!("-format={form}");
-                output(tool("jcmd").args([&pid, "Thread.dump_to_file", "-overwrite", &format]).arg(&file));
+                finish(tool("jcmd").args([&pid, "Thread.dump_to_file", "-overwrite", &format]).arg(&file));
                 let dump = Dump::open(&file).unwrap();
                 // JDK 21 to 24 do not write locks there.
                 if version >= 25 {

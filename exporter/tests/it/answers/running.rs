@@ -2,32 +2,16 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-use test_support::jdk;
+use test_support::jdk::{self, Running};
 
 use crate::answers::found;
 use crate::answers::truth::{Compared, Outcome, Truth};
 
 /// Programs at once.
 const JOBS: usize = 3;
-
-/// A program; killed on drop.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn output(command: &mut Command) -> Vec<u8> {
-    let output = command.output().unwrap_or_else(|e| panic!("the tests need a JDK: {command:?}: {e}"));
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    output.stdout
-}
 
 /// Runs the program until its threads stand still, and returns the dump of jstack.
 fn dump(classes: &Path, program: &str) -> String {
@@ -40,7 +24,7 @@ fn dump(classes: &Path, program: &str) -> String {
     let out = BufReader::new(running.0.stdout.take().unwrap());
     let pid = out.lines().map_while(Result::ok).find_map(|line| Some(line.strip_prefix("pid ")?.to_owned()));
     let pid = pid.unwrap_or_else(|| panic!("{program} ended"));
-    String::from_utf8(output(jdk::tool("jstack").args(["-l", &pid]))).unwrap()
+    String::from_utf8(jdk::finish(jdk::tool("jstack").args(["-l", &pid]))).unwrap()
 }
 
 #[test]
@@ -48,7 +32,7 @@ fn programs_that_hang_are_answered_by_their_dumps() {
     let classes = std::env::temp_dir().join(format!("anrscope-stuck-{}", std::process::id()));
     std::fs::create_dir_all(&classes).unwrap();
     let source: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/java/Stuck.java");
-    output(jdk::tool("javac").args(["-nowarn", "--release", "11", "-d"]).arg(&classes).arg(source));
+    jdk::finish(jdk::tool("javac").args(["-nowarn", "--release", "11", "-d"]).arg(&classes).arg(source));
     let programs: Mutex<Vec<(String, Truth)>> = Mutex::new(super::labels("program"));
     assert!(programs.lock().unwrap().len() > 30);
     let differ = Mutex::new(Vec::new());
