@@ -1,14 +1,12 @@
 //! Dumps that the agent in a JVM takes of its own accord: when a thread does not go on, and when the program ends meanwhile.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use answers::dump::{Dump, Frame, LockKind, Place, Thread};
 use trace_format::section::SectionKind;
 
-use crate::end_to_end::{compile, recording, traced};
-use test_support::program;
+use crate::end_to_end::{busy_until, recording, traced};
 use test_support::temp_dir::TempDir;
 
 /// The dumps in the one recording of a directory, which are read without a warning.
@@ -72,18 +70,7 @@ fn main_that_waits_for_a_lock_is_dumped_with_the_locks_owner() {
 #[test]
 fn busy_programs_that_are_terminated_are_dumped_in_their_method() {
     let directory = TempDir::new();
-    compile("Busy", directory.path());
-    let kept = directory.name("kept");
-    let mut command = program::command();
-    command.args(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &directory.name(""), "Busy"]);
-    let mut program = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut output = BufReader::new(program.stdout.take().unwrap());
-    let mut first = String::new();
-    output.read_line(&mut first).unwrap();
-    assert_eq!(first, "running\n");
-    let parent = program.id().to_string();
-    assert!(Command::new("pkill").args(["-TERM", "-P", &parent, "-x", "java"]).status().unwrap().success());
-    assert_eq!(program.wait().unwrap().code(), Some(128 + 15));
+    let kept = busy_until(&directory, Duration::ZERO, 15);
     let dumps = dumps(&kept);
     let main = thread(dumps.last().expect("a dump"), "main");
     assert_eq!(main.state.as_deref(), Some("RUNNABLE"));

@@ -28,7 +28,10 @@ mod stack_bytes;
 mod waits;
 mod without_a_library;
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 use test_support::jdk::compile_with;
@@ -54,6 +57,23 @@ fn traced(
     let shown = test_support::program::run(own.iter().chain(flags).chain(&java).copied());
     assert_eq!(shown.code, Some(0), "{shown:?}");
     (trace, kept, shown)
+}
+
+/// Runs `Busy` under `anrscope jvm` and sends it a signal after a while; returns the directory of the recording.
+fn busy_until(directory: &test_support::temp_dir::TempDir, after: Duration, signal: i32) -> String {
+    compile("Busy", directory.path());
+    let kept = directory.name("kept");
+    let mut command = test_support::program::command();
+    command.args(["jvm", "--quiet", "--keep", &kept, "--", "-cp", &directory.name(""), "Busy"]);
+    let mut program = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(program.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert_eq!(first, "running\n");
+    std::thread::sleep(after);
+    let (parent, number) = (program.id().to_string(), format!("-{signal}"));
+    assert!(Command::new("pkill").args([&number, "-P", &parent, "-x", "java"]).status().unwrap().success());
+    assert_eq!(program.wait().unwrap().code(), Some(128 + signal));
+    kept
 }
 
 /// Something that `scripts/install-test-needs` fetches.
