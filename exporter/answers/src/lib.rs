@@ -9,6 +9,9 @@
 //! facts have the same answer. Nothing here reads a recording.
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod table;
+
 pub mod answer;
 pub mod descriptor;
 pub mod dump;

@@ -1,537 +1,199 @@
 //! The causes by name: what keeps main from responding, and what to do about it.
 
 use super::kind::CauseKind;
-use CauseId as C;
 use CauseKind as K;
 
-/// A named cause. Its kind, [`CauseKind`], is one of twelve groups.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-#[non_exhaustive]
-pub enum CauseId {
-    /// The app's own code ran.
-    BusyMethod,
-    /// A loop around `Thread.yield` or `Thread.onSpinWait`.
-    YieldSpin,
-    /// Classes were loaded, verified or initialised.
-    ClassLoading,
-    /// Many short messages in a row.
-    MessageStorm,
-    /// Another thread owned the lock.
-    LockWait,
-    /// A cycle of lock owners that main is part of, or waits for.
-    Deadlock,
-    /// A cycle of lock owners that main neither is part of nor waits for.
-    DeadlockElsewhere,
-    /// Main waits for a result while the threads that compute it wait for a lock that main owns.
-    PoolDeadlock,
-    /// All threads of a pool wait for tasks of the same pool.
-    PoolExhausted,
-    /// Threads wait for each other through locks, futures, latches or joins.
-    SelfMadeDeadlock,
-    /// All tasks that could count a latch down have ended.
-    LatchNeverCountedDown,
-    /// A notification came before the wait for it.
-    LostWakeUp,
-    /// A call to another process.
-    BinderCall,
-    /// `SharedPreferences` were written or loaded.
-    SharedPreferences,
-    /// No connection of the SQLite pool was available.
-    SqlitePool,
-    /// SQL ran on main.
-    Sqlite,
-    /// Files were read or written.
-    DiskIo,
-    /// Main waited until written data was on disk.
-    Fsync,
-    /// Main was in uninterruptible sleep.
-    UninterruptibleIo,
-    /// A socket or a name lookup.
-    NetworkIo,
-    /// The console, or the output of another program.
-    ConsoleRead,
-    /// Another program, which this one started.
-    ProcessWait,
-    /// A call that blocks, and no row says for what.
-    BlockingCall,
-    /// `runBlocking` of Kotlin's coroutines.
-    RunBlocking,
-    /// A permit of a semaphore.
-    PermitWait,
-    /// A future, a latch, a queue or a condition.
-    FutureWait,
-    /// Parked, and no call says for what.
-    Park,
-    /// `Thread.join`.
-    ThreadJoin,
-    /// `Object.wait`.
-    ObjectWait,
-    /// `Thread.sleep`.
-    Sleep,
-    /// Main waited for the garbage collector.
-    Gc,
-    /// The device or the heap was low on memory.
-    MemoryPressure,
-    /// Main was runnable and did not get a CPU.
-    CpuStarvation,
-    /// Main did not get a CPU because other threads of the app had them.
-    CpuOwnThreads,
-    /// Main did not get a CPU because other processes had them.
-    CpuOtherProcesses,
-    /// Main did not get a CPU because the process's control group has a limit.
-    CpuLimit,
-    /// Main did not get a CPU because the process was in a group of background processes.
-    CpuBackground,
-    /// Main did not get a CPU because the device was too hot.
-    Thermal,
-    /// Main waited for storage that other threads of the app used.
-    IoOwnThreads,
-    /// Main waited for storage that other processes used.
-    IoOtherProcesses,
-    /// The process was frozen or the device suspended.
-    Frozen,
-    /// A native debugger had stopped main.
-    Debugger,
-    /// The wall clock was set back while main waited for a time.
-    ClockStep,
-    /// A WebView was started or used.
-    WebView,
-    /// Main waited for the RenderThread or the GPU.
-    RenderThread,
-    /// Flutter, Unity, React Native or another engine.
-    NativeEngine,
-    /// A mutex or condition of native code.
-    NativeLock,
-    /// Other native code.
-    NativeCode,
-    /// An input event was being dispatched to main.
-    Input,
-    /// A vsync was being dispatched to main.
-    Vsync,
-    /// Main was running; only the dump stopped it.
-    StoppedByDump,
-    /// Main waited for its next message.
-    Idle,
-    /// Main had been busy but was idle at the time of the dump.
-    Recovered,
-    /// The system requested the dump because of another process.
-    OtherProcess,
-    /// No finding explains the hang.
-    Unknown,
+table! {
+    /// A named cause. Its kind, [`CauseKind`], is one of twelve groups.
+    CauseId -> (&'static str, &'static str, CauseKind, &'static str) {
+        /// The app's own code ran.
+        BusyMethod = ("busy-method", "busy method", K::BusyMethod,
+            "Move this method off the main thread, or make it do less at a time."),
+        /// A loop around `Thread.yield` or `Thread.onSpinWait`.
+        YieldSpin = ("yield-spin", "spin in Thread.yield", K::BusyMethod,
+            "Do not spin on the main thread: let the other thread post a message when it is done."),
+        /// Classes were loaded, verified or initialised.
+        ClassLoading = ("class-loading", "class loading", K::BusyMethod,
+            "Load these classes before main needs them, or ship a baseline profile so that they need no verification."),
+        /// Many short messages in a row.
+        MessageStorm = ("message-storm", "message storm", K::MessageStorm,
+            "Find who posts this message so often; merge the messages, or drop stale ones."),
+        /// Another thread owned the lock.
+        LockWait = ("lock-wait", "lock wait", K::LockWait,
+            "Do not hold this lock across slow work, or do not take it on the main thread."),
+        /// A cycle of lock owners that main is part of, or waits for.
+        Deadlock = ("deadlock", "deadlock", K::LockWait,
+            "Take these locks in the same order on every thread, or do not call out while one is held."),
+        /// A cycle of lock owners that main neither is part of nor waits for.
+        DeadlockElsewhere = ("deadlock-elsewhere", "deadlock without main", K::LockWait,
+            "Take these locks in the same order on every thread: what waits for these threads never returns."),
+        /// Main waits for a result while the threads that compute it wait for a lock that main owns.
+        PoolDeadlock = ("pool-deadlock", "self-made deadlock of a pool", K::LockWait,
+            "Do not wait for a result while main owns a lock that the threads of the pool need."),
+        /// All threads of a pool wait for tasks of the same pool.
+        PoolExhausted = ("pool-exhausted", "exhausted pool", K::ThreadWait,
+            "Do not wait in a task for another task of the same pool: chain the tasks, or give the inner ones a pool of their own."),
+        /// Threads wait for each other through locks, futures, latches or joins.
+        SelfMadeDeadlock = ("self-made-deadlock", "self-made deadlock", K::LockWait,
+            "Do not wait for a result while this thread holds or blocks what the result needs."),
+        /// All tasks that could count a latch down have ended.
+        LatchNeverCountedDown = ("latch-never-counted-down", "latch that is never counted down", K::ThreadWait,
+            "Count the latch down in a finally block: the task that should have done it has ended."),
+        /// A notification came before the wait for it.
+        LostWakeUp = ("lost-wake-up", "lost wake-up", K::ThreadWait,
+            "Test the condition in a loop under the same lock before each wait: the notification came first."),
+        /// A call to another process.
+        BinderCall = ("binder-call", "binder call", K::BinderWait,
+            "Call the other process from a background thread: it answers when it can."),
+        /// `SharedPreferences` were written or loaded.
+        SharedPreferences = ("shared-preferences", "SharedPreferences write", K::IoWait,
+            "Write less through apply() before a component stops, or move the data to DataStore."),
+        /// No connection of the SQLite pool was available.
+        SqlitePool = ("sqlite-pool", "SQLite connection pool", K::ThreadWait,
+            "Query on a background thread, and keep transactions short: another thread has the connection."),
+        /// SQL ran on main.
+        Sqlite = ("sqlite", "SQLite query", K::IoWait, "Run the query on a background thread."),
+        /// Files were read or written.
+        DiskIo = ("disk-io", "disk I/O", K::IoWait, "Read and write files on a background thread."),
+        /// Main waited until written data was on disk.
+        Fsync = ("fsync", "fsync", K::IoWait,
+            "Do not sync files on the main thread: the disk decides how long it takes."),
+        /// Main was in uninterruptible sleep.
+        UninterruptibleIo = ("uninterruptible-io", "uninterruptible I/O", K::IoWait,
+            "Look at the kernel's function: main waits for the disk, often to read in a page of code or data."),
+        /// A socket or a name lookup.
+        NetworkIo = ("network-io", "network I/O", K::IoWait, "Use the network from a background thread."),
+        /// The console, or the output of another program.
+        ConsoleRead = ("console-read", "read of the console or a pipe", K::IoWait,
+            "Read on a background thread: the other side writes when it likes, or never."),
+        /// Another program, which this one started.
+        ProcessWait = ("process-wait", "wait for another program", K::IoWait,
+            "Look at what the other program does, wait with a timeout, and read all that it writes: a full pipe stops it."),
+        /// A call that blocks, and no row says for what.
+        BlockingCall = ("blocking-call", "blocking call", K::IoWait,
+            "Look at what this call waits for, and whether it must be on the main thread."),
+        /// `runBlocking` of Kotlin's coroutines.
+        RunBlocking = ("run-blocking", "runBlocking", K::ThreadWait,
+            "Do not call runBlocking on the main thread: launch a coroutine instead."),
+        /// A permit of a semaphore.
+        PermitWait = ("permit-wait", "wait for a permit", K::ThreadWait,
+            "Find who has the permits and gives none back: release in a finally block, and wait with a timeout."),
+        /// A future, a latch, a queue or a condition.
+        FutureWait = ("future-wait", "wait for a future", K::ThreadWait,
+            "Do not wait on the main thread: let the result be posted to it."),
+        /// Parked, and no call says for what.
+        Park = ("park", "parked thread", K::ThreadWait,
+            "Do not park on the main thread: let the other thread post a message."),
+        /// `Thread.join`.
+        ThreadJoin = ("thread-join", "Thread.join", K::ThreadWait,
+            "Do not join on the main thread: let the other thread post a message when it ends."),
+        /// `Object.wait`.
+        ObjectWait = ("object-wait", "Object.wait", K::ThreadWait,
+            "Do not wait on the main thread: let the notification be posted to it."),
+        /// `Thread.sleep`.
+        Sleep = ("sleep", "Thread.sleep", K::ThreadWait,
+            "Do not sleep on the main thread: post a delayed message."),
+        /// Main waited for the garbage collector.
+        Gc = ("gc", "garbage collection", K::GcOrMemory,
+            "Take a heap dump: main waits for the garbage collector, so find what allocates in these seconds."),
+        /// The device or the heap was low on memory.
+        MemoryPressure = ("memory-pressure", "memory pressure", K::GcOrMemory,
+            "Reduce memory use: pages are read in and reclaimed instead of code run."),
+        /// Main was runnable and did not get a CPU.
+        CpuStarvation = ("cpu-starvation", "CPU starvation", K::CpuStarvation,
+            "Find which threads took the CPUs: main was ready to run and did not get one."),
+        /// Main did not get a CPU because other threads of the app had them.
+        CpuOwnThreads = ("cpu-own-threads", "CPUs taken by the app's own threads", K::CpuStarvation,
+            "Use fewer threads, or give these a lower priority (Process.setThreadPriority): they keep main from the CPUs."),
+        /// Main did not get a CPU because other processes had them.
+        CpuOtherProcesses = ("cpu-other-processes", "CPUs taken by other processes", K::CpuStarvation,
+            "Nothing to change in main: the device was busy with other processes. Do less at moments when that is usual, such as the boot."),
+        /// Main did not get a CPU because the process's control group has a limit.
+        CpuLimit = ("cpu-limit", "CPU limit of the control group", K::CpuStarvation,
+            "Raise the limit of the control group (cpu.max), or use fewer threads: each of them uses up the same limit."),
+        /// Main did not get a CPU because the process was in a group of background processes.
+        CpuBackground = ("cpu-background", "background group", K::CpuStarvation,
+            "Do this work in a job or a foreground service: the system gives background processes little CPU time."),
+        /// Main did not get a CPU because the device was too hot.
+        Thermal = ("thermal", "heat", K::CpuStarvation,
+            "Listen to PowerManager's thermal status and do less when it is severe: the device slows its CPUs down."),
+        /// Main waited for storage that other threads of the app used.
+        IoOwnThreads = ("io-own-threads", "storage used by the app's own threads", K::IoWait,
+            "Spread this background I/O over time, and keep files off the main thread: main waits behind it."),
+        /// Main waited for storage that other processes used.
+        IoOtherProcesses = ("io-other-processes", "storage used by other processes", K::IoWait,
+            "Keep files off the main thread: other processes used the storage, and main waited behind them."),
+        /// The process was frozen or the device suspended.
+        Frozen = ("frozen", "frozen process", K::FrozenProcess,
+            "Nothing to change in main: the process did not run. See what the system did with it."),
+        /// A native debugger had stopped main.
+        Debugger = ("debugger", "debugger", K::FrozenProcess,
+            "Nothing to change: a debugger had stopped main."),
+        /// The wall clock was set back while main waited for a time.
+        ClockStep = ("clock-step", "clock set back", K::Unknown,
+            "Measure time with SystemClock.elapsedRealtime or System.nanoTime: the wall clock may be set."),
+        /// A WebView was started or used.
+        WebView = ("webview", "WebView", K::NativeStretch,
+            "Start the WebView outside the critical path, and only once: its provider loads on the first use."),
+        /// Main waited for the RenderThread or the GPU.
+        RenderThread = ("render-thread", "RenderThread sync", K::NativeStretch,
+            "Look at the RenderThread: main waits until it takes the frame (large bitmaps, GPU, many layers)."),
+        /// Flutter, Unity, React Native or another engine.
+        NativeEngine = ("native-engine", "native engine", K::NativeStretch,
+            "Look at what the engine does in this call, and whether it must be on the main thread."),
+        /// A mutex or condition of native code.
+        NativeLock = ("native-lock", "native mutex", K::NativeStretch,
+            "Find which native thread owns the mutex or signals the condition."),
+        /// Other native code.
+        NativeCode = ("native-code", "native code", K::NativeStretch,
+            "Look at this native function, and whether it must run on the main thread."),
+        /// An input event was being dispatched to main.
+        Input = ("input", "input event", K::Unknown,
+            "Main was alive and taking input when the dump was written: look at what ran before."),
+        /// A vsync was being dispatched to main.
+        Vsync = ("vsync", "vsync", K::Unknown,
+            "Main was alive and starting a frame when the dump was written: look at what ran before."),
+        /// Main was running; only the dump stopped it.
+        StoppedByDump = ("stopped-by-dump", "stopped by the dump", K::Unknown,
+            "Main ran when the dump was written, and only the dump stopped it: look at what ran before."),
+        /// Main waited for its next message.
+        Idle = ("idle", "idle main", K::Unknown,
+            "Look at what the system waited for (a service, a broadcast, a window) and what the other threads did."),
+        /// Main had been busy but was idle at the time of the dump.
+        Recovered = ("recovered", "main had recovered", K::Unknown,
+            "Look at the message that ran before the dump: main had finished it by then."),
+        /// The system requested the dump because of another process.
+        OtherProcess = ("other-process", "another process's ANR", K::OtherProcess,
+            "Nothing to change here: another process did not respond."),
+        /// No finding explains the hang.
+        Unknown = ("unknown", "unknown", K::Unknown,
+            "Record more: instrumented waits, samples of main's stack, the system's dump."),
+    }
 }
 
-/// Id, name, kind, and what to do.
-type Row = (CauseId, &'static str, &'static str, CauseKind, &'static str);
-
-const ROWS: [Row; 55] = [
-    (
-        C::BusyMethod,
-        "busy-method",
-        "busy method",
-        K::BusyMethod,
-        "Move this method off the main thread, or make it do less at a time.",
-    ),
-    (
-        C::YieldSpin,
-        "yield-spin",
-        "spin in Thread.yield",
-        K::BusyMethod,
-        "Do not spin on the main thread: let the other thread post a message when it is done.",
-    ),
-    (
-        C::ClassLoading,
-        "class-loading",
-        "class loading",
-        K::BusyMethod,
-        "Load these classes before main needs them, or ship a baseline profile so that they need no verification.",
-    ),
-    (
-        C::MessageStorm,
-        "message-storm",
-        "message storm",
-        K::MessageStorm,
-        "Find who posts this message so often; merge the messages, or drop stale ones.",
-    ),
-    (
-        C::LockWait,
-        "lock-wait",
-        "lock wait",
-        K::LockWait,
-        "Do not hold this lock across slow work, or do not take it on the main thread.",
-    ),
-    (
-        C::Deadlock,
-        "deadlock",
-        "deadlock",
-        K::LockWait,
-        "Take these locks in the same order on every thread, or do not call out while one is held.",
-    ),
-    (
-        C::DeadlockElsewhere,
-        "deadlock-elsewhere",
-        "deadlock without main",
-        K::LockWait,
-        "Take these locks in the same order on every thread: what waits for these threads never returns.",
-    ),
-    (
-        C::PoolDeadlock,
-        "pool-deadlock",
-        "self-made deadlock of a pool",
-        K::LockWait,
-        "Do not wait for a result while main owns a lock that the threads of the pool need.",
-    ),
-    (
-        C::PoolExhausted,
-        "pool-exhausted",
-        "exhausted pool",
-        K::ThreadWait,
-        "Do not wait in a task for another task of the same pool: chain the tasks, or give the inner ones a pool of their own.",
-    ),
-    (
-        C::SelfMadeDeadlock,
-        "self-made-deadlock",
-        "self-made deadlock",
-        K::LockWait,
-        "Do not wait for a result while this thread holds or blocks what the result needs.",
-    ),
-    (
-        C::LatchNeverCountedDown,
-        "latch-never-counted-down",
-        "latch that is never counted down",
-        K::ThreadWait,
-        "Count the latch down in a finally block: the task that should have done it has ended.",
-    ),
-    (
-        C::LostWakeUp,
-        "lost-wake-up",
-        "lost wake-up",
-        K::ThreadWait,
-        "Test the condition in a loop under the same lock before each wait: the notification came first.",
-    ),
-    (
-        C::BinderCall,
-        "binder-call",
-        "binder call",
-        K::BinderWait,
-        "Call the other process from a background thread: it answers when it can.",
-    ),
-    (
-        C::SharedPreferences,
-        "shared-preferences",
-        "SharedPreferences write",
-        K::IoWait,
-        "Write less through apply() before a component stops, or move the data to DataStore.",
-    ),
-    (
-        C::SqlitePool,
-        "sqlite-pool",
-        "SQLite connection pool",
-        K::ThreadWait,
-        "Query on a background thread, and keep transactions short: another thread has the connection.",
-    ),
-    (C::Sqlite, "sqlite", "SQLite query", K::IoWait, "Run the query on a background thread."),
-    (C::DiskIo, "disk-io", "disk I/O", K::IoWait, "Read and write files on a background thread."),
-    (
-        C::Fsync,
-        "fsync",
-        "fsync",
-        K::IoWait,
-        "Do not sync files on the main thread: the disk decides how long it takes.",
-    ),
-    (
-        C::UninterruptibleIo,
-        "uninterruptible-io",
-        "uninterruptible I/O",
-        K::IoWait,
-        "Look at the kernel's function: main waits for the disk, often to read in a page of code or data.",
-    ),
-    (C::NetworkIo, "network-io", "network I/O", K::IoWait, "Use the network from a background thread."),
-    (
-        C::ConsoleRead,
-        "console-read",
-        "read of the console or a pipe",
-        K::IoWait,
-        "Read on a background thread: the other side writes when it likes, or never.",
-    ),
-    (
-        C::ProcessWait,
-        "process-wait",
-        "wait for another program",
-        K::IoWait,
-        "Look at what the other program does, wait with a timeout, and read all that it writes: a full pipe stops it.",
-    ),
-    (
-        C::BlockingCall,
-        "blocking-call",
-        "blocking call",
-        K::IoWait,
-        "Look at what this call waits for, and whether it must be on the main thread.",
-    ),
-    (
-        C::RunBlocking,
-        "run-blocking",
-        "runBlocking",
-        K::ThreadWait,
-        "Do not call runBlocking on the main thread: launch a coroutine instead.",
-    ),
-    (
-        C::PermitWait,
-        "permit-wait",
-        "wait for a permit",
-        K::ThreadWait,
-        "Find who has the permits and gives none back: release in a finally block, and wait with a timeout.",
-    ),
-    (
-        C::FutureWait,
-        "future-wait",
-        "wait for a future",
-        K::ThreadWait,
-        "Do not wait on the main thread: let the result be posted to it.",
-    ),
-    (
-        C::Park,
-        "park",
-        "parked thread",
-        K::ThreadWait,
-        "Do not park on the main thread: let the other thread post a message.",
-    ),
-    (
-        C::ThreadJoin,
-        "thread-join",
-        "Thread.join",
-        K::ThreadWait,
-        "Do not join on the main thread: let the other thread post a message when it ends.",
-    ),
-    (
-        C::ObjectWait,
-        "object-wait",
-        "Object.wait",
-        K::ThreadWait,
-        "Do not wait on the main thread: let the notification be posted to it.",
-    ),
-    (
-        C::Sleep,
-        "sleep",
-        "Thread.sleep",
-        K::ThreadWait,
-        "Do not sleep on the main thread: post a delayed message.",
-    ),
-    (
-        C::Gc,
-        "gc",
-        "garbage collection",
-        K::GcOrMemory,
-        "Take a heap dump: main waits for the garbage collector, so find what allocates in these seconds.",
-    ),
-    (
-        C::MemoryPressure,
-        "memory-pressure",
-        "memory pressure",
-        K::GcOrMemory,
-        "Reduce memory use: pages are read in and reclaimed instead of code run.",
-    ),
-    (
-        C::CpuStarvation,
-        "cpu-starvation",
-        "CPU starvation",
-        K::CpuStarvation,
-        "Find which threads took the CPUs: main was ready to run and did not get one.",
-    ),
-    (
-        C::CpuOwnThreads,
-        "cpu-own-threads",
-        "CPUs taken by the app's own threads",
-        K::CpuStarvation,
-        "Use fewer threads, or give these a lower priority (Process.setThreadPriority): they keep main from the CPUs.",
-    ),
-    (
-        C::CpuOtherProcesses,
-        "cpu-other-processes",
-        "CPUs taken by other processes",
-        K::CpuStarvation,
-        "Nothing to change in main: the device was busy with other processes. Do less at moments when that is usual, such as the boot.",
-    ),
-    (
-        C::CpuLimit,
-        "cpu-limit",
-        "CPU limit of the control group",
-        K::CpuStarvation,
-        "Raise the limit of the control group (cpu.max), or use fewer threads: each of them uses up the same limit.",
-    ),
-    (
-        C::CpuBackground,
-        "cpu-background",
-        "background group",
-        K::CpuStarvation,
-        "Do this work in a job or a foreground service: the system gives background processes little CPU time.",
-    ),
-    (
-        C::Thermal,
-        "thermal",
-        "heat",
-        K::CpuStarvation,
-        "Listen to PowerManager's thermal status and do less when it is severe: the device slows its CPUs down.",
-    ),
-    (
-        C::IoOwnThreads,
-        "io-own-threads",
-        "storage used by the app's own threads",
-        K::IoWait,
-        "Spread this background I/O over time, and keep files off the main thread: main waits behind it.",
-    ),
-    (
-        C::IoOtherProcesses,
-        "io-other-processes",
-        "storage used by other processes",
-        K::IoWait,
-        "Keep files off the main thread: other processes used the storage, and main waited behind them.",
-    ),
-    (
-        C::Frozen,
-        "frozen",
-        "frozen process",
-        K::FrozenProcess,
-        "Nothing to change in main: the process did not run. See what the system did with it.",
-    ),
-    (
-        C::Debugger,
-        "debugger",
-        "debugger",
-        K::FrozenProcess,
-        "Nothing to change: a debugger had stopped main.",
-    ),
-    (
-        C::ClockStep,
-        "clock-step",
-        "clock set back",
-        K::Unknown,
-        "Measure time with SystemClock.elapsedRealtime or System.nanoTime: the wall clock may be set.",
-    ),
-    (
-        C::WebView,
-        "webview",
-        "WebView",
-        K::NativeStretch,
-        "Start the WebView outside the critical path, and only once: its provider loads on the first use.",
-    ),
-    (
-        C::RenderThread,
-        "render-thread",
-        "RenderThread sync",
-        K::NativeStretch,
-        "Look at the RenderThread: main waits until it takes the frame (large bitmaps, GPU, many layers).",
-    ),
-    (
-        C::NativeEngine,
-        "native-engine",
-        "native engine",
-        K::NativeStretch,
-        "Look at what the engine does in this call, and whether it must be on the main thread.",
-    ),
-    (
-        C::NativeLock,
-        "native-lock",
-        "native mutex",
-        K::NativeStretch,
-        "Find which native thread owns the mutex or signals the condition.",
-    ),
-    (
-        C::NativeCode,
-        "native-code",
-        "native code",
-        K::NativeStretch,
-        "Look at this native function, and whether it must run on the main thread.",
-    ),
-    (
-        C::Input,
-        "input",
-        "input event",
-        K::Unknown,
-        "Main was alive and taking input when the dump was written: look at what ran before.",
-    ),
-    (
-        C::Vsync,
-        "vsync",
-        "vsync",
-        K::Unknown,
-        "Main was alive and starting a frame when the dump was written: look at what ran before.",
-    ),
-    (
-        C::StoppedByDump,
-        "stopped-by-dump",
-        "stopped by the dump",
-        K::Unknown,
-        "Main ran when the dump was written, and only the dump stopped it: look at what ran before.",
-    ),
-    (
-        C::Idle,
-        "idle",
-        "idle main",
-        K::Unknown,
-        "Look at what the system waited for (a service, a broadcast, a window) and what the other threads did.",
-    ),
-    (
-        C::Recovered,
-        "recovered",
-        "main had recovered",
-        K::Unknown,
-        "Look at the message that ran before the dump: main had finished it by then.",
-    ),
-    (
-        C::OtherProcess,
-        "other-process",
-        "another process's ANR",
-        K::OtherProcess,
-        "Nothing to change here: another process did not respond.",
-    ),
-    (
-        C::Unknown,
-        "unknown",
-        "unknown",
-        K::Unknown,
-        "Record more: instrumented waits, samples of main's stack, the system's dump.",
-    ),
-];
-
 impl CauseId {
-    /// All of them.
-    pub const ALL: [Self; ROWS.len()] = {
-        let mut all = [Self::Unknown; ROWS.len()];
-        let mut at = 0;
-        while at < ROWS.len() {
-            all[at] = ROWS[at].0;
-            at += 1;
-        }
-        all
-    };
-
-    fn row(self) -> &'static Row {
-        // In the order of the enum, which a test compares.
-        &ROWS[self as usize]
-    }
-
     /// The stable identifier, the same in all versions.
     #[must_use]
     pub fn word(self) -> &'static str {
-        self.row().1
+        self.row().0
     }
 
     /// The name for people.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.row().2
+        self.row().1
     }
 
     /// The group of the cause.
     #[must_use]
     pub fn kind(self) -> CauseKind {
-        self.row().3
+        self.row().2
     }
 
     /// The advice, one sentence.
     #[must_use]
     pub fn next(self) -> &'static str {
-        self.row().4
+        self.row().3
     }
 
     /// Whether the device or the system was the reason, and no code of the app.
@@ -563,10 +225,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_cause_has_its_own_row_and_word() {
-        for (at, cause) in CauseId::ALL.into_iter().enumerate() {
-            assert_eq!(cause as usize, at, "{cause:?}");
-            assert_eq!(ROWS.iter().filter(|row| row.1 == cause.word()).count(), 1);
+    fn each_cause_has_its_own_word() {
+        for cause in CauseId::ALL {
+            assert_eq!(CauseId::ALL.iter().filter(|other| other.word() == cause.word()).count(), 1);
             assert!(cause.next().ends_with('.') && !cause.name().is_empty());
         }
     }

@@ -1,33 +1,33 @@
 //! The subject of an ANR: why the system made a dump.
 
-/// What the system waited for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum AnrKind {
-    /// An input event was not taken or not finished.
-    InputDispatching,
-    /// The app has focus, but no window that accepts input.
-    NoFocusedWindow,
-    /// A broadcast receiver did not return.
-    Broadcast,
-    /// A service's onCreate, onStartCommand or onBind did not return.
-    ExecutingService,
-    /// A service was started in the foreground and did not call startForeground in time.
-    StartForegroundService,
-    /// A foreground service ran longer than its type allows (including a short service).
-    ForegroundServiceTimeout,
-    /// A content provider did not answer.
-    ContentProvider,
-    /// A job's onStartJob, onStopJob or binding.
-    JobService,
-    /// The process did not start in time.
-    ProcessStart,
-    /// The GPU hung.
-    GpuHang,
-    /// The app requested the dump.
-    AppRequested,
-    /// Something else.
-    Other,
+table! {
+    /// What the system waited for.
+    AnrKind -> &'static str {
+        /// An input event was not taken or not finished.
+        InputDispatching = "input_dispatching",
+        /// The app has focus, but no window that accepts input.
+        NoFocusedWindow = "no_focused_window",
+        /// A broadcast receiver did not return.
+        Broadcast = "broadcast",
+        /// A service's onCreate, onStartCommand or onBind did not return.
+        ExecutingService = "executing_service",
+        /// A service was started in the foreground and did not call startForeground in time.
+        StartForegroundService = "start_foreground_service",
+        /// A foreground service ran longer than its type allows (including a short service).
+        ForegroundServiceTimeout = "foreground_service_timeout",
+        /// A content provider did not answer.
+        ContentProvider = "content_provider",
+        /// A job's onStartJob, onStopJob or binding.
+        JobService = "job_service",
+        /// The process did not start in time.
+        ProcessStart = "process_start",
+        /// The GPU hung.
+        GpuHang = "gpu_hang",
+        /// The app requested the dump.
+        AppRequested = "app_requested",
+        /// Something else.
+        Other = "other",
+    }
 }
 
 /// A parsed subject.
@@ -85,20 +85,7 @@ impl AnrKind {
     /// The stable identifier in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::InputDispatching => "input_dispatching",
-            Self::NoFocusedWindow => "no_focused_window",
-            Self::Broadcast => "broadcast",
-            Self::ExecutingService => "executing_service",
-            Self::StartForegroundService => "start_foreground_service",
-            Self::ForegroundServiceTimeout => "foreground_service_timeout",
-            Self::ContentProvider => "content_provider",
-            Self::JobService => "job_service",
-            Self::ProcessStart => "process_start",
-            Self::GpuHang => "gpu_hang",
-            Self::AppRequested => "app_requested",
-            Self::Other => "other",
-        }
+        self.row()
     }
 }
 
