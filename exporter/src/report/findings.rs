@@ -9,7 +9,7 @@ use trace_format::verdict::Counters;
 
 use super::hang::Hang;
 use super::idle::Idle;
-use super::long_call::LongCall;
+use super::long_call::LongestCall;
 use super::long_waits::LongWait;
 use super::native::NativeReport;
 use super::recorder::RecorderReport;
@@ -94,7 +94,7 @@ pub struct Report {
     /// The longest waits of main that ended, longest first; at most eight.
     pub waits: Vec<LongWait>,
     /// The longest call of a main thread that runs no messages, if it took 5 s or more.
-    pub long_call: Option<LongCall>,
+    pub long_call: Option<LongestCall>,
     /// The recorded part of each thread's time, main first; threads of which only the name is known are
     /// omitted.
     pub coverage: Vec<ThreadCoverage>,

@@ -4,9 +4,9 @@
 
 use super::MIN_ENDED_HANG;
 
-/// A call of main that ended.
+/// The longest call of main that ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LongCall {
+pub struct LongestCall {
     /// The method.
     pub name: String,
     /// When it started.
@@ -19,7 +19,7 @@ pub struct LongCall {
 /// the whole program.
 #[derive(Default, Debug)]
 pub(super) struct LongCalls {
-    pub(super) longest: Option<LongCall>,
+    pub(super) longest: Option<LongestCall>,
     /// When the last long call or wait without another one inside began.
     last: u64,
 }
@@ -40,7 +40,7 @@ impl LongCalls {
         if self.longest.as_ref().is_none_or(|longest| longest.duration < duration)
             && let Some(name) = name()
         {
-            self.longest = Some(LongCall { name, since, duration });
+            self.longest = Some(LongestCall { name, since, duration });
         }
     }
 }
@@ -64,7 +64,7 @@ mod tests {
         calls.ended(2, (20 * S, 31 * S), named("waits inside"));
         calls.ended(2, (40 * S, 44 * S), named("short"));
         calls.ended(0, (S, 60 * S), named("main"));
-        let longest = LongCall { name: "parse".to_owned(), since: 10 * S, duration: 6 * S };
+        let longest = LongestCall { name: "parse".to_owned(), since: 10 * S, duration: 6 * S };
         assert_eq!(calls.longest, Some(longest));
     }
 }

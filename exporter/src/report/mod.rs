@@ -60,7 +60,7 @@ pub use findings::{Report, ThreadCoverage};
 pub use hang::Hang;
 pub use html::MAX_EMBEDDED;
 pub use json::SCHEMA_VERSION;
-pub use long_call::LongCall;
+pub use long_call::LongestCall;
 pub use long_waits::LongWait;
 pub use native::{MissedBeat, NativeReport, ReportedStack};
 pub use open_item::{OpenItem, OpenItemKind};

@@ -12,7 +12,7 @@ mod activity;
 mod asked;
 mod cause;
 mod due;
-mod dumped_main;
+mod dump_summary;
 mod dumped_why;
 mod id;
 mod json;
@@ -36,7 +36,7 @@ pub use activity::{Activity, FrameView, classify, counted, is_stub, parts, remot
 pub use asked::{Claim, Stands};
 pub use cause::{Cause, Evidence};
 pub use due::{Due, due_to_dumped, due_to_recorded};
-pub use dumped_main::{DumpedMain, Wanted as WantedThread};
+pub use dump_summary::{DumpSummary, Wanted as WantedThread};
 pub use dumped_why::MAX_LINKS;
 pub use id::CauseId;
 pub use json::AnswerJson;

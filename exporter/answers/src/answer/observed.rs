@@ -4,7 +4,7 @@ use trace_format::event::{CallId, Wait, WaitKind};
 
 use super::activity::Activity;
 use super::cause::Evidence;
-use super::dumped_main::{DumpedMain, Wanted};
+use super::dump_summary::{DumpSummary, Wanted};
 use super::id::CauseId;
 use super::native_summary::NativeSummary;
 use super::recent_work::RecentWork;
@@ -134,7 +134,7 @@ pub struct Observed {
     /// The five seconds before the hang was noticed.
     pub before: RecentWork,
     /// The dump that shows the thread, and its time; [`Observed::set_dump`] sets it.
-    pub dump: Option<(u64, DumpedMain)>,
+    pub dump: Option<(u64, DumpSummary)>,
     /// The samples of main's stack.
     pub sampled: SampleSummary,
     /// Main's `Thread.State` at the ANR.
@@ -177,13 +177,13 @@ impl Observed {
         if let Some(subject) = &dump.subject {
             self.subject.get_or_insert_with(|| subject.clone());
         }
-        let dumped = DumpedMain::of(dump, pid, wanted);
+        let dumped = DumpSummary::of(dump, pid, wanted);
         self.dump = dumped.map(|dumped| (at, dumped)).or_else(|| self.dump.take());
         self.dump.as_ref().is_some_and(|(_, dumped)| dumped.activity.is_some())
     }
 
     /// Main in the dump.
-    pub fn dumped(&self) -> Option<&DumpedMain> {
+    pub fn dumped(&self) -> Option<&DumpSummary> {
         self.dump.as_ref().map(|(_, dumped)| dumped)
     }
 

@@ -1,4 +1,5 @@
-//! What a thread dump shows of main: what it does, who owns its lock, and which threads wait for each other.
+//! What a thread dump shows of the thread that the answer is about: what it does, who owns its lock, and which threads wait for
+//! each other.
 
 use std::collections::HashMap;
 
@@ -12,9 +13,9 @@ use crate::dump::{Channels, Dump, FactValue, LockGraph, LockKind, Section, Secti
 /// Number of innermost frames in which an engine shows.
 const ENGINE_FRAMES: usize = 32;
 
-/// The main thread in a dump.
+/// What a dump shows of main, or of another thread that was asked about.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct DumpedMain {
+pub struct DumpSummary {
     /// The thread's name.
     pub name: String,
     /// The thread's id in the kernel.
@@ -70,7 +71,7 @@ pub enum Wanted<'n> {
     Asked,
 }
 
-impl DumpedMain {
+impl DumpSummary {
     /// The wanted thread of process `pid` if the dump has it, else of the process that the dump is about; `None` if the dump
     /// lacks that thread.
     pub(crate) fn of<'d>(dump: &'d Dump, pid: Option<u32>, wanted: Wanted<'_>) -> Option<Self> {
