@@ -5,6 +5,7 @@
 //! release, to the thread that waited. Viewers draw an arrow from the end of its source, so each starts or ends
 //! at an instant of the waiting thread, and is vertical.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -166,7 +167,6 @@ pub(super) fn locks<K: Sink>(
     out: &mut TallySink<'_, K>,
 ) -> Result<(), ExportError> {
     let texts = shared.recording.texts();
-    let end_of_all = shared.survey.end.max(shared.start);
     let mut locks: BTreeMap<u32, (String, Vec<Row<'_>>)> = BTreeMap::new();
     let lock_of = |a: &OwnerWait| (lock_text(a.wait.lock.0), known(texts, TextId(a.wait.lock.1)));
     let addresses: Vec<Vec<_>> = (0..shared.process.threads.len())
@@ -174,28 +174,8 @@ pub(super) fn locks<K: Sink>(
         .collect();
     for (i, thread) in shared.process.threads.iter().enumerate().filter(|(_, t)| out.sink.wants(t)) {
         let name = thread.name.as_deref().unwrap_or("unknown");
-        for (OwnerWait { wait, flow, release }, (address, class)) in
-            shared.owners.awaited(i).iter().zip(&addresses[i])
-        {
-            let waiter = &shared.process.threads[wait.thread];
-            let begin = wait.begun.max(shared.start).min(end_of_all);
-            let incomplete = wait.duration == u64::MAX;
-            let end = begin.saturating_add(wait.duration).min(end_of_all);
-            let mut args = vec![
-                Arg::category(LOCK),
-                Arg::flow(*flow),
-                Arg::new("waiter_tid", Value::Uint(waiter.tid.into())),
-                Arg::new("waiter_name", Value::Text(waiter.name.as_deref().unwrap_or("unknown"))),
-            ];
-            if !incomplete {
-                args.push(Arg::flow(*release));
-                args.push(Arg::new("waited_ms", Value::Millis(wait.duration)));
-            }
-            if wait.lock.0 > 0 {
-                args.push(Arg::new("lock", Value::Text(address)));
-            }
-            let what = class.as_deref().unwrap_or("an unknown object");
-            let row = Row { begin, end, name: format!("holds lock of {what}"), args, wait: None, incomplete };
+        for (awaited, lock) in shared.owners.awaited(i).iter().zip(&addresses[i]) {
+            let row = held(shared, awaited, lock);
             locks.entry(thread.tid).or_insert_with(|| (name.to_owned(), Vec::new())).1.push(row);
         }
     }
@@ -234,6 +214,34 @@ pub(super) fn locks<K: Sink>(
         write(tid, &name, rows, lane, out)?;
     }
     Ok(())
+}
+
+/// A lock's owner, while another thread waits for that lock: its identity, and its class.
+fn held<'a>(
+    shared: &'a Shared<'_>,
+    OwnerWait { wait, flow, release }: &OwnerWait,
+    (identity, class): &'a (String, Option<Cow<'_, str>>),
+) -> Row<'a> {
+    let end_of_all = shared.survey.end.max(shared.start);
+    let waiter = &shared.process.threads[wait.thread];
+    let begin = wait.begun.max(shared.start).min(end_of_all);
+    let incomplete = wait.duration == u64::MAX;
+    let end = begin.saturating_add(wait.duration).min(end_of_all);
+    let mut args = vec![
+        Arg::category(LOCK),
+        Arg::flow(*flow),
+        Arg::new("waiter_tid", Value::Uint(waiter.tid.into())),
+        Arg::new("waiter_name", Value::Text(waiter.name.as_deref().unwrap_or("unknown"))),
+    ];
+    if !incomplete {
+        args.push(Arg::flow(*release));
+        args.push(Arg::new("waited_ms", Value::Millis(wait.duration)));
+    }
+    if wait.lock.0 > 0 {
+        args.push(Arg::new("lock", Value::Text(identity)));
+    }
+    let what = class.as_deref().unwrap_or("an unknown object");
+    Row { begin, end, name: format!("holds lock of {what}"), args, wait: None, incomplete }
 }
 
 /// Writes the slices of one thread, each on the first lane on which it nests.

@@ -65,6 +65,22 @@ pub(super) fn recorder_track<K: Sink>(
     if let Some(warning) = Warning::of_drops(shared.recording) {
         log(out, begin, &warning.to_string())?;
     }
+    let end = write_marks(shared, begin, costs.as_ref(), out)?;
+    for pause in &shared.pauses {
+        let last = pause.end.unwrap_or(end).min(end);
+        out.tally.paused = out.tally.paused.saturating_add(last.saturating_sub(pause.begin));
+    }
+    out.end(end, &[])
+}
+
+/// Writes all marks, from `begin` on; returns the end of the track.
+fn write_marks<K: Sink>(
+    shared: &Shared<'_>,
+    begin: u64,
+    costs: Option<&EstimatedCosts>,
+    out: &mut TallySink<'_, K>,
+) -> Result<u64, ExportError> {
+    let survey = shared.survey;
     let (mut now, mut paused, mut still, mut off) = (begin, false, false, 0_u64);
     for (at, mark) in marks(shared) {
         now = at.clamp(now, survey.end.max(now));
@@ -96,7 +112,7 @@ pub(super) fn recorder_track<K: Sink>(
                 out.counter(now, METHODS_OFF, Unit::Count, off as f64)?;
             }
             Mark::Thread(i) => {
-                out.instant(now, "thread recorded", &thread_args(shared, i, costs.as_ref()))?;
+                out.instant(now, "thread recorded", &thread_args(shared, i, costs))?;
             }
             Mark::Cost(cost) => out.counter(now, COST, Unit::Sign("%"), cost)?,
             Mark::Measured(cost) => out.counter(now, MEASURED, Unit::Sign("%"), cost.percent)?,
@@ -110,11 +126,7 @@ pub(super) fn recorder_track<K: Sink>(
         out.tally.incomplete += 1;
         out.end(end, &[Arg::new("incomplete", Value::Bool(true))])?;
     }
-    for pause in &shared.pauses {
-        let last = pause.end.unwrap_or(end).min(end);
-        out.tally.paused = out.tally.paused.saturating_add(last.saturating_sub(pause.begin));
-    }
-    out.end(end, &[])
+    Ok(end)
 }
 
 /// All marks by time. Marks of equal times keep the order of this list.

@@ -13,6 +13,7 @@ mod walk;
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use answers::text::clean;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use trace_format::{ReadError, Recording, Source};
@@ -21,7 +22,7 @@ use crate::facts::{Facts, last_moment};
 use crate::method_map::{Fit, MethodMap};
 use crate::model::Names;
 use crate::profile::{self, PathCall};
-use walk::{Found, Request, Walk};
+use walk::{Found, Walk};
 
 /// How many methods are listed.
 const MAX_METHODS: usize = 5;
@@ -38,7 +39,7 @@ pub struct Watch {
 }
 
 /// The requests of a recording.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Requests {
     /// Watched threads that the recording has.
@@ -117,75 +118,43 @@ impl Requests {
         let fits = map.fit(recording.header().map_id) != Fit::OtherBuild;
         let names = Names::new(fits.then_some(map));
         let facts = Facts::of(recording)?;
-        let mut all = Found::new(watch.limit);
-        let mut missing = 0_u64;
-        let mut now = Vec::new();
-        let mut still_open = Vec::new();
-        let mut all_threads = Vec::new();
-        let mut watched = 0;
         let wanted = watch.method.as_deref().map(|wanted| -> HashSet<u32> {
             let all = names.all().map(|(id, _)| id);
             all.filter(|id| fits_method(&names.method(*id), wanted)).collect()
         });
+        let is_unknown = wanted.as_ref().is_some_and(HashSet::is_empty);
+        let mut found = Found::new(watch.limit);
+        let (mut watched, mut missing, mut last) = (0, 0_u64, Vec::new());
+        let mut still_open = Vec::new();
         for (number, thread) in recording.threads().iter().enumerate() {
             let name = thread.name.as_deref().unwrap_or_default();
-            all_threads.push(answers::text::clean(name).into_owned());
             if !watch.threads.iter().any(|pattern| fits_pattern(name.as_bytes(), pattern.as_bytes())) {
                 continue;
             }
             watched += 1;
-            let mut walk = Walk::new(number, wanted.as_ref(), &mut all);
+            let mut walk = Walk::new(number, wanted.as_ref(), &mut found);
             let mut spans = facts.spans(thread);
             while let Some((change, open)) = spans.change()? {
                 walk.change(&change, open.depth());
             }
-            let (last, lost, open) = walk.finish();
+            let (now, lost, open) = walk.finish();
             missing = missing.saturating_add(thread.overwritten()).saturating_add(lost);
-            now.push(last);
+            last.push(now);
             still_open.extend(open.map(|request| (thread.ended, request)));
         }
-        let end = last_moment(recording, now.into_iter());
+        let end = last_moment(recording, last.into_iter());
         for (ended, request) in still_open {
-            all.still_open(request, if ended > 0 { ended } else { end });
+            found.still_open(request, if ended > 0 { ended } else { end });
         }
-        let begin = recording.header().start.boottime;
-        let describe = |request: &Request| {
-            let thread = recording.threads().get(request.thread);
-            SlowRequest {
-                thread: thread.and_then(|_| all_threads.get(request.thread).cloned()).unwrap_or_default(),
-                tid: thread.map_or(0, |thread| thread.tid),
-                method: names.method(request.key).into_owned(),
-                since_start: request.begun.saturating_sub(begin),
-                duration: request.duration,
-                ended: request.ended,
-                waited: profile::waited(&request.tree),
-                path: profile::path(&request.tree, &names),
-            }
-        };
-        let slow = all.slow.iter().map(describe).collect();
-        let mut methods: Vec<(String, u64)> =
-            all.methods.iter().map(|(key, count)| (names.method(*key).into_owned(), *count)).collect();
-        methods.sort_unstable_by(|a, b| (Reverse(a.1), &a.0).cmp(&(Reverse(b.1), &b.0)));
-        methods.truncate(MAX_METHODS);
-        all_threads.sort_unstable();
-        all_threads.dedup();
-        all_threads.truncate(20);
-        let (median, most, longest) = all.durations();
+        let unknown_method = watch.method.clone().filter(|_| is_unknown);
+        let (limit, all_threads) = (watch.limit, thread_names(recording));
         Ok(Self {
             threads: watched,
-            ended: all.ended,
-            open: all.open,
-            cut: all.cut,
-            median,
-            most,
-            longest,
-            slow_count: all.slow_count,
-            slow,
-            methods,
             missing,
-            limit: watch.limit,
+            limit,
             all_threads,
-            unknown_method: watch.method.clone().filter(|_| wanted.is_some_and(|ids| ids.is_empty())),
+            unknown_method,
+            ..found.requests(recording, &names)
         })
     }
 
@@ -194,6 +163,44 @@ impl Requests {
     pub fn to_json(&self) -> Value {
         // Keys are texts, and every number has a JSON form.
         serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+/// The names of all threads, as many as a page lists.
+fn thread_names(recording: &Recording<dyn Source + '_>) -> Vec<String> {
+    let names = recording.threads().iter().map(|thread| thread.name.as_deref().unwrap_or_default());
+    let mut names: Vec<String> = names.map(|name| clean(name).into_owned()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.truncate(20);
+    names
+}
+
+impl Found {
+    /// The requests of all watched threads, without what only the watch and its threads say.
+    fn requests(mut self, recording: &Recording<dyn Source + '_>, names: &Names<'_>) -> Requests {
+        let begin = recording.header().start.boottime;
+        let described = self.slow.iter().map(|request| {
+            let thread = &recording.threads()[request.thread];
+            SlowRequest {
+                thread: clean(thread.name.as_deref().unwrap_or_default()).into_owned(),
+                tid: thread.tid,
+                method: names.method(request.key).into_owned(),
+                since_start: request.begun.saturating_sub(begin),
+                duration: request.duration,
+                ended: request.ended,
+                waited: profile::waited(&request.tree),
+                path: profile::path(&request.tree, names),
+            }
+        });
+        let slow = described.collect();
+        let mut methods: Vec<(String, u64)> =
+            self.methods.iter().map(|(key, count)| (names.method(*key).into_owned(), *count)).collect();
+        methods.sort_unstable_by(|a, b| (Reverse(a.1), &a.0).cmp(&(Reverse(b.1), &b.0)));
+        methods.truncate(MAX_METHODS);
+        let (median, most, longest) = self.durations();
+        let Self { ended, open, cut, slow_count, .. } = self;
+        Requests { ended, open, cut, median, most, longest, slow_count, slow, methods, ..Requests::default() }
     }
 }
 

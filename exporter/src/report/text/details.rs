@@ -17,7 +17,9 @@ use super::super::waits::{WaitFact, activity};
 use super::native_stacks::write_stacks;
 use super::rows::forwarded;
 use crate::facts::Unit;
-use crate::facts::{Anr, Capture, Coverage, Detector, OffReason, PolledCpu, reasons_text, verdict_name};
+use crate::facts::{
+    Anr, Capture, Coverage, Detector, MethodOff, OffReason, PolledCpu, reasons_text, verdict_name,
+};
 
 /// Maximum number of lines displayed per stack; the middle of a longer one is omitted.
 const MAX_STACK_LINES: usize = 24;
@@ -43,6 +45,14 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     }
     write_stacks(r, f)?;
     write_signals(r, f)?;
+    write_work(r, f)?;
+    write_starts(r, f)?;
+    write_profiles(r, f)?;
+    write_recorded(r, f)
+}
+
+/// Writes what ran before the hang, and what took long.
+fn write_work(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     if !r.slowest.is_empty() || r.before.messages + r.before.not_queued > 0 {
         let before = if r.hung() { "HANG" } else { "END" };
         let span = r.before.to.saturating_sub(r.before.from);
@@ -61,7 +71,11 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
             writeln!(f, "  {:>10}  at {}  {}", seconds(w.duration), moment(r, w.since), w.words(true))?;
         }
     }
-    write_starts(r, f)?;
+    Ok(())
+}
+
+/// Writes what the platform stored.
+fn write_profiles(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     if !r.profiles.is_empty() {
         writeln!(f, "\nWHAT THE PLATFORM STORED")?;
         for line in platform::lines(r) {
@@ -71,6 +85,11 @@ pub(super) fn write(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
             writeln!(f, "  {}", clean(&profile.path))?;
         }
     }
+    Ok(())
+}
+
+/// Writes what was recorded, what is missing, and what recording it cost.
+fn write_recorded(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
     let c = &r.counts;
     writeln!(
         f,
@@ -265,18 +284,7 @@ fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         )?;
     }
     for (name, off) in recorder.off.iter().take(MAX_LISTED) {
-        let why = match off.why {
-            OffReason::Asked => "asked for".to_owned(),
-            OffReason::Budget(Some(rate)) => {
-                format!("its calls are short, and {rate} events a second were over the budget")
-            }
-            OffReason::Budget(None) => "its calls are short, and they were over the budget".to_owned(),
-            OffReason::Cost(calls) => format!("{calls} calls a second cost more than they are worth"),
-        };
-        let when = match off.until {
-            Some(until) => format!("from {} to {}", moment(r, off.since), moment(r, until)),
-            None => format!("since {}", moment(r, off.since)),
-        };
+        let (when, why) = off_words(r, off);
         writeln!(f, "  not recorded {when}: {name} ({why})")?;
     }
     for (what, all) in [("pauses", recorder.pauses.len()), ("methods", recorder.off.len())] {
@@ -285,6 +293,23 @@ fn write_recorder(r: &Report, f: &mut Formatter<'_>) -> fmt::Result {
         }
     }
     Ok(())
+}
+
+/// Says why and when a method was not recorded.
+fn off_words(r: &Report, off: &MethodOff) -> (String, String) {
+    let why = match off.why {
+        OffReason::Asked => "asked for".to_owned(),
+        OffReason::Budget(Some(rate)) => {
+            format!("its calls are short, and {rate} events a second were over the budget")
+        }
+        OffReason::Budget(None) => "its calls are short, and they were over the budget".to_owned(),
+        OffReason::Cost(calls) => format!("{calls} calls a second cost more than they are worth"),
+    };
+    let when = match off.until {
+        Some(until) => format!("from {} to {}", moment(r, off.since), moment(r, until)),
+        None => format!("since {}", moment(r, off.since)),
+    };
+    (when, why)
 }
 
 /// Writes the verdict on the signal, and its reasons.

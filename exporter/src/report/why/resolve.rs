@@ -230,6 +230,41 @@ impl<S: Source + ?Sized> Chains<'_, S> {
 
     /// A latch: the task that has not counted it down.
     fn latch(&self, thread: usize, since: u64, object: u32) -> Result<Resolved<'_>, ReadError> {
+        let Counters { open, ended, alone, in_queue, known } = self.counters(thread, since, object);
+        if let ([], [], [], [task]) = (&open[..], &ended[..], &alone[..], &in_queue[..]) {
+            return Ok(Resolved { waits_for: "latch", ..self.queued(thread, task)? });
+        }
+        let pending = self.work.tasks().iter().any(|task| match task.state() {
+            TaskState::Queued | TaskState::Unknown => task.submitted.thread == thread,
+            TaskState::Suspended => true,
+            _ => false,
+        });
+        let never = |culprit| Resolved::ended("latch", WhyCause::LatchNeverCountedDown, culprit);
+        Ok(match (&open[..], &ended[..]) {
+            ([run], rest) if known || rest.is_empty() => Resolved {
+                task: self.work.running_on(run.thread).and_then(|(_, task)| task),
+                ..Resolved::thread("latch", WhyCause::SlowTask, run.thread)
+            },
+            ([], [task]) if !pending && alone.is_empty() => {
+                let thread = task.run.and_then(|run| self.thread_name(run.thread));
+                let culprit = Culprit { thread, ..self.without_thread(task) };
+                Resolved { task: Some(task), ..never(culprit) }
+            }
+            ([], []) if alone.len() == 1 && !pending => {
+                let run = alone[0];
+                never(Culprit {
+                    thread: self.thread_name(run.thread),
+                    task: self.method_name(run.method),
+                    site: self.thread_started(run.thread).and_then(|started| self.site(&started)),
+                })
+            }
+            ([], _) if !pending && object != 0 && (known || ended.is_empty()) => never(Culprit::default()),
+            _ => Resolved::unknown("latch"),
+        })
+    }
+
+    /// The tasks and runs that may count a latch down for which `thread` has waited since a moment.
+    fn counters(&self, thread: usize, since: u64, object: u32) -> Counters<'_> {
         let counted: Vec<(usize, u64)> =
             self.work.at(object, ConcurrencyStep::CountedDown).map(|step| (step.thread, step.at)).collect();
         let has_counted = |run: &Run| {
@@ -248,11 +283,6 @@ impl<S: Source + ?Sized> Chains<'_, S> {
                 && task.run.is_some_and(|run| !has_counted(&run))
         });
         let mut ended: Vec<&Task> = ended.collect();
-        let pending = tasks.iter().any(|task| match task.state() {
-            TaskState::Queued | TaskState::Unknown => task.submitted.thread == thread,
-            TaskState::Suspended => true,
-            _ => false,
-        });
         let alone: Vec<&Run> =
             self.work.ended_alone().iter().filter(|run| counts(run) && !has_counted(run)).collect();
         let in_queue = tasks.iter().filter(|task| {
@@ -267,35 +297,20 @@ impl<S: Source + ?Sized> Chains<'_, S> {
             open.retain(counts);
             ended.retain(|task| task.run.as_ref().is_some_and(counts));
         }
-        if let ([], [], [], [task]) = (&open[..], &ended[..], &alone[..], &in_queue[..]) {
-            return Ok(Resolved { waits_for: "latch", ..self.queued(thread, task)? });
-        }
-        Ok(match (&open[..], &ended[..]) {
-            ([run], rest) if known || rest.is_empty() => Resolved {
-                task: self.work.running_on(run.thread).and_then(|(_, task)| task),
-                ..Resolved::thread("latch", WhyCause::SlowTask, run.thread)
-            },
-            ([], [task]) if !pending && alone.is_empty() => {
-                let thread = task.run.and_then(|run| self.thread_name(run.thread));
-                let culprit = Culprit { thread, ..self.without_thread(task) };
-                Resolved {
-                    task: Some(task),
-                    ..Resolved::ended("latch", WhyCause::LatchNeverCountedDown, culprit)
-                }
-            }
-            ([], []) if alone.len() == 1 && !pending => {
-                let run = alone[0];
-                let culprit = Culprit {
-                    thread: self.thread_name(run.thread),
-                    task: self.method_name(run.method),
-                    site: self.thread_started(run.thread).and_then(|started| self.site(&started)),
-                };
-                Resolved::ended("latch", WhyCause::LatchNeverCountedDown, culprit)
-            }
-            ([], _) if !pending && object != 0 && (known || ended.is_empty()) => {
-                Resolved::ended("latch", WhyCause::LatchNeverCountedDown, Culprit::default())
-            }
-            _ => Resolved::unknown("latch"),
-        })
+        Counters { open, ended, alone, in_queue, known }
     }
+}
+
+/// The tasks and runs that may count a latch down.
+struct Counters<'w> {
+    /// Runs that have not ended.
+    open: Vec<Run>,
+    /// Tasks that have ended.
+    ended: Vec<&'w Task>,
+    /// Runs that have ended and belong to no task.
+    alone: Vec<&'w Run>,
+    /// Tasks that no thread has begun.
+    in_queue: Vec<&'w Task>,
+    /// True if their code shows that they count a latch down.
+    known: bool,
 }
